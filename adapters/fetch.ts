@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { performance } from '../src/host/real-timers.ts';
 import {
   createVerifier,
   isRefusal,

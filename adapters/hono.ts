@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { MiddlewareHandler } from 'hono';
+import { performance } from '../src/host/real-timers.ts';
 import {
   createVerifier,
   isRefusal,

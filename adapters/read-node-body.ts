@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
+import { clearTimeout, setTimeout } from '../src/host/real-timers.ts';
 import type { BodyRead, BodyReader } from '../src/index.ts';
 import { discardScale, isUnread, LINGER_MS, type Unread } from './refused-body.ts';
 

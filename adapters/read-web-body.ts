@@ -1,3 +1,4 @@
+import { performance } from '../src/host/real-timers.ts';
 import { startDeadline, withinDeadline } from '../src/host/deadline.ts';
 import type { BodyBuffer, BodyRead, BodyReader } from '../src/index.ts';
 import { discardScale, isUnread, LINGER_MS } from './refused-body.ts';

@@ -28,9 +28,12 @@ export class InboxOpenError extends HookboxError {
     | 'NOT_A_DATABASE'
     | 'NEEDS_NEWER_HOOKBOX'
     | 'NETWORK_FILE_SYSTEM'
+    | 'MOUNTED_FILE'
+    | 'SEVERAL_NAMES'
     | 'NOT_DURABLE'
     | 'EPHEMERAL_HOST'
     | 'NODE_TOO_OLD'
+    | 'SQLITE_DOES_NOT_LOAD'
     | 'LOCKED'
     | 'SCHEMA_MISSING'
     | 'SCHEMA_OLD'
@@ -141,11 +144,39 @@ export function isInstance<T>(thrown: unknown, type: abstract new (...parameters
   }
 }
 
+/** An Error of any realm: Jest and `vm` give tests classes of their own, and what Node throws has others. */
+export function isError(thrown: unknown): thrown is Error {
+  if (isInstance(thrown, Error)) return true;
+  try {
+    if (typeof thrown !== 'object' || thrown === null) return false;
+    return typeof Reflect.get(thrown, 'message') === 'string' && typeof Reflect.get(thrown, 'stack') === 'string';
+  } catch {
+    return false;
+  }
+}
+
+/** Further down nobody looks: a cause may lead back to itself. */
+const DEEPEST_CAUSE = 5;
+
+/** What was thrown, and the errors that it was thrown because of, as far as they let themselves be asked. */
+export function causesOf(thrown: unknown): readonly unknown[] {
+  const causes = [thrown];
+  try {
+    for (let last = thrown; isError(last) && last.cause !== undefined && causes.length <= DEEPEST_CAUSE;) {
+      last = last.cause;
+      causes.push(last);
+    }
+  } catch {
+    // A getter, or a Proxy.
+  }
+  return causes;
+}
+
 /** Also one of another copy of hookbox: the handlers may have their own beside the one that runs them. */
 export function isPermanent(thrown: unknown): boolean {
   if (isInstance(thrown, PermanentError)) return true;
   try {
-    return isInstance(thrown, Error) && thrown.name === 'PermanentError' && Reflect.get(thrown, 'code') === 'PERMANENT';
+    return isError(thrown) && thrown.name === 'PermanentError' && Reflect.get(thrown, 'code') === 'PERMANENT';
   } catch {
     return false;
   }
@@ -154,7 +185,7 @@ export function isPermanent(thrown: unknown): boolean {
 /** How long whatever was thrown asks to wait, in whole milliseconds: 0 where it does not. Also of another copy of hookbox. */
 export function waitAskedFor(thrown: unknown): number {
   try {
-    if (!isInstance(thrown, Error) || Reflect.get(thrown, 'code') !== 'RETRY_LATER') return 0;
+    if (!isError(thrown) || Reflect.get(thrown, 'code') !== 'RETRY_LATER') return 0;
     const afterMs: unknown = Reflect.get(thrown, 'afterMs');
     return typeof afterMs === 'number' && afterMs > 0 ? Math.ceil(Math.min(afterMs, LONGEST_WAIT_MS)) : 0;
   } catch {
@@ -165,16 +196,23 @@ export function waitAskedFor(thrown: unknown): number {
 /** What kind of thing was thrown, for where its text may quote a secret or a payload. */
 export function nameOf(thrown: unknown): string {
   try {
-    return isInstance(thrown, Error) ? thrown.name.slice(0, 100) : `a thrown ${typeof thrown}`;
+    return isError(thrown) ? thrown.name.slice(0, 100) : `a thrown ${typeof thrown}`;
   } catch {
     return 'something that has no name';
   }
 }
 
-/** The text of whatever was thrown: merchants' code may throw anything, also what has no text. */
+/**
+ * The text of whatever was thrown: merchants' code may throw anything, also what has no text. An error of SQLite has its
+ * extended code behind it: twenty failures of a disk share the text "disk I/O error".
+ */
 export function messageOf(thrown: unknown): string {
   try {
-    return String(thrown instanceof Error ? thrown.message : thrown);
+    if (!isError(thrown)) return String(thrown);
+    const { message, code } = thrown as { readonly message: unknown; readonly code?: unknown };
+    const text = String(message);
+    const isOfSqlite = typeof code === 'string' && code.startsWith('SQLITE_');
+    return isOfSqlite && !text.includes(code) ? `${text} (${code})` : text;
   } catch {
     return 'something that has no text was thrown';
   }

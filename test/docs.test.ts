@@ -5,7 +5,13 @@ import { describe, expect, it } from 'vitest';
 import { LONG } from './vitest.config.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const pages = ['README.md', 'fixtures/README.md', ...globSync('docs/**/*.md', { cwd: root })];
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'fixtures/README.md',
+  ...globSync('docs/**/*.md', { cwd: root }),
+];
 const LINK = /\]\((?!https?:)(?<path>[^)#\s]*)(?:#(?<anchor>[^)\s]+))?\)/g;
 /** A file or folder of the repository, in backticks. */
 const NAMED = /`(?<path>(?:test|docs|examples|fixtures|adapters)\/[\w./-]+)`/g;

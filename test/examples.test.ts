@@ -96,7 +96,7 @@ describe('README', () => {
     await listening(await port);
   });
 
-  it('has at most 200 lines', () => expect(readme.split('\n').length - 1).toBeLessThanOrEqual(200));
+  it('has at most 180 lines', () => expect(readme.split('\n').length - 1).toBeLessThanOrEqual(180));
 
   it('triggers an event that its server stores and handles', async () => {
     const { code, output } = await ended(await bash(shell('events list\n')));

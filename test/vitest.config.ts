@@ -28,17 +28,18 @@ export const ON_POSTGRES: readonly string[] = [
 /** What `npm test` leaves to `npm run test:all`: what needs test/parts, and what takes long. The dearest come first. */
 export const LONG: readonly string[] = [
   'test/hosts/**',
+  'test/host/{fake-timers,loggers}.test.ts',
   'test/package/**',
   'test/adapters/one-byte-chunks.test.ts',
   'test/runtimes/suites.test.ts',
   'test/cli/replay-memory.test.ts',
-  'test/browser/ops-{screens,page,pictures,tasks,exports,charts,overview,waiting,lists}.test.ts',
+  'test/browser/ops-{screens,page,pictures,tasks,exports,charts,overview,waiting,lists,widths}.test.ts',
   'test/browser/sandbox-{interface,page}.test.ts',
   'test/sandbox/openapi/{prism,redocly}.test.ts',
   'test/ops/page/{page,lists}-script.test.ts',
   'test/ops/utf-16{le,be}.test.ts',
   'test/cli/{hostile-inbox,scenario}.test.ts',
-  'test/examples.test.ts',
+  'test/{examples,tutorial}.test.ts',
   'test/check/{wrong-endpoints,putting-off,evidence}.test.ts',
   'test/cli/{replay,events-keep,doctor,demo}.test.ts',
   'test/runtimes/{workerd,bun,deno,node22,node24,node26}.test.ts',
@@ -110,6 +111,7 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(
 export default defineConfig({
   test: {
     root: ROOT,
+    alias: [{ find: /^\..*\/real-timers\.ts$/, replacement: `${ROOT}test/helpers/global-timers.ts` }],
     projects: [
       { extends: true, test: { name: 'together', include: TOGETHER, isolate: false } },
       {

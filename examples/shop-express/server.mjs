@@ -26,7 +26,7 @@ const server = app.listen(process.env.PORT ?? 3000, () => console.log('the shop 
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, async () => {
     server.close(); // no new requests
-    await receiver.close(); // answers what is under way, and gives running handlers ten seconds
+    await receiver.close(); // finishes the running requests and handlers, or gives them back
     await inbox.close();
     database.close();
     server.closeAllConnections(); // pages of operators that are still open

@@ -36,7 +36,7 @@ const server = serve({ fetch: app.fetch, port: Number(process.env.PORT ?? 3000) 
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, async () => {
     server.close(); // no new requests
-    await receiver.close(); // answers what is under way, and gives running handlers ten seconds
+    await receiver.close(); // finishes the running requests and handlers, or gives them back
     await inbox.close();
     server.closeAllConnections(); // pages of operators that are still open
   });

@@ -9,13 +9,35 @@ export interface Instant {
   readonly ns: number;
 }
 
-const DATE = /^(\d{4})-(\d\d)-(\d\d)[Tt]/;
-const TIME = /^(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?/;
-const ZONE = /^(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)?$/;
+/** Hours, and what may follow them: `08`, `08:22`, `082230`, `08:22:30.915`. */
+const CLOCK = String.raw`(?<hour>\d\d?)(?::?(?<minute>\d\d)(?::?(?<second>\d\d)(?:[.,](?<fraction>\d+))?)?)?`;
+/** `Z`, `UTC`, `+02`, `GMT+0200`; behind an offset a name adds nothing: `+0200 (CEST)`, `+02:00[Europe/Berlin]`. */
+const OFFSET = String.raw`(?<sign>[+\-−])(?<zoneHours>\d\d)(?::?(?<zoneMinutes>\d\d))?(?:[ \t]*\(?[A-Z][A-Z ]*\)?)?`;
+const ZONE = String.raw`[ \t]*(?<utc>Z|UTC|UT|GMT)?[ \t]*(?:${OFFSET})?(?<place>\[[\w/+\-]+\])?`;
+const WEEKDAY = String.raw`(?:(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,?[ \t]+)?`;
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const MONTH = String.raw`(?<monthName>${MONTHS.join('|')})[a-z]*`;
+
+/** How people and libraries write a point in time. Each says which number is the day, and none needs to know a place. */
+const FORMS: readonly RegExp[] = [
+  // ISO 8601 and what is near it: SQL, Python, Ruby, Go, Java
+  String.raw`(?<year>\d{4})(?:(?<apart>[-/])(?<month>\d\d?)\k<apart>(?<day>\d\d?)|(?<monthDigits>\d\d)(?<dayDigits>\d\d))(?:T|[ \t]+)${CLOCK}${ZONE}`,
+  // 20260314082230
+  String.raw`(?<year>\d{4})(?<month>\d\d)(?<day>\d\d)(?<hour>\d\d)(?<minute>\d\d)(?<second>\d\d)${ZONE}`,
+  // RFC 5322, HTTP: Sat, 14 Mar 2026 08:22:30 GMT
+  String.raw`${WEEKDAY}(?<day>\d\d?)[ \t-]+${MONTH}[ \t-]+(?<year>\d{4})[ \t]+${CLOCK}${ZONE}`,
+  // JavaScript: Sat Mar 14 2026 08:22:30 GMT+0000 (Coordinated Universal Time)
+  String.raw`${WEEKDAY}${MONTH}[ \t]+(?<day>\d\d?),?[ \t]+(?<year>\d{4}),?[ \t]+${CLOCK}${ZONE}`,
+  // C, Java: Sat Mar 14 08:22:30 UTC 2026
+  String.raw`${WEEKDAY}${MONTH}[ \t]+(?<day>\d\d?)[ \t]+${CLOCK}${ZONE}[ \t]+(?<year>\d{4})`,
+].map((form) => new RegExp(`^${form}$`, 'i'));
+
+/** Seconds since 1970, or milli-, micro- or nanoseconds: of any day from 2001 to 2286 the first ten digits are the seconds. */
+const SINCE_1970 = /^(?<seconds>\d{10})(?:\.(?<point>\d+)|(?<digits>\d{3}|\d{6}|\d{9}))?$/;
 
 /**
- * Reads an ISO 8601 date-time as a point in time; a time without a zone is UTC. `null` for anything else, such as
- * the 30th of February.
+ * Reads a date-time as a point in time; a time without a zone is UTC. `24:00` is the midnight that ends the day, and a leap
+ * second the one after it. `null` for anything else, such as the 30th of February, or 3/4/2026.
  */
 export function parseInstant(text: string): Instant | null {
   return parseUsual(text) ?? parseAny(text);
@@ -35,26 +57,42 @@ function parseUsual(text: string): Instant | null {
 }
 
 function parseAny(text: string): Instant | null {
-  const date = DATE.exec(text);
-  if (date === null) return null;
-  const time = TIME.exec(text.slice(date[0].length));
-  if (time === null) return null;
-  const zone = ZONE.exec(text.slice(date[0].length + time[0].length));
-  if (zone === null) return null;
+  const since = SINCE_1970.exec(text)?.groups;
+  if (since !== undefined) return instantOf(Number(since['seconds']), since['point'] ?? since['digits']);
+  if (text.length > MOST_CHARACTERS) return null;
+  for (const form of FORMS) {
+    const parts = form.exec(text.trim())?.groups;
+    if (parts !== undefined) return instantIn(parts);
+  }
+  return null;
+}
 
-  const [year, month, day] = date.slice(1).map(Number) as [number, number, number];
-  const [hour, minute, second] = time.slice(1, 4).map((part) => Number(part ?? 0)) as [number, number, number];
-  const [offsetHours, offsetMinutes] = zone.slice(2).map((part) => Number(part ?? 0)) as [number, number];
-  if (hour > 23 || minute > 59 || second > 59 || offsetHours > 23 || offsetMinutes > 59) return null;
+/** Longer than any of them with all nine digits of a fraction and the name of a zone. */
+const MOST_CHARACTERS = 100;
+
+function instantIn(parts: Readonly<Record<string, string | undefined>>): Instant | null {
+  const number = (name: string): number => Number(parts[name] ?? 0);
+  const named = MONTHS.indexOf(parts['monthName']?.toLowerCase() ?? '') + 1;
+  const month = named || number('month') || number('monthDigits');
+  const day = number('day') || number('dayDigits');
+  const [hour, minute, second] = [number('hour'), number('minute'), number('second')];
+  const [offsetHours, offsetMinutes] = [number('zoneHours'), number('zoneMinutes')];
+  const isOfPlaceAlone = parts['place'] !== undefined && (parts['utc'] ?? parts['sign']) === undefined;
+  if (isOfPlaceAlone || (parts['utc']?.toLowerCase() === 'z' && parts['sign'] !== undefined)) return null;
+  const isEndOfDay = hour === 24 && minute === 0 && second === 0 && Number(parts['fraction'] ?? 0) === 0;
+  if ((hour > 23 && !isEndOfDay) || minute > 59 || second > 60 || offsetHours > 23 || offsetMinutes > 59) return null;
 
   // setUTCFullYear, because Date.UTC takes the years 0 to 99 for 1900 to 1999.
   const midnight = new Date(0);
-  midnight.setUTCFullYear(year, month - 1, day);
+  midnight.setUTCFullYear(number('year'), month - 1, day);
   if (midnight.getUTCMonth() !== month - 1 || midnight.getUTCDate() !== day) return null;
 
-  const offset = (offsetHours * 60 + offsetMinutes) * (zone[1] === '-' ? -1 : 1);
-  const nanoseconds = Number((time[4] ?? '').slice(0, 9).padEnd(9, '0'));
+  const offset = (offsetHours * 60 + offsetMinutes) * (parts['sign'] === undefined || parts['sign'] === '+' ? 1 : -1);
+  return instantOf(midnight.getTime() / 1_000 + (hour * 60 + minute - offset) * 60 + second, parts['fraction']);
+}
+
+function instantOf(seconds: number, fraction = ''): Instant {
+  const nanoseconds = Number(fraction.slice(0, 9).padEnd(9, '0'));
   const ns = nanoseconds % 1_000_000;
-  const ms = midnight.getTime() + ((hour * 60 + minute - offset) * 60 + second) * 1000 + (nanoseconds - ns) / 1_000_000;
-  return { ms, ns };
+  return { ms: seconds * 1_000 + (nanoseconds - ns) / 1_000_000, ns };
 }

@@ -1,3 +1,5 @@
+import { clearTimeout, setTimeout } from './real-timers.ts';
+
 /** Where processing gets its time from; tests bring a clock of their own. */
 export interface Clock {
   /** milliseconds since 1970 */

@@ -1,3 +1,4 @@
+import { clearTimeout, performance, setImmediate, setTimeout } from './real-timers.ts';
 import type { HostLimits } from './host-limits.ts';
 
 /** What waiting ends with when the time is up. */

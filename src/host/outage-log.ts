@@ -1,3 +1,4 @@
+import { performance } from './real-timers.ts';
 import type { Logger } from './logger.ts';
 
 /** What may fail for a while, with a line of its own when it is over. */

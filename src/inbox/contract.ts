@@ -32,12 +32,14 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
    * call it about once a minute; absent where there is nothing to keep.
    *
    * @param options - `isOpen` is asked before each part; with `false` it stops. `upTo` is the `seq` of the last event that
-   * matters, and who sets it waits for the end, for which it holds the process; unless set, it goes on while there are new ones
+   * matters, and who sets it waits for the end, for which it holds the process; unless set, it goes on while there are new ones.
+   * `report` is called with what an operator has to mend, and how
    */
   upkeep?(options: {
     readonly now: () => number;
     readonly isOpen: () => boolean;
     readonly upTo?: number;
+    readonly report?: (problem: { readonly what: string; readonly advice: string }) => void;
   }): Promise<void>;
   /** Finishes what is waiting and lets go of everything it opened itself. Idempotent. */
   close(): Promise<void>;

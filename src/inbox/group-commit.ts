@@ -1,3 +1,5 @@
+import { boundToHere } from '../host/own-context.ts';
+import { clearTimeout, performance, setImmediate, setTimeout } from '../host/real-timers.ts';
 import { InboxUnavailableError, messageOf } from '../errors.ts';
 import { unheld } from '../host/unheld-timer.ts';
 
@@ -181,13 +183,14 @@ export class GroupCommit<Job> {
     return true;
   }
 
-  readonly #flush = (): void => {
+  /** In the context of whoever has opened the inbox: a group is of many. */
+  readonly #flush = boundToHere((): void => {
     this.#scheduled = false;
     this.#giveUpLate();
     const group = this.#takeGroup();
     if (group.length > 0) this.#run(group);
     this.#goOn();
-  };
+  });
 
   #goOn(): void {
     if (this.#waiting.length > 0) this.#schedule();

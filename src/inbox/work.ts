@@ -124,7 +124,7 @@ export interface AttemptError {
   readonly stack: string | null;
 }
 
-/** An attempt whose lease ran out without a word, as whoever has freed it tells. */
+/** An attempt whose lease ran out, as whoever has freed it tells. */
 export interface CrashedEvent extends EventKey {
   readonly type: string | null;
   readonly attempt: number;
@@ -134,6 +134,8 @@ export interface CrashedEvent extends EventKey {
   readonly dueAt: number | null;
   /** `null` unless its handler has committed a transaction by itself */
   readonly error: AttemptError | null;
+  /** its processor had said that it closes: it was interrupted and runs again, and has not crashed; absent where it has */
+  readonly wasClosing?: true;
 }
 
 /** Told of the attempts that a claim has found crashed, once that is durable. */
@@ -150,7 +152,9 @@ export type Settlement =
   | { readonly outcome: 'retry'; readonly error: AttemptError; readonly dueAt: number; readonly yields?: boolean }
   | { readonly outcome: 'dead'; readonly reason: 'failed' | 'invalid'; readonly error: AttemptError }
   /** it does not count: ended by `close()`, due at once, or by an inbox whose file is not to be had */
-  | { readonly outcome: 'interrupted'; readonly dueAt?: number };
+  | { readonly outcome: 'interrupted'; readonly dueAt?: number }
+  /** its transaction has committed before, so its event is processed: only its lease ends; `error`: what its handler threw after that */
+  | { readonly outcome: 'committed'; readonly error?: AttemptError };
 
 /** One run of a handler, as it is kept. */
 export interface Attempt {
@@ -190,22 +194,25 @@ export interface WorkQueue<Database = DefaultDatabase> {
    * when there is nothing to run, or its type is paused. Frees no other leases than these two, when they ran out.
    */
   claimOne(key: EventKey, request: ClaimRequest, tell?: TellCrashed): Promise<ClaimedEvent | 'busy' | 'settled'>;
-  /** Extends leases; resolves with those that are still held: one that has run out is, until the event is taken over. */
-  renew(leases: readonly Lease[], now: number, leaseMs: number): Promise<readonly Lease[]>;
   /**
-   * Ends an attempt, however late: its event is still in processing under its fence as long as nobody has taken it over.
+   * Extends leases; resolves with those that are still held: one that has run out is, until the event is taken over.
+   *
+   * @param isClosing - their processor closes: where one of them runs out, its attempt was interrupted and has not crashed
+   */
+  renew(leases: readonly Lease[], now: number, leaseMs: number, isClosing?: boolean): Promise<readonly Lease[]>;
+  /**
+   * Ends an attempt and its lease, however late: its event is still held under its fence as long as nobody has taken it over.
    * `false` when somebody has, and nothing was changed; `committed alone` when it has ended otherwise than asked for, as the
    * function given to `ctx.transaction` had committed by itself: the event is dead.
    */
   settle(lease: Lease, settlement: Settlement, now: number): Promise<Settled>;
   /**
-   * Runs `work` in a transaction of its own that also marks the event as processed: both happen, or neither.
+   * Runs `work` in a transaction of its own that also marks the event as processed: both happen, or neither. The lease, and
+   * with it the entity, stays held until `settle` ends it as `committed`, or until it runs out.
    *
    * @throws TransactionError, or what `work` or the commit threw; nothing has happened then
    */
   transaction<T>(lease: Lease, work: (database: Database) => T, attempt: TransactionAttempt): Promise<T>;
-  /** Notes what a handler threw after its transaction had been committed. */
-  noteLateError(lease: Lease, error: AttemptError): Promise<void>;
   /** When the next event of a scope that is not paused is due or a lease runs out, in milliseconds since 1970; `null` for never. */
   nextDue(scope: Scope): Promise<number | null>;
   /**

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { delay as sleep } from '../host/real-timers.ts';
 import type { Bulk, StoredBulk } from '../inbox/operator/acts.ts';
 import { runOf } from '../inbox/rules/bulk-runs.ts';
 

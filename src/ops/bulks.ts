@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { delay as sleep, performance } from '../host/real-timers.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { Act, ActOptions, Bulk, By } from '../inbox/operator/acts.ts';

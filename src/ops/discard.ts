@@ -1,7 +1,10 @@
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { ActReport, By } from '../inbox/operator/acts.ts';
-import { operationsOf } from './operations-of.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { actOnNamed, type InStates } from './act-on-named.ts';
+
+const OPTIONS: KnownOptions<InStates> = { states: 'list' };
 
 /**
  * Puts dead and pending events away: nobody will handle them. They become ignored, and can be rerun later. An invalid
@@ -9,6 +12,7 @@ import { operationsOf } from './operations-of.ts';
  * is pruned or erased, it is neither counted nor grouped with the dead any more.
  *
  * @param keys - 500 at most; for more there is `previewBulk`
+ * @param options - `states` leaves events in any other state as they are: `changed`
  * @throws ConfigurationError for too many events, or an act of nobody
  * @throws InboxUnavailableError when nothing was done
  * @example
@@ -22,6 +26,12 @@ import { operationsOf } from './operations-of.ts';
  * await inbox.close();
  * ```
  */
-export async function discardEvents(inbox: AnyInbox, keys: readonly EventKey[], by: By): Promise<ActReport> {
-  return operationsOf(inbox).act('discard', keys, by, {});
+export async function discardEvents(
+  inbox: AnyInbox,
+  keys: readonly EventKey[],
+  by: By,
+  options: InStates = {},
+): Promise<ActReport> {
+  assertOptions('discardEvents', options, OPTIONS);
+  return actOnNamed(inbox, 'discard', keys, by, options);
 }

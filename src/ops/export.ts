@@ -1,4 +1,5 @@
 import type { AnyInbox } from '../inbox/contract.ts';
+import { performance } from '../host/real-timers.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import { FIRST_LINE, lastLine, pauseLine } from '../inbox/operator/export-format.ts';
 import { isWhole } from '../inbox/operator/export-pages.ts';

@@ -72,7 +72,7 @@ export async function listEvents(
 }
 
 export interface CountOptions {
-  /** ends it, where nobody waits for the count any more */
+  /** ends it, where nobody waits any more */
   readonly signal?: AbortSignal | undefined;
 }
 

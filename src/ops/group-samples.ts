@@ -26,20 +26,32 @@ export function groupSamples(inbox: AnyInbox): GroupSamples {
   const known = new Map<string, Promise<GroupSample>>();
   let asked = 0;
 
-  async function newest(filter: EventFilter, fingerprint: string): Promise<GroupSample> {
+  async function newest(filter: EventFilter): Promise<EventSummary | 'unasked' | null> {
     // Audit lines hold what another version of hookbox has written.
     if (filterFault(filter) !== null) return null;
     if (asked >= MOST_ASKED) return 'unasked';
     asked += 1;
     const { events } = await operationsOf(inbox).search(filter, { limit: 1 });
-    const error = events[0]?.lastError ?? null;
-    return error !== null && retryPrintOf(error) === fingerprint ? error : null;
+    return events[0] ?? null;
+  }
+
+  /** The error that an event has of the group, or has had: it may have failed of something else since. */
+  async function errorOf(event: EventSummary, fingerprint: string): Promise<GroupSample> {
+    const isOfGroup = (error: EventSummary['lastError']) => error !== null && retryPrintOf(error) === fingerprint;
+    if (isOfGroup(event.lastError)) return event.lastError;
+    const attempts = await inbox.attempts(event);
+    return attempts.find(({ error }) => isOfGroup(error))?.error ?? null;
   }
 
   async function find({ fingerprint, retrying = false, bulk }: GroupPlace): Promise<GroupSample> {
+    const group: EventFilter = retrying ? { retrying, fingerprint } : { states: ['dead'], fingerprint };
     // What was rerun or discarded is in no group any more.
-    const acted = bulk === undefined ? null : await newest({ bulk }, fingerprint);
-    return acted ?? newest(retrying ? { retrying, fingerprint } : { states: ['dead'], fingerprint }, fingerprint);
+    for (const filter of [...(bulk === undefined ? [] : [{ bulk }]), group]) {
+      const event = await newest(filter);
+      const error = event === null || event === 'unasked' ? event : await errorOf(event, fingerprint);
+      if (error !== null) return error;
+    }
+    return null;
   }
 
   return (place) => {

@@ -1,7 +1,10 @@
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { ActReport, By } from '../inbox/operator/acts.ts';
-import { operationsOf } from './operations-of.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { actOnNamed, type InStates } from './act-on-named.ts';
+
+const OPTIONS: KnownOptions<InStates> = { states: 'list' };
 
 /**
  * Has events that failed and wait for their next attempt tried again now. Only when they are due changes: their attempts,
@@ -10,6 +13,7 @@ import { operationsOf } from './operations-of.ts';
  * that is due already and one that is settled is `not needed`, and left as it is.
  *
  * @param keys - 500 at most, whose bodies have 512 KiB together at most, or one; for more there is `previewBulk`
+ * @param options - `states` leaves events in any other state as they are: `changed`
  * @throws ConfigurationError for too many events, or an act of nobody
  * @throws InboxUnavailableError when nothing was done
  * @example
@@ -24,6 +28,12 @@ import { operationsOf } from './operations-of.ts';
  * await inbox.close();
  * ```
  */
-export async function hurryEvents(inbox: AnyInbox, keys: readonly EventKey[], by: By): Promise<ActReport> {
-  return operationsOf(inbox).act('hurry', keys, by, {});
+export async function hurryEvents(
+  inbox: AnyInbox,
+  keys: readonly EventKey[],
+  by: By,
+  options: InStates = {},
+): Promise<ActReport> {
+  assertOptions('hurryEvents', options, OPTIONS);
+  return actOnNamed(inbox, 'hurry', keys, by, options);
 }

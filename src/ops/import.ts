@@ -129,8 +129,10 @@ async function* batches(
   const seen = { events: 0, marks: 0 };
   let number = 0;
   let place: 'before' | 'within' | 'behind' = 'before';
-  for await (const text of lines) {
+  for await (const given of lines) {
     number += 1;
+    // `readline` leaves a byte order mark where it is.
+    const text = number === 1 ? given.replace(/^\ufeff/, '') : given;
     if (text.trim() === '') continue;
     const line = readExportLine(text);
     const record = 'event' in line ? importedEvent(line.event, rules) : null;

@@ -28,7 +28,7 @@ export {
   type RunBulkOptions,
 } from './bulks.ts';
 export { bulkOutcome, type BulkOutcome, type BulkOutcomeOptions } from './bulk-outcome.ts';
-export { pauseType, pausedTypes, resumeType, type PauseOptions } from './pauses.ts';
+export { pauseType, pausedTypes, resumeType, type PauseOptions, type PauseTypeOptions } from './pauses.ts';
 export { pruneEvents, type PruneOptions, type PruneReport } from './prune.ts';
 export { eraseEntity } from './erase.ts';
 export { exportEvents, type ExportOptions } from './export.ts';

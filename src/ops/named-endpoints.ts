@@ -1,11 +1,13 @@
 import type { AnyInbox } from '../inbox/contract.ts';
+import { thereSince } from '../inbox/rules/takers.ts';
 
 /**
- * The endpoints that processors have named, by name. Without any, or with a processor that takes every endpoint, none: any name may
- * be meant then.
+ * The endpoints that processors have named, by name. Without any, or while a processor takes every endpoint, none: any name
+ * may be meant then.
  */
 export async function namedEndpoints(inbox: AnyInbox, now: number): Promise<readonly string[]> {
   const { handled } = await inbox.processors(now);
-  const named = new Set(handled.map(({ endpoint }) => endpoint));
-  return named.has('*') ? [] : [...named].toSorted();
+  if (handled.some(({ endpoint, seenAt }) => endpoint === '*' && seenAt.getTime() > thereSince(now))) return [];
+  const named = handled.map(({ endpoint }) => endpoint).filter((endpoint) => endpoint !== '*');
+  return [...new Set(named)].toSorted();
 }

@@ -1,8 +1,13 @@
+import { ConfigurationError } from '../errors.ts';
+import { eventTypes, isEventType } from '../events/event-types.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import type { Lane, Pause, StoredPause } from '../inbox/operator/pauses.ts';
+import { assertLane } from '../inbox/rules/pauses.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { oneLine } from '../printable.ts';
 import { operationsOf } from './operations-of.ts';
+import { nearest } from '../nearest.ts';
 
 /** Where a type is paused or resumed. */
 export interface PauseOptions {
@@ -10,7 +15,16 @@ export interface PauseOptions {
   readonly endpoint?: string;
 }
 
+export interface PauseTypeOptions extends PauseOptions {
+  /**
+   * also a type that nobody has seen yet: hookbox does not know it, no processor has handled it, and it is found among no events.
+   * Without this such a type is refused, as it may be a typing error that pauses nothing
+   */
+  readonly unseen?: boolean;
+}
+
 const OPTIONS: KnownOptions<PauseOptions> = { endpoint: true };
+const PAUSE: KnownOptions<PauseTypeOptions> = { ...OPTIONS, unseen: 'boolean' };
 
 /**
  * Pauses a type: its events go on being received, stored and answered 200, and no processor on any machine begins to handle one
@@ -22,7 +36,8 @@ const OPTIONS: KnownOptions<PauseOptions> = { endpoint: true };
  * Each process has to know pauses: one with an older hookbox goes on handling the type.
  *
  * @returns the pause; `changed` is `false` where the type was paused already, which stays as it was
- * @throws ConfigurationError for an act of nobody, and for a name that is empty or longer than 150 characters
+ * @throws ConfigurationError for an act of nobody, for a name that is empty or longer than 150 characters, and, unless
+ * `unseen` says otherwise, for a type that nobody has seen
  * @throws InboxUnavailableError when nothing was done
  * @example
  * ```ts
@@ -38,11 +53,34 @@ export async function pauseType(
   inbox: AnyInbox,
   type: string,
   by: By,
-  options: PauseOptions = {},
+  options: PauseTypeOptions = {},
 ): Promise<{ readonly pause: StoredPause; readonly changed: boolean }> {
-  assertOptions('pauseType', options, OPTIONS);
-  return operationsOf(inbox).pauseType(laneOf(type, options), by);
+  assertOptions('pauseType', options, PAUSE);
+  const lane = laneOf(type, options);
+  assertLane(lane);
+  if (options.unseen !== true) await assertSeen(inbox, type);
+  return operationsOf(inbox).pauseType(lane, by);
 }
+
+async function assertSeen(inbox: AnyInbox, type: string): Promise<void> {
+  if (isEventType(type)) return;
+  const operations = operationsOf(inbox);
+  const { handled } = await inbox.processors(Date.now());
+  const known = new Set([...eventTypes, ...handled.map((each) => each.type).filter((each) => each !== '*')]);
+  if (known.has(type)) return;
+  // An index knows what is pending; among the others the newest are looked at.
+  for (const filter of [{ types: [type], states: ['pending'] }, { types: [type] }] as const) {
+    if ((await operations.search(filter, { limit: 1 })).events.length > 0) return;
+  }
+  const near = nearest(type, [...known]).map((each) => oneLine(each, 80));
+  const meant = near.length === 0 || near.length > MOST_MEANT ? '' : ` Did you mean ${near.join(' or ')}?`;
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    `Nobody has seen the type ${oneLine(JSON.stringify(type), 160)}: no processor handles it, and no event of it was found.${meant} To pause it all the same, set unseen (--unseen).`,
+  );
+}
+
+const MOST_MEANT = 3;
 
 /**
  * Ends a pause: processors take what has waited, the oldest first, within about a second.

@@ -49,15 +49,18 @@ export async function processingOf(
 
 /**
  * The endpoints whose processors have gone, all of them, in the last seven days. Where others run, a deploy may have dropped the
- * handler of a type: that is told when its events wait, and not before.
+ * handler of a type: that is told when its events wait, and not before. So one for every endpoint that was replaced by others,
+ * which name theirs, is not missing: what waits at an endpoint that none of them names is told.
  */
 export function missingProcessors({ handled }: Pick<ProcessorsSeen, 'handled'>, now: number): MissingProcessors[] {
   const byEndpoint = Map.groupBy(handled, ({ endpoint }) => endpoint);
   const lastAt = (endpoint: string): number =>
     (byEndpoint.get(endpoint) ?? []).reduce((last, { seenAt }) => Math.max(last, seenAt.getTime()), -Infinity);
+  const lastNamed = Math.max(...[...byEndpoint.keys()].filter((endpoint) => endpoint !== '*').map(lastAt));
   return [...byEndpoint.keys()].flatMap((endpoint) => {
     const last = lastAt(endpoint);
     if (Math.max(last, lastAt('*')) > thereSince(now) || last <= now - IGNORE_AFTER_MS) return [];
+    if (endpoint === '*' && (lastNamed > thereSince(now) || lastNamed > last + TAKER_MS)) return [];
     // What the last ones handled; a type that was dropped days before is not among them.
     const types = (byEndpoint.get(endpoint) ?? []).filter(({ seenAt }) => seenAt.getTime() > thereSince(last));
     return { endpoint, types: types.map(({ type }) => type).toSorted(), since: new Date(last) };

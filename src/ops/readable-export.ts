@@ -5,11 +5,11 @@ import type { EventFilter } from '../inbox/operator/filter.ts';
 import { jsonText } from '../events/json-tokens.ts';
 import { assertOptions } from '../known-options.ts';
 import { EXPORT_OPTIONS, exportEvents, type ExportOptions } from './export.ts';
-import type { ReadableFormat } from './words/readable-formats.ts';
+import { SPREADSHEET_MARK, type ReadableFormat } from './words/readable-formats.ts';
 
 /**
  * Writes events for people, the oldest first, as lines without line ends: `csv` for spreadsheets (RFC 4180; each line has to end
- * with CR LF), `json` with a line for each event and its body as JSON where it is that. Neither can be imported: `exportEvents`
+ * with CR LF, and the first begins with a byte order mark, so that they take it for UTF-8), `json` with a line for each event and its body as JSON where it is that. Neither can be imported: `exportEvents`
  * writes what can.
  *
  * A cell of CSV that begins with `=`, `+`, `-`, `@`, a tab or a line end has `'` before it, because a spreadsheet would take it
@@ -43,7 +43,7 @@ export async function* readableLines(
   exact: AsyncIterable<string>,
 ): AsyncGenerator<string, void> {
   const lineOf = format === 'csv' ? csvLine : jsonLine;
-  if (format === 'csv') yield COLUMNS.map(([name]) => name).join(',');
+  if (format === 'csv') yield SPREADSHEET_MARK + COLUMNS.map(([name]) => name).join(',');
   for await (const line of exact) {
     const read = readExportLine(line);
     if ('fault' in read) throw new RangeError(`An event cannot be written as ${format}: ${read.fault}.`);

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { isInstant } from '../events/instant.ts';
 import { JsonTokens } from '../events/json-tokens.ts';
 
 /**
@@ -20,7 +21,7 @@ import { JsonTokens } from '../events/json-tokens.ts';
  * @param key - for the same replacements in several bodies
  */
 export function redactBody(body: Uint8Array, key: Uint8Array = randomBytes(32)): Uint8Array {
-  const text = Buffer.from(body).toString();
+  const text = new TextDecoder().decode(body);
   const redacted = new Redaction(key);
   const path: (string | null)[] = [];
   let name: string | null = null;
@@ -80,7 +81,7 @@ class Redaction {
     const value = JSON.parse(token) as string;
     if (depth === 1 && name === 'type') return token;
     if (name !== null && PLAIN_WORDS.has(name) && WORD.test(value)) return token;
-    if (TIME.test(value)) return token;
+    if (TIME.test(value) || (depth === 1 && name === 'created' && isInstant(value))) return token;
     return written(token, this.#madeUp(value, name));
   }
 

@@ -5,9 +5,9 @@ import type { ActOptions, ActReport, By } from '../inbox/operator/acts.ts';
 import { decideOnStored } from '../inbox/rules/body-today.ts';
 import { askedByKey } from '../inbox/rules/operator-acts.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
-import { operationsOf } from './operations-of.ts';
+import { actOnNamed } from './act-on-named.ts';
 
-const OPTIONS: KnownOptions<ActOptions> = { force: 'boolean', entity: 'function' };
+const OPTIONS: KnownOptions<ActOptions> = { states: 'list', force: 'boolean', entity: 'function' };
 const OF_ONE = { entity: true, now: true } as const;
 
 /**
@@ -16,6 +16,7 @@ const OF_ONE = { entity: true, now: true } as const;
  * on being counted.
  *
  * @param keys - 500 at most, whose bodies have 512 KiB together at most, or one; for more there is `previewBulk`
+ * @param options - `states` leaves events in any other state as they are: `changed`
  * @throws ConfigurationError for too many events, or an act of nobody
  * @throws InboxUnavailableError when nothing was done
  * @example
@@ -37,7 +38,7 @@ export async function rerunEvents(
   options: ActOptions = {},
 ): Promise<ActReport> {
   assertOptions('rerunEvents', options, OPTIONS);
-  return operationsOf(inbox).act('rerun', keys, by, options);
+  return actOnNamed(inbox, 'rerun', keys, by, options);
 }
 
 /** What became of the wish to rerun an event. */
@@ -76,6 +77,8 @@ export async function rerun(
   const { entity, now = Date.now() } = options;
   const event = await inbox.get(key);
   const decision = decideOnStored(askedByKey('rerun', false), event, entity);
+  // Any state that a rerun applies to is asked for.
+  if (decision.result === 'changed') return 'not needed';
   if (decision.result !== 'done') return decision.result;
   // The only move that a rerun makes without force.
   if (decision.move.name !== 'toPending') return 'not needed';

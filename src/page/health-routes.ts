@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
 import type { AnyInbox } from '../inbox/contract.ts';
+import { performance } from '../host/real-timers.ts';
 import { readiness, type Readiness } from '../ops/health.ts';
 import type { PageEnv } from './shell.tsx';
 

@@ -8,7 +8,7 @@ export interface Look {
   /** the path and the name of each screen */
   readonly navigation: readonly (readonly [path: string, name: string])[];
   /** what its script does for keys */
-  readonly keys: readonly (readonly [key: string, what: string])[];
+  readonly keys: (role: Visitor['role']) => readonly (readonly [key: string, what: string])[];
   /** its style sheets, which its assets are among */
   readonly styles: readonly AssetName[];
   /** where its search box leads; without it there is none */
@@ -108,14 +108,14 @@ export function Layout({
             Keys <kbd>?</kbd>
           </button>
         </footer>
-        <Keys keys={look.keys} />
+        <Keys keys={look.keys(visitor.role)} />
       </body>
     </html>
   );
 }
 
 /** Shown by the script alone: without it there are no such keys. */
-function Keys({ keys }: Pick<Look, 'keys'>) {
+function Keys({ keys }: { readonly keys: ReturnType<Look['keys']> }) {
   return (
     <dialog id="keys" aria-labelledby="keys-title">
       <h2 id="keys-title">Keys</h2>

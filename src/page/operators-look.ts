@@ -12,23 +12,25 @@ const NAVIGATION: Look['navigation'] = [
   ['/maintenance', 'Maintenance'],
 ];
 
-const KEYS: Look['keys'] = [
+const KEYS: ReturnType<Look['keys']> = [
   ['/', 'to the search box'],
   ['j', 'next row'],
   ['k', 'previous row'],
   ['Enter', 'open the row'],
   ['x', 'choose the row'],
   ['c', 'copy the id of the row'],
-  ['r', 'rerun the event or the group: asks before anything happens'],
-  ['d', 'discard the event or the group: asks before anything happens'],
+  ['r', 'rerun what is chosen, or the event or group: asks before anything happens'],
+  ['d', 'discard what is chosen, or the event or group: asks before anything happens'],
   ['?', 'these keys'],
   ['Esc', 'close, or leave a field'],
 ];
 
+const OF_OPERATORS = new Set(['x', 'r', 'd']);
+
 /** What the operators' page has around its screens. */
 export const OPERATORS_LOOK: Look = {
   navigation: NAVIGATION,
-  keys: KEYS,
+  keys: (role) => KEYS.filter(([key]) => role === 'operator' || !OF_OPERATORS.has(key)),
   styles: ['page.css', 'lists.css'],
   search: { path: '/events', hint: 'Order, event, merchant or error' },
   footing(role) {

@@ -5,8 +5,10 @@
  * @module
  */
 import { tmpdir } from 'node:os';
+import { resolve } from 'node:path';
 import { Hono } from 'hono';
 import { ConfigurationError, HookboxError, isInstance, nameOf } from '../errors.ts';
+import { isUrl } from '../host/postgres-url.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { metrics } from '../ops/metrics.ts';
 import { operationsOf } from '../ops/operations-of.ts';
@@ -17,6 +19,7 @@ import { backupRoute } from './acts/backup-route.ts';
 import { createAuthorization, ENTRANCE, type AuthorizationOptions, type LoginOptions } from './safety/authorization.ts';
 import { bulkScreen } from './screens/bulk-screen.tsx';
 import { bulksScreen } from './screens/bulks-screen.tsx';
+import { inTurn } from './safety/visitor-queue.ts';
 import { watchChanges } from './live/watch-changes.ts';
 import { csrfTokens } from './safety/csrf.ts';
 import { entrance, noSuchScreen, safeHeaders } from './safety/entrance.ts';
@@ -125,9 +128,11 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
     mask: createMask(options.mask),
     site: options.title ?? 'hookbox',
     base,
-    named: { db: options.db, schema: options.schema ?? inbox.schema },
+    named: { db: anywhere(options.db), schema: options.schema ?? inbox.schema },
   });
-  const live = liveStreams(watchChanges(inbox));
+  const gone = new AbortController();
+  const until = AbortSignal.any([gone.signal, ...(operated.closing === undefined ? [] : [operated.closing])]);
+  const live = liveStreams(watchChanges(inbox, { closed: () => gone.abort() }), { until });
 
   const page = new Hono<PageEnv>();
   page.onError((failure, c) => {
@@ -143,6 +148,12 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   healthRoutes(page, inbox);
 
   page.use('*', entrance(shell, guard, authorized));
+
+  // They ask nothing of the inbox, or once for all who listen.
+  assetRoutes(page, ['page.css', 'lists.css', ...SCRIPTS]);
+  page.get('/live', (c) => live(c.req.raw, c.env));
+
+  page.use('*', inTurn(shell));
 
   const screens: Readonly<Record<string, (visit: Visit) => Promise<Screen>>> = {
     '/': overviewScreen,
@@ -174,14 +185,17 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   maintenanceRoutes(page, shell);
   downloadRoutes(page, shell);
   backupRoute(page, shell, options.backupFolder ?? tmpdir());
-  assetRoutes(page, ['page.css', 'lists.css', ...SCRIPTS]);
 
-  page.get('/live', (c) => live(c.req.raw));
   page.get('/metrics', async (c) => {
-    const { text, contentType } = await metrics(inbox);
+    const { text, contentType } = await metrics(shell.visitOf(c).operated.inbox);
     return c.body(text, 200, { 'Content-Type': contentType });
   });
 
   page.all('*', noSuchScreen(shell));
   return mountable(page, base);
+}
+
+/** A command is copied into a terminal whose folder is another one: a file is named by its whole path. */
+function anywhere(db: string | undefined): string | undefined {
+  return db === undefined || isUrl(db) ? db : resolve(db);
 }

@@ -1,3 +1,4 @@
+import { abortableInbox } from './abortable-inbox.ts';
 import { flashOf } from './acts/flash.ts';
 import { createFrame, type Frame, type FrameParts, type PageContext } from './frame.tsx';
 import type { NamedInbox } from '../host/shell-words.ts';
@@ -26,13 +27,13 @@ export function createShell({ operated, tokens, mask, site, base, named }: Shell
   const visitOf = (c: PageContext): Visit => {
     const visitor = frame.visitorOf(c);
     return {
-      operated,
+      operated: { ...operated, inbox: abortableInbox(operated.inbox, c.req.raw.signal) },
+      lasting: operated.inbox,
       visitor,
       base: frame.baseOf(c),
       csrf: tokens.tokenFor(visitor),
       url: new URL(c.req.url),
       now: new Date(),
-      signal: c.req.raw.signal,
       mask: mask.mask,
       masks: mask.masks,
       refusal: mask.refusal,

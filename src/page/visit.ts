@@ -1,3 +1,4 @@
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { EntityOf } from '../events/entity.ts';
 import type { NamedInbox } from '../host/shell-words.ts';
@@ -9,6 +10,8 @@ export interface Operated {
   readonly inbox: AnyInbox;
   /** the receiver's option of that name: it names what events were stored as invalid are about, when they are rerun */
   readonly entity?: EntityOf;
+  /** the receiver's signal of that name: open pages are brought up to date no longer than that */
+  readonly closing?: AbortSignal;
 }
 
 /** Who looks at the page: a viewer reads, an operator acts too. */
@@ -20,7 +23,10 @@ export interface Visitor {
 
 /** One request for a screen. */
 export interface Visit {
+  /** its inbox is asked for nothing more when the visitor waits no more */
   readonly operated: Operated;
+  /** the inbox for what goes on without the visitor, and for what is remembered of it from one visit to the next */
+  readonly lasting: AnyInbox;
   readonly visitor: Visitor;
   /** the path that the page is mounted at, without a slash at the end: `/ops` */
   readonly base: string;
@@ -28,8 +34,6 @@ export interface Visit {
   readonly csrf: string;
   readonly url: URL;
   readonly now: Date;
-  /** aborted when the visitor waits no more */
-  readonly signal?: AbortSignal;
   /** replaces the values of masked fields, in JSON text */
   readonly mask: (body: Uint8Array) => Uint8Array;
   /** whether some fields are masked, so that raw bytes are not shown either */
@@ -47,7 +51,7 @@ export interface Screen {
   readonly title: string;
   /** what the tab says, where that is more than the title: what it is about comes first, as tabs are narrow */
   readonly tab?: string;
-  readonly status?: 200 | 404;
+  readonly status?: ContentfulStatusCode;
   /** the path in the navigation that is marked as current, such as `/events` */
   readonly current: string;
   readonly content: HtmlEscapedString | Promise<HtmlEscapedString>;

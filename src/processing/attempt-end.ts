@@ -1,12 +1,13 @@
-import { isInstance } from '../errors.ts';
+import { isError } from '../errors.ts';
 import type { ClaimedEvent, Settlement } from '../inbox/work.ts';
 import { oneLine } from '../printable.ts';
+import { chainOf, ownCodeOf } from './attempt-error.ts';
 
-/** How an attempt ended: with a settlement to write, with everything written by its transaction, or without a lease. */
+/** How an attempt ended: with a settlement to write, or without a lease. */
 export type AttemptEnd =
   | Settlement
-  /** `isDead` where its function has committed by itself, so that the event is; `isUnsettled` while that has to be written */
-  | { readonly outcome: 'committed'; readonly isDead?: boolean; readonly isUnsettled?: boolean }
+  /** its function has committed the transaction by itself, so its event is dead */
+  | { readonly outcome: 'committed alone' }
   | { readonly outcome: 'lost' };
 
 /** Which attempt a line is about. */
@@ -31,22 +32,11 @@ export function factsOf({ endpoint, id, attempt }: ClaimedEvent, type: string | 
   return { endpoint, id, type: type === null ? null : oneLine(type), attempt };
 }
 
-/** As far as the libraries of databases wrap what a database has said. */
-const DEEPEST = 5;
-/** Anything else may be a text that somebody wrote. */
-const CODE = /^[A-Z0-9_]{1,60}$/;
-
-/** The `code` of an error, or of its cause: `23505`, `ECONNREFUSED`, `SQLITE_CONSTRAINT_UNIQUE`. */
+/** The `code` of an error, or of what has caused it: `23505`, `ECONNREFUSED`, `SQLITE_CONSTRAINT_UNIQUE`. */
 export function codeOf(thrown: unknown): string | undefined {
-  try {
-    let error = thrown;
-    for (let depth = 0; depth < DEEPEST && isInstance(error, Error); depth += 1) {
-      const code: unknown = Reflect.get(error, 'code');
-      if (typeof code === 'string' && CODE.test(code)) return code;
-      error = error.cause;
-    }
-  } catch {
-    // A getter may throw.
-  }
-  return undefined;
+  return isError(thrown)
+    ? chainOf(thrown)
+        .map(ownCodeOf)
+        .find((code) => code !== undefined)
+    : undefined;
 }

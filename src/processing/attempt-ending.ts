@@ -5,7 +5,7 @@ import { movedBack } from '../inbox/rules/set-back.ts';
 import type { ClaimedEvent, Lease, Settled, Settlement } from '../inbox/work.ts';
 import type { Doubt } from './doubt.ts';
 import type { LeaseRenewal } from './lease-renewal.ts';
-import { AGAIN_MS, CLOSE_GRACE_MS, CLOSE_LIMIT_MS } from './limits.ts';
+import { AGAIN_MS, CLOSE_SHARES } from './limits.ts';
 import type { EndedAttempt } from './attempt-end.ts';
 import type { AttemptEnd, LoggedAttempt } from './run-attempt.ts';
 import type { Timers } from './timers.ts';
@@ -28,8 +28,13 @@ export interface AttemptEnding {
   giveBack(lease: Lease, attempt: LoggedAttempt): Promise<void>;
   /** Gives back what was claimed too late: its handlers do not even start. */
   giveBackUnrun(claiming: Promise<readonly ClaimedEvent[]>): Promise<void>;
-  /** Waits for handlers that run, then aborts their signals, waits a moment more, and gives back what is left. */
-  close(): Promise<void>;
+  /**
+   * Says in the inbox that the processor closes, waits for handlers that run, then aborts their signals, waits a moment more, and
+   * gives back what is left. It takes `closeMs` at most.
+   *
+   * @param claiming - a claim that is under way; what it brings is given back
+   */
+  close(claiming?: Promise<unknown> | null): Promise<void>;
 }
 
 export interface AttemptEndingOptions {
@@ -38,9 +43,14 @@ export interface AttemptEndingOptions {
   readonly timers: Timers;
   readonly doubt: Doubt;
   readonly leases: LeaseRenewal;
+  readonly closeMs: number;
   readonly failed: (what: string, failure: unknown) => void;
   /** Who is told how an attempt has ended, once that is written. */
-  readonly tell: readonly { ended(attempt: EndedAttempt, end: AttemptEnd): void }[];
+  readonly tell: readonly {
+    ended(attempt: EndedAttempt, end: AttemptEnd): void;
+    /** Its handler ran on when `close` gave its event back. */
+    outlived?(attempt: EndedAttempt): void;
+  }[];
 }
 
 export function attemptEnding({
@@ -49,6 +59,7 @@ export function attemptEnding({
   timers,
   doubt,
   leases,
+  closeMs,
   failed,
   tell,
 }: AttemptEndingOptions): AttemptEnding {
@@ -107,7 +118,7 @@ export function attemptEnding({
     return whenGivenBack(written);
   }
 
-  const allEnded = (): Promise<unknown> => Promise.allSettled([...running.keys(), ...givingBack]);
+  const atMost = (share: number, work: Promise<unknown>): Promise<unknown> => timers.atMost(closeMs * share, work);
 
   return {
     hold(lease, attempt, ended) {
@@ -132,27 +143,33 @@ export function attemptEnding({
           Promise.all(claimed.map(({ lease }) => inbox.settle(lease, { outcome: 'interrupted' }, clock.now()))),
         ),
       ),
-    async close() {
-      await timers.atMost(CLOSE_LIMIT_MS, allEnded());
+    async close(claiming = null) {
+      const allEnded = (): Promise<unknown> => Promise.allSettled([claiming, ...running.keys(), ...givingBack]);
+      leases.close();
+      await atMost(CLOSE_SHARES.wait, allEnded());
       for (const { attempt } of running.values()) attempt.abort('closing');
-      await timers.atMost(CLOSE_GRACE_MS, allEnded());
+      await atMost(CLOSE_SHARES.cleanUp, allEnded());
       // What is left does not listen, or its end could not be written.
-      const left = Array.from(running.values(), ({ lease, attempt }) => giveBack(lease, attempt));
-      await timers.atMost(CLOSE_GRACE_MS, Promise.all(left));
+      const left = Array.from(running.values(), ({ lease, attempt }) => {
+        if (!attempt.isOver()) for (const each of tell) each.outlived?.(attempt.about());
+        return giveBack(lease, attempt);
+      });
+      await atMost(CLOSE_SHARES.giveBack, Promise.all(left));
     },
   };
 }
 
 /** How an attempt has ended, by what became of that. */
 function endAs(end: AttemptEnd, settled: Settled): AttemptEnd {
-  if (settled === 'committed alone') return { outcome: 'committed', isDead: true };
-  return settled ? end : { outcome: 'lost' };
+  if (settled === 'committed alone') return { outcome: 'committed alone' };
+  // What has committed counts, though its lease was lost later.
+  return settled || end.outcome === 'committed' ? end : { outcome: 'lost' };
 }
 
-/** What is to be written of how an attempt ended; `null` where its own commit has, or another has taken its event over. */
+/** What is to be written of how an attempt ended; `null` where another has taken its event over. */
 function settlementOf(end: AttemptEnd): Settlement | null {
-  if (end.outcome === 'committed') return end.isUnsettled === true ? COMMITTED_ALONE : null;
-  return end.outcome === 'lost' ? null : end;
+  if (end.outcome === 'lost') return null;
+  return end.outcome === 'committed alone' ? COMMITTED_ALONE : end;
 }
 
 /** How an attempt ended, when the clock was set back before that could be written: its backoff lasts as long as it would have. */

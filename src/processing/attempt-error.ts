@@ -1,19 +1,84 @@
 import { inspect } from 'node:util';
-import { isInstance } from '../errors.ts';
+import { isError } from '../errors.ts';
+import { withoutPasswords } from '../host/postgres-url.ts';
 import { ERROR_CHARACTERS } from '../inbox/rules/error-limits.ts';
 import type { AttemptError } from '../inbox/work.ts';
 import { oneLine } from '../printable.ts';
 
-/** What is kept of what a handler threw, an Error or not. It never throws itself, or the failure would be lost. */
+/**
+ * What is kept of what a handler threw, an Error or not. The message says what has caused it too, as `fetch failed` alone says
+ * nothing; signatures and the passwords in URLs are left out. It never throws itself, or the failure would be lost.
+ */
 export function attemptError(thrown: unknown): AttemptError {
-  if (!isInstance(thrown, Error)) {
+  if (!isError(thrown)) {
     return { name: typeof thrown, message: textOf(() => thrown, ERROR_CHARACTERS.message), stack: null };
   }
+  const [, ...causes] = chainOf(thrown);
+  const stacks = causes.map((cause) => `[cause]: ${textOf(() => cause.stack, ERROR_CHARACTERS.stack)}`);
   return {
     name: textOf(() => thrown.name, ERROR_CHARACTERS.name),
-    message: textOf(() => thrown.message, ERROR_CHARACTERS.message),
-    stack: textOf(() => thrown.stack, ERROR_CHARACTERS.stack),
+    message: cut(saidBy(thrown), ERROR_CHARACTERS.message),
+    stack: cut([textOf(() => thrown.stack, ERROR_CHARACTERS.stack), ...stacks].join('\n'), ERROR_CHARACTERS.stack),
   };
+}
+
+/** So many errors of a chain are looked at: one may be its own cause, and an AggregateError have thousands. */
+const MOST_ERRORS = 10;
+
+/** An error, what has caused it, what has caused that, and so on; of an AggregateError all that it has collected. */
+export function chainOf(thrown: Error): readonly Error[] {
+  const chain = new Set([thrown]);
+  // What is added meanwhile has its turn, too.
+  for (const error of chain) {
+    for (const cause of causesOf(error)) if (chain.size < MOST_ERRORS) chain.add(cause);
+  }
+  return [...chain];
+}
+
+function causesOf(error: Error): readonly Error[] {
+  try {
+    const collected: unknown = Reflect.get(error, 'errors');
+    const among: readonly unknown[] = Array.isArray(collected) ? collected.slice(0, MOST_ERRORS) : [];
+    return [error.cause, ...among].filter(isError);
+  } catch {
+    return []; // a getter may throw
+  }
+}
+
+/** Anything else may be a text that somebody wrote. */
+const CODE = /^[A-Z0-9_]{1,60}$/;
+
+/** The `code` of one error: `23505`, `ECONNREFUSED`, `SQLITE_CONSTRAINT_UNIQUE`. */
+export function ownCodeOf(error: Error): string | undefined {
+  try {
+    const code: unknown = Reflect.get(error, 'code');
+    return typeof code === 'string' && CODE.test(code) ? code : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `fetch failed: connect ECONNREFUSED 127.0.0.1:80`. What an error says of its cause itself is not said twice. */
+function saidBy(thrown: Error): string {
+  const [first = '', ...causes] = chainOf(thrown).map((error, at) => (at === 0 ? ownWords(error) : withCode(error)));
+  let said = first;
+  for (const words of causes) {
+    if (said.length > ERROR_CHARACTERS.message) break;
+    if (!said.includes(words)) said += said === '' ? words : `: ${words}`;
+  }
+  return said;
+}
+
+function ownWords(error: Error): string {
+  return textOf(() => error.message, ERROR_CHARACTERS.message);
+}
+
+/** An AggregateError often says nothing itself. */
+function withCode(error: Error): string {
+  const [words, code] = [ownWords(error), ownCodeOf(error)];
+  if (words === '' && causesOf(error).length > 0) return '';
+  const named = words === '' ? textOf(() => error.name, ERROR_CHARACTERS.name) : words;
+  return code === undefined || named.includes(code) ? named : `${named} (code ${code})`;
 }
 
 /** What is kept of why a handler has let its event go by, whatever it has given as a text. */
@@ -22,13 +87,21 @@ export function skipReason(given: unknown): string {
   return text === '' ? 'no reason was given' : text;
 }
 
+/** What a signature looks like: a handler may have quoted one. */
+const SIGNATURE = /\b[0-9a-f]{64}\b/gi;
+
 /** A getter may throw, and may return anything. */
 function textOf(read: () => unknown, characters: number): string {
   try {
     const value = read();
     const text = typeof value === 'string' ? value : inspect(value);
-    return text.length <= characters ? text : `${text.slice(0, characters)}…`;
+    // First what is far too long: what has to be left out is looked for in the rest.
+    return cut(withoutPasswords(cut(text, 2 * characters)).replaceAll(SIGNATURE, '…'), characters);
   } catch {
     return 'something that has no text';
   }
+}
+
+function cut(text: string, characters: number): string {
+  return text.length <= characters ? text : `${text.slice(0, characters)}…`;
 }

@@ -89,18 +89,19 @@ export function attemptHooks(options: AttemptHookOptions): AttemptHookCalls {
         case 'dead':
           calls.call('onDead', onDead, { ...about(attempt, end.error), reason: end.reason });
           break;
-        case 'committed':
-          if (end.isDead === true) {
-            calls.call('onDead', onDead, { ...about(attempt, COMMITTED_ALONE.error), reason: 'failed' });
-          }
+        case 'committed alone':
+          calls.call('onDead', onDead, { ...about(attempt, COMMITTED_ALONE.error), reason: 'failed' });
           break;
+        case 'committed':
         case 'processed':
         case 'interrupted':
         case 'lost':
       }
     },
     crashed(crashed) {
-      for (const { endpoint, id, type, attempt, deadReason, dueAt, error } of crashed) {
+      for (const { endpoint, id, type, attempt, deadReason, dueAt, error, wasClosing } of crashed) {
+        // It has not failed.
+        if (wasClosing === true) continue;
         const facts = { endpoint, id, type, attempt, error: told(error), durationMs: null };
         if (deadReason !== null) calls.call('onDead', onDead, { ...facts, reason: deadReason });
         else calls.call('onFailed', onFailed, { ...facts, dueAt: dueAt === null ? null : new Date(dueAt) });

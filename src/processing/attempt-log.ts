@@ -3,7 +3,7 @@ import type { Logger } from '../host/logger.ts';
 import { namesOf } from '../host/shell-words.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import { COMMITTED_BY_ITSELF } from '../inbox/rules/committed-alone.ts';
-import type { AttemptError } from '../inbox/work.ts';
+import type { AttemptError, CrashedEvent } from '../inbox/work.ts';
 import { oneLine } from '../printable.ts';
 import type { AttemptEnd, AttemptFacts, EndedAttempt } from './attempt-end.ts';
 import { eventCommand } from './event-command.ts';
@@ -14,14 +14,19 @@ const SAID = {
   processed: 'event processed',
   skipped: 'event skipped by its handler',
   failed: 'handler failed and is run again; the command shows more',
+  later: 'its handler asks to run later; the command shows more',
   failedInline: 'handler failed; it runs again when the service sends again',
   dead: 'event is dead; the command shows why',
   lost: 'the lease was lost before the handler ended; the event runs again',
   lostInline: 'the lease was lost before the handler ended; the event runs when it is sent again',
   failedLate: 'the handler failed after its transaction was committed; it is not run again',
-  notNoted: 'cannot note what the handler threw',
   withoutFile: 'ctx.transaction cannot be had; the handler runs again later, which does not count',
   spoiled: COMMITTED_BY_ITSELF,
+  outlived:
+    'the handler ran on after close() had aborted ctx.signal; its event runs again. End at the signal, or raise processing.closeMs',
+  killed:
+    'a process was killed before its close() was done; the event runs again, and the attempt does not count. Set ' +
+    'processing.closeMs below the time that your platform gives, or raise that',
 } as const;
 
 const LINES: ReadonlySet<string> = new Set(Object.values(SAID));
@@ -48,12 +53,14 @@ export interface AttemptLog {
   ended(attempt: EndedAttempt, end: AttemptEnd): void;
   /** Its handler threw after its transaction was committed. */
   failedLate(attempt: EndedAttempt, error: AttemptError): void;
-  /** And that cannot be kept. */
-  notNoted(attempt: AttemptFacts, failure: unknown): void;
   /** It does not count, as its transaction could not be had. */
   withoutFile(attempt: EndedAttempt, thrown: unknown): void;
   /** Its function has committed the transaction itself. */
   spoiled(attempt: EndedAttempt): void;
+  /** It ran on when `close` gave its event back. */
+  outlived(attempt: EndedAttempt): void;
+  /** What a claim has found: of these it tells those that were interrupted. */
+  found(crashed: readonly CrashedEvent[]): void;
 }
 
 export function attemptLog({ logger, inbox, logErrors, inline = false }: AttemptLogOptions): AttemptLog {
@@ -72,7 +79,7 @@ export function attemptLog({ logger, inbox, logErrors, inline = false }: Attempt
         case 'committed':
           if (end.outcome === 'processed' && end.skipped !== undefined) {
             logger.info({ ...attempt, ...(logErrors && { reason: end.skipped }) }, SAID.skipped);
-          } else if (end.outcome === 'processed' || end.isDead !== true) {
+          } else {
             logger.info({ ...attempt }, SAID.processed);
           }
           return;
@@ -85,18 +92,29 @@ export function attemptLog({ logger, inbox, logErrors, inline = false }: Attempt
             logger.error({ ...attempt, reason: end.reason, ...why(attempt, end.error) }, SAID.dead);
           } else {
             const dueAt = new Date(end.dueAt).toISOString();
-            logger.warn({ ...attempt, dueAt, ...why(attempt, end.error) }, SAID.failed);
+            // A wait that its handler has asked for says nothing by where it was thrown.
+            const isPlanned = end.error.name === 'RetryLaterError';
+            const error = isPlanned ? { ...end.error, stack: null } : end.error;
+            logger.warn({ ...attempt, dueAt, ...why(attempt, error) }, isPlanned ? SAID.later : SAID.failed);
           }
           return;
         case 'lost':
           logger.warn({ ...attempt }, inline ? SAID.lostInline : SAID.lost);
           return;
         case 'interrupted':
+        case 'committed alone':
       }
     },
     failedLate: (attempt, error) => logger.error({ ...attempt, ...why(attempt, error) }, SAID.failedLate),
-    notNoted: (attempt, failure) => logger.error({ ...attempt, cause: messageOf(failure) }, SAID.notNoted),
     withoutFile: (attempt, thrown) => logger.error({ ...attempt, cause: messageOf(thrown) }, SAID.withoutFile),
     spoiled: (attempt) => logger.error({ ...attempt }, SAID.spoiled),
+    outlived: (attempt) => logger.warn({ ...attempt }, SAID.outlived),
+    found(crashed) {
+      for (const { endpoint, id, type, attempt, wasClosing } of crashed) {
+        if (wasClosing !== true) continue;
+        const facts = { endpoint, id, type: type === null ? null : oneLine(type), attempt };
+        logger.warn(facts, SAID.killed);
+      }
+    },
   };
 }

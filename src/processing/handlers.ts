@@ -3,6 +3,7 @@ import type { EventOf, HandledEvent } from '../events/webhook-event.ts';
 import { eventTypes, isEventType } from '../events/event-types.ts';
 import { howToDeclare, schemaOf, type EventSchemas, type HandledType } from '../events/own-events.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
+import { didYouMean } from '../nearest.ts';
 import { assertTypeOptions, type TypeOptions } from './type-options.ts';
 
 /** What a handler is told about the delivery that brought its event. */
@@ -119,10 +120,11 @@ export function assertHandlers(handlers: Handlers, schemas: EventSchemas = {}): 
   }
   for (const [type, handler] of Object.entries(handlers)) {
     if (type !== '*' && !isEventType(type) && schemaOf(schemas, type) === undefined) {
+      const meant = didYouMean(type, [...eventTypes, ...Object.keys(schemas)]);
       throw new ConfigurationError(
         'UNKNOWN_EVENT_TYPE',
-        `handlers has the key ${JSON.stringify(type)}, which is no event type. Use '*' for types that hookbox does not ` +
-          `know, or one of: ${eventTypes.join(', ')}. ${howToDeclare(type)}`,
+        `handlers has the key ${JSON.stringify(type)}, which is no event type. ${meant === null ? '' : `${meant} `}Use '*' ` +
+          `for types that hookbox does not know, or one of: ${eventTypes.join(', ')}. ${howToDeclare(type)}`,
       );
     }
     if (isPlainObject(handler)) {

@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import { nameOf } from '../errors.ts';
 import { throttle, type Logger } from '../host/logger.ts';
 import { unheld } from '../host/unheld-timer.ts';

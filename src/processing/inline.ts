@@ -1,10 +1,12 @@
+import { boundToHere, ownContext } from '../host/own-context.ts';
+import { performance } from '../host/real-timers.ts';
 import { systemClock } from '../host/clock.ts';
 import { LATE, withinDeadline, type Deadline } from '../host/deadline.ts';
 import { askToWait, type HostLimits } from '../host/host-limits.ts';
 import { tracingBy } from '../host/tracing.ts';
 import { failureLog, type Logger } from '../host/logger.ts';
 import type { EventKey } from '../inbox/event.ts';
-import type { ClaimedEvent } from '../inbox/work.ts';
+import type { ClaimedEvent, CrashedEvent } from '../inbox/work.ts';
 import { attemptHooks } from './attempt-hooks.ts';
 import { attemptEnding } from './attempt-ending.ts';
 import { attemptLog } from './attempt-log.ts';
@@ -15,8 +17,8 @@ import type { ProcessorOptions } from './processor.ts';
 import { runAttempt, type AttemptEnd, type LoggedAttempt } from './run-attempt.ts';
 import { Timers } from './timers.ts';
 
-/** What became of an event that was run while its delivery waited; `late`: its handler could not begin in time. */
-export type InlineResult = 'processed' | 'failed' | 'busy' | 'timeout' | 'late' | 'lost' | 'nothing to run';
+/** What became of an event that was run while its delivery waited; `late`, `closing`: its handler could not begin in time. */
+export type InlineResult = 'processed' | 'failed' | 'busy' | 'timeout' | 'late' | 'closing' | 'lost' | 'nothing to run';
 
 /** What happens to work that outlives its delivery. */
 export interface Afterwards {
@@ -28,7 +30,7 @@ export interface Afterwards {
 /** Runs handlers inside deliveries, on hosts without a background. */
 export interface InlineRunner {
   run(key: EventKey, deadline: Deadline, afterwards: Afterwards): Promise<InlineResult>;
-  /** Waits for handlers that run, then aborts their signals, waits a moment more, and gives back what is left. */
+  /** Begins no handler any more, and ends those that run (`AttemptEnding.close`). */
   close(): Promise<void>;
 }
 
@@ -46,7 +48,7 @@ const FROZEN_LIMIT_MS = 200;
  */
 export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
   const { inbox, handlers, events, ordering, logger, clock = systemClock } = options;
-  const { leaseMs, byType, types } = limitsOf(options);
+  const { leaseMs, closeMs, byType, types } = limitsOf(options);
   const { logErrors = true } = options;
   const log = attemptLog({ logger, inbox, logErrors, inline: true });
   const tracing = tracingBy(options.openTelemetry);
@@ -57,8 +59,17 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
   const timers = new Timers(clock);
   const doubt = new Doubt({ leaseMs, lookMs: AGAIN_MS, now: clock.now() });
   const leases = leaseRenewal({ inbox, clock, timers, doubt, leaseMs, failed });
-  const ending = attemptEnding({ inbox, clock, timers, doubt, leases, failed, tell: [log, hooks] });
+  const ending = attemptEnding({ inbox, clock, timers, doubt, leases, closeMs, failed, tell: [log, hooks] });
   const logFailure = failureLog(logger);
+  /** deliveries that run a handler, or are about to */
+  const runs = new Set<Promise<InlineResult>>();
+  let isClosing = false;
+  /** of what no delivery alone has caused */
+  const inOwnContext = ownContext();
+  const crashed = boundToHere((found: readonly CrashedEvent[]) => {
+    log.found(found);
+    hooks.crashed(found);
+  });
   let looked = { now: clock.now(), steady: performance.now() };
 
   /** Nothing ticks between deliveries. What the steady clock has counted since the last one was no sleep. */
@@ -75,7 +86,7 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
     const request = { now, leaseMs, endpoints: [key.endpoint], types, ordered: ordering, holds: leases.held() };
     try {
       const asked = { ...request, ranOutBy: doubt.ranOutBy(now) };
-      const claimed = await inbox.claimOne(key, asked, hooks.crashed);
+      const claimed = await inbox.claimOne(key, asked, crashed);
       doubt.claimed(now, clock.now());
       return claimed;
     } catch (failure) {
@@ -88,7 +99,7 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
     const about = { inbox, handlers, events, logger, log, clock, tracing, limits, inline: true };
     const attempt = runAttempt(claimed, about);
     const settled = attempt.ended.then((end) => ending.write(claimed.lease, attempt, end));
-    ending.hold(claimed.lease, attempt, settled);
+    inOwnContext(() => ending.hold(claimed.lease, attempt, settled));
     return { attempt, settled };
   }
 
@@ -103,35 +114,51 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
     if (pending !== null) askToWait(waitUntil, pending);
   }
 
+  async function run(
+    key: EventKey,
+    deadline: Deadline,
+    { waitUntil, frozen = false }: Afterwards,
+  ): Promise<InlineResult> {
+    const claiming = claim(key);
+    const claimed = await withinDeadline(claiming, deadline);
+    if (claimed === LATE) {
+      logger.warn({ ...key }, 'the inbox was not free in time to begin; the event runs when it is sent again');
+      const late = claiming.then((claimed) => (typeof claimed === 'object' ? [claimed] : []));
+      askToWait(waitUntil, ending.giveBackUnrun(late));
+      return 'late';
+    }
+    keepFor(waitUntil);
+    if (claimed === 'busy') return 'busy';
+    if (claimed === 'settled') return 'nothing to run';
+    if (isClosing) {
+      await ending.giveBackUnrun(Promise.resolve([claimed]));
+      return 'closing';
+    }
+    const { attempt, settled } = start(claimed);
+    const result = await withinDeadline(settled, deadline);
+    if (result === LATE) {
+      const isFrozen = frozen && waitUntil === undefined;
+      if (isFrozen) await timers.atMost(FROZEN_LIMIT_MS, ending.giveBack(claimed.lease, attempt));
+      else askToWait(waitUntil, Promise.allSettled([settled]));
+      return 'timeout';
+    }
+    keepFor(waitUntil);
+    return resultOf(result);
+  }
+
   return {
-    async run(key, deadline, { waitUntil, frozen = false }) {
-      const claiming = claim(key);
-      const claimed = await withinDeadline(claiming, deadline);
-      if (claimed === LATE) {
-        logger.warn({ ...key }, 'the inbox was not free in time to begin; the event runs when it is sent again');
-        const late = claiming.then((claimed) => (typeof claimed === 'object' ? [claimed] : []));
-        askToWait(waitUntil, ending.giveBackUnrun(late));
-        return 'late';
-      }
-      keepFor(waitUntil);
-      if (claimed === 'busy') return 'busy';
-      if (claimed === 'settled') return 'nothing to run';
-      const { attempt, settled } = start(claimed);
-      const result = await withinDeadline(settled, deadline);
-      if (result === LATE) {
-        const isFrozen = frozen && waitUntil === undefined;
-        if (isFrozen) await timers.atMost(FROZEN_LIMIT_MS, ending.giveBack(claimed.lease, attempt));
-        else askToWait(waitUntil, Promise.allSettled([settled]));
-        return 'timeout';
-      }
-      keepFor(waitUntil);
-      return resultOf(result);
+    async run(key, deadline, afterwards) {
+      if (isClosing) return 'closing';
+      const running = run(key, deadline, afterwards);
+      runs.add(running);
+      return running.finally(() => runs.delete(running));
     },
-    async close() {
-      await ending.close();
+    close: boundToHere(async () => {
+      isClosing = true;
+      await ending.close(Promise.allSettled(runs));
       await hooks.calls.close();
       timers.stop();
-    },
+    }),
   };
 }
 
@@ -139,6 +166,7 @@ function resultOf(end: AttemptEnd): InlineResult {
   switch (end.outcome) {
     case 'processed':
     case 'committed':
+    case 'committed alone':
       return 'processed';
     case 'lost':
       return 'lost';

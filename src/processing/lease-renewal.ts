@@ -15,6 +15,8 @@ export interface LeaseRenewal {
   held(): readonly Lease[];
   keep(lease: Lease, attempt: RunningAttempt): void;
   letGo(lease: Lease): void;
+  /** Has the inbox told that the processor closes, at once: an attempt whose process is killed meanwhile is interrupted. */
+  close(): void;
 }
 
 export interface LeaseRenewalOptions {
@@ -31,6 +33,7 @@ export function leaseRenewal({ inbox, clock, timers, doubt, leaseMs, failed }: L
   /** `null` while no turn is to come: nothing is held, or a turn is under way */
   let cancelNext: (() => void) | null = null;
   let isRenewing = false;
+  let isClosing = false;
 
   function renewIn(ms: number): void {
     cancelNext = timers.later(ms, () => {
@@ -41,9 +44,11 @@ export function leaseRenewal({ inbox, clock, timers, doubt, leaseMs, failed }: L
 
   async function turn(): Promise<void> {
     let next = leaseMs / 3;
+    const asClosing = isClosing;
     isRenewing = true;
     try {
       await renewAll();
+      if (asClosing !== isClosing) next = 0;
     } catch (failure) {
       failed('cannot renew leases', failure);
       next = Math.min(AGAIN_MS, next);
@@ -55,7 +60,7 @@ export function leaseRenewal({ inbox, clock, timers, doubt, leaseMs, failed }: L
   async function renewAll(): Promise<void> {
     const leases = [...attempts.keys()];
     const now = clock.now();
-    const renewed = new Set(await inbox.renew(leases, now, leaseMs));
+    const renewed = new Set(await inbox.renew(leases, now, leaseMs, isClosing));
     doubt.wrote(now, clock.now());
     for (const lease of leases) if (!renewed.has(lease)) attempts.get(lease)?.abort('lost');
   }
@@ -71,6 +76,13 @@ export function leaseRenewal({ inbox, clock, timers, doubt, leaseMs, failed }: L
       if (attempts.size > 0) return;
       cancelNext?.();
       cancelNext = null;
+    },
+    close() {
+      isClosing = true;
+      if (cancelNext === null) return;
+      cancelNext();
+      cancelNext = null;
+      void turn();
     },
   };
 }

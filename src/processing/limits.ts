@@ -13,9 +13,20 @@ export interface ProcessingOptions {
   /** How long a lease holds without being renewed, in milliseconds; 15,000 unless set. */
   readonly leaseMs?: number;
   readonly retry?: RetryOptions;
+  /**
+   * How long `close` takes for handlers at most, in milliseconds; 5,000 unless set. Their signals are aborted after three fifths of
+   * it, and what still runs a fifth later is given back. Make it shorter than the time after which your platform kills the process.
+   */
+  readonly closeMs?: number;
 }
 
-const PROCESSING: KnownOptions<ProcessingOptions> = { concurrency: true, timeoutMs: true, leaseMs: true, retry: true };
+const PROCESSING: KnownOptions<ProcessingOptions> = {
+  concurrency: true,
+  timeoutMs: true,
+  leaseMs: true,
+  retry: true,
+  closeMs: true,
+};
 
 /**
  * Refuses options of `processing` that there are not.
@@ -36,10 +47,8 @@ export function assertProcessing(
 export const AGAIN_MS = 1_000;
 /** How often processors and receivers have an inbox do its upkeep, in milliseconds. */
 export const UPKEEP_EVERY_MS = 60_000;
-/** How long `close` waits for handlers that run. */
-export const CLOSE_LIMIT_MS = 10_000;
-/** And how long one whose signal was aborted then has to clean up. */
-export const CLOSE_GRACE_MS = 1_000;
+/** Of the time that `close` has for handlers: until their signals are aborted; then to clean up; then to be given back. */
+export const CLOSE_SHARES = { wait: 3 / 5, cleanUp: 1 / 5, giveBack: 1 / 5 };
 
 /** The options with their defaults. @throws ConfigurationError `INVALID_OPTION` */
 export function limitsOf({
@@ -53,6 +62,7 @@ export function limitsOf({
   return {
     concurrency: positiveWhole('concurrency', processing.concurrency ?? 10),
     leaseMs: positiveWhole('leaseMs', processing.leaseMs ?? 15_000, MAX_TIMER_MS),
+    closeMs: positive('closeMs', processing.closeMs ?? 5_000, MAX_TIMER_MS),
     byType: limitsByType(handlers, { timeoutMs, ...(processing.retry && { retry: processing.retry }) }),
     types: handledTypes(handlers),
   };

@@ -1,4 +1,3 @@
-import { withoutPasswords } from '../host/postgres-url.ts';
 import type { AttemptError } from '../inbox/work.ts';
 import { oneLine, printableLines } from '../printable.ts';
 
@@ -16,8 +15,6 @@ const MESSAGE_BYTES = 1_536;
 /** The names of the fields, and what stands between them. */
 const FRAME_BYTES = 64;
 
-/** What a signature looks like: a handler may have quoted one. */
-const SIGNATURE = /\b[0-9a-f]{64}\b/gi;
 const FIRST_PLACE = /\n\s+at /;
 
 /** pino names an error by its class, or by its `name` where it has none; and whoever makes a text of it gets one. */
@@ -32,15 +29,15 @@ const PROTOTYPE: object = Object.create(Object.prototype, {
 
 /**
  * What may be logged of an error: its name, message and stack, on lines that are its own, in 4 KiB at most. Other fields of it,
- * such as the values of a row or the headers of a request, are left out, and so are signatures and the passwords in URLs.
+ * such as the values of a row or the headers of a request, are left out.
  */
 export function loggedError({ name, message, stack }: AttemptError): LoggedError {
   const called = oneLine(name, NAME_CHARACTERS);
-  const said = fitting(oneLine(withoutSecrets(message), Infinity), MESSAGE_BYTES);
+  const said = fitting(oneLine(message, Infinity), MESSAGE_BYTES);
   const logged = Object.assign(Object.create(PROTOTYPE) as object, { name: called, message: said });
   if (stack === null) return logged;
   const left = MOST_BYTES - FRAME_BYTES - bytesOf(called) - bytesOf(said);
-  const written = printableLines(withoutSecrets(withShortHead(stack, `${called}: ${said}`)));
+  const written = printableLines(withShortHead(stack, `${called}: ${said}`));
   return Object.assign(logged, { stack: fitting(written, left) });
 }
 
@@ -48,10 +45,6 @@ export function loggedError({ name, message, stack }: AttemptError): LoggedError
 function withShortHead(stack: string, head: string): string {
   const at = stack.search(FIRST_PLACE);
   return at <= MESSAGE_BYTES ? stack : head + stack.slice(at);
-}
-
-function withoutSecrets(text: string): string {
-  return withoutPasswords(text).replaceAll(SIGNATURE, '…');
 }
 
 function bytesOf(text: string): number {

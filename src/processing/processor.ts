@@ -1,5 +1,6 @@
+import { ownContext } from '../host/own-context.ts';
 import { assertEventSchemas, type EventSchemas } from '../events/own-events.ts';
-import { failureLog, loggerOf, type Logger } from '../host/logger.ts';
+import { failureLog, loggerOf, upkeepLog, type Logger } from '../host/logger.ts';
 import { systemClock, type Clock } from '../host/clock.ts';
 import { tracingBy } from '../host/tracing.ts';
 import type { OpenTelemetryApi } from '../host/tracing-api.ts';
@@ -18,14 +19,7 @@ import { Doubt } from './doubt.ts';
 import { endpointsOf } from './endpoint.ts';
 import { assertHandlers, type Handlers } from './handlers.ts';
 import { leaseRenewal } from './lease-renewal.ts';
-import {
-  AGAIN_MS,
-  assertProcessing,
-  CLOSE_LIMIT_MS,
-  limitsOf,
-  UPKEEP_EVERY_MS,
-  type ProcessingOptions,
-} from './limits.ts';
+import { AGAIN_MS, assertProcessing, limitsOf, UPKEEP_EVERY_MS, type ProcessingOptions } from './limits.ts';
 import { pruning, type RetentionOptions } from './retention.ts';
 import { assertRelease, releaseNote } from './release.ts';
 import { Slots } from './slots.ts';
@@ -87,8 +81,9 @@ export interface Processor extends AsyncDisposable {
   /** Begins to process. Idempotent. */
   start(): Promise<void>;
   /**
-   * Claims nothing more, gives running handlers ten seconds, then aborts their signals, and gives back what they have not
-   * finished by then: it runs again, and the attempt does not count. Idempotent. The inbox stays open.
+   * Claims nothing more, waits for running handlers, then aborts their signals, and gives back what they have not finished by
+   * then: it runs again, and the attempt does not count. For handlers it takes `processing.closeMs` at most. Idempotent. The inbox
+   * stays open.
    */
   close(): Promise<void>;
 }
@@ -138,7 +133,7 @@ export function processorOf(options: ProcessorOptions): Processor {
   const log = attemptLog({ logger, inbox, logErrors });
   const tracing = tracingBy(options.openTelemetry);
   const hooks = attemptHooks({ ...options, logger, logErrors });
-  const { concurrency, leaseMs, byType: limits, types } = limitsOf(options);
+  const { concurrency, leaseMs, closeMs, byType: limits, types } = limitsOf(options);
   const scope: Scope = { endpoints, types };
   const now = (): number => clock.now();
   const isOpen = (): boolean => state === 'started';
@@ -146,7 +141,7 @@ export function processorOf(options: ProcessorOptions): Processor {
   const timers = new Timers(clock);
   const doubt = new Doubt({ leaseMs, lookMs: AGAIN_MS, now: now() });
   const leases = leaseRenewal({ inbox, clock, timers, doubt, leaseMs, failed });
-  const ending = attemptEnding({ inbox, clock, timers, doubt, leases, failed, tell: [log, hooks] });
+  const ending = attemptEnding({ inbox, clock, timers, doubt, leases, closeMs, failed, tell: [log, hooks] });
   const announcer = createAnnouncer({ inbox, scope, clock, logger, isOpen });
   const prune = pruning(retention, { inbox, endpoints, now, isOpen });
   const release = releaseNote(inbox, { release: options.release, endpoints, now });
@@ -154,6 +149,8 @@ export function processorOf(options: ProcessorOptions): Processor {
   const outage = outageLog(logger, 'the inbox answers again', { times: WELL_AGAIN });
 
   let state: 'new' | 'started' | 'closing' | 'closed' = 'new';
+  /** Runs work in the context of start(): whoever stores something wakes the processor in a context of their own. */
+  let inOwnContext = ownContext();
   /** of handlers that run; the end of others may still be written */
   const slots = new Slots(concurrency, limits.bounds);
   let claiming: Promise<void> | null = null;
@@ -198,7 +195,10 @@ export function processorOf(options: ProcessorOptions): Processor {
     const ranOutBy = doubt.ranOutBy(askedAt);
     const takenSince = announcer.takenSince(askedAt);
     const asked = { ...scope, now: askedAt, leaseMs, ordered: ordering, holds: leases.held(), ranOutBy, takenSince };
-    const claimed = await inbox.claim({ ...asked, ...slots.room() }, limit, hooks.crashed);
+    const claimed = await inbox.claim({ ...asked, ...slots.room() }, limit, (crashed) => {
+      log.found(crashed);
+      hooks.crashed(crashed);
+    });
     hasFailed = false;
     doubt.claimed(askedAt, now());
     return claimed;
@@ -232,7 +232,7 @@ export function processorOf(options: ProcessorOptions): Processor {
   }
 
   async function upkeep(): Promise<void> {
-    await inbox.upkeep?.({ now, isOpen });
+    await inbox.upkeep?.({ now, isOpen, report: upkeepLog(logger) });
   }
 
   /** Others may not have been able to renew their leases either. */
@@ -257,6 +257,7 @@ export function processorOf(options: ProcessorOptions): Processor {
   async function start(): Promise<void> {
     if (state !== 'new') return;
     state = 'started';
+    inOwnContext = ownContext();
     doubt.startAt(now());
     let sweepOn: () => Promise<void>;
     try {
@@ -267,7 +268,7 @@ export function processorOf(options: ProcessorOptions): Processor {
     }
     if (!isOpen()) return; // closed meanwhile
     release.begin();
-    stopListening = inbox.onPending(pump);
+    stopListening = inbox.onPending(() => inOwnContext(pump));
     every(AGAIN_MS, 'cannot look for events', poll, unanswered);
     every(AGAIN_MS, 'cannot announce the handlers', () => announcer.showAgain(), unanswered);
     every(ANNOUNCE_MS, 'cannot announce the handlers', async () => (await announcer.announce())());
@@ -282,14 +283,13 @@ export function processorOf(options: ProcessorOptions): Processor {
   async function stop(): Promise<void> {
     state = 'closing';
     stopListening();
-    await timers.atMost(CLOSE_LIMIT_MS, claiming);
-    await ending.close();
+    await ending.close(claiming);
     await timers.atMost(LEAVE_LIMIT_MS, announcer.leave());
     await Promise.all([hooks.calls.close(), release.end()]);
     state = 'closed';
     timers.stop();
   }
 
-  const close = (): Promise<void> => (closed ??= stop());
+  const close = (): Promise<void> => (closed ??= inOwnContext(stop));
   return { start, close, [Symbol.asyncDispose]: close };
 }

@@ -1,3 +1,5 @@
+import { boundToHere } from '../host/own-context.ts';
+import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import { ConfigurationError } from '../errors.ts';
 import { unheld } from '../host/unheld-timer.ts';
 import type { Inbox } from '../inbox/contract.ts';
@@ -66,11 +68,12 @@ export function releaseNote(
   }
 
   return {
-    begin() {
+    // Called by each delivery, for all of them.
+    begin: boundToHere(() => {
       if (state !== 'new') return;
       state = 'begun';
       writing = note();
-    },
+    }),
     async end() {
       if (state !== 'begun') return;
       state = 'ended';

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay, performance } from '../host/real-timers.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { Scope } from '../inbox/work.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';

@@ -1,3 +1,5 @@
+import { ownContext } from '../host/own-context.ts';
+import { performance } from '../host/real-timers.ts';
 import { isInstance, isPermanent, waitAskedFor } from '../errors.ts';
 import type { HandledEvent, UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
 import { readEvent } from '../events/parse.ts';
@@ -11,7 +13,6 @@ import type { Logger } from '../host/logger.ts';
 import { attemptError, skipReason } from './attempt-error.ts';
 import { codeOf, factsOf, type AttemptEnd, type AttemptFacts, type EndedAttempt } from './attempt-end.ts';
 import type { AttemptLog } from './attempt-log.ts';
-import { CommittedUnsettled } from '../inbox/rules/committed-alone.ts';
 import { processedBy, settlementOfFailure, settlementWithoutFile } from '../inbox/rules/attempt-end.ts';
 import type { Clock } from '../host/clock.ts';
 import type { SpanEnd, Tracing } from '../host/tracing.ts';
@@ -52,6 +53,8 @@ export interface RunningAttempt {
 export interface LoggedAttempt extends RunningAttempt {
   /** of its event; `null` where the body says none any more */
   readonly type: string | null;
+  /** its handler has ended, or nobody waits for it any more */
+  isOver(): boolean;
   about(): EndedAttempt;
 }
 
@@ -67,7 +70,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     const message = parsed.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ');
     const end = invalid(message);
     const about = (): EndedAttempt => ({ ...factsOf(claimed, null), durationMs: 0 });
-    return { type: null, ended: Promise.resolve(end), abort() {}, abandon: () => end, about };
+    return { type: null, ended: Promise.resolve(end), abort() {}, abandon: () => end, isOver: () => true, about };
   }
 
   const facts = factsOf(claimed, parsed.event.type);
@@ -82,6 +85,8 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     return { ...facts, durationMs, ...(code !== undefined && { code }) };
   };
 
+  /** Each attempt has a context of its own: what its handler puts into it for good is not there for the next one. */
+  const inOwnContext = ownContext();
   const controller = new AbortController();
   let stopped: 'timeout' | 'lost' | 'closing' | null = null;
   let isChecking = false;
@@ -101,10 +106,9 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
 
   const stop = (reason: 'timeout' | 'lost' | 'closing', message: string): void => {
     if (stopped !== null || over) return;
-    // Its own commit has ended the lease.
-    if (reason === 'lost' && transactions.committed) return;
     stopped = reason;
-    controller.abort(new DOMException(message, reason === 'timeout' ? 'TimeoutError' : 'AbortError'));
+    const why = new DOMException(message, reason === 'timeout' ? 'TimeoutError' : 'AbortError');
+    inOwnContext(() => controller.abort(why));
     cancelGrace = clock.after(GRACE_MS, () => giveUp('gave up'));
   };
   const cancelTimeout = clock.after(timeoutMs, () => {
@@ -179,17 +183,16 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     conclude();
     end ??= endOf(thrown);
     span?.end(spanEnd(end, log.logErrors));
-    if (transactions.committed && thrown !== null) await noteLate(thrown.error);
     return end;
   }
 
   /** The one place that says how an attempt ended. */
   function endOf(thrown: Thrown | null): AttemptEnd {
     const { committed, spoiled } = transactions;
-    if (committed) return { outcome: 'committed' };
+    if (committed) return thrown === null ? { outcome: 'committed' } : failedLate(thrown.error);
     if (spoiled?.code === 'COMMITTED_BY_ITSELF') {
       log.spoiled(about());
-      return { outcome: 'committed', isDead: true, isUnsettled: isInstance(spoiled, CommittedUnsettled) };
+      return { outcome: 'committed alone' };
     }
     if (stopped === 'lost') return { outcome: 'lost' };
     // What a transaction wrote past its own end is committed, so its handler must not run again by itself.
@@ -202,11 +205,11 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     return transactions.isWithoutFile(thrown.error) ? withoutFile(thrown.error) : failed(thrown.error);
   }
 
-  async function noteLate(thrown: unknown): Promise<void> {
+  function failedLate(thrown: unknown): AttemptEnd {
     const error = attemptError(thrown);
     code = codeOf(thrown);
     log.failedLate(about(), error);
-    await inbox.noteLateError(claimed.lease, error).catch((failure: unknown) => log.notNoted(facts, failure));
+    return { outcome: 'committed', error };
   }
 
   function withoutFile(thrown: unknown): Settlement {
@@ -223,16 +226,17 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
 
   return {
     type,
-    ended: run(parsed.event),
+    ended: inOwnContext(() => run(parsed.event)),
     abort(reason) {
       stop(reason, reason === 'lost' ? 'the lease on this event was lost' : 'the processor is closing');
     },
     abandon() {
       conclude();
-      end ??= endOf({ error: controller.signal.reason });
+      end ??= transactions.committed ? { outcome: 'committed' } : endOf({ error: controller.signal.reason });
       span?.end(spanEnd(end, log.logErrors));
       return end;
     },
+    isOver: () => over,
     about,
   };
 }

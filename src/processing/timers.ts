@@ -1,3 +1,4 @@
+import { boundToHere } from '../host/own-context.ts';
 import type { Clock } from '../host/clock.ts';
 
 /** The timers of a processor or of inline mode, which end together when it closes. */
@@ -13,10 +14,12 @@ export class Timers {
   /** Calls back once after a while; returns how to cancel. */
   later(ms: number, callback: () => void): () => void {
     if (this.#areOver) return () => {};
-    const cancelTimer = this.#clock.after(ms, () => {
+    // A clock of the merchant's calls back in the context of whoever moves it.
+    const called = boundToHere(() => {
       this.#cancels.delete(cancel);
       callback();
     });
+    const cancelTimer = this.#clock.after(ms, called);
     const cancel = (): void => {
       this.#cancels.delete(cancel);
       cancelTimer();

@@ -1,4 +1,4 @@
-import { InboxUnavailableError, isInstance, TransactionError } from '../errors.ts';
+import { causesOf, InboxUnavailableError, isInstance, TransactionError } from '../errors.ts';
 import type { HandlerContext } from './handlers.ts';
 import { OfferedPromise } from './offered-promise.ts';
 
@@ -53,7 +53,9 @@ export class TransactionCalls {
   #begin: HandlerContext['transaction'] = (work) => {
     if (this.#isOver) return Promise.reject(new TransactionError('ATTEMPT_OVER', OVER));
     const isTaken = this.#calls.some(({ state }) => state === 'running' || state === 'committed');
-    return isTaken ? Promise.reject(new TransactionError('ALREADY_COMMITTED', TWICE)) : this.#run(work);
+    return isTaken || this.spoiled?.code === 'COMMITTED_BY_ITSELF'
+      ? Promise.reject(new TransactionError('ALREADY_COMMITTED', TWICE))
+      : this.#run(work);
   };
 
   /** The handler has ended: a failure that it has not heard of by now, it cannot have dealt with. */
@@ -87,9 +89,12 @@ export class TransactionCalls {
     return first === undefined ? null : { error: first.failure };
   }
 
-  /** Whether what a handler has thrown says that a transaction could not be had, as the file of the inbox was not. */
+  /**
+   * Whether what a handler has thrown, or its cause, says that a transaction could not be had, as the file of the inbox was not.
+   */
   isWithoutFile(thrown: unknown): boolean {
-    return isInstance(thrown, InboxUnavailableError) && this.#failures().some(({ failure }) => failure === thrown);
+    const failures = new Set(this.#failures().map(({ failure }) => failure));
+    return causesOf(thrown).some((cause) => isInstance(cause, InboxUnavailableError) && failures.has(cause));
   }
 
   #failures(): { readonly failure: unknown; readonly heard: boolean }[] {

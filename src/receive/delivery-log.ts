@@ -1,3 +1,4 @@
+import { isFarAhead } from '../events/far-ahead.ts';
 import { throttle, type Logger } from '../host/logger.ts';
 import type { Acceptance } from '../inbox/event.ts';
 import type { VerifiedDelivery } from './verifier.ts';
@@ -6,8 +7,8 @@ import type { VerifiedDelivery } from './verifier.ts';
 export interface DeliveryLog {
   /** The merchant's rule has named no entity that can be used. */
   uselessEntity(id: string, error: string): void;
-  /** An event that fits no schema, or another body under a known id. */
-  oddities(verified: VerifiedDelivery, acceptance: Acceptance): void;
+  /** An event that fits no schema, or was created far ahead, or another body under a known id. */
+  oddities(verified: VerifiedDelivery, acceptance: Acceptance, now: number): void;
 }
 
 export function deliveryLog(logger: Logger, endpoint: string): DeliveryLog {
@@ -19,10 +20,19 @@ export function deliveryLog(logger: Logger, endpoint: string): DeliveryLog {
         logger.error({ endpoint, id, error, suppressed }, message);
       });
     },
-    oddities({ id, event }, { result, conflict }) {
+    oddities({ id, event, facts: { created } }, { result, conflict }, now) {
       if (event.type === null && result === 'stored') {
         const issues = event.issues.map(({ path, message }) => `${path}: ${message}`).join('; ');
         seldom('invalid', (suppressed) => logger.warn({ endpoint, id, issues, suppressed }, 'stored as dead(invalid)'));
+      }
+      if (created !== null && isFarAhead(created, now) && result === 'stored') {
+        const facts = { endpoint, id, created: new Date(created.ms).toISOString() };
+        seldom('far ahead', (suppressed) => {
+          logger.warn(
+            { ...facts, suppressed },
+            'created is more than a day ahead; older events are not superseded by this one',
+          );
+        });
       }
       if (conflict) {
         seldom('conflict', (suppressed) => {

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { ownContext } from '../host/own-context.ts';
+import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import { unheld } from '../host/unheld-timer.ts';
 import type { Delivery } from './delivery.ts';
 import type { Counts, Rejection } from '../inbox/operator/counts.ts';
@@ -35,6 +37,8 @@ export function deliveryStatistics(
   if (operations === undefined) return { note() {}, flush: async () => {} };
   const counts = new Tally();
   let rejections = new Map<string, NotedRejection>();
+  /** Of a timer that serves all deliveries and not the one that it begins with. */
+  const inOwnContext = ownContext();
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;
 
@@ -50,7 +54,7 @@ export function deliveryStatistics(
 
   /** One timer at a time, which keeps no process alive. */
   function flushLater(): void {
-    timer ??= unheld(setTimeout(() => void flush(), FLUSH_MS));
+    timer ??= inOwnContext(() => unheld(setTimeout(() => void flush(), FLUSH_MS)));
   }
 
   async function write(): Promise<void> {

@@ -53,5 +53,6 @@ const REASONS = {
   failed: 'handler-failed',
   timeout: 'handler-timeout',
   late: 'handler-late',
+  closing: 'closing',
   lost: 'handler-lost',
 } as const satisfies Record<Exclude<InlineResult, 'processed' | 'nothing to run'>, Reason>;

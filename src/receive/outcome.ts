@@ -118,7 +118,7 @@ const REFUSALS = {
   'encoding-unsupported': rejected(
     415,
     'UNSUPPORTED_ENCODING',
-    'The body has a Content-Encoding. Send the signed bytes as they are.',
+    'The body has a Content-Encoding and is no event as it came. Send the signed bytes as they are.',
   ),
   'method-not-allowed': rejected(405, 'METHOD_NOT_ALLOWED', 'Deliveries are sent with POST.', { Allow: 'POST' }),
   'body-not-base64': rejected(

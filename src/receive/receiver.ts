@@ -1,3 +1,4 @@
+import { performance } from '../host/real-timers.ts';
 import { InboxUnavailableError } from '../errors.ts';
 import { entityOf, namedEntity, type EntityOf } from '../events/entity.ts';
 import { assertEventSchemas, type EventSchemas } from '../events/own-events.ts';
@@ -99,6 +100,8 @@ export interface Receiver extends AsyncDisposable {
   readonly inbox: AnyInbox;
   /** how it names what an event is about */
   readonly entity: EntityOf;
+  /** aborted when it begins to close */
+  readonly closing: AbortSignal;
   /**
    * Verifies, parses and stores one delivery, and says how to answer it (interface 6.3 and 6.4). Resolves within
    * `deadlineMs`, after the event is durable; never rejects.
@@ -153,10 +156,14 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const reminder = startReminder(logger, endpoint);
   if (handledTypes(handlers).length === 0) reminder.forget();
   const statistics = deliveryStatistics(inbox.operations, endpoint);
-  const upkeep = upkeepTimer(inbox, { now: () => clock.now(), isNeeded: () => !started && !closing });
+  const upkeep = upkeepTimer(inbox, {
+    now: () => clock.now(),
+    isNeeded: () => !started && !closing.signal.aborted,
+    logger,
+  });
   const underWay = new UnderWay();
   let started = false;
-  let closing = false;
+  const closing = new AbortController();
   let closed: Promise<void> | undefined;
 
   /** One delivery's way: bytes → verify → parse → accept → run its handler, if it waits for that → answer. */
@@ -172,7 +179,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       // An inbox gives up by itself at the deadline; the wait here is bounded for one that hangs.
       const acceptance = await withinDeadline(inbox.accept(incoming(verified, trace), deadline.at), deadline);
       if (acceptance === LATE) return verifier.refuse('deadline', { told });
-      log.oddities(verified, acceptance);
+      log.oddities(verified, acceptance, clock.now());
       hooks.accepted(verified, acceptance);
 
       const { id } = verified;
@@ -206,7 +213,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   async function receive(delivery: Delivery): Promise<Outcome> {
-    if (closing) return takeIn(delivery, true);
+    if (closing.signal.aborted) return takeIn(delivery, true);
     const arrivedAt = performance.now();
     underWay.begin();
     // A processor of this process notes it too: it is the same release.
@@ -232,18 +239,19 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   async function stop(): Promise<void> {
-    closing = true;
+    closing.abort();
     upkeep.stop();
     // By then all are answered, but for those whose host has stopped their code because the client had gone.
     const limit = verifier.startDeadline({});
-    await Promise.all([withinDeadline(underWay.none(), limit).finally(() => limit.met()), processor.close()]);
-    await Promise.all([inline.close(), hooks.close()]);
+    const answered = withinDeadline(underWay.none(), limit).finally(() => limit.met());
+    await Promise.all([answered, processor.close(), inline.close()]);
+    await hooks.close();
     const lastChance = startDeadline(LAST_STATISTICS_MS);
     await withinDeadline(Promise.all([statistics.flush(), release.end()]), lastChance).finally(() => lastChance.met());
   }
 
   const close = (): Promise<void> => (closed ??= stop());
-  return { inbox, entity, receive, start, close, [Symbol.asyncDispose]: close };
+  return { inbox, entity, closing: closing.signal, receive, start, close, [Symbol.asyncDispose]: close };
 }
 
 /** The answer to a delivery whose event is in the inbox; all others stand in the table of outcome.ts. */

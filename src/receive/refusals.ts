@@ -1,4 +1,4 @@
-import { isInstance, messageOf, nameOf } from '../errors.ts';
+import { isError, messageOf, nameOf } from '../errors.ts';
 import { throttle, type Logger } from '../host/logger.ts';
 import { refusal, type Outcome, type Reason, type Refusal } from './outcome.ts';
 
@@ -51,7 +51,7 @@ export function bodyOf(outcome: Outcome & { readonly [READ]?: Uint8Array }): Uin
 export function nameAndCode(thrown: unknown): string {
   const name = nameOf(thrown);
   try {
-    const code = isInstance(thrown, Error) && 'code' in thrown ? thrown.code : undefined;
+    const code = isError(thrown) && 'code' in thrown ? thrown.code : undefined;
     return typeof code === 'string' ? `${name} ${code.slice(0, 100)}` : name;
   } catch {
     return name;
@@ -76,7 +76,9 @@ function report(
 ): void {
   const { message: hint, request_id: requestId } = body.error;
   const facts = { reason, status, requestId, suppressed, hint, ...(error !== undefined && { error }) };
-  if (kind === 'rejected') return logger.warn(facts, 'delivery rejected');
-  const what = fix === undefined ? 'delivery not taken in' : `delivery not taken in: ${fix}`;
+  const isRejected = kind === 'rejected';
+  const happened = isRejected ? 'delivery rejected' : 'delivery not taken in';
+  const what = fix === undefined ? happened : `${happened}: ${fix}`;
+  if (isRejected) return logger.warn(facts, what);
   logger.error(cause === undefined ? facts : { ...facts, cause: messageOf(cause) }, what);
 }

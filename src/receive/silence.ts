@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import type { Clock } from '../host/clock.ts';
 import { unheld } from '../host/unheld-timer.ts';
 import type { Inbox } from '../inbox/contract.ts';

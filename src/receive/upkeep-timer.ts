@@ -1,3 +1,6 @@
+import { ownContext } from '../host/own-context.ts';
+import { type Logger, upkeepLog } from '../host/logger.ts';
+import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import { unheld } from '../host/unheld-timer.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import { UPKEEP_EVERY_MS } from '../processing/limits.ts';
@@ -9,20 +12,24 @@ export interface UpkeepTimer {
   stop(): void;
 }
 
+interface UpkeepSettings {
+  readonly now: () => number;
+  readonly isNeeded: () => boolean;
+  readonly logger: Logger;
+}
+
 /**
  * One timer at a time, which keeps no process alive; it waits for deliveries again once the upkeep is done.
  *
  * @param isNeeded - asked before and while it is done
  */
-export function upkeepTimer(
-  inbox: Inbox,
-  { now, isNeeded }: { readonly now: () => number; readonly isNeeded: () => boolean },
-): UpkeepTimer {
+export function upkeepTimer(inbox: Inbox, { now, isNeeded, logger }: UpkeepSettings): UpkeepTimer {
+  const inOwnContext = ownContext();
   let timer: NodeJS.Timeout | undefined;
 
   async function keepUp(): Promise<void> {
     try {
-      if (isNeeded()) await inbox.upkeep?.({ now, isOpen: isNeeded });
+      if (isNeeded()) await inbox.upkeep?.({ now, isOpen: isNeeded, report: upkeepLog(logger) });
     } catch {
       // An inbox that cannot do this now has told of worse already.
     }
@@ -31,7 +38,8 @@ export function upkeepTimer(
 
   return {
     begin() {
-      if (inbox.upkeep !== undefined && isNeeded()) timer ??= unheld(setTimeout(() => void keepUp(), UPKEEP_EVERY_MS));
+      if (inbox.upkeep === undefined || !isNeeded()) return;
+      timer ??= inOwnContext(() => unheld(setTimeout(() => void keepUp(), UPKEEP_EVERY_MS)));
     },
     stop: () => clearTimeout(timer),
   };

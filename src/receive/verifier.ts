@@ -137,13 +137,12 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
   }
 
   /**
-   * The order of the checks, the same for every adapter. What the head tells comes first (method, encoding, the form of
-   * the signature), before anything is kept of the body; then, while it arrives, its size, the room and the time; then
+   * The order of the checks, the same for every adapter. What the head tells comes first (method, the form of the
+   * signature), before anything is kept of the body; then, while it arrives, its size, the room and the time; then
    * the signature, and last what the bytes say.
    */
   async function verify(delivery: Delivery, deadline: Deadline): Promise<VerifiedDelivery | Refusal> {
     if (delivery.method !== undefined && delivery.method !== 'POST') return refuse('method-not-allowed');
-    if (!isIdentity(delivery.contentEncoding)) return refuse('encoding-unsupported');
     if (typeof delivery.body !== 'function') assertBytes(delivery.body);
     const malformed = formFault(delivery.signature);
     if (malformed !== null) return refuse(malformed);
@@ -167,7 +166,7 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
   }
 
   async function verifyBody(
-    { signature: claimed }: Delivery,
+    { signature: claimed, contentEncoding }: Delivery,
     read: BodyRead,
     deadline: Deadline,
   ): Promise<VerifiedDelivery | Refusal> {
@@ -179,9 +178,11 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
     if (fault === 'signature-mismatch' && read.doubt !== undefined) {
       return refuse('body-consumed', { fix: read.doubt, body });
     }
-    if (fault !== null) return refuse(fault, { body });
+    const isEncoded = !isIdentity(contentEncoding);
+    if (fault !== null) return refuse(fault, { body, ...(isEncoded && { fix: ENCODED }) });
 
     const { parsed, facts } = readEvent(body);
+    if (facts === null && isEncoded) return refuse('encoding-unsupported', { body });
     if (facts === null) return refuse('not-an-event', { details: parsed.issues.map(asDetail), body });
     const event = parsed.ok ? parsed.event : { id: parsed.id, type: null, issues: parsed.issues };
     const signature = keys === 'unsigned' ? null : (claimed ?? null);
@@ -208,6 +209,9 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
     },
   };
 }
+
+const ENCODED =
+  'it came with a Content-Encoding, so a proxy may have compressed what was signed: switch that off for this path';
 
 const UNREAD = {
   'too-large': 'body-too-large',

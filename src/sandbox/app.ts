@@ -1,4 +1,5 @@
 import { Hono, type Context } from 'hono';
+import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import { nameOf } from '../errors.ts';
 import type { Logger } from '../host/logger.ts';
 import { accountOf } from './account.ts';

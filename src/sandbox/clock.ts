@@ -1,3 +1,4 @@
+import { performance } from '../host/real-timers.ts';
 import { ConfigurationError } from '../errors.ts';
 import { parseDuration } from '../ops/words/read-time.ts';
 

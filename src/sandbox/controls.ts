@@ -165,13 +165,14 @@ export interface ControlsOptions {
   readonly assumptions: Assumptions;
   readonly plan: PlanName | PlanLimits;
   readonly limits: readonly Limit[];
+  readonly allowRemote: boolean;
 }
 
 /** Each of them is one transaction. */
 export function createControls(
   store: Store,
   dispatch: Dispatch,
-  { assumptions, plan, limits }: ControlsOptions,
+  { assumptions, plan, limits, allowRemote }: ControlsOptions,
 ): Controls {
   const { signedUpMs } = accountOf(store);
   let version = 0;
@@ -210,8 +211,8 @@ export function createControls(
     },
     webhooks: {
       list: () => listEndpoints(store),
-      add: (endpoint) => store.write((tx) => addEndpoint(tx, endpoint)),
-      change: (id, settings) => store.write((tx) => changeEndpoint(tx, id, settings)),
+      add: (endpoint) => store.write((tx) => addEndpoint(tx, endpoint, allowRemote)),
+      change: (id, settings) => store.write((tx) => changeEndpoint(tx, id, settings, allowRemote)),
       remove: (id) => store.write((tx) => removeEndpoint(tx, id)),
       newSecret: () => store.write((tx) => newSecret(tx, store.seed)),
     },

@@ -29,6 +29,8 @@ export interface SandboxOptions {
    * that is opened again has them go. A list, also an empty one, replaces what was given in code before.
    */
   readonly webhooks?: readonly Webhook[];
+  /** `true` lets webhooks go to other machines; only to this one unless set */
+  readonly allowRemote?: boolean;
   /** the path of its file, made where it is not there; in memory unless set */
   readonly file?: string;
   /** makes ids, keys and faults, and repeats them: a whole number; 1 on a frozen clock unless set, any on a real one */
@@ -77,6 +79,8 @@ export interface Sandbox extends Controls {
   readonly advance: (duration: number | string) => Promise<void>;
   /** Ends it: requests under way are answered 503. What a file holds stays. Also by `await using`. */
   readonly close: () => Promise<void>;
+  /** aborted when it begins to close */
+  readonly closing: AbortSignal;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
@@ -95,6 +99,7 @@ const TABLES = [
 
 const OPTIONS: KnownOptions<SandboxOptions> = {
   webhooks: 'list',
+  allowRemote: 'boolean',
   file: true,
   seed: true,
   clock: true,
@@ -129,7 +134,7 @@ const START_AT = new Date('2026-01-01T00:00:00.000Z');
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
   assertOptions('createSandbox', options, OPTIONS);
-  const { clock: kind = 'frozen', startAt = START_AT, plan = 'Enterprise', webhooks } = options;
+  const { clock: kind = 'frozen', startAt = START_AT, plan = 'Enterprise', webhooks, allowRemote = false } = options;
   if (webhooks !== undefined && !Array.isArray(webhooks)) {
     throw new ConfigurationError('INVALID_OPTION', 'webhooks must be a list, such as [{ to: receiver, secret }].');
   }
@@ -158,6 +163,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     const pageOf = ownPages(store, assumptions, logger);
     const dispatch = createDispatch(store, {
       webhooks,
+      allowRemote,
       steps: {
         [CART_DUE]: (tx, { subject }) => stepCart(tx, subject, assumptions),
         [ORDER_DUE]: (tx, { subject }) => stepOrder(tx, subject, assumptions),
@@ -179,13 +185,14 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     };
 
     return {
-      ...createControls(store, dispatch, { assumptions, plan, limits }),
+      ...createControls(store, dispatch, { assumptions, plan, limits, allowRemote }),
       apiKey: keyValue(store.seed, accountOf(store).firstKeyId),
       now: () => new Date(clock.now()),
       async fetch(asked, more) {
         const isChanged = typeof asked === 'string' || asked instanceof URL || isInit(more);
         const request = isChanged ? new Request(asked, more as RequestInit) : asked;
         const env = isChanged ? undefined : more;
+        request.signal.throwIfAborted(); // an aborted request was never sent
         const page = closing.signal.aborted ? undefined : pageOf(request);
         const answer = page === undefined ? app.fetch(request, env) : page.then((own) => own.fetch(request, env));
         // Where there is a connection, its server ends it.
@@ -193,6 +200,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       },
       advance: (duration) => dispatch.advance(duration),
       close,
+      closing: closing.signal,
       [Symbol.asyncDispose]: close,
     };
   } catch (failure) {
@@ -212,7 +220,6 @@ function isInit(more: unknown): boolean {
 function orAborted(answer: Response | Promise<Response>, signal: AbortSignal): Promise<Response> {
   return new Promise((resolve, reject) => {
     const giveUp = (): void => reject(signal.reason as Error);
-    if (signal.aborted) giveUp();
     signal.addEventListener('abort', giveUp, { once: true });
     Promise.resolve(answer)
       .finally(() => signal.removeEventListener('abort', giveUp))

@@ -15,6 +15,8 @@ export const DISPATCH_TABLES = [DUE_TABLES, EVENT_TABLES, ENDPOINT_TABLES, DELIV
 export interface DispatchOptions {
   /** what is registered already stays as it is unless set */
   readonly webhooks?: readonly Webhook[] | undefined;
+  /** whether `webhooks` may name other machines */
+  readonly allowRemote?: boolean;
   /** what happens by the clock, by kind */
   readonly steps: Readonly<Record<string, Step>>;
   /** how long an answer is waited for, in real time; 10,000 unless set (interface 6.4) */
@@ -57,8 +59,18 @@ export interface Dispatch {
 
 /** @throws ConfigurationError for a webhook that cannot work */
 export function createDispatch(store: Store, options: DispatchOptions): Dispatch {
-  const { webhooks, steps, timeoutMs = 10_000, concurrency = 16, faults, onTry, onFailure } = options;
-  const receivers = webhooks === undefined ? new Map<never, never>() : store.write((tx) => giveEndpoints(tx, webhooks));
+  const {
+    webhooks,
+    allowRemote = false,
+    steps,
+    timeoutMs = 10_000,
+    concurrency = 16,
+    faults,
+    onTry,
+    onFailure,
+  } = options;
+  const receivers =
+    webhooks === undefined ? new Map<never, never>() : store.write((tx) => giveEndpoints(tx, webhooks, allowRemote));
   const deliveries = createDeliveries({ store, sender: webhookSender(timeoutMs), receivers, faults, onTry });
   const work = { [TRY]: (due: Due) => deliveries.attempt(due) };
   const runner = createDueRunner(store, { steps, work, concurrency, onFailure });

@@ -1,4 +1,12 @@
-import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
+import {
+  clearImmediate,
+  clearTimeout,
+  delay,
+  performance,
+  setImmediate,
+  setTimeout,
+  turn,
+} from '../host/real-timers.ts';
 import { checkedTime, durationMs } from './clock.ts';
 import { STEPS, type Due } from './due.ts';
 import { SandboxClosedError } from './errors.ts';

@@ -64,12 +64,13 @@ export const ENDPOINT_TABLES = `
 export function giveEndpoints(
   transaction: Transaction,
   webhooks: readonly Webhook[],
+  allowRemote = false,
 ): ReadonlyMap<string, LocalReceiver> {
   const receivers = new Map<string, LocalReceiver>();
   const given = new Set<string>();
   for (const { to, secret, events, ...how } of webhooks) {
     const isUrl = typeof to === 'string' || to instanceof URL;
-    const url = isUrl ? checkedUrl(String(to)) : null;
+    const url = isUrl ? checkedUrl(String(to), allowRemote) : null;
     const name = nameAmong(given, url ?? 'receiver');
     given.add(name);
     const id = giveEndpoint(transaction, name, url, secret ?? null, events ?? null);
@@ -115,8 +116,12 @@ export function newSecret(transaction: Transaction, seed: number): string {
  * @returns its id
  * @throws ConfigurationError for an address, a secret or a type that cannot work
  */
-export function addEndpoint(transaction: Transaction, { url, secret, events }: EndpointSettings): string {
-  return insertEndpoint(transaction, null, checkedUrl(url), secret, events);
+export function addEndpoint(
+  transaction: Transaction,
+  { url, secret, events }: EndpointSettings,
+  allowRemote = false,
+): string {
+  return insertEndpoint(transaction, null, checkedUrl(url, allowRemote), secret, events);
 }
 
 function insertEndpoint(
@@ -140,13 +145,18 @@ function insertEndpoint(
  * @returns whether there is such an endpoint
  * @throws ConfigurationError for an address, a secret or a type that cannot work
  */
-export function changeEndpoint(transaction: Transaction, id: string, settings: Partial<EndpointSettings>): boolean {
+export function changeEndpoint(
+  transaction: Transaction,
+  id: string,
+  settings: Partial<EndpointSettings>,
+  allowRemote = false,
+): boolean {
   const sql = 'SELECT url, secret, events FROM endpoints WHERE id = ? AND removed_at IS NULL';
   const before = transaction.get(sql, id) as
     | { readonly url: string | null; readonly secret: Secret | null; readonly events: string | null }
     | undefined;
   if (before === undefined) return false;
-  const url = settings.url === undefined ? before.url : checkedUrl(settings.url);
+  const url = settings.url === undefined ? before.url : checkedUrl(settings.url, allowRemote);
   const { secret = before.secret, events = typesIn(before.events) } = settings;
   setEndpoint(transaction, id, url, secret, events);
   return true;
@@ -210,8 +220,11 @@ function typesIn(events: string | null): readonly EventType[] | null {
   return events === null ? null : (JSON.parse(events) as EventType[]); // as they were checked and written
 }
 
-/** Webhook URLs use HTTPS (interface 8.6); plain HTTP is for this machine (A12). */
-function checkedUrl(text: string): string {
+/**
+ * Webhook URLs use HTTPS (interface 8.6); plain HTTP is for this machine (A12). Other machines need `allowRemote`: made-up
+ * events must not reach a live shop, and everyone on this machine can open a dashboard without a log-in.
+ */
+function checkedUrl(text: string, allowRemote: boolean): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
     throw new ConfigurationError(
@@ -225,6 +238,10 @@ function checkedUrl(text: string): string {
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     throw new ConfigurationError('INVALID_OPTION', `A webhook that leaves this machine needs https: ${url.host}.`);
+  }
+  if (!allowRemote && !isLoopback(url.hostname)) {
+    const message = `${url.host} is another machine. This sandbox sends to its own machine only, unless it is started with --allow-remote (in code: allowRemote: true).`;
+    throw new ConfigurationError('INVALID_OPTION', message);
   }
   return url.href;
 }

@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay } from '../host/real-timers.ts';
 import { nameOf } from '../errors.ts';
 import { DeliveryError, signatureOf, type Answer } from '../sender/deliver.ts';
 import type { Fault, WireFault } from '../sender/faults.ts';

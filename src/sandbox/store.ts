@@ -1,9 +1,9 @@
 import { createHash, randomInt } from 'node:crypto';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import { createForOwner } from '../host/owner-only.ts';
-import { isUrl } from '../host/postgres-url.ts';
-import { loadBetterSqlite } from '../inbox/sqlite/opening/better-sqlite.ts';
-import { distrustSchema, isBusy, sqliteCode, type SqliteDatabase } from '../inbox/sqlite/opening/database.ts';
+import { whyNoPath } from '../host/file-path.ts';
+import { openConnection } from '../inbox/sqlite/opening/better-sqlite.ts';
+import { isBusy, sqliteCode, type SqliteDatabase } from '../inbox/sqlite/opening/database.ts';
 import { statement } from '../inbox/sqlite/sql/prepared-statement.ts';
 import type { ClockReading, SandboxClock } from './clock.ts';
 import { SandboxClosedError } from './errors.ts';
@@ -156,27 +156,25 @@ function opened(
 }
 
 function openDatabase(file: string | undefined): SqliteDatabase {
-  if (file !== undefined && isUrl(file)) {
-    // Not repeated: a URL may have a password.
-    throw new ConfigurationError('INVALID_OPTION', 'A sandbox keeps its state in a file of its own, not at a URL.');
+  const whyNot = file === undefined ? null : whyNoPath(file);
+  if (whyNot !== null) {
+    throw new ConfigurationError('INVALID_OPTION', `A sandbox keeps its state in a file of its own. ${whyNot}`);
   }
-  const Database = loadBetterSqlite();
   let database: SqliteDatabase | undefined;
   try {
     if (file !== undefined) createForOwner(file);
-    database = new Database(file ?? ':memory:', { timeout: 0, fileMustExist: file !== undefined });
-    distrustSchema(database);
+    database = openConnection(file ?? ':memory:', { timeout: 0, fileMustExist: file !== undefined });
     // One process at a time: two would deliver the same. The lock goes with the process, however it ends.
     database.pragma('locking_mode = EXCLUSIVE');
     database.pragma('user_version'); // takes the lock, and says what the file is not
     return database;
   } catch (failure) {
     database?.close();
-    throw new ConfigurationError('INVALID_OPTION', `${file} cannot be opened for a sandbox: ${whyNot(failure)}.`);
+    throw new ConfigurationError('INVALID_OPTION', `${file} cannot be opened for a sandbox: ${reasonOf(failure)}.`);
   }
 }
 
-function whyNot(failure: unknown): string {
+function reasonOf(failure: unknown): string {
   if (isBusy(failure)) return 'another process has it open, another sandbox or the receiver whose inbox it is';
   return sqliteCode(failure) === 'SQLITE_NOTADB' ? 'it is no SQLite database' : messageOf(failure);
 }

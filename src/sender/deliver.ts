@@ -1,5 +1,6 @@
 import { request as httpRequest, type Agent, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { clearInterval, clearTimeout, performance, setInterval, setTimeout } from '../host/real-timers.ts';
 import { messageOf } from '../errors.ts';
 import { signBody, type Secret } from '../signing/signature.ts';
 import { connectionWords } from './connection-words.ts';

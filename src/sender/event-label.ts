@@ -1,3 +1,5 @@
+import { utf8Text } from '../events/utf8.ts';
+
 /** What an event calls itself; `null` where its body does not say. */
 export interface EventLabel {
   readonly id: string | null;
@@ -8,7 +10,7 @@ export interface EventLabel {
 export function labelOf(body: Uint8Array): EventLabel {
   let event: unknown;
   try {
-    event = JSON.parse(Buffer.from(body).toString());
+    event = JSON.parse(utf8Text(body) ?? '');
   } catch {
     return { id: null, type: null };
   }

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay, performance, setImmediate } from '../host/real-timers.ts';
 import { MAX_TIMER_MS, positive } from '../number-option.ts';
 
 /** Where the sender gets its time from, and how it waits. */

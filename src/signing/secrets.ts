@@ -1,3 +1,5 @@
+import { boundToHere } from '../host/own-context.ts';
+import { clearTimeout, performance, setTimeout } from '../host/real-timers.ts';
 import { ConfigurationError, nameOf } from '../errors.ts';
 import { ephemeralHost } from '../host/ephemeral-host.ts';
 import { signingKeys, type Secrets, type SigningKey } from './signature.ts';
@@ -66,13 +68,13 @@ function providedKeys(provider: SecretProvider, onFailure: (message: string) => 
   const frozen = ephemeralHost()?.frozenBetweenRequests ?? false;
 
   /**
-   * One call at a time; everyone who needs it waits for the same one. A call that has run into its limit counts as ended,
+   * One call at a time; everyone who needs it waits for the same one, so it runs in nobody's context. A call that has run into its limit counts as ended,
    * also where its timer was taken away with the request that began it.
    */
   const underWay = (): Promise<boolean> | null => (now() - askedAt <= CALL_LIMIT_MS + SLACK_MS ? call : null);
 
   /** Resolves with whether it brought keys. */
-  const ask = (): Promise<boolean> => {
+  const ask = boundToHere((): Promise<boolean> => {
     const before = underWay();
     if (before !== null) return before;
     askedAt = now();
@@ -92,7 +94,7 @@ function providedKeys(provider: SecretProvider, onFailure: (message: string) => 
       });
     call = asked;
     return asked;
-  };
+  });
   const mayAskNow = (): boolean => now() - askedAt >= SOONEST_MS;
   const lastGood = (): readonly SigningKey[] | null => (now() - fetchedAt <= LAST_GOOD_MS ? keys : null);
 

@@ -1,3 +1,4 @@
+import { clearTimeout, performance, setTimeout } from '../host/real-timers.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { DeliveryError } from '../sender/deliver.ts';
 import type { Secret } from '../signing/signature.ts';

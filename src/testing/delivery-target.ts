@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { performance } from '../host/real-timers.ts';
 import type { Delivery } from '../receive/delivery.ts';
 import { deliveryAnswer, headersOf, type DeliveryAnswer } from './delivery-answer.ts';
 import { lambdaEvents, type LambdaShape } from './lambda-events.ts';

@@ -1,4 +1,4 @@
-import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
+import { delay, performance, turn } from '../host/real-timers.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { ClaimedEvent, Lease } from '../inbox/work.ts';
 
@@ -45,14 +45,13 @@ export function watchedInbox<Database>(inner: Inbox<Database>, patienceMs: numbe
       watch(inner.claimOne(key, request, tell), (claimed) => {
         if (typeof claimed === 'object') begin(claimed);
       }),
-    renew: (leases, now, leaseMs) =>
-      watch(inner.renew(leases, now, leaseMs), (held) => {
+    renew: (leases, ...more) =>
+      watch(inner.renew(leases, ...more), (held) => {
         const kept = new Set(held.map(keyOf));
         for (const lease of leases) if (!kept.has(keyOf(lease))) end(lease);
       }),
     settle: (lease, settlement, now) => watch(inner.settle(lease, settlement, now), () => end(lease)),
-    transaction: (lease, work, attempt) => watch(inner.transaction(lease, work, attempt), () => end(lease)),
-    noteLateError: (lease, error) => watch(inner.noteLateError(lease, error)),
+    transaction: (lease, work, attempt) => watch(inner.transaction(lease, work, attempt)),
     nextDue: (scope) => watch(inner.nextDue(scope)),
     announce: (scope, now, ignoreBefore, processor) => watch(inner.announce(scope, now, ignoreBefore, processor)),
     leave: (processor) => watch(inner.leave(processor)),

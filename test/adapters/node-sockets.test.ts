@@ -70,7 +70,6 @@ const ENDLESS: readonly Endless[] = [
   { what: 'not arriving in time', status: 503, parts: { headers: [WELL_FORMED] }, bytes: 10 },
   { what: 'without a signature', status: 401 },
   { what: 'without a signature, to be closed', status: 401, parts: { headers: [['Connection', 'close']] } },
-  { what: 'encoded', status: 415, parts: { headers: [['Content-Encoding', 'gzip']] } },
   { what: 'sent with PUT', status: 405, parts: { method: 'PUT' } },
   {
     what: 'that others have begun to read',

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { ExpectedRefusal } from './expected-answer.ts';
-import { signed, signedEvent, signedEventOfSize } from '../helpers/signed-event.ts';
+import { encodedDelivery, signed, signedEvent, signedEventOfSize } from '../helpers/signed-event.ts';
 import type { RequestParts } from './wire.ts';
 
 /** What a verifier with a limit of 1,000 bytes answers itself, each with its answer. */
@@ -21,11 +21,7 @@ export const REFUSED_DELIVERIES: readonly (readonly [
     { status: 400, code: 'INVALID_BODY', details: [{ field: '', message: expect.any(String) as unknown }] },
   ],
   ['one over the limit', () => signedEventOfSize(1_001), { status: 413, code: 'BODY_TOO_LARGE', closes: true }],
-  [
-    'an encoded one',
-    () => ({ ...signedEvent(), headers: [['Content-Encoding', 'gzip']] }),
-    { status: 415, code: 'UNSUPPORTED_ENCODING' },
-  ],
+  ['an encoded one', () => encodedDelivery(), { status: 415, code: 'UNSUPPORTED_ENCODING' }],
   ['a PUT', () => ({ ...signedEvent(), method: 'PUT' }), { status: 405, code: 'METHOD_NOT_ALLOWED' }],
   ['a GET', () => ({ method: 'GET', framing: 'none' }), { status: 405, code: 'METHOD_NOT_ALLOWED' }],
 ];

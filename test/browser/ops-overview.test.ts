@@ -97,7 +97,7 @@ describe('after a day with an outage', () => {
     const discarded = { error: 'no tax rate for ord_day77' };
     const { id } = await previewBulk(site.inbox, 'discard', discarded, { actor: 'grace' });
     await ada.open(`/bulks/${id}`);
-    await page.locator('#run button:focus').waitFor();
+    await page.locator('#run input[name=reason]:focus').waitFor();
     await runBulk(site.inbox, id, { actor: 'grace' });
     await page.locator('#outcome').waitFor();
     await page.locator('#progress').waitFor({ state: 'detached' });

@@ -148,8 +148,8 @@ function routes(): Readonly<Record<string, Readonly<Record<string, string>>>> {
     '/ops/bulks': { act: 'rerun', state: 'dead' },
     [`/ops/bulks/${bulk}/run`]: { rate: '500' },
     [`/ops/bulks/${bulk}/cancel`]: {},
-    '/ops/maintenance/prune': { olderThanDays: '0', states: 'processed', confirm: '3' },
-    '/ops/maintenance/erase': { entity: ORDER, confirm: '1' },
+    '/ops/maintenance/prune': { olderThanDays: '0', states: 'processed', confirm: '3', typed: '3' },
+    '/ops/maintenance/erase': { entity: ORDER, confirm: '1', typed: ORDER },
     '/ops/maintenance/import': {},
     '/ops/maintenance/backup': {},
   };

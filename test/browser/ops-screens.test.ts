@@ -96,7 +96,7 @@ describe('hostile texts in every field that is stored', () => {
     const { script } = hostileTexts;
     await using ada = await visitor(browser, site);
     await ada.open(`/events/${encodeURIComponent(script)}/${encodeURIComponent(script)}`);
-    const shown = (await ada.page.locator('main').innerText()).replaceAll(/[“”]/g, '"');
+    const shown = await ada.page.locator('main').innerText();
     for (const place of [`"${script}"`, `${script}: ${script}`]) expect(shown).toContain(place);
   });
 

@@ -2,6 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessibilityFaults } from './accessibility.ts';
 import { openBrowser } from './browser.ts';
+import { cutColumns } from './cut-columns.ts';
 import { hostileTexts } from './hostile-texts.ts';
 import { layoutFaults } from './layout-faults.ts';
 import { orderFromOutside, sandboxSite, type SandboxSite } from './sandbox-site.ts';
@@ -16,6 +17,25 @@ beforeAll(async () => {
   browser = await openBrowser();
 });
 afterAll(() => browser.close());
+
+it.each(['/deliveries', '/orders', '/webhooks', '/keys', '/stock', '/faults'])(
+  '%s: at no width is a word broken, a text cut to nothing or a column out of the page',
+  async (path) => {
+    await using site = await sandboxSite();
+    const { sandbox } = site;
+    for (const url of [site.shop, `${site.shop}/a/longer/path/of/webhooks?shop=berlin`]) {
+      sandbox.webhooks.add({ url, secret: null, events: null });
+    }
+    for (let n = 0; n < 3; n += 1) await orderFromOutside(site, sandbox.apiKey, { name: 'Ada Lovelace' });
+    await sandbox.advance('2 h');
+    sandbox.faults.add({ kind: 'slow', operation: 'getCart', ms: 3_000 });
+    await using ada = await visitor(browser, site, { ...AT, reducedMotion: 'reduce' });
+    await ada.open(path);
+    const faults: string[] = [];
+    for (const width of [390, 768, 1024, 1280, 1440, 1920, 2560]) faults.push(...(await cutColumns(ada.page, width)));
+    expect(faults).toEqual([]);
+  },
+);
 
 describe('who integrates a shop', () => {
   it.each([

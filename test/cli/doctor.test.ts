@@ -80,6 +80,7 @@ describe('hookbox doctor', () => {
       'node',
       'platform',
       'better-sqlite3',
+      'temporary files',
       'host',
       'durability',
       'inbox',
@@ -110,10 +111,10 @@ describe('hookbox doctor', () => {
   it('prints a line for each check, and the advice below it', async () => {
     const ran = await runHookbox(['doctor', '--db', db, '--port', '0'], { env: { SIGNING_SECRET: 'short' } });
     expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(/^0 problems, [12] warnings?\.\n$/) });
-    expect(ran.stdout).toMatch(/^ok {7}node {12}Node \d+\.\d+\.\d+\nok {7}platform /);
+    expect(ran.stdout).toMatch(/^ok {7}node {13}Node \d+\.\d+\.\d+\nok {7}platform /);
     expect(ran.stdout).toContain(
-      'warning  secret          the secret in SIGNING_SECRET has fewer than 16 characters\n' +
-        '                         To do: Compare it with the one in the dashboard.\n',
+      'warning  secret           the secret in SIGNING_SECRET has fewer than 16 characters\n' +
+        '                          To do: Compare it with the one in the dashboard.\n',
     );
   });
 
@@ -338,7 +339,10 @@ describe('the rest', () => {
   it('wants room on the disk', () => {
     expect(judgeSpace(50e9)).toMatchObject({ status: 'ok', what: '50 GB are free' });
     expect(judgeSpace(999e6)).toMatchObject({ status: 'warning', what: '999 MB are free' });
-    expect(judgeSpace(99.9e6)).toMatchObject({ status: 'problem', what: '99 MB are free' });
+    expect(judgeSpace(99.9e6)).toMatchObject({
+      status: 'problem',
+      what: '99 MB are free, so the write-ahead log is kept to 24 MB',
+    });
   });
 
   it('takes tables that are older, and none that need a newer hookbox', () => {

@@ -86,6 +86,21 @@ describe('an inbox that is named by nothing, as by a variable that is not set', 
     expect(readdirSync(cwd)).toEqual(['events.ndjson', 'unset.env']);
   });
 
+  it.each<[string, Readonly<Record<string, string>>, string]>([
+    ['events import events.ndjson --db file:x.db', {}, 'It begins with file:'],
+    ['events import events.ndjson', { HOOKBOX_DB: 'sqlite:x.db' }, 'It begins with sqlite:'],
+    ['serve --port 0', { HOOKBOX_DB: '${DB}' }, 'It holds a variable'],
+    ['doctor --port 0', { HOOKBOX_DB: 'undefined' }, 'A part of it is undefined'],
+    ['events import events.ndjson', { HOOKBOX_DB: 'shop.db\r' }, 'It begins or ends with a space'],
+    ['sandbox --port 0 --db null', {}, 'A part of it is undefined or null'],
+    ['events export --out ${OUT}', { HOOKBOX_DB: '../shop.db' }, 'It holds a variable'],
+  ])('is refused where it was not meant for a path: %s %o', async (line, env, why) => {
+    const cwd = folderWith({ 'events.ndjson': '' });
+    const ran = await runHookbox(line.split(' '), { cwd, env });
+    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(why) });
+    expect(readdirSync(cwd)).toEqual(['events.ndjson']);
+  });
+
   it('does not matter where --db says which is meant', async () => {
     const ran = await runHookbox(['events', 'list', '--db', 'shop.db'], {
       cwd: scratchFolder(),

@@ -78,13 +78,28 @@ describe('hookbox events rerun and discard, by ids', () => {
         'still invalid under today’s schemas  evt_invalid\nrerun  evt_hostile\n',
       stderr:
         'There is no event "evt_no" in hookbox.db.\n2 events are pending; a processor with handlers takes them.\n' +
-        'Add --force to rerun processed events, too.\n',
+        'No processor is running: the events wait until one is started.\nAdd --force to rerun processed events, too.\n',
     });
     const keys = ids.map((id) => ({ endpoint: 'default', id }));
     await inboxOf(twin, (inbox) => rerunEvents(inbox, keys, { actor: 'ada', reason: 'mended' }));
     expect(await statesIn(cwd)).toEqual(await statesIn(twin));
     expect(await auditIn(cwd)).toEqual(await auditIn(twin));
     expect((await inboxOf(cwd, (inbox) => auditLines(inbox))).lines[0]).toMatchObject({ via: 'cli' });
+  });
+
+  it.each(['', '--dry-run'])('act only on those in the state that is named (%s)', async (dry) => {
+    const cwd = await stockedFolder();
+    const before = await statesIn(cwd);
+    const none = await events(cwd, 'rerun', 'evt_dead_1', '--state', 'ignored', ...(dry === '' ? [] : [dry]));
+    expect([none.code, none.stdout]).toEqual([
+      1,
+      'left alone: in another state than you asked for by then, such as discarded  evt_dead_1\n',
+    ]);
+    expect(await statesIn(cwd)).toEqual(before);
+    const some = await events(cwd, 'discard', 'evt_dead_1', '--state', 'dead', '--state', 'pending');
+    expect([some.code, some.stdout]).toEqual([0, 'discarded  evt_dead_1\n']);
+    const both = await events(cwd, 'rerun', 'evt_dead_1', '--type', 'order.created');
+    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('only one of them')]);
   });
 
   it('offers --force only for what it would take', async () => {
@@ -129,6 +144,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
       code: 0,
       stderr:
         'Will rerun 2 events: 1 order.created and 1 order.ready; all dead (failed). Nothing has happened yet.\n' +
+        'No processor is running: the events wait until one is started.\n' +
         '2 rerun\n2 events are pending; a processor with handlers takes them.\n' +
         'To see what became of them later: hookbox events bulks 1\n',
     });
@@ -299,7 +315,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
 describe('hookbox events rerun', () => {
   it.each([
     [[], { all: true, type: ['order.ready'] }, '--all means every event.'],
-    [['evt_1'], { state: ['dead'] as const }, 'only one of them.'],
+    [['evt_1'], { type: ['order.ready'] }, 'only one of them.'],
     [['evt_1'], { resume: 1 }, 'only one of them.'],
     [[], { cancel: 1, all: true }, 'only one of them.'],
     [[], { resume: 1, force: true }, 'settled by its preview'],

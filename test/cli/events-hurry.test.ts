@@ -53,7 +53,8 @@ it('of ids tells what became of each, as a dry run has foreseen', async () => {
   expect(await hurry(cwd, ...ids, ...BY)).toEqual({
     code: 3,
     stdout: `hurried  evt_a\n${left}  evt_due\n${left}  evt_dead\n`,
-    stderr: 'There is no event "evt_no" in hookbox.db.\n1 event is pending; a processor with handlers takes it.\n',
+    stderr:
+      'There is no event "evt_no" in hookbox.db.\n1 event is pending; a processor with handlers takes it.\nNo processor is running: the events wait until one is started.\n',
   });
   expect(dry.stdout).toBe(`would be hurried  evt_a\n${left}  evt_due\n${left}  evt_dead\n`);
   expect(await due(cwd, 'evt_a', 'evt_b')).toEqual([true, false]);

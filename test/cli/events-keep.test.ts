@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { linesOf } from '../../src/ops/import-lines.ts';
@@ -339,4 +340,58 @@ describe('the lines of a stream', () => {
       expect(read).toEqual(whole);
     }
   });
+
+  it.each([
+    ['UTF-8 with a mark', Buffer.from('\ufeff{"first":"é"}\r\n{"last":"🎁"}\n')],
+    ['UTF-16, as PowerShell writes it', Buffer.from('\ufeff{"first":"é"}\r\n{"last":"🎁"}\n', 'utf16le')],
+    ['UTF-16 of the other order', Buffer.from('\ufeff{"first":"é"}\r\n{"last":"🎁"}\n', 'utf16le').swap16()],
+    ['UTF-16 without a mark', Buffer.from('{"first":"é"}\r\n{"last":"🎁"}\n', 'utf16le')],
+    ['UTF-16 of the other order without a mark', Buffer.from('{"first":"é"}\r\n{"last":"🎁"}\n', 'utf16le').swap16()],
+  ])('are read in %s, wherever the chunks are cut', async (_, bytes) => {
+    const text = bytes.toString('latin1');
+    for (let at = 0; at <= text.length; at += 1) {
+      const read = [];
+      for await (const line of linesOf(chunks(text.slice(0, at), text.slice(at)))) read.push(line);
+      expect(read).toEqual(['{"first":"é"}\r', '{"last":"🎁"}']);
+    }
+  });
+
+  it.each(['', '{', '{}'])('are those of a text that is shorter than any mark: %j', async (text) => {
+    const read = [];
+    for await (const line of linesOf(chunks(text))) read.push(line);
+    expect(read.join('')).toBe(text);
+  });
+
+  it.each([
+    ['gzip', gzipSync('{}\n')],
+    ['zip', Buffer.from('PK\u0003\u0004 and so on')],
+    ['bzip2', Buffer.from('BZh91AY')],
+    ['xz', Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0])],
+    ['zstd', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0])],
+  ])('are not looked for in what is compressed: %s', async (name, bytes) => {
+    await expect(linesOf(chunks(bytes.toString('latin1'))).next()).rejects.toThrow(
+      new RegExp(`^It is compressed \\(${name}\\): uncompress it first, with \\w+\\.`),
+    );
+  });
+});
+
+it('hookbox events import reads an export that PowerShell has written, and names what is compressed', async () => {
+  const cwd = await stockedFolder();
+  const { stdout } = await events(cwd, 'export');
+  writeFileSync(join(cwd, 'shell.ndjson'), Buffer.from(`\ufeff${stdout.replaceAll('\n', '\r\n')}`, 'utf16le'));
+  writeFileSync(join(cwd, 'small.ndjson.gz'), gzipSync(stdout));
+  const read = await events(cwd, 'import', 'shell.ndjson', '--db', 'new.db');
+  expect(read).toMatchObject({ code: 0, stderr: expect.stringContaining(`${STOCKED.length} events imported`) });
+  expect(await events(cwd, 'import', 'small.ndjson.gz')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('small.ndjson.gz: It is compressed (gzip): uncompress it first, with gunzip.'),
+  });
+});
+
+it('hookbox events export marks its csv as UTF-8 for spreadsheets, also when it is printed', async () => {
+  const cwd = await stockedFolder();
+  const printed = await events(cwd, 'export', '--format', 'csv');
+  expect(printed.stdout).toMatch(/^\ufeffreceived,endpoint,id,/);
+  await events(cwd, 'export', '--format', 'csv', '--out', 'all.csv');
+  expect(readFileSync(join(cwd, 'all.csv'), 'utf8')).toMatch(/^\ufeffreceived,endpoint,id,/);
 });

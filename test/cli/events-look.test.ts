@@ -4,10 +4,11 @@ import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { getEvent, listEvents, type EventFilter } from '../../src/ops/index.ts';
-import { prettyJson, readablePayload } from '../../src/cli/events/readable-payload.ts';
+import { prettyJson, readablePayload } from '../../src/ops/body/readable-payload.ts';
 import { eventFilterOf } from '../../src/cli/events/filter-from-options.ts';
 import { timelineLines } from '../../src/cli/events/timeline.ts';
 import { withFilter } from '../../src/cli/events/event-options.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { runHookbox, type Ran } from './run-hookbox.ts';
 import { EXACT, HOSTILE, sharedStockedFolder, stockedFolder, STOCKED } from './stocked-inbox.ts';
@@ -159,6 +160,43 @@ describe('hookbox events show', () => {
     expect(none).toEqual({ code: 4, stdout: '', stderr: 'There is no event "evt_\\u001b[2J" in hookbox.db.\n' });
     expect(elsewhere).toMatchObject({ code: 4, stderr: expect.stringContaining('at the endpoint "default".') });
     expect(pruned).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('"evt_pruned" was pruned') });
+  });
+});
+
+describe('an end of an id', () => {
+  it.each([
+    ['ad_1', 'evt_dead_1'],
+    ['…ad_1', 'evt_dead_1'],
+    ['evt_…ad_1', 'evt_dead_1'],
+    ['…uned', 'evt_pruned'],
+  ])('%s shows %s', async (end, id) => {
+    const { code, stdout, stderr } = await events('show', end);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.split(' ', 1)).toEqual([id]);
+  });
+
+  it.each(['evt_…dead_9', 'evx_…ad_1', '…d_1', 'EAD_1', '…'])('is not %s', async (end) => {
+    const { code, stdout, stderr } = await events('show', end);
+    expect({ code, stdout, stderr }).toEqual({
+      code: 4,
+      stdout: '',
+      stderr: `There is no event ${JSON.stringify(end)} in hookbox.db.\n`,
+    });
+  });
+
+  it('that several have is refused, unless it is the whole id of one', async () => {
+    const cwd = scratchFolder();
+    {
+      await using inbox = sqliteInbox(join(cwd, 'hookbox.db'));
+      await store(inbox, orderEvent('evt_ax9Kq'), orderEvent('evt_bx9Kq'), orderEvent('x9Kq_'), orderEvent('bx9Kq'));
+    }
+    const shown = async (id: string) => runHookbox(['events', 'show', id], { cwd });
+    const { code, stderr } = await shown('…x9Kq');
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/Several events have ids that end so: "\w+x9Kq", "\w+x9Kq".* Give more of the id\.\n/);
+    expect((await shown('evt_…x9Kq')).code).toBe(2);
+    expect((await shown('…ax9Kq')).stdout).toMatch(/^evt_ax9Kq /);
+    expect((await shown('bx9Kq')).stdout).toMatch(/^bx9Kq /);
   });
 });
 

@@ -43,6 +43,17 @@ it('pause, resume and what lies between: who and why is told, and what waits', a
   expect(resumed.stderr).toContain('1 event waits; a processor');
 });
 
+it('a type that nobody has seen is not paused, unless that is said', async () => {
+  const events = await stocked();
+  const mistyped = await events('pause', 'order.craeted');
+  expect(mistyped).toMatchObject({ code: 2, stdout: '' });
+  expect(mistyped.stderr).toContain('Nobody has seen the type "order.craeted"');
+  expect(mistyped.stderr).toContain('Did you mean order.created?');
+  expect(mistyped.stderr).toContain('--unseen');
+  expect((await events('pause')).stderr).toBe('Nothing is paused.\n');
+  expect((await events('pause', 'loyalty.earned', '--unseen')).stdout).toContain('loyalty.earned is paused since');
+});
+
 it('a pause at an endpoint that no processor names says so: what was meant goes on', async () => {
   const cwd = scratchFolder();
   const file = join(cwd, 'hookbox.db');
@@ -81,7 +92,7 @@ it('an event says who acted on it, what its other bytes say otherwise, and since
   expect((await events('show', 'evt_2')).stdout).toContain('rerun by grace in code with bulk 1: the shop is up');
   const { stdout } = await events('show', 'evt_1');
   expect(stdout).toContain('They differ in 1 place:\n  - data.total: 42.5\n  + data.total: 7\n');
-  expect(stdout).toMatch(/ {2}its next attempt was due \d.* ago\n/);
+  expect(stdout).toMatch(/ {2}due since then: its first attempt has not begun\n/);
   expect(JSON.parse((await events('show', 'evt_1', '--json')).stdout)).toMatchObject({
     conflict: { diff: { kind: 'changes', changes: [{ path: 'data.total', was: '42.5', is: '7' }] } },
   });

@@ -55,7 +55,7 @@ describe('hookbox fixtures list', () => {
 });
 
 describe('hookbox fixtures show', () => {
-  it.each(['order.confirmed', 'edge/refused-invalid-utf8', 'edge/refused-bom', 'edge/large-data'])(
+  it.each(['order.confirmed', 'edge/refused-invalid-utf8', 'edge/bom', 'edge/large-data'])(
     'prints the exact bytes of %s',
     async (name) => {
       expect((await bytesOf(['fixtures', 'show', name])).equals(fixture(name))).toBe(true);

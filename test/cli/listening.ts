@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A server on a port of its own; `url` is that of `/webhooks` on it. */
+/** A server on a port; `url` is that of `/webhooks` on it. */
 export interface Listening {
   readonly url: string;
   /** Ends it, with what connections are left. */
@@ -11,9 +11,10 @@ export interface Listening {
 
 export async function listening(
   listener: (request: IncomingMessage, response: ServerResponse) => unknown,
+  onPort = 0,
 ): Promise<Listening> {
   const server = createServer((request, response) => void listener(request, response));
-  server.listen(0, '127.0.0.1');
+  server.listen(onPort, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {

@@ -3,8 +3,11 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { judgeApart, judgeServer } from '../../src/cli/doctor/postgres-check.ts';
-import { judgeRights, type Rights } from '../../src/cli/doctor/postgres-rights.ts';
-import { quoted, tableNames } from '../../src/inbox/postgres/sql/tables.ts';
+import { judgeRights } from '../../src/cli/doctor/postgres-rights.ts';
+import type { Rights } from '../../src/inbox/postgres/opening/rights.ts';
+import { postgresInbox } from '../../src/inbox/postgres/postgres-inbox.ts';
+import { quoted, tableNames, tablesIn } from '../../src/inbox/postgres/sql/tables.ts';
+import { incoming, later } from '../helpers/incoming-event.ts';
 import { dropSchema } from '../helpers/postgres.ts';
 import { onPostgres, PASSWORD } from './on-postgres.ts';
 
@@ -52,6 +55,67 @@ describe('hookbox doctor on Postgres', () => {
     const made = await examine();
     expect(made.find('rights')?.what).toBe('the role "hookbox" may do what an inbox needs');
     expect(made.find('migrations')?.what).toMatch(new RegExp(`^the schema ${there.schema} has version \\d+$`));
+  });
+
+  it('finds what empties tables and keeps rows from being written, and events that nobody will handle', async () => {
+    await there.makeInbox();
+    const t = tablesIn(there.schema);
+    expect((await examine()).find('tables')).toMatchObject({ status: 'ok' });
+    await using inbox = postgresInbox(there.url, { schema: there.schema, listen: false });
+    await inbox.accept(incoming(), later());
+    expect((await examine()).find('events')).toMatchObject({ status: 'ok' });
+    await there.pool.query(`DELETE FROM ${t.queue}; ALTER TABLE ${t.queue} SET UNLOGGED`);
+    const { code, find } = await examine();
+    expect(code).toBe(1);
+    expect(find('tables')).toMatchObject({
+      status: 'problem',
+      advice: `Run: ALTER TABLE ${t.queue.replace('queue', '"queue"')} SET LOGGED`,
+    });
+    expect(find('events')).toMatchObject({
+      status: 'problem',
+      what: expect.stringContaining('an event that was acknowledged (evt_1)'),
+      advice: expect.stringContaining(`INSERT INTO ${t.shelf}`),
+    });
+  });
+
+  it('finds a sequence that is behind what is stored, and says the line that mends it', async () => {
+    await there.makeInbox();
+    const t = tablesIn(there.schema);
+    await using inbox = postgresInbox(there.url, { schema: there.schema, listen: false });
+    for (const id of ['a', 'b', 'c']) await inbox.accept(incoming({ id }), later());
+    expect((await examine()).find('sequences')).toMatchObject({ status: 'ok' });
+    await there.pool.query(`SELECT setval(pg_get_serial_sequence($1, 'seq'), 1)`, [t.events]);
+    const finding = (await examine()).find('sequences');
+    expect(finding).toMatchObject({
+      status: 'problem',
+      what: expect.stringMatching(/go on from 2, and \d is stored/),
+    });
+    const line = /^Run: (.*)$/.exec(finding?.advice ?? '')?.[1] ?? '';
+    // What is refused, and what asks whether it is ready, says the same.
+    const said = { message: expect.stringContaining(`events_pkey): its sequence is behind`) };
+    await expect(inbox.accept(incoming({ id: 'd' }), later())).rejects.toMatchObject(said);
+    await there.pool.query(`SELECT setval(pg_get_serial_sequence($1, 'seq'), 1)`, [t.events]);
+    await expect(inbox.operations?.ping()).rejects.toMatchObject({ message: expect.stringContaining(line) });
+    await there.pool.query(line);
+    await inbox.operations?.ping();
+    expect(await inbox.accept(incoming({ id: 'd' }), later())).toMatchObject({ result: 'stored' });
+    expect((await examine()).find('sequences')).toMatchObject({ status: 'ok' });
+    expect((await inbox.list()).at(-1)?.id).toBe('d');
+  });
+
+  it('says of a role that only works that it may not look at sequences', async () => {
+    const role = await there.scratchRole();
+    await there.makeInbox();
+    await there.pool.query(
+      `GRANT USAGE ON SCHEMA ${quoted(there.schema)} TO ${role};
+       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${quoted(there.schema)} TO ${role}`,
+    );
+    expect((await examine(there.urlOf(role))).find('sequences')).toMatchObject({
+      status: 'ok',
+      what: expect.stringContaining('may not look at them'),
+    });
+    await using inbox = postgresInbox(there.urlOf(role), { schema: there.schema, listen: false });
+    await inbox.operations?.ping();
   });
 
   it('says what a role is to be granted', async () => {

@@ -28,7 +28,7 @@ type Answering = (response: ServerResponse, index: number, request: Recorded) =>
 const accept: Answering = (response) => response.end('{"received":true,"duplicate":false,"id":"?"}');
 
 /** A server that keeps what it is sent until the running test is over. */
-export async function recordingServer(answer: Answering = accept): Promise<RecordingServer> {
+export async function recordingServer(answer: Answering = accept, port = 0): Promise<RecordingServer> {
   const requests: Recorded[] = [];
   let underWay = 0;
   let most = 0;
@@ -42,7 +42,7 @@ export async function recordingServer(answer: Answering = accept): Promise<Recor
       requests.push(recorded);
       return answer(response, requests.length - 1, recorded);
     });
-  });
+  }, port);
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= server.close());
   onTestFinished(close);

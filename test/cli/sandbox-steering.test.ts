@@ -1,10 +1,11 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { createSandbox } from '../../src/sandbox/index.ts';
 import { OPERATION_NAMES, PERMISSIONS } from '../../src/sandbox/service-operations.ts';
+import { seal } from '../../src/cli/sandbox/control/sealed.ts';
 import { signBody } from '../../src/signing/signature.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { freePort } from '../helpers/free-port.ts';
@@ -202,7 +203,7 @@ describe('who is not there or not allowed', () => {
     expect(await sandbox.steer(['list', 'secrets'])).toMatchObject({ code: 2 });
   });
 
-  it('does not steer: a browser, another site, another name, a proxy, another user', async () => {
+  it('does not steer: a browser, another site, another name, a proxy, another user, a recorded request', async () => {
     const folder = scratchFolder();
     const sandbox = await sandboxing([], { env: { TMPDIR: folder } });
     await sandbox.note('no webhooks are sent');
@@ -214,13 +215,12 @@ describe('who is not there or not allowed', () => {
     const [token = ''] = readFileSync(file, 'utf8').split('\n');
 
     const body = JSON.stringify({ act: 'list', what: 'keys' });
-    async function send(unusual: Readonly<Record<string, string>> = {}, sent = body, method = 'POST'): Promise<number> {
-      const usual = {
-        Host: host,
-        Origin: origin,
-        Authorization: `Bearer ${token}`,
-        'Content-Length': Buffer.byteLength(sent),
-      };
+    async function send(
+      unusual: Readonly<Record<string, string>> = {},
+      sent = seal(token, body),
+      method = 'POST',
+    ): Promise<number> {
+      const usual = { Host: host, Origin: origin, 'Content-Length': Buffer.byteLength(sent) };
       return new Promise((resolve, reject) => {
         const asked = request(
           { hostname, port, method, path: '/control', headers: { ...usual, ...unusual } },
@@ -232,18 +232,22 @@ describe('who is not there or not allowed', () => {
       });
     }
     expect(await send()).toBe(200);
-    expect(await send({ Authorization: '' })).toBe(401);
-    expect(await send({ Authorization: sandbox.started.apiKey ?? '' })).toBe(401);
-    expect(await send({ Authorization: `Bearer ${token}x` })).toBe(401);
+    const recorded = seal(token, body);
+    expect(await send({}, recorded)).toBe(200);
+    expect(await send({}, recorded)).toBe(401);
+    const changed = Buffer.from(seal(token, body), 'base64url');
+    changed[changed.length - 1] = (changed.at(-1) ?? 0) ^ 1;
+    const strange = [changed.toString('base64url'), seal(`${token}x`, body), seal(token, body, 'an answer'), body, ''];
+    for (const sealed of strange) expect(await send({ Authorization: `Bearer ${token}` }, sealed)).toBe(401);
     expect(await send({ Origin: 'http://shop.example' })).toBe(403);
     expect(await send({ Origin: 'null' })).toBe(403);
     expect(await send({ 'Sec-Fetch-Site': 'cross-site' })).toBe(403);
     expect(await send({ Host: `shop.example:${port}` })).toBe(403);
     expect(await send({ 'X-Forwarded-For': '192.0.2.1' })).toBe(403);
-    expect(await send({}, body, 'PUT')).toBe(405);
+    expect(await send({}, seal(token, body), 'PUT')).toBe(405);
     expect(await send({}, `"${'x'.repeat(100_000)}"`)).toBe(413);
     for (const odd of ['', 'null', '[]', '{"act":"list"}', '{"act":"quit"}', '{"act":"list","what":"keys","more":1}']) {
-      expect(await send({}, odd), odd).toBe(422);
+      expect(await send({}, seal(token, odd)), odd).toBe(422);
     }
     const { stdout, stderr } = await sandbox.stop('SIGTERM');
     expect(stdout + stderr).not.toContain(token);
@@ -275,10 +279,53 @@ describe('who is not there or not allowed', () => {
       };
       expect(await steering(0o777)).toMatchObject({ code: 4, stderr: expect.stringContaining('runs no sandbox at') });
       expect(posing.requests).toHaveLength(0);
-      expect(await steering(0o700)).toMatchObject({ code: 0 });
+      expect(await steering(0o700)).toMatchObject({ code: 1, stderr: expect.stringContaining('is not the sandbox') });
       expect(posing.requests).toHaveLength(1);
     },
   );
+
+  it('sends nothing readable to the program that took the port of a killed sandbox, also where that passes it on', async () => {
+    const env = { TMPDIR: scratchFolder() };
+    const killed = await sandboxing([], { env });
+    const { port } = new URL(killed.started.base);
+    const file = join(env.TMPDIR, FOLDER, `sandbox-${port}`);
+    await expect.poll(() => existsSync(file)).toBe(true);
+    const [token = ''] = readFileSync(file, 'utf8').split('\n');
+    killed.child.kill('SIGKILL');
+    await killed.ended();
+    const answers = [
+      '{"status":200,"result":{"madeSecret":null}}',
+      seal('a guess', '{"status":200,"result":{"madeSecret":null}}'),
+      '',
+    ];
+    const thief = await recordingServer((response) => response.end(answers.shift()), Number(port));
+    while (answers.length > 0) {
+      const args = ['sandbox', 'webhook', 'http://localhost:3000/webhooks', '--at', killed.started.base];
+      expect(await runHookbox(args, { env })).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: `error: The program at ${killed.started.base} is not the sandbox that this user started there. It could read nothing. Start the sandbox again.\n`,
+      });
+    }
+    expect(thief.requests).toHaveLength(3);
+    for (const { body, headers } of thief.requests) {
+      const seen = body.toString() + JSON.stringify(headers);
+      for (const secret of [SECRET, token, 'localhost:3000']) expect(seen).not.toContain(secret);
+    }
+  });
+
+  it('register no endpoint on another machine unless the sandbox was started with --allow-remote', async () => {
+    const url = 'https://shop.example/webhooks';
+    const local = await sandboxing();
+    expect(await local.steer(['webhook', url])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('shop.example is another machine.'),
+    });
+    expect(await local.steer(['list', 'webhooks'])).toMatchObject({ stdout: '' });
+
+    const remote = await sandboxing(['--allow-remote', '--clock', 'frozen']);
+    expect(await remote.steer(['webhook', url])).toMatchObject({ code: 0 });
+  });
 
   it('leaves nothing behind when it is killed, once another has started; what lives, or may, keeps its own', async () => {
     const env = { TMPDIR: scratchFolder() };

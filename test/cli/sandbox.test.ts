@@ -16,6 +16,9 @@ import { ORDER, sandboxing } from './sandboxing.ts';
 /** No secret in the environment. */
 const NO_SECRET = { SIGNING_SECRET: '' };
 
+const CURL =
+  /curl -X POST "(?<base>https?:\/\/[^"/]+)(?<path>[^"]+)" -H "Authorization: (?<key>[^"]+)" -H '[^']+' -d '(?<body>[^']+)'/;
+
 function isSignedWith(secret: string, { headers, body }: Recorded): boolean {
   return verifySignature(body, String(headers['x-signature']), secret);
 }
@@ -34,6 +37,7 @@ describe('hookbox sandbox', () => {
       `Its operations, each with a line for curl: ${base}/interface`,
       'Its state is in memory and ends with it; --db FILE keeps it.',
       `API key: ${apiKey} (the header Authorization is the key alone)`,
+      expect.stringMatching(/^It has no order yet\. This places one: curl -X POST /),
       `Webhooks go to ${receiver.url}, signed with the secret ${secret}`,
     ]);
     expect(base).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
@@ -52,6 +56,22 @@ describe('hookbox sandbox', () => {
     const { code, stdout } = await sandbox.stop('SIGTERM');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^\S+Z {2}200 delivered {2}order\.created {11}evt_\w{16} {2}\(try 1\)$/);
+  });
+
+  it('prints a line that places an order, which then moves', async () => {
+    const receiver = await recordingServer();
+    const env = { ...NO_SECRET, TMPDIR: scratchFolder() };
+    const sandbox = running(['sandbox', '--port', '0', '--to', receiver.url], { env });
+    const line = await sandbox.note('This places one: curl');
+    const { base = '', path = '', key = '', body = '' } = CURL.exec(line)?.groups ?? {};
+    const headers = { Authorization: key, 'Content-Type': 'application/json' };
+    const placed = await fetch(base + path, { method: 'POST', headers, body });
+    const { data } = (await placed.json()) as { readonly data: { readonly id: string } };
+    await sandbox.line('order.created');
+    const moved = await runHookbox(['sandbox', 'move', data.id, 'confirmed', '--at', base], { env });
+    expect(moved).toMatchObject({ code: 0 });
+    await sandbox.line('order.confirmed');
+    await sandbox.stop('SIGTERM');
   });
 
   it('with --json begins with one line that programs read, and tells a secret there alone', async () => {
@@ -286,7 +306,7 @@ describe('what a sandbox is told', () => {
       [
         ['--db', 'postgres://shop:a-password@db/shop'],
         2,
-        'A sandbox keeps its state in a file of its own, not at a URL.',
+        'A sandbox keeps its state in a file of its own. It is a URL, not the path of a file.',
       ],
       [['--db', 'text'], 2, 'it is no SQLite database'],
       [['--db', 'folder'], 2, 'folder is a folder. Give the path of a file.'],

@@ -87,15 +87,37 @@ describe('a table on a terminal', () => {
     lastError: null,
   } as EventSummary;
 
-  it.each([80, 100, 132, undefined])('fits %s columns, with names shortened in their middle', (columns) => {
-    const width = columns ?? 80;
-    const lines = onTerminal(columns, () => eventTable({})([EVENT, FEW]));
-    for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(width);
-    expect(lines[0]).toMatch(/^received +id +type +entity +state +attempts( +last error)?$/);
-    expect(lines[1]).toMatch(/^[- ]+$/);
-    expect(lines[2]).toMatch(/ evt_\S*…\S*wYb2 .* \S+…\S*wYb2 +pending \(retrying\) +12\b/);
-    expect(lines.join('\n')).toContain('TypeError: the');
-    expect(told).toEqual(['Shortened to fit this terminal: --wide shows all of it.\n']);
+  it.each([80, 100, 132, undefined])(
+    'fits %s columns, and leaves ids and types whole, which commands take',
+    (columns) => {
+      const width = columns ?? 80;
+      const lines = onTerminal(columns, () => eventTable({})([EVENT, FEW]));
+      for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(width);
+      expect(lines[0]).toMatch(/^received +id +type( +entity)? +state( +attempts)?( +last error)?$/);
+      expect(lines[1]).toMatch(/^[- ]+$/);
+      expect(lines[2]).toMatch(/ evt_3PqT8mXkRz4VwYb2 +inventory\.out_of_stock .*pending/);
+      expect(lines.join('\n')).toContain('TypeError: the');
+      expect(told).toEqual(['Shortened to fit this terminal: --wide shows all of it.\n']);
+    },
+  );
+
+  it.each([
+    ['evt_01JDB7Q4XKZ8M3TNVRWCEF5H00', 'inventory.out_of_stock', /^id +type +state$/],
+    ['evt_01JDB7Q4XKZ8M3TNVRWCEF5H00', 'com.acme.supplier_invoice.escalated', /^id +type +state$/],
+    ['evt_1', 'order.ready', /^received +id +type +entity +state +attempts$/],
+  ])('leaves out what gives way at 80 columns, beside %s and %s', (id, type, head) => {
+    const lines = onTerminal(80, () => eventTable({})([{ ...EVENT, id, type }]));
+    for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(80);
+    expect(lines[0]).toMatch(head);
+    expect(lines[2]).toContain(`${id}  ${type}  `);
+    expect(lines[2]).toContain('pend');
+  });
+
+  it('shortens even ids and types where a line has no room for them', () => {
+    const id = `evt_${'x'.repeat(100)}`;
+    const lines = onTerminal(80, () => eventTable({})([{ ...EVENT, id }]));
+    for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(80);
+    expect(lines[2]).toMatch(/^evt_x+…x+ +inventory\.out_of_stock +pend\S+$/);
   });
 
   it('has the error beneath its event where there is no room beside it, and no empty line without one', () => {
@@ -153,7 +175,7 @@ it('the command fits its list to its terminal, and with --wide it does not', asy
     return stripVTControlCharacters(ran.stdout).trimEnd().split('\n');
   };
   const fitted = await listed();
-  expect(fitted.join('\n')).toMatch(/ evt_x*…x{4} .* pending \(.*…/);
+  expect(fitted.join('\n')).toContain(`evt_${'x'.repeat(40)}  order.created  pending`);
   for (const line of fitted) expect(line.length, line).toBeLessThanOrEqual(80);
   expect((await listed('--wide')).join('\n')).toContain(order);
 });

@@ -66,7 +66,8 @@ describe('what is no event at all', () => {
     ['a surrogate in UTF-8', Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22)],
     ['a character cut short', utf8.encode('{"id":"é"}').slice(0, 8)],
     ['UTF-16', Buffer.from('{"id":"evt_1"}', 'utf16le')],
-    ['a byte order mark', utf8.encode(`\ufeff${envelope({})}`)],
+    ['two byte order marks', utf8.encode(`\ufeff\ufeff${envelope({})}`)],
+    ['a byte order mark within', utf8.encode(` \ufeff${envelope({})}`)],
     ['white space', utf8.encode(' \n')],
     ['a comment', utf8.encode(`${envelope({})} // ok`)],
     ['two texts', utf8.encode(envelope({}).repeat(2))],
@@ -87,6 +88,11 @@ describe('what is no event at all', () => {
       issues: [{ path: expect.any(String), message: expect.any(String) }],
     });
     expect(facts).toBeNull();
+  });
+
+  it.each(['', ' \r\n'])('may have a byte order mark before it and %j', (space) => {
+    expect(parse(`\ufeff${space}${envelope({})}`)).toMatchObject({ ok: true, known: true, event: { id: 'evt_1' } });
+    expect(parse(`\ufeff${space}{"id":"evt_1","id":"evt_1"}`)).toMatchObject({ ok: false, id: 'evt_1' });
   });
 
   it('may have white space around it, which JSON allows', () => {

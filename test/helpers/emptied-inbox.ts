@@ -3,9 +3,18 @@ import { afterAll, beforeAll } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { suiteFolder } from './scratch-folder.ts';
 
-const TABLES = ['redeliveries', 'conflicts', 'attempts', 'entities', 'takers', 'handling', 'processors', 'events'].map(
-  (name) => `hookbox_${name}`,
-);
+const TABLES = [
+  'redeliveries',
+  'conflicts',
+  'attempts',
+  'entities',
+  'takers',
+  'handling',
+  'processors',
+  'terms',
+  'progress',
+  'events',
+].map((name) => `hookbox_${name}`);
 /** Everything begins at the same time. */
 const FORGET = 'UPDATE hookbox_clock SET latest_ms = 0, back_ms = NULL';
 

@@ -39,5 +39,11 @@ export function signed(body: Uint8Array | string): SignedDelivery {
   return { body: bytes, headers: [['X-Signature', signBody(bytes, SECRET)]] };
 }
 
+/** One that its sender has encoded before it signed it; what it is encoded with is text, as gateways may hand on no bytes. */
+export function encodedDelivery(encoding = 'base64'): SignedDelivery {
+  const { body, headers } = signed(Buffer.from(signedEvent().body).toString('base64'));
+  return { body, headers: [...headers, ['Content-Encoding', encoding]] };
+}
+
 /** A signature in the right form, of nothing that is ever sent: with it, a body is read. */
 export const WELL_FORMED: readonly [name: string, value: string] = ['X-Signature', '0'.repeat(64)];

@@ -106,7 +106,7 @@ describe('one row that fails', () => {
     await expect(inbox.accept(incoming(), later())).rejects.toMatchObject({
       name: 'InboxUnavailableError',
       code: 'FAILED',
-      message: 'the merchant said no',
+      message: 'the merchant said no (SQLITE_CONSTRAINT_TRIGGER)',
       cause: { code: 'SQLITE_CONSTRAINT_TRIGGER' },
     });
   });

@@ -3,7 +3,8 @@ import type * as OperatingSystem from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { InboxOpenError } from '../../src/errors.ts';
-import { mountedType, networkFileSystem } from '../../src/inbox/sqlite/opening/network-file-system.ts';
+import { mountedType, mountsIn } from '../../src/inbox/sqlite/opening/mounts.ts';
+import { networkFileSystem } from '../../src/inbox/sqlite/opening/network-file-system.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
@@ -101,7 +102,7 @@ describe('networkFileSystem', () => {
 });
 
 describe('mountedType', () => {
-  const mounts = [
+  const text = [
     '/dev/vda / ext4 rw,relatime 0 0',
     'proc /proc proc rw 0 0',
     'host:/export /mnt nfs4 rw 0 0',
@@ -120,14 +121,14 @@ describe('mountedType', () => {
     ['/mnt/local', 'xfs'],
     ['/mnt/local/shop', 'xfs'],
   ])('%s is on the longest mount point that holds it: %s', (folder, type) => {
-    expect(mountedType(folder, mounts)).toBe(type);
+    expect(mountedType(folder, mountsIn(text))).toBe(type);
   });
 
   it.each([
     ['/mntother', 'ext4'],
     ['/mnt/localother', 'nfs4'],
   ])('%s is not on a mount point whose name only begins alike: %s', (folder, type) => {
-    expect(mountedType(folder, mounts)).toBe(type);
+    expect(mountedType(folder, mountsIn(text))).toBe(type);
   });
 
   it.each([
@@ -135,16 +136,16 @@ describe('mountedType', () => {
     ['/mnt/tab\tand\\backslash', 'fuse.s3fs'],
     ['/mnt/line\nbreak', 'fuse.rclone'],
   ])('%j is found behind its octal escapes: %s', (folder, type) => {
-    expect(mountedType(folder, mounts)).toBe(type);
+    expect(mountedType(folder, mountsIn(text))).toBe(type);
   });
 
   it('takes what was mounted last where two share a mount point', () => {
-    expect(mountedType('/mnt/x', `${mounts}tmpfs /mnt tmpfs rw 0 0\n`)).toBe('tmpfs');
+    expect(mountedType('/mnt/x', mountsIn(`${text}tmpfs /mnt tmpfs rw 0 0\n`))).toBe('tmpfs');
   });
 
   it('is null where nothing is said', () => {
-    expect(mountedType('/data', '')).toBeNull();
-    expect(mountedType('/data', 'proc /proc proc rw 0 0\n\nbroken\n')).toBeNull();
+    expect(mountedType('/data', mountsIn(''))).toBeNull();
+    expect(mountedType('/data', mountsIn('proc /proc proc rw 0 0\n\nbroken\n'))).toBeNull();
   });
 });
 

@@ -58,8 +58,8 @@ describe('a path that cannot be an inbox says what to do', () => {
     expect(readFileSync(file).equals(bytes)).toBe(true);
   });
 
-  it.each(['', ':memory:'])('what does not survive the process, "%s": use memoryInbox()', (path) => {
-    expectRefusal(() => sqliteInbox(path), 'NOT_DURABLE', ['path of a file', 'memoryInbox()']);
+  it('what does not survive the process: use memoryInbox()', () => {
+    expectRefusal(() => sqliteInbox(':memory:'), 'NOT_DURABLE', ['path of a file', 'memoryInbox()']);
   });
 });
 

@@ -63,6 +63,11 @@ export function testActs(name: string, open: () => Promise<ActedStore>): void {
           forced: ['done', 'pending'],
           discard: ['not needed', 'processed'],
         },
+        'processed, its handler running': {
+          rerun: ['not needed', 'processed'],
+          forced: ['not needed', 'processed'],
+          discard: ['not needed', 'processed'],
+        },
         'dead (failed)': { rerun: ['done', 'pending'], forced: ['done', 'pending'], discard: ['done', 'ignored'] },
         'dead (crashed)': { rerun: ['done', 'pending'], forced: ['done', 'pending'], discard: ['done', 'ignored'] },
         'dead (invalid)': {
@@ -144,6 +149,19 @@ export function testActs(name: string, open: () => Promise<ActedStore>): void {
           { number: 2, trigger: 'auto', outcome: 'failed', error: failure },
           { number: 3, trigger: 'manual', outcome: 'processed', error: null },
         ]);
+      });
+
+      it('in the states that were shown leaves others as they are, and the audit says so', async () => {
+        await handled(inbox, FAILED, orderEvent('shown'), orderEvent('discarded'));
+        await discardEvents(inbox, [key('discarded')], ADA);
+        const report = await rerunEvents(inbox, [key('shown'), key('discarded')], ADA, { states: ['dead'] });
+        expect(report.counts).toEqual({ done: 1, changed: 1 });
+        expect((await auditLines(inbox)).lines[0]).toMatchObject({ act: 'rerun', counts: { done: 1, changed: 1 } });
+        expect((await discardEvents(inbox, [key('shown')], ADA, { states: ['dead'] })).counts).toEqual({ changed: 1 });
+        expect((await discardEvents(inbox, [key('shown')], ADA, { states: ['pending'] })).counts).toEqual({ done: 1 });
+        const wrong = { states: ['daed'] } as unknown as { states: EventState[] };
+        await expect(rerunEvents(inbox, [key('shown')], ADA, wrong)).rejects.toThrow(ConfigurationError);
+        await expect(discardEvents(inbox, [key('shown')], ADA, wrong)).rejects.toThrow(ConfigurationError);
       });
 
       it('that is forced runs the handler of a processed event once more, and its first success stays on record', async () => {

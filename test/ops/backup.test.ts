@@ -120,6 +120,14 @@ describe('backup', () => {
     expect(readdirSync(dirname(target))).toEqual(before);
   });
 
+  it.each(['file:copy.db', '${BACKUPS}/copy.db', 'undefined'])(
+    'refuses what was not meant for a path: %s',
+    async (path) => {
+      await expect(backup(inbox, path, ADA)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+      expect(existsSync(path)).toBe(false);
+    },
+  );
+
   it('refuses a folder that is not there', async () => {
     await expect(backup(inbox, join(target, 'in', 'it.db'), ADA)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
   });

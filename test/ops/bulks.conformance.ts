@@ -13,7 +13,7 @@ import { operationsOf } from '../../src/ops/operations-of.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
-import { ANY, FAILED, handled, invalidThen, RETRY } from './events-in-states.ts';
+import { ANY, FAILED, handleAgain, handled, invalidThen, RETRY } from './events-in-states.ts';
 
 const NOW = START + 1_000;
 const HOUR_MS = 3_600_000;
@@ -280,7 +280,7 @@ export function testBulks(name: string, open: () => Promise<BulkStore>): void {
 
     describe('a run', () => {
       it.each([
-        [{}, false, { done: 1, 'not needed': 1 }, 'ignored'],
+        [{}, false, { done: 1, changed: 1 }, 'ignored'],
         [{ states: ['dead', 'ignored'] }, false, { done: 2 }, 'pending'],
         [{}, true, { done: 2 }, 'pending'],
       ] as const)(
@@ -291,6 +291,22 @@ export function testBulks(name: string, open: () => Promise<BulkStore>): void {
           await discardEvents(inbox, [key('discarded')], ADA);
           expect(await runBulk(inbox, id, ADA)).toMatchObject({ total: 2, worked: 2, counts });
           expect(await statesOf(['dead', 'discarded'])).toEqual(['pending', state]);
+        },
+      );
+
+      it.each([
+        ['discard', false, ['rerun', 'pending']],
+        ['rerun', true, ['handled', 'processed']],
+      ] as const)(
+        'to %s what is dead (forced: %s) leaves alone what was %s after the preview',
+        async (act, force, [done, state]) => {
+          await plant(['dead', 'changed']);
+          const { id } = await previewBulk(inbox, act, { states: ['dead'] }, ADA, { force });
+          await rerunEvents(inbox, [key('changed')], ADA);
+          if (done === 'handled') await handleAgain(inbox, { outcome: 'processed' }, orderEvent('changed'));
+          const counts = done === 'handled' ? { done: 1, 'not needed': 1 } : { done: 1, changed: 1 };
+          expect(await runBulk(inbox, id, ADA)).toMatchObject({ counts });
+          expect((await statesOf(['changed']))[0]).toBe(state);
         },
       );
 

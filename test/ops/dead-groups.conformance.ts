@@ -48,7 +48,6 @@ export function testDeadGroups(name: string, open: () => Promise<GroupedStore>):
       const groups = await deadGroups(inbox);
       expect(groups.map(({ count, more, reason, sample }) => ({ count, more, reason, sample }))).toEqual([
         { count: 3, more: false, reason: 'failed', sample: { name: 'Error', message: 'no order ord_4 in the shop' } },
-        { count: 1, more: false, reason: 'failed', sample: { name: 'Error', message: 'the till is shut' } },
         {
           count: 1,
           more: false,
@@ -56,12 +55,27 @@ export function testDeadGroups(name: string, open: () => Promise<GroupedStore>):
           // No handler was given it; what does not fit is said instead.
           sample: { name: 'InvalidEvent', message: expect.stringContaining('type: ') },
         },
+        { count: 1, more: false, reason: 'failed', sample: { name: 'Error', message: 'the till is shut' } },
       ]);
       expect(groups[0]).toMatchObject({
         fingerprint: print('no order ord_9 in the shop'),
         newest: { id: 'evt_4', fingerprint: groups[0]?.fingerprint },
         oldest: { id: 'evt_1' },
       });
+    });
+
+    it('are in the order of their newest events where they are equally large', async () => {
+      const { inbox } = await open();
+      // In the order of their fingerprints they would be mixed up.
+      const messages = ['till', 'printer', 'stock', 'courier', 'invoice', 'card'].map((what) => `no ${what} answers`);
+      for (const [n, message] of messages.entries()) {
+        await handled(inbox, dead(message), orderEvent(`evt_${n}a`), orderEvent(`evt_${n}b`));
+      }
+      await handled(inbox, dead('alone'), orderEvent('evt_last'));
+      expect((await deadGroups(inbox)).map(({ sample }) => sample?.message)).toEqual([
+        ...messages.toReversed(),
+        'alone',
+      ]);
     });
 
     it('whose runs went away without a word, or that died before there were fingerprints, are a group by their reason', async () => {

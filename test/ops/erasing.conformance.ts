@@ -291,6 +291,14 @@ export function testErasing(name: string, open: () => Promise<ErasedStore>): voi
         expect(await inbox.get({ endpoint: 'default', id: 'third' })).toMatchObject({ state: 'processing' });
       });
 
+      it('waits for a handler that runs on after its transaction: its entity stays held', async () => {
+        await inStates['processed, its handler running'](inbox);
+        const before = await inbox.get(EVENT);
+        expect(await eraseEntity(inbox, ENTITY, ADA, { dryRun: true })).toMatchObject({ erased: 0, inProcessing: 1 });
+        expect(await eraseEntity(inbox, ENTITY, ADA)).toMatchObject({ erased: 0, inProcessing: 1 });
+        expect(await inbox.get(EVENT)).toEqual(before);
+      });
+
       it('takes an event that was pruned before, whose name and history are left', async () => {
         await handled(inbox, FAILED, EVENT);
         await operationsOf(inbox).pruneSome({ settledBefore: new Date(START + 9), states: ['dead'] }, 1);

@@ -49,6 +49,13 @@ export const inStates = {
     await inbox.claimOne(orderEvent('evt'), { ...ANY, now: START + 1 });
   },
   processed: (inbox) => handled(inbox, { outcome: 'processed' }, orderEvent('evt')),
+  'processed, its handler running': async (inbox) => {
+    await store(inbox, orderEvent('evt'));
+    const claimed = await inbox.claimOne(orderEvent('evt'), { ...ANY, now: START + 1 });
+    if (typeof claimed === 'string') throw new Error(`evt is ${claimed}`);
+    const { signal } = new AbortController();
+    await inbox.transaction(claimed.lease, () => {}, { now: () => START + 2, signal });
+  },
   'dead (failed)': (inbox) => handled(inbox, FAILED, orderEvent('evt')),
   'dead (crashed)': async (inbox) => {
     await store(inbox, orderEvent('evt'));

@@ -1,6 +1,8 @@
+import { constants } from 'node:os';
 import { assert, property, string, stringMatching } from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fingerprintOf } from '../../src/inbox/rules/fingerprint.ts';
+import { oneOf, seeded, whole } from '../../src/sender/seeded-random.ts';
 import { anyCharacter } from '../helpers/any-character.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { deadGroups, listEvents } from '../../src/ops/find.ts';
@@ -10,6 +12,24 @@ import { scratchFile } from '../helpers/scratch-folder.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { dead, testDeadGroups } from './dead-groups.conformance.ts';
 import { bury, handled, inStates, invalidThen, plantDead } from './events-in-states.ts';
+
+const DIGITS = '0123456789';
+const HEX = '0123456789abcdef';
+const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz';
+const BASE62 = `${BASE36}ABCDEFGHIJKLMNOPQRSTUVWXYZ`;
+
+function text(random: () => number, alphabet: string, length: number): string {
+  return Array.from({ length }, () => oneOf(random, [...alphabet])).join('');
+}
+
+function bytes(random: () => number, length: number): Buffer {
+  return Buffer.from(Array.from({ length }, () => whole(random, 0, 255)));
+}
+
+function uuid(random: () => number): string {
+  return [8, 4, 4, 4, 12].map((length) => text(random, HEX, length)).join('-');
+}
 
 const print = (message: string, name = 'Error'): string => fingerprintOf({ name, message });
 
@@ -45,6 +65,116 @@ describe('the fingerprint of an error', () => {
     ['something and nothing', 'gone', ''],
   ])('is another for %s', (_, one, other) => {
     expect(print(one)).not.toBe(print(other));
+  });
+
+  // Of a thousand errors that differ in the id alone: how many groups there may be.
+  it.each<[string, number, (random: () => number) => string]>([
+    ['UUIDs', 1, (random) => uuid(random)],
+    ['UUIDs in capitals', 1, (random) => uuid(random).toUpperCase()],
+    ['UUIDs without dashes', 1, (random) => text(random, HEX, 32)],
+    ['ObjectIds', 1, (random) => text(random, HEX, 24)],
+    ['hashes', 1, (random) => text(random, HEX, 40)],
+    ['short hashes', 3, (random) => text(random, HEX, 8)],
+    ['ULIDs', 1, (random) => text(random, CROCKFORD, 26)],
+    ['TypeIDs', 1, (random) => `user_${text(random, CROCKFORD.toLowerCase(), 26)}`],
+    ['KSUIDs', 3, (random) => text(random, BASE62, 27)],
+    ['cuids', 1, (random) => `c${text(random, BASE36, 24)}`],
+    ['ids of Stripe', 3, (random) => `ch_${text(random, BASE62, 24)}`],
+    ['ids of the service', 5, (random) => `ord_${text(random, BASE62, 16)}`],
+    ['base62 of 22', 5, (random) => text(random, BASE62, 22)],
+    ['base62 of 16', 10, (random) => text(random, BASE62, 16)],
+    ['base62 of 12', 25, (random) => text(random, BASE62, 12)],
+    ['base62 of 10', 35, (random) => text(random, BASE62, 10)],
+    ['base58', 5, (random) => text(random, BASE62.replaceAll(/[0OIl]/g, ''), 22)],
+    ['base36', 25, (random) => text(random, BASE36, 11)],
+    ['nanoids', 25, (random) => text(random, `${BASE62}_-`, 21)],
+    ['nanoids behind a prefix', 20, (random) => `ord_${text(random, `${BASE62}_-`, 21)}`],
+    ['push ids of Firebase', 30, (random) => `-${text(random, `${BASE62}_-`, 19)}`],
+    ['base64 of 16 bytes', 30, (random) => bytes(random, 16).toString('base64')],
+    ['base64url of 16 bytes', 30, (random) => bytes(random, 16).toString('base64url')],
+    ['Snowflakes', 1, (random) => text(random, DIGITS, 18)],
+    ['numbers of invoices', 1, (random) => `INV-${text(random, DIGITS, 6)}`],
+    ['gids of Shopify', 1, (random) => `gid://shopify/Order/${text(random, DIGITS, 13)}`],
+    ['slugs with an id', 1, (random) => `blue-shirt-${text(random, HEX, 12)}`],
+    ['slugs in quotes', 1, (random) => `'${oneOf(random, ['blue', 'red'])}-${oneOf(random, ['shirt', 'hat'])}'`],
+  ])('is nearly always the same for other %s: %i groups at most', (name, most, idOf) => {
+    for (const [at, messageOf] of [
+      (id: string) => `no order ${id} in the shop`,
+      (id: string) => `${id} is gone`,
+      (id: string) => `cannot find (${id}), try again`,
+      (id: string) => `GET https://shop.test/orders/${id}/items has failed`,
+      (id: string) => `order=${id}`,
+    ].entries()) {
+      const random = seeded(1, name, at);
+      // What an id of base64 has in a path are its steps.
+      if (name.startsWith('base64 ') && at === 3) continue;
+      const groups = new Set(Array.from({ length: 1_000 }, () => print(messageOf(idOf(random)))));
+      expect([at, groups.size > most ? groups.size : 'few']).toEqual([at, 'few']);
+    }
+  });
+
+  it.each([
+    ['host names', ['api.shop.test', 'api.bakery.test', 'payments.internal', 'checkout-db.eu.example.com']],
+    ['names of pods', ['checkout-7d4b9c6f5-x2x9q', 'payments-7d4b9c6f5-x2x9q']],
+    ['errors of the system', Object.keys(constants.errno).filter((code) => code !== 'EWOULDBLOCK')],
+    [
+      'codes of Node',
+      ['ERR_SOCKET_CLOSED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'UND_ERR_CONNECT_TIMEOUT', 'ERR_BAD_OPTION'],
+    ],
+    [
+      'codes in small letters',
+      ['card_declined', 'expired_card', 'insufficient_funds', 'auth/user-not-found', 'auth/id-token-expired'],
+    ],
+    ['answers of HTTP', ['status code 404', 'status code 503', 'status 429', 'HTTP 500', 'HTTP/1.1 502', 'code: 410']],
+    [
+      'codes of databases',
+      [
+        'code 23505',
+        'code 23503',
+        'SQLSTATE 40001',
+        'SQLSTATE[40P01]',
+        'ORA-00942',
+        'ORA-00001',
+        'P2002',
+        'P2025',
+        'E11000',
+        'errno: 1062',
+        'errno: 1213',
+      ],
+    ],
+    [
+      'names in programs',
+      [
+        'getUserById',
+        'getOrderById',
+        'setTimeout',
+        'findUniqueOrThrow',
+        'TypeError',
+        'RangeError',
+        'XMLHttpRequest',
+        'randomUUID',
+      ],
+    ],
+    [
+      'paths',
+      [
+        '/orders/aB3kQzXbLmPaR7Xy/list',
+        '/carts/aB3kQzXbLmPaR7Xy/list',
+        '/orders/list',
+        '/orders/find',
+        '/carts/list',
+        'src/Orders/list.ts',
+        'src/Carts/list.ts',
+      ],
+    ],
+    [
+      'words of other languages',
+      ['Zahlungsschnittstelle', 'Bestellnummer', 'przyjmuje', 'objednávka', 'commande', 'ödeme'],
+    ],
+    ['hyphens', ['out-of-stock', 'out-of-order', 'read-only', 'write-only', 'two-factor-authentication']],
+  ])('is another for other %s', (_, all) => {
+    const prints = all.map((each) => print(`it failed: ${each} and so on`));
+    expect(all.filter((_, at) => prints.indexOf(prints[at] ?? '') !== at)).toEqual([]);
   });
 
   it('is another for an error of another name, and has 16 hex digits', () => {

@@ -1,4 +1,4 @@
-import type { Inbox } from '../../src/inbox/contract.ts';
+import type { AnyInbox } from '../../src/inbox/contract.ts';
 import type { EventFilter, SearchOrder } from '../../src/inbox/operator/filter.ts';
 import type { EventPage, Search } from '../../src/inbox/operator/search.ts';
 import { listEvents } from '../../src/ops/find.ts';
@@ -28,7 +28,7 @@ export async function allPages(
 export const idsOf = (pages: readonly EventPage[]): string[] =>
   pages.flatMap(({ events }) => events.map(({ id }) => id));
 
-export async function found(inbox: Inbox, filter: EventFilter): Promise<string[]> {
+export async function found(inbox: AnyInbox, filter: EventFilter): Promise<string[]> {
   const { events } = await listEvents(inbox, filter);
   return events.map(({ id }) => id);
 }

@@ -76,6 +76,24 @@ export function testPauses(name: string, open: () => Promise<PauseStore>): void 
       },
     );
 
+    it('a type that nobody has seen is refused, unless that is said', async () => {
+      const { inbox } = await open();
+      await store(inbox, orderEvent('evt_1'), orderEvent('evt_2', { type: 'loyalty.stored' }));
+      await inbox.announce({ endpoints: ['default'], types: ['loyalty.earned'] }, START, null);
+      const pause = (type: string, options = {}) => pauseType(inbox, type, ADA, options);
+      await expect(pause('order.craeted')).rejects.toThrow('Did you mean order.created?');
+      await expect(pause('loyalty.eraned')).rejects.toThrow('Did you mean loyalty.earned?');
+      await expect(pause('*')).rejects.toThrow('Nobody has seen the type "*"');
+      await expect(pause('x\u202e\n'.repeat(30))).rejects.not.toThrow(/[\n\u202e]/);
+      expect(await pausedTypes(inbox)).toEqual([]);
+      expect((await auditLines(inbox)).lines).toEqual([]);
+      for (const type of ['order.cancelled', 'loyalty.earned', 'loyalty.stored']) {
+        expect((await pause(type)).changed).toBe(true);
+      }
+      expect((await pause('order.craeted', { unseen: true })).changed).toBe(true);
+      expect(await resumeType(inbox, 'order.craeted', ADA)).not.toBeNull();
+    });
+
     it('only its own endpoint and type are paused, and who did it first stays known', async () => {
       const { inbox } = await open();
       await store(inbox, orderEvent('here'), { ...orderEvent('there'), endpoint: 'shop-b' });

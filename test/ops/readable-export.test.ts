@@ -51,7 +51,7 @@ it('csv has a head and a line for each event, the oldest first', async () => {
   const [head, first, second, third] = lines;
   expect(lines).toHaveLength(5);
   expect(head?.split(',').slice(0, 8)).toEqual([
-    'received',
+    '\ufeffreceived',
     'endpoint',
     'id',
     'type',

@@ -24,6 +24,14 @@ const accepted = Object.entries(expectations).flatMap(([name, { expect }]) =>
 );
 
 describe('redactBody', () => {
+  it('keeps when an event was created, however that is written, and no other number', () => {
+    const phone = '4155550123';
+    const created = 'Sat, 14 Mar 2026 08:22:30 GMT';
+    const shown = redacted({ id: 'evt_1', created, data: { created: phone } });
+    expect(shown).toMatchObject({ created });
+    expect(JSON.stringify(shown)).not.toContain(phone);
+  });
+
   it.each([...eventTypes, ...accepted.filter((name) => name !== 'edge/deep-data')])(
     'keeps what %s is to a receiver',
     (name) => {

@@ -150,5 +150,21 @@ export function testSearchBounds(name: string, open: () => Promise<SearchedStore
       setImmediate(() => stop.abort(reason));
       await expect(page).rejects.toBe(reason);
     });
+
+    it('waits for none of those that were given up before', async () => {
+      for (let n = 0; n < 30; n += 1) await storeLarge(inbox, `evt_${n}`, 100);
+      clockThatRuns(11);
+      const alone = await turnsOf(listEvents(inbox, { payload: conditions(8) }));
+      const gone = new AbortController();
+      const given = Array.from({ length: 500 }, () =>
+        listEvents(inbox, { payload: conditions(8) }, { signal: gone.signal }),
+      );
+      const ended = Promise.allSettled(given);
+      gone.abort();
+      const behind = await turnsOf(listEvents(inbox, { payload: conditions(8) }));
+      expect(behind.result).toEqual(alone.result);
+      expect(behind.turns).toBeLessThan(3 * alone.turns);
+      expect((await ended).filter(({ status }) => status === 'rejected')).toHaveLength(500);
+    });
   });
 }

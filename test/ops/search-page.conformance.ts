@@ -25,7 +25,7 @@ export interface PlantedStore extends AsyncDisposable {
   /** @param ms - what is received then, in SQL: `received_ms` is when it was */
   receiveAt(ms: string, where: string): Promise<void>;
   receivedWithin(since: Date, until: Date): Promise<readonly string[]>;
-  noteImported(first: number, last: number): Promise<void>;
+  noteOutOfOrder(first: number, last: number): Promise<void>;
 }
 
 /** How far a page of a search looks, whatever keeps the events. `open` gives an empty inbox for each test. */
@@ -168,8 +168,8 @@ export function testSearchPage(name: string, open: () => Promise<PlantedStore>):
       await kept.plant(20_000);
       // Two days older than what is around it, in two batches.
       await kept.receiveAt('received_ms - 172800000', 'seq BETWEEN 10001 AND 10400');
-      await kept.noteImported(10_001, 10_200);
-      await kept.noteImported(10_201, 10_400);
+      await kept.noteOutOfOrder(10_001, 10_200);
+      await kept.noteOutOfOrder(10_201, 10_400);
       const { operations } = inbox;
       if (operations === undefined) throw new Error('cannot be looked into');
 
@@ -178,7 +178,7 @@ export function testSearchPage(name: string, open: () => Promise<PlantedStore>):
       expect(idsOf(pages)).toHaveLength(400);
       // A later one, with as many events as it takes to be known by its own.
       await kept.receiveAt('received_ms - 172800000', 'seq BETWEEN 12001 AND 12100');
-      await kept.noteImported(12_001, 12_100);
+      await kept.noteOutOfOrder(12_001, 12_100);
       expect(idsOf(await allPages(operations, old, 500))).toHaveLength(500);
       const around = await allPages(
         operations,
@@ -195,7 +195,7 @@ export function testSearchPage(name: string, open: () => Promise<PlantedStore>):
       await using kept = await open();
       const { inbox } = kept;
       await kept.plant(20_000);
-      for (let first = 1; first < 20_000; first += 200) await kept.noteImported(first, first + 199);
+      for (let first = 1; first < 20_000; first += 200) await kept.noteOutOfOrder(first, first + 199);
       expect((await listEvents(inbox, { since: new Date(START + 19_990_000) })).examined).toBeLessThan(3_650);
     });
 

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { noteImported } from '../../src/inbox/operator/finding/seq-ranges.ts';
+import { noteOutOfOrder } from '../../src/inbox/operator/finding/seq-ranges.ts';
 import { atOnce } from '../../src/inbox/rules/steps.ts';
 import { receivedTimes } from '../../src/inbox/sqlite/operator/search/received-times.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
@@ -46,7 +46,7 @@ testSearchPage('a page in SQLite', async () => {
         )
         .pluck()
         .all(since.getTime(), until.getTime()),
-    noteImported: async (first, last) => atOnce(noteImported(receivedTimes(database), first, last)),
+    noteOutOfOrder: async (first, last) => atOnce(noteOutOfOrder(receivedTimes(database), first, last)),
     [Symbol.asyncDispose]: () => inbox.close(),
   };
 });

@@ -44,6 +44,7 @@ const expected: Record<keyof typeof inStates, typeof NOTHING> = {
   },
   'in processing': { ...NOTHING, state: 'processing', attempts: 1 },
   processed: { ...NOTHING, settledAt: at(2), attempts: 1 },
+  'processed, its handler running': { ...NOTHING, settledAt: at(2), attempts: 1 },
   'dead (failed)': { ...DEAD, lastError: FAILURE, fingerprint: fingerprintOf(failure) },
   'dead (crashed)': {
     ...DEAD,

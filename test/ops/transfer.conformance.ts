@@ -80,7 +80,7 @@ export function testTransfer(name: string, store: TransferStore): void {
 
       it('take along what is paused: it is paused before the first of its events is here', async () => {
         await pauseType(inbox, 'order.created', { actor: 'ada', reason: 'the till prints twice', now: START });
-        await pauseType(inbox, HOSTILE, ADA, { endpoint: 'second' });
+        await pauseType(inbox, HOSTILE, ADA, { endpoint: 'second', unseen: true });
         await storeIn(inbox, orderEvent('evt'));
         const lines = await exported(inbox);
         const copy = await store.open();

@@ -96,6 +96,24 @@ export function testWaits(name: string, open: () => Promise<SearchedStore>): voi
       expect(await why(inbox, 'running')).toMatchObject({ reason: 'running', waiting: { count: 2 } });
     });
 
+    it('names what has committed and still runs, until its handler has ended', async () => {
+      await using kept = await open();
+      const { inbox } = kept;
+      await store(inbox, ofOrder('committed'));
+      await inbox.announce({ endpoints: '*', types: '*' }, NOW, null);
+      const [claimed] = await inbox.claim({ ...ORDERED, now: NOW }, 1);
+      if (claimed === undefined) throw new Error('nothing was claimed');
+      const { signal } = new AbortController();
+      await inbox.transaction(claimed.lease, () => {}, { now: () => NOW, signal });
+      await store(inbox, ofOrder('next', { createdAt: 1 }));
+      await looked(inbox, '*', 1);
+      const blocker = { event: { id: 'committed', state: 'processed' }, runningSince: new Date(NOW) };
+      expect(await why(inbox, 'next')).toMatchObject({ reason: 'behind', blocker });
+      expect(await why(inbox, 'committed')).toBeNull();
+      await inbox.settle(claimed.lease, { outcome: 'committed' }, NOW);
+      expect(await why(inbox, 'next')).toMatchObject({ reason: 'next' });
+    });
+
     it('says that nobody is there, and since when, before it names what comes first', async () => {
       await using kept = await open();
       const { inbox } = kept;

@@ -5,6 +5,7 @@ import type { ClaimedEvent, Lease, Settlement } from '../../src/inbox/work.ts';
 import { attemptEnding, type AttemptEndingOptions } from '../../src/processing/attempt-ending.ts';
 import { Doubt } from '../../src/processing/doubt.ts';
 import { leaseRenewal } from '../../src/processing/lease-renewal.ts';
+import type { EndedAttempt } from '../../src/processing/attempt-end.ts';
 import type { AttemptEnd, LoggedAttempt } from '../../src/processing/run-attempt.ts';
 import { Timers } from '../../src/processing/timers.ts';
 import { rest, START, VirtualClock } from '../helpers/virtual-clock.ts';
@@ -25,14 +26,21 @@ class SetBackClock extends VirtualClock {
   }
 }
 
+const CLOSE_MS = 5_000;
+
 function endingWith(settle: Inbox['settle'] = async () => true) {
   const clock = new SetBackClock();
   const timers = new Timers(clock);
   const doubt = new Doubt({ leaseMs, lookMs: 1_000, now: clock.now() });
   const failed = vi.fn<(what: string, failure: unknown) => void>();
   const settled: { readonly at: number; readonly lease: Lease; readonly settlement: Settlement }[] = [];
+  /** what the inbox was told of as closing */
+  const announced: Lease[] = [];
   const inbox: Pick<Inbox, 'settle' | 'renew'> = {
-    renew: async (leases) => leases,
+    async renew(leases, _, __, isClosing) {
+      if (isClosing === true) announced.push(...leases);
+      return leases;
+    },
     settle(held, settlement, now) {
       settled.push({ at: now - START, lease: held, settlement });
       return settle(held, settlement, now);
@@ -40,8 +48,10 @@ function endingWith(settle: Inbox['settle'] = async () => true) {
   };
   const leases = leaseRenewal({ inbox, clock, timers, doubt, leaseMs, failed });
   const ended = vi.fn<AttemptEndingOptions['tell'][number]['ended']>();
-  const ending = attemptEnding({ inbox, clock, timers, doubt, leases, failed, tell: [{ ended }] });
-  return { clock, timers, failed, settled, leases, ended, ending };
+  const outlived = vi.fn<(attempt: EndedAttempt) => void>();
+  const limits = { leases, closeMs: CLOSE_MS };
+  const ending = attemptEnding({ inbox, clock, timers, doubt, ...limits, failed, tell: [{ ended, outlived }] });
+  return { clock, timers, failed, settled, announced, leases, ended, outlived, ending };
 }
 
 /** One whose handler listens to nothing. */
@@ -49,7 +59,14 @@ function deaf(end: AttemptEnd = { outcome: 'interrupted' }) {
   const abort = vi.fn<LoggedAttempt['abort']>();
   const type = 'order.created';
   const about = () => ({ endpoint: 'default', id: 'evt_1', type, attempt: 1, durationMs: 5 });
-  return { type, ended: new Promise(() => {}), abort, abandon: () => end, about } satisfies LoggedAttempt;
+  return {
+    type,
+    ended: new Promise(() => {}),
+    abort,
+    abandon: () => end,
+    isOver: () => false,
+    about,
+  } satisfies LoggedAttempt;
 }
 
 describe('how an attempt ended', () => {
@@ -69,15 +86,22 @@ describe('how an attempt ended', () => {
     expect([leases.held(), clock.waiting]).toEqual([[], 0]);
   });
 
-  it.each([
-    ['was committed by its transaction', { outcome: 'committed' }],
-    ['had lost its lease', { outcome: 'lost' }],
-  ] as const)('needs no writing when it %s', async (_, end) => {
+  it('needs no writing when it had lost its lease', async () => {
     const { settled, leases, ending } = endingWith();
     leases.keep(lease, deaf());
-    expect(await ending.write(lease, deaf(), end)).toEqual(end);
+    expect(await ending.write(lease, deaf(), { outcome: 'lost' })).toEqual({ outcome: 'lost' });
     expect([settled, leases.held()]).toEqual([[], []]);
   });
+
+  it.each([true, false])(
+    'counts as committed once its transaction was, its lease held until then: %s',
+    async (held) => {
+      const { settled, leases, ending } = endingWith(() => Promise.resolve(held));
+      leases.keep(lease, deaf());
+      expect(await ending.write(lease, deaf(), { outcome: 'committed' })).toEqual({ outcome: 'committed' });
+      expect([settled.map(({ settlement }) => settlement), leases.held()]).toEqual([[{ outcome: 'committed' }], []]);
+    },
+  );
 
   it('counts for nothing when another has taken the event over', async () => {
     const { ending } = endingWith(async () => false);
@@ -104,45 +128,60 @@ describe('how an attempt ended', () => {
 });
 
 describe('close()', () => {
-  it('waits ten seconds, aborts what runs, waits a second, and gives back all that is left at once', async () => {
-    const { clock, settled, ending } = endingWith();
+  it('says so, waits, aborts what runs, waits a fifth of its time, and gives back all that is left at once', async () => {
+    const { clock, settled, announced, outlived, ending } = endingWith();
     const attempts = [deaf(), deaf(), deaf()];
     attempts.forEach((attempt, n) => ending.hold({ seq: n, fence: 1 }, attempt, new Promise(() => {})));
     let isClosed = false;
     const closing = ending.close().then(() => (isClosed = true));
-    await clock.advance(9_999);
+    await clock.advance(0);
+    expect(announced).toEqual([0, 1, 2].map((seq) => ({ seq, fence: 1 })));
+    await clock.advance(0.6 * CLOSE_MS - 1);
     expect(attempts[0]?.abort).not.toHaveBeenCalled();
     await clock.advance(1);
     expect(attempts[0]?.abort).toHaveBeenCalledExactlyOnceWith('closing');
-    await clock.advance(999);
+    await clock.advance(0.2 * CLOSE_MS - 1);
     expect([settled, isClosed]).toEqual([[], false]);
     await clock.advance(1);
     await closing;
+    const at = 0.8 * CLOSE_MS;
     expect(settled.map(({ at, settlement }) => [at, settlement.outcome])).toEqual([
-      [11_000, 'interrupted'],
-      [11_000, 'interrupted'],
-      [11_000, 'interrupted'],
+      [at, 'interrupted'],
+      [at, 'interrupted'],
+      [at, 'interrupted'],
     ]);
+    expect(outlived).toHaveBeenCalledTimes(3);
   });
 
-  it('resolves a second later although nothing can be given back', async () => {
+  it('gives back what a claim brings that is under way, within the same time', async () => {
+    const { clock, settled, ending } = endingWith();
+    const claimed = Promise.withResolvers<readonly { readonly lease: Lease }[]>();
+    const closing = ending.close(claimed.promise.then((all) => ending.giveBackUnrun(Promise.resolve(all as never))));
+    await clock.advance(0.7 * CLOSE_MS);
+    claimed.resolve([{ lease }]);
+    await clock.advance(0);
+    await closing;
+    expect(settled.map(({ settlement }) => settlement)).toEqual([{ outcome: 'interrupted' }]);
+  });
+
+  it('resolves in time although nothing can be given back', async () => {
     const { clock, ending } = endingWith(() => new Promise(() => {}));
     ending.hold(lease, deaf(), new Promise(() => {}));
     let isClosed = false;
     void ending.close().then(() => (isClosed = true));
-    await clock.advance(11_999);
+    await clock.advance(CLOSE_MS - 1);
     expect(isClosed).toBe(false);
     await clock.advance(1);
     expect(isClosed).toBe(true);
   });
 
-  it('gives nothing back of what its transaction has committed', async () => {
+  it('lets go of what its transaction has committed', async () => {
     const { clock, settled, ending } = endingWith();
     ending.hold(lease, deaf({ outcome: 'committed' }), new Promise(() => {}));
     const closing = ending.close();
-    await clock.advance(11_000);
+    await clock.advance(CLOSE_MS);
     await closing;
-    expect(settled).toEqual([]);
+    expect(settled.map(({ settlement }) => settlement)).toEqual([{ outcome: 'committed' }]);
   });
 
   it.each([
@@ -153,7 +192,7 @@ describe('close()', () => {
     const attempt = deaf(retry);
     ending.hold(lease, attempt, new Promise(() => {}));
     const closing = ending.close();
-    await clock.advance(11_000);
+    await clock.advance(CLOSE_MS);
     await closing;
     expect(ended.mock.calls).toEqual(isHeld ? [[attempt.about(), retry]] : []);
   });
@@ -167,7 +206,7 @@ describe('close()', () => {
     const written = ending.write(lease, attempt, dead);
     ending.hold(lease, attempt, written);
     const closing = ending.close();
-    await clock.advance(11_000);
+    await clock.advance(CLOSE_MS);
     expect(answers).toHaveLength(2);
     for (const answered of answers) answered();
     await closing;

@@ -372,7 +372,7 @@ it.each([
 ] as const)('a claim beside many events of a type that is %s does no more than beside few', async (which, request) => {
   const measured = await withBacklogs(
     async (inbox, count) => {
-      if (which === 'paused') await pauseType(inbox, 'held', { actor: 'ada', now: START });
+      if (which === 'paused') await pauseType(inbox, 'held', { actor: 'ada', now: START }, { unseen: true });
       await storeMany(inbox, count, (n) => ({ type: 'held', entity: `order_${n}` }));
       const due = incoming({ id: 'due', type: 'order.ready', receivedAt: START + 1_000 });
       await inbox.accept(due, later());

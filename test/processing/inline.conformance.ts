@@ -584,6 +584,54 @@ export function testInline(name: string, open: () => InlineStore | Promise<Inlin
         expect([await outcomes(), (await known())?.state]).toEqual([['interrupted'], 'pending']);
       });
 
+      it('ends the handler of a delivery that still waits: it is no crash where the process is killed meanwhile', async () => {
+        const gate = gated();
+        const processing = { closeMs: 200, leaseMs: 300 };
+        const renewals: unknown[] = [];
+        const told: Inbox = {
+          ...inbox,
+          renew: (...given) => {
+            renewals.push(given[3]);
+            return inbox.renew(...given);
+          },
+        };
+        const receiver = receiving({ '*': gate.handler }, { inbox: told, processing });
+        const outcome = receiver.receive(delivery('evt_1'));
+        await begun(gate);
+        const closing = receiver.close();
+        expect(renewals.at(-1)).toBe(true);
+        await closing;
+        expect(gate.contexts[0]?.signal.aborted).toBe(true);
+        expect(await outcomes()).toEqual(['interrupted']);
+        gate.ends[0]?.resolve();
+        expect((await outcome).status).toBeGreaterThanOrEqual(500);
+        expect([await outcomes(), (await known())?.state]).toEqual([['interrupted'], 'pending']);
+      });
+
+      it('has others of its order wait for a handler that runs on after its transaction', async () => {
+        const gate = gated();
+        await using receiver = receiving({
+          async '*'(event, context) {
+            await context.transaction(() => {});
+            await gate.handler(event, context);
+          },
+        });
+        const first = receiver.receive(delivery('evt_1', { order: 'o' }));
+        await begun(gate);
+        expect((await known())?.state).toBe('processed');
+        expect(await receiver.receive(delivery('evt_2', { order: 'o' }))).toMatchObject({ kind: 'busy', status: 409 });
+        expect(await receiver.receive(delivery('evt_1', { order: 'o' }))).toMatchObject({
+          kind: 'duplicate',
+          status: 200,
+        });
+        gate.ends[0]?.resolve();
+        expect(await first).toMatchObject({ kind: 'processed' });
+        const second = receiver.receive(delivery('evt_2', { order: 'o' }));
+        await begun(gate, 2);
+        gate.ends[1]?.resolve();
+        expect(await second).toMatchObject({ kind: 'processed' });
+      });
+
       it('resolves at once where nothing runs', async () => {
         const receiver = receiving({ '*': () => {} });
         await receiver.receive(delivery('evt_1'));

@@ -17,11 +17,12 @@ function renewing(renew: Inbox['renew'] = async (leases) => leases) {
   const timers = new Timers(clock);
   const doubt = new Doubt({ leaseMs: LEASE_MS, lookMs: 1_000, now: clock.now() });
   const failed = vi.fn<(what: string, failure: unknown) => void>();
-  const renewed: { readonly at: number; readonly seqs: readonly number[] }[] = [];
+  const renewed: { readonly at: number; readonly seqs: readonly number[]; readonly closing?: true }[] = [];
   const inbox: Pick<Inbox, 'renew'> = {
-    renew(leases, now, leaseMs) {
-      renewed.push({ at: now - START, seqs: leases.map(({ seq }) => seq) });
-      return renew(leases, now, leaseMs);
+    renew(leases, now, leaseMs, isClosing) {
+      const seqs = leases.map(({ seq }) => seq);
+      renewed.push({ at: now - START, seqs, ...(isClosing === true && { closing: true }) });
+      return renew(leases, now, leaseMs, isClosing);
     },
   };
   const leases = leaseRenewal({ inbox, clock, timers, doubt, leaseMs: LEASE_MS, failed });
@@ -48,6 +49,43 @@ describe('leases that are held', () => {
       { at: 15_000, seqs: [2] },
     ]);
     expect(leases.held()).toEqual([two]);
+  });
+
+  it('are renewed at once when their processor closes, which the inbox is told from then on', async () => {
+    const { clock, renewed, leases } = renewing();
+    leases.close(); // nothing is held
+    await clock.advance(0);
+    expect([renewed, clock.waiting]).toEqual([[], 0]);
+    leases.keep(one, attempt());
+    await clock.advance(1_000);
+    leases.close();
+    await clock.advance(5_000);
+    expect(renewed).toEqual([
+      { at: 1_000, seqs: [1], closing: true },
+      { at: 6_000, seqs: [1], closing: true },
+    ]);
+  });
+
+  it('are renewed once more where their processor closes during a renewal, and again where that fails', async () => {
+    const answers: PromiseWithResolvers<void>[] = [];
+    const { clock, renewed, leases } = renewing(async (held) => {
+      const answer = Promise.withResolvers<void>();
+      answers.push(answer);
+      await answer.promise;
+      return held;
+    });
+    leases.keep(one, attempt());
+    await clock.advance(5_000);
+    leases.close();
+    answers[0]?.resolve();
+    await clock.advance(0);
+    answers[1]?.reject(new Error('the disk is full'));
+    await clock.advance(1_000);
+    expect(renewed).toEqual([
+      { at: 5_000, seqs: [1] },
+      { at: 5_000, seqs: [1], closing: true },
+      { at: 6_000, seqs: [1], closing: true },
+    ]);
   });
 
   it('leave no timer behind once nothing is held, and are renewed again when something is', async () => {

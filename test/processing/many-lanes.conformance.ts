@@ -34,7 +34,7 @@ export function testManyLanes(open: () => Promise<Inbox>): void {
   it('what is due is claimed though a type is paused and more types than one can name wait', async () => {
     const inbox = await open();
     await allWaiting(inbox);
-    await pauseType(inbox, 'paused', { actor: 'ada', now: START });
+    await pauseType(inbox, 'paused', { actor: 'ada', now: START }, { unseen: true });
     await store(inbox, { id: 'stopped', type: 'paused' }, { id: 'due', type: 'zzz' });
     expect((await inbox.claim(REQUEST, 10)).map(({ id }) => id)).toEqual(['due']);
     expect(await inbox.nextDue(REQUEST)).toBe(REQUEST.now + REQUEST.leaseMs);
@@ -49,7 +49,8 @@ export function testManyLanes(open: () => Promise<Inbox>): void {
 
   it('a type that is paused at more endpoints than one can name keeps no other from being claimed', async () => {
     const inbox = await open();
-    for (const n of each) await pauseType(inbox, 'paused', { actor: 'ada', now: START }, { endpoint: lane(n) });
+    for (const n of each)
+      await pauseType(inbox, 'paused', { actor: 'ada', now: START }, { endpoint: lane(n), unseen: true });
     await store(inbox, ...each.map((n) => ({ id: 'stopped', endpoint: lane(n), type: 'paused' })));
     await store(inbox, { id: 'due', endpoint: 'zzz', type: 'paused' }, { id: 'other', endpoint: lane(7), type: 'a' });
     const claimed = await inbox.claim(REQUEST, 10);

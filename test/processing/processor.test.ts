@@ -6,6 +6,7 @@ import { ConfigurationError, InboxUnavailableError, PermanentError } from '../..
 import type { HandlerContext, Handlers } from '../../src/processing/handlers.ts';
 import type { Attempt, Inbox, StoredEvent } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
+import { schemaBy } from '../helpers/own-events.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { EVERYTHING } from '../../src/inbox/work.ts';
 import { TAKER_MS } from '../../src/inbox/rules/takers.ts';
@@ -264,6 +265,17 @@ describe('the handler for', () => {
       expect(() => processor({ [type]: () => {} })).toThrow(/no event type/);
     },
   );
+
+  it.each([
+    ['order.craeted', 'order.created'],
+    ['orderCreated', 'order.created'],
+    ['inventory.low-stock', 'inventory.low_stock'],
+    ['loyalty.erned', 'loyalty.earned'],
+  ])('%j was meant for %s, and is told so', (typed, meant) => {
+    const events = { 'loyalty.earned': schemaBy((value) => ({ value })) };
+    const create = () => createProcessor({ inbox, events, handlers: { [typed]: () => {} } });
+    expect(create).toThrow(`no event type. Did you mean ${meant}? Use '*'`);
+  });
 
   it('nothing at all: a receive-only process takes nothing', async () => {
     await store(inbox, ...several(3));
@@ -781,7 +793,7 @@ describe('close()', () => {
     let closed = false;
     const closing = running.close().then(() => (closed = true));
     await store(inbox, orderEvent('evt_4'));
-    await clock.advance(9_000);
+    await clock.advance(2_000);
     await gate.open(0);
     await clock.advance(500);
     expect([closed, gate.begun, gate.contexts[1]?.signal.aborted]).toEqual([false, 2, false]);
@@ -790,7 +802,10 @@ describe('close()', () => {
     expect((await inbox.list()).map(({ state }) => state)).toEqual(['processed', 'processed', 'pending', 'pending']);
   });
 
-  it('aborts their signals after ten seconds; an attempt that ends on it does not count', async () => {
+  it.each([
+    ['three seconds', {}, 3_000],
+    ['three fifths of what it may take', { closeMs: 1_000 }, 600],
+  ])('aborts their signals after %s; an attempt that ends on it does not count', async (_, limits, abortedMs) => {
     await store(inbox, orderEvent('evt_1'));
     const running = await started(
       {
@@ -799,10 +814,10 @@ describe('close()', () => {
             signal.addEventListener('abort', () => reject(signal.reason as Error));
           }),
       },
-      { processing: { retry: { attempts: 1 } } },
+      { processing: { ...limits, retry: { attempts: 1 } } },
     );
     const closing = running.close();
-    await clock.advance(9_999);
+    await clock.advance(abortedMs - 1);
     expect((await event()).state).toBe('processing');
     await clock.advance(1);
     await closing;
@@ -815,7 +830,7 @@ describe('close()', () => {
     await store(inbox, orderEvent('evt_1'));
     const running = await started({ '*': gate.handler }, { processing: { retry: { attempts: 1 } } });
     const closing = running.close();
-    await clock.advance(11_000);
+    await clock.advance(4_000);
     await closing;
     expect(await outcomes()).toEqual(['interrupted']);
     const next = new Gate();
@@ -832,7 +847,7 @@ describe('close()', () => {
     await store(inbox, orderEvent('evt_1'));
     const running = await started({ '*': gate.handler });
     const closing = running.close();
-    await clock.advance(9_999);
+    await clock.advance(2_999);
     await gate.open();
     await closing;
     expect(await outcomes()).toEqual(['processed']);
@@ -843,7 +858,7 @@ describe('close()', () => {
     const inSteps: Handlers['*'] = async (_, { attempt, signal }) => {
       for (const step of ['reserve', 'charge']) {
         await new Promise<void>((resolve) => {
-          const cancel = clock.after(8_000, resolve);
+          const cancel = clock.after(2_000, resolve);
           signal.addEventListener('abort', () => {
             cancel();
             resolve();
@@ -856,7 +871,7 @@ describe('close()', () => {
     await store(inbox, orderEvent('evt_1'));
     const running = await started({ '*': inSteps }, { processing: { retry: { attempts: 1 } } });
     const closing = running.close();
-    await clock.advance(11_000);
+    await clock.advance(4_000);
     await closing;
     expect([await outcomes(), (await event()).state]).toEqual([['interrupted'], 'pending']);
     await started({ '*': inSteps }, { processing: { retry: { attempts: 1 } } });
@@ -875,7 +890,7 @@ describe('close()', () => {
       },
     });
     const closing = running.close();
-    await clock.advance(10_500);
+    await clock.advance(3_500);
     await gate.open();
     await closing;
     expect([await outcomes(), (await event()).state]).toEqual([['processed'], 'processed']);
@@ -887,7 +902,7 @@ describe('close()', () => {
     const running = await started({ '*': gate.handler }, { processing: { timeoutMs: 5_000, retry: { attempts: 1 } } });
     await clock.advance(5_000);
     const closing = running.close();
-    await clock.advance(10_500);
+    await clock.advance(3_500);
     await gate.open(0);
     await clock.advance(500);
     await closing;
@@ -902,9 +917,9 @@ describe('close()', () => {
     await store(inbox, orderEvent('evt_1'));
     const running = await started({ '*': () => {} }, { inbox: { ...inbox, settle } });
     const closing = running.close();
-    await clock.advance(10_500);
+    await clock.advance(3_500);
     full = false;
-    await clock.advance(10_000);
+    await clock.advance(1_000);
     await closing;
     expect(await outcomes()).toEqual(['processed']);
   });
@@ -912,12 +927,64 @@ describe('close()', () => {
   it('keeps the leases of what it waits for', async () => {
     const gate = new Gate();
     await store(inbox, orderEvent('evt_1'));
-    const running = await started({ '*': gate.handler }, { processing: { leaseMs: 1_000 } });
+    const running = await started({ '*': gate.handler }, { processing: { leaseMs: 1_000, closeMs: 15_000 } });
     const closing = running.close();
-    await clock.advance(9_000);
+    await clock.advance(8_000);
     await gate.open();
     await closing;
     expect(await outcomes()).toEqual(['processed']);
+  });
+
+  it.each([1, 4])(
+    'is no crash where the process is killed meanwhile, as often as that may be: %i times',
+    async (times) => {
+      await store(inbox, orderEvent('evt_1'), orderEvent('evt_2'));
+      const log = recordedLog();
+      for (let n = 1; n <= times; n += 1) {
+        const gate = new Gate();
+        let isDead = false;
+        const dead = (): Promise<never> => new Promise(() => {});
+        const killed: Inbox = { ...inbox, settle: (...given) => (isDead ? dead() : inbox.settle(...given)) };
+        killed.renew = (...given) => (isDead ? dead() : inbox.renew(...given));
+        const running = await started({ '*': gate.handler }, { inbox: killed, logger: log.logger });
+        expect(gate.begun).toBe(2);
+        void running.close();
+        await clock.advance(500);
+        isDead = true;
+        await clock.advance(60_000);
+      }
+      await started({ '*': () => {} }, { logger: log.logger });
+      await clock.advance(60_000);
+      const ended = [...Array<string>(times).fill('interrupted'), 'processed'];
+      expect([await outcomes('evt_1'), await outcomes('evt_2')]).toEqual([ended, ended]);
+      const told = log.lines.filter(({ message }) => message.includes('killed before its close() was done'));
+      expect(new Set(told.map(({ level, facts: { id, attempt } }) => [level, id, attempt].join(' ')))).toEqual(
+        new Set(Array.from({ length: times }, (_, n) => [1, 2].map((id) => `warn evt_${id} ${n + 1}`)).flat()),
+      );
+      expect(told).toHaveLength(2 * times);
+    },
+  );
+
+  it('says in the log which handlers ran on after their signals, and of none that ended', async () => {
+    const gate = new Gate();
+    await store(inbox, orderEvent('listens'), orderEvent('does not'));
+    const log = recordedLog();
+    const running = await started(
+      {
+        '*': (found, context) =>
+          found.id === 'does not'
+            ? gate.handler(found, context)
+            : new Promise<void>((resolve) => {
+                context.signal.addEventListener('abort', () => resolve());
+              }),
+      },
+      { logger: log.logger },
+    );
+    const closing = running.close();
+    await clock.advance(5_000);
+    await closing;
+    const told = log.lines.filter(({ message }) => message.startsWith('the handler ran on after close()'));
+    expect(told).toMatchObject([{ level: 'warn', facts: { id: 'does not', attempt: 1 } }]);
   });
 
   it('is idempotent, resolves where nothing was started, and leaves the inbox open', async () => {

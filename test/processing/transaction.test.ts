@@ -109,6 +109,26 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
     expect(log.lines).toEqual([]);
   });
 
+  it.each([
+    ['by hookbox', () => {}],
+    ['by its function itself, so that it is dead', (database: SqliteDatabase) => void database.exec('COMMIT')],
+  ])('once it has committed %s, its order stays held until its handler has ended', async (_, work) => {
+    await store(inbox, orderEvent('evt_1'), orderEvent('evt_2', { order: 'evt_1' }));
+    const seen: string[] = [];
+    await handle(
+      async (context) => {
+        const id = context.attempt === 1 && seen.length === 0 ? 'first' : 'next';
+        seen.push(`${id} begins`);
+        if (id === 'first') await context.transaction(work).catch(() => {});
+        await new Promise<void>((resolve) => void clock.after(5_000, resolve));
+        seen.push(`${id} ends`);
+      },
+      {},
+      20_000,
+    );
+    expect(seen).toEqual(['first begins', 'first ends', 'next begins', 'next ends']);
+  });
+
   it('rolls everything back when its function throws, and the attempt has failed with that', async () => {
     await handle(async (context, attempt) => {
       await context.transaction((database) => {

@@ -474,7 +474,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         const [lost] = await claim(inbox, START);
         expect(await settleNext(inbox, START + LEASE_MS, PROCESSED)).toBe('evt_1');
         const before = await everythingOf(inbox);
-        await inbox.noteLateError(leaseOf(lost), ERROR);
+        expect(await inbox.settle(leaseOf(lost), { outcome: 'committed', error: ERROR }, START + LEASE_MS)).toBe(false);
         expect(await everythingOf(inbox)).toEqual(before);
       });
 
@@ -717,8 +717,8 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
       it('show what was thrown after a success, which stays one', async () => {
         await using inbox = await holding({});
         const [claimed] = await claim(inbox, START);
-        await inbox.settle(leaseOf(claimed), PROCESSED, START);
-        await inbox.noteLateError(leaseOf(claimed), ERROR);
+        await inbox.transaction(leaseOf(claimed), () => {}, { now: () => START, signal: new AbortController().signal });
+        await inbox.settle(leaseOf(claimed), { outcome: 'committed', error: ERROR }, START);
         expect(await inbox.attempts({ endpoint: 'default', id: 'evt_1' })).toMatchObject([
           { outcome: 'processed', error: ERROR },
         ]);
@@ -778,6 +778,30 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         await settleNext(inbox, START, end);
         await store(inbox, { id: 'older', created: at(1) });
         expect(await claim(inbox, START + 10)).toMatchObject([{ id: 'older', superseded: false }]);
+      });
+
+      it.each([
+        ['settled', async (inbox: Inbox, lease: Lease) => void (await inbox.settle(lease, PROCESSED, START))],
+        [
+          'by its transaction',
+          async (inbox: Inbox, lease: Lease) => {
+            await inbox.transaction(lease, () => {}, { now: () => START, signal: new AbortController().signal });
+            await inbox.settle(lease, { outcome: 'committed' }, START);
+          },
+        ],
+      ])('not by one that was created more than a day ahead, %s, but by one that says less', async (_, end) => {
+        const day = 86_400_000;
+        for (const [ahead, superseded] of [
+          [10 * 365 * day, false],
+          [day + 1, false],
+          [day, true],
+        ] as const) {
+          await using inbox = await holding({ id: 'ahead', created: { ms: START + ahead, ns: 0 } });
+          const [claimed] = await claim(inbox, START);
+          await end(inbox, leaseOf(claimed));
+          await store(inbox, { id: 'later', created: { ms: START + 5, ns: 0 } });
+          expect(await claim(inbox, START + 10)).toMatchObject([{ id: 'later', superseded }]);
+        }
       });
 
       it('never when it has no entity', async () => {

@@ -10,6 +10,7 @@ import { TAKER_MS } from '../../src/inbox/rules/takers.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
+import { testLeases } from './leases.conformance.ts';
 import { testOptionsByType, testTraces } from './options-by-type.conformance.ts';
 import { testToldCrashes } from './told-crashes.conformance.ts';
 import { testScope } from './scope.conformance.ts';
@@ -27,6 +28,7 @@ const inboxes: readonly (readonly [name: string, open: () => Inbox])[] = [
 for (const [name, open] of inboxes) {
   testWorkQueue(name, open);
   testScope(name, open);
+  testLeases(name, open);
   testOptionsByType(name, open);
   testTraces(name, open);
   testToldCrashes(name, open);
@@ -37,6 +39,10 @@ testWorkQueue(
   emptiedInbox((file) => threaded(file)),
 );
 testScope(
+  ofThread,
+  emptiedInbox((file) => threaded(file)),
+);
+testLeases(
   ofThread,
   emptiedInbox((file) => threaded(file)),
 );
@@ -242,7 +248,7 @@ it('no statement reads the whole table of events: what is handled costs the same
   if (typeof last !== 'string') {
     const attempt = { now: () => START + 20_000, signal: new AbortController().signal };
     await inbox.transaction(last.lease, () => {}, attempt);
-    await inbox.noteLateError(last.lease, error);
+    await inbox.settle(last.lease, { outcome: 'committed', error }, START + 20_000);
   }
   const processor = { name: '1-a', startedAt: START };
   await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 2 * TAKER_MS, START + TAKER_MS, processor);

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { deliveryStatistics } from '../../src/receive/delivery-statistics.ts';
 import { refusal } from '../../src/receive/outcome.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
@@ -8,8 +8,6 @@ import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import type { Delivery } from '../../src/receive/delivery.ts';
 import { silent } from '../helpers/silent-logger.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
-import { ANY } from '../ops/events-in-states.ts';
-import { orderEvent, store } from '../helpers/order-event.ts';
 
 const secret = 'a signing secret';
 const encode = (text: string) => new TextEncoder().encode(text);
@@ -159,27 +157,5 @@ describe('what operators are told of answers', () => {
     other.exec('COMMIT');
     other.close();
     expect(await inbox.get({ endpoint: 'default', id: 'evt_1' })).not.toBeNull();
-  });
-
-  it('never takes back in one minute what it has counted in another', async () => {
-    const { inbox, read } = receiving();
-    const event = orderEvent('evt_1');
-    await store(inbox, event);
-    const claimed = await inbox.claimOne(event, { ...ANY, now: Date.now() });
-    if (typeof claimed === 'string') throw new Error(claimed);
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 0, 1, 0, 0, 59) });
-    onTestFinished(() => void vi.useRealTimers());
-    const signal = new AbortController().signal;
-    await inbox.transaction(claimed.lease, () => void vi.setSystemTime(Date.UTC(2026, 0, 1, 0, 1, 1)), {
-      now: () => Date.now(),
-      signal,
-    });
-    const sums = read("SELECT what, count FROM hookbox_counts WHERE what IN ('dead', 'processed')");
-    expect(sums).toEqual(
-      expect.arrayContaining([
-        { what: 'dead', count: 0 },
-        { what: 'processed', count: 1 },
-      ]),
-    );
   });
 });

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MessageChannel } from 'node:worker_threads';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -164,7 +165,13 @@ describe('a delivery that is not accepted', () => {
     ['that has no usable id', signed(utf8.encode('{"id":7}')), 400, 'INVALID_BODY', {}],
     ['that broke off', { body: gone, signature: right }, 400, 'INVALID_BODY', close],
     ['over maxBodyBytes', signed(event(`evt_${'1'.repeat(1_000)}`)), 413, 'BODY_TOO_LARGE', close],
-    ['with a content encoding', { ...signed(body), contentEncoding: 'gzip' }, 415, 'UNSUPPORTED_ENCODING', {}],
+    [
+      'with a content encoding',
+      { ...signed(gzipSync(body)), contentEncoding: 'gzip' },
+      415,
+      'UNSUPPORTED_ENCODING',
+      {},
+    ],
     ['that is no POST', { ...signed(body), method: 'GET' }, 405, 'METHOD_NOT_ALLOWED', { Allow: 'POST' }],
     ['whose body came too slowly', { body: late, signature: right }, 503, 'UNAVAILABLE', { ...retry, ...close }],
     ['whose body was read before', { body: parsed, signature: right }, 500, 'BODY_CONSUMED', {}],
@@ -461,6 +468,21 @@ describe('the deadline', () => {
     expect(await receiving({ inbox, deadlineMs: 30 }).receive(signed(body))).toMatchObject({ kind: 'stored' });
     port1.close();
   });
+});
+
+it.each([
+  ['more than a day', 25, 1],
+  ['less than a day', 23, 0],
+])('an event that was created %s ahead is stored, and named in the log so often: %i h, %i', async (_, hours, times) => {
+  const receiver = receiving();
+  const created = new Date(Date.now() + hours * 3_600_000).toISOString();
+  const body = utf8.encode(JSON.stringify({ id: 'evt_1', type: 'order.ready', created, data: { id: 'ord_1' } }));
+  expect(await receiver.receive(signed(body))).toMatchObject({ kind: 'stored' });
+  expect(await receiver.receive(signed(body))).toMatchObject({ kind: 'duplicate' });
+  const told = lines.filter(({ message }) => message.startsWith('created is more than a day ahead'));
+  expect(told.map(({ level, facts }) => [level, facts['id'], facts['created']])).toEqual(
+    Array.from({ length: times }, () => ['warn', 'evt_1', created]),
+  );
 });
 
 describe('the entity of an event', () => {

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startDeadline } from '../../src/host/deadline.ts';
@@ -82,9 +83,12 @@ describe('what goes through', () => {
     expect(await reasonOf({ ...signed(ready), method })).toBeNull();
   });
 
-  it.each([undefined, null, '', 'identity', ' Identity '])('has the content encoding %j', async (contentEncoding) => {
-    expect(await reasonOf({ ...signed(ready), contentEncoding })).toBeNull();
-  });
+  it.each([undefined, null, '', 'identity', ' Identity ', 'utf-8', 'gzip', 'identity, gzip'])(
+    'has the content encoding %j',
+    async (contentEncoding) => {
+      expect(await reasonOf({ ...signed(ready), contentEncoding })).toBeNull();
+    },
+  );
 });
 
 describe('what is refused', () => {
@@ -103,8 +107,13 @@ describe('what is refused', () => {
     ['another body', 'signature-mismatch', { body: ready, signature: signBody('{}', secret) }],
     ['a method other than POST', 'method-not-allowed', { ...signed(ready), method: 'GET' }],
     ['a method in lower case', 'method-not-allowed', { ...signed(ready), method: 'post' }],
-    ['gzip', 'encoding-unsupported', { ...signed(ready), contentEncoding: 'gzip' }],
-    ['gzip twice', 'encoding-unsupported', { ...signed(ready), contentEncoding: 'identity, gzip' }],
+    ['gzip', 'encoding-unsupported', { ...signed(gzipSync(ready)), contentEncoding: 'gzip' }],
+    ['gzip twice', 'encoding-unsupported', { ...signed(gzipSync(ready)), contentEncoding: 'identity, gzip' }],
+    [
+      'gzip of what was signed',
+      'signature-mismatch',
+      { ...signed(ready), body: gzipSync(ready), contentEncoding: 'gzip' },
+    ],
     ['an empty body', 'not-an-event', signed(new Uint8Array())],
     ['what is not UTF-8', 'not-an-event', signed(Uint8Array.of(0x7b, 0xff, 0x7d))],
     ['what is not JSON', 'not-an-event', signed(utf8.encode('{"id":"evt_1"'))],
@@ -151,14 +160,14 @@ describe('what is refused', () => {
     const reason = (mended: Partial<Delivery>): Promise<Reason | null> =>
       reasonOf({ ...wrong, ...mended }, { maxBodyBytes: 100 });
     expect(await reason({})).toBe('method-not-allowed');
-    expect(await reason({ method: 'POST' })).toBe('encoding-unsupported');
-    const plain = { method: 'POST', contentEncoding: null };
+    const plain = { method: 'POST' };
     expect(await reason(plain)).toBe('signature-malformed');
     expect(await reason({ ...plain, signature: null })).toBe('signature-missing');
     const signature = signBody('{}', secret);
     expect(await reason({ ...plain, signature })).toBe('body-too-large');
     expect(await reason({ ...plain, signature, body: utf8.encode('[') })).toBe('signature-mismatch');
-    expect(await reason({ ...plain, ...signed(utf8.encode('[')) })).toBe('not-an-event');
+    expect(await reason({ ...plain, ...signed(utf8.encode('[')) })).toBe('encoding-unsupported');
+    expect(await reason({ ...plain, ...signed(utf8.encode('[')), contentEncoding: null })).toBe('not-an-event');
   });
 
   it.each(['signature-missing', 'signature-malformed'] as const)(

@@ -86,9 +86,10 @@ export function readForm(html: string, name: string, fields: Fields = {}, button
   for (const { name: tag, attributes } of tagsOf(form)) {
     const { name: field = '', type = 'text', value = '' } = attributes;
     if (tag === 'select') select = field;
-    if (tag === 'option' && select !== '') {
-      body.push([select, value]); // the first one
-      select = '';
+    if (tag === 'option') {
+      const isFirst = select !== body.at(-1)?.[0];
+      if (!isFirst && 'selected' in attributes) body.pop();
+      if (isFirst || 'selected' in attributes) body.push([select, value]);
     }
     const isChoice = type === 'checkbox' || type === 'radio';
     if (tag === 'input' && (!isChoice || 'checked' in attributes)) body.push([field, value]);

@@ -106,7 +106,7 @@ describe('with plain forms alone', () => {
   });
 
   it('endpoints are changed, given another secret, and removed', async () => {
-    await using sandbox = createSandbox();
+    await using sandbox = createSandbox({ allowRemote: true });
     const user = new FormUser(sandbox);
     const asked = { url: 'https://shop.example/a', signing: 'own', secret: ' of the shop ', events: ['order.ready'] };
     const registered = await user.send(await user.open('/webhooks'), 'Register an endpoint', asked);
@@ -213,6 +213,42 @@ describe('what comes out of order', () => {
     }
   });
 
+  it('a key without a name is told by its id', async () => {
+    await using sandbox = createSandbox();
+    const user = new FormUser(sandbox);
+    const made = await user.send(await user.open('/keys'), 'Make a key', { name: '  ' });
+    const { id = '' } = sandbox.keys.list().at(-1) ?? {};
+    expect(made.text).toContain(`The key ${id}. Copy it now: it is not shown again.`);
+  });
+
+  it('a form that was refused is shown as it was filled in, but for a secret', async () => {
+    await using sandbox = createSandbox();
+    const user = new FormUser(sandbox);
+    const filled: readonly (readonly [string, string, Record<string, string | string[]>])[] = [
+      ['/keys', 'Make a key', { name: 'my "key"', permissions: ['carts:read', 'orders:write'], expires: 'soon' }],
+      ['/webhooks', 'Register an endpoint', { url: 'http://shop.example/', events: ['order.ready'], signing: 'none' }],
+      ['/clock', 'Move the clock by a time of your own', { by: 'tomorrow' }],
+      ['/faults', 'Have an operation go wrong', { kind: 'slow', operation: 'getCart', times: '3', status: '503' }],
+      ['/faults', 'Have deliveries go wrong', { kind: 'burst', times: '0' }],
+    ];
+    const fieldsOf = (...read: Parameters<typeof readForm>) =>
+      readForm(...read)
+        .body.filter(([name]) => name !== 'sight')
+        .toSorted(([one], [other]) => one.localeCompare(other));
+    for (const [path, form, fields] of filled) {
+      const sight = await user.open(path);
+      const sent = fieldsOf(sight.html, form, fields);
+      const answer = await user.send(sight, form, fields);
+      expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('Nothing was done.')]);
+      expect(fieldsOf(answer.html, form)).toEqual(sent);
+      // And it can be sent from there.
+      expect((await user.send(answer, form, fields)).status).toBe(400);
+    }
+    const secret = { url: 'https://a.example', secret: 'a secret of mine' };
+    const refused = await user.send(await user.open('/webhooks'), 'Register an endpoint', secret);
+    expect([refused.status, refused.html.includes('a secret of mine')]).toEqual([400, false]);
+  });
+
   it('a form that is out of date moves nothing: the order has moved meanwhile', async () => {
     await using service = new Service();
     const { orders } = service.sandbox;
@@ -263,8 +299,30 @@ describe('what comes out of order', () => {
     expect(waiting.said).toContain('has yet to be tried for the first time');
   });
 
+  it('webhooks go to other machines only where the sandbox allows it', async () => {
+    const remote = { url: 'https://shop.example/hooks', signing: 'none', events: ['order.ready'] };
+    await using local = createSandbox();
+    const user = new FormUser(local);
+    const refused = await user.send(await user.open('/webhooks'), 'Register an endpoint', remote);
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('shop.example is another machine.')]);
+    const here = { ...remote, url: 'http://127.0.0.1:3000/hooks' };
+    await user.send(await user.open('/webhooks'), 'Register an endpoint', here);
+    const [endpoint] = local.webhooks.list();
+    const moved = await user.send(await user.open(`/webhooks/${endpoint?.id}`), 'Change the endpoint', {
+      url: remote.url,
+    });
+    expect(moved.status).toBe(400);
+    expect(local.webhooks.list()).toMatchObject([{ url: here.url }]);
+    expect(() => createSandbox({ webhooks: [{ to: remote.url }] })).toThrow('allowRemote: true');
+
+    await using open = createSandbox({ allowRemote: true, webhooks: [{ to: remote.url }] });
+    const other = new FormUser(open);
+    await other.send(await other.open('/webhooks'), 'Register an endpoint', remote);
+    expect(open.webhooks.list()).toMatchObject([{ url: remote.url }, { url: remote.url }]);
+  });
+
   it('nothing is left undone silently: what cannot work is refused in words', async () => {
-    await using sandbox = createSandbox();
+    await using sandbox = createSandbox({ allowRemote: true });
     const user = new FormUser(sandbox);
     const asked: readonly (readonly [string, string, Record<string, string | string[]>, string])[] = [
       ['/keys', 'Make a key', { permissions: [] }, 'Choose at least one permission.'],

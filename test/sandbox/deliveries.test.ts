@@ -441,7 +441,7 @@ describe('endpoints', () => {
   it.each(['https://shop.example/webhooks', 'http://localhost:3000/', 'http://127.1.2.3/', 'http://[::1]:8080/'])(
     'may be at %s',
     async (url) => {
-      await using shop = openShop({ webhooks: [{ to: url }] });
+      await using shop = openShop({ allowRemote: true, webhooks: [{ to: url }] });
       expect(listEndpoints(shop.store)[0]?.url).toBe(url);
     },
   );

@@ -57,6 +57,10 @@ describe('a sandbox', () => {
     const posted = client(new Request('http://sandbox/cart', { headers }), { method: 'POST', body: '{}' });
     expect((await posted).status).toBe(400);
     await expect(client('http://sandbox/merchant', { headers, signal: AbortSignal.abort() })).rejects.toThrow('abort');
+    const order = { method: 'POST', headers, body: JSON.stringify(NEW_ORDER), signal: AbortSignal.abort() };
+    await expect(client('http://sandbox/order', order)).rejects.toThrow('abort');
+    await expect(client(new Request('http://sandbox/order', order))).rejects.toThrow('abort');
+    expect(sandbox.orders.list()).toEqual([]); // an aborted request was never sent
   });
 
   it('goes on where it was when its file is opened again', async () => {

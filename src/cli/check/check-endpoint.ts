@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay, performance } from '../../host/real-timers.ts';
 import { duration } from './exchange.ts';
 import { fault, outcome, unknown, type Advice } from './judge-answers.ts';
 import { PROBES, probeNames, type ProbeName } from './probe-names.ts';

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay, performance } from '../../host/real-timers.ts';
 import { agentFor, exchange, type Agent } from './exchange.ts';
 
 /** What an event has had done so far, as far as the address says. */

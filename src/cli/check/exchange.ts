@@ -1,5 +1,6 @@
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { clearTimeout, performance, setTimeout } from '../../host/real-timers.ts';
 import { connectionFailure } from '../shared/unreachable.ts';
 
 /** What came of one request: never an exception, because how an endpoint fails is what is being looked at. */

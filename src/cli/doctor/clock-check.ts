@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay, performance } from '../../host/real-timers.ts';
 import { ok, problem, warning, type Finding } from './finding.ts';
 
 /** hookbox is younger than this. */

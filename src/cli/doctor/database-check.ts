@@ -1,30 +1,41 @@
-import { distrustSchema } from '../../inbox/sqlite/opening/database.ts';
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type BetterSqlite3 from 'better-sqlite3';
 import { messageOf } from '../../errors.ts';
+import { whyNoAccess } from '../../inbox/sqlite/opening/access.ts';
+import { assertOneName } from '../../inbox/sqlite/opening/one-name.ts';
+import { openConnection } from '../../inbox/sqlite/opening/better-sqlite.ts';
+import type { SqliteDatabase } from '../../inbox/sqlite/opening/database.ts';
 import { KNOWN_VERSION, versionOf } from '../../inbox/sqlite/opening/migrations.ts';
 import { ok, problem, warning, type Finding } from './finding.ts';
 
 const BUSY_MS = 1_000;
 
 /** Looks at the inbox through a connection of its own, and changes nothing. */
-export async function checkDatabase(file: string): Promise<readonly Finding[]> {
+export function checkDatabase(file: string): readonly Finding[] {
   if (file === '' || file === ':memory:') {
     return [problem('inbox', 'a database in memory does not outlive its process', 'Give the path of a file.')];
   }
-  const stats = statSync(file, { throwIfNoEntry: false });
+  const stats = existsSync(file) ? statSync(file) : undefined;
   if (stats === undefined && !existsSync(dirname(file))) return []; // the check of the folder tells
   if (stats === undefined) return [ok('inbox', `${file} is not there yet; the first start makes it`)];
   if (stats.isDirectory()) return [problem('inbox', `${file} is a folder`, 'Give the path of a file inside it.')];
   let database;
   try {
+    assertOneName(file);
+  } catch (failure) {
+    return [problem('inbox', messageOf(failure), 'Give the file one name, in a folder that lasts.')];
+  }
+  try {
     accessSync(file, constants.W_OK);
-    database = await open(file);
+    database = open(file);
     return look(database, file);
   } catch (failure) {
     return [
-      problem('inbox', `${file} cannot be used: ${messageOf(failure)}`, 'Check its permissions, or give another --db.'),
+      problem(
+        'inbox',
+        `${file} cannot be used: ${whyNoAccess(file) ?? messageOf(failure)}`,
+        'Check its permissions, or give another --db.',
+      ),
     ];
   } finally {
     database?.close();
@@ -35,16 +46,14 @@ export async function checkDatabase(file: string): Promise<readonly Finding[]> {
  * A log beside the file means that another process has it open or has crashed: a connection that can only read leaves both
  * alone. Without a log, such a connection would leave an empty one behind.
  */
-async function open(file: string): Promise<BetterSqlite3.Database> {
-  const { default: Database } = await import('better-sqlite3');
+function open(file: string): SqliteDatabase {
   const readonly = existsSync(`${file}-wal`) || existsSync(`${file}-journal`);
-  const database = new Database(file, { readonly, fileMustExist: true, timeout: BUSY_MS });
+  const database = openConnection(file, { readonly, fileMustExist: true, timeout: BUSY_MS });
   database.pragma('query_only = ON');
-  distrustSchema(database);
   return database;
 }
 
-function look(database: BetterSqlite3.Database, file: string): readonly Finding[] {
+function look(database: SqliteDatabase, file: string): readonly Finding[] {
   const mode = String(database.pragma('journal_mode', { simple: true }));
   const exists = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'hookbox_migrations'").get() !== undefined;
   if (!exists) return [ok('inbox', `${file} holds no inbox yet; the first start adds its tables`)];

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { turn } from '../../host/real-timers.ts';
 import { plural } from '../../ops/words/format.ts';
 import { isInPostgres, type DbOptions } from '../shared/db-option.ts';
 import { print, printJson, styled, tell } from '../shared/output.ts';
@@ -7,7 +7,7 @@ import { checkDatabase } from './database-check.ts';
 import { checkFolder } from './folder-check.ts';
 import type { Finding } from './finding.ts';
 import { checkPort } from './port-check.ts';
-import { checkHost, checkNode, checkPlatform, checkSqlite } from './runtime-checks.ts';
+import { checkHost, checkNode, checkPlatform, checkSqlite, checkTemporaryFiles } from './runtime-checks.ts';
 import { checkSecret } from './secret-check.ts';
 
 /** Which receiver is meant, and how to print. */
@@ -49,11 +49,11 @@ export async function doctor(options: DoctorOptions, signal: AbortSignal): Promi
 
 /** An inbox in a file, and what SQLite needs. */
 async function checkFile(db: string, signal: AbortSignal): Promise<readonly Finding[]> {
-  const sqlite = await checkSqlite();
+  const sqlite = checkSqlite();
   if (sqlite.status !== 'ok') return [sqlite, checkHost()];
   const folder = checkFolder(db);
   await turn(); // Ctrl-C is heard only here
-  return [sqlite, checkHost(), ...folder, ...(signal.aborted ? [] : await checkDatabase(db))];
+  return [sqlite, checkTemporaryFiles(), checkHost(), ...folder, ...(signal.aborted ? [] : checkDatabase(db))];
 }
 
 const STYLES = { ok: 'green', warning: 'yellow', problem: 'red' } as const;

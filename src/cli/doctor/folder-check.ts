@@ -1,17 +1,12 @@
-import {
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statfsSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdtempSync, realpathSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { performance } from '../../host/real-timers.ts';
 import { messageOf } from '../../errors.ts';
 import type { SqliteDatabase } from '../../inbox/sqlite/opening/database.ts';
-import { mountedType, networkFileSystem } from '../../inbox/sqlite/opening/network-file-system.ts';
+import { whyHidden } from '../../inbox/sqlite/opening/access.ts';
+import { longestLog } from '../../inbox/sqlite/opening/log-limit.ts';
+import { mountedType } from '../../inbox/sqlite/opening/mounts.ts';
+import { networkFileSystem } from '../../inbox/sqlite/opening/network-file-system.ts';
 import { assertDurable, openFile } from '../../inbox/sqlite/opening/open.ts';
 import { ok, problem, warning, type Finding } from './finding.ts';
 
@@ -19,8 +14,9 @@ import { ok, problem, warning, type Finding } from './finding.ts';
 export function checkFolder(db: string): readonly Finding[] {
   const file = resolve(db);
   const folder = dirname(existsSync(file) ? realpathSync(file) : file);
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
-    return [problem('folder', `${folder} is no folder`, 'Create it, or give another --db.')];
+  if (!existsSync(folder) || !statSync(folder).isDirectory()) {
+    const what = whyHidden(file) ?? `${folder} is no folder`;
+    return [problem('folder', what, 'Create it, or give another --db.')];
   }
   return [checkFileSystem(folder), checkSpace(folder), ...checkWriting(folder)];
 }
@@ -41,7 +37,7 @@ function checkFileSystem(folder: string): Finding {
       'Keep the inbox on a local disk.',
     );
   }
-  const type = mountedTypeOf(folder);
+  const type = mountedType(folder);
   const fate = type === null ? undefined : FLEETING[type];
   if (fate !== undefined) {
     return warning(
@@ -53,17 +49,10 @@ function checkFileSystem(folder: string): Finding {
   return ok('file system', `${folder} is on ${type ?? 'a local disk'}`);
 }
 
-function mountedTypeOf(folder: string): string | null {
-  try {
-    return mountedType(folder, readFileSync('/proc/self/mounts', 'utf8'));
-  } catch {
-    return null; // not Linux
-  }
-}
-
 const MB = 1_000_000;
 const LITTLE_BYTES = 1_000 * MB;
 const TOO_LITTLE_BYTES = 100 * MB;
+const PAGE_BYTES = 4_096;
 
 function checkSpace(folder: string): Finding {
   const { bavail, bsize } = statfsSync(folder);
@@ -74,7 +63,10 @@ function checkSpace(folder: string): Finding {
 export function judgeSpace(free: number): Finding {
   const what = `${free < 10_000 * MB ? `${Math.floor(free / MB)} MB` : `${Math.floor(free / MB / 1_000)} GB`} are free`;
   const advice = 'Make room: with a full disk, deliveries are answered 503.';
-  if (free < TOO_LITTLE_BYTES) return problem('disk', what, advice);
+  if (free < TOO_LITTLE_BYTES) {
+    const log = Math.floor((longestLog(free, PAGE_BYTES) * PAGE_BYTES) / MB);
+    return problem('disk', `${what}, so the write-ahead log is kept to ${log} MB`, advice);
+  }
   return free < LITTLE_BYTES ? warning('disk', what, advice) : ok('disk', what);
 }
 

@@ -1,15 +1,19 @@
+import { performance } from '../../host/real-timers.ts';
 import { InboxOpenError, isInstance, messageOf } from '../../errors.ts';
 import { driver } from '../../inbox/postgres/driver/connections.ts';
 import { DatabaseFailure } from '../../inbox/postgres/driver/faults.ts';
 import type { Session } from '../../inbox/postgres/driver/session.ts';
+import { lookForLost, NONE_LOST, wordsOfLost, type LostFound } from '../../inbox/postgres/lost-events.ts';
 import { missingMigrations, NEWEST } from '../../inbox/postgres/opening/migrate.ts';
 import { onServer } from '../../inbox/postgres/opening/on-server.ts';
+import { askedRights } from '../../inbox/postgres/opening/rights.ts';
 import { askedServer, faultsOf, versionText, type Server } from '../../inbox/postgres/opening/server.ts';
+import { missingRows, sequenceFaults, tableFaults } from '../../inbox/postgres/opening/table-faults.ts';
 import { tablesIn } from '../../inbox/postgres/sql/tables.ts';
 import { USUAL_SCHEMA } from '../../host/postgres-url.ts';
 import { shownInbox, type DbOptions } from '../shared/db-option.ts';
 import { ok, problem, warning, type Finding } from './finding.ts';
-import { askedRights, judgeRights, judgeSearchPath, mayLook } from './postgres-rights.ts';
+import { judgeRights, judgeSearchPath, mayLook } from './postgres-rights.ts';
 
 /** Looks at a server, and changes nothing there. */
 export async function checkPostgres(options: DbOptions): Promise<readonly Finding[]> {
@@ -46,7 +50,8 @@ async function look(session: Session, options: DbOptions): Promise<readonly Find
     ...judgeServer(server),
     mayWork,
     ...judgeSearchPath(rights, schema),
-    ...(mayLook(rights) ? [await checkMigrations(session, schema, mayWork.status === 'ok')] : []),
+    ...(await checkTables(session, schema)),
+    ...(mayLook(rights) ? await checkMigrations(session, schema, mayWork.status === 'ok') : []),
     judgeApart(times.apartMs),
     ...((await isPooled(session)) ? [POOLED] : []),
   ];
@@ -71,24 +76,61 @@ export function judgeServer(server: Server): readonly Finding[] {
   return [...well.filter(({ check }) => faults.every((fault) => fault.check !== check)), ...faults];
 }
 
+/** Whether the tables keep and show every row. */
+async function checkTables(session: Session, schema: string): Promise<readonly Finding[]> {
+  const faults = await tableFaults(session, schema);
+  if (faults.length === 0)
+    return [ok('tables', 'nothing empties them, hides their rows or keeps rows from being written')];
+  return faults.map(({ what, advice }) => problem('tables', what, advice));
+}
+
+/** Of so many events it is looked what became of them, and for so long. */
+const LOOKED_AT = 2_000;
+const LOOK_MS = 5_000;
+
+/** Whether what has to be in the tables is there. */
+async function checkContents(session: Session, schema: string): Promise<readonly Finding[]> {
+  const tables = tablesIn(schema);
+  const missing = (await missingRows(session, { schema, tables })).map(({ what, advice }) =>
+    problem('tables', what, advice),
+  );
+  const until = performance.now() + LOOK_MS;
+  let found: LostFound = NONE_LOST;
+  while (!found.isOver && performance.now() < until) found = await lookForLost(session, tables, found, LOOKED_AT);
+  const lost = wordsOfLost(tables, found);
+  const upTo = found.isOver ? '' : ` up to number ${found.behind}; processors look at all of them once a day`;
+  const others = [...missing, ...judgeSequences(await sequenceFaults(session, tables))];
+  if (lost !== null) return [...others, problem('events', lost.what, lost.advice)];
+  return [...others, ok('events', `each is waiting, dead, ignored or known to be processed${upTo}`)];
+}
+
+function judgeSequences(faults: Awaited<ReturnType<typeof sequenceFaults>>): readonly Finding[] {
+  if (faults === null) return [ok('sequences', 'this role may not look at them; the one that owns the tables may')];
+  if (faults.length === 0) return [ok('sequences', 'they are ahead of what is stored')];
+  return faults.map(({ what, advice }) => problem('sequences', what, advice));
+}
+
 /** What the tables of the schema are to this hookbox. */
-async function checkMigrations(session: Session, schema: string, byItself: boolean): Promise<Finding> {
+async function checkMigrations(session: Session, schema: string, mayWork: boolean): Promise<readonly Finding[]> {
   try {
     const missing = await missingMigrations(session, { schema, tables: tablesIn(schema) });
-    const then = byItself
+    const then = mayWork
       ? 'the next start brings it there, unless it has migrate: false, or hookbox migrate'
       : 'hookbox migrate brings it there, with a role that may make tables';
-    if (missing === null) return ok('migrations', `the schema ${schema} holds no inbox yet; ${then}`);
-    if (missing.length === 0) return ok('migrations', `the schema ${schema} has version ${NEWEST}`);
+    if (missing === null) return [ok('migrations', `the schema ${schema} holds no inbox yet; ${then}`)];
+    if (missing.length === 0) {
+      const isNewest = ok('migrations', `the schema ${schema} has version ${NEWEST}`);
+      return [isNewest, ...(mayWork ? await checkContents(session, schema) : [])];
+    }
     const versions = missing.map(({ version }) => version).join(', ');
-    return ok('migrations', `the schema ${schema} is without ${versions} of ${NEWEST}; ${then}`);
+    return [ok('migrations', `the schema ${schema} is without ${versions} of ${NEWEST}; ${then}`)];
   } catch (failure) {
     if (isInstance(failure, InboxOpenError)) {
-      return problem('migrations', failure.message, 'Update the package hookbox in this process.');
+      return [problem('migrations', failure.message, 'Update the package hookbox in this process.')];
     }
     if (!isInstance(failure, DatabaseFailure) || failure.fault !== 'refused') throw failure;
     const what = `the schema ${schema} holds a table that is not hookbox's: ${failure.message}`;
-    return problem('migrations', what, 'Give another --schema.');
+    return [problem('migrations', what, 'Give another --schema.')];
   }
 }
 

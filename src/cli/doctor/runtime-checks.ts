@@ -2,7 +2,8 @@ import { arch, platform, release } from 'node:os';
 import { messageOf } from '../../errors.ts';
 import { ephemeralHost } from '../../host/ephemeral-host.ts';
 import { nodeTooOld } from '../../host/node-version.ts';
-import { ok, problem, type Finding } from './finding.ts';
+import { openConnection, whyNoTemporaryFiles } from '../../inbox/sqlite/opening/better-sqlite.ts';
+import { ok, problem, warning, type Finding } from './finding.ts';
 
 /** Whether hookbox runs on this Node. */
 export function checkNode(version: string = process.versions.node): Finding {
@@ -17,20 +18,31 @@ export function checkPlatform(): Finding {
 }
 
 /** Whether SQLite was installed for this machine and this Node. */
-export async function checkSqlite(): Promise<Finding> {
+export function checkSqlite(): Finding {
   try {
-    const { default: Database } = await import('better-sqlite3');
-    const database = new Database(':memory:');
-    const version = String(database.prepare('SELECT sqlite_version()').pluck().get());
+    const database = openConnection(':memory:');
+    const { version } = database.prepare('SELECT sqlite_version() AS version').get() as { readonly version: string };
     database.close();
     return ok('better-sqlite3', `loads, with SQLite ${version}`);
   } catch (failure) {
     return problem(
       'better-sqlite3',
-      `does not load: ${messageOf(failure)}`,
-      'Remove node_modules and install again, on this machine and with this Node; a copied node_modules does not work.',
+      messageOf(failure),
+      'Remove node_modules and install again, on this machine and with this Node.',
     );
   }
+}
+
+/** Whether a connection of the merchant's may have its temporary data in files; hookbox's own have it in memory. */
+export function checkTemporaryFiles(): Finding {
+  const why = whyNoTemporaryFiles();
+  if (why === null) return ok('temporary files', 'SQLite can make them');
+  return warning(
+    'temporary files',
+    `SQLite can make none: ${why}`,
+    'An inbox that is given as a path needs none. On a connection of yours, { database }, run PRAGMA temp_store = MEMORY, or ' +
+      'set SQLITE_TMPDIR to a folder with room that can be written to.',
+  );
 }
 
 /** Whether this is a host whose disk does not last. */

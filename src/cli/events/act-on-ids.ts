@@ -1,19 +1,30 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { turn as nextTurn } from '../../host/real-timers.ts';
 import { ConfigurationError } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { EventKey } from '../../inbox/event.ts';
 import { decideOnStored } from '../../inbox/rules/body-today.ts';
-import { askedByKey, decideAct, mayBeDone, summaryAt, type ActDecision } from '../../inbox/rules/operator-acts.ts';
+import {
+  askedByKey,
+  decideAct,
+  mayBeDone,
+  summaryAt,
+  type ActDecision,
+  type AskedAct,
+} from '../../inbox/rules/operator-acts.ts';
 import {
   discardEvents,
   getEvent,
   hurryEvents,
   rerunEvents,
   type Act,
+  type ActOptions,
   type ActReport,
   type ActResult,
   type By,
+  type EventSummary,
 } from '../../ops/index.ts';
+import { heldUp } from '../../ops/held-up.ts';
+import { heldUpInWords } from '../../ops/words/pause-words.ts';
 import { resultInWords } from '../../ops/words/event-words.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { print, printNdjson, styled, tell } from '../shared/output.ts';
@@ -36,21 +47,21 @@ export async function actOnIds(
   signal: AbortSignal,
 ): Promise<ExitCode> {
   const { json = false, dryRun = false } = options;
-  const keys: EventKey[] = [];
+  const keys: EventSummary[] = [];
   /** those that a rerun leaves alone unless it is forced */
   const forceable = new Set<string>();
   const forced = askedByKey(act, true);
   for (const id of new Set(ids)) {
     const found = await foundEvent(inbox, id, options);
     if (found === null) continue;
-    keys.push({ endpoint: found.endpoint, id });
+    keys.push(found);
     if (mayBeDone(forced, found)) forceable.add(id);
   }
 
   let done = 0;
   let left = 0; // that --force would take
   for (let at = 0; at < keys.length && !signal.aborted; at += MOST_AT_ONCE) {
-    const some = keys.slice(at, at + MOST_AT_ONCE);
+    const some = keys.slice(at, at + MOST_AT_ONCE).map(({ endpoint, id }) => ({ endpoint, id }));
     const results = dryRun ? await foreseen(inbox, act, some, options) : await acted(inbox, act, some, options);
     for (const { key, result } of results) {
       if (json) printNdjson({ ...key, result });
@@ -61,7 +72,12 @@ export async function actOnIds(
     await nextTurn(); // or Ctrl-C would never be heard
   }
   if (act !== 'discard' && !dryRun) tellPending(done);
-  if (act !== 'discard' && done > 0) await tellPaused(inbox);
+  if (act !== 'discard' && done > 0) {
+    const lanes = { types: keys.flatMap(({ type }) => type ?? []), endpoints: keys.map(({ endpoint }) => endpoint) };
+    const held = await heldUp(inbox, { types: [...new Set(lanes.types)], endpoints: [...new Set(lanes.endpoints)] });
+    for (const sentence of heldUpInWords({ ...held, paused: [] })) tell(sentence);
+    await tellPaused(inbox);
+  }
   if (act === 'rerun' && left > 0 && options.force !== true) tell('Add --force to rerun processed events, too.');
   if (signal.aborted) return EXIT.interrupted;
   if (keys.length === 0) return EXIT.notFound;
@@ -74,13 +90,18 @@ function worded(act: Act, result: ActResult, dryRun: boolean): string {
 }
 
 const ACTS = {
-  rerun: (inbox, keys, by, { force = false }) => rerunEvents(inbox, keys, by, { force }),
-  discard: (inbox, keys, by) => discardEvents(inbox, keys, by),
-  hurry: (inbox, keys, by) => hurryEvents(inbox, keys, by),
+  rerun: (inbox, keys, by, { force = false, ...options }) =>
+    rerunEvents(inbox, keys, by, { force, ...inStates(options) }),
+  discard: (inbox, keys, by, options) => discardEvents(inbox, keys, by, inStates(options)),
+  hurry: (inbox, keys, by, options) => hurryEvents(inbox, keys, by, inStates(options)),
 } as const satisfies Record<
   Act,
   (inbox: Inbox, keys: readonly EventKey[], by: By, options: ActOnOptions) => Promise<ActReport>
 >;
+
+function inStates({ state }: Pick<ActOnOptions, 'state'>): Pick<ActOptions, 'states'> {
+  return state === undefined ? {} : { states: state };
+}
 
 async function acted(
   inbox: Inbox,
@@ -108,19 +129,20 @@ async function foreseen(
   inbox: Inbox,
   act: Act,
   keys: readonly EventKey[],
-  { force = false }: ActOnOptions,
+  { force = false, state }: ActOnOptions,
 ): Promise<ActReport['results']> {
-  const asked = askedByKey(act, force);
+  const asked = askedByKey(act, force, state);
   const results = [];
   for (const key of keys) {
-    const decision = act === 'hurry' ? await foreseenOf(inbox, key) : decideOnStored(asked, await inbox.get(key));
+    const decision =
+      act === 'hurry' ? await foreseenOf(inbox, asked, key) : decideOnStored(asked, await inbox.get(key));
     results.push({ key, result: decision.result });
   }
   return results;
 }
 
 /** Whether it would be hurried: that depends on when it is due, and on no body. */
-async function foreseenOf(inbox: Inbox, key: EventKey): Promise<ActDecision> {
+async function foreseenOf(inbox: Inbox, asked: AskedAct, key: EventKey): Promise<ActDecision> {
   const history = await getEvent(inbox, key);
-  return decideAct(askedByKey('hurry', false), history && summaryAt(history.summary, new Date()), null);
+  return decideAct(asked, history && summaryAt(history.summary, new Date()), null);
 }

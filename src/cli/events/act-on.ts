@@ -2,6 +2,8 @@ import { ConfigurationError } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import { cancelBulk, getBulk, previewBulk, runBulk, type Act, type Bulk, type EventFilter } from '../../ops/index.ts';
 import { inboxOptions } from '../../host/shell-words.ts';
+import { heldUp, lanesOf } from '../../ops/held-up.ts';
+import { heldUpInWords } from '../../ops/words/pause-words.ts';
 import { ACT_WORDS } from '../../ops/words/act-words.ts';
 import { sentenceOf } from '../../ops/words/bulk-words.ts';
 import { number, plural } from '../../ops/words/format.ts';
@@ -33,11 +35,12 @@ const EXAMPLES = {
 export async function actOn(act: Act, ids: readonly string[], options: ActOnOptions): Promise<ExitCode> {
   const { all = false, dryRun = false, force = false } = options;
   const filter = eventFilterOf(options);
-  const { endpoint: _, ...beyondEndpoint } = filter;
+  // Of events that are named these two say which are meant.
+  const { endpoint: _, states: __, ...beyondNames } = filter;
   const bulk = options.resume ?? options.cancel;
   const ways = [
     ids.length > 0,
-    all || !isEverything(ids.length > 0 ? beyondEndpoint : filter),
+    all || !isEverything(ids.length > 0 ? beyondNames : filter),
     options.resume !== undefined,
     options.cancel !== undefined,
   ].filter(Boolean).length;
@@ -80,13 +83,14 @@ async function actOnFound(
   if (dryRun) {
     if (json) printJson(found);
     else printFound(found, options);
+    if (act !== 'discard') for (const sentence of heldUpInWords(await heldUp(inbox, lanesOf(found)))) tell(sentence);
     return EXIT.ok;
   }
   const bulk = await preview(inbox, act, filter, options, signal);
   if (bulk === null) return EXIT.interrupted;
   let isAgreedTo = false;
   try {
-    isAgreedTo = await isAgreed(bulk, yes, signal);
+    isAgreedTo = await isAgreed(inbox, bulk, yes, signal);
   } finally {
     // Nobody else knows of this preview, so nobody else would run it.
     if (!isAgreedTo) await cancelBulk(inbox, bulk.id, byOf(options));
@@ -120,8 +124,9 @@ async function preview(
 }
 
 /** Shows the preview, and has the count typed unless that was agreed beforehand. */
-async function isAgreed(bulk: Bulk, yes: boolean, signal: AbortSignal): Promise<boolean> {
+async function isAgreed(inbox: Inbox, bulk: Bulk, yes: boolean, signal: AbortSignal): Promise<boolean> {
   tell(sentenceOf(bulk));
+  if (bulk.act !== 'discard') for (const sentence of heldUpInWords(await heldUp(inbox, lanesOf(bulk)))) tell(sentence);
   if (yes || (await typedCount(bulk.total, `${bulk.act} them`, signal))) return true;
   tell('Nothing was done.');
   return false;
@@ -140,7 +145,7 @@ async function resume(
   const { yes = false } = options;
   if (bulk.state === 'previewed') {
     requireConsent(yes);
-    if (!(await isAgreed(bulk, yes, signal))) return signal.aborted ? EXIT.interrupted : EXIT.failed;
+    if (!(await isAgreed(inbox, bulk, yes, signal))) return signal.aborted ? EXIT.interrupted : EXIT.failed;
   }
   return run(inbox, bulk, options, signal);
 }

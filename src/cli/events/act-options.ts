@@ -24,7 +24,7 @@ export interface ActOnOptions extends InboxOptions, FilterOptions, ByOptions, Wi
 /** Adds the arguments that all of them have. */
 export function withActing(made: Command, act: string): Command {
   const acting = made
-    .argument('[event-ids...]', 'ids of events, instead of a filter')
+    .argument('[event-ids...]', 'ids of events, instead of a filter; with --state only those in that state')
     .option('--all', 'all that it can act on, instead of a filter')
     .option('--dry-run', 'show what would happen, and change nothing')
     .option('--yes', 'do not ask')

@@ -66,7 +66,7 @@ export function withFilter(command: Command): Command {
       `dead events of this reason (${deadReasons.join(', ')}); may be repeated`,
       collectedFrom(deadReasons),
     )
-    .option('--since <time>', 'received then or later: an age such as 2h, or an ISO date (UTC)')
+    .option('--since <time>', 'received then or later: an age such as 2h, a time such as 14:00, or an ISO date (UTC)')
     .option('--until <time>', 'received before then')
     .option('--failed-since <time>', 'failed for the last time then or later: dead, or to be tried again')
     .option('--failed-until <time>', 'failed for the last time before then')

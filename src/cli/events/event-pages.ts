@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { turn as nextTurn } from '../../host/real-timers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import { listEvents, type EventFilter, type EventPage, type SearchOrder } from '../../ops/index.ts';
 import { number, plural } from '../../ops/words/format.ts';

@@ -2,7 +2,7 @@ import type { Inbox } from '../../inbox/contract.ts';
 import type { EventSummary, Wait } from '../../ops/index.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { oneLine } from '../../printable.ts';
-import { growingTable, lineWidth, texts, times, words, type Cell } from '../shared/table.ts';
+import { dispensable, growingTable, lineWidth, names, texts, times, words, type Cell } from '../shared/table.ts';
 import type { WideOptions } from '../shared/wide-option.ts';
 import { errorText, idText, timeText, orDash, stateCell } from './event-texts.ts';
 
@@ -26,7 +26,15 @@ export async function waitsOf(inbox: Inbox, events: readonly EventSummary[]): Pr
   return new Map(asked.flatMap(({ seq }, n) => (waits[n] ? [[seq, waits[n]]] : [])));
 }
 
-const HEAD = [times('received'), texts('id'), texts('type'), texts('entity'), words('state'), 'attempts', 'last error'];
+const HEAD = [
+  dispensable(times('received'), 3),
+  names('id'),
+  names('type'),
+  dispensable(texts('entity'), 1),
+  words('state'),
+  dispensable('attempts', 2),
+  'last error',
+];
 
 function rowOf(event: EventSummary, wait: Wait | undefined): readonly Cell[] {
   return [

@@ -1,14 +1,16 @@
 import { once } from 'node:events';
 import { existsSync, statSync } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
-import { messageOf } from '../../errors.ts';
+import { isError, messageOf } from '../../errors.ts';
 import { exportEvents, exportReadable, type ReadableFormat } from '../../ops/index.ts';
+import { SPREADSHEET_MARK } from '../../ops/words/readable-formats.ts';
 import { plural } from '../../ops/words/format.ts';
 import { isInPostgres, shownInbox, type DbOptions } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { CommandError, EXIT, usageError, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
 import { oneLine, printableJson } from '../../printable.ts';
+import { whyNoPath } from '../../host/file-path.ts';
 import { OWNER_ONLY } from '../../host/owner-only.ts';
 import { tell } from '../shared/output.ts';
 import { progressBar } from '../shared/progress-bar.ts';
@@ -75,7 +77,8 @@ function leftAt(out: string): string {
 /** No faster than it is read. */
 async function print(lines: AsyncIterable<string>, end: string, signal: AbortSignal): Promise<void> {
   for await (const line of lines) {
-    const isRoom = process.stdout.write(`${printableJson(line)}${end}`);
+    const mark = line.startsWith(SPREADSHEET_MARK) ? SPREADSHEET_MARK : '';
+    const isRoom = process.stdout.write(`${mark}${printableJson(line.slice(mark.length))}${end}`);
     if (signal.aborted) return;
     // A reader that goes away never makes room.
     if (!isRoom) await once(process.stdout, 'drain', { signal }).catch(() => {});
@@ -106,11 +109,13 @@ async function save(lines: AsyncIterable<string>, end: string, out: string, sign
 }
 
 function isOfFile(failure: unknown): boolean {
-  return failure instanceof Error && 'syscall' in failure;
+  return isError(failure) && 'syscall' in failure;
 }
 
 function refuseExisting(out: string, force: boolean): void {
   requireFile(out);
+  const why = whyNoPath(out);
+  if (why !== null) throw usageError(`--out is the path of a file. ${why}`);
   // What is written takes the place of what is there: a device or a pipe would be gone.
   if (statSync(out, { throwIfNoEntry: false })?.isFile() === false)
     throw usageError(`${oneLine(out)} is no file. Leave --out away, and have standard output led there.`);

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { turn as nextTurn } from '../../host/real-timers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import { findEvents, type EventSummary, type FindPlace, type FoundEvents } from '../../ops/index.ts';
 import { suggestionsFor } from '../../ops/find-by-text.ts';

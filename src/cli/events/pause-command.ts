@@ -5,6 +5,7 @@ import { withBy, withInbox, type ByOptions, type InboxOptions } from './event-op
 /** What the arguments of `events pause` and `events resume` say. */
 export interface PauseOptions extends InboxOptions, ByOptions {
   readonly endpoint: string;
+  readonly unseen?: boolean;
 }
 
 /** `hookbox events pause` */
@@ -12,7 +13,9 @@ export function pauseCommand(): Command {
   const made = command('pause', 'store the events of a type, and have nobody handle them until it is resumed', [
     'hookbox events pause order.created --reason "the till is down"',
     'hookbox events pause',
-  ]).argument('[type]', 'the type to pause; without one, list what is paused');
+  ])
+    .argument('[type]', 'the type to pause; without one, list what is paused')
+    .option('--unseen', 'also a type that nobody has seen yet');
   return withPause(made)
     .addHelpText(
       'after',

@@ -10,19 +10,17 @@ import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { print, printJson, printNdjson, tell } from '../shared/output.ts';
 import { table, texts, times } from '../shared/table.ts';
-import { tellUnknownTypes } from '../shared/unknown-types.ts';
 import { byOf } from './by.ts';
 import { orDash, timeText } from './event-texts.ts';
 import type { PauseOptions } from './pause-command.ts';
 
 /** Pauses a type, and tells since when and by whom it is. */
 export async function pause(type: string, options: PauseOptions): Promise<ExitCode> {
-  const { endpoint, json = false } = options;
+  const { endpoint, json = false, unseen = false } = options;
   await using inbox = await existingInbox(options);
-  const { pause: made, changed } = await pauseType(inbox, type, byOf(options), { endpoint });
+  const { pause: made, changed } = await pauseType(inbox, type, byOf(options), { endpoint, unseen });
   if (json) printJson({ ...made, changed });
   else print(`${pausedInWords(made)}.`);
-  tellUnknownTypes([type]);
   if (!changed) tell('It was paused already, and stays as it was.');
   const stranger = strangerInWords(endpoint, await namedEndpoints(inbox, Date.now()));
   if (stranger !== null) tell(stranger);

@@ -11,8 +11,9 @@ export function showCommand(): Command {
     'hookbox events show evt_3PqT8mXkRz4VwYb2 --mask data.customer.email --mask data.items[].name',
     'hookbox events show evt_3PqT8mXkRz4VwYb2 --raw | sha256sum',
     "hookbox events show evt_3PqT8mXkRz4VwYb2 --json | jq '.timeline[].attempt.error.stack'",
+    'hookbox events show evt_…wYb2',
   ])
-    .argument('<event-id>', 'the id of the event')
+    .argument('<event-id>', 'the id of the event, or an end of it that no other has')
     .option('--endpoint <name>', 'the endpoint that received it; needed if several have this id')
     .option('--mask <path>', 'hide a field of the payload; may be repeated', collected)
     .option('--raw', 'print only the stored bytes');

@@ -10,8 +10,9 @@ import { CommandError, EXIT, usageError, type ExitCode } from '../shared/exit.ts
 import { oneLine } from '../../printable.ts';
 import { print, printBytes, printJson, styled } from '../shared/output.ts';
 import { foundEvent } from './found-event.ts';
+import { wholeId } from './whole-id.ts';
 import type { InboxOptions } from './event-options.ts';
-import { readablePayload } from './readable-payload.ts';
+import { readablePayload } from '../../ops/body/readable-payload.ts';
 import { errorText, idText, timeText, orDash, stateStyle, waitText } from './event-texts.ts';
 import { timelineLines } from './timeline.ts';
 
@@ -29,7 +30,7 @@ export async function show(id: string, options: ShowOptions): Promise<ExitCode> 
     throw usageError('--raw prints the stored bytes alone. Leave --json and --mask out.');
   const { mask } = createMask(paths);
   await using inbox = await existingInbox(options);
-  const key = await foundEvent(inbox, id, options);
+  const key = await foundEvent(inbox, (await wholeId(inbox, id, options)) ?? id, options);
   const history = key === null ? null : await getEvent(inbox, key);
   if (history === null) return EXIT.notFound;
 

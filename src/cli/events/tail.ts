@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay } from '../../host/real-timers.ts';
 import { InboxUnavailableError, isInstance } from '../../errors.ts';
 import { plural } from '../../ops/words/format.ts';
 import { stateText } from '../../ops/words/event-words.ts';

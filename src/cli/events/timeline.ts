@@ -10,8 +10,9 @@ import { errorText } from './event-texts.ts';
 
 /** What happened to an event, a line each; the stacks of errors beneath their attempts. */
 export function timelineLines(timeline: readonly TimelineEntry[], now = new Date()): readonly string[] {
+  const wasTried = timeline.some(({ what }) => what === 'attempt');
   return foldedTimeline(timeline).flatMap((entry) => {
-    const [first = '', ...more] = entryLines(entry, now);
+    const [first = '', ...more] = entry.what === 'due' ? [dueInWords(entry.at, wasTried, now)] : entryLines(entry);
     return [
       `  ${styled('dim', entry.at.toISOString())}  ${first}`,
       ...more.map((line) => styled('dim', `    ${line}`)),
@@ -19,7 +20,7 @@ export function timelineLines(timeline: readonly TimelineEntry[], now = new Date
   });
 }
 
-function entryLines(entry: TimelineEntry | FoldedAttempts, now: Date): readonly string[] {
+function entryLines(entry: Exclude<TimelineEntry, { what: 'due' }> | FoldedAttempts): readonly string[] {
   switch (entry.what) {
     case 'stored':
       return ['delivered and stored'];
@@ -35,8 +36,6 @@ function entryLines(entry: TimelineEntry | FoldedAttempts, now: Date): readonly 
       return foldedLines(entry);
     case 'attempt':
       return attemptLines(entry.attempt);
-    case 'due':
-      return [dueInWords(entry.at, now)];
     case 'settled':
       return [styled(entry.state === 'dead' ? 'red' : 'green', entry.state)];
   }

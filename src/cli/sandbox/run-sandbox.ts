@@ -84,9 +84,10 @@ function refuseElsewhere(base: string): void {
 }
 
 function opened(options: RunSandboxOptions, onTry: (delivery: number) => void): Sandbox {
-  const { db, seed, clock, plan, host } = options;
+  const { db, seed, clock, plan, host, allowRemote = false } = options;
   return createSandbox({
     clock,
+    allowRemote,
     onTry,
     ...(db !== undefined && { file: db }),
     ...(seed !== undefined && { seed }),

@@ -30,7 +30,7 @@ export function sandboxCommand(): Command {
     .option('--assume <name=value>', 'decide what the interface leaves open; may be repeated', collected)
     .option('--fault <fault>', 'have something go wrong (see hookbox sandbox fault --help); may be repeated', collected)
     .option('--unsigned', 'send no X-Signature (an account without a signing secret)')
-    .option('--allow-remote', 'deliver to other machines, too')
+    .option('--allow-remote', 'let webhooks go to other machines, too')
     .option('--json', 'print what it begins with and each delivery as a line of JSON');
   withSecret(sandbox, 'file with the signing secret; without it SIGNING_SECRET, or a new one that is printed')
     .addHelpText(

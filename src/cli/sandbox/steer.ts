@@ -82,8 +82,8 @@ export async function move(order: string, to: string, { at, json = false }: Stee
 
 /** `hookbox sandbox webhook` */
 export async function webhook(text: string, options: WebhookOptions): Promise<void> {
-  const { at, json = false, unsigned = false, remove = false, allowRemote = false } = options;
-  const url = targetOf(text, allowRemote).href;
+  const { at, json = false, unsigned = false, remove = false } = options;
+  const url = targetOf(text, true).href; // the sandbox knows whether it may send elsewhere
   if (remove) {
     await steer(at, { act: 'unhook', url });
     tell(`Nothing goes to ${url} any more.`);

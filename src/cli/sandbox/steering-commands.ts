@@ -47,7 +47,7 @@ export interface SendOptions extends SteeringOptions {
 
 function send(): Command {
   const made = command('send', 'send an event that no operation makes, such as one of a type of your own', [
-    'hookbox sandbox send loyalty.earned --events events.mjs --override data.points=5',
+    'hookbox sandbox send loyalty.earned --events events.mjs --override data.account=a --override data.points=5',
     'hookbox sandbox send order.created --override data.gift_note=hello',
     'hookbox sandbox send event.json',
   ])
@@ -101,7 +101,6 @@ function move(): Command {
 /** What the arguments of `sandbox webhook` say. */
 export interface WebhookOptions extends SteeringOptions, SecretOptions {
   readonly unsigned?: boolean;
-  readonly allowRemote?: boolean;
   readonly remove?: boolean;
 }
 
@@ -112,7 +111,6 @@ function webhook(): Command {
   ])
     .argument('<url>', 'where webhooks are to go')
     .option('--unsigned', 'send no X-Signature (an account without a signing secret)')
-    .option('--allow-remote', 'deliver to other machines, too')
     .option('--remove', 'remove it; what waits for it is dropped');
   return withSteering(
     withSecret(made, 'file with the signing secret; without it SIGNING_SECRET, or a new one that is printed'),

@@ -1,4 +1,6 @@
 import type { Sandbox } from '../../sandbox/index.ts';
+import { unbrokenCurlLine } from '../../sandbox/openapi/page/curl-line.ts';
+import { PLACE_ORDER } from '../../sandbox/page/example-requests.ts';
 import { printNdjson, tell } from '../shared/output.ts';
 import { DASHBOARD } from './sandbox-server.ts';
 import type { Registered } from './register-endpoint.ts';
@@ -35,6 +37,7 @@ export function tellStart(sandbox: Sandbox, start: Start): void {
     stateText(sandbox, start),
     ...clockLines(sandbox, start),
     json ? [] : keyLine(apiKey, base),
+    json || apiKey === null || hasOrders(sandbox) ? [] : orderLine(apiKey, base),
     endpointLines(sandbox, start),
   );
 }
@@ -42,6 +45,15 @@ export function tellStart(sandbox: Sandbox, start: Start): void {
 function keyLine(apiKey: string | null, base: string): string {
   if (apiKey !== null) return `API key: ${apiKey} (the header Authorization is the key alone)`;
   return `The API key that it began with does not work any more. ${steeringText(base, 'key')} makes another.`;
+}
+
+/** Nothing moves in a sandbox without orders. */
+function orderLine(apiKey: string, base: string): string {
+  return `It has no order yet. This places one: ${unbrokenCurlLine(base, PLACE_ORDER, apiKey)}`;
+}
+
+function hasOrders(sandbox: Sandbox): boolean {
+  return sandbox.orders.list(1).length > 0;
 }
 
 function stateText(sandbox: Sandbox, { db, seed, isReopened }: Start): readonly string[] {

@@ -5,12 +5,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import Database from 'better-sqlite3';
+import { delay, performance } from '../../host/real-timers.ts';
 import { webhookHandler } from '../../../adapters/node.ts';
 import { PermanentError } from '../../errors.ts';
 import type { Handlers } from '../../processing/handlers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
+import { openConnection } from '../../inbox/sqlite/opening/better-sqlite.ts';
 import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
 import { EVERYTHING } from '../../inbox/work.ts';
 import { createReceiver, type Receiver } from '../../receive/receiver.ts';
@@ -118,14 +118,14 @@ function handlerOf(
 }
 
 function createEffects(file: string): void {
-  const database = new Database(file);
+  const database = openConnection(file);
   database.exec('CREATE TABLE scenario_effects (event_id TEXT NOT NULL)');
   database.close();
 }
 
 /** How many rows each event has. */
 function effectsIn(file: string): ReadonlyMap<string, number> {
-  const database = new Database(file, { readonly: true });
+  const database = openConnection(file, { readonly: true });
   const rows = database
     .prepare('SELECT event_id AS id, count(*) AS effects FROM scenario_effects GROUP BY event_id')
     .all() as readonly { readonly id: string; readonly effects: number }[]; // the columns of the statement

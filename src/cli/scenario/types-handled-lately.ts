@@ -1,4 +1,4 @@
-import { distrustSchema } from '../../inbox/sqlite/opening/database.ts';
+import { openConnection } from '../../inbox/sqlite/opening/better-sqlite.ts';
 import { thereSince } from '../../inbox/rules/takers.ts';
 import { TAKEN_TYPES } from '../../inbox/sqlite/sql/queue-statements.ts';
 import { isInPostgres, type DbOptions } from '../shared/db-option.ts';
@@ -10,13 +10,11 @@ export async function typesHandledLately(options: DbOptions, endpoint: string): 
   return typesOnPostgres(options, endpoint);
 }
 
-async function typesInFile(file: string, endpoint: string): Promise<ReadonlySet<string>> {
-  const { default: Database } = await import('better-sqlite3');
-  const database = new Database(file, { readonly: true, fileMustExist: true });
+function typesInFile(file: string, endpoint: string): ReadonlySet<string> {
+  const database = openConnection(file, { readonly: true, fileMustExist: true });
   try {
-    distrustSchema(database);
-    const types = database.prepare(TAKEN_TYPES).pluck();
-    return new Set(types.all({ endpoint, since: thereSince(Date.now()) }) as readonly string[]); // a column of text
+    const rows = database.prepare(TAKEN_TYPES).all({ endpoint, since: thereSince(Date.now()) });
+    return new Set(rows.map((row) => (row as { readonly type: string }).type)); // the column of the statement
   } finally {
     database.close();
   }

@@ -1,5 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
 import { messageOf } from '../../errors.ts';
 
 /** A delivery as it came. */

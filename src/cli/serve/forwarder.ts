@@ -1,3 +1,4 @@
+import { clearTimeout, performance, setTimeout } from '../../host/real-timers.ts';
 import { messageOf } from '../../errors.ts';
 import { oneLine } from '../../printable.ts';
 import { tell } from '../shared/output.ts';

@@ -1,9 +1,8 @@
-import { TransactionError } from '../../errors.ts';
+import { performance } from '../../host/real-timers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
-import { COMMITTED_ALONE, CommittedUnsettled } from '../../inbox/rules/committed-alone.ts';
+import { COMMITTED_ALONE } from '../../inbox/rules/committed-alone.ts';
 import type { Acceptance, IncomingEvent } from '../../inbox/event.ts';
 import type { AttemptError, ClaimedEvent, Lease, Settlement } from '../../inbox/work.ts';
-import { attemptError } from '../../processing/attempt-error.ts';
 import { labelOf } from '../../sender/event-label.ts';
 import type { AttemptReport } from './serve-reports.ts';
 
@@ -60,45 +59,34 @@ export function observedInbox(inbox: Inbox, observer: Observer): Inbox {
       }
       return claimed;
     },
-    async renew(leases, now, leaseMs) {
-      const held = await inbox.renew(leases, now, leaseMs);
+    async renew(leases, ...more) {
+      const held = await inbox.renew(leases, ...more);
       for (const lease of leases) if (!held.includes(lease)) tellLost(lease);
       return held;
     },
     async settle(lease, settlement, now) {
       const held = await inbox.settle(lease, settlement, now);
-      if (held === false) tellLost(lease);
+      if (held === false && settlement.outcome !== 'committed') tellLost(lease);
       else if (held === 'committed alone') tell(lease, 'dead', COMMITTED_ALONE.error);
       else tell(lease, outcomeOf(settlement), ...errorOf(settlement));
       return held;
-    },
-    async transaction(lease, work, attempt) {
-      try {
-        const result = await inbox.transaction(lease, work, attempt);
-        tell(lease, 'processed');
-        return result;
-      } catch (failure) {
-        const itself =
-          failure instanceof TransactionError &&
-          failure.code === 'COMMITTED_BY_ITSELF' &&
-          !(failure instanceof CommittedUnsettled);
-        if (itself) tell(lease, 'dead', attemptError(failure));
-        throw failure;
-      }
-    },
-    async noteLateError(lease, error) {
-      await inbox.noteLateError(lease, error);
-      tell(lease, 'processed', error);
     },
   };
 }
 
 function outcomeOf({ outcome }: Settlement): AttemptReport['outcome'] {
-  return outcome === 'retry' ? 'failed' : outcome;
+  switch (outcome) {
+    case 'retry':
+      return 'failed';
+    case 'committed':
+      return 'processed';
+    default:
+      return outcome;
+  }
 }
 
 function errorOf(settlement: Settlement): [AttemptError?, number?] {
-  if (!('error' in settlement)) return [];
+  if (!('error' in settlement) || settlement.error === undefined) return [];
   const { error } = settlement;
   return settlement.outcome === 'retry' ? [error, settlement.dueAt] : [error];
 }

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { performance } from '../../host/real-timers.ts';
 import { webhookHandler } from '../../../adapters/node.ts';
 import type { Acceptance, IncomingEvent } from '../../inbox/event.ts';
 import type { Outcome } from '../../receive/outcome.ts';

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { whyNoPath } from '../../host/file-path.ts';
 import { isPostgresUrl, isUrl, shownDatabase } from '../../host/postgres-url.ts';
 import type { NamedInbox } from '../../host/shell-words.ts';
 import { usageError } from './exit.ts';
@@ -26,13 +27,14 @@ export function withOptionalDb(command: Command, what: string): Command {
 
 /** A URL may have a password in it, which an argument would show to every user of the machine. */
 function dbOption(what: string): Option {
-  return new Option('--db <inbox>', `${what}: a file, or postgres://…`).env('HOOKBOX_DB').argParser(nonEmpty);
+  return new Option('--db <inbox>', `${what}: a file, or postgres://…`).env('HOOKBOX_DB').argParser(pathOrUrl);
 }
 
-/** An empty one was meant to name an inbox, by a variable that is not set: a file of this folder would be the wrong one. */
-function nonEmpty(db: string): string {
-  if (db !== '') return db;
-  throw new InvalidArgumentError('It is empty. Is the variable set that it was taken from?');
+/** What was not meant for a path would name a file of this folder, which is the wrong one. */
+function pathOrUrl(db: string): string {
+  const why = isUrl(db) ? null : whyNoPath(db);
+  if (why === null) return db;
+  throw new InvalidArgumentError(why);
 }
 
 function withSchema(command: Command): Command {

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Inbox } from '../../inbox/contract.ts';
-import { distrustSchema } from '../../inbox/sqlite/opening/database.ts';
+import { whyHidden } from '../../inbox/sqlite/opening/access.ts';
+import { openConnection } from '../../inbox/sqlite/opening/better-sqlite.ts';
 import { isInPostgres, type DbOptions } from './db-option.ts';
 import { CommandError, EXIT } from './exit.ts';
 import { openFile } from './open-inbox.ts';
@@ -19,20 +21,20 @@ export async function existingInbox(options: DbOptions): Promise<Inbox> {
   }
   const { db } = options;
   if (!existsSync(db)) {
+    const why = whyHidden(resolve(db));
+    if (why !== null) throw new CommandError(`${db} cannot be opened: ${why}`);
     throw new CommandError(`There is no file ${db}. Say with --db where the inbox is.`, EXIT.notFound);
   }
-  if (!(await holdsInbox(db))) {
+  if (!holdsInbox(db)) {
     throw new CommandError(`${db} holds no inbox of hookbox. Say with --db where it is.`, EXIT.notFound);
   }
   return openFile(db);
 }
 
-async function holdsInbox(file: string): Promise<boolean> {
+function holdsInbox(file: string): boolean {
   let database;
   try {
-    const { default: Database } = await import('better-sqlite3');
-    database = new Database(file, { readonly: true, fileMustExist: true });
-    distrustSchema(database);
+    database = openConnection(file, { readonly: true, fileMustExist: true });
     return database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'hookbox_events'").get() !== undefined;
   } catch {
     return true; // opening it as an inbox tells what is wrong with it

@@ -4,10 +4,15 @@ export interface Measured {
   readonly least: number;
   /** further than `least`: where the last column stands beneath the others, and that is not enough */
   readonly atWorst?: number;
+  /** then it is left out, that with the lowest number first */
+  readonly goes?: number;
+  /** further than `atWorst`: where even that is not enough */
+  readonly lastly?: number;
 }
 
 /** How wide columns may be so that a line fits. */
 export interface Fit {
+  /** 0 for one that is left out */
   readonly widths: readonly number[];
   /** the last one stands on a line of its own beneath the others */
   readonly below: boolean;
@@ -25,7 +30,7 @@ const LEAST_WRAPPED = 16;
 
 /**
  * Fits columns into a line: the last one is cut first, since it holds what is longest; then the others are shortened, the widest
- * first; where that is not enough, the last one goes beneath them.
+ * first; where that is not enough, the last one goes beneath them, and then some are left out.
  */
 export function fitted(columns: readonly Measured[], lineWidth: number): Fit {
   const others = columns.slice(0, -1);
@@ -37,8 +42,29 @@ export function fitted(columns: readonly Measured[], lineWidth: number): Fit {
   if (left >= least || others.length === 0 || isNarrow) {
     return { widths: [...beside, Math.min(last, Math.max(left, least))], below: false };
   }
-  const atWorst = others.map((column) => column.atWorst ?? column.least);
-  return { widths: [...shrunk(shortened(others, lineWidth), atWorst, lineWidth), lineWidth - INDENT], below: true };
+  return { widths: [...inNeed(others, lineWidth), lineWidth - INDENT], below: true };
+}
+
+/** The widths of columns where there is no room for each of them, shortened. */
+function inNeed(columns: readonly Measured[], lineWidth: number): readonly number[] {
+  const left = [...columns];
+  const goes = ({ goes: rank = Infinity }: Measured): number => rank;
+  const going = columns.filter((column) => goes(column) < Infinity).sort((one, other) => goes(one) - goes(other));
+  for (const [n, column] of going.entries()) {
+    // The last of them goes only where words that give way are not enough.
+    const mayShrink = n === going.length - 1;
+    const widths = mayShrink ? atWorst(left, lineWidth) : shortened(left, lineWidth);
+    if (lengthOf(widths) <= lineWidth) break;
+    left.splice(left.indexOf(column), 1);
+  }
+  const lastly = left.map((column) => column.lastly ?? column.atWorst ?? column.least);
+  const widths = shrunk(atWorst(left, lineWidth), lastly, lineWidth);
+  return columns.map((column) => widths[left.indexOf(column)] ?? 0);
+}
+
+function atWorst(columns: readonly Measured[], room: number): readonly number[] {
+  const least = columns.map((column) => column.atWorst ?? column.least);
+  return shrunk(shortened(columns, room), least, room);
 }
 
 /** The widths of columns that take so much of a line at most, where they can be shortened as far. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../host/real-timers.ts';
 import { messageOf } from '../../errors.ts';
 import { isLoopbackAddress } from '../../page/safety/peer-address.ts';
 import { CommandError } from './exit.ts';

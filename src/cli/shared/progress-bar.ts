@@ -1,3 +1,4 @@
+import { performance } from '../../host/real-timers.ts';
 import { oneLine } from '../../printable.ts';
 
 /** How far long work has come, drawn on a line of its own beneath what is printed. */

@@ -9,11 +9,18 @@ export type Cell = string | { readonly text: string; readonly style: Style };
 type Row = readonly Cell[];
 
 /** A column by its title; one that may be shortened says how far. The last one may always be cut. */
-export type Column = string | { readonly title: string; readonly least?: number; readonly atWorst?: number };
+export type Column = string | ({ readonly title: string } & Partial<Omit<Measured, 'widest'>>);
+
+const SHORTENED = 'evt_…wYb2'.length;
 
 /** A column of names and other texts, of which the middle gives way. */
 export function texts(title: string): Column {
-  return { title, least: 'evt_…wYb2'.length };
+  return { title, least: SHORTENED };
+}
+
+/** A column of names that commands take: they stay whole where anything else can give way. */
+export function names(title: string): Column {
+  return { title, lastly: SHORTENED };
 }
 
 /** A column of times, which give up their seconds. */
@@ -23,7 +30,12 @@ export function times(title: string): Column {
 
 /** A column of words, which give way when nothing else does. */
 export function words(title: string): Column {
-  return { title, atWorst: 'pending (retrying)'.length };
+  return { title, atWorst: 'processing'.length };
+}
+
+/** A column that is left out where there is no room, that with the lowest rank first. */
+export function dispensable(column: Column, rank: number): Column {
+  return typeof column === 'string' ? { title: column, goes: rank } : { ...column, goes: rank };
 }
 
 /** How long a time is that has them. */
@@ -57,9 +69,10 @@ export function growingTable(head: readonly Column[], lineWidth = Infinity): (ro
 
   const measured = (column: Column, at: number): Measured => {
     const width = widest[at] ?? 0;
-    const { least = width, atWorst = least } = typeof column === 'string' ? {} : column;
+    const { least = width, atWorst = least, lastly = atWorst, goes } = typeof column === 'string' ? {} : column;
     const noLess = (than: number): number => Math.min(Math.max(than, titles[at]?.length ?? 0), width);
-    return { widest: width, least: noLess(least), atWorst: noLess(atWorst) };
+    const measures = { widest: width, least: noLess(least), atWorst: noLess(atWorst), lastly: noLess(lastly) };
+    return goes === undefined ? measures : { ...measures, goes };
   };
 
   return (rows) => {
@@ -67,9 +80,10 @@ export function growingTable(head: readonly Column[], lineWidth = Infinity): (ro
       for (const [at, cell] of row.entries()) widest[at] = Math.max(widest[at] ?? 0, textOf(cell).length);
     }
     const { widths, below } = fitted(head.map(measured), lineWidth);
+    const isShown = (_: unknown, at: number): boolean => (widths[at] ?? 0) > 0;
     const lines = (row: Row): readonly string[] => {
       const cells = row.map((cell, at) => shown(cell, widths[at] ?? 0, at === row.length - 1));
-      const beside = below ? cells.slice(0, -1) : cells;
+      const beside = (below ? cells.slice(0, -1) : cells).filter(isShown);
       const last = row.at(-1) ?? '';
       const line = beside.join(' '.repeat(GAP)).trimEnd();
       const isBeneath = below && !['', '-'].includes(textOf(last));
@@ -77,7 +91,7 @@ export function growingTable(head: readonly Column[], lineWidth = Infinity): (ro
     };
     if (isFirst) {
       const [line = ''] = lines(titles);
-      const rule = widths.slice(0, below ? -1 : undefined).map((width) => '-'.repeat(width));
+      const rule = (below ? widths.slice(0, -1) : widths).filter(isShown).map((width) => '-'.repeat(width));
       print(line, rule.join(' '.repeat(GAP)));
     }
     isFirst = false;

@@ -1,11 +1,13 @@
-import { ConfigurationError, messageOf } from '../../errors.ts';
-import { sqliteCode } from '../../inbox/sqlite/opening/database.ts';
+import { causesOf, ConfigurationError, messageOf } from '../../errors.ts';
+import { isFull } from '../../inbox/sqlite/opening/database.ts';
 import { CommandError, EXIT, type ExitCode } from './exit.ts';
 import { styled, tell } from './output.ts';
 
 /** Says in one line why a command failed, and with which code it will exit. */
 export function tellFailure(failure: unknown): void {
-  tell(`${styled('red', 'error:', process.stderr)} ${messageOf(failure)}${isOfFullDisk(failure) ? FULL_DISK : ''}`);
+  tell(
+    `${styled('red', 'error:', process.stderr)} ${messageOf(failure)}${causesOf(failure).some(isFull) ? FULL_DISK : ''}`,
+  );
   process.exitCode = exitCodeOf(failure);
 }
 
@@ -18,8 +20,3 @@ function exitCodeOf(failure: unknown): ExitCode {
 const FULL_DISK =
   '. Free some tens of megabytes on that disk first (logs, old exports), or move the inbox to a larger one; then prune. ' +
   'Pruning itself needs room.';
-
-function isOfFullDisk(failure: unknown): boolean {
-  if (sqliteCode(failure) === 'SQLITE_FULL') return true;
-  return failure instanceof Error && failure.cause !== undefined && isOfFullDisk(failure.cause);
-}

@@ -1,6 +1,6 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { messageOf } from '../../errors.ts';
+import { isError, messageOf } from '../../errors.ts';
 import { connectionWords } from '../../sender/connection-words.ts';
 
 const PATIENCE_MS = 5_000;
@@ -32,7 +32,7 @@ export function whyUnreachable({ protocol, hostname, port }: URL): Promise<strin
 /** What went wrong with a connection, in a few words. Trying several addresses of a name throws them all in one. */
 export function connectionFailure(failure: unknown): string {
   const first: unknown = failure instanceof AggregateError ? failure.errors[0] : failure;
-  if (!(first instanceof Error)) return messageOf(first);
+  if (!isError(first)) return messageOf(first);
   const { code } = first as NodeJS.ErrnoException;
   if (code === 'ECONNRESET' || code === 'EPIPE') return 'the connection was reset without an answer';
   return connectionWords(first) ?? messageOf(first);

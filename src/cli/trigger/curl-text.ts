@@ -41,8 +41,9 @@ function printing(body: Uint8Array): string {
   return `printf ${inQuotes(escaped.join(''))}`;
 }
 
-/** `null` for bytes that a terminal or a shell would change. */
+/** `null` for bytes that a terminal or a shell would change, and where they begin with a byte order mark. */
 function textOf(body: Uint8Array): string | null {
   const text = utf8Text(body);
-  return text === null || /\t|\r/.test(text) || !isPrintable(text) ? null : text;
+  if (text === null || Buffer.byteLength(text) < body.byteLength) return null;
+  return /\t|\r/.test(text) || !isPrintable(text) ? null : text;
 }

@@ -22,7 +22,7 @@ export function triggerCommand(): Command {
     'hookbox trigger order.ready --tamper body --expect-status 401',
     'hookbox trigger order.ready --schedule service --time-scale 3600',
     'hookbox trigger body.json --print-curl',
-    'hookbox trigger loyalty.earned --events events.mjs --override data.points=5',
+    'hookbox trigger loyalty.earned --events events.mjs --override data.account=a --override data.points=5',
     'hookbox trigger cart.abandoned --dry-run > body.json',
   ])
     .argument('<event>', 'a type, of which a new event is made; or a file, or - for standard input, sent as it is')

@@ -62,6 +62,8 @@ function arrivals(entries: Entries): Omit<Arrivals, 'counts' | keyof EntityQueue
         fence: 0,
         claimedAt: 0,
         leaseUntil: 0,
+        isLeased: false,
+        isClosing: false,
         trigger: 'auto',
         attempts: [],
         attemptCount: 0,

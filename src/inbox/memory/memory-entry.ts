@@ -18,6 +18,10 @@ export type Entry = { -readonly [K in keyof Shown]: Shown[K] } & {
   fence: number;
   claimedAt: number;
   leaseUntil: number;
+  /** its handler runs, also where it is processed already */
+  isLeased: boolean;
+  /** its processor has said that it closes */
+  isClosing: boolean;
   /** no processor has looked at it yet */
   isFresh: boolean;
   /** it waits for others of its entity */

@@ -18,7 +18,7 @@ export function memoryHandling(
   /** the newest of each entity that was processed */
   const highWater = new Map<string, Instant>();
   let latest = 0;
-  const processing = (): Entry[] => entries.all.filter(({ state }) => state === 'processing');
+  const leased = (): Entry[] => entries.all.filter(isLeased);
 
   return {
     noteTime(now) {
@@ -31,7 +31,7 @@ export function memoryHandling(
       if (back === 0) return answer(false);
       setBack(now, back);
       for (const entry of entries.all) {
-        if (entry.state === 'processing') entry.leaseUntil = movedBack(entry.leaseUntil, back, now + leaseMs);
+        if (isLeased(entry)) entry.leaseUntil = movedBack(entry.leaseUntil, back, now + leaseMs);
         else if (entry.state === 'pending' && !entry.isFresh) entry.dueAt = movedBack(entry.dueAt, back, now);
       }
       return answer(false);
@@ -45,7 +45,7 @@ export function memoryHandling(
       }
       return answer(false);
     },
-    isSuspectRunning: () => answer(processing().some(({ crashes }) => crashes > 0)),
+    isSuspectRunning: () => answer(leased().some(({ crashes }) => crashes > 0)),
     candidates(request, suspects, limit) {
       const due = entries
         .ready()
@@ -71,7 +71,14 @@ export function memoryHandling(
         const lease = { seq, fence: fence + 1 };
         const attempt = attemptCount + 1;
         entries.change(seq, { state: 'processing', deadReason: null, isFresh: false, isParked: false });
-        entries.change(seq, { fence: lease.fence, attemptCount: attempt, claimedAt: now, leaseUntil: until });
+        entries.change(seq, {
+          fence: lease.fence,
+          attemptCount: attempt,
+          claimedAt: now,
+          leaseUntil: until,
+          isLeased: true,
+          isClosing: false,
+        });
         const told = { lease, endpoint, id, body: body ?? new Uint8Array(), verified, receivedAt, attempt, failures };
         return { ...told, ...(trace !== null && { trace }) };
       });
@@ -81,15 +88,16 @@ export function memoryHandling(
     claimedUnder: () => answer([]),
     foundBy: () => answer([]),
     outcomeUnder: () => answer(undefined),
-    renew({ seq, fence }, until) {
+    renew({ seq, fence }, until, isClosing) {
       const entry = entries.all[seq - 1];
-      if (entry?.state !== 'processing' || entry.fence !== fence) return answer(false);
+      if (entry?.isLeased !== true || entry.fence !== fence) return answer(false);
       entry.leaseUntil = until;
+      entry.isClosing = isClosing;
       return answer(true);
     },
     ranOut(by, limit, key) {
       const before = key && entries.find(key);
-      const ranOut = processing().filter(
+      const ranOut = leased().filter(
         (entry) =>
           entry.leaseUntil <= by &&
           (key === undefined || entry === before || (before !== undefined && isOfEntity(entry, before))),
@@ -105,10 +113,11 @@ export function memoryHandling(
     },
     held({ seq, fence }) {
       const entry = entries.all[seq - 1];
-      return answer(entry?.state === 'processing' && entry.fence === fence ? runningOf(entry) : undefined);
+      return answer(entry?.isLeased === true && entry.fence === fence ? runningOf(entry) : undefined);
     },
     end(seq, ending, now) {
       const entry = entries.at(seq);
+      entry.isLeased = false;
       entry.state = ending.state;
       entry.trigger = 'auto';
       entry.failures += ending.failed;
@@ -121,6 +130,20 @@ export function memoryHandling(
         entry.yields = false;
       }
       if (ending.state === 'dead') entry.deadReason = ending.deadReason;
+      return DONE;
+    },
+    processedUnderLease(seq, now) {
+      entries.change(seq, { state: 'processed', trigger: 'auto', settledAt: now, yields: false });
+      return DONE;
+    },
+    endLease(seq) {
+      entries.at(seq).isLeased = false;
+      return DONE;
+    },
+    noteLateError({ seq, fence }, error) {
+      const entry = entries.all[seq - 1];
+      const last = entry?.attempts.at(-1);
+      if (entry?.fence === fence && last !== undefined) entry.attempts[entry.attempts.length - 1] = { ...last, error };
       return DONE;
     },
     addAttempt({ seq, attempt: number, trigger, claimedAt }, { outcome, error, skipped }, now) {
@@ -147,7 +170,7 @@ export function memoryEntityQueue(entries: Entries): Omit<EntityQueue, 'timeSlic
       .toSorted((a, b) => order(a, b));
 
   return {
-    hasLease: (queue) => answer(entries.ofEntity(queue).some(({ state }) => state === 'processing')),
+    hasLease: (queue) => answer(entries.ofEntity(queue).some(isLeased)),
     front: (queue) => answer(frontOf(waiting(queue).find(({ yields }) => !yields))),
     frontOfTypes: (queue, types) =>
       answer(frontOf(waiting(queue).find(({ type, yields }) => !yields && types.includes(type ?? '')))),
@@ -174,8 +197,25 @@ export function memoryEntityQueue(entries: Entries): Omit<EntityQueue, 'timeSlic
 }
 
 function runningOf(entry: Entry): RunningEvent {
-  const { seq, fence, endpoint, type, entity, created, attemptCount: attempt, trigger, claimedAt } = entry;
-  return { seq, fence, endpoint, type, entity, created, attempt, trigger, claimedAt };
+  const {
+    seq,
+    fence,
+    endpoint,
+    type,
+    entity,
+    created,
+    attemptCount: attempt,
+    trigger,
+    claimedAt,
+    state,
+    isClosing,
+  } = entry;
+  const isProcessed = state === 'processed';
+  return { seq, fence, endpoint, type, entity, created, attempt, trigger, claimedAt, isProcessed, isClosing };
+}
+
+function isLeased(entry: Entry): boolean {
+  return entry.isLeased;
 }
 
 function frontOf(entry: Entry | undefined): Front | undefined {

@@ -1,3 +1,4 @@
+import { performance } from '../../host/real-timers.ts';
 import { InboxUnavailableError } from '../../errors.ts';
 import { assertLasting } from '../../host/ephemeral-host.ts';
 import { assertOptions, type KnownOptions } from '../../known-options.ts';

@@ -5,7 +5,7 @@ import type { Engine } from '../rules/engine.ts';
 import { renewLeases } from '../rules/leases.ts';
 import { processorsSeen } from '../rules/processors.ts';
 import { rerunEvent } from '../rules/rerun-event.ts';
-import { settle } from '../rules/settle.ts';
+import { isInProcessing, settle, settleInTransaction } from '../rules/settle.ts';
 import { processedBy } from '../rules/attempt-end.ts';
 import { atOnce } from '../rules/steps.ts';
 import { isInScope } from '../rules/takers.ts';
@@ -45,27 +45,20 @@ export function memoryQueue(entries: Entries, engine: Engine): { queue: WorkQueu
         return step;
       }
     },
-    renew: async (leases, now, leaseMs) => atOnce(renewLeases(engine, leases, now, leaseMs)),
+    renew: async (leases, now, leaseMs, isClosing) => atOnce(renewLeases(engine, leases, now, leaseMs, isClosing)),
     settle: async (lease, settlement, now) => atOnce(settle(engine, lease, settlement, now)),
     async transaction(lease, work, { now, signal, skipped }) {
       refuseAsyncFunction(work);
       signal.throwIfAborted();
-      if (atOnce(engine.held(lease)) === undefined) {
-        throw new TransactionError('LEASE_LOST', 'The lease on this event was lost; nothing was committed.');
-      }
+      if (!atOnce(isInProcessing(engine, lease))) throw lost();
       const result = work(noDatabase);
       refusePromise(result);
-      atOnce(settle(engine, lease, processedBy(skipped), now()));
+      if (!atOnce(settleInTransaction(engine, lease, processedBy(skipped), now()))) throw lost();
       return result;
-    },
-    async noteLateError({ seq, fence }, error) {
-      const entry = entries.all[seq - 1];
-      const last = entry?.attempts.at(-1);
-      if (entry?.fence === fence && last !== undefined) entry.attempts[entry.attempts.length - 1] = { ...last, error };
     },
     async nextDue(scope) {
       const times = entries.all.flatMap((entry) => {
-        if (entry.state === 'processing') return [entry.leaseUntil];
+        if (entry.isLeased) return [entry.leaseUntil];
         return entry.state === 'pending' && !entry.isParked && isInScope(scope, entry) ? [entry.dueAt] : [];
       });
       return times.length === 0 ? null : Math.min(...times);
@@ -94,6 +87,10 @@ export function memoryQueue(entries: Entries, engine: Engine): { queue: WorkQueu
     prune: async (endpoints, processedBefore, limit) => atOnce(pruneSome(engine, endpoints, processedBefore, limit)),
   };
   return { queue, notify };
+}
+
+function lost(): TransactionError {
+  return new TransactionError('LEASE_LOST', 'The lease on this event was lost; nothing was committed.');
 }
 
 /** There is nothing to write to, and nothing that could be taken back: exactly once cannot be promised in memory. */

@@ -35,6 +35,8 @@ export type ActResult =
    * is hurried has to be pending, and due later than now
    */
   | 'not needed'
+  /** its state is another one than those that the act was asked for, as when somebody has discarded it meanwhile */
+  | 'changed'
   /**
    * its body does not fit today's schemas either: it cannot be rerun. A dead(invalid) one cannot be discarded, because an
    * ignored event has a type and a time. It stays dead; once pruned or erased it is a tombstone, which is counted no more
@@ -54,6 +56,8 @@ export interface ActReport {
 }
 
 export interface ActOptions {
+  /** only events in one of these states, such as the one that was shown; others are `changed`, and left as they are */
+  readonly states?: readonly EventState[];
   /** rerun: processed events too, whose handlers then run once more */
   readonly force?: boolean;
   /** how invalid events get their entity: the receiver's option of that name, where it has one */

@@ -1,4 +1,5 @@
 import type { EventKey } from '../event.ts';
+import type { Abortable } from './search.ts';
 
 export { LATENCY_BUCKETS_MS } from '../rules/latency-buckets.ts';
 
@@ -114,8 +115,12 @@ export interface Counts {
   counts(since: number, until: number): Promise<readonly CountRow[]>;
   /** What was ever counted: sums that only grow, also when their minutes and hours are forgotten. */
   totals(): Promise<readonly CountTotal[]>;
-  /** What was counted in each of some spans. */
-  totalsIn(spans: readonly CountSpan[]): Promise<readonly (readonly CountTotal[])[]>;
+  /**
+   * What was counted in each of some spans.
+   *
+   * @throws the signal's reason when it was aborted
+   */
+  totalsIn(spans: readonly CountSpan[], request?: Abortable): Promise<readonly (readonly CountTotal[])[]>;
   /**
    * What became of the deliveries of some spans that do not overlap.
    *

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { turn } from '../../host/real-timers.ts';
 import { ConfigurationError } from '../../errors.ts';
 import type { Author } from '../rules/audit-line.ts';
 import { printOf, tryErase, type Erased, type EventAbout } from '../rules/erase-events.ts';

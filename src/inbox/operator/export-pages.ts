@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { turn } from '../../host/real-timers.ts';
 import { markLine, type ExportedMark } from './export-format.ts';
 import type { EventFilter } from './filter.ts';
 import type { Search } from './search.ts';

@@ -61,19 +61,21 @@ export interface RetryGroup extends Omit<DeadGroup, 'reason'> {
   readonly nextDueAt: Date | null;
 }
 
+/** What somebody may stop waiting for. */
+export interface Abortable {
+  /** ends it, where nobody waits for it any more */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** A page of a search. */
-export interface SearchRequest extends PageRequest {
+export interface SearchRequest extends PageRequest, Abortable {
   /** the newest first unless given */
   readonly order?: SearchOrder;
   /** in the order `failed`: the `nextAt` of the page before */
   readonly beforeAt?: Date;
-  /** ends it, where nobody waits for the page any more */
-  readonly signal?: AbortSignal | undefined;
 }
 
-export interface CountRequest {
-  /** ends it, where nobody waits for the count any more */
-  readonly signal?: AbortSignal | undefined;
+export interface CountRequest extends Abortable {
   /** at most so many events are looked at */
   readonly examined?: number;
 }
@@ -115,8 +117,12 @@ export interface Search {
   namesLike(text: string, limit: number): Promise<readonly FoundName[]>;
   /** The summary of one event, or `null`. */
   summary(key: EventKey): Promise<EventSummary | null>;
-  /** The groups of dead events, the largest first; 200 at most. */
-  deadGroups(): Promise<readonly DeadGroup[]>;
+  /**
+   * The groups of dead events, the largest first; 200 at most.
+   *
+   * @throws the signal's reason when it was aborted
+   */
+  deadGroups(request?: Abortable): Promise<readonly DeadGroup[]>;
   /**
    * Makes newly stored events known to the index of entities and merchants, a batch at a time; resolves with how many are
    * left. Deliveries do not wait for this, and a search finds events that are not in it yet.

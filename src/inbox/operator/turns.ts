@@ -1,20 +1,46 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { performance, turn as nextTurn } from '../../host/real-timers.ts';
 
 /** For so long one piece of work keeps the event loop. */
 const SLICE_MS = 10;
 
-/** Ends after the turns of all who have asked so far. */
-let last: Promise<unknown> = Promise.resolve();
+/** Whoever waits for a turn, in the order in which they asked. */
+const waiting = new Set<() => void>();
+let isGivingTurns = false;
 
 /**
  * Waits for a turn of the event loop that nobody else has: however many look something up at once, deliveries are taken in
- * between two slices of it.
+ * between two slices of it. Whoever is aborted leaves the queue at once.
+ *
+ * @throws the signal's reason
  */
-async function ownTurn(): Promise<void> {
-  const before = last;
-  const mine = before.then(() => nextTurn());
-  last = mine;
-  await mine;
+function ownTurn(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const leave = (): void => {
+      waiting.delete(begin);
+      reject(signal?.reason);
+    };
+    const begin = (): void => {
+      signal?.removeEventListener('abort', leave);
+      resolve();
+    };
+    signal?.addEventListener('abort', leave, { once: true });
+    waiting.add(begin);
+    if (!isGivingTurns) void giveTurns();
+  });
+}
+
+async function giveTurns(): Promise<void> {
+  isGivingTurns = true;
+  while (waiting.size > 0) {
+    await nextTurn();
+    for (const begin of waiting) {
+      waiting.delete(begin);
+      begin();
+      break;
+    }
+  }
+  isGivingTurns = false;
 }
 
 /** Work that is done a slice at a time. */
@@ -27,9 +53,13 @@ export class SlicedWork {
     this.#signal = signal;
   }
 
-  /** Waits for its first turn. */
+  /**
+   * Waits for its first turn.
+   *
+   * @throws the signal's reason when nobody wants its result any more
+   */
   static async begin(signal?: AbortSignal): Promise<SlicedWork> {
-    await ownTurn();
+    await ownTurn(signal);
     const work = new SlicedWork(signal);
     work.#startedAt = performance.now();
     return work;
@@ -52,8 +82,7 @@ export class SlicedWork {
    */
   async rest(): Promise<void> {
     this.#workedMs = this.workedMs;
-    await ownTurn();
-    this.#signal?.throwIfAborted();
+    await ownTurn(this.#signal);
     this.#startedAt = performance.now();
   }
 

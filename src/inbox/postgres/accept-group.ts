@@ -1,10 +1,11 @@
-import { InboxUnavailableError, isInstance } from '../../errors.ts';
+import { InboxUnavailableError, isError, isInstance } from '../../errors.ts';
 import type { Acceptance, IncomingEvent } from '../event.ts';
 import type { CommitOutcome } from '../group-commit.ts';
 import { acceptAgain } from '../rules/accept-event.ts';
 import { isOwnType } from '../rules/counted-types.ts';
 import { awaited } from '../rules/steps.ts';
 import { hasSameBody } from '../rules/tombstone.ts';
+import type { AskedTimes } from './database-time.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import { insertEvents } from './engine/insert-events.ts';
 import { namedTypes } from './engine/named-types.ts';
@@ -23,6 +24,7 @@ const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, re
 /** A delivery on its way in. It remembers whether it was sent to Postgres without an answer. */
 export interface Arrival {
   readonly event: IncomingEvent;
+  readonly times: AskedTimes;
   /** when it arrived, by the database's clock; `null` until that is known */
   receivedAt: number | null;
   isUnsure: boolean;
@@ -48,7 +50,7 @@ export async function acceptGroup(store: Store, group: readonly Arrival[]): Prom
 function failed(failure: unknown): CommitOutcome {
   const unavailable = asUnavailable(failure);
   if (isInstance(unavailable, InboxUnavailableError)) return { failure: unavailable };
-  const words = failure instanceof Error ? failure.message : 'Postgres has not stored it';
+  const words = isError(failure) ? failure.message : 'Postgres has not stored it';
   return { failure: new InboxUnavailableError('FAILED', words) };
 }
 
@@ -62,7 +64,7 @@ async function acceptTogether(store: Store, group: readonly Arrival[]): Promise<
     },
     async work(session) {
       const events = group.map((arrival) => {
-        arrival.receivedAt ??= time.toDatabase(arrival.event.receivedAt);
+        arrival.receivedAt ??= arrival.times.toDatabase(arrival.event.receivedAt);
         return { ...arrival.event, receivedAt: arrival.receivedAt };
       });
       const stored = await insertEvents(session, moves, events, { at: minuteInDatabase(time, Date.now()), named });

@@ -2,6 +2,7 @@ import type { EventKey } from '../event.ts';
 import { claim, claimOne } from '../rules/claim.ts';
 import type { NumberedClaim } from '../rules/leases.ts';
 import type { ClaimedEvent, CrashedEvent, Lease, TellCrashed } from '../work.ts';
+import type { AskedTimes } from './database-time.ts';
 import type { Session } from './driver/session.ts';
 import { carriedOut, type Store } from './store.ts';
 
@@ -12,15 +13,15 @@ export async function claimDue(
   limit: number,
   tell: TellCrashed,
 ): Promise<readonly ClaimedEvent[]> {
-  const askedAt = performance.now();
+  const times = store.time.asked();
   let isUnsure = false;
   for (;;) {
     let claimed: readonly ClaimedEvent[] = [];
     let crashed: CrashedEvent[] = [];
     const step = await store.database.transaction<readonly ClaimedEvent[] | 'more'>({
-      before: (session) => store.writeAt(session, asked.now),
+      before: (session) => store.writeAt(session, asked.now, times),
       async work(session) {
-        const request = onDatabaseClock(store, isUnsure ? alsoUnheard(asked) : asked, askedAt);
+        const request = onDatabaseClock(times, isUnsure ? alsoUnheard(asked) : asked);
         const scene = store.scene(session, { ordered: asked.ordered, exclusive: true });
         crashed = [];
         const progress = { freshUpTo: null, crashed };
@@ -45,15 +46,15 @@ export async function claimByKey(
   asked: NumberedClaim,
   tell: TellCrashed,
 ): Promise<ClaimedEvent | 'busy' | 'settled'> {
-  const askedAt = performance.now();
+  const times = store.time.asked();
   let isUnsure = false;
   for (;;) {
     let claimed: ClaimedEvent | undefined;
     let crashed: CrashedEvent[] = [];
     const step = await store.database.transaction<ClaimedEvent | 'busy' | 'settled' | 'more'>({
-      before: (session) => store.writeAt(session, asked.now),
+      before: (session) => store.writeAt(session, asked.now, times),
       async work(session) {
-        const request = onDatabaseClock(store, isUnsure ? alsoUnheard(asked) : asked, askedAt);
+        const request = onDatabaseClock(times, isUnsure ? alsoUnheard(asked) : asked);
         const scene = store.scene(session, { ordered: asked.ordered, exclusive: false });
         crashed = [];
         const step = await carriedOut(scene, (engine) => claimOne(engine, key, request, crashed));
@@ -85,13 +86,13 @@ function onCallersClock({ time }: Store, event: CrashedEvent): CrashedEvent {
  * As the database has the times of a request. Its leases count from now: one that counted from when it was asked for might have
  * run out before it was given. What others hold is judged as of then, as they may have had to wait too.
  */
-function onDatabaseClock({ time }: Store, request: NumberedClaim, askedAt: number): NumberedClaim {
+function onDatabaseClock(times: AskedTimes, request: NumberedClaim): NumberedClaim {
   const { now, ranOutBy = now, takenSince } = request;
   return {
     ...request,
-    now: time.toDatabase(now, askedAt),
-    ranOutBy: time.toDatabase(ranOutBy),
-    ...(takenSince !== undefined && { takenSince: time.toDatabase(takenSince) }),
+    now: times.granted(now),
+    ranOutBy: times.toDatabase(ranOutBy),
+    ...(takenSince !== undefined && { takenSince: times.toDatabase(takenSince) }),
   };
 }
 

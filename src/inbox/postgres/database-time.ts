@@ -1,3 +1,4 @@
+import { performance } from '../../host/real-timers.ts';
 import type { Session } from './driver/session.ts';
 
 /**
@@ -8,15 +9,21 @@ import type { Session } from './driver/session.ts';
 export interface DatabaseTime {
   /** Asks the database for the time, where that is needed. */
   follow(session: Session): Promise<void>;
-  /**
-   * A time of the caller's clock, as the database has it.
-   *
-   * @param askedAt - what it was then on the monotonic clock: what is granted counts from now, however long it was waited for
-   */
-  toDatabase(ms: number, askedAt?: number): number;
+  /** A time of the caller's clock, as the database has it. */
+  toDatabase(ms: number): number;
   toCaller(ms: number): number;
+  /** The times that somebody gives who asks for something now: it may wait, and the caller's clock be set meanwhile. */
+  asked(): AskedTimes;
   /** Told the time with each transaction that begins. */
   readonly clock?: ServerClock;
+}
+
+/** Times of the caller's clock as it was when something was asked for. */
+export interface AskedTimes {
+  /** As the database has it. */
+  toDatabase(ms: number): number;
+  /** The same, later by as long as was waited since: what is granted counts from when it is. */
+  granted(ms: number): number;
 }
 
 /** The clock of the database, as far as this process knows it. */
@@ -31,13 +38,22 @@ export interface ServerClock {
 export const CLOCK = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms';
 
 /** Of callers whose times are taken as they are. */
-export const callersTime: DatabaseTime = { follow: async () => {}, toDatabase: (ms) => ms, toCaller: (ms) => ms };
+export const callersTime: DatabaseTime = timeApart(0);
+
+/** A database whose clock is ahead of the caller's by so much, always. */
+export function timeApart(ms: number): DatabaseTime {
+  const toDatabase = (at: number): number => at + ms;
+  const asked = { toDatabase, granted: toDatabase };
+  return { follow: async () => {}, toDatabase, toCaller: (at) => at - ms, asked: () => asked };
+}
 
 /** The database's clock may be set too, or another server take over. Whoever changes something has just heard of it, with BEGIN. */
 const ASK_EVERY_MS = 1_000;
 /** A clock that ticks by milliseconds is up to one behind, and the process may be held up between a look at one and at the other. */
 const NOTHING_MS = 5;
 const MOST_LOOKS = 5;
+/** A clock that moved by less was not set. */
+const SET_MS = 1_000;
 
 /** How far the monotonic clock is ahead of the machine's; looked at again where the process was held up between the two. */
 function monotonicAhead(): number {
@@ -81,7 +97,19 @@ export function databaseTime(): DatabaseTime {
       const row = await session.row<{ ms: number }>(CLOCK);
       clock.heard(row?.ms ?? 0, now, performance.now());
     },
-    toDatabase: (ms, asked) => ms + apart() + (asked === undefined ? 0 : Math.round(performance.now() - asked)),
+    toDatabase: (ms) => ms + apart(),
+    asked() {
+      const [askedAt, offsetThen, aheadThen] = [performance.now(), offset, monotonicAhead()];
+      const toDatabase = (ms: number): number => {
+        const now = apart();
+        const then = (offset ?? 0) + aheadThen;
+        const moved = then - now;
+        // The monotonic clock stands still while the machine sleeps: then it is the database's clock that seems set, by as much.
+        const hasSlept = moved > 0 && offsetThen !== null && Math.abs((offset ?? 0) - offsetThen - moved) < SET_MS;
+        return ms + (Math.abs(moved) < SET_MS || hasSlept ? now : Math.round(then));
+      };
+      return { toDatabase, granted: (ms) => toDatabase(ms) + Math.round(performance.now() - askedAt) };
+    },
     toCaller: (ms) => ms - apart(),
     clock,
   };

@@ -1,11 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay, performance } from '../../host/real-timers.ts';
 import { InboxUnavailableError, isInstance, TransactionError } from '../../errors.ts';
-import { COMMITTED_ALONE, COMMITTED_BY_ITSELF, CommittedUnsettled } from '../rules/committed-alone.ts';
+import { COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';
 import { processedBy } from '../rules/attempt-end.ts';
-import { settle } from '../rules/settle.ts';
-import type { Lease, Settled, Settlement, TransactionAttempt } from '../work.ts';
+import { settleInTransaction } from '../rules/settle.ts';
+import type { Lease, TransactionAttempt } from '../work.ts';
 import type { PostgresConnection } from './driver/client.ts';
-import { IDLE_TIMEOUT, KNOWN_PLANS, SYNCED } from './driver/database.ts';
+import { IDLE_TIMEOUT, KNOWN_PLANS, SYNCED, VALUES } from './driver/database.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import { lent } from './driver/lent-connection.ts';
 import type { Session } from './driver/session.ts';
@@ -14,7 +14,7 @@ import { carriedOut, type Store } from './store.ts';
 
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
 /** The function takes as long as it takes and sets what it likes, but from here on locks are held that others wait for. */
-const BEGIN_END = `${IDLE_TIMEOUT}; ${KNOWN_PLANS}; ${SYNCED}; SAVEPOINT hookbox_end`;
+const BEGIN_END = `${IDLE_TIMEOUT}; ${KNOWN_PLANS}; ${VALUES}; ${SYNCED}; SAVEPOINT hookbox_end`;
 
 /** So often it is begun anew. */
 const MOST_LOST = 2;
@@ -35,22 +35,16 @@ type Ended<T> =
  * The merchant's writes and the end of the attempt, in one transaction. While the function runs, a marker of the attempt is all
  * that it holds, so that renewals and takeovers pass; a function that commits by itself commits the marker, which then says
  * that the effect must not be repeated, whoever ends the attempt.
- *
- * Not as rules/effect-transaction.ts has it, where the event is dead until the function has returned: that would hold the locks
- * of the event and of its entity for as long as the function awaits something.
- *
- * @param settle - ends the attempt, in a transaction of its own
  */
 export async function effectTransaction<T>(
   store: Store,
   lease: Lease,
   work: (connection: PostgresConnection) => T | Promise<T>,
   { now, signal, skipped }: TransactionAttempt,
-  settle: (settlement: Settlement) => Promise<Settled>,
 ): Promise<T> {
   signal.throwIfAborted();
   try {
-    return await resultOf(store, await run(store, lease, work, { now, skipped }), settle);
+    return await resultOf(store, await run(store, lease, work, { now, skipped }));
   } catch (failure) {
     throw asUnavailable(failure);
   }
@@ -85,7 +79,7 @@ function runOnce<T>(
   { now, skipped }: Pick<TransactionAttempt, 'now' | 'skipped'>,
 ): Promise<Ended<T>> {
   return store.database.lend(async (session, spoil) => {
-    await store.writeAt(session, now());
+    await store.writeAt(session, now(), store.time.asked());
     await session.exec(BEGIN);
     const id = await mark(store, session, lease);
     if (id === null) {
@@ -94,7 +88,7 @@ function runOnce<T>(
     }
     let ended = await runInside(store, session, lease, work, id);
     if ('result' in ended) {
-      if (await endProcessed(store, session, lease, processedBy(skipped), now())) {
+      if (await endProcessed(store, session, lease, processedBy(skipped), store.time.toDatabase(now()))) {
         ended = await commit(session, ended.result, id);
       } else {
         await session.exec('ROLLBACK');
@@ -115,7 +109,8 @@ function lost(): TransactionError {
 async function mark({ t }: Store, session: Session, { seq, fence }: Lease): Promise<string | null> {
   const marked = await session.row<{ id: string }>(
     `INSERT INTO ${t.effects} (seq, fence)
-     SELECT seq, fence FROM ${t.queue} WHERE seq = $1 AND fence = $2 AND lease_until_ms IS NOT NULL
+     SELECT seq, fence FROM ${t.queue} WHERE seq = $1 AND fence = $2 AND lease_until_ms IS NOT NULL AND NOT processed
+     ON CONFLICT DO NOTHING
      RETURNING pg_current_xact_id()::text AS id`,
     [seq, fence],
   );
@@ -173,7 +168,7 @@ async function endProcessed(
   store: Store,
   session: Session,
   lease: Lease,
-  settlement: Settlement,
+  settlement: ReturnType<typeof processedBy>,
   now: number,
 ): Promise<boolean> {
   const end = (): Promise<boolean> => endAttempt(store, session, lease, settlement, now);
@@ -185,18 +180,17 @@ async function endProcessed(
   return end();
 }
 
-/** By the rule that every settlement follows, and without the marker; `false` when the lease is lost. */
+/** Without the marker, which goes with it; `false` when the lease is lost. */
 async function endAttempt(
-  { scene, time, t }: Store,
+  { scene }: Store,
   session: Session,
   lease: Lease,
-  settlement: Settlement,
+  settlement: ReturnType<typeof processedBy>,
   now: number,
 ): Promise<boolean> {
   const place = scene(session, { ordered: false, exclusive: false });
   await place.locks.takeOf([lease.seq]);
-  await session.run(`DELETE FROM ${t.effects} WHERE seq = $1 AND fence = $2`, [lease.seq, lease.fence]);
-  return (await carriedOut(place, (engine) => settle(engine, lease, settlement, time.toDatabase(now)))) !== false;
+  return carriedOut(place, (engine) => settleInTransaction(engine, lease, settlement, now));
 }
 
 /** What a constraint that is deferred says is thrown as it is: it is the merchant's own. */
@@ -209,11 +203,7 @@ async function commit<T>(session: Session, result: T, id: string): Promise<Ended
   }
 }
 
-async function resultOf<T>(
-  store: Store,
-  ended: Ended<T>,
-  settle: (settlement: Settlement) => Promise<Settled>,
-): Promise<T> {
+async function resultOf<T>(store: Store, ended: Ended<T>): Promise<T> {
   if ('result' in ended) return ended.result;
   if ('thrown' in ended) throw ended.thrown;
   if ('unsure' in ended) {
@@ -222,9 +212,8 @@ async function resultOf<T>(
   }
   const { spoiled, ...options } = ended;
   if (spoiled === 'ROLLED_BACK_BY_ITSELF') throw new TransactionError(spoiled, ROLLED_BACK, options);
-  // Whoever settles it after that, or finds that the lease has run out, finds the marker too.
-  const isWritten = (await settle(COMMITTED_ALONE).catch(() => false)) !== false;
-  throw isWritten ? new TransactionError(spoiled, COMMITTED_BY_ITSELF, options) : new CommittedUnsettled(options);
+  // Whoever ends the attempt finds the marker.
+  throw new TransactionError(spoiled, COMMITTED_BY_ITSELF, options);
 }
 
 /** Its server process may still be at it. */

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay, performance } from '../../host/real-timers.ts';
 import type { PostgresConnection } from './driver/client.ts';
 import type { Session } from './driver/session.ts';
 import type { Tables } from './sql/tables.ts';

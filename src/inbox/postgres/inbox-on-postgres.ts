@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
 import { InboxUnavailableError } from '../../errors.ts';
 import type { Inbox } from '../contract.ts';
 import { GroupCommit } from '../group-commit.ts';
@@ -10,6 +11,7 @@ import { Unheard } from '../unheard.ts';
 import type { ClaimRequest, Settled, TellCrashed } from '../work.ts';
 import { acceptGroup, type Arrival } from './accept-group.ts';
 import { claimByKey, claimDue } from './claims.ts';
+import { dailyLook } from './daily-look.ts';
 import type { DatabaseTime } from './database-time.ts';
 import type { PostgresConnection } from './driver/client.ts';
 import { ANSWER_MS, OPERATORS_MS } from './driver/answer-of.ts';
@@ -126,6 +128,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   // Operators wait longer than deliveries may.
   const patient: Store = { ...store, database: database.waiting(OPERATORS_MS) };
   const { prune } = workQueue(patient);
+  const look = dailyLook(patient, settings.schema);
   const operators = postgresOperations({ store: patient, ask: asked, notify: stored });
   const operations: Operations = {
     ...operators,
@@ -141,14 +144,14 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
 
   const settle: Inbox['settle'] = (lease, settlement, now) =>
     unheard.settle(lease, (again) => {
-      const job: SettlementJob = { lease, settlement, now, again };
+      const job: SettlementJob = { lease, settlement, now, times: store.time.asked(), again };
       return settlements.submitMove(job) as Promise<Settled>; // what settleGroup answers with
     });
 
   return {
     schema: settings.schema,
     async accept(event, deadline) {
-      const arrival: Arrival = { event, receivedAt: null, isUnsure: false };
+      const arrival: Arrival = { event, times: store.time.asked(), receivedAt: null, isUnsure: false };
       const accepted = arrivals.submit(arrival, event.body.byteLength + OVERHEAD_BYTES, deadline);
       const acceptance = (await accepted) as Acceptance; // what acceptGroup answers with
       if (acceptance.result === 'stored' || acceptance.replaced) stored();
@@ -160,7 +163,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       claiming(request, tell, (numbered, tell) => claimDue(store, numbered, limit, tell)),
     claimOne: (key, request, tell = () => {}) =>
       claiming(request, tell, (numbered, tell) => claimByKey(store, key, numbered, tell)),
-    renew: (leases, now, leaseMs) => asked(() => queue.renew(leases, now, leaseMs)),
+    renew: (...given) => asked(() => queue.renew(...given)),
     settle,
     transaction: <T>(
       lease: Parameters<Inbox['transaction']>[0],
@@ -168,12 +171,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       attempt: Parameters<Inbox['transaction']>[2],
     ) =>
       // The connection is one of the source's, and a promise of a promise is the promise itself.
-      asked(() =>
-        effectTransaction(store, lease, work as (connection: PostgresConnection) => T, attempt, (settlement) =>
-          settle(lease, settlement, attempt.now()),
-        ),
-      ),
-    noteLateError: (lease, error) => asked(() => queue.noteLateError(lease, error)),
+      asked(() => effectTransaction(store, lease, work as (connection: PostgresConnection) => T, attempt)),
     nextDue: (scope) => asked(() => queue.nextDue(scope)),
     announce: (scope, now, ignoreBefore, processor) => asked(() => queue.announce(scope, now, ignoreBefore, processor)),
     leave: (processor) => asked(() => queue.leave(processor)),
@@ -193,7 +191,12 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       return () => listeners.delete(listener);
     },
     operations,
-    upkeep: (how) => keepHandy(operations, how),
+    async upkeep(how) {
+      const deaf = how.report && wakeUp?.problem();
+      if (deaf) how.report?.(deaf);
+      await asked(() => look(how));
+      await keepHandy(operations, how);
+    },
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -1,4 +1,5 @@
 import { TOLERATED_MS } from '../rules/set-back.ts';
+import { joined, LOST, LOST_REASON } from './sql/records.ts';
 import { rowOf, type Tables } from './sql/tables.ts';
 
 /** What must be true for the holder of a lease to change anything: nobody has taken the event over, however late it is. */
@@ -12,6 +13,19 @@ const NEXT_FENCE = `greatest(fence + 1,
   (extract(epoch FROM clock_timestamp()) * 1000)::bigint * 2048 + floor(random() * 2048)::bigint)`;
 
 const NO_LEASE = 'claimed_ms = NULL, lease_until_ms = NULL, leased_entity = NULL, leased_suspect = NULL';
+
+/**
+ * Lost events go to the shelf, as dead. Not back to the queue: whoever has emptied the attempts would run everything again that was
+ * ever processed. Should it be run, it is told its next number.
+ */
+export function shelveLost(t: Tables, where: string): string {
+  return `INSERT INTO ${t.shelf} (seq, state, dead_reason, endpoint, type, settled_ms, due_ms, attempts)
+    SELECT events.seq, 'dead', ${LOST_REASON},
+      events.endpoint, CASE WHEN length(events.type) <= 150 THEN events.type END,
+      (extract(epoch FROM clock_timestamp()) * 1000)::bigint, events.received_ms,
+      coalesce((SELECT max(number) FROM ${t.attempts} AS attempts WHERE attempts.seq = events.seq), 0)
+    FROM ${joined(t)} WHERE ${LOST} AND ${where} ON CONFLICT DO NOTHING`;
+}
 
 /** Every write of where an event stands, each named for the move it makes; nothing else writes `events`, `queue` and `shelf`. */
 export function movesOf(t: Tables) {
@@ -44,16 +58,20 @@ export function movesOf(t: Tables) {
       ), queued AS (
         INSERT INTO ${t.queue} (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh)
         SELECT seq, endpoint, type_key, entity_key, slot, created_ms, created_ns, received_ms, true FROM about WHERE valid
+        RETURNING seq
       ), shelved AS (
         INSERT INTO ${t.shelf} (seq, state, dead_reason, endpoint, type, settled_ms, due_ms)
         SELECT seq, 'dead', 'invalid', endpoint, type_key, received_ms, received_ms FROM about WHERE NOT valid
+        RETURNING seq
+      ), noted AS (
+        INSERT INTO ${t.unindexed} (first, count, seqs) SELECT min(seq), count(*), array_agg(seq) FROM stored HAVING count(*) > 0
       ), counted AS (
         INSERT INTO ${t.counts} (minute_ms, what, detail, count)
         SELECT $15::bigint, what, counted, count(*)
         FROM about CROSS JOIN unnest(CASE WHEN valid THEN '{stored}' ELSE '{stored,dead}'::text[] END) AS what
         WHERE $15::bigint IS NOT NULL GROUP BY what, counted
       )
-      SELECT seq, endpoint, id FROM stored`,
+      SELECT seq, endpoint, id, (SELECT count(*) FROM queued) + (SELECT count(*) FROM shelved) AS placed FROM stored`,
     markVerified: `UPDATE ${t.events} SET verified = true WHERE seq = $1`,
     /** An event gets what another body, or today's schemas, say of it. */
     replaceEvent: `
@@ -101,15 +119,17 @@ export function movesOf(t: Tables) {
       WITH claimed AS (
         UPDATE ${t.queue}
         SET claimed_ms = $2, lease_until_ms = $3, fence = ${NEXT_FENCE}, attempts = attempts + 1, parked = false,
-          fresh = false, leased_entity = CASE WHEN $4::boolean THEN entity END,
+          fresh = false, closing = false, leased_entity = CASE WHEN $4::boolean THEN entity END,
           leased_suspect = CASE WHEN $5::boolean AND crashes > 0 THEN true END
         WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL
         RETURNING seq, fence, attempts, failures
       )
       SELECT claimed.*, events.endpoint, events.id, events.body, events.verified, events.received_ms, events.trace
       FROM claimed CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = claimed.seq')}`,
-    renew: `UPDATE ${t.queue} SET lease_until_ms = $3 WHERE ${HELD}`,
+    renew: `UPDATE ${t.queue} SET lease_until_ms = $3, closing = $4 WHERE ${HELD}`,
+    /** Also where it is the end of a lease of what was processed before. */
     toProcessed: `DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[])`,
+    processedUnderLease: `UPDATE ${t.queue} SET processed = true WHERE seq = $1`,
     toRetry: `
       UPDATE ${t.queue}
       SET due_ms = $2, failures = failures + $3, crashes = crashes + $4, yields = coalesce($5::boolean, yields), trigger = 'auto',
@@ -126,6 +146,9 @@ export function movesOf(t: Tables) {
       INSERT INTO ${t.shelf}
         (seq, state, endpoint, type, settled_ms, due_ms, attempts, failures, crashes, trigger, fence)
       SELECT seq, 'ignored', endpoint, type, $2, due_ms, attempts, failures, crashes, trigger, fence FROM taken`,
+
+    // It was lost, and nobody would find it where it is shown.
+    shelveLost: shelveLost(t, 'events.seq = ANY($1::bigint[])'),
 
     // An operator acts on it.
     /** Their attempts go on where they were; those before the rerun do not say any more that a body may be pruned. */
@@ -216,6 +239,7 @@ export function movesOf(t: Tables) {
         SELECT seq, endpoint, type_key, entity_key, slot, created_ms, created_ns, due_ms, false, attempts, failures, crashes,
           trigger, yields
         FROM about WHERE state = 'pending'
+        RETURNING seq
       ), shelved AS (
         INSERT INTO ${t.shelf}
           (seq, state, dead_reason, endpoint, type, settled_ms, due_ms, fingerprint, discarded_ms, attempts, failures,
@@ -223,13 +247,17 @@ export function movesOf(t: Tables) {
         SELECT seq, state, dead_reason, endpoint, type_key, settled_ms, due_ms, fingerprint, discarded_ms, attempts, failures,
           crashes, trigger, body IS NULL
         FROM about WHERE state IN ('dead', 'ignored')
+        RETURNING seq
       ), brought AS (
         INSERT INTO ${t.imported}
           (seq, endpoint, settled_ms, due_ms, attempts, failures, crashes, trigger, prunable)
         SELECT seq, endpoint, settled_ms, due_ms, attempts, failures, crashes, trigger, body IS NOT NULL
         FROM about WHERE state = 'processed'
-      )
-      SELECT seq FROM about ORDER BY place`,
+        RETURNING seq
+      ), noted AS (
+        INSERT INTO ${t.unindexed} (first, count, seqs) SELECT min(seq), count(*), array_agg(seq) FROM stored HAVING count(*) > 0
+      ), placed AS (SELECT seq FROM queued UNION ALL SELECT seq FROM shelved UNION ALL SELECT seq FROM brought)
+      SELECT seq, (SELECT count(*) FROM placed) AS placed FROM about ORDER BY place`,
 
     // The clock was set back.
     moveLeases: `

@@ -3,6 +3,7 @@ import type { CommitOutcome } from '../group-commit.ts';
 import { settle } from '../rules/settle.ts';
 import { awaited } from '../rules/steps.ts';
 import type { Lease, Settlement } from '../work.ts';
+import type { AskedTimes } from './database-time.ts';
 import { asUnavailable } from './driver/faults.ts';
 import { readFronts } from './engine/entity-queue.ts';
 import { readRunning } from './engine/handling.ts';
@@ -13,6 +14,7 @@ export interface SettlementJob {
   readonly lease: Lease;
   readonly settlement: Settlement;
   readonly now: number;
+  readonly times: AskedTimes;
   /** whether it was asked for before, and nobody knows what became of it */
   readonly again: boolean;
 }
@@ -22,13 +24,16 @@ export interface SettlementJob {
  * of all their entities first, since what waits for an event may be set aside at the same moment elsewhere.
  */
 export async function settleGroup(
-  { database, time, scene, writeAt }: Store,
+  { database, latest, time, scene }: Store,
   jobs: readonly SettlementJob[],
 ): Promise<readonly CommitOutcome[]> {
   let isUnsure = false;
   try {
     const held = await database.transaction({
-      before: (session) => writeAt(session, Math.max(...jobs.map(({ now }) => now))),
+      async before(session) {
+        await time.follow(session);
+        await latest.note(session, Math.max(...jobs.map(({ now, times }) => times.toDatabase(now))));
+      },
       async work(session) {
         const place = scene(session, { ordered: false, exclusive: false });
         const engine = postgresEngine(place);
@@ -40,9 +45,9 @@ export async function settleGroup(
           [...place.facts.running.values()].filter((event) => event !== undefined),
         );
         const held = await together(
-          jobs.map(({ lease, settlement, now, again }) => {
-            const ending = onDatabaseClock(time, settlement);
-            return awaited(settle(engine, lease, ending, time.toDatabase(now), again || isUnsure));
+          jobs.map(({ lease, settlement, now, times, again }) => {
+            const ending = onDatabaseClock(times, settlement);
+            return awaited(settle(engine, lease, ending, times.toDatabase(now), again || isUnsure));
           }),
         );
         await place.writes.flush();
@@ -68,7 +73,7 @@ async function together<T>(all: readonly Promise<T>[]): Promise<readonly T[]> {
   return Promise.all(all);
 }
 
-function onDatabaseClock(time: Store['time'], settlement: Settlement): Settlement {
+function onDatabaseClock(times: AskedTimes, settlement: Settlement): Settlement {
   if (!('dueAt' in settlement) || settlement.dueAt === undefined) return settlement;
-  return { ...settlement, dueAt: time.toDatabase(settlement.dueAt) };
+  return { ...settlement, dueAt: times.toDatabase(settlement.dueAt) };
 }

@@ -26,7 +26,7 @@ export interface Store {
   readonly index: EventIndex;
   readonly horizon: Horizon;
   /** Before a transaction that writes leases or due times: the database's time is known, and this one remembered. */
-  readonly writeAt: (session: Session, now: number) => Promise<void>;
+  readonly writeAt: (session: Session, now: number, times?: Pick<DatabaseTime, 'toDatabase'>) => Promise<void>;
   /** A transaction of this session, as the engine sees it. */
   readonly scene: (session: Session, leases: Scene['leases']) => Scene;
 }
@@ -36,9 +36,9 @@ export function storeOf(parts: Omit<Store, 'horizon' | 'scene' | 'writeAt'>): St
   return {
     ...parts,
     horizon: new Horizon(t),
-    async writeAt(session, now) {
+    async writeAt(session, now, times = time) {
       await time.follow(session);
-      await latest.note(session, time.toDatabase(now));
+      await latest.note(session, times.toDatabase(now));
     },
     scene: (session, leases) => ({
       session,

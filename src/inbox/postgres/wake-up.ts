@@ -1,4 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { ownContext } from '../../host/own-context.ts';
+import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
 import { unheld } from '../../host/unheld-timer.ts';
 import type { Database } from './driver/database.ts';
 import { ALIVE, CONNECT_MS, driver, type ListeningClient } from './driver/connections.ts';
@@ -9,6 +11,8 @@ const EVERY_MS = 50;
 const ECHO_MS = 3_000;
 /** A connection that was lost is opened again after a while, not by all machines at once. */
 const AGAIN_MS = 5_000;
+/** One that hears nothing may have been slow for once; behind a pooler none ever does, so it is tried more and more seldom. */
+const DEAF_MS = { first: 1_000, most: 600_000 };
 
 /**
  * Tells other machines that something was stored, and hears of it from them: they look once a second in any case, so it may fail
@@ -20,10 +24,14 @@ export class WakeUp {
   readonly #channel: string;
   readonly #own = randomUUID();
   readonly #wake: () => void;
+  readonly #inOwnContext = ownContext();
   #sending: NodeJS.Timeout | undefined;
   #again: NodeJS.Timeout | undefined;
   #listening: ListeningClient | undefined;
   #echo: ((isThere: boolean) => void) | undefined;
+  /** how often in a row nothing was heard */
+  #missed = 0;
+  #isTold = false;
   #isStarted = false;
   #isClosed = false;
 
@@ -43,14 +51,14 @@ export class WakeUp {
       this.#sending = undefined;
       void this.#send(this.#own);
     };
-    this.#sending = unheld(setTimeout(send, EVERY_MS * Math.random()));
+    this.#sending = this.#inOwnContext(() => unheld(setTimeout(send, EVERY_MS * Math.random())));
   }
 
   /** Somebody here wants to hear of others. */
   listen(): void {
     if (this.#isStarted || this.#isClosed) return;
     this.#isStarted = true;
-    void this.#connect();
+    void this.#inOwnContext(() => this.#connect());
   }
 
   async close(): Promise<void> {
@@ -73,12 +81,24 @@ export class WakeUp {
       // One that only listens keeps no process alive.
       client.unref?.();
       await client.query({ text: `LISTEN ${this.#channel}` });
-      if (await this.#isHeard()) return;
-      this.#listening = undefined;
+      if (await this.#isHeard()) {
+        this.#missed = 0;
+        this.#isTold = false;
+        return;
+      }
+      this.#missed += 1;
+      this.#lost(client, Math.min(DEAF_MS.first * 2 ** (this.#missed - 1), DEAF_MS.most));
       await client.end();
     } catch {
       this.#lost(this.#listening);
     }
+  }
+
+  /** What an operator has to know, once: it hears nothing of other machines. */
+  problem(): { readonly what: string; readonly advice: string } | null {
+    if (this.#isTold || this.#missed === 0) return null;
+    this.#isTold = true;
+    return DEAF;
   }
 
   /** Behind a pooler LISTEN may succeed and mean nothing. */
@@ -98,10 +118,10 @@ export class WakeUp {
     else if (payload !== this.#own && !payload.endsWith(' echo') && !this.#isClosed) this.#wake();
   }
 
-  #lost(client: ListeningClient | undefined): void {
+  #lost(client: ListeningClient | undefined, againMs = AGAIN_MS): void {
     if (this.#listening !== client || this.#isClosed) return;
     this.#listening = undefined;
-    this.#again = unheld(setTimeout(() => void this.#connect(), AGAIN_MS * (0.5 + Math.random())));
+    this.#again = unheld(setTimeout(() => void this.#connect(), againMs * (0.5 + Math.random())));
   }
 
   /** In a transaction that nobody waits for: a notification that is lost in a crash is missed by nobody. */
@@ -117,3 +137,10 @@ export class WakeUp {
     }
   }
 }
+
+const DEAF = {
+  what:
+    'This process does not hear of what other machines store: what it has sent by NOTIFY does not come back to it. It looks once a ' +
+    'second, and goes on trying to listen.',
+  advice: 'If a pooler stands between, give a URL past it as `listen`, or listen: false.',
+} as const;

@@ -9,7 +9,7 @@ import { pruneSome } from '../rules/tombstone.ts';
 import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
 import type { EventKey } from '../event.ts';
 import type { Attempt, AttemptError, Scope, WorkQueue } from '../work.ts';
-import { fromText, textOrNull, toText } from './driver/values.ts';
+import { fromText, toText } from './driver/values.ts';
 import { lanesOf } from './engine/candidates.ts';
 import { readyEndpoints, takers } from './engine/takers.ts';
 import { toKey } from './sql/keys.ts';
@@ -20,7 +20,6 @@ const NO_LEASES = { ordered: false, exclusive: false } as const;
 type Part = Pick<
   WorkQueue<never>,
   | 'renew'
-  | 'noteLateError'
   | 'nextDue'
   | 'announce'
   | 'leave'
@@ -34,47 +33,36 @@ type Part = Pick<
 
 /** What processors ask for beside events and their ends. */
 export function workQueue(store: Store): Part {
-  const { database, t, time, scene, writeAt } = store;
+  const { database, time, scene, writeAt } = store;
   /** how far each processor of this process has come with what waits */
   const sweeps = new Map<string, Sweep>();
 
   return {
-    async renew(leases, now, leaseMs) {
+    async renew(leases, now, leaseMs, isClosing) {
       if (leases.length === 0) return [];
-      const askedAt = performance.now();
+      const times = time.asked();
       return database.transaction({
-        before: (session) => writeAt(session, now),
+        before: (session) => writeAt(session, now, times),
         async work(session) {
           const place = scene(session, NO_LEASES);
           // As settlements do, so that none waits for a renewal that waits for it.
           await place.locks.takeOf(leases.map(({ seq }) => seq));
           // From when it is granted, as with claims.
-          return carriedOut(place, (engine) => renewLeases(engine, leases, time.toDatabase(now, askedAt), leaseMs));
+          return carriedOut(place, (engine) => renewLeases(engine, leases, times.granted(now), leaseMs, isClosing));
         },
       });
     },
-    noteLateError: ({ seq, fence }, error) =>
-      database.transaction({
-        async work(session) {
-          const values = [seq, fence, ...wordsOf(error)];
-          await session.run(
-            `UPDATE ${t.attempts} SET error_name = $3, error_message = $4, error_stack = $5
-             WHERE seq = $1 AND fence = $2 AND number = (SELECT max(number) FROM ${t.attempts} WHERE seq = $1)
-               AND NOT EXISTS (SELECT 1 FROM ${t.queue} WHERE seq = $1 AND fence <> $2)`,
-            values,
-          );
-        },
-      }),
     nextDue: (scope) => nextDue(store, scope),
     async announce(scope, now, ignoreBefore, processor) {
       const whose = JSON.stringify(scope);
       const from = sweeps.get(whose) ?? WHOLE_SWEEP;
+      const times = time.asked();
       const { sweep, ignored, more } = await database.transaction({
-        before: (session) => writeAt(session, now),
+        before: (session) => writeAt(session, now, times),
         work(session) {
-          const before = ignoreBefore === null ? null : time.toDatabase(ignoreBefore);
-          const who = processor && { ...processor, startedAt: time.toDatabase(processor.startedAt) };
-          const rule = (engine: Engine) => announce(engine, scope, time.toDatabase(now), before, from, who);
+          const before = ignoreBefore === null ? null : times.toDatabase(ignoreBefore);
+          const who = processor && { ...processor, startedAt: times.toDatabase(processor.startedAt) };
+          const rule = (engine: Engine) => announce(engine, scope, times.toDatabase(now), before, from, who);
           return carriedOut(scene(session, NO_LEASES), rule);
         },
       });
@@ -118,14 +106,16 @@ export function workQueue(store: Store): Part {
         return carriedOut(scene(session, NO_LEASES), (engine) => ignoredTypes(engine, scope, from, until));
       }),
     attempts: (key) => attemptsOf(store, key),
-    rerun: (key, content, now, readFrom) =>
-      database.transaction({
-        before: (session) => writeAt(session, now),
+    rerun(key, content, now, readFrom) {
+      const times = time.asked();
+      return database.transaction({
+        before: (session) => writeAt(session, now, times),
         work: (session) =>
           carriedOut(scene(session, NO_LEASES), (engine) =>
-            rerunEvent(engine, key, content, time.toDatabase(now), readFrom),
+            rerunEvent(engine, key, content, times.toDatabase(now), readFrom),
           ),
-      }),
+      });
+    },
     prune: (endpoints, processedBefore, limit) =>
       database.transaction({
         before: (session) => time.follow(session),
@@ -135,10 +125,6 @@ export function workQueue(store: Store): Part {
           ),
       }),
   };
-}
-
-function wordsOf({ name, message, stack }: AttemptError): readonly (string | null)[] {
-  return [toText(name), toText(message), textOrNull(stack)];
 }
 
 /** When the next event of a scope is due, or a lease runs out; one look through an index for each endpoint and type. */

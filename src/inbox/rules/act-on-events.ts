@@ -49,10 +49,10 @@ export function* actOnKeys(
   act: Act,
   keys: readonly EventKey[],
   author: Author,
-  { force = false, entity }: ActOptions,
+  { force = false, entity, states }: ActOptions,
 ): Steps<ActReport> {
   const acted: number[] = [];
-  const acting = { asked: askedByKey(act, force), entity, now: author.now, acted };
+  const acting = { asked: askedByKey(act, force, states), entity, now: author.now, acted };
   const outcomes = yield* actOnEvents(engine, keys, acting);
   const counts = new Sums().add(...outcomes).toRecord();
   const audit = yield* engine.addAuditLine(act, author, { ...named(keys), ...(force && { force }) }, counts);

@@ -53,7 +53,7 @@ export function settlementOfFailure(
   retry: Required<RetryOptions>,
   now: number,
   random?: () => number,
-): Settlement {
+): EndOfAttempt {
   const failures = failuresBefore + 1;
   if (isPermanent || failures >= retry.attempts) return { outcome: 'dead', reason: 'failed', error };
   // Not sooner than usual either: who is told to wait a second each time shall not have used up all attempts in twenty.
@@ -70,18 +70,23 @@ export function settlementWithoutFile(
   retry: Required<RetryOptions>,
   now: number,
   random?: () => number,
-): Settlement {
+): EndOfAttempt {
   return { outcome: 'interrupted', dueAt: now + backoffMs(attempts, retry, random) };
 }
 
 /** @param skipped - says why the handler has let its event go by, if it has */
-export function processedBy(skipped: (() => string | undefined) | undefined): Settlement {
+export function processedBy(
+  skipped: (() => string | undefined) | undefined,
+): Extract<Settlement, { readonly outcome: 'processed' }> {
   const reason = skipped?.();
   return reason === undefined ? { outcome: 'processed' } : { outcome: 'processed', skipped: reason };
 }
 
+/** A settlement that ends an attempt, and not only its lease. */
+export type EndOfAttempt = Exclude<Settlement, { readonly outcome: 'committed' }>;
+
 /** Where an attempt that has ended leaves its event. */
-export function endingOf(settlement: Settlement, now: number): Ending {
+export function endingOf(settlement: EndOfAttempt, now: number): Ending {
   switch (settlement.outcome) {
     case 'processed':
       return settlement.skipped === undefined ? PROCESSED : { ...PROCESSED, skipped: settlement.skipped };

@@ -5,7 +5,7 @@ import { actedAt, actOnEvents, type ActEngine } from './act-on-events.ts';
 import type { AuditLines, Author } from './audit-line.ts';
 import { BreakdownSums } from './breakdown.ts';
 import type { TimeSlice } from './engine.ts';
-import { askedByFilter, askedOfSnapshot, mayBeDone } from './operator-acts.ts';
+import { askedByFilter, mayBeDone } from './operator-acts.ts';
 import type { Steps } from './steps.ts';
 import { Sums } from './sums.ts';
 
@@ -117,7 +117,7 @@ export function* advanceBulk(
   if (bulk === null || hasEnded(bulk)) return { bulk, moved: false };
   const audit = bulk.audit ?? (yield* begin(engine, bulk, author));
   const open = yield* engine.openEvents(id, limit);
-  const asked = askedOfSnapshot(bulk.act, bulk.force, bulk.filter);
+  const asked = askedByFilter(bulk.act, bulk.force, bulk.filter);
   const acted: number[] = [];
   const results = yield* actOnEvents(engine, open, { asked, entity, now: author.now, acted }, slice);
   for (const [at, seq] of open.entries()) {

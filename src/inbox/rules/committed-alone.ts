@@ -1,4 +1,3 @@
-import { TransactionError } from '../../errors.ts';
 import type { Settlement } from '../work.ts';
 
 /** What the error says of an event whose function has committed by itself. */
@@ -13,13 +12,6 @@ export const COMMITTED_ALONE: Extract<Settlement, { readonly outcome: 'dead' }> 
   reason: 'failed',
   error: { name: 'TransactionError', message: COMMITTED_BY_ITSELF, stack: null },
 };
-
-/** A function has committed by itself, and the end of its attempt may not be written: whoever settles it has it written. */
-export class CommittedUnsettled extends TransactionError {
-  constructor(options?: ErrorOptions) {
-    super('COMMITTED_BY_ITSELF', COMMITTED_BY_ITSELF, options);
-  }
-}
 
 /** Whether an attempt has ended so, by its error. */
 export function isCommittedAlone(message: string | null): boolean {

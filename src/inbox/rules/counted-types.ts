@@ -1,3 +1,4 @@
+import { performance } from '../../host/real-timers.ts';
 import { isEventType } from '../../events/event-types.ts';
 import type { CountTotal } from '../operator/counts.ts';
 

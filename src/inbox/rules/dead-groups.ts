@@ -8,9 +8,11 @@ export interface CountedGroup {
   readonly print: string;
   /** up to `MOST_COUNTED` (gauges.ts) */
   readonly count: number;
+  /** the `seq` of its newest event */
+  readonly last: number;
 }
 
-/** Those that are shown, the largest first. */
+/** Those that are shown, the largest first; of equal ones the one that had an event last. */
 export function largestOf<Group extends CountedGroup>(groups: readonly Group[]): readonly Group[] {
-  return groups.toSorted((a, b) => b.count - a.count).slice(0, MOST_GROUPS);
+  return groups.toSorted((a, b) => b.count - a.count || b.last - a.last).slice(0, MOST_GROUPS);
 }

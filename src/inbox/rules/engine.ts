@@ -3,7 +3,16 @@ import type { EventKey, IncomingEvent } from '../event.ts';
 import type { Counted } from '../operator/counts.ts';
 import type { Lane, StoredPause } from '../operator/pauses.ts';
 import type { EventState } from '../state.ts';
-import type { Attempt, ClaimedEvent, ClaimRequest, CrashedEvent, Lease, ProcessorIdentity, Scope } from '../work.ts';
+import type {
+  Attempt,
+  AttemptError,
+  ClaimedEvent,
+  ClaimRequest,
+  CrashedEvent,
+  Lease,
+  ProcessorIdentity,
+  Scope,
+} from '../work.ts';
 import type { Ending } from './attempt-end.ts';
 import type { FirstState } from './first-state.ts';
 import type { KnownEvent } from './known-event.ts';
@@ -21,8 +30,7 @@ export interface Engine
 export interface Counting {
   readonly counts: {
     count(what: Counted, detail: string): void;
-    /** @param times - once unless given; negative takes back what the same transaction has counted */
-    countType(what: Counted, type: string | null, times?: number): void;
+    countType(what: Counted, type: string | null): void;
     /** How long a handler ran, of all types and of its own. */
     countMs(what: 'handler-ms', ms: number, type: string | null): void;
   };
@@ -57,7 +65,7 @@ export interface QueuedEvent extends Queue {
 
 /** The queues of entities: their events in the order of `created`, then of arrival. */
 export interface EntityQueue extends Slices, Pick<Takers, 'takenTypes' | 'pauses'> {
-  /** Whether an event of the entity is in processing. */
+  /** Whether a lease holds the entity: of an event in processing, or of a processed one whose handler still runs. */
   hasLease(queue: Queue): Steps<boolean>;
   /** The oldest pending event of those that were looked at and hold others back: none that yields. */
   front(queue: Queue): Steps<Front | undefined>;
@@ -199,7 +207,7 @@ export interface EventToRun extends Candidate {
   readonly isDiscarded: boolean;
 }
 
-/** An event in processing. */
+/** An event under a lease. */
 export interface RunningEvent extends QueuedEvent, Lease {
   readonly type: string | null;
   readonly created: Instant | null;
@@ -209,9 +217,13 @@ export interface RunningEvent extends QueuedEvent, Lease {
   readonly claimedAt: number;
   /** its handler's transaction was committed, by the handler itself and without the end of the attempt; no unless set */
   readonly hasEffect?: boolean;
+  /** its handler's transaction was committed with the end of the attempt; only the lease is left. No unless set */
+  readonly isProcessed?: boolean;
+  /** its processor has said that it closes; no unless set */
+  readonly isClosing?: boolean;
 }
 
-/** An event in processing whose lease has ended. */
+/** An event whose lease has run out. */
 export interface RanOutEvent extends RunningEvent {
   readonly id: string;
   readonly crashes: number;
@@ -224,8 +236,8 @@ export interface Leases extends Endings {
   foundBy(number: number): Steps<readonly CrashedEvent[]>;
   /** The events in processing under a claim of this number. */
   claimedUnder(number: number): Steps<readonly RunningEvent[]>;
-  /** Extends a lease whose fence still stands. */
-  renew(lease: Lease, until: number): Steps<boolean>;
+  /** Extends a lease whose fence still stands; notes whether its processor closes. */
+  renew(lease: Lease, until: number, isClosing: boolean): Steps<boolean>;
   /**
    * The events whose lease ended by then.
    *
@@ -242,7 +254,7 @@ export interface AttemptEnded extends Pick<Attempt, 'outcome' | 'error' | 'skipp
 
 /** Attempts end. */
 export interface Endings extends Counting, LatestTime, EntityQueue {
-  /** The event in processing under this fence, however late it is. */
+  /** The event whose lease has this fence, however late it is. */
   held(lease: Lease): Steps<RunningEvent | undefined>;
   /**
    * How the attempt under this fence has ended, while nobody has claimed its event since, and unless a claim has found it
@@ -251,6 +263,12 @@ export interface Endings extends Counting, LatestTime, EntityQueue {
   outcomeUnder(lease: Lease): Steps<Attempt['outcome'] | 'committed alone' | undefined>;
   /** Writes where an attempt's end leaves its event, which has no lease any more and whose next attempt is no rerun. */
   end(seq: number, ending: Ending, now: number): Steps<void>;
+  /** The event is processed, and keeps its lease. */
+  processedUnderLease(seq: number, now: number): Steps<void>;
+  /** Ends the lease of an event that is processed. */
+  endLease(seq: number): Steps<void>;
+  /** Notes on a processed attempt what its handler threw later, while nobody has claimed its event since. */
+  noteLateError(lease: Lease, error: AttemptError): Steps<void>;
   addAttempt(event: RunningEvent, ending: AttemptEnded, now: number): Steps<void>;
   /** Remembers the newest event of an entity that was processed. */
   raiseHighWater(event: Pick<RunningEvent, 'endpoint' | 'entity' | 'created'>): Steps<void>;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AttemptError } from '../work.ts';
+import { isRandom, isWordy } from './random-text.ts';
 
 /** What is read of a message: no more is kept of one that a handler threw. */
 const READ_CHARACTERS = 2_000;
@@ -8,7 +9,7 @@ const COMPARED_CHARACTERS = 300;
 
 /**
  * What errors have in common that say the same, of whatever order: 16 hex digits of a hash over the name and the message,
- * in which ids, numbers and quoted text are all alike. The stack is left out, as each release moves its lines.
+ * in which ids, numbers and quoted text are all alike; a number that is a code is none of these. The stack is left out, as each release moves its lines.
  */
 export function fingerprintOf({ name, message }: Pick<AttemptError, 'name' | 'message'>): string {
   return createHash('sha256')
@@ -20,15 +21,19 @@ export function fingerprintOf({ name, message }: Pick<AttemptError, 'name' | 'me
 // Each of them takes time in proportion to the message: a handler's error may quote what a sender has made to be slow.
 const QUOTED = /"[^"]*"|`[^`]*`|“[^“”]*”|«[^«»]*»|(?<![\p{L}\p{N}])'[^']*'(?![\p{L}\p{N}])/gu;
 const ADDRESS = /[^\s@<>(),;:]{1,64}@[^\s@<>(),;:]{1,255}/g;
-const WORD = /[\p{L}\p{M}\p{N}]+(?:[_-]+[\p{L}\p{M}\p{N}]+)*/gu;
-/** What is left of a list of numbers, a date, a decimal or an IP address. */
-const SEVERAL = /[-+]?#(?:(?:\s?[,;]\s?|[-+.:/_])#)*/g;
+/** A number that says what went wrong: of HTTP, of Postgres, of a library. */
+const CODED =
+  /\b(?:status(?: code)?|code|errno|sqlstate|http(?:\/\d(?:\.\d)?)?)[\s:=[(#-]{1,3}(?:[0-9A-Z]{5}|\d{1,5})\b|\b(?:ORA-\d{5}|P[1-6]\d{3}|E11\d{3})\b/gi;
+const WORD = /[\p{L}\p{M}\p{N}]+(?:[_+/-]+[\p{L}\p{M}\p{N}]+)*/gu;
+/** What is left of a list of numbers, a date, a decimal, an IP address or base64. */
+const SEVERAL = /[-+_/=]*#(?:(?:\s?[,;]\s?|[-+.:/_=])[-_]*#)*(?:[-_/+=]+(?!\S))?/g;
 
 function withoutParticulars(message: string): string {
   return message
     .slice(0, READ_CHARACTERS)
     .replaceAll(QUOTED, '""')
     .replaceAll(ADDRESS, '#')
+    .replaceAll(CODED, (code) => code.replaceAll(/\d/g, (digit) => DIGITS_THAT_STAY[Number(digit)] ?? ''))
     .replaceAll(WORD, withoutId)
     .replaceAll(SEVERAL, '#')
     .replaceAll(/\s+/g, ' ')
@@ -36,17 +41,34 @@ function withoutParticulars(message: string): string {
     .slice(0, COMPARED_CHARACTERS);
 }
 
+/** Neither letters nor numbers to what looks for ids. */
+const DIGITS_THAT_STAY = Array.from({ length: 10 }, (_, digit) => String.fromCharCode(0xe000 + digit));
 const DIGIT = /\p{N}/u;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** An id of the service: `ord_` and letters of both cases or digits, but not `order_not_found`. */
 const PREFIXED = /^[a-z]{1,12}_(?=[^_]*[0-9A-Z])[A-Za-z0-9]{6,}$/;
 /** So many characters with digits and letters of both cases are no name of anything. */
 const LONG = 16;
+/** `deadbeef`; shorter ones, such as `facade`, are words. */
+const HEX = /^[0-9a-f]{8,}$/i;
+const PARTS = /[\p{L}\p{M}\p{N}]+/gu;
 
 function withoutId(word: string): string {
   if (UUID.test(word)) return '#';
   if (PREFIXED.test(word)) return word.replace(/_.*/, '_#');
-  if (word.length >= LONG && DIGIT.test(word) && /[a-z]/.test(word) && /[A-Z]/.test(word)) return '#';
+  const [, prefix = '', rest = word] = /^([a-z]{2,12}_)(.+)$/.exec(word) ?? [];
+  const parts = rest.match(PARTS) ?? [];
+  if (isRandom(rest) && !parts.some(isWordy)) return `${prefix}#`;
+  // Of a path each step by itself.
+  if (/[+/]/.test(word)) return word.replaceAll(/[^+/]+/g, withoutId);
+  if (word.length >= LONG && DIGIT.test(word) && hasBothCases(word)) return '#';
   // Part by part: `step_2_failed` keeps its words, and so differs from `step_2_skipped`.
-  return word.replaceAll(/[\p{L}\p{M}\p{N}]+/gu, (part) => (DIGIT.test(part) ? '#' : part));
+  const isOfId = parts.some((part) => DIGIT.test(part) && hasBothCases(part));
+  const isId = (part: string): boolean =>
+    DIGIT.test(part) || HEX.test(part) || isRandom(part) || (isOfId && !isWordy(part));
+  return prefix + rest.replaceAll(PARTS, (part) => (isId(part) ? '#' : part));
+}
+
+function hasBothCases(text: string): boolean {
+  return /[a-z]/.test(text) && /[A-Z]/.test(text);
 }

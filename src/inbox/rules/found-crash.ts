@@ -1,11 +1,12 @@
 import type { EventKey } from '../event.ts';
 import type { DeadReason, EventState } from '../state.ts';
-import type { CrashedEvent } from '../work.ts';
+import type { Attempt, CrashedEvent } from '../work.ts';
 
 /** An attempt that a claim has found crashed, with where its event stands, as engines keep it. */
 export interface FoundCrash {
   readonly type: string | null;
   readonly attempt: number;
+  readonly outcome: Attempt['outcome'];
   readonly ended_ms: number;
   readonly error_name: string | null;
   readonly error_message: string | null;
@@ -28,5 +29,6 @@ export function foundCrash(row: FoundCrash & EventKey): CrashedEvent {
     deadReason,
     dueAt: deadReason === null ? ((row.state === 'pending' ? row.due_ms : null) ?? row.ended_ms) : null,
     error: name === null ? null : { name, message: error_message ?? '', stack },
+    ...(row.outcome === 'interrupted' && { wasClosing: true }),
   };
 }

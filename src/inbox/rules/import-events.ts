@@ -1,3 +1,4 @@
+import { isFarAhead } from '../../events/far-ahead.ts';
 import type { EventKey } from '../event.ts';
 import type { ExportedEvent } from '../operator/export-format.ts';
 import type { ImportCounts, ImportRecord } from '../operator/transfer.ts';
@@ -79,7 +80,8 @@ function* importEvent(engine: Imports, { event, raisesMark }: EventRecord): Step
   if (redeliveries !== null) yield* engine.saveRedeliveries(seq, timesOf(redeliveries));
   if (conflict !== null) yield* engine.saveConflict(seq, timesOf(conflict), conflict.body);
   // As its settlement did where it was handled; of filtered events the export has no marks.
-  if (raisesMark && entity !== null && created !== null) yield* engine.raiseHighWater({ endpoint, entity, created });
+  const isBelieved = created !== null && !isFarAhead(created, event.settledMs ?? event.receivedMs);
+  if (raisesMark && entity !== null && isBelieved) yield* engine.raiseHighWater({ endpoint, entity, created });
   return seq;
 }
 

@@ -2,7 +2,7 @@ import type { EventKey } from '../event.ts';
 import type { ClaimRequest, CrashedEvent, Lease } from '../work.ts';
 import { crashEnding, endingOf, type Ending } from './attempt-end.ts';
 import type { LatestTime, Leases, RanOutEvent, TimeSlice } from './engine.ts';
-import { endAttempt } from './settle.ts';
+import { endAttempt, endLease } from './settle.ts';
 import type { Steps } from './steps.ts';
 
 /** The number of a claim whose answer is never lost. */
@@ -24,10 +24,11 @@ export function* renewLeases(
   leases: readonly Lease[],
   now: number,
   leaseMs: number,
+  isClosing = false,
 ): Steps<readonly Lease[]> {
   yield* engine.noteTime(now);
   const held: Lease[] = [];
-  for (const lease of leases) if (yield* engine.renew(lease, now + leaseMs)) held.push(lease);
+  for (const lease of leases) if (yield* engine.renew(lease, now + leaseMs, isClosing)) held.push(lease);
   return held;
 }
 
@@ -51,7 +52,7 @@ export function* giveBackUnheard(
 }
 
 /**
- * A lease that ran out without a word is a crash; whoever looks next puts the event back, or declares it dead. What the one
+ * A lease that ran out without a word is a crash, unless its event is processed; whoever looks next puts the event back, or declares it dead. What the one
  * who looks holds itself is renewed instead: it is alive, but could not renew, as when the disk was full. Of very many some
  * at a time, so that they do not hold up the event loop.
  *
@@ -71,9 +72,14 @@ export function* releaseRanOut(
     if (slice.isOver() && event !== ranOut[0]) return true;
     slice.add(event.bytes);
     if (holds.some(({ seq, fence }) => seq === event.seq && fence === event.fence)) {
-      yield* engine.renew(event, now + leaseMs);
+      yield* engine.renew(event, now + leaseMs, false);
+    } else if (event.isProcessed === true) {
+      yield* endLease(engine, event, now, slice);
     } else {
-      const ending = yield* endAttempt(engine, event, crashEnding(event.crashes, now), now, slice, number);
+      // A process that had begun to close was killed before it was done: that says nothing about the handler.
+      const asked =
+        event.isClosing === true ? endingOf({ outcome: 'interrupted' }, now) : crashEnding(event.crashes, now);
+      const ending = yield* endAttempt(engine, event, asked, now, slice, number);
       crashed?.push(crashedEvent(event, ending));
     }
   }
@@ -89,5 +95,6 @@ function crashedEvent({ endpoint, id, type, attempt }: RanOutEvent, ending: Endi
     deadReason: ending.state === 'dead' ? ending.deadReason : null,
     dueAt: ending.state === 'pending' ? ending.dueAt : null,
     error: ending.error,
+    ...(ending.outcome === 'interrupted' && { wasClosing: true }),
   };
 }

@@ -50,39 +50,38 @@ export type ActDecision =
   | { readonly result: 'done'; readonly move: ActMove }
   | { readonly result: Exclude<ActResult, 'done'> };
 
-/** An act on events that are named: on all that it can apply to. */
-export function askedByKey(act: Act, force: boolean): AskedAct {
-  if (act === 'discard') return { act, states: ['dead', 'pending'] };
-  if (act === 'hurry') return { act, states: ['pending'] };
-  return { act, states: force ? ['dead', 'ignored', 'processed'] : ['dead', 'ignored'] };
+/**
+ * An act on events that are named: on all that it can apply to, of these states.
+ *
+ * @param wanted - all unless given
+ */
+export function askedByKey(act: Act, force: boolean, wanted?: readonly EventState[]): AskedAct {
+  return { act, states: appliesTo(act, force).filter((state) => wanted?.includes(state) ?? true) };
+}
+
+function appliesTo(act: Act, force: boolean): readonly EventState[] {
+  if (act === 'discard') return ['dead', 'pending'];
+  if (act === 'hurry') return ['pending'];
+  return force ? ['dead', 'ignored', 'processed'] : ['dead', 'ignored'];
 }
 
 /**
- * An act on events that a filter finds. What nobody has a handler for is ignored, and so is what an operator has put away:
- * a rerun takes these only where the filter asks for them, or when it is forced.
+ * An act on events that a filter finds, or has found: those that are in another state by then are left alone. What nobody has a
+ * handler for is ignored, and so is what an operator has put away: a rerun takes these only where the filter asks for them, or
+ * when it is forced.
  */
 export function askedByFilter(act: Act, force: boolean, filter: EventFilter): AskedAct {
   // Whoever names events means these, put away or not.
   if (filter.events !== undefined && filter.states === undefined) return askedByKey(act, force);
   const wanted = filter.states ?? (filter.ignoredSince === undefined ? undefined : ['ignored']);
-  const { states } = askedByKey(act, force);
-  return { act, states: states.filter((state) => wanted?.includes(state) ?? (force || state !== 'ignored')) };
+  const { states } = askedByKey(act, force, wanted);
+  return { act, states: states.filter((state) => wanted !== undefined || force || state !== 'ignored') };
 }
 
 /** What a preview searches for. What is hurried has failed before: an index knows these among any number that wait. */
 export function searchedFor({ act, states }: AskedAct, filter: EventFilter): EventFilter & Pick<AskedAct, 'states'> {
   if (act !== 'hurry') return { ...filter, states };
   return { ...filter, states: filter.retrying === false ? [] : states, retrying: true };
-}
-
-/**
- * An act on the events that a filter found earlier: each as it is now, but what was put away meanwhile stays so unless the
- * filter asks for ignored events.
- */
-export function askedOfSnapshot(act: Act, force: boolean, filter: EventFilter): AskedAct {
-  const takesIgnored = askedByFilter(act, force, filter).states.includes('ignored');
-  const { states } = askedByKey(act, force);
-  return { act, states: states.filter((state) => takesIgnored || state !== 'ignored') };
 }
 
 /**
@@ -96,7 +95,9 @@ export function askedOfSnapshot(act: Act, force: boolean, filter: EventFilter): 
  */
 export function decideAct({ act, states }: AskedAct, event: ActedEvent | null, today: BodyToday | null): ActDecision {
   if (event === null) return { result: 'unknown' };
-  if (!states.includes(event.state)) return { result: 'not needed' };
+  if (!states.includes(event.state)) {
+    return { result: appliesTo(act, false).includes(event.state) ? 'changed' : 'not needed' };
+  }
   if (act === 'hurry') return event.inBackoff === true ? done({ name: 'hurry' }) : { result: 'not needed' };
   if (act === 'discard' && event.deadReason !== 'invalid') return done({ name: 'discard', content: null });
   if (event.pruned) return { result: 'pruned' };

@@ -21,7 +21,7 @@ export function retryGroupOf({ retrying, fingerprint }: EventFilter): string | n
  */
 export function retryGroupsOf(events: readonly EventSummary[], more: boolean): readonly RetryGroup[] {
   const groups = Map.groupBy(events, ({ lastError }) => retryPrintOf(lastError));
-  const counted = Array.from(groups, ([print, of]) => ({ print, of, count: of.length }));
+  const counted = Array.from(groups, ([print, of]) => ({ print, of, count: of.length, last: of[0]?.seq ?? 0 }));
   return largestOf(counted).flatMap(({ print, of, count }) => {
     const [newest] = of;
     const oldest = of.at(-1);

@@ -7,14 +7,13 @@ import { latencyBucket } from './latency-buckets.ts';
 export class Tally implements Required<Counting['counts']> {
   #sums = new Map<string, CountTotal>();
 
-  /** @param times - negative takes back what the same transaction has counted before */
-  count(what: Counted, detail: string, times = 1): void {
+  count(what: Counted, detail: string): void {
     const key = `${what} ${detail}`;
-    this.#sums.set(key, { what, detail, count: (this.#sums.get(key)?.count ?? 0) + times });
+    this.#sums.set(key, { what, detail, count: (this.#sums.get(key)?.count ?? 0) + 1 });
   }
 
-  countType(what: Counted, type: string | null, times = 1): void {
-    this.count(what, countedType(type), times);
+  countType(what: Counted, type: string | null): void {
+    this.count(what, countedType(type));
   }
 
   countMs(what: 'handler-ms', ms: number, type: string | null): void {
@@ -29,7 +28,7 @@ export class Tally implements Required<Counting['counts']> {
 
   /** The sums, which are forgotten here. */
   take(): readonly CountTotal[] {
-    const sums = [...this.#sums.values()].filter(({ count }) => count !== 0);
+    const sums = [...this.#sums.values()];
     this.#sums.clear();
     return sums;
   }

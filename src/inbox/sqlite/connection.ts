@@ -1,5 +1,5 @@
 import { InboxUnavailableError, messageOf } from '../../errors.ts';
-import { fileOf, type SqliteDatabase, type SqliteStatement } from './opening/database.ts';
+import { fileOf, isFull, type SqliteDatabase, type SqliteStatement } from './opening/database.ts';
 import type { EventIndex } from './engine/event-index.ts';
 import type { Transactions } from './commit-group.ts';
 import {
@@ -11,7 +11,8 @@ import {
   logGone,
   type Place,
 } from './opening/files-in-use.ts';
-import { absolutePath, adopt, assertDurable, checkpointItself, openFile } from './opening/open.ts';
+import { checkpoint, checkpointItself } from './opening/log-limit.ts';
+import { absolutePath, adopt, assertDurable, openFile } from './opening/open.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 import { unfit } from './threads/unfit.ts';
 
@@ -76,6 +77,8 @@ export function ownConnection(
   let open: InUse | null = isThere ? null : inUse(path, prepare(openFile(path), index));
   let wasOpen = !isThere;
   let broken = false;
+  /** a log that is copied takes no more room, and one that is copied in time needs less */
+  let isLogInTheWay = false;
   let closed = false;
   let checkpoints = true;
   /** what was open when its log was gone, until nobody writes to that log any more */
@@ -100,6 +103,8 @@ export function ownConnection(
     // And nobody may be kept waiting, as events are under way; only a thread waits a moment when it begins.
     open = inUse(path, prepare(openFile(path, { mustExist: true, waitMs: wasOpen ? 0 : FIRST_WAIT_MS }), index));
     if (!checkpoints) checkpointItself(open.database, false);
+    if (isLogInTheWay) copyLog(open.database);
+    isLogInTheWay = false;
     wasOpen = true;
     broken = false;
     withoutLog = null;
@@ -137,8 +142,9 @@ export function ownConnection(
     },
     apart: (work) => (open === null ? work() : apart(open, work)),
     rollback: () => open !== null && rollback(open),
-    failed: () => {
+    failed(failure) {
       broken = true;
+      isLogInTheWay ||= isFull(failure);
     },
     statements: () => current().statements,
     database: () => current().database,
@@ -152,6 +158,14 @@ export function ownConnection(
       open?.database.close();
     },
   };
+}
+
+function copyLog(database: SqliteDatabase): void {
+  try {
+    checkpoint(database);
+  } catch {
+    // There is no room in the file either, and the next commit says so.
+  }
 }
 
 /** The merchant's own connection: their settings stay, and only they close it, so only they can open it again. */

@@ -1,21 +1,23 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { isInstance, TransactionError } from '../../errors.ts';
+import { InboxUnavailableError, isInstance, TransactionError } from '../../errors.ts';
+import { delay } from '../../host/real-timers.ts';
 import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
 import { COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';
-import { afterEffect, beforeEffect, type Effects } from '../rules/effect-transaction.ts';
-import { answer, atOnce, DONE } from '../rules/steps.ts';
+import { processedBy } from '../rules/attempt-end.ts';
+import { settleInTransaction } from '../rules/settle.ts';
+import { atOnce } from '../rules/steps.ts';
 import type { Lease, TransactionAttempt } from '../work.ts';
 import type { Connection } from './connection.ts';
-import { isBusy, isFileFault, sqliteCode, type SqliteDatabase } from './opening/database.ts';
-import { createdOf } from './sql/records.ts';
-import type { Statements } from './statements.ts';
+import { fileFaultIn, isBusy, sqliteCode, type SqliteDatabase } from './opening/database.ts';
+import { unavailable } from '../group-commit.ts';
 import type { BorrowLock } from './threads/write-lock.ts';
 
 const BUSY_RETRY_MS = 10;
 
 /**
  * The merchant's writes and the mark that their event is processed, in one transaction of their own: merchants' functions
- * never share a commit, because one of them can roll back or spoil the others'.
+ * never share a commit, because one of them can roll back or spoil the others'. While the function runs, the row of the event
+ * says so: a function that commits by itself commits that too, and whoever ends the attempt finds that the effect must not be
+ * repeated.
  */
 export async function effectTransaction<T>(
   connection: Connection,
@@ -50,50 +52,28 @@ function attempt<T>(
   now: number,
   skipped: TransactionAttempt['skipped'],
 ): T {
-  const statements = begin(connection);
+  const { engine, moves, queue } = begin(connection);
   const database = connection.database();
   try {
-    if (!atOnce(beforeEffect(statements.engine, lease, now))) {
-      throw new TransactionError('LEASE_LOST', 'The lease on this event was lost; nothing was committed.');
-    }
-    statements.counts.write();
+    if (moves.beginEffect.run(lease).changes === 0) throw lost();
     database.exec('SAVEPOINT hookbox_work');
-    const result = runInside(database, work, () => statements.queue.isDead.get(lease) !== undefined);
-    atOnce(afterEffect(effects(statements), lease, skipped?.()));
+    const result = runInside(database, work, () => queue.hasEffect.get(lease) !== undefined);
+    if (!atOnce(settleInTransaction(engine, lease, processedBy(skipped), now))) throw lost();
     connection.commit();
     return result;
   } catch (failure) {
     connection.rollback();
+    const fault = fileFaultIn(failure);
     // For nothing else: a merchant may have kept statements of this connection.
-    if (isFileFault(failure) || !database.open) connection.failed(failure);
-    throw failure;
+    if (fault !== null || !database.open) connection.failed(fault ?? failure);
+    // Also where a statement of the merchant's has met it: what the disk does counts as no failure of a handler. But what was
+    // committed before must not be done again.
+    throw fault === null || isInstance(failure, TransactionError) ? failure : unavailable(failure);
   }
 }
 
-interface ProcessedRow {
-  readonly seq: number;
-  readonly type: string | null;
-  readonly endpoint: string;
-  readonly entity: string | null;
-  readonly created_ms: number | null;
-  readonly created_ns: number | null;
-  readonly attempts: number;
-}
-
-function effects({ engine, moves, queue }: Statements): Effects {
-  return {
-    counts: engine.counts,
-    raiseHighWater: (event) => engine.raiseHighWater(event),
-    deadToProcessed({ seq, fence }) {
-      const row = moves.deadToProcessed.get({ seq, fence }) as ProcessedRow;
-      const { type, endpoint, entity, attempts: attempt } = row;
-      return answer({ seq, type, endpoint, entity, created: createdOf(row), attempt });
-    },
-    attemptProcessed(seq, number, skipped) {
-      queue.attemptProcessed.run({ seq, number, skipped: skipped ?? null });
-      return DONE;
-    },
-  };
+function lost(): TransactionError {
+  return new TransactionError('LEASE_LOST', 'The lease on this event was lost; nothing was committed.');
 }
 
 function begin(connection: Connection) {
@@ -102,7 +82,7 @@ function begin(connection: Connection) {
   } catch (failure) {
     if (isBusy(failure)) throw new NotBegun();
     connection.failed(failure);
-    throw failure;
+    throw isInstance(failure, InboxUnavailableError) ? failure : unavailable(failure);
   }
 }
 
@@ -118,7 +98,7 @@ function runInside<T>(database: SqliteDatabase, work: (database: SqliteDatabase)
     if (savepointStands(database)) throw failure;
     if (isCommitted()) throw new TransactionError('COMMITTED_BY_ITSELF', COMMITTED_BY_ITSELF, { cause: failure });
     // SQLite itself rolls back when the disk is full or failing; nothing can have been written after that.
-    if (/^SQLITE_(FULL|IOERR|NOMEM|INTERRUPT)/.test(sqliteCode(failure) ?? '')) throw failure;
+    if (fileFaultIn(failure) !== null || /^SQLITE_(NOMEM|INTERRUPT)/.test(sqliteCode(failure) ?? '')) throw failure;
     throw new TransactionError('ROLLED_BACK_BY_ITSELF', ROLLED_BACK, { cause: failure });
   }
   refusePromise(result);

@@ -9,8 +9,8 @@ import { settle } from '../rules/settle.ts';
 import { atOnce } from '../rules/steps.ts';
 import { pruneSome } from '../rules/tombstone.ts';
 import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
-import type { AttemptError, CrashedEvent, Lease, ProcessorIdentity, Scope, Settlement } from '../work.ts';
-import { attemptsOf, noteLateError } from './engine/attempts.ts';
+import type { CrashedEvent, Lease, ProcessorIdentity, Scope, Settlement } from '../work.ts';
+import { attemptsOf } from './engine/attempts.ts';
 import { nextDue } from './engine/next-due.ts';
 import { storedEvent } from './sql/records.ts';
 import type { Statements } from './statements.ts';
@@ -18,7 +18,7 @@ import { claimedLater, settledLater, waitedSince } from './waited-time.ts';
 
 /**
  * What is asked of a file, by name, and made of data, so that it can be asked of another thread. Each of these runs in a
- * transaction that it shares with others. `askedAt` is when it was asked for, on the clock of `Date.now()`.
+ * transaction that it shares with others. `askedAt` is when it was asked for, on the clock of `wallTime()`.
  */
 const moves = {
   accept: ({ engine }: Statements, event: IncomingEvent) => atOnce(acceptEvent(engine, event)),
@@ -35,15 +35,19 @@ const moves = {
     return { step: atOnce(claimOne(engine, key, claimedLater(request, waitedSince(askedAt)), crashed)), crashed };
   },
 
-  renew: ({ engine }: Statements, leases: readonly Lease[], now: number, leaseMs: number, askedAt: number) =>
-    atOnce(renewLeases(engine, leases, now + waitedSince(askedAt), leaseMs)),
+  renew: (
+    { engine }: Statements,
+    leases: readonly Lease[],
+    now: number,
+    leaseMs: number,
+    isClosing: boolean,
+    askedAt: number,
+  ) => atOnce(renewLeases(engine, leases, now + waitedSince(askedAt), leaseMs, isClosing)),
 
   settle({ engine }: Statements, lease: Lease, settlement: Settlement, now: number, again: boolean, askedAt: number) {
     const ms = waitedSince(askedAt);
     return atOnce(settle(engine, lease, settledLater(settlement, ms), now + ms, again));
   },
-
-  noteLateError: (statements: Statements, lease: Lease, error: AttemptError) => noteLateError(statements, lease, error),
 
   announce(
     { engine }: Statements,

@@ -10,10 +10,12 @@ export const FRESH = 2;
 export const BYTES = 'ifnull(length(body), 0) AS bytes';
 
 /** What must be true for the holder of a lease to change anything: nobody has taken the event over, however late it is. */
-export const HELD = "seq = :seq AND state = 'processing' AND fence = :fence";
+export const HELD = 'seq = :seq AND fence = :fence AND lease_until_ms IS NOT NULL';
+
+const NO_LEASE = 'claimed_ms = NULL, lease_until_ms = NULL';
 
 /** What was claimed by the claim of a number and is not settled: the lower 32 bits of a fence are the number of its claim. */
-export const CLAIMED_UNDER = "state = 'processing' AND fence & 4294967295 = :number";
+export const CLAIMED_UNDER = "lease_until_ms IS NOT NULL AND state = 'processing' AND fence & 4294967295 = :number";
 
 /** Every write of an event's row, each named for the move it makes; nothing else writes `hookbox_events`. */
 export function prepareMoves(database: SqliteDatabase) {
@@ -48,32 +50,37 @@ export function prepareMoves(database: SqliteDatabase) {
     claim: prepare(`
       UPDATE hookbox_events
       SET state = 'processing', dead_reason = NULL, fingerprint = NULL, settled_ms = NULL, parked = 0,
-          fence = (((fence >> 32) + 1) << 32) | :number, attempts = attempts + 1, claimed_ms = :now, lease_until_ms = :until
+          fence = (((fence >> 32) + 1) << 32) | :number, attempts = attempts + 1, claimed_ms = :now, lease_until_ms = :until,
+          effect = 0, closing = 0
       WHERE seq = :seq AND state != 'processing'
       RETURNING seq, fence, endpoint, id, body, verified, received_ms, attempts, failures, trace
     `),
-    renew: prepare(`UPDATE hookbox_events SET lease_until_ms = :until WHERE ${HELD}`),
+    renew: prepare(`UPDATE hookbox_events SET lease_until_ms = :until, closing = :closing WHERE ${HELD}`),
     toProcessed: prepare(`
       UPDATE hookbox_events
-      SET state = 'processed', settled_ms = :now, claimed_ms = NULL, lease_until_ms = NULL, trigger = 'auto', yields = 0
+      SET state = 'processed', settled_ms = :now, ${NO_LEASE}, trigger = 'auto', yields = 0
       WHERE seq = :seq
     `),
+    /** A transaction of its handler begins: should it be committed without the end of the attempt, this says so. */
+    beginEffect: prepare(`
+      UPDATE hookbox_events SET effect = 1 WHERE ${HELD} AND state = 'processing' AND effect = 0
+    `),
+    processedUnderLease: prepare(`
+      UPDATE hookbox_events SET state = 'processed', settled_ms = :now, trigger = 'auto', yields = 0
+      WHERE seq = :seq
+    `),
+    endLease: prepare(`UPDATE hookbox_events SET ${NO_LEASE} WHERE seq = :seq AND state = 'processed'`),
     toRetry: prepare(`
       UPDATE hookbox_events
       SET state = 'pending', due_ms = :due, failures = failures + :failed, crashes = crashes + :crashed,
-          claimed_ms = NULL, lease_until_ms = NULL, trigger = 'auto', yields = coalesce(:yields, yields)
+          ${NO_LEASE}, trigger = 'auto', yields = coalesce(:yields, yields)
       WHERE seq = :seq
     `),
     toDead: prepare(`
       UPDATE hookbox_events
       SET state = 'dead', dead_reason = :reason, fingerprint = :fingerprint, settled_ms = :now, failures = failures + :failed,
-          crashes = crashes + :crashed, claimed_ms = NULL, lease_until_ms = NULL, trigger = 'auto', yields = 0
+          crashes = crashes + :crashed, ${NO_LEASE}, trigger = 'auto', yields = 0
       WHERE seq = :seq
-    `),
-    deadToProcessed: prepare(`
-      UPDATE hookbox_events SET state = 'processed', dead_reason = NULL, fingerprint = NULL, failures = failures - 1
-      WHERE seq = :seq AND fence = :fence AND state = 'dead'
-      RETURNING seq, endpoint, type, entity, created_ms, created_ns, attempts
     `),
     toIgnored: prepare(`
       UPDATE hookbox_events SET state = 'ignored', settled_ms = :now, parked = 0, yields = 0

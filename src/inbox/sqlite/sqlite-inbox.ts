@@ -1,6 +1,8 @@
+import { ownContext } from '../../host/own-context.ts';
 import { assertLasting } from '../../host/ephemeral-host.ts';
 import { loggerOf } from '../../host/logger.ts';
 import { messageOf } from '../../errors.ts';
+import { wallTime } from '../../host/real-timers.ts';
 import { positive } from '../../number-option.ts';
 import type { Inbox } from '../contract.ts';
 import type { StoredEvent } from '../event.ts';
@@ -26,7 +28,7 @@ import {
 } from './jobs.ts';
 import { newestSeq } from './sql/newest-seq.ts';
 import { logGone } from './opening/files-in-use.ts';
-import { absolutePath } from './opening/open.ts';
+import { absolutePath, whyTemporaryDataFails } from './opening/open.ts';
 import { assertGiven, type SqliteInboxOptions } from './opening/given.ts';
 import { accessOf } from './operator/access.ts';
 import { sqliteOperations } from './operator/operations.ts';
@@ -55,7 +57,7 @@ const OVERHEAD_BYTES = 512;
  * better-sqlite3 connection, which stays the merchant's to close
  * @throws ConfigurationError `INVALID_OPTION` for options that cannot work, and for what is neither a path nor a connection of
  * better-sqlite3; InboxOpenError whose message says what to change: folder missing, no SQLite database, written by a newer
- * hookbox, on a network file system, in memory, locked, on a host whose disk does not last
+ * hookbox, on a network file system, mounted by itself, with hard links, in memory, locked, on a host whose disk does not last
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';
@@ -78,6 +80,7 @@ export function sqliteInbox(
   assertGiven(source, options);
   const { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES, ephemeral = false, thread = true } = options;
   const logger = loggerOf(options.logger);
+  const inOwnContext = ownContext();
   positive('maxWaiting', maxWaiting);
   positive('maxWaitingBytes', maxWaitingBytes);
   assertLasting('sqliteInbox', ephemeral);
@@ -90,6 +93,8 @@ export function sqliteInbox(
     : ownConnection(source, SEARCH_INDEX, { isAlone });
   const file = connection.database().name;
   const inMemory = connection.database().memory;
+  const noTemporaryFiles = isAdopted ? whyTemporaryDataFails(source.database) : null;
+  if (noTemporaryFiles !== null) warn(noTemporaryFiles, NO_TEMPORARY_FILES);
 
   const listeners = new Set<() => void>();
   const notify = (): void => {
@@ -163,7 +168,7 @@ export function sqliteInbox(
   }
 
   function warn(cause: unknown, message: string): void {
-    logger.warn({ cause: messageOf(cause), file }, message);
+    inOwnContext(() => logger.warn({ cause: messageOf(cause), file }, message));
   }
 
   function isAlone(goneBecause: string): boolean {
@@ -216,7 +221,7 @@ export function sqliteInbox(
       return (await read('list', after, limit)).map(withBuffers);
     },
     async claim(request, limit, tell = () => {}) {
-      const askedAt = Date.now();
+      const askedAt = wallTime();
       let freshUpTo: ClaimProgress['freshUpTo'] = null;
       return unheard.claim(request, tell, async (numbered, tell) => {
         for (;;) {
@@ -228,7 +233,7 @@ export function sqliteInbox(
       });
     },
     async claimOne(key, request, tell = () => {}) {
-      const askedAt = Date.now();
+      const askedAt = wallTime();
       return unheard.claim(request, tell, async (numbered, tell) => {
         for (;;) {
           const { step, crashed } = await move('claimOne', key, numbered, askedAt);
@@ -237,26 +242,25 @@ export function sqliteInbox(
         }
       });
     },
-    async renew(leases, now, leaseMs) {
-      const held = await move('renew', leases, now, leaseMs, Date.now());
+    async renew(leases, now, leaseMs, isClosing = false) {
+      const held = await move('renew', leases, now, leaseMs, isClosing, wallTime());
       // A thread answers with copies, and whoever asks tells its leases by what they are.
       return leases.filter((lease) => held.some(({ seq, fence }) => seq === lease.seq && fence === lease.fence));
     },
     settle: (lease, settlement, now) =>
-      unheard.settle(lease, (again) => move('settle', lease, settlement, now, again, Date.now())),
+      unheard.settle(lease, (again) => move('settle', lease, settlement, now, again, wallTime())),
     transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt, borrow),
-    noteLateError: (lease, error) => move('noteLateError', lease, error),
     async announce(scope, now, ignoreBefore, processor) {
       const whose = JSON.stringify(scope);
       const from = sweeps.get(whose) ?? WHOLE_SWEEP;
-      const { sweep, ignored, more } = await move('announce', scope, now, ignoreBefore, from, processor, Date.now());
+      const { sweep, ignored, more } = await move('announce', scope, now, ignoreBefore, from, processor, wallTime());
       sweeps.set(whose, sweep);
       return { ignored, more };
     },
     leave: (processor) => move('leave', processor),
     processors: (now) => read('processors', now),
     async rerun(key, content, now, readFrom) {
-      const moved = await move('rerun', key, content, now, readFrom, Date.now());
+      const moved = await move('rerun', key, content, now, readFrom, wallTime());
       if (moved) notify();
       return moved;
     },
@@ -274,6 +278,10 @@ export function sqliteInbox(
     [Symbol.asyncDispose]: close,
   };
 }
+
+const NO_TEMPORARY_FILES =
+  'SQLite can make no temporary file here, and your connection has its temporary data in files: what needs some fails. Run ' +
+  'PRAGMA temp_store = MEMORY on it';
 
 /** What is committed on this thread: a move, or whatever an operator's function does. */
 type Job = Move | Work<Statements>;

@@ -1,3 +1,4 @@
+import { wallTime } from '../../host/real-timers.ts';
 import type { ClaimRequest, Settlement } from '../work.ts';
 
 /** Less does not count. */
@@ -8,10 +9,10 @@ const MOMENT_MS = 250;
  * not count. Whatever remembers the time is given that of when it is written: a time from before the clock was set back
  * would have that made good twice.
  *
- * @param askedAt - of `Date.now()`, which all threads share
+ * @param askedAt - of `wallTime()`, which all threads share
  */
 export function waitedSince(askedAt: number): number {
-  const waited = Date.now() - askedAt;
+  const waited = wallTime() - askedAt;
   return Math.abs(waited) < MOMENT_MS ? 0 : waited;
 }
 

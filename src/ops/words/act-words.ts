@@ -15,6 +15,7 @@ interface ActWords {
   readonly done: string;
   /** why it was left alone */
   readonly notNeeded: string;
+  readonly changed: string;
 }
 
 export const ACT_WORDS = {
@@ -25,6 +26,7 @@ export const ACT_WORDS = {
     wasTo: 'Was to rerun',
     done: 'rerun',
     notNeeded: 'left alone: neither dead nor ignored by then',
+    changed: 'left alone: in another state than you asked for by then, such as discarded',
   },
   discard: {
     will: 'Will discard',
@@ -33,6 +35,7 @@ export const ACT_WORDS = {
     wasTo: 'Was to discard',
     done: 'discarded',
     notNeeded: 'left alone: settled or in processing by then',
+    changed: 'left alone: in another state than you asked for by then, such as rerun',
   },
   hurry: {
     will: 'Will hurry',
@@ -41,6 +44,7 @@ export const ACT_WORDS = {
     wasTo: 'Was to hurry',
     done: 'hurried',
     notNeeded: 'left alone: due already, settled or in processing by then',
+    changed: 'left alone: in another state than you asked for by then',
   },
 } as const satisfies Record<Act, ActWords>;
 

@@ -17,11 +17,12 @@ export function afterHowLong(outcome: Attempt['outcome'], duration: string): str
   return outcome === 'crashed' ? `, found after ${duration}` : ` after ${duration}`;
 }
 
-/** When an event is tried next, or was to be, among what has happened to it: what is still to come is said to be so. */
-export function dueInWords(at: Date, now: Date): string {
+/** When an event is tried next, among what has happened to it: what is still to come is said to be so. */
+export function dueInWords(at: Date, wasTried: boolean, now: Date): string {
+  const which = wasTried ? 'next' : 'first';
   return at > now
-    ? `Still to come: its next attempt, ${relative(at, now)}`
-    : `its next attempt was due ${relative(at, now)}`;
+    ? `Still to come: its ${which} attempt, ${relative(at, now)}`
+    : `due since then: its ${which} attempt has not begun`;
 }
 
 /** What the events of a group died of. */
@@ -58,6 +59,8 @@ export function resultInWords(act: Act, result: ActResult): string {
       return 'not there any more';
     case 'not needed':
       return ACT_WORDS[act].notNeeded;
+    case 'changed':
+      return ACT_WORDS[act].changed;
     case 'still invalid':
       return 'still invalid under today’s schemas';
     case 'pruned':

@@ -16,7 +16,7 @@ export function groupInWords(fingerprint: string, sample: GroupSample): string {
   const reason = deadReasons.find((each) => each === fingerprint);
   const error = sample === 'unasked' ? null : sample;
   if (error === null && reason === undefined) {
-    return `${sample === null ? 'an error that is gone' : 'not looked up'} (${oneLine(fingerprint, 16)})`;
+    return `${oneLine(fingerprint, 16)} (${sample === null ? 'it has no events now' : 'not looked up'})`;
   }
   return oneLine(causeOfDeath({ sample: error, reason: reason ?? 'failed' }), MOST_OF_ERROR);
 }

@@ -1,6 +1,8 @@
 import type { StoredPause } from '../../inbox/operator/pauses.ts';
 import { oneLine } from '../../printable.ts';
+import type { HeldUp } from '../held-up.ts';
 import { listed, plural, timestamp } from './format.ts';
+import { typesText } from './watch-words.ts';
 
 /** `order.created is paused since … by ada: the till is down` */
 export function pausedInWords({ type, endpoint, since, actor, reason }: StoredPause): string {
@@ -18,4 +20,16 @@ export function strangerInWords(endpoint: string, named: readonly string[]): str
   const rest = named.length - shown.length;
   const all = listed(rest === 0 ? shown : [...shown, plural(rest, 'other')]);
   return `No processor names the endpoint ${oneLine(endpoint, 40)}: they name ${all}.`;
+}
+
+/** Why nothing may come of a rerun for now, a sentence for each reason. */
+export function heldUpInWords({ paused, hasProcessor, unhandled }: HeldUp): readonly string[] {
+  const each = unhandled.length === 1 ? 'its' : 'their';
+  return [
+    ...paused.map((pause) => `${pausedInWords(pause)}. Its events wait until it is resumed.`),
+    ...(hasProcessor ? [] : ['No processor is running: the events wait until one is started.']),
+    ...(hasProcessor && unhandled.length > 0
+      ? [`No running processor handles ${typesText(unhandled)}: ${each} events wait until one does.`]
+      : []),
+  ];
 }

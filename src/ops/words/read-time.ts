@@ -15,14 +15,15 @@ export function parseDuration(text: string): number | null {
 }
 
 /**
- * A time as people name it: `2h` ago, a date, or a date-time; without a zone it is UTC. `null` for anything else.
+ * A time as people name it: `2h` ago, a date, a date-time, or as the page and the command write it: `14:00`, the last time that it
+ * was, or `31 Jan 08:00`. Without a zone it is UTC. `null` for anything else.
  *
- * @param now - what `2h` is counted back from, in milliseconds since 1970
+ * @param now - what is counted back from, in milliseconds since 1970
  */
 export function parseTime(text: string, now: number): Date | null {
   // Who writes 0 means the beginning rather than now: it is refused.
-  const ago = text === '0' ? null : parseDuration(text);
-  const ms = ago === null ? instantOf(text) : now - ago;
+  const ago = text === '0' ? null : parseDuration(text.replace(/ ago$/, ''));
+  const ms = ago === null ? (instantOf(text) ?? shortInstantOf(text.trim(), now)) : now - ago;
   const read = ms === null ? null : new Date(ms);
   return read === null || Number.isNaN(read.getTime()) ? null : read;
 }
@@ -33,4 +34,27 @@ function instantOf(text: string): number | null {
     .replace(/^(\S{10}) (?=\d)/, '$1T')
     .replace(/ ?UTC$/i, 'Z');
   return parseInstant(written)?.ms ?? null;
+}
+
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const SHORT =
+  /^(?:(?<day>\d{1,2}) (?<month>[a-z]{3})[a-z]*(?: (?<year>\d{4}))?,? )?(?<time>\d{1,2}:\d{2}(?::\d{2})?)(?: ?UTC)?$/i;
+
+/** What `shortTime` writes. Without its year or its day it is the last one that was. */
+function shortInstantOf(text: string, now: number): number | null {
+  const { day, month, year, time = '' } = SHORT.exec(text)?.groups ?? {};
+  const today = new Date(now);
+  const at = (y: number, m: number, d: number): number | null => {
+    const date = `${y}-${String(m + 1).padStart(2, '0')}-${String(d).padStart(2, '0')}`;
+    return instantOf(`${date} ${time.padStart(time.length < 6 ? 5 : 8, '0')}`);
+  };
+  if (day === undefined || month === undefined) {
+    const ms = at(today.getUTCFullYear(), today.getUTCMonth(), today.getUTCDate());
+    return ms === null || ms <= now ? ms : ms - UNIT_MS.d;
+  }
+  const m = MONTHS.indexOf(month.toLowerCase());
+  if (m === -1) return null;
+  if (year !== undefined) return at(Number(year), m, Number(day));
+  const ms = at(today.getUTCFullYear(), m, Number(day));
+  return ms === null || ms <= now ? ms : at(today.getUTCFullYear() - 1, m, Number(day));
 }

@@ -5,6 +5,9 @@ export type ReadableFormat = (typeof readableFormats)[number];
 /** Every format of an export; the exact one alone can be imported. */
 export const exportFormats = ['exact', 'json', 'csv'] as const;
 
+/** Before a table, so that spreadsheets take it for UTF-8 and not for the encoding of their system: a byte order mark. */
+export const SPREADSHEET_MARK = '\ufeff';
+
 /** How each is offered. */
 export const EXPORT_FORMATS = {
   exact: 'exact, for an import',

@@ -47,8 +47,8 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
     advice: 'Not the service: an attempt to keep the server busy. If it is your proxy, let it pass larger pieces on.',
   },
   'encoding-unsupported': {
-    cause: 'The body came compressed (Content-Encoding).',
-    advice: 'The service sends plain bodies: a proxy on the way compresses them. Switch that off for this path.',
+    cause: 'It is authentic, but came compressed (Content-Encoding), and hookbox decompresses nothing.',
+    advice: 'The sender signs what it has compressed. Have it send plain bodies.',
   },
   'method-not-allowed': {
     cause: 'It was not a POST.',

@@ -1,7 +1,9 @@
 import type { Hono } from 'hono';
 import type { EventKey } from '../../inbox/event.ts';
 import type { Act, ActResult, By } from '../../inbox/operator/acts.ts';
+import { eventStates } from '../../inbox/state.ts';
 import { hasEnded } from '../../inbox/rules/bulks.ts';
+import type { InStates } from '../../ops/act-on-named.ts';
 import { cancelBulk, getBulk, previewBulk, runBulk, USUAL_RATE } from '../../ops/bulks.ts';
 import { discardEvents } from '../../ops/discard.ts';
 import { hurryEvents } from '../../ops/hurry.ts';
@@ -20,6 +22,7 @@ const FASTEST = 100_000;
 
 const SAID = {
   unknown: 'unknown',
+  changed: 'not-needed',
   'not needed': 'not-needed',
   'still invalid': 'still-invalid',
   pruned: 'pruned',
@@ -35,19 +38,22 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     const key = keyOf(c);
     const form = c.get('form');
     const force = fieldOf(form, 'force') === 'yes';
-    const { results } = await rerunEvents(inbox, [key], byOf(shell, c, form), { ...naming, force });
+    const options = { ...naming, ...shownIn(form), force };
+    const { results } = await rerunEvents(inbox, [key], byOf(shell, c, form), options);
     return toEvent(c, key, results[0]?.result, 'rerun');
   });
 
   page.post('/events/:endpoint/:id/discard', posted, async (c) => {
     const key = keyOf(c);
-    const { results } = await discardEvents(inbox, [key], byOf(shell, c, c.get('form')));
+    const form = c.get('form');
+    const { results } = await discardEvents(inbox, [key], byOf(shell, c, form), shownIn(form));
     return toEvent(c, key, results[0]?.result, 'discarded');
   });
 
   page.post('/events/:endpoint/:id/hurry', posted, async (c) => {
     const key = keyOf(c);
-    const { results } = await hurryEvents(inbox, [key], byOf(shell, c, c.get('form')));
+    const form = c.get('form');
+    const { results } = await hurryEvents(inbox, [key], byOf(shell, c, form), shownIn(form));
     return toEvent(c, key, results[0]?.result, 'hurried');
   });
 
@@ -91,6 +97,8 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     if (bulk === null) return noSuchBulk(c);
     const href = `${shell.baseOf(c)}/bulks/${id}`;
     if (hasEnded(bulk)) return c.redirect(href, 303);
+    // Somebody runs it, at a rate of their own.
+    if (bulk.state === 'running' && bulk.stopped === null) return c.redirect(begunHref(href), 303);
     // The screen that is shown next must not say that nobody runs it. What cannot be written now is said by the run itself.
     if (bulk.stopped !== null)
       await operationsOf(inbox)
@@ -120,7 +128,18 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
       .finally(() => runs.delete(id));
   }
 
-  function toEvent(c: PageContext, key: EventKey, result: ActResult | undefined, done: FlashCode): Response {
+  async function toEvent(
+    c: PageContext,
+    key: EventKey,
+    result: ActResult | undefined,
+    done: FlashCode,
+  ): Promise<Response> {
+    const shown = fieldOf(c.get('form'), 'state');
+    const state = result === 'done' || shown === '' ? undefined : (await operationsOf(inbox).summary(key))?.state;
+    if (state !== undefined && state !== shown) {
+      const sentence = `This event was ${shown} when the page was drawn, and is ${state} now. Nothing was done: go back, reload the page, and decide again.`;
+      return shell.problem(c, 409, 'It has changed', sentence);
+    }
     const code = result === 'done' ? done : SAID[result ?? 'unknown'];
     return c.redirect(withFlash(eventHref(shell.baseOf(c), key), code), 303);
   }
@@ -128,6 +147,13 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
   function noSuchBulk(c: PageContext): Promise<Response> {
     return shell.problem(c, 404, 'No such bulk act', 'There is no bulk act of this number. Nothing was done.');
   }
+}
+
+/** The state that an act is for: the one that was shown beside its button. */
+function shownIn(form: FormData): InStates {
+  const shown = fieldOf(form, 'state');
+  const states = eventStates.filter((state) => state === shown);
+  return shown === '' ? {} : { states };
 }
 
 /** The event that a path names. */

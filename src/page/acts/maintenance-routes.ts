@@ -1,4 +1,5 @@
 import type { Hono } from 'hono';
+import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { parseInstant } from '../../events/instant.ts';
 import type { By } from '../../inbox/operator/acts.ts';
@@ -8,6 +9,7 @@ import { pruneEvents } from '../../ops/prune.ts';
 import { importEvents } from '../../ops/import.ts';
 import { LOGS, withFlash } from './flash.ts';
 import { linesOf } from '../../ops/import-lines.ts';
+import type { AskedAgain } from '../screens/maintenance-preview.tsx';
 import { maintenanceScreen, prunableStates, type MaintenancePreview } from '../screens/maintenance-screen.tsx';
 import { byOf, fieldOf, postedForm, valuesOf } from '../safety/posted-form.ts';
 import type { PageContext, PageEnv, Shell } from '../shell.tsx';
@@ -47,8 +49,10 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
     const by = byOf(shell, c, form);
     const { pruned: count } = await pruneEvents(inbox, criteria, by, { dryRun: true });
     const confirmed = confirmedCount(fieldOf(form, 'confirm'));
-    if (confirmed === null || count > confirmed) {
-      return preview(c, { act: 'prune', olderThanDays, settledBefore, states, types, endpoint, count });
+    const isTyped = confirmedCount(fieldOf(form, 'typed').replaceAll(/[,\s]/g, '')) === confirmed;
+    if (confirmed === null || !isTyped || count > confirmed) {
+      const again = askedAgain(form, count, isTyped ? 'There are more by now.' : 'That is not how many they are.');
+      return preview(c, { act: 'prune', olderThanDays, settledBefore, states, types, endpoint, count, ...again });
     }
     const pruned = await startedPrune(criteria, by);
     const base = shell.baseOf(c);
@@ -66,7 +70,11 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
     const by = byOf(shell, c, form);
     const report = await eraseEntity(inbox, entity, by, { dryRun: true });
     const confirmed = confirmedCount(fieldOf(form, 'confirm'));
-    if (confirmed === null || report.erased > confirmed) return preview(c, { act: 'erase', entity, report });
+    const isTyped = fieldOf(form, 'typed') === entity;
+    if (confirmed === null || !isTyped || report.erased > confirmed) {
+      const again = askedAgain(form, report.erased, isTyped ? 'There are more by now.' : 'That is not what is erased.');
+      return preview(c, { act: 'erase', entity, report, ...again });
+    }
     const { erased, inProcessing, logEmptied } = await eraseEntity(inbox, entity, by);
     return c.redirect(
       withFlash(`${shell.baseOf(c)}/maintenance`, 'erased', erased, inProcessing, LOGS.indexOf(logEmptied)),
@@ -130,6 +138,12 @@ function daysAgo(days: number): Date {
 function instantOf(text: string): Date | null {
   const read = parseInstant(text);
   return read === null ? null : new Date(read.ms);
+}
+
+/** Of a form that was sent to confirm something, and did not. */
+function askedAgain(form: FormData, count: number, why: string): { readonly again?: AskedAgain } {
+  if (!form.has('confirm') || count === 0) return {};
+  return { again: { message: `${why} Nothing was done.`, reason: fieldOf(form, 'reason') } };
 }
 
 function confirmedCount(text: string): number | null {

@@ -15,7 +15,8 @@ export function pauseRoutes(page: Hono<PageEnv>, shell: Shell): void {
   page.post('/paused/pause', posted, async (c) => {
     const form = c.get('form');
     return answered(c, async () => {
-      const { changed } = await pauseType(inbox, fieldOf(form, 'type'), byOf(shell, c, form), placeIn(form));
+      const options = { ...placeIn(form), unseen: fieldOf(form, 'unseen') === 'yes' };
+      const { changed } = await pauseType(inbox, fieldOf(form, 'type'), byOf(shell, c, form), options);
       return changed ? 'paused' : 'paused-already';
     });
   });

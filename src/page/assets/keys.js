@@ -47,8 +47,15 @@
     row.setAttribute('data-selected', '');
   });
 
-  /** To where an act is confirmed; never further. */
+  /** To where an act is confirmed, never further: that of all chosen rows, of the selected one, or of the event. */
   function askFor(act) {
+    const bar = byId('chosen');
+    if (bar !== null && !bar.hidden) {
+      // Groups are acted on one at a time: where several are chosen, none of them is meant alone.
+      const button = bar.querySelector(`button[name="act"][value="${act}"]`);
+      if (button !== null) button.form.requestSubmit(button);
+      return;
+    }
     const row = selectedRow();
     if (row !== null) {
       const form = [...row.querySelectorAll('form')].find((each) => each.elements.namedItem('act')?.value === act);
@@ -64,13 +71,13 @@
     return /\/events\/[^/?#]+\/[^/?#]+$/.test(href);
   }
 
-  /** Opens an act of the event, or goes to the button of a preview. */
+  /** Opens an act of the event, or goes to its preview; the reason has the focus then. */
   function confirmFor(act) {
     const details = document.querySelector(`details#${act}, details#${act}-again`);
     if (details !== null) details.open = true;
     // Nothing else on a page is what was asked for.
     const preview = act === 'rerun' ? byId('run') : null;
-    (details ?? preview)?.querySelector('[data-confirm]')?.focus();
+    (details ?? preview)?.querySelector('input[name="reason"]')?.focus();
   }
 
   // Who opens an act by a pointer writes down why at once: one click less. Whoever listens or goes by keys stays where they are.

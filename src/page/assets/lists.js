@@ -212,7 +212,11 @@
     if (older !== null) byId('older').replaceWith(document.importNode(older, true));
     else byId('older').remove();
     const none = parts.querySelector('#none');
-    if (older === null && none !== null && body() === null) list.append(document.importNode(none, true));
+    if (older === null && none !== null && body() === null) {
+      list.append(document.importNode(none, true));
+      // There is nothing to do it to.
+      byId('acts')?.remove();
+    }
     arrived();
   }
 

@@ -87,9 +87,14 @@ import './lists.js';
     wanted = false;
     fetching = true;
     const began = performance.now();
+    let rest = FRESH_AT_MOST_EVERY_MS;
     try {
       const headers = { Accept: 'text/html', 'Hookbox-Live': '1' };
       const answer = await fetch(location.href, { headers, redirect: 'error' });
+      if (answer.status === 429) {
+        rest = 1000 * Number(answer.headers.get('Retry-After'));
+        wanted = true;
+      }
       if (!answer.ok && answer.status !== 404) throw new Error(String(answer.status));
       const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
       document.title = next.title;
@@ -102,7 +107,7 @@ import './lists.js';
     } finally {
       fetching = false;
       const ended = performance.now();
-      nextFetch = ended + Math.max(FRESH_AT_MOST_EVERY_MS, REST * (ended - began));
+      nextFetch = ended + Math.max(rest, REST * (ended - began));
       if (wanted) want();
     }
   }
@@ -140,13 +145,17 @@ import './lists.js';
     'autofocus',
   ]);
 
+  /** What a form sends along goes with what is shown, but in a form that somebody has opened it stays: what they saw is asked for. */
+  const isOfServer = (node) =>
+    node.localName === 'progress' || (node.type === 'hidden' && node.closest('details[open]') === null);
+
   function morph(from, to) {
     if (from.isEqualNode(to)) return;
     for (const { name } of Array.from(from.attributes)) {
       if (!to.hasAttribute(name) && !OWN_ATTRIBUTES.has(name)) from.removeAttribute(name);
     }
     for (const { name, value } of to.attributes) {
-      const isOwn = OWN_ATTRIBUTES.has(name) && !(from.localName === 'progress' && name === 'value');
+      const isOwn = OWN_ATTRIBUTES.has(name) && !(name === 'value' && isOfServer(from));
       if (!isOwn && from.getAttribute(name) !== value) from.setAttribute(name, value);
     }
     const keyed = new Map();

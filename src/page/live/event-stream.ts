@@ -1,3 +1,6 @@
+import { hostServer, type HostServer } from './host-server.ts';
+import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../host/real-timers.ts';
+
 /** Looks whether something has changed, for as long as there are listeners. */
 export interface Changes<Standing extends object> {
   /** Calls back with how things stand now, and then whenever that has changed. Returns how to stop. */
@@ -6,6 +9,8 @@ export interface Changes<Standing extends object> {
 
 /** Streams that one process keeps open at a time; a browser asks again later. */
 const MAX_STREAMS = 200;
+/** Looks so often whether the host still listens: a server that closes waits for the answers that it has under way. */
+const HOST_MS = 500;
 /** So that a stream that has died is noticed, and proxies do not take it for one. */
 const HEARTBEAT_MS = 15_000;
 /** Then the browser connects afresh, and whether the visitor may still look is asked again. */
@@ -15,16 +20,22 @@ export interface LiveOptions {
   readonly heartbeatMs?: number;
   readonly longestMs?: number;
   readonly maxStreams?: number;
+  /** then all of them end, and there are no more */
+  readonly until?: AbortSignal;
 }
 
-/** Answers with a stream of server-sent events: `changed` with a small JSON, at once and whenever something has changed. */
+/**
+ * Answers with a stream of server-sent events: `changed` with a small JSON, at once and whenever something has changed. It ends
+ * when the server of its request closes, which would wait for it otherwise.
+ */
 export function liveStreams<Standing extends object>(
   changes: Changes<Standing>,
-  { heartbeatMs = HEARTBEAT_MS, longestMs = LONGEST_MS, maxStreams = MAX_STREAMS }: LiveOptions = {},
-): (request: Request) => Response {
+  { heartbeatMs = HEARTBEAT_MS, longestMs = LONGEST_MS, maxStreams = MAX_STREAMS, until }: LiveOptions = {},
+): (request: Request, env?: unknown) => Response {
   const open = new Set<() => void>();
+  until?.addEventListener('abort', () => open.forEach((end) => end()), { once: true });
 
-  function streamTo(request: Request): ReadableStream<Uint8Array> {
+  function streamTo(request: Request, server: HostServer): ReadableStream<Uint8Array> {
     const encoder = new TextEncoder();
     let end = (): void => {};
     /** for a client that reads slowly: the newest replaces what it has not taken yet */
@@ -40,11 +51,13 @@ export function liveStreams<Standing extends object>(
           const stop = changes.listen((standing) => send(changed(standing)));
           const heartbeat = setInterval(() => waiting ?? send(': still here\n\n'), heartbeatMs).unref();
           const longest = setTimeout(() => end(), longestMs).unref();
+          const host = setInterval(() => server.hasClosed() && end(), HOST_MS).unref();
           end = () => {
             if (!open.delete(end)) return;
             stop();
             clearInterval(heartbeat);
             clearTimeout(longest);
+            clearInterval(host);
             try {
               controller.close();
             } catch {
@@ -66,14 +79,21 @@ export function liveStreams<Standing extends object>(
     );
   }
 
-  return (request) => {
+  return (request, env) => {
+    if (until?.aborted === true) return new Response('This server closes.', { status: 503 });
     if (open.size >= maxStreams) {
       return new Response('Too many pages are open.', { status: 503, headers: { 'Retry-After': '30' } });
     }
     // Hono answers HEAD with what GET would do; that stream would never be read.
-    const body = request.method === 'HEAD' ? null : streamTo(request);
+    const server = hostServer(env);
+    const body = request.method === 'HEAD' ? null : streamTo(request, server);
     return new Response(body, {
-      headers: { 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' },
+      headers: {
+        'Content-Type': 'text/event-stream; charset=utf-8',
+        'X-Accel-Buffering': 'no',
+        // A server that closes would wait for an idle connection, in Fastify for 72 s.
+        ...(server.isHttp1 && { Connection: 'close' }),
+      },
     });
   };
 }

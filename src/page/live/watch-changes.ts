@@ -1,4 +1,7 @@
+import { ownContext } from '../../host/own-context.ts';
+import { InboxUnavailableError, isInstance } from '../../errors.ts';
 import type { AnyInbox } from '../../inbox/contract.ts';
+import { clearInterval, setInterval } from '../../host/real-timers.ts';
 import type { Gauge } from '../../inbox/operator/counts.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import type { Changes } from './event-stream.ts';
@@ -17,6 +20,8 @@ export interface Standing {
 
 export interface ChangesOptions {
   readonly everyMs?: number;
+  /** told when the inbox was closed: nothing changes any more */
+  readonly closed?: () => void;
 }
 
 const MINUTE_MS = 60_000;
@@ -26,8 +31,13 @@ const MINUTE_MS = 60_000;
  * last two minutes, the newest event, the newest act and the newest bulk act. Only when one of these differs are the states
  * counted.
  */
-export function watchChanges(inbox: AnyInbox, { everyMs = 1_000 }: ChangesOptions = {}): Changes<Standing> {
+export function watchChanges(
+  inbox: AnyInbox,
+  { everyMs = 1_000, closed = () => {} }: ChangesOptions = {},
+): Changes<Standing> {
   const listeners = new Set<(standing: Standing) => void>();
+  /** Of a timer that serves all listeners and not the one that it begins with. */
+  const inOwnContext = ownContext();
   let timer: NodeJS.Timeout | undefined;
   let looking = false;
   let seen = new Map<string, string>();
@@ -45,8 +55,9 @@ export function watchChanges(inbox: AnyInbox, { everyMs = 1_000 }: ChangesOption
         tell(standing);
       }
       seen = found;
-    } catch {
-      // The inbox is busy, or closed: the next look tells.
+    } catch (failure) {
+      // Where the inbox is busy the next look tells.
+      if (isInstance(failure, InboxUnavailableError) && failure.code === 'CLOSED') closed();
     } finally {
       looking = false;
     }
@@ -63,8 +74,7 @@ export function watchChanges(inbox: AnyInbox, { everyMs = 1_000 }: ChangesOption
       if (timer === undefined) {
         // Nobody has looked for a while.
         void look();
-        timer = setInterval(() => void look(), everyMs);
-        timer.unref();
+        timer = inOwnContext(() => setInterval(() => void look(), everyMs).unref());
       }
       return () => {
         listeners.delete(listener);

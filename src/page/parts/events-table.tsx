@@ -120,7 +120,7 @@ function EventRow({
       )}
       <th scope="row" data-col="event">
         <a href={href}>
-          <StoredText text={type ?? 'no readable type'} atMost={40} />
+          <Listed text={type ?? 'no readable type'} atMost={40} end={10} />
         </a>
       </th>
       <td data-col="id">
@@ -131,7 +131,7 @@ function EventRow({
           Copy
         </button>
       </td>
-      <td data-col="endpoint">{endpoint !== 'default' && <Listed text={endpoint} atMost={16} />}</td>
+      <td data-col="endpoint">{endpoint !== 'default' && <Listed text={endpoint} atMost={24} />}</td>
       <td data-col="state">
         <State summary={event} />
       </td>

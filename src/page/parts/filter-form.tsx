@@ -49,9 +49,9 @@ export function FilterForm({
           <Field name="id" label="Event id" hint="evt_…" fields={fields} />
           <Field name="text" label="Text" hint="in ids, names or errors" fields={fields} />
           <Field name="error" label="Error has" hint="text of the last error" fields={fields} />
-          <Field name="since" label="Received since" hint="2h, or 2026-01-31 08:00" fields={fields} />
+          <Field name="since" label="Received since" hint="2h, 14:00, or 2026-01-31" fields={fields} />
           <Field name="until" label="until" hint="15m, or a time (UTC)" fields={fields} />
-          <Field name="failedSince" label="Failed since" hint="2h, or 2026-01-31 08:00" fields={fields} />
+          <Field name="failedSince" label="Failed since" hint="2h, 14:00, or 2026-01-31" fields={fields} />
           <Field name="failedUntil" label="until" hint="15m, or a time (UTC)" fields={fields} />
         </div>
         <Choices name="state" label="State" values={eventStates} fields={fields} />

@@ -84,7 +84,7 @@ export function readFilter(fields: URLSearchParams, now: Date): FilterQuery {
     if (value === undefined) return undefined;
     const read = parseTime(value, now.getTime());
     if (read === null)
-      problems.push(`${name} is no time: ${shown(value)}. Write 15m, 2h or 7d, or 2026-01-31 08:00 (UTC).`);
+      problems.push(`${name} is no time: ${shown(value)}. Write 15m, 2h or 7d, or 14:00, or 2026-01-31 08:00 (UTC).`);
     return read ?? undefined;
   };
   const bulkNumber = (): number | undefined => {

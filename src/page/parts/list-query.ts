@@ -7,7 +7,20 @@ import { pageOf } from './older-link.tsx';
 export const ROWS = 50;
 
 /** What stands in the URL of a list of events beside its filter. */
-export const LIST_FIELDS = ['q', 'order', 'among', 'takenFor', 'takenName', 'before', 'beforeAt', 'limit'] as const;
+export const LIST_FIELDS = [
+  'q',
+  'order',
+  'among',
+  'takenFor',
+  'takenName',
+  'before',
+  'beforeAt',
+  'found',
+  'limit',
+] as const;
+
+/** Those that say from where on. */
+const PLACE_FIELDS = ['among', 'takenFor', 'takenName', 'before', 'beforeAt', 'found', 'limit'] as const;
 
 const ORDERS: readonly SearchOrder[] = ['newest', 'oldest', 'failed'];
 const AMONG: readonly FindPlace['among'][] = ['dead', 'retrying', 'others'];
@@ -25,6 +38,8 @@ export interface ListQuery {
   readonly limit: number;
   /** it goes on from another one */
   readonly isFurther: boolean;
+  /** it goes on from others, and none of these has found any */
+  readonly isNoneYet: boolean;
 }
 
 export function readListQuery(url: URL): ListQuery {
@@ -48,17 +63,20 @@ export function readListQuery(url: URL): ListQuery {
     at,
     limit: Number.isInteger(limit) && limit >= 1 && limit <= ROWS ? limit : ROWS,
     isFurther: at !== null || isPlaced,
+    isNoneYet: fields.get('found') === 'none',
   };
 }
 
 /** The URL of what comes next; `null` where nothing does. */
 export function furtherQuery(
   url: URL,
-  { next, nextAt }: Pick<EventPage, 'nextAt'> & { readonly next: FindPlace | number | null },
+  { events, next, nextAt }: Omit<EventPage, 'next' | 'examined'> & { readonly next: FindPlace | number | null },
 ): string | null {
   if (next === null) return null;
+  const { isFurther, isNoneYet } = readListQuery(url);
   const query = new URLSearchParams(url.searchParams);
-  for (const name of ['among', 'takenFor', 'takenName', 'before', 'beforeAt', 'limit']) query.delete(name);
+  for (const name of PLACE_FIELDS) query.delete(name);
+  if (events.length === 0 && (!isFurther || isNoneYet)) query.set('found', 'none');
   const before = typeof next === 'number' ? next : next.before;
   if (typeof next !== 'number') {
     query.set('among', next.among);
@@ -67,6 +85,13 @@ export function furtherQuery(
   }
   if (before !== null) query.set('before', String(before));
   if (nextAt !== undefined) query.set('beforeAt', nextAt.toISOString());
+  return `?${query.toString()}`;
+}
+
+/** The URL of the same list from its first row on. */
+export function beginningQuery(url: URL): string {
+  const query = new URLSearchParams(url.searchParams);
+  for (const name of PLACE_FIELDS) query.delete(name);
   return `?${query.toString()}`;
 }
 

@@ -5,24 +5,41 @@ export function pageOf(url: URL): { readonly before: number | null } {
   return { before };
 }
 
+/** To the first row of a list. */
+export function BackLink({ href }: { readonly href: string }) {
+  return (
+    <p class="pages" id="back">
+      <a href={href}>Back to the beginning</a>
+    </p>
+  );
+}
+
 /**
- * To what comes after the last row of this page.
+ * To what comes after the last row of this page, and back to the first one of all.
  *
  * @param among - what else the URL says: what the list is of
  */
-export function OlderLink({
-  before,
+export function PageLinks({
+  url,
+  next,
   among = [],
 }: {
-  readonly before: number;
+  readonly url: URL;
+  /** where it goes on; `null` where it ends here */
+  readonly next: number | null;
   readonly among?: readonly [name: string, value: string][];
 }) {
-  const query = new URLSearchParams([...among, ['before', String(before)]]);
+  const older = new URLSearchParams([...among, ['before', String(next)]]);
   return (
-    <p class="pages" id="older">
-      <a href={`?${query.toString()}`} rel="next">
-        Older
-      </a>
-    </p>
+    <>
+      {pageOf(url).before !== null && <BackLink href={`?${new URLSearchParams([...among]).toString()}`} />}
+      {next !== null && (
+        <p class="pages" id="older">
+          <a href={`?${older.toString()}`} rel="next">
+            Older
+          </a>
+        </p>
+      )}
+    </>
   );
 }

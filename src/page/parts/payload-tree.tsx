@@ -1,7 +1,8 @@
-import { oneLine } from '../../printable.ts';
+import { oneLine, printableJson } from '../../printable.ts';
 import { number } from '../../ops/words/format.ts';
 import { jsonText } from '../../events/json-tokens.ts';
 import { jsonTree, type JsonNode } from '../../ops/body/json-tree.ts';
+import { prettyJson } from '../../ops/body/readable-payload.ts';
 
 /** Texts beyond this are cut here; the raw text has all of them. */
 const MAX_TEXT = 2_000;
@@ -14,13 +15,7 @@ const OPEN_SIZE = 40;
 /** A body as a tree that can be read and folded; numbers stand there as the service has written them. */
 export function PayloadTree({ body, rawHref }: { readonly body: Uint8Array; readonly rawHref: string }) {
   const text = jsonText(body);
-  if (text === null) {
-    return (
-      <p class="warning">
-        The body is no JSON in UTF-8. <a href={rawHref}>Show it raw</a>
-      </p>
-    );
-  }
+  if (text === null) return <NoJson rawHref={rawHref} />;
   const { root, leftOut } = jsonTree(text);
   return (
     <>
@@ -34,6 +29,39 @@ export function PayloadTree({ body, rawHref }: { readonly body: Uint8Array; read
         </p>
       )}
     </>
+  );
+}
+
+/** So long a text is looked through at once. */
+const MOST_CHARACTERS = 256 * 1024;
+
+/** A body as JSON with each value on a line of its own, to be copied; all but the white space is as the service has written it. */
+export function PayloadJson({ body, rawHref }: { readonly body: Uint8Array; readonly rawHref: string }) {
+  if (body.byteLength > MOST_CHARACTERS) {
+    return (
+      <p class="notice">
+        The body is too large for this view. <a href={rawHref}>Show it raw</a>
+      </p>
+    );
+  }
+  const text = jsonText(body);
+  if (text === null) return <NoJson rawHref={rawHref} />;
+  const lines = printableJson(prettyJson(text));
+  return (
+    <>
+      {lines.length > MOST_CHARACTERS && <p class="notice">These are the first lines; the raw text has all of it.</p>}
+      <pre class="raw" tabindex={0} aria-label="The body as JSON, a value on each line">
+        {lines.slice(0, MOST_CHARACTERS)}
+      </pre>
+    </>
+  );
+}
+
+function NoJson({ rawHref }: { readonly rawHref: string }) {
+  return (
+    <p class="warning">
+      The body is no JSON in UTF-8. <a href={rawHref}>Show it raw</a>
+    </p>
   );
 }
 
@@ -84,9 +112,10 @@ function Scalar({ node: { kind, value } }: { readonly node: JsonNode }) {
   return (
     <>
       <span class="value text">
-        <bdi>“{oneLine(value, MAX_TEXT)}”</bdi>
+        {/* As in JSON, so that a copy of it is one. */}
+        <bdi>{printableJson(JSON.stringify(value.slice(0, MAX_TEXT)))}</bdi>
       </span>
-      {value.length > MAX_TEXT && <span class="muted"> ({number(value.length)} characters)</span>}
+      {value.length > MAX_TEXT && <span class="muted">… ({number(value.length)} characters)</span>}
     </>
   );
 }

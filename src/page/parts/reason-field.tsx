@@ -2,10 +2,29 @@
 export const MAX_REASON = 1_000;
 
 /** The reason for an act; it stands in the audit. */
-export function ReasonField({ value }: { readonly value?: string }) {
+export function ReasonField({
+  value,
+  isRequired = false,
+  hasFocus = false,
+}: {
+  readonly value?: string;
+  /** Enter in an empty field then sends nothing: for acts that nobody should do by pressing Enter once too often */
+  readonly isRequired?: boolean;
+  /** where the page has been opened for this act */
+  readonly hasFocus?: boolean;
+}) {
   return (
     <label>
-      Reason, for the audit <input type="text" name="reason" value={value} maxlength={MAX_REASON} autocomplete="off" />
+      Reason, for the audit{' '}
+      <input
+        type="text"
+        name="reason"
+        value={value}
+        maxlength={MAX_REASON}
+        autocomplete="off"
+        required={isRequired}
+        autofocus={hasFocus}
+      />
     </label>
   );
 }

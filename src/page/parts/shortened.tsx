@@ -18,18 +18,24 @@ export function Shortened({ text, atMost }: { readonly text: string; readonly at
   );
 }
 
-/** So much of the end of a name stands in a list, however narrow its column is. */
-const LEAST_END = 6;
-
 /** The same in two parts, so that a list that has less room than this takes it from the first. */
-export function Listed({ text, atMost }: { readonly text: string; readonly atMost: number }) {
+export function Listed({
+  text,
+  atMost,
+  end = 6,
+}: {
+  readonly text: string;
+  readonly atMost: number;
+  /** so much of its end stands there, however narrow the column is */
+  readonly end?: number;
+}) {
   const { name, whole } = shortened(text, atMost);
   if (isBlank(whole)) return <StoredText text={text} />;
   const letters = [...name];
   return (
-    <bdi class="name" title={name === whole ? undefined : whole}>
-      <span>{letters.slice(0, -LEAST_END).join('')}</span>
-      <span class="end">{letters.slice(-LEAST_END).join('')}</span>
+    <bdi class="name" title={whole}>
+      <span>{letters.slice(0, -end).join('')}</span>
+      <span class="end">{letters.slice(-end).join('')}</span>
     </bdi>
   );
 }

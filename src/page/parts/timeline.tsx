@@ -25,7 +25,8 @@ export function Timeline({
         <li id={idOf(entry, n)} class={`entry ${toneOf(entry, now)}`}>
           {isToCome(entry, now) ? (
             <>
-              {dueInWords(entry.at, now)} (<time datetime={entry.at.toISOString()}>{timestamp(entry.at)}</time>)
+              {dueInWords(entry.at, history.summary.attempts > 0, now)} (
+              <time datetime={entry.at.toISOString()}>{timestamp(entry.at)}</time>)
             </>
           ) : (
             <>
@@ -65,7 +66,7 @@ function Entry({
     case 'attempt':
       return <AttemptEntry attempt={entry.attempt} />;
     case 'due':
-      return <>{dueInWords(entry.at, now)}</>;
+      return <>{dueInWords(entry.at, summary.attempts > 0, now)}</>;
     case 'settled':
       return (
         <>

@@ -2,7 +2,7 @@ import type { EventSummary } from '../../inbox/operator/search.ts';
 import type { Wait } from '../../inbox/operator/waits.ts';
 import { blockerInWords, waitInBrief, waitInWords, type WaitWords } from '../../ops/words/wait-words.ts';
 import { eventHref } from './screen-links.ts';
-import { Shortened } from './shortened.tsx';
+import { Listed } from './shortened.tsx';
 import { StoredText } from './stored-text.tsx';
 
 /** An event that waits, and why; `null` where it waits no more. */
@@ -37,30 +37,33 @@ export function WhyItWaits({ event, wait, base, now }: Waiting) {
 
 /** The same where there is little room. */
 export function WaitInBrief({ wait, base, now }: Omit<Waiting, 'event'>) {
-  return <Words words={waitInBrief(wait, now)} base={base} isBrief />;
+  const words = waitInBrief(wait, now);
+  if (words.length === 0) return <></>;
+  return (
+    <span class="brief">
+      {words.map((part) =>
+        typeof part === 'string' ? (
+          <bdi title={part}>{part.trim()}</bdi>
+        ) : (
+          <a href={eventHref(base, part)}>
+            <Listed text={part.id} atMost={22} />
+          </a>
+        ),
+      )}
+    </span>
+  );
 }
 
-function Words({
-  words,
-  base,
-  isBrief = false,
-}: {
-  readonly words: WaitWords;
-  readonly base: string;
-  readonly isBrief?: boolean;
-}) {
+function Words({ words, base }: { readonly words: WaitWords; readonly base: string }) {
   return (
     <>
       {words.map((part) =>
         typeof part === 'string' ? (
           <StoredText text={part} atMost={500} />
         ) : (
-          <>
-            {/* In a list each text is a box, at whose end a space is none. */}{' '}
-            <a href={eventHref(base, part)}>
-              {isBrief ? <Shortened text={part.id} atMost={22} /> : <StoredText text={part.id} atMost={60} />}
-            </a>
-          </>
+          <a href={eventHref(base, part)}>
+            <StoredText text={part.id} atMost={60} />
+          </a>
         ),
       )}
     </>

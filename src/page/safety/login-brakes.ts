@@ -1,3 +1,5 @@
+import { performance } from '../../host/real-timers.ts';
+
 /** One try to log in. */
 export interface LoginTry {
   /** the address that it comes from; `null` where it is not known: all of these are one source */

@@ -7,13 +7,17 @@ import { isIPv4 } from 'node:net';
  * @param env - what the host has given along with the request
  */
 export function peerOf(env: unknown, request: Request): string | null {
-  // Some hosts are wrapped: their own things stand under `server` then.
-  const told = field(env, 'server') ?? env;
+  const told = toldBy(env);
   return (
     text(field(field(field(told, 'incoming'), 'socket'), 'remoteAddress')) ??
     text(field(askedBun(told, request), 'address')) ??
     text(field(field(told, 'remoteAddr'), 'hostname'))
   );
+}
+
+/** What a host tells of a request. Some are wrapped: their own things stand under `server` then. */
+export function toldBy(env: unknown): unknown {
+  return field(env, 'server') ?? env;
 }
 
 /** Bun finds the connection by the request. */
@@ -22,7 +26,7 @@ function askedBun(server: unknown, request: Request): unknown {
   return typeof ask === 'function' ? (ask.call(server, request) as unknown) : undefined;
 }
 
-function field(of: unknown, name: string): unknown {
+export function field(of: unknown, name: string): unknown {
   return typeof of === 'object' && of !== null ? (of as Readonly<Record<string, unknown>>)[name] : undefined;
 }
 

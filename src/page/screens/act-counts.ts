@@ -24,7 +24,7 @@ export async function actedOn(act: Act, { filter, listed, isFurther }: Listing, 
   const acted = withBodies(act, searchedFor(asked, filter));
   const counted = isSame(acted, filter) && listed !== null ? listed.count : null;
   // Of a long list only what an index knows: the page is not kept waiting for what a preview finds.
-  const request = { signal: visit.signal, examined: isShort(listed?.count ?? null) ? SHORT : 0 };
+  const request = { examined: isShort(listed?.count ?? null) ? SHORT : 0 };
   const { count, more, cut } = counted ?? (await operationsOf(visit.operated.inbox).countFound(acted, request));
   return { states, count: cut ? null : { count, more } };
 }

@@ -4,7 +4,7 @@ import { FilterWords } from '../parts/filter-words.tsx';
 import { oneLine } from '../../printable.ts';
 import { noneInWords } from '../../ops/words/audit-words.ts';
 import { number } from '../../ops/words/format.ts';
-import { OlderLink, pageOf } from '../parts/older-link.tsx';
+import { pageOf, PageLinks } from '../parts/older-link.tsx';
 import { LongText, StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time-and-age.tsx';
 import type { Screen, Visit } from '../visit.ts';
@@ -82,7 +82,7 @@ function Lines({
           </tbody>
         </table>
       )}
-      {next !== null && <OlderLink before={next} among={auditFields(query)} />}
+      <PageLinks url={visit.url} next={next} among={auditFields(query)} />
     </div>
   );
 }

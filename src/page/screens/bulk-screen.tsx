@@ -1,14 +1,17 @@
+import type { Child } from 'hono/jsx';
 import type { ActResult, Bulk } from '../../inbox/operator/acts.ts';
 import type { EventFilter } from '../../inbox/operator/filter.ts';
 import { hasEnded } from '../../inbox/rules/bulks.ts';
 import { getBulk, USUAL_RATE } from '../../ops/bulks.ts';
 import { listEvents } from '../../ops/find.ts';
+import { lanesOf } from '../../ops/held-up.ts';
 import { doneOf, sentenceOf, stateInWords } from '../../ops/words/bulk-words.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
 import { withDead } from '../../ops/words/tab-words.ts';
 import { Outcome } from './outcome-panel.tsx';
 import { countedOutcome } from './count-outcome.ts';
 import { ActForm } from '../parts/act-form.tsx';
+import { heldUpWarning } from '../parts/held-up.tsx';
 import { age, number, percent, plural } from '../../ops/words/format.ts';
 import { isBegun } from '../parts/begun-run.ts';
 import { eventsHref } from '../parts/screen-links.ts';
@@ -20,7 +23,7 @@ import { causeOfDeath, causeOfRetry, resultInWords } from '../../ops/words/event
 
 /** One bulk act: what it will do, how far it is, what came of it. */
 export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
-  const bulk = await getBulk(visit.operated.inbox, id);
+  const bulk = await getBulk(visit.lasting, id);
   if (bulk === null) {
     return {
       title: 'No such bulk act',
@@ -34,7 +37,9 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
       ),
     };
   }
-  const counted = bulk.startedAt === null ? null : await countedOutcome(visit.operated.inbox, id);
+  const counted = bulk.startedAt === null ? null : await countedOutcome(visit.lasting, id);
+  const isOffered = bulk.act !== 'discard' && !hasEnded(bulk) && !isUnderWay(bulk);
+  const warning = isOffered ? await heldUpWarning(visit, lanesOf(bulk)) : <></>;
   const title = `Bulk ${bulk.act} ${number(bulk.id)}`;
   return {
     title,
@@ -61,7 +66,7 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
         {counted !== null && <Outcome bulk={bulk} counted={counted} base={visit.base} now={visit.now} />}
         {bulk.state === 'done' && <LeftAlone bulk={bulk} />}
         {bulk.state !== 'done' && bulk.startedAt !== null && <Progress bulk={bulk} now={visit.now} />}
-        <Acts bulk={bulk} visit={visit} />
+        <Acts bulk={bulk} visit={visit} warning={warning} />
         <Facts bulk={bulk} visit={visit} cause={await causeOf(bulk, visit)} />
       </div>
     ),
@@ -231,44 +236,54 @@ function buttonFor({ act, total }: Bulk): string {
   return { rerun: `Rerun ${events}`, discard: `Discard ${events}`, hurry: `Try ${events} now` }[act];
 }
 
-function Acts({ bulk, visit }: { readonly bulk: Bulk; readonly visit: Visit }) {
+/** Somebody runs it: there is nothing to run, and a second run would have a rate of its own. */
+function isUnderWay({ state, stopped }: Bulk): boolean {
+  return state === 'running' && stopped === null;
+}
+
+function Acts({ bulk, visit, warning }: { readonly bulk: Bulk; readonly visit: Visit; readonly warning: Child }) {
   if (hasEnded(bulk)) return <></>;
   if (visit.visitor.role !== 'operator') return <p class="muted">Operators can run or cancel it.</p>;
   const isPreview = bulk.state === 'previewed';
   const left = bulk.total - bulk.worked;
+  const isSevere = bulk.act === 'discard' || bulk.force;
   return (
     <section class="panel" id="acts" data-offers>
-      <h2>{isPreview ? 'Run it?' : bulk.stopped === null ? 'Resume or cancel' : 'Run the rest?'}</h2>
+      <h2>{isPreview ? 'Run it?' : isUnderWay(bulk) ? 'Cancel the rest?' : 'Run the rest?'}</h2>
       {isPreview ? (
         <p>{WHAT_COMES[bulk.act]}</p>
       ) : (
         <p>
-          {bulk.stopped === null
-            ? 'Somebody runs it, as far as is known; if the figures above stand still, resume it here.'
-            : 'Nobody runs it: nothing more becomes of it unless somebody runs the rest.'}{' '}
-          No event is taken twice, also when two run it at once.
+          {isUnderWay(bulk)
+            ? 'It is running. Should its process end, this page says so within about a minute, and offers to run the rest.'
+            : 'Nobody runs it: nothing more becomes of it unless somebody runs the rest. No event is taken twice.'}
         </p>
       )}
+      {warning}
       <div class="actions">
-        {left > 0 && (
+        <div id="cancel">
+          <ActForm visit={visit} to={`/bulks/${bulk.id}/cancel`} label="Cancel">
+            <button type="submit">{isPreview ? 'Cancel' : 'Cancel what is left'}</button>
+          </ActForm>
+        </div>
+        {left > 0 && !isUnderWay(bulk) && (
           <div id="run">
             <ActForm visit={visit} to={`/bulks/${bulk.id}/run`} label={isPreview ? 'Run' : 'Resume'}>
               <label>
                 At most so many events a second{' '}
                 <input type="number" name="rate" min="1" max="100000" value={String(USUAL_RATE)} required />
               </label>{' '}
-              <ReasonField value={bulk.reason ?? ''} />{' '}
-              <button type="submit" class="primary" data-confirm autofocus={isPreview && !isBegun(visit.url)}>
+              <ReasonField
+                value={isSevere ? '' : (bulk.reason ?? '')}
+                isRequired={isSevere}
+                hasFocus={isPreview && !isBegun(visit.url)}
+              />{' '}
+              <button type="submit" class="primary">
                 {isPreview ? buttonFor(bulk) : `Resume the ${number(left)} left`}
               </button>
             </ActForm>
           </div>
         )}
-        <div id="cancel">
-          <ActForm visit={visit} to={`/bulks/${bulk.id}/cancel`} label="Cancel">
-            <button type="submit">{isPreview ? 'Cancel' : 'Cancel what is left'}</button>
-          </ActForm>
-        </div>
       </div>
     </section>
   );

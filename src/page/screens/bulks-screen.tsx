@@ -5,7 +5,7 @@ import { OutcomeInShort } from './outcome-panel.tsx';
 import { stateInWords } from '../../ops/words/bulk-words.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
 import { number } from '../../ops/words/format.ts';
-import { OlderLink, pageOf } from '../parts/older-link.tsx';
+import { pageOf, PageLinks } from '../parts/older-link.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import { oneLine } from '../../printable.ts';
 import { Time } from '../parts/time-and-age.tsx';
@@ -17,7 +17,7 @@ const PAGE = 20;
 /** Acts on all events that a filter found, the newest first. */
 export async function bulksScreen(visit: Visit): Promise<Screen> {
   const { before } = pageOf(visit.url);
-  const bulks = await listBulks(visit.operated.inbox, { before, limit: PAGE });
+  const bulks = await listBulks(visit.lasting, { before, limit: PAGE });
   const last = bulks.at(-1);
   const { inbox } = visit.operated;
   const outcomes = new Map(
@@ -37,7 +37,7 @@ export async function bulksScreen(visit: Visit): Promise<Screen> {
         ) : (
           <BulksTable bulks={bulks} outcomes={outcomes} visit={visit} />
         )}
-        {last !== undefined && bulks.length === PAGE && <OlderLink before={last.id} />}
+        <PageLinks url={visit.url} next={bulks.length === PAGE ? (last?.id ?? null) : null} />
       </div>
     ),
   };

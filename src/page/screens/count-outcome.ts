@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { AnyInbox } from '../../inbox/contract.ts';
+import { delay, performance } from '../../host/real-timers.ts';
 import { bulkOutcome, type BulkOutcome } from '../../ops/bulk-outcome.ts';
 
 /** A visitor waits for a count so long; it goes on without them. */

@@ -17,6 +17,7 @@ import { causeOfDeath } from '../../ops/words/event-words.ts';
 /** Dead events by what their last errors said, the largest group first; then those that are tried again. */
 export async function deadLettersScreen(visit: Visit): Promise<Screen> {
   const { inbox } = visit.operated;
+  const isOperator = visit.visitor.role === 'operator';
   const [groups, retries] = await Promise.all([deadGroups(inbox), retryGroups(inbox)]);
   return {
     title: 'Dead letters',
@@ -31,8 +32,9 @@ export async function deadLettersScreen(visit: Visit): Promise<Screen> {
         ) : (
           <>
             <p id="intro">
-              Nobody handles these events unless you act. Those whose last errors say the same, but for ids and numbers,
-              are one group. Nothing happens before you have seen how many events an act is about.
+              Nobody handles these events unless {isOperator ? 'you act' : 'an operator acts'}. Those whose last errors
+              say the same, but for ids and numbers, are one group.{' '}
+              {isOperator && 'Nothing happens before you have seen how many events an act is about.'}
             </p>
             {groups.length >= MOST_GROUPS && (
               <p class="notice" id="more">
@@ -111,6 +113,7 @@ function ChosenGroups({ visit }: { readonly visit: Visit }) {
       <div class="actions chosen" id="chosen">
         <span id="chosen-count">Chosen:</span>
         <ExportMenu visit={visit} id="export-chosen" what="" />
+        <span class="muted">Rerun and discard take one group at a time.</span>
       </div>
     </ActForm>
   );

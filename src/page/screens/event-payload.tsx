@@ -2,14 +2,14 @@ import type { StoredEvent } from '../../inbox/event.ts';
 import { bodyDiff } from '../../ops/body/body-diff.ts';
 import { bytes } from '../../ops/words/format.ts';
 import { WhatDiffers } from '../parts/body-diff.tsx';
-import { PayloadTree } from '../parts/payload-tree.tsx';
+import { PayloadJson, PayloadTree } from '../parts/payload-tree.tsx';
 import { Hex, RawText } from '../parts/raw-body.tsx';
 import type { Visit } from '../visit.ts';
 
-const VIEWS = { tree: 'Tree', raw: 'Raw', hex: 'Hex' } as const;
+const VIEWS = { tree: 'Tree', json: 'JSON', raw: 'Raw', hex: 'Hex' } as const;
 type View = keyof typeof VIEWS;
 
-/** What is in an event: a tree, the text as it came, or its bytes; and the newest other body under its id. */
+/** What is in an event: a tree, JSON in lines, the text as it came, or its bytes; and the newest other body under its id. */
 export function Payload({
   visit,
   event,
@@ -36,8 +36,8 @@ export function Payload({
       </div>
       {visit.masks && (
         <p class="notice">
-          The values of some fields are masked as “•••” on this page, in all three views and in downloads: those are not
-          the bytes that were received.
+          The values of some fields are masked as “•••” on this page, in all views and in downloads: those are not the
+          bytes that were received.
         </p>
       )}
       {body !== null && conflict !== null && conflict.body.byteLength > 0 && (
@@ -84,6 +84,7 @@ function Body({
     <section class="panel body">
       {title !== null && <h3>{title}</h3>}
       {view === 'tree' && <PayloadTree body={body} rawHref={`${href}?view=raw#payload`} />}
+      {view === 'json' && <PayloadJson body={body} rawHref={`${href}?view=raw#payload`} />}
       {view === 'raw' && <RawText body={body} />}
       {view === 'hex' && <Hex body={body} />}
       <p>
@@ -97,6 +98,6 @@ function Body({
 }
 
 function viewOf(url: URL): View {
-  const asked = url.searchParams.get('view') ?? 'tree';
-  return asked === 'raw' || asked === 'hex' ? asked : 'tree';
+  const asked = url.searchParams.get('view');
+  return asked === 'json' || asked === 'raw' || asked === 'hex' ? asked : 'tree';
 }

@@ -1,3 +1,4 @@
+import { isFarAhead } from '../../events/far-ahead.ts';
 import type { Child } from 'hono/jsx';
 import type { EventKey } from '../../inbox/event.ts';
 import type { Act as ActName } from '../../inbox/operator/acts.ts';
@@ -6,6 +7,7 @@ import { askedByKey, mayBeDone, summaryAt } from '../../inbox/rules/operator-act
 import { getEvent, type EventHistory } from '../../ops/find.ts';
 import { eventCommand } from '../../ops/words/shell-commands.ts';
 import { ActForm } from '../parts/act-form.tsx';
+import { heldUpWarning } from '../parts/held-up.tsx';
 import { Copyable } from '../parts/copyable.tsx';
 import { bytes, number, plural } from '../../ops/words/format.ts';
 import { eventHref, eventsHref, pauseHref } from '../parts/screen-links.ts';
@@ -26,6 +28,8 @@ export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> 
   if (history === null) return noSuchEvent(visit, key);
   const href = eventHref(visit.base, key);
   const { summary } = history;
+  const types = summary.type === null ? [] : [summary.type];
+  const warning = await heldUpWarning(visit, { types, endpoints: [summary.endpoint] });
   return {
     title: 'Event',
     tab: eventTab(summary),
@@ -39,7 +43,7 @@ export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> 
         </p>
         <div id="live">
           <Headline visit={visit} history={history} />
-          <Acts visit={visit} history={history} />
+          <Acts visit={visit} history={history} warning={warning} />
           <div class="columns" id="about">
             <Facts visit={visit} history={history} />
             <section class="panel" id="timeline">
@@ -69,16 +73,18 @@ function noSuchEvent({ base }: Visit, { id }: EventKey): Screen {
 
 /** How it stands, in a sentence. */
 function Headline({
-  visit: { base, now },
+  visit: { base, now, visitor },
   history: { summary, wait },
 }: {
   readonly visit: Visit;
   readonly history: EventHistory;
 }) {
   const { state, deadReason, lastError } = summary;
+  const isOperator = visitor.role === 'operator';
   return (
     <p id="headline" class={state === 'dead' ? 'warning headline' : 'notice headline'}>
-      <State summary={summary} /> {STANDING[state]}
+      <State summary={summary} />{' '}
+      {state === 'dead' ? `Nobody handles it unless ${isOperator ? 'you act' : 'an operator acts'}:` : STANDING[state]}
       {wait !== null && (
         <>
           {' '}
@@ -101,12 +107,11 @@ const STANDING = {
   pending: 'It',
   processing: 'Its handler runs now. It',
   processed: 'Its handler has succeeded.',
-  dead: 'Nobody handles it unless you act:',
   ignored: 'Nobody handles it: it',
-} as const satisfies Record<EventSummary['state'], string>;
+} as const satisfies Record<Exclude<EventSummary['state'], 'dead'>, string>;
 
 function Facts({
-  visit: { base, now },
+  visit: { base, now, visitor },
   history: { summary, event },
 }: {
   readonly visit: Visit;
@@ -125,7 +130,7 @@ function Facts({
               <a href={eventsHref(base, { types: [type] })}>
                 <StoredText text={type} />
               </a>{' '}
-              <a href={pauseHref(base, endpoint, type)}>pause</a>
+              {visitor.role === 'operator' && <a href={pauseHref(base, endpoint, type)}>pause</a>}
             </>
           )}
         </Fact>
@@ -145,7 +150,11 @@ function Facts({
           {event.created === null ? (
             <span class="muted">not known</span>
           ) : (
-            <Time at={new Date(event.created.ms)} now={now} />
+            <>
+              <Time at={new Date(event.created.ms)} now={now} />
+              {isFarAhead(event.created, (settledAt ?? now).getTime()) &&
+                ', more than a day ahead: older events are not superseded by this one'}
+            </>
           )}
         </Fact>
         <Fact name="received">
@@ -197,13 +206,23 @@ function eventTab({ state, id, type }: EventSummary): string {
   return `${state}: ${oneLine(id, 60)}${type === null ? '' : `, ${oneLine(type, 40)}`}`;
 }
 
-/** What can be done, for operators as buttons and for everybody as commands. */
-function Acts({ visit, history: { summary } }: { readonly visit: Visit; readonly history: EventHistory }) {
+/** What operators can do, as buttons and as commands; viewers are offered what reads. */
+function Acts({
+  visit,
+  history: { summary },
+  warning,
+}: {
+  readonly visit: Visit;
+  readonly history: EventHistory;
+  /** of what is rerun or tried now */
+  readonly warning: Child;
+}) {
   const { state, pruned } = summary;
+  const isOperator = visit.visitor.role === 'operator';
   const again = state === 'processed';
-  const mayRerun = mayBeDone(askedByKey('rerun', again), summary);
-  const mayHurry = mayBeDone(askedByKey('hurry', false), summaryAt(summary, visit.now));
-  const mayDiscard = mayBeDone(askedByKey('discard', false), summary);
+  const mayRerun = isOperator && mayBeDone(askedByKey('rerun', again), summary);
+  const mayHurry = isOperator && mayBeDone(askedByKey('hurry', false), summaryAt(summary, visit.now));
+  const mayDiscard = isOperator && mayBeDone(askedByKey('discard', false), summary);
   return (
     <section class="panel acts" id="acts" aria-label="What can be done">
       {mayRerun && (
@@ -214,6 +233,7 @@ function Acts({ visit, history: { summary } }: { readonly visit: Visit; readonly
           title={again ? 'Rerun again…' : 'Rerun…'}
           button={again ? 'Rerun this processed event' : 'Rerun this event'}
           force={again}
+          warning={warning}
         >
           {again
             ? 'Its handler has succeeded already, and runs once more: be sure that its effects may happen twice.'
@@ -223,7 +243,7 @@ function Acts({ visit, history: { summary } }: { readonly visit: Visit; readonly
         </Act>
       )}
       {mayHurry && (
-        <Act visit={visit} summary={summary} act="hurry" title="Try now…" button="Try this event now">
+        <Act visit={visit} summary={summary} act="hurry" title="Try now…" button="Try this event now" warning={warning}>
           The event becomes due now, and a running processor takes it in its order. Its failures go on being counted.
         </Act>
       )}
@@ -234,7 +254,7 @@ function Acts({ visit, history: { summary } }: { readonly visit: Visit; readonly
             : 'The event becomes ignored: nobody handles it. It can be rerun later.'}
         </Act>
       )}
-      {pruned && <p class="muted">Its body was pruned, so it cannot be rerun.</p>}
+      {isOperator && pruned && <p class="muted">Its body was pruned, so it cannot be rerun.</p>}
       <Copyable text={eventCommand('show', summary, visit.named)} />
     </section>
   );
@@ -248,6 +268,7 @@ function Act({
   title,
   button,
   force = false,
+  warning = <></>,
   children,
 }: {
   readonly visit: Visit;
@@ -256,6 +277,7 @@ function Act({
   readonly title: string;
   readonly button: string;
   readonly force?: boolean;
+  readonly warning?: Child;
   readonly children: Child;
 }) {
   return (
@@ -263,10 +285,12 @@ function Act({
     <details class="act" id={force ? 'rerun-again' : act}>
       <summary>{title}</summary>
       <p>{children}</p>
+      {warning}
       <ActForm visit={visit} to={`${eventHref('', summary)}/${act}`} label={button}>
+        <input type="hidden" name="state" value={summary.state} />
         {force && <input type="hidden" name="force" value="yes" />}
-        <ReasonField />
-        <button type="submit" class={act === 'discard' ? undefined : 'primary'} data-confirm>
+        <ReasonField isRequired={act === 'discard' || force} />
+        <button type="submit" class={act === 'discard' ? undefined : 'primary'}>
           {button}
         </button>
       </ActForm>

@@ -1,8 +1,9 @@
 import { FilterForm } from '../parts/filter-form.tsx';
 import { EventsTable } from '../parts/events-table.tsx';
 import { ActsOnAll, ActsOnChosen } from '../parts/list-acts.tsx';
-import { furtherQuery } from '../parts/list-query.ts';
+import { beginningQuery, furtherQuery } from '../parts/list-query.ts';
 import { filterFields } from '../parts/screen-links.ts';
+import { BackLink } from '../parts/older-link.tsx';
 import { TakenFor, NothingFits } from '../parts/text-reading.tsx';
 import { number, percent, plural } from '../../ops/words/format.ts';
 import type { EventCount } from '../../inbox/operator/search.ts';
@@ -49,6 +50,7 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
             <div id="live" data-list>
               <Tally count={listed.count} />
               <Found listing={listing} listed={listed} visit={visit} />
+              {listing.isFurther && <BackLink href={beginningQuery(url)} />}
               <Onward listed={listed} visit={visit} />
             </div>
           </>
@@ -58,10 +60,12 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
   };
 }
 
-/** What each act on all that match would be done to; `null` where nobody is offered any. */
+/** What each act on all that match would be done to; `null` where nobody is offered any, or nothing matches. */
 async function actsOn(listing: Listing, visit: Visit): Promise<Readonly<Record<Act, ActedOn>> | null> {
+  const { listed, isFurther, isNoneYet } = listing;
+  const isNone = listed?.events.length === 0 && listed.next === null && (!isFurther || isNoneYet);
   // It stands beside what is brought up to date.
-  if (listing.listed === null || visit.visitor.role !== 'operator' || visit.liveOnly === true) return null;
+  if (listed === null || isNone || visit.visitor.role !== 'operator' || visit.liveOnly === true) return null;
   const [rerun, discard, hurry] = await Promise.all([
     actedOn('rerun', listing, visit),
     actedOn('discard', listing, visit),
@@ -86,7 +90,7 @@ function counted({ count, more, cut }: EventCount): string {
 }
 
 function Found({
-  listing: { reading, order, isFurther },
+  listing: { reading, order, isFurther, isNoneYet },
   listed: { events, waits, next, suggestions },
   visit,
 }: {
@@ -98,7 +102,7 @@ function Found({
     if (next !== null) return <></>;
     return (
       <div class="notice" id="none">
-        <NothingFits reading={reading} suggestions={suggestions} isFurther={isFurther} visit={visit} />
+        <NothingFits reading={reading} suggestions={suggestions} isFurther={isFurther && !isNoneYet} visit={visit} />
       </div>
     );
   }
@@ -120,7 +124,7 @@ function Onward({
   readonly listed: Listed;
   readonly visit: Visit;
 }) {
-  const query = furtherQuery(url, { next, ...(nextAt !== undefined && { nextAt }) });
+  const query = furtherQuery(url, { events, next, ...(nextAt !== undefined && { nextAt }) });
   if (query === null) return <></>;
   const cut = events.length < limit;
   return (

@@ -18,7 +18,7 @@ import { readListQuery, ROWS, type ListQuery } from '../parts/list-query.ts';
 import type { Visit } from '../visit.ts';
 
 /** What the URL of the Events screen asks for, and what was found. */
-export interface Listing extends Pick<ListQuery, 'order' | 'isFurther'> {
+export interface Listing extends Pick<ListQuery, 'order' | 'isFurther' | 'isNoneYet'> {
   /** what the list is of, in its order: what is done with all of them reaches as far, and no further */
   readonly filter: EventFilter;
   /** what the text of the search box was taken for */
@@ -48,11 +48,11 @@ export interface Listed {
 
 export async function findListing(visit: Visit): Promise<Listing> {
   const query = readListQuery(visit.url);
-  const { order, isFurther } = query;
+  const { order, isFurther, isNoneYet } = query;
   const { filter, problems } = readFilter(visit.url.searchParams, visit.now);
   const refused = visit.refusal?.(filter) ?? null;
   const all = refused === null ? problems : [...problems, refused];
-  const unlisted = { filter, order, isFurther, reading: null, listed: null };
+  const unlisted = { filter, order, isFurther, isNoneYet, reading: null, listed: null };
   if (all.length > 0) return { ...unlisted, problems: all };
   try {
     if (query.text !== null) return await byText(visit, query, query.text);
@@ -78,12 +78,11 @@ function deadIn(filter: EventFilter): EventFilter {
 }
 
 async function byFilter(visit: Visit, query: ListQuery, filter: EventFilter): Promise<Listed> {
-  const { operated, signal } = visit;
+  const { operated } = visit;
   const { order, before, beforeAt, limit } = query;
   const page = await listEvents(operated.inbox, filter, {
     before,
     limit,
-    signal,
     ...(order !== 'newest' && { order }),
     ...(beforeAt !== null && { beforeAt }),
   });
@@ -98,13 +97,13 @@ async function byFilter(visit: Visit, query: ListQuery, filter: EventFilter): Pr
 
 /** What fits the text of the search box, what has failed first. Whoever asks with other fields has them left out. */
 async function byText(visit: Visit, query: ListQuery, text: string): Promise<Listing> {
-  const { operated, signal } = visit;
-  const { limit, order, isFurther } = query;
+  const { operated } = visit;
+  const { limit, order, isFurther, isNoneYet } = query;
   const kinds = kindsFor(visit);
   // A URL can say what it likes.
   const at = query.at?.takenFor === 'merchant' && !kinds.includes('merchant') ? null : query.at;
   const reading = await readText(operated.inbox, text, { kinds, taken: at });
-  const page = await failedFirst(operated.inbox, reading, { at, limit, signal });
+  const page = await failedFirst(operated.inbox, reading, { at, limit });
   const { next } = page;
   const isCut = next !== null && page.events.length < limit;
   const listed: Listed = {
@@ -115,7 +114,7 @@ async function byText(visit: Visit, query: ListQuery, text: string): Promise<Lis
     count: await countOf(visit, query, reading.filter, page),
     suggestions: next === null && page.events.length === 0 ? await suggestionsFor(operated.inbox, text, kinds) : [],
   };
-  return { filter: reading.filter, reading, order, isFurther, problems: [], listed };
+  return { filter: reading.filter, reading, order, isFurther, isNoneYet, problems: [], listed };
 }
 
 /** Nobody finds out by the beginnings of names what is masked. */
@@ -142,7 +141,7 @@ async function waitsOf({ operated, now }: Visit, events: readonly EventSummary[]
 
 /** A script that goes on by itself has told the count before, and takes no other. */
 async function countOf(
-  { operated, signal, liveOnly = false }: Visit,
+  { operated, liveOnly = false }: Visit,
   { isFurther, limit }: ListQuery,
   filter: EventFilter,
   { events, next }: { readonly events: readonly EventSummary[]; readonly next: unknown },
@@ -151,5 +150,5 @@ async function countOf(
   if (next === null && !isFurther) return { count: events.length, more: false, cut: false };
   // It was told once, and much would have to be looked at to tell it anew.
   if (liveOnly && (filter.text ?? filter.error ?? filter.payload) !== undefined) return null;
-  return countEvents(operated.inbox, filter, { signal });
+  return countEvents(operated.inbox, filter);
 }

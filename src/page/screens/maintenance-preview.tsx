@@ -22,9 +22,18 @@ export type MaintenancePreview =
       readonly endpoint: string;
       /** how many events would be pruned */
       readonly count: number;
+      readonly again?: AskedAgain;
     }
-  | { readonly act: 'erase'; readonly entity: string; readonly report: EraseReport }
+  | { readonly act: 'erase'; readonly entity: string; readonly report: EraseReport; readonly again?: AskedAgain }
   | { readonly act: 'problem'; readonly message: string };
+
+/** A confirmation that was not enough. */
+export interface AskedAgain {
+  /** why it was not */
+  readonly message: string;
+  /** the reason that came with it */
+  readonly reason: string;
+}
 
 /** What is lost by an act: there must be no surprises. */
 export const LOSES = {
@@ -63,6 +72,7 @@ function PrunePreview({
   types,
   endpoint,
   count,
+  again,
 }: PreviewOf<'prune'> & { readonly visit: Visit }) {
   const when = olderThanDays === 0 ? 'settled by now' : `settled more than ${plural(olderThanDays, 'day')} ago`;
   const ofTypes =
@@ -89,14 +99,16 @@ function PrunePreview({
             <input type="hidden" name="types" value={type} />
           ))}
           {endpoint !== '' && <input type="hidden" name="endpoint" value={endpoint} />}
-          <Confirm count={count}>Prune {plural(count, 'event')}</Confirm>
+          <Confirm visit={visit} count={count} typed="count" again={again}>
+            Prune {plural(count, 'event')}
+          </Confirm>
         </ActForm>
       )}
     </Confirmation>
   );
 }
 
-function ErasePreview({ visit, entity, report }: PreviewOf<'erase'> & { readonly visit: Visit }) {
+function ErasePreview({ visit, entity, report, again }: PreviewOf<'erase'> & { readonly visit: Visit }) {
   const { erased, inProcessing, logEmptied } = report;
   const left = leftInLog(logEmptied);
   return (
@@ -116,7 +128,9 @@ function ErasePreview({ visit, entity, report }: PreviewOf<'erase'> & { readonly
         <ActForm visit={visit} to="/maintenance/erase" label="Confirm the erasure">
           <p>{LOSES.erase}</p>
           <input type="hidden" name="entity" value={entity} />
-          <Confirm count={erased}>Erase {plural(erased, 'event')}</Confirm>
+          <Confirm visit={visit} count={erased} typed="entity" again={again}>
+            Erase {plural(erased, 'event')}
+          </Confirm>
         </ActForm>
       )}
     </Confirmation>
@@ -133,16 +147,58 @@ function Confirmation({ found, children }: { readonly found: number; readonly ch
   );
 }
 
-/** The count goes back with the confirmation, so that what is done is what was shown. */
-function Confirm({ count, children }: { readonly count: number; readonly children: Child }) {
+/** What has to be typed before anything is lost. */
+const TO_TYPE = {
+  count: 'To confirm, type how many events they are',
+  entity: 'To confirm, type what is erased, as above',
+} as const;
+
+/**
+ * The count goes back with the confirmation, so that what is done is what was shown. The field to type in is required: pressing
+ * Enter, however often, does nothing.
+ */
+function Confirm({
+  visit,
+  count,
+  typed,
+  again,
+  children,
+}: {
+  readonly visit: Visit;
+  readonly count: number;
+  readonly typed: keyof typeof TO_TYPE;
+  readonly again: AskedAgain | undefined;
+  readonly children: Child;
+}) {
   return (
     <>
       <input type="hidden" name="confirm" value={String(count)} />
+      {again !== undefined && (
+        <p class="warning" role="alert" id="again">
+          {again.message}
+        </p>
+      )}
       <p>
-        <ReasonField />
+        <ReasonField {...(again !== undefined && { value: again.reason })} hasFocus />
+      </p>
+      <p>
+        <label>
+          {TO_TYPE[typed]}{' '}
+          <input
+            type="text"
+            name="typed"
+            maxlength={1_000}
+            inputmode={typed === 'count' ? 'numeric' : undefined}
+            autocomplete="off"
+            autocapitalize="off"
+            spellcheck={false}
+            required
+          />
+        </label>
       </p>
       <p class="actions">
-        <button type="submit" class="danger" data-confirm autofocus>
+        <a href={`${visit.base}/maintenance`}>Cancel</a>{' '}
+        <button type="submit" class="danger">
           {children}
         </button>
       </p>

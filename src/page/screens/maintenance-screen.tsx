@@ -4,7 +4,7 @@ import { prunableStates } from '../../inbox/operator/removal.ts';
 import { ActForm } from '../parts/act-form.tsx';
 import { ExportMenu } from '../parts/export-menu.tsx';
 import { number } from '../../ops/words/format.ts';
-import { copyInPostgres } from '../../ops/words/shell-commands.ts';
+import { copyingCommand, copyInPostgres } from '../../ops/words/shell-commands.ts';
 import { LOSES, Preview, type MaintenancePreview } from './maintenance-preview.tsx';
 import { ReasonField } from '../parts/reason-field.tsx';
 import type { Screen, Visit } from '../visit.ts';
@@ -118,7 +118,7 @@ function Export({ visit }: { readonly visit: Visit }) {
       {visit.masks ? (
         <p>
           {NO_COPIES}
-          <code>hookbox events export</code>
+          <code>{copyingCommand('export', visit.named)}</code>
         </p>
       ) : (
         <>
@@ -143,7 +143,7 @@ function Import({ visit }: { readonly visit: Visit }) {
       <h2>Import</h2>
       <p>
         Takes in a file that was exported, of up to {number(UPLOAD_MIB)} MiB; larger ones with{' '}
-        <code>hookbox events import</code>. {LOSES.import}
+        <code>{copyingCommand('import', visit.named)}</code>. {LOSES.import}
       </p>
       <ActForm visit={visit} to="/maintenance/import" label="Import" enctype="multipart/form-data">
         <p>
@@ -185,7 +185,7 @@ function BackupForm({ visit }: { readonly visit: Visit }) {
       {visit.masks ? (
         <p>
           {NO_COPIES}
-          <code>hookbox events backup</code>
+          <code>{copyingCommand('backup', visit.named)}</code>
         </p>
       ) : (
         <ActForm visit={visit} to="/maintenance/backup" label="Back up">

@@ -81,7 +81,7 @@ function PausesTable({ pauses, named, visit }: Shown & { readonly pauses: readon
                 <input type="hidden" name="type" value={pause.type} />
                 <input type="hidden" name="endpoint" value={pause.endpoint} />
                 <ReasonField />
-                <button type="submit" class="primary" data-confirm>
+                <button type="submit" class="primary">
                   Resume
                 </button>
               </ActForm>
@@ -144,9 +144,10 @@ function PauseForm({ named, visit }: Shown) {
             ))}
           </datalist>
           <ReasonField />{' '}
-          <button type="submit" data-confirm>
-            Pause this type
-          </button>
+          <label>
+            <input type="checkbox" name="unseen" value="yes" /> also a type that nobody has seen yet
+          </label>{' '}
+          <button type="submit">Pause this type</button>
         </ActForm>
       </div>
     </section>

@@ -11,7 +11,7 @@ export const DASHBOARD_LOOK: Look = {
     ['/clock', 'Clock'],
     ['/faults', 'Faults'],
   ],
-  keys: [
+  keys: () => [
     ['j', 'next row'],
     ['k', 'previous row'],
     ['Enter', 'open the row'],

@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { Hono } from 'hono';
-import { ConfigurationError, HookboxError, isInstance, nameOf } from '../../errors.ts';
+import { ConfigurationError, HookboxError, isError, isInstance, nameOf } from '../../errors.ts';
 import { loggerOf } from '../../host/logger.ts';
 import { assertOptions, type KnownOptions } from '../../known-options.ts';
 import { assetRoutes, SCRIPTS } from '../../page/assets.ts';
@@ -98,7 +98,7 @@ export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}):
   const base = options.base?.replace(/\/+$/, '');
   const frame = createFrame({ tokens, look: DASHBOARD_LOOK, flashOf, site: title, base });
   const logger = loggerOf(options.logger);
-  const live = liveStreams(watchVersion(sandbox));
+  const live = liveStreams(watchVersion(sandbox), { until: sandbox.closing });
 
   const visitOf = (c: PageContext): SandboxVisit => {
     const visitor = frame.visitorOf(c);
@@ -151,11 +151,35 @@ export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}):
   const nothingHere = (c: PageContext, what: string) =>
     frame.problem(c, 404, 'Nothing here', `There is no ${what} of this id, or not any more.`);
 
-  actRoutes(page, { ...ACCOUNT_ACTS, ...ORDER_ACTS, ...clockActs(logger) }, frame, visitOf);
+  actRoutes(page, { ...ACCOUNT_ACTS, ...ORDER_ACTS, ...clockActs(logger) }, frame, visitOf, refusedScreen);
   assetRoutes(page, ['page.css', 'sandbox.css', ...SCRIPTS]);
-  page.get('/live', (c) => live(c.req.raw));
+  page.get('/live', (c) => live(c.req.raw, c.env));
   page.all('*', noSuchScreen(frame));
   return mountable(page, base);
+}
+
+/** The screens of forms that somebody fills in, by where these are sent to. */
+const FORM_SCREENS: Readonly<Record<string, (visit: SandboxVisit) => Screen>> = {
+  '/webhooks': webhooksScreen,
+  '/keys': keysScreen,
+  '/clock/advance': clockScreen,
+  '/faults': faultsScreen,
+  '/delivery-faults': faultsScreen,
+};
+
+function refusedScreen(visit: SandboxVisit, failure: unknown): Screen | null {
+  const screen = FORM_SCREENS[visit.sent?.to ?? '']?.(visit);
+  const { status, sentence } = problemOf(failure);
+  if (screen === undefined || status >= 500) return null;
+  const content = (
+    <>
+      <p class="warning" role="alert" id="problem">
+        <bdi>{sentence}</bdi>
+      </p>
+      {screen.content}
+    </>
+  );
+  return { ...screen, status, content };
 }
 
 /** What a failure is to whoever looks; the text of one that is not foreseen may quote what nobody should see. */
@@ -169,7 +193,7 @@ function problemOf(failure: unknown): {
     title: 'That was not done',
     sentence: `${said} Nothing was done.`,
   });
-  const said = isInstance(failure, Error) ? failure.message : '';
+  const said = isError(failure) ? failure.message : '';
   if (isInstance(failure, SandboxClosedError)) return { status: 503, title: 'Closed', sentence: said };
   if (isInstance(failure, FormError)) return refused(failure.status);
   if (isInstance(failure, Refusal)) return refused(failure.status);

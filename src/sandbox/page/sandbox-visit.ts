@@ -1,3 +1,4 @@
+import { valuesOf } from '../../page/safety/posted-form.ts';
 import type { Visit } from '../../page/visit.ts';
 import type { Sandbox } from '../create-sandbox.ts';
 
@@ -8,4 +9,12 @@ export interface SandboxVisit extends Pick<Visit, 'visitor' | 'base' | 'csrf' | 
   readonly sight: string;
   /** the address of the service, for examples */
   readonly service: string;
+  /** a form that was refused: it is shown once more, as it was filled in */
+  readonly sent?: { readonly to: string; readonly form: FormData };
+}
+
+/** What was filled into the fields of a form that was refused; `undefined` where it was not this form. */
+export function sentInto({ sent }: SandboxVisit, to: string): ((name: string) => readonly string[]) | undefined {
+  if (sent === undefined || sent.to !== to) return undefined;
+  return (name) => valuesOf(sent.form, name);
 }

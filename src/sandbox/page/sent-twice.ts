@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout } from '../../host/real-timers.ts';
 import { fieldsOf } from '../../page/safety/posted-form.ts';
 import type { Outcome } from './act.ts';
 

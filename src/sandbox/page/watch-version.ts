@@ -1,3 +1,4 @@
+import { clearInterval, setInterval } from '../../host/real-timers.ts';
 import type { Changes } from '../../page/live/event-stream.ts';
 import type { Sandbox } from '../create-sandbox.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { expectAccepted, expectError } from '../expected-answer.ts';
 import type { HttpAdapterCase } from '../http-adapter-case.ts';
-import { SECRET, signed, signedEvent, signedEventOfSize } from '../../helpers/signed-event.ts';
+import { encodedDelivery, SECRET, signed, signedEvent, signedEventOfSize } from '../../helpers/signed-event.ts';
 import { send, type RequestParts } from '../wire.ts';
 import { base64, expectNothingStored, expectStored } from './stored.ts';
 
@@ -142,9 +142,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
     needs: ['encoded bodies'],
     async run(open) {
       await using served = await open();
-      const { headers, body } = signedEvent();
-
-      const answer = await send(served.url, { headers: [...headers, ['Content-Encoding', 'gzip']], body });
+      const answer = await send(served.url, encodedDelivery());
 
       expectError(answer, { status: 415, code: 'UNSUPPORTED_ENCODING' });
       await expectNothingStored(served);

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { expectError, saysClose, type ExpectedError } from '../expected-answer.ts';
 import type { HttpAdapterCase, Served } from '../http-adapter-case.ts';
 import type { ReceiverSetup } from '../receiver-setup.ts';
-import { signed, signedEvent } from '../../helpers/signed-event.ts';
+import { encodedDelivery, signed, signedEvent } from '../../helpers/signed-event.ts';
 import { connect, requestBytes, requestHead, send, type Connection, type RequestParts } from '../wire.ts';
 
 /** Answers after which a connection goes on, so that they must say nothing of its end. */
@@ -10,7 +10,7 @@ const KEEPING: readonly (readonly [what: string, status: number, parts: () => Re
   ['a stored event', 200, signedEvent],
   ['a missing signature', 401, () => ({ body: signedEvent().body })],
   ['a body that is no event', 400, () => signed('[]')],
-  ['an encoded body', 415, () => ({ body: new Uint8Array(10), headers: [['Content-Encoding', 'gzip']] })],
+  ['an encoded body', 415, () => encodedDelivery()],
   ['a GET', 405, () => ({ method: 'GET', framing: 'none' })],
 ];
 

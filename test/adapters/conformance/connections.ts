@@ -33,7 +33,8 @@ const REFUSED: readonly (readonly [
 ];
 
 function encoded(bytes: number): RequestParts {
-  return { body: new Uint8Array(bytes), headers: [['Content-Encoding', 'gzip']] };
+  const { body, headers } = signed(new Uint8Array(bytes));
+  return { body, headers: [...headers, ['Content-Encoding', 'gzip']] };
 }
 
 export const connectionCases: readonly HttpAdapterCase[] = [

@@ -25,7 +25,9 @@ async function storing(): Promise<Store> {
   if (how === 'each') {
     const store = storeOn(url, { schema: 'hookbox', migrates: true, prepares: true, time: databaseTime() });
     return async (event) => {
-      const [outcome] = await acceptGroup(store, [{ event, receivedAt: null, isUnsure: false }]);
+      const [outcome] = await acceptGroup(store, [
+        { event, times: store.time.asked(), receivedAt: null, isUnsure: false },
+      ]);
       if (typeof outcome !== 'object' || 'failure' in outcome) throw new Error('An event was not stored.');
     };
   }

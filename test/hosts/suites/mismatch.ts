@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -178,8 +179,8 @@ export function mismatch(project: () => Project): void {
       { cause: 'quotes around the secret', delivery: secret(`"${SECRET}"`), reason: 'signature-mismatch' },
       {
         cause: 'compressed',
-        delivery: { body, signature: right, contentEncoding: 'gzip' },
-        reason: 'encoding-unsupported',
+        delivery: { ...bytes(gzipSync(body)), contentEncoding: 'gzip' },
+        reason: 'signature-mismatch',
       },
     ])('$cause: $reason', async ({ delivery, reason }) => {
       const { outcome, log } = await received(delivery);

@@ -21,7 +21,7 @@ testActs('acts in Postgres', async () => {
     async row(id: string) {
       const { rows } = await pool.query<Record<string, unknown>>(
         `SELECT events.seq, events.type, events.created_ms, events.created_ns, events.entity, queue.due_ms::float8 AS due_ms,
-           CASE WHEN queue.lease_until_ms IS NOT NULL THEN 'processing' WHEN queue.seq IS NOT NULL THEN 'pending'
+           CASE WHEN queue.processed THEN 'processed' WHEN queue.lease_until_ms IS NOT NULL THEN 'processing' WHEN queue.seq IS NOT NULL THEN 'pending'
              ELSE coalesce(shelf.state, 'processed') END AS state,
            shelf.dead_reason, shelf.fingerprint, shelf.settled_ms::float8 AS settled_ms, shelf.discarded_ms,
            coalesce(queue.failures, shelf.failures) AS failures, coalesce(queue.crashes, shelf.crashes) AS crashes,

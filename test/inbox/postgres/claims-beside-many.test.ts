@@ -137,7 +137,7 @@ it.each([
     const beside = (count: number) =>
       pagesOfClaims(
         async ({ inbox }) => {
-          if (which === 'paused') await pauseType(inbox, 'held', { actor: 'ada', now: START });
+          if (which === 'paused') await pauseType(inbox, 'held', { actor: 'ada', now: START }, { unseen: true });
           await storeHeld(inbox, count);
         },
         { request },

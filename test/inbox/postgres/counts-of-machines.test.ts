@@ -1,7 +1,7 @@
 /** Several machines count in one database: none waits for another, and no count is lost or doubled, whatever becomes of one. */
 import { expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
-import type { DatabaseTime } from '../../../src/inbox/postgres/database-time.ts';
+import { timeApart } from '../../../src/inbox/postgres/database-time.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { rejectedDeliveries, stats } from '../../../src/ops/stats.ts';
 import { incoming, later, severalIncoming } from '../../helpers/incoming-event.ts';
@@ -190,11 +190,7 @@ it('a machine whose clock is off by hours and a few seconds sees what happened w
   const [inbox] = await machines(1);
   if (inbox === undefined) throw new Error('there is one');
   const apart = 3 * HOUR - 7_000;
-  const time: DatabaseTime = {
-    follow: async () => {},
-    toDatabase: (ms) => ms + apart,
-    toCaller: (ms) => ms - apart,
-  };
+  const time = timeApart(apart);
   const other = closedAfter(join(undefined, time));
   await operationsOf(other).count([counted(NOON, 'answer-ms', '5'), counted(NOON + 59_999, 'answer-ms', '5')]);
   expect(await operationsOf(other).counts(NOON, NOON + MINUTE)).toEqual([counted(NOON, 'answer-ms', '5', 2)]);

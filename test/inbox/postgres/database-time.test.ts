@@ -40,3 +40,37 @@ it('follows a clock of its own that is set, also by less than a second', async (
   setBy = 700;
   expect(Math.abs(before - time.toDatabase(0) - 700)).toBeLessThan(350);
 });
+
+it.each([HOUR_MS, -HOUR_MS])(
+  'carries over what was asked for before a clock of its own was set by %i ms',
+  async (ms) => {
+    const time = await anHourAhead();
+    const asked = time.asked();
+    const at = Date.now();
+    const before = time.toDatabase(at);
+    setBy = ms;
+    expect(Math.abs(asked.toDatabase(at) - before)).toBeLessThan(350);
+    expect(Math.abs(asked.granted(at) - before)).toBeLessThan(350);
+  },
+);
+
+it('carries over what was asked for before the machine slept: what was at one time stays at one time', async () => {
+  const time = await anHourAhead();
+  const asked = time.asked();
+  const at = Date.now();
+  const before = time.toDatabase(at);
+  // The monotonic clock has not moved.
+  setBy = HOUR_MS;
+  await time.follow({ row: async () => ({ ms: Date.now() + HOUR_MS }) } as unknown as Session);
+  expect(Math.abs(asked.toDatabase(at) - before)).toBeLessThan(350);
+});
+
+it('carries over what was asked for before its own clock and that of the database were set back together', async () => {
+  const time = await anHourAhead();
+  const asked = time.asked();
+  const at = Date.now();
+  setBy = -HOUR_MS;
+  time.clock?.lost();
+  await time.follow({ row: async () => ({ ms: Date.now() + HOUR_MS }) } as unknown as Session);
+  expect(Math.abs(asked.toDatabase(at + 1_000) - time.toDatabase(Date.now() + 1_000))).toBeLessThan(350);
+});

@@ -138,6 +138,43 @@ it('a standby is refused at opening, and says where to go', async () => {
   expect(refusal).toMatchObject({ code: 'READ_ONLY', message: expect.stringContaining('Connect to its primary.') });
 });
 
+it.each([
+  ['cancelled', 'pg_cancel_backend', /^Postgres: canceling wait for synchronous replication/],
+  ['ended', 'pg_terminate_backend', /./],
+])('a commit whose wait for a standby is %s acknowledges nothing, until a standby has it', async (_, end, message) => {
+  const stored = async (): Promise<readonly string[]> => {
+    const client = new Client({ connectionString: primary.url() });
+    await client.connect();
+    const { rows } = await client.query<{ id: string }>(`SELECT id FROM ${t.events}`);
+    await client.end();
+    return rows.map(({ id }) => id);
+  };
+  const pool = new Pool({ connectionString: primary.url(), max: 1 });
+  pool.on('error', () => {});
+  await using inbox = postgresInbox({ pool });
+  await inbox.list();
+  await standby.stop('immediate');
+  const cancelled = setInterval(() => {
+    const text = `SELECT ${end}(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
+    void ask(primary, text);
+  }, 50);
+  const event = orderEvent('evt_waiting');
+  const deadline = performance.now() + 60_000;
+  await expect(inbox.accept(event, deadline)).rejects.toMatchObject({
+    code: 'FAILED',
+    message: expect.stringMatching(message),
+  });
+  // It is there, and would not be after a fail-over: neither does its redelivery count as taken in.
+  expect(await stored()).toEqual([event.id]);
+  await expect(inbox.accept(event, deadline)).rejects.toMatchObject({ code: 'FAILED' });
+  clearInterval(cancelled);
+  await standby.run();
+  await poll(() => inbox.accept(event, deadline).catch(() => null)).toMatchObject({ result: 'duplicate' });
+  await ask(primary, `TRUNCATE ${t.events}, ${t.queue}`);
+  await inbox.close();
+  await pool.end();
+});
+
 it('a pool whose connection has ended at a standby leaves it again by itself', async () => {
   await using shop = new Shop(1);
   await shop.open();

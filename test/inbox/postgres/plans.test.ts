@@ -76,7 +76,7 @@ async function everything(inbox: Inbox<PoolClient>): Promise<void> {
   if (typeof last !== 'string') {
     const attempt = { now: () => START + 20_000, signal: new AbortController().signal };
     await inbox.transaction(last.lease, () => {}, attempt);
-    await inbox.noteLateError(last.lease, ERROR);
+    await inbox.settle(last.lease, { outcome: 'committed', error: ERROR }, START + 20_000);
   }
   await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 2 * TAKER_MS, START + TAKER_MS);
   await inbox.unhandled(START + 2 * TAKER_MS);

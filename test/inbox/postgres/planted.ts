@@ -22,6 +22,8 @@ export async function plantDead(pool: Pool, t: Tables, ...events: readonly Incom
      ), shelved AS (
        INSERT INTO ${t.shelf} (seq, state, dead_reason, endpoint, type, settled_ms, due_ms, attempts, failures)
        SELECT seq, 'dead', 'failed', endpoint, type_key, received_ms + 2, received_ms, 1, 1 FROM about
+     ), noted AS (
+       INSERT INTO ${t.unindexed} SELECT min(seq), count(*), array_agg(seq) FROM stored HAVING count(*) > 0
      )
      INSERT INTO ${t.attempts}
        (seq, number, trigger, outcome, fence, endpoint, started_ms, ended_ms, prunable, error_name, error_message)
@@ -39,6 +41,14 @@ export async function plantDead(pool: Pool, t: Tables, ...events: readonly Incom
       column(({ body }) => Buffer.from(body)),
       column(({ type }) => (type === null ? null : toKey(type))),
     ],
+  );
+}
+
+/** None of what is there is in the index of terms. */
+export async function forgetIndex(pool: Pool, t: Tables): Promise<void> {
+  await pool.query(
+    `DELETE FROM ${t.terms}; DELETE FROM ${t.unindexed};
+     INSERT INTO ${t.unindexed} SELECT min(seq), count(*), array_agg(seq) FROM ${t.events} GROUP BY seq / 500`,
   );
 }
 

@@ -5,6 +5,7 @@ import { tablesIn, quoted } from '../../../src/inbox/postgres/sql/tables.ts';
 import { postgresInbox } from '../../../src/inbox/postgres/postgres-inbox.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, postgresUrl, schemaName } from '../../helpers/postgres.ts';
+import { proxiedPool } from './proxied-pool.ts';
 import { rewrittenPool } from './rewritten-pool.ts';
 
 const KEY = { endpoint: 'default', id: 'evt_1' };
@@ -47,6 +48,65 @@ it('a server that asks for a password where none is given', async () => {
   });
 });
 
+it.each([
+  ['XX000', 'Tenant or user not found'],
+  ['58000', 'server login has been failing, try again later'],
+  ['54000', 'too many clients'],
+  ['XX001', 'no such database: shop'],
+])('a pooler that refuses the login with %s: it is told what the pooler says', async (code, words) => {
+  const connect = () => Promise.reject(Object.assign(new Error(words), { code }));
+  await using inbox = postgresInbox({ pool: { connect } }, { schema: schemaName() });
+  await expect(inbox.get(KEY)).rejects.toMatchObject({
+    message: expect.stringContaining(`Postgres: ${words} (${code})`),
+  });
+});
+
+it('what a server says of a query by such a code is not told: it may quote a value', async () => {
+  const schema = await ownSchema();
+  const spoiled = proxiedPool(pool, (client) => ({
+    async query(asked) {
+      if (!asked.text.includes(`INSERT INTO ${tablesIn(schema).events}`)) return client.query(asked);
+      throw Object.assign(new Error('could not read "a payload"'), { code: 'XX001' });
+    },
+  }));
+  await using inbox = postgresInbox({ pool: spoiled }, { schema });
+  await expect(inbox.accept(incoming(), later())).rejects.toMatchObject({
+    message: 'Postgres has refused what was asked (XX001)',
+  });
+});
+
+it('a right that is missing, on a server that speaks German', async () => {
+  const role = schemaName();
+  await pool.query(`CREATE ROLE ${role} LOGIN`);
+  onTestFinished(async () => {
+    await pool.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  });
+  const own = new URL(url);
+  own.username = role;
+  const theirs = new Pool({ connectionString: own.href });
+  onTestFinished(() => theirs.end());
+  const german = proxiedPool(theirs, (client) => ({
+    query: (asked) =>
+      client.query(asked).catch((failure: Error) => {
+        throw Object.assign(failure, { message: 'keine Berechtigung' });
+      }),
+  }));
+  const denied = async (schema: string): Promise<unknown> => {
+    await using inbox = postgresInbox({ pool: german }, { schema });
+    return inbox.get(KEY).catch((failure: unknown) => failure);
+  };
+  expect(await denied(schemaName())).toMatchObject({
+    code: 'ACCESS_DENIED',
+    message: expect.stringMatching(/keine Berechtigung \(42501\)\..*GRANT CREATE ON DATABASE "\w+" TO/),
+  });
+  const schema = await ownSchema();
+  expect(await denied(schema)).toMatchObject({ message: expect.stringContaining(`GRANT USAGE ON SCHEMA "${schema}"`) });
+  await pool.query(`GRANT USAGE ON SCHEMA ${quoted(schema)} TO ${role}`);
+  expect(await denied(schema)).toMatchObject({
+    message: expect.stringContaining('GRANT SELECT, INSERT, UPDATE, DELETE'),
+  });
+});
+
 it('a server that does not speak TLS', async () => {
   const server = createServer((socket) => socket.on('data', () => socket.write('N')).on('error', () => {}));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -77,10 +137,67 @@ it('tables whose rows are hidden by row-level security, so that nothing would ev
     code: 'ACCESS_DENIED',
     message: expect.stringMatching(/Row-level security.*DISABLE ROW LEVEL SECURITY/),
   });
-  // Whoever owns them, and whoever has a policy, sees them.
+  // Whoever owns them, and whoever has a policy for every row, sees them.
   expect(await refusal(url, schema)).toBe('it was opened');
-  await pool.query(`CREATE POLICY all_of_it ON ${queue} USING (true) WITH CHECK (true)`);
-  expect(await refusal(theirs.href, schema)).toBe('it was opened');
+  for (const [policy, outcome] of [
+    ['FOR SELECT USING (true)', /Row-level security/],
+    ["USING (endpoint = 'shop') WITH CHECK (true)", /Row-level security/],
+    ["USING (true) WITH CHECK (current_setting('app.tenant', true) = endpoint)", /Row-level security/],
+    ['TO pg_monitor USING (true)', /Row-level security/],
+    ['USING (true) WITH CHECK (true)', 'it was opened'],
+    ['USING (true)', 'it was opened'],
+  ] as const) {
+    await pool.query(`CREATE POLICY one ON ${queue} ${policy}`);
+    const found = await refusal(theirs.href, schema);
+    expect([policy, typeof outcome === 'string' ? found : String(found)]).toEqual([
+      policy,
+      typeof outcome === 'string' ? outcome : expect.stringMatching(outcome),
+    ]);
+    await pool.query(`DROP POLICY one ON ${queue}`);
+  }
+  await pool.query(
+    `CREATE POLICY one ON ${queue} USING (true); CREATE POLICY two ON ${queue} AS RESTRICTIVE USING (seq > 5)`,
+  );
+  expect(await refusal(theirs.href, schema)).toMatchObject({ code: 'ACCESS_DENIED' });
+});
+
+const SWALLOW = 'CREATE FUNCTION $schema.swallow() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RETURN NULL; END$$';
+
+it.each([
+  ['a table that a crash empties', 'ALTER TABLE $t SET UNLOGGED', 'NOT_DURABLE', /UNLOGGED.*SET LOGGED/],
+  [
+    'a trigger that may keep rows from being written',
+    `${SWALLOW}; CREATE TRIGGER one BEFORE INSERT ON $t FOR EACH ROW EXECUTE FUNCTION $schema.swallow()`,
+    'CANNOT_OPEN',
+    /trigger "one".*DROP TRIGGER "one" ON/,
+  ],
+  ['a rule', 'CREATE RULE one AS ON INSERT TO $t DO INSTEAD NOTHING', 'CANNOT_OPEN', /rule "one".*DROP RULE "one" ON/],
+  ['locks that are gone', 'DELETE FROM $schema.slots WHERE slot = 7', 'CANNOT_OPEN', /slots.*generate_series/],
+  ['a clock that is gone', 'DELETE FROM $schema.clock', 'CANNOT_OPEN', /clock.*INSERT INTO/],
+  ['progress that is gone', 'DELETE FROM $schema.progress', 'CANNOT_OPEN', /progress.*INSERT INTO/],
+])('%s, until the line that it says was run', async (_, spoil, code, message) => {
+  const schema = await ownSchema();
+  await pool.query(spoil.replaceAll('$t', () => tablesIn(schema).queue).replaceAll('$schema', () => quoted(schema)));
+  const refused = await refusal(url, schema);
+  expect(refused).toMatchObject({ code, message: expect.stringMatching(message) });
+  await pool.query(/Run: (.*)\.$/.exec(String(refused))?.[1] ?? '');
+  expect(await refusal(url, schema)).toBe('it was opened');
+});
+
+it.each([
+  [
+    'a trigger that is switched off',
+    `CREATE TRIGGER one BEFORE INSERT ON $t FOR EACH ROW EXECUTE FUNCTION $schema.swallow(); ALTER TABLE $t DISABLE TRIGGER one`,
+  ],
+  [
+    'a trigger that runs once rows are written',
+    'CREATE TRIGGER one AFTER INSERT ON $t FOR EACH ROW EXECUTE FUNCTION $schema.swallow()',
+  ],
+])('%s is left alone', async (_, spoil) => {
+  const schema = await ownSchema();
+  const text = `${SWALLOW}; ${spoil}`;
+  await pool.query(text.replaceAll('$t', () => tablesIn(schema).queue).replaceAll('$schema', () => quoted(schema)));
+  expect(await refusal(url, schema)).toBe('it was opened');
 });
 
 it('a migration that waits for a table in use lets go again and again, and is done in the end', async () => {

@@ -1,4 +1,4 @@
-import { noteImported } from '../../../src/inbox/operator/finding/seq-ranges.ts';
+import { noteOutOfOrder } from '../../../src/inbox/operator/finding/seq-ranges.ts';
 import { storeOn } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { receivedTimes } from '../../../src/inbox/postgres/operator/search/received-times.ts';
 import { awaited } from '../../../src/inbox/rules/steps.ts';
@@ -6,6 +6,7 @@ import { SETTINGS } from '../../helpers/postgres.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { testSearchPage } from '../../ops/search-page.conformance.ts';
 import { operatedInboxes } from './operators.ts';
+import { forgetIndex } from './planted.ts';
 
 const schema = operatedInboxes();
 
@@ -30,6 +31,13 @@ testSearchPage('a page in Postgres', async () => {
         SELECT 'default', 'evt_' || n, CASE n % 4000 WHEN 1 THEN 'order.failed' ELSE 'order.ready' END, 0, 0,
           'order::ord_' || (n % 7000), 0, true, ${START} + n * 1000, convert_to('{"data":{"n":' || n || '}}', 'UTF8')
         FROM generate_series(1, ${count}) AS n ORDER BY n`);
+      await forgetIndex(pool, t);
+      // What else nothing says was processed.
+      await pool.query(
+        `INSERT INTO ${t.attempts} (seq, number, trigger, outcome, fence, endpoint, started_ms, ended_ms, prunable)
+         SELECT seq, 1, 'auto', 'processed', 1, endpoint, received_ms, received_ms, $1 FROM ${t.events}`,
+        [as === 'processed' || as === 'some dead'],
+      );
       if (as === 'ready') await queue('true');
       if (as === 'fresh') await queue('true', 'fresh', 'true');
       if (as === 'dead') await shelve('true');
@@ -51,9 +59,11 @@ testSearchPage('a page in Postgres', async () => {
       );
       return rows.map(({ id }) => id);
     },
-    async noteImported(first, last) {
+    async noteOutOfOrder(first, last) {
       const { database } = storeOn({ pool }, { ...SETTINGS, schema: name });
-      await database.transaction({ work: (session) => awaited(noteImported(receivedTimes(session, t), first, last)) });
+      await database.transaction({
+        work: (session) => awaited(noteOutOfOrder(receivedTimes(session, t), first, last)),
+      });
     },
     [Symbol.asyncDispose]: () => inbox.close(),
   };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { DatabaseTime } from '../../../src/inbox/postgres/database-time.ts';
+import { timeApart } from '../../../src/inbox/postgres/database-time.ts';
 import { listEvents } from '../../../src/ops/find.ts';
 import { later } from '../../helpers/incoming-event.ts';
 import { orderEvent } from '../../helpers/order-event.ts';
@@ -15,7 +15,7 @@ testSearch('a search in Postgres', () => searchedSchema(schema()));
 
 it('a machine whose clock is two hours off finds by the times that it is shown', async () => {
   const off = 2 * 60 * 60_000;
-  const time: DatabaseTime = { follow: async () => {}, toDatabase: (ms) => ms + off, toCaller: (ms) => ms - off };
+  const time = timeApart(off);
   await using other = await schema().open();
   await using inbox = schema().join(schema().pool, time);
   await other.accept(orderEvent('earlier', { receivedAt: START + off - 1 }), later());

@@ -2,6 +2,7 @@ import { START } from '../../helpers/virtual-clock.ts';
 import type { SearchedStore } from '../../ops/searched-store.ts';
 import { interferedPool } from './interfered-pool.ts';
 import type { OperatedSchema } from './operators.ts';
+import { forgetIndex } from './planted.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -34,7 +35,7 @@ export async function searchedSchema({ pool, t, open, join }: OperatedSchema): P
       return new Map(rows.map(({ seq, at }) => [seq, new Date(at)]));
     },
     async forgetIndex() {
-      await pool.query(`DELETE FROM ${t.terms}; UPDATE ${t.progress} SET seq = 0 WHERE what = 'terms'`);
+      await forgetIndex(pool, t);
     },
     async lockIndex() {
       const client = await pool.connect();

@@ -1,11 +1,15 @@
 /** The clock of the database is set, or another server takes over: all who work on it follow at once. */
 import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { databaseTime } from '../../../src/inbox/postgres/database-time.ts';
+import type { Inbox } from '../../../src/inbox/contract.ts';
+import { CLOCK, databaseTime } from '../../../src/inbox/postgres/database-time.ts';
 import type { Session } from '../../../src/inbox/postgres/driver/session.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
+import { tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
+import { rerunEvents } from '../../../src/ops/rerun.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
+import { orderEvent, store } from '../../helpers/order-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 import { interferedPool, type Interference } from './interfered-pool.ts';
 import { rewrittenPool } from './rewritten-pool.ts';
@@ -101,3 +105,66 @@ it('a slow answer moves no time that may be right', async () => {
   time.clock?.heard(ms - 150, now - 300, now + 50);
   expect(time.toDatabase(0)).toBe(before);
 });
+
+/** What is asked for waits for a connection while the clock of its own machine is set. */
+async function askedWhile(setMs: number, ask: (inbox: Inbox<PoolClient>) => Promise<unknown>): Promise<void> {
+  let gate: Promise<unknown> = Promise.resolve();
+  const { now } = Date;
+  const inbox = machine({ connect: () => gate.then(() => pool.connect()) });
+  try {
+    await inbox.list();
+    const opened = Promise.withResolvers<void>();
+    gate = opened.promise;
+    const asked = ask(inbox);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    Date.now = () => now() + setMs;
+    opened.resolve();
+    await asked;
+  } finally {
+    Date.now = now;
+    await inbox.close();
+  }
+}
+
+const HOUR_MS = 3_600_000;
+
+it.each([-HOUR_MS, HOUR_MS])(
+  'the clock of a machine that is set by %i ms while it waits to write does not move what it writes',
+  async (setMs) => {
+    await using inbox = machine();
+    for (const id of ['retried', 'renewed', 'rerun', 'acted on', 'claimed']) {
+      await store(inbox as Inbox<never>, { ...orderEvent(id), receivedAt: Date.now() });
+    }
+    const [retried, renewed, ...dead] = await inbox.claim(request(), 4);
+    if (retried === undefined || renewed === undefined) throw new Error('nothing was claimed');
+    const error = { name: 'Error', message: 'fails', stack: null };
+    for (const { lease } of dead) await inbox.settle(lease, { outcome: 'dead', reason: 'failed', error }, Date.now());
+    const asks: readonly ((inbox: Inbox<PoolClient>) => Promise<unknown>)[] = [
+      (late) => late.settle(retried.lease, { outcome: 'retry', error, dueAt: Date.now() + 600_000 }, Date.now()),
+      (late) => late.renew([renewed.lease], Date.now(), 15_000),
+      (late) => late.claim(request(), 1),
+      (late) => late.rerun(orderEvent('rerun'), orderEvent('rerun'), Date.now()),
+      (late) => rerunEvents(late, [{ endpoint: 'default', id: 'acted on' }], { actor: 'ada', now: Date.now() }),
+      (late) => late.accept(incoming({ id: 'received', entity: null, receivedAt: Date.now() }), later()),
+    ];
+    for (const ask of asks) await askedWhile(setMs, ask);
+    const t = tablesIn(schema);
+    const { rows } = await pool.query<{ id: string; due: number; until: number | null; ended: number | null }>(`
+      SELECT id, (due_ms - ms)::float8 AS due, (lease_until_ms - ms)::float8 AS until,
+        (SELECT max(ended_ms) - ms FROM ${t.attempts} AS attempts WHERE attempts.seq = queue.seq)::float8 AS ended
+      FROM ${t.queue} AS queue JOIN ${t.events} AS events USING (seq), (${CLOCK}) AS now ORDER BY queue.seq`);
+    const minutes = (ms: number | null): number | null => (ms === null ? null : Math.round(ms / 60_000) + 0);
+    expect(rows.map(({ id, due, until, ended }) => [id, minutes(due), minutes(until), minutes(ended)])).toEqual([
+      ['retried', 10, null, 0],
+      ['renewed', 0, 0, null],
+      ['rerun', 0, null, 0],
+      ['acted on', 0, null, 0],
+      ['claimed', 0, 0, null],
+      ['received', 0, null, null],
+    ]);
+    const { rows: latest } = await pool.query<{ ms: number }>(
+      `SELECT (latest_ms - ms)::float8 AS ms FROM ${t.clock}, (${CLOCK}) AS now`,
+    );
+    expect(minutes(latest[0]?.ms ?? Infinity)).toBe(0);
+  },
+);

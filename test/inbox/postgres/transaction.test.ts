@@ -89,13 +89,15 @@ describe('a transaction in Postgres', () => {
     expect(await markers()).toBe(0);
   });
 
-  it('lets the next event of its entity run', async () => {
+  it('lets the next event of its entity run once its handler has ended', async () => {
     await using inbox = open();
     const { lease } = await claimed(inbox);
     await inbox.accept(incoming({ id: 'next', receivedAt: START, created: { ms: START, ns: 0 } }), later());
     const request = { ...EVERYTHING, now: START, leaseMs: LEASE_MS, ordered: true };
     expect(await inbox.claim(request, 10)).toEqual([]);
     await inbox.transaction(lease, (client) => insert(client), attempt());
+    expect(await inbox.claim(request, 10)).toEqual([]);
+    await inbox.settle(lease, { outcome: 'committed' }, START);
     expect(await inbox.claim(request, 10)).toMatchObject([{ id: 'next' }]);
   });
 
@@ -187,6 +189,11 @@ describe('a function that ends the transaction itself', () => {
     const failure = await failureOf(inbox.transaction(lease, work, attempt()));
     expect(failure).toBeInstanceOf(TransactionError);
     expect(failure).toMatchObject({ code: 'COMMITTED_BY_ITSELF' });
+    // The handler runs on.
+    expect([await written(), await markers()]).toEqual([['ord_1'], 1]);
+    expect(await stateOf(inbox)).toEqual(['processing', null, []]);
+    expect(await failureOf(inbox.transaction(lease, work, attempt()))).toMatchObject({ code: 'LEASE_LOST' });
+    expect(await inbox.settle(lease, { outcome: 'processed' }, START)).toBe('committed alone');
     expect([await written(), await markers()]).toEqual([['ord_1'], 0]);
     expect(await stateOf(inbox)).toEqual(['dead', 'failed', ['failed']]);
     const [only] = await inbox.attempts(KEY);
@@ -207,6 +214,7 @@ describe('a function that ends the transaction itself', () => {
       code: 'COMMITTED_BY_ITSELF',
       cause: thrown,
     });
+    expect(await inbox.settle(lease, { outcome: 'processed' }, START)).toBe('committed alone');
     expect([await written(), await stateOf(inbox)]).toEqual([['ord_1'], ['dead', 'failed', ['failed']]]);
   });
 

@@ -1,8 +1,10 @@
-import { Pool } from 'pg';
+import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import type { Inbox } from '../../../src/inbox/contract.ts';
 import { postgresInbox } from '../../../src/inbox/postgres/postgres-inbox.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, postgresUrl, schemaName } from '../../helpers/postgres.ts';
+import { proxiedPool } from './proxied-pool.ts';
 
 const schema = schemaName();
 let url: string;
@@ -49,6 +51,62 @@ it('a machine that listens hears of what another stores, and goes on after its c
   await pool.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN hookbox_%'");
   await hears();
 });
+
+/** A pool that loses so many of the notifications that come back to whoever has sent them. */
+function losingEchoes(count: number) {
+  let left = count;
+  return proxiedPool(pool, (client) => ({
+    query(asked) {
+      if (!String(asked.values?.[1]).endsWith(' echo') || left === 0) return client.query(asked);
+      left -= 1;
+      return client.query({ text: 'SELECT 1' });
+    },
+  }));
+}
+
+it('one whose first echo is lost listens all the same a moment later', async () => {
+  await using one = postgresInbox(url, { schema });
+  await using other = postgresInbox({ pool: losingEchoes(1) }, { schema, listen: url });
+  const heard = vi.fn();
+  other.onPending(heard);
+  await other.list();
+  // The first try is over, and there is another one.
+  await expect.poll(() => listeners(), { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => listeners(), { timeout: 10_000 }).toBe(0);
+  let stored = 0;
+  await expect
+    .poll(
+      async () => {
+        await one.accept(incoming({ id: `later_${(stored += 1)}` }), later());
+        return heard.mock.calls.length;
+      },
+      { interval: 100, timeout: 10_000 },
+    )
+    .toBeGreaterThan(0);
+  expect(await told(other)).toEqual([]);
+});
+
+it('one that never hears says so once, and goes on trying', async () => {
+  await using deaf = postgresInbox({ pool: losingEchoes(Infinity) }, { schema, listen: url });
+  deaf.onPending(() => {});
+  await deaf.list();
+  await expect
+    .poll(() => told(deaf), { timeout: 20_000, interval: 200 })
+    .toEqual([
+      {
+        what: expect.stringContaining('does not hear of what other machines store'),
+        advice: expect.stringContaining('`listen`'),
+      },
+    ]);
+  expect(await told(deaf)).toEqual([]);
+  await expect.poll(() => listeners(), { timeout: 10_000 }).toBe(1);
+});
+
+async function told(inbox: Pick<Inbox<PoolClient>, 'upkeep'>): Promise<readonly unknown[]> {
+  const problems: unknown[] = [];
+  await inbox.upkeep?.({ now: Date.now, isOpen: () => true, report: (problem) => void problems.push(problem) });
+  return problems;
+}
 
 it('one that is told not to opens no connection for it, and one that closes lets go of it', async () => {
   await using silent = postgresInbox(url, { schema, listen: false });

@@ -1,5 +1,6 @@
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { inboxesOnPostgres } from '../../helpers/postgres.ts';
+import { testLeases } from '../../processing/leases.conformance.ts';
 import { testOptionsByType, testTraces } from '../../processing/options-by-type.conformance.ts';
 import { testToldCrashes } from '../../processing/told-crashes.conformance.ts';
 import { testScope } from '../../processing/scope.conformance.ts';
@@ -10,6 +11,7 @@ const { empty } = inboxesOnPostgres({ pipeline: true });
 
 testWorkQueue('the work queue in Postgres', () => empty() as Inbox<never>);
 testScope('the work queue in Postgres', () => empty() as Inbox<never>);
+testLeases('the work queue in Postgres', () => empty() as Inbox<never>);
 testOptionsByType('the work queue in Postgres', () => empty() as Inbox<never>);
 testTraces('the work queue in Postgres', () => empty() as Inbox<never>);
 testToldCrashes('the work queue in Postgres', () => empty() as Inbox<never>);

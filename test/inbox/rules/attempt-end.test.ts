@@ -7,16 +7,16 @@ import {
   settlementOfFailure,
   settlementWithoutFile,
   type Ending,
+  type EndOfAttempt,
 } from '../../../src/inbox/rules/attempt-end.ts';
 import { fingerprintOf } from '../../../src/inbox/rules/fingerprint.ts';
-import type { Settlement } from '../../../src/inbox/work.ts';
 
 const NOW = 1_000;
 const error = { name: 'Error', message: 'no order ord_42', stack: 'at …' };
 const none = { failed: 0, crashed: 0, error: null } as const;
 const failed = { outcome: 'failed', failed: 1, crashed: 0, error } as const;
 
-it.each<[Settlement, Ending]>([
+it.each<[EndOfAttempt, Ending]>([
   [{ outcome: 'processed' }, { ...none, state: 'processed', outcome: 'processed', counted: 'processed' }],
   [
     { outcome: 'processed', skipped: 'not ours' },
@@ -49,7 +49,7 @@ it.each<[Settlement, Ending]>([
 
 const retry = { attempts: 3, baseMs: 100, maxMs: 150 };
 
-it.each<[failuresBefore: number, isPermanent: boolean, Settlement]>([
+it.each<[failuresBefore: number, isPermanent: boolean, EndOfAttempt]>([
   [0, false, { outcome: 'retry', error, dueAt: NOW + 100 }],
   [1, false, { outcome: 'retry', error, dueAt: NOW + 150 }],
   [2, false, { outcome: 'dead', reason: 'failed', error }],

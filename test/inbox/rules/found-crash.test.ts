@@ -6,6 +6,7 @@ const found = {
   id: 'evt_1',
   type: 'order.created',
   attempt: 3,
+  outcome: 'crashed',
   ended_ms: 2_000,
   error_name: null,
   error_message: null,
@@ -19,6 +20,11 @@ const told = { endpoint: 'default', id: 'evt_1', type: 'order.created', attempt:
 it.each([
   ['waits', found, { ...told, deadReason: null, dueAt: 2_500 }],
   ['is dead', { ...found, state: 'dead', dead_reason: 'crashed' }, { ...told, deadReason: 'crashed', dueAt: null }],
+  [
+    'was interrupted',
+    { ...found, outcome: 'interrupted' },
+    { ...told, deadReason: null, dueAt: 2_500, wasClosing: true },
+  ],
   ['has gone on since', { ...found, state: null }, { ...told, deadReason: null, dueAt: 2_000 }],
   [
     'is dead, as its function had committed by itself',

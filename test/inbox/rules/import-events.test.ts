@@ -99,6 +99,7 @@ it.each<[string, ImportRecord, readonly unknown[]]>([
   ],
   ['an event that does not', recordOf(event), []],
   ['an event of no entity', recordOf({ ...event, entity: null }, true), []],
+  ['an event of far ahead', recordOf({ ...event, created: { ms: 86_400_004, ns: 0 } }, true), []],
   ['an event of no time', recordOf({ ...event, created: null }, true), []],
 ])('the newest processed event of an entity is raised by %s', (_, record, raised) => {
   const { engine, of } = inboxWith();

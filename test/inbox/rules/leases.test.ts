@@ -28,7 +28,7 @@ it('what the one who claims holds itself is renewed, under its own fence only', 
     { seq: 2, fence: 9 },
   ];
   atOnce(releaseRanOut(engine, { ...REQUEST, holds }, engine.timeSlice()));
-  expect(of('renew')).toMatchObject([['renew', { seq: 1 }, 11_000]]);
+  expect(of('renew')).toMatchObject([['renew', { seq: 1 }, 11_000, false]]);
   expect(of('end').map(([, seq]) => seq)).toEqual([2]);
 });
 

@@ -5,7 +5,6 @@ import { bodyToday, decideOnStored } from '../../../src/inbox/rules/body-today.t
 import {
   askedByFilter,
   askedByKey,
-  askedOfSnapshot,
   decideAct,
   mayBeDone,
   needsBody,
@@ -90,19 +89,32 @@ describe('an act on an event', () => {
     expect(decideOnStored(asked, null)).toEqual({ result: 'unknown' });
   });
 
-  it.each<[Act, boolean, EventFilter, found: readonly EventState[], inSnapshot: readonly EventState[]]>([
-    ['rerun', false, {}, ['dead'], ['dead']],
-    ['rerun', true, {}, ['dead', 'ignored', 'processed'], ['dead', 'ignored', 'processed']],
-    ['rerun', false, { states: ['ignored'] }, ['ignored'], ['dead', 'ignored']],
-    ['rerun', false, { states: ['processed', 'pending'] }, [], ['dead']],
-    ['rerun', true, { states: ['dead'] }, ['dead'], ['dead', 'processed']],
-    ['rerun', false, { ignoredSince: new Date(5) }, ['ignored'], ['dead', 'ignored']],
-    ['rerun', false, { ignoredSince: new Date(5), states: ['dead'] }, ['dead'], ['dead']],
-    ['discard', false, {}, ['dead', 'pending'], ['dead', 'pending']],
-    ['discard', true, { states: ['dead', 'processed'] }, ['dead'], ['dead', 'pending']],
-  ])('%s (forced: %s) by the filter %j is for %j, and later for %j', (act, force, filter, found, inSnapshot) => {
+  it.each<[Act, boolean, EventFilter, found: readonly EventState[]]>([
+    ['rerun', false, {}, ['dead']],
+    ['rerun', true, {}, ['dead', 'ignored', 'processed']],
+    ['rerun', false, { states: ['ignored'] }, ['ignored']],
+    ['rerun', false, { states: ['processed', 'pending'] }, []],
+    ['rerun', true, { states: ['dead'] }, ['dead']],
+    ['rerun', false, { ignoredSince: new Date(5) }, ['ignored']],
+    ['rerun', false, { ignoredSince: new Date(5), states: ['dead'] }, ['dead']],
+    ['discard', false, {}, ['dead', 'pending']],
+    ['discard', true, { states: ['dead', 'processed'] }, ['dead']],
+  ])('%s (forced: %s) by the filter %j is for %j', (act, force, filter, found) => {
     expect(askedByFilter(act, force, filter)).toEqual({ act, states: found });
-    expect(askedOfSnapshot(act, force, filter)).toEqual({ act, states: inSnapshot });
+  });
+
+  it.each<[Act, boolean, readonly EventState[], Kind, result: ActResult]>([
+    ['rerun', false, ['dead'], 'ignored', 'changed'],
+    ['rerun', false, ['ignored'], 'failed', 'changed'],
+    ['rerun', true, ['processed'], 'failed', 'changed'],
+    ['rerun', true, ['dead'], 'processed', 'not needed'],
+    ['rerun', false, ['dead'], 'processing', 'not needed'],
+    ['rerun', false, [], 'failed', 'changed'],
+    ['discard', false, ['dead'], 'pending', 'changed'],
+    ['discard', false, ['pending'], 'processed', 'not needed'],
+    ['hurry', false, ['dead'], 'pending', 'changed'],
+  ])('%s (forced: %s) of what was %j leaves one alone that is %s: %s', (act, force, states, kind, result) => {
+    expect(decideAct(askedByKey(act, force, states), events[kind], TODAY)).toEqual({ result });
   });
 });
 

@@ -1,5 +1,4 @@
 import type { BulkEngine } from '../../../src/inbox/rules/bulks.ts';
-import type { Effects } from '../../../src/inbox/rules/effect-transaction.ts';
 import type { Engine } from '../../../src/inbox/rules/engine.ts';
 import type { Erasures } from '../../../src/inbox/rules/erase-events.ts';
 import type { Imports } from '../../../src/inbox/rules/import-events.ts';
@@ -8,7 +7,7 @@ import type { Standing } from '../../../src/inbox/rules/why-waiting.ts';
 import { answer } from '../../../src/inbox/rules/steps.ts';
 
 /** It knows every statement that a rule asks for. */
-type AnyEngine = Engine & Effects & Imports & Prunings & Erasures & BulkEngine & Standing;
+type AnyEngine = Engine & Imports & Prunings & Erasures & BulkEngine & Standing;
 type Asked = readonly [name: string, ...parameters: unknown[]];
 type Reply = (...parameters: never[]) => unknown;
 

@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../../src/errors.ts';
 import type { Inbox } from '../../../src/inbox/contract.ts';
+import type { EventFilter } from '../../../src/inbox/operator/filter.ts';
 import type { Operations } from '../../../src/inbox/operator/operations.ts';
 import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
@@ -158,6 +159,25 @@ describe('what is asked of a thread', () => {
     const searching = there.search({ payload: [{ path: 'data.total', value: '1' }] }, { signal: controller.signal });
     controller.abort(reason);
     await expect(searching).rejects.toBe(reason);
+  });
+
+  it('as searches that are given up hold up nobody', async () => {
+    const filter: EventFilter = { payload: Array.from({ length: 8 }, () => ({ path: 'data.total', value: '1' })) };
+    const some = Array.from({ length: 300 });
+    const timed = async (searches: Promise<unknown>[]): Promise<number> => {
+      const ended = Promise.allSettled(searches);
+      const begun = performance.now();
+      await there.search(filter, {});
+      const took = performance.now() - begun;
+      await ended;
+      return took;
+    };
+    await there.search(filter, {});
+    const behind = await timed(some.map(() => there.search(filter, {})));
+    const gone = new AbortController();
+    const given = some.map(() => there.search(filter, { signal: gone.signal }));
+    gone.abort();
+    expect(await timed(given)).toBeLessThan(behind / 3);
   });
 
   it('as an export can be left before its end', async () => {

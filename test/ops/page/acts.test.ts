@@ -3,18 +3,29 @@ import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
+import type { Settlement } from '../../../src/inbox/work.ts';
 import type { Operations } from '../../../src/inbox/operator/operations.ts';
 import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
-import { auditLines, exportEvents, getBulk, previewBulk } from '../../../src/ops/index.ts';
+import { auditLines, discardEvents, exportEvents, getBulk, previewBulk, rerunEvents } from '../../../src/ops/index.ts';
+import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { opsPage } from '../../../src/page/operators-page.tsx';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { scratchFolder } from '../../helpers/scratch-folder.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
-import { ANY, FAILED, handled } from '../events-in-states.ts';
+import { ANY, failure, FAILED, handleAgain, handled } from '../events-in-states.ts';
 import { ADA, leadsTo, openedPage, signedIn, tokenIn } from './opened-page.ts';
 import { partOf, tagsOf, textOf } from './read-html.ts';
 
 const EVENT = '/events/default/evt_1';
+
+const KEY = { endpoint: 'default', id: 'evt_1' };
+const GRACE = { actor: 'grace' };
+const WAITS: Settlement = { outcome: 'retry', error: failure, dueAt: Date.now() + 3_600_000 };
+
+async function handledAfterRerun(inbox: Inbox): Promise<void> {
+  await rerunEvents(inbox, [KEY], GRACE);
+  await handleAgain(inbox, { outcome: 'processed' }, orderEvent('evt_1'));
+}
 
 async function stateOf(inbox: Inbox, id: string): Promise<string | undefined> {
   return (await inbox.get({ endpoint: 'default', id }))?.state;
@@ -49,6 +60,26 @@ describe('one event', () => {
     expect(form.map(({ attributes }) => [attributes['name'], attributes['value']])).toContainEqual(['force', 'yes']);
     expect(leadsTo(await post(`${EVENT}/rerun`, { force: 'yes' }))).toBe(`${EVENT}?done=rerun`);
     expect(await stateOf(inbox, 'evt_1')).toBe('pending');
+  });
+
+  test.for([
+    ['rerun', 'dead', 'ignored', (inbox: Inbox) => discardEvents(inbox, [KEY], GRACE)],
+    ['discard', 'dead', 'pending', (inbox: Inbox) => rerunEvents(inbox, [KEY], GRACE)],
+    ['rerun', 'ignored', 'processed', (inbox: Inbox) => handledAfterRerun(inbox)],
+    ['hurry', 'pending', 'dead', (inbox: Inbox) => handleAgain(inbox, FAILED, orderEvent('evt_1'))],
+  ] as const)('is left alone by a %s when it was %s and is %s by then', async ([act, shown, now, change]) => {
+    const { inbox, post, html } = openedPage();
+    await handled(inbox, shown === 'pending' ? WAITS : FAILED, orderEvent('evt_1'));
+    if (shown === 'ignored') await discardEvents(inbox, [KEY], GRACE);
+    const inputs = tagsOf(partOf(await html(EVENT), act)).filter(({ name }) => name === 'input');
+    const fields = inputs.map(({ attributes }) => [attributes['name'] ?? '', attributes['value'] ?? ''] as const);
+    await change(inbox);
+    const answer = await post(`${EVENT}/${act}`, Object.fromEntries(fields));
+    expect(answer.status).toBe(409);
+    expect(textOf(await answer.text())).toContain(
+      `This event was ${shown} when the page was drawn, and is ${now} now. Nothing was done`,
+    );
+    expect(await stateOf(inbox, 'evt_1')).toBe(now);
   });
 
   test('that is not there stays so', async () => {
@@ -255,6 +286,19 @@ describe('all that match', () => {
     },
   );
 
+  test('that somebody runs are not run once more', async () => {
+    const { inbox, post } = openedPage();
+    await handled(inbox, FAILED, ...['evt_1', 'evt_2', 'evt_3'].map((id) => orderEvent(id)));
+    await post('/bulks', { act: 'rerun' });
+    await operationsOf(inbox).advanceBulk(1, 1, GRACE, {});
+    const advance = vi.spyOn(operationsOf(inbox), 'advanceBulk');
+    expect(leadsTo(await post('/bulks/1/run', { rate: '1000' }))).toBe('/bulks/1?done=running');
+    expect(advance).not.toHaveBeenCalled();
+    await operationsOf(inbox).hearOfBulk(1, true);
+    await post('/bulks/1/run', { rate: '1000' });
+    await vi.waitFor(async () => expect((await getBulk(inbox, 1))?.state).toBe('done'), { timeout: 20_000 });
+  });
+
   test('go on when the inbox fails in between, for whoever resumes them', async () => {
     const { inbox, post } = openedPage();
     await handled(inbox, FAILED, orderEvent('evt_1'));
@@ -287,7 +331,7 @@ describe('pruning', () => {
     ]);
     expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.body).not.toBeNull();
 
-    const answer = await post('/maintenance/prune', { ...FIELDS, confirm: '2', reason: 'old' });
+    const answer = await post('/maintenance/prune', { ...FIELDS, confirm: '2', typed: '2', reason: 'old' });
     expect(leadsTo(answer)).toBe('/maintenance?done=events-pruned&figures=2');
     expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.body).toBeNull();
     expect((await auditLines(inbox)).lines).toMatchObject([
@@ -305,7 +349,9 @@ describe('pruning', () => {
     const claimed = await inbox.claimOne(orderEvent('evt_3'), { ...ANY, now: Date.now() });
     if (typeof claimed === 'string') throw new Error(claimed);
     await inbox.settle(claimed.lease, { outcome: 'processed' }, Date.now() + 1);
-    expect(leadsTo(await post('/maintenance/prune', fields))).toBe('/maintenance?done=events-pruned&figures=2');
+    expect(leadsTo(await post('/maintenance/prune', { ...fields, typed: '2' }))).toBe(
+      '/maintenance?done=events-pruned&figures=2',
+    );
     expect((await inbox.get({ endpoint: 'default', id: 'evt_3' }))?.body).not.toBeNull();
     const broken = await post('/maintenance/prune', { ...fields, settledBefore: 'soon' });
     expect(textOf(partOf(await broken.text(), 'problem'))).toContain('no time that can be read');
@@ -315,9 +361,9 @@ describe('pruning', () => {
     const { inbox, post } = openedPage();
     const other = { ...orderEvent('evt_2'), endpoint: 'shop-b' };
     await handled(inbox, { outcome: 'processed' }, orderEvent('evt_1'), other);
-    expect(leadsTo(await post('/maintenance/prune', { ...FIELDS, endpoint: 'shop-b', confirm: '1' }))).toContain(
-      'figures=1',
-    );
+    expect(
+      leadsTo(await post('/maintenance/prune', { ...FIELDS, endpoint: 'shop-b', confirm: '1', typed: '1' })),
+    ).toContain('figures=1');
     expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.body).not.toBeNull();
   });
 
@@ -326,14 +372,22 @@ describe('pruning', () => {
     vi.spyOn(inbox.operations as Operations, 'prunable').mockResolvedValue(5_000);
     const prune = vi.spyOn(inbox.operations as Operations, 'pruneSome');
     for (const confirm of ['4999', '', '-5', '5000x', '1e9']) {
-      const answer = await post('/maintenance/prune', { ...FIELDS, confirm });
+      const answer = await post('/maintenance/prune', { ...FIELDS, confirm, typed: confirm });
       expect([confirm, textOf(partOf(await answer.text(), 'preview'))]).toEqual([
         confirm,
         expect.stringContaining('Would prune 5,000 events'),
       ]);
     }
+    for (const typed of ['', '500', '5000 events', '4999']) {
+      const answer = await post('/maintenance/prune', { ...FIELDS, confirm: '5000', typed, reason: 'old "ones"' });
+      const preview = partOf(await answer.text(), 'preview');
+      expect(textOf(preview)).toContain('That is not how many they are. Nothing was done.');
+      expect(tagsOf(preview).find(({ attributes }) => attributes['name'] === 'reason')?.attributes['value']).toBe(
+        'old "ones"',
+      );
+    }
     expect(prune).not.toHaveBeenCalled();
-    await post('/maintenance/prune', { ...FIELDS, confirm: '5000' });
+    await post('/maintenance/prune', { ...FIELDS, confirm: '5000', typed: '5,000' });
     expect(prune).toHaveBeenCalled();
   });
 
@@ -352,7 +406,12 @@ describe('pruning', () => {
   test('takes only the types that are given', async () => {
     const { inbox, post } = openedPage();
     await handled(inbox, { outcome: 'processed' }, orderEvent('evt_1'), orderEvent('evt_2', { type: 'order.ready' }));
-    const answer = await post('/maintenance/prune', { ...FIELDS, types: ['order.ready', '', ' '], confirm: '1' });
+    const answer = await post('/maintenance/prune', {
+      ...FIELDS,
+      types: ['order.ready', '', ' '],
+      confirm: '1',
+      typed: '1',
+    });
     expect(leadsTo(answer)).toContain('figures=1');
     expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.body).not.toBeNull();
   });
@@ -365,7 +424,7 @@ describe('erasing', () => {
     const preview = await post('/maintenance/erase', { entity: ' ord_1 ' });
     expect(textOf(partOf(await preview.text(), 'preview'))).toContain('Would erase 1 event about ord_1');
     expect(await stateOf(inbox, 'evt_1')).toBe('pending');
-    expect(leadsTo(await post('/maintenance/erase', { entity: 'ord_1', confirm: '1' }))).toBe(
+    expect(leadsTo(await post('/maintenance/erase', { entity: 'ord_1', confirm: '1', typed: ' ord_1 ' }))).toBe(
       '/maintenance?done=erased&figures=1.0.0',
     );
     expect(await inbox.get({ endpoint: 'default', id: 'evt_1' })).toMatchObject({ body: null, entity: null });
@@ -375,8 +434,12 @@ describe('erasing', () => {
   test('asks again when there are more by now, and for what', async () => {
     const { inbox, post } = openedPage();
     await store(inbox, orderEvent('evt_1', { order: 'ord_1' }), orderEvent('evt_2', { order: 'ord_1' }));
-    const again = await post('/maintenance/erase', { entity: 'ord_1', confirm: '1' });
+    const again = await post('/maintenance/erase', { entity: 'ord_1', confirm: '1', typed: 'ord_1' });
     expect(textOf(partOf(await again.text(), 'preview'))).toContain('Would erase 2 events');
+    for (const typed of ['', '2', 'ord_10']) {
+      const other = await post('/maintenance/erase', { entity: 'ord_1', confirm: '2', typed });
+      expect(textOf(partOf(await other.text(), 'preview'))).toContain('That is not what is erased. Nothing was done.');
+    }
     const empty = await post('/maintenance/erase', { entity: '  ', confirm: '1' });
     expect(textOf(partOf(await empty.text(), 'problem'))).toContain('Say what to erase');
     expect(await stateOf(inbox, 'evt_1')).toBe('pending');

@@ -4,11 +4,11 @@ import { eventHref } from '../../../src/page/parts/screen-links.ts';
 import { hostileData, hostileTexts } from '../../browser/hostile-texts.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
-import { ANY, bury, FAILED, handleAgain, handled, invalidThen, RETRY } from '../events-in-states.ts';
+import { ANY, bury, failure, FAILED, handleAgain, handled, invalidThen, RETRY } from '../events-in-states.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import Database from 'better-sqlite3';
 import { ADA, openedPage, signedIn, VIC, type OpenedPage } from './opened-page.ts';
-import { partOf, tagsOf, textOf } from './read-html.ts';
+import { partOf, tagsOf, textOf, unescaped } from './read-html.ts';
 
 const EVENT = '/events/default/evt_1';
 
@@ -45,6 +45,26 @@ describe('what has happened', () => {
       'dead (failed) Nobody handles it unless you act: Error: the shop is down',
     );
     expect(partOf(page, 'stack-1')).toMatch(/^<details id="stack-1"><summary>/);
+  });
+
+  test.for([
+    [25, true],
+    [23, false],
+  ] as const)('says that it was created far ahead, which is %i h: %s', async ([hours, isSaid]) => {
+    const { inbox, html } = openedPage();
+    const event = orderEvent('evt_1', { createdAt: hours * 3_600 });
+    await handled(inbox, { outcome: 'processed' }, event);
+    const text = textOf(await html(EVENT));
+    expect(text.includes('more than a day ahead: older events are not superseded by this one')).toBe(isSaid);
+  });
+
+  test('says of an event that was never tried that its first attempt has not begun', async () => {
+    const { inbox, html } = openedPage();
+    await store(inbox, orderEvent('evt_1'));
+    const timeline = async () => textOf(partOf(await html(EVENT), 'timeline'));
+    expect(await timeline()).toMatch(/due since then: its first attempt has not begun$/);
+    await handleAgain(inbox, { outcome: 'retry', error: failure, dueAt: START + 60_000 }, orderEvent('evt_1'));
+    expect(await timeline()).toMatch(/due since then: its next attempt has not begun$/);
   });
 
   test('says why a handler let the event go by', async () => {
@@ -113,7 +133,7 @@ describe('what can be done', () => {
       ...acts.map((act) => `hookbox events ${act}${act === 'rerun' ? force : ''} evt_1`),
       'hookbox events show evt_1',
     ]);
-    expect(tagsOf(page).filter(({ attributes }) => 'data-confirm' in attributes).length).toBe(acts.length);
+    expect(tagsOf(page).filter(({ attributes }) => attributes['name'] === 'reason').length).toBe(acts.length);
   });
 
   test('is told as commands for the file that the page is told', async () => {
@@ -125,12 +145,15 @@ describe('what can be done', () => {
     ]);
   });
 
-  test('is told to viewers as commands', async () => {
+  test('is offered to no viewer, nor are its keys', async () => {
     const { inbox, get } = openedPage();
     await handled(inbox, FAILED, orderEvent('evt_1'));
     const page = await (await get(EVENT, signedIn(VIC))).text();
     expect(tagsOf(page).filter(({ attributes }) => attributes['method'] === 'post')).toEqual([]);
-    expect(commandsIn(page).length).toBe(3);
+    expect(commandsIn(page)).toEqual(['hookbox events show evt_1']);
+    for (const part of ['headline', 'acts', 'keys'])
+      expect(textOf(partOf(page, part)), part).not.toMatch(/\b(?:rerun|discard|you act)\b/i);
+    expect(textOf(partOf(page, 'facts'))).not.toContain('pause');
   });
 
   test('with a tombstone is said: it cannot be rerun', async () => {
@@ -164,9 +187,30 @@ describe('the body', () => {
     );
     const payload = partOf(await opened.html(EVENT), 'payload');
     expect(textOf(payload)).toContain(
-      'id: “evt_1” data: {4} total: 42.50 n: 1e2 n: again: 9007199254740993 who: “Ada <b>” list: [2] true null',
+      'id: "evt_1" data: {4} total: 42.50 n: 1e2 n: again: 9007199254740993 who: "Ada <b>" list: [2] true null',
     );
     expect(tagsOf(payload).filter(({ name }) => name === 'b')).toEqual([]);
+  });
+
+  test('has texts in the quotes and escapes of JSON, so that a copy of one can be pasted anywhere', async () => {
+    const opened = openedPage();
+    const text = 'say "hi" to C:\\ and\n\u202e😀’';
+    await withBody(opened, JSON.stringify({ id: 'evt_1', text, long: 'x'.repeat(3_000) }));
+    const payload = partOf(await opened.html(EVENT), 'payload');
+    const shown = textOf(payload);
+    expect(shown).toContain(String.raw`"say \"hi\" to C:\\ and\n\u202e😀’"`);
+    expect(shown).toContain(`"${'x'.repeat(2_000)}"`);
+    expect(textOf(payload)).toContain('… (3,000 characters)');
+  });
+
+  test('is shown as JSON in lines, which means what was received', async () => {
+    const opened = openedPage();
+    const body = '{"id":"evt_1","n":1e2,"n":42.50,"x":"\u202Ea","list":[{"a":[]},{}]}';
+    await withBody(opened, body);
+    const [, lines = ''] = /<pre[^>]*>([^<]*)<\/pre>/.exec(await opened.html(`${EVENT}?view=json`)) ?? [];
+    expect(unescaped(lines)).toBe(
+      '{\n  "id": "evt_1",\n  "n": 1e2,\n  "n": 42.50,\n  "x": "\\u202ea",\n  "list": [\n    {\n      "a": []\n    },\n    {}\n  ]\n}',
+    );
   });
 
   test('is shown raw and in hexadecimal', async () => {
@@ -250,7 +294,7 @@ describe('masked fields', () => {
       `{"id":"evt_1","data":{"customer":{"email":"${email}"},"items":[{"name":"${email}"}],"total":1.50}}`;
     await withBody(opened, body('ada-s3cret'));
     await withBody(opened, body('eve-s3cret'));
-    for (const path of ['', '?view=raw', '?view=hex', '/raw', '/conflict']) {
+    for (const path of ['', '?view=json', '?view=raw', '?view=hex', '/raw', '/conflict']) {
       const text = await opened.html(`${EVENT}${path}`);
       expect(text, path).not.toContain('s3cret');
       expect(text, path).not.toContain('2d 73 33 63');

@@ -81,14 +81,43 @@ describe('the list', () => {
     );
     expect(olderIn(page)).toBe('?error=x&before=777');
     search.mockResolvedValueOnce({ events: [], next: 3, examined: 5_000 });
-    expect(textOf(partOf(await html('/events'), 'live'))).toBe(
+    const none = await html('/events?error=x');
+    expect(textOf(partOf(none, 'live'))).toBe(
       'Looked at 5,000 events and found 0 here; there are others (0% of the file). Go on looking',
     );
+    // Whoever goes on from there and finds none has found none at all.
+    expect(olderIn(none)).toBe('?error=x&found=none&before=3');
+    expect(textOf(partOf(await html(`/events${olderIn(none)}`), 'none'))).toBe('No event fits.');
+  });
+
+  test('that has nothing offers nothing to do with it', async () => {
+    const { inbox, html } = openedPage();
+    const isOffered = async (path: string) => partOf(await html(path), 'acts') !== '';
+    await handled(inbox, { outcome: 'processed' }, orderEvent('evt_1'));
+    expect(await isOffered('/events?state=processed')).toBe(true);
+    for (const path of [
+      '/events?error=x',
+      '/events?q=evt_2',
+      '/events?state=dead',
+      '/events?error=x&found=none&before=3',
+    ]) {
+      expect([path, await isOffered(path)]).toEqual([path, false]);
+    }
+  });
+
+  test('leads from its pages back to its beginning, and keeps what it is of', async () => {
+    const { inbox, html } = openedPage();
+    for (let n = 1; n <= 51; n += 1) await store(inbox, orderEvent(`evt_${n}`));
+    const first = await html('/events?type=order.created&order=oldest');
+    expect(partOf(first, 'back')).toBe('');
+    const further = await html(`/events${olderIn(first)}`);
+    expect(rowsIn(further)).toHaveLength(1);
+    expect(partOf(further, 'back')).toContain('href="?type=order.created&amp;order=oldest"');
   });
 
   test.for([
     ['/events', 'No event fits.'],
-    ['/events?before=7', 'No older event fits.'],
+    ['/events?before=7', 'No older event fits. Back to the beginning'],
     ['/events?before=x', 'No event fits.'],
     ['/events?before=-1', 'No event fits.'],
     ['/events?before=99999999999999999999', 'No event fits.'],

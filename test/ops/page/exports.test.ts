@@ -28,13 +28,14 @@ const idsIn = (text: string) => [...new Set(text.match(/evt_\w+/g))].sort();
 
 /** The ids of events in what each of three answers has in its format. */
 async function idsOf(answers: readonly Response[]): Promise<readonly (readonly string[])[]> {
-  const [exact, json, csv] = await Promise.all(answers.map((answer) => answer.text()));
+  const bytes = await Promise.all(answers.map(async (answer) => Buffer.from(await answer.arrayBuffer())));
+  const [exact, json, csv] = bytes.map(String);
   expect(answers.map((answer) => answer.headers.get('content-type'))).toEqual([
     'application/x-ndjson; charset=utf-8',
     'application/x-ndjson; charset=utf-8',
     'text/csv; charset=utf-8',
   ]);
-  expect(csv?.startsWith('received,endpoint,id')).toBe(true);
+  expect(csv?.startsWith('\ufeffreceived,endpoint,id')).toBe(true);
   return [exact ?? '', json ?? '', csv ?? ''].map(idsIn);
 }
 

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { EventFilter } from '../../../src/inbox/operator/filter.ts';
 import { deadReasons, eventStates } from '../../../src/inbox/state.ts';
+import { shortTime } from '../../../src/ops/words/format.ts';
 import { readFilter } from '../../../src/page/parts/filter-query.ts';
 import { filterFields } from '../../../src/page/parts/screen-links.ts';
 
@@ -94,6 +95,15 @@ describe('times', () => {
     ['2026-03-14 03:00:09 UTC', '2026-03-14T03:00:09.000Z'],
     ['2026-03-14T03:00:09.5', '2026-03-14T03:00:09.500Z'],
     ['2026-03-14T03:00:09+02:00', '2026-03-14T01:00:09.000Z'],
+    // As the page writes them: without a day or a year it is the last one that was.
+    ['2h ago', '2026-03-14T01:59:07.250Z'],
+    ['03:12', '2026-03-14T03:12:00.000Z'],
+    ['3:12 UTC', '2026-03-14T03:12:00.000Z'],
+    ['14:00', '2026-03-13T14:00:00.000Z'],
+    ['31 Jan 08:00', '2026-01-31T08:00:00.000Z'],
+    ['1 Feb 08:00:05 UTC', '2026-02-01T08:00:05.000Z'],
+    ['31 Dec 08:00', '2025-12-31T08:00:00.000Z'],
+    ['31 Dec 2024 08:00 UTC', '2024-12-31T08:00:00.000Z'],
   ] as const)('%s is %s', ([text, expected]) => {
     expect(read(new URLSearchParams({ since: text }).toString())).toEqual({
       filter: { since: new Date(expected) },
@@ -103,8 +113,13 @@ describe('times', () => {
 
   test.for([
     'yesterday',
-    '2h ago',
+    'ago',
     '-2h',
+    '25:00',
+    '14:60',
+    '14',
+    '31 Feb 08:00',
+    '31 Foo 08:00',
     '2026-02-30',
     '2026-03-14 25:00',
     '99999999999d',
@@ -114,8 +129,18 @@ describe('times', () => {
   ] as const)('%s is none', (text) => {
     const { filter, problems } = read(new URLSearchParams({ until: text }).toString());
     expect(filter).toEqual({});
-    expect(problems).toEqual([`until is no time: "${text}". Write 15m, 2h or 7d, or 2026-01-31 08:00 (UTC).`]);
+    expect(problems).toEqual([
+      `until is no time: "${text}". Write 15m, 2h or 7d, or 14:00, or 2026-01-31 08:00 (UTC).`,
+    ]);
   });
+});
+
+test('takes every time that a list shows, as it shows it', () => {
+  for (let n = 0; n < 500; n += 1) {
+    const at = new Date(Math.floor((NOW.getTime() - n * n * 6_000_000) / 60_000) * 60_000);
+    const shown = shortTime(at, NOW);
+    expect([shown, read(new URLSearchParams({ since: shown }).toString()).filter]).toEqual([shown, { since: at }]);
+  }
 });
 
 test('says what is wrong with each field that cannot be read', () => {

@@ -6,11 +6,13 @@ import { groupInWords } from '../../../src/ops/words/group-words.ts';
 import { auditScreen } from '../../../src/page/screens/audit-screen.tsx';
 import { hostileTexts } from '../../browser/hostile-texts.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
-import { failure, FAILED, handled, invalidThen, RETRY } from '../events-in-states.ts';
+import { failure, FAILED, handleAgain, handled, invalidThen, RETRY } from '../events-in-states.ts';
+import { START } from '../../helpers/virtual-clock.ts';
 import { openedPage } from './opened-page.ts';
 import { partOf, tagsOf, textOf } from './read-html.ts';
 import { ago, htmlOf, stubVisit, summary } from './stub-visit.ts';
 
+const DAY = 24 * 60 * 60 * 1000;
 const ADA = { actor: 'ada', reason: 'the shop is up' };
 const chips = (html: string) => textOf(partOf(html, 'filtering').split('</summary>')[0] ?? '');
 
@@ -37,6 +39,26 @@ describe('a group of errors is named by what they say', () => {
     );
   });
 
+  const other = { name: 'TypeError', message: 'vat is not defined', stack: null };
+
+  test.for([
+    ['reruns what then succeeds', 'rerun', { outcome: 'processed' }],
+    ['reruns what then dies of something else', 'rerun', { outcome: 'dead', reason: 'failed', error: other }],
+    ['reruns what then fails of something else', 'rerun', { outcome: 'retry', error: other, dueAt: START + DAY }],
+    ['discards', 'discard', null],
+  ] as const)('among bulk acts, also of one that %s', async ([, act, settlement]) => {
+    const { inbox, html } = openedPage();
+    const events = [orderEvent('evt_1'), orderEvent('evt_2')];
+    await handled(inbox, FAILED, ...events);
+    const fingerprint = (await deadGroups(inbox))[0]?.fingerprint ?? '';
+    const { id } = await previewBulk(inbox, act, { fingerprint }, ADA);
+    await runBulk(inbox, id, ADA);
+    if (settlement !== null) await handleAgain(inbox, settlement, ...events);
+    for (const path of ['/bulks', `/bulks/${id}`]) {
+      expect(textOf(await html(path)), path).toContain('group Error: the shop is down');
+    }
+  });
+
   test('also one of events that are tried again, one that is known by its reason, and one that is gone', async () => {
     const { inbox, html } = openedPage();
     await handled(inbox, RETRY, orderEvent('evt_1'));
@@ -45,7 +67,7 @@ describe('a group of errors is named by what they say', () => {
       'group Error: the shop is down',
     );
     expect(chips(await html(`/events?fingerprint=${fingerprint}`))).toContain(
-      `group an error that is gone (${fingerprint})`,
+      `group ${fingerprint} (it has no events now)`,
     );
     await store(inbox, { ...invalidThen(orderEvent('evt_2')), body: Buffer.from('{"id":"evt_2"}') });
     expect(chips(await html('/events?fingerprint=crashed'))).toContain('group the process ended three times');
@@ -74,8 +96,8 @@ describe('a group of errors is named by what they say', () => {
     const shown = await htmlOf(await auditScreen(stubVisit({ search, lines: async () => ({ lines, next: null }) })));
     expect(search).toHaveBeenCalledTimes(50);
     // Nothing is said to be gone that nobody has looked for everywhere.
-    expect(textOf(shown)).toContain('group not looked up (print49)');
-    expect(textOf(shown)).not.toContain('that is gone');
+    expect(textOf(shown)).toContain('group print49 (not looked up)');
+    expect(textOf(shown)).not.toContain('no events now');
 
     search.mockClear();
     search.mockResolvedValue({ events: [summary({ lastError: failure })], next: null, examined: 1 });

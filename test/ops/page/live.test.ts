@@ -1,11 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createReceiver, type Receiver } from '../../../src/receive/receiver.ts';
+import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
+import { opsPage } from '../../../src/page/operators-page.tsx';
+import { scratchFile } from '../../helpers/scratch-folder.ts';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { CountRow } from '../../../src/inbox/operator/counts.ts';
 import { watchChanges, type Standing } from '../../../src/page/live/watch-changes.ts';
 import { liveStreams } from '../../../src/page/live/event-stream.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
-import { openedPage } from './opened-page.ts';
+import { ADA, openedPage, signedIn } from './opened-page.ts';
 import { bulkOf, noGauges, summary } from './stub-visit.ts';
 
 /** An inbox whose signs of change a test sets; it notes how often it was looked at. */
@@ -213,6 +217,34 @@ test('the page streams what happens in the inbox', async () => {
   await store(inbox, orderEvent('evt_1'));
   expect(await newest()).toBe(1);
   await reader.cancel();
+});
+
+describe('an open page', () => {
+  const SECRET = 'a signing secret';
+
+  test.for([
+    ['its receiver', async (receiver: Receiver) => receiver.close()],
+    ['its inbox', async ({ inbox }: Receiver) => inbox.close()],
+  ] as const)('is brought up to date until %s closes', async ([, close]) => {
+    for (const thread of [false, true]) {
+      const receiver = createReceiver({ secret: SECRET, inbox: sqliteInbox(scratchFile(), { thread }) });
+      onTestFinished(() => receiver.inbox.close());
+      onTestFinished(() => receiver.close());
+      const page = opsPage(receiver, { basic: [ADA] });
+      const ask = async () => page.request('http://shop.example/live', { headers: signedIn(ADA) });
+      const streams = [textReader(await ask()), textReader(await ask())];
+      for (const { read } of streams) await read();
+      await close(receiver);
+      for (const { read } of streams) {
+        await expect(
+          (async () => {
+            for (;;) await read();
+          })(),
+        ).rejects.toThrow('the stream has ended');
+      }
+      expect((await ask()).status).toBe(503);
+    }
+  });
 });
 
 interface TextReader {

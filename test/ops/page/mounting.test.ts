@@ -76,13 +76,17 @@ async function served({ adapter, mount }: Pick<Row, 'adapter' | 'mount'>, page: 
   return listening(await (HOSTS[adapter] as Host)(await codeOf(mount), page));
 }
 
+const servers = new Map<string, Server>();
+
 async function listening(server: Server): Promise<string> {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   onTestFinished(() => {
     server.close();
     server.closeAllConnections();
   });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  servers.set(origin, server);
+  return origin;
 }
 
 /** A page on an inbox with one dead event, whose id is a trap for whoever reads paths. */
@@ -165,6 +169,17 @@ describe.each(ROWS.filter(({ host }) => !host.startsWith('Next.js')))('$host: $m
     expect(exported).toContain('evt/events');
     const head = await get(`${origin}/ops/events`, {}, { method: 'HEAD' });
     expect([head.status, await head.text()]).toEqual([200, '']);
+  });
+
+  test('closes while pages are open', async () => {
+    const origin = await served(row, await pageOn());
+    const answers = await Promise.all(Array.from({ length: 3 }, () => get(`${origin}/ops/live`)));
+    expect(await get(`${origin}/ops/events`)).toMatchObject({ status: 200 });
+    const server = servers.get(origin) as Server;
+    const closed = once(server, 'close');
+    server.close();
+    for (const answer of answers) expect(await answer.text()).toContain('retry:');
+    await closed;
   });
 
   test('takes a file that is uploaded', async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { rerunEvents } from '../../../src/ops/index.ts';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { auditLines, discardEvents, listBulks, previewBulk, rerunEvents } from '../../../src/ops/index.ts';
 import { openBrowser } from '../../browser/browser.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { asks, openedIn } from './page-in-browser.ts';
@@ -12,6 +12,10 @@ beforeAll(async () => {
   browser = await openBrowser();
 });
 afterAll(() => browser.close());
+
+/** The button of the form whose reason has the focus. */
+const IN_REASON_OF =
+  'document.activeElement.name === "reason" && document.activeElement.form.querySelector("button").textContent.trim()';
 
 const opened = (...dead: readonly string[]) => openedIn(browser, ...dead);
 
@@ -48,7 +52,7 @@ test('a list that is brought up to date keeps the focus, the row that is selecte
 test('an event that changes keeps what is typed and what is open, until it is sent', async () => {
   const { page, inbox, origin, posted } = await opened('evt_1');
   await page.goto(`${origin}/ops/events/default/evt_1#discard`);
-  expect(await asks(page, 'document.activeElement.textContent.trim()')).toBe('Discard this event');
+  expect(await asks(page, IN_REASON_OF)).toBe('Discard this event');
   await page.locator('#discard input[name=reason]').fill('half a reas');
   await page.locator('#stack-1 summary').click();
   await page.locator('#discard input[name=reason]').focus();
@@ -78,10 +82,31 @@ test('a form that somebody is in asks for what it asked for, whatever has become
   expect(await asks(page, 'new FormData(document.activeElement.form).get("force")')).toBeNull();
   expect(await page.locator('#rerun-again input[name=force]').count()).toBe(1);
   await page.keyboard.press('Enter');
-  await page.getByText('Nothing was done: the event is in a state').waitFor();
+  await page.getByText('This event was dead when the page was drawn, and is processed now.').waitFor();
   expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.state).toBe('processed');
+  await page.goto(`${origin}/ops/events/default/evt_1`);
+  await page.locator('#live-state[data-state=live]').waitFor();
   await page.keyboard.press('r');
-  expect(await asks(page, 'document.activeElement.textContent.trim()')).toBe('Rerun this processed event');
+  expect(await asks(page, IN_REASON_OF)).toBe('Rerun this processed event');
+});
+
+test('a form goes with what is shown until somebody opens it', async () => {
+  const { page, inbox, origin } = await opened('evt_1');
+  const event = { endpoint: 'default', id: 'evt_1' };
+  const asked = (): Promise<string> => asks(page, 'document.querySelector("#rerun input[name=state]").value');
+  await page.goto(`${origin}/ops/events/default/evt_1`);
+  await page.locator('#live-state[data-state=live]').waitFor();
+  await discardEvents(inbox, [event], { actor: 'grace' });
+  await page.locator('#headline .state-ignored').waitFor();
+  expect(await asked()).toBe('ignored');
+  await page.locator('#rerun summary').click();
+  await rerunEvents(inbox, [event], { actor: 'grace' });
+  await handleAgain(inbox, FAILED, orderEvent('evt_1', { order: 'evt_1' }));
+  await page.locator('#headline .state-dead').waitFor();
+  expect(await asked()).toBe('ignored');
+  await page.getByRole('button', { name: 'Rerun this event' }).click();
+  await page.getByText('This event was ignored when the page was drawn, and is dead now.').waitFor();
+  expect((await inbox.get(event))?.state).toBe('dead');
 });
 
 test('r goes to no button that does something else', async () => {
@@ -98,7 +123,7 @@ test('d goes to where a discard is confirmed, and no further; a click there lead
   const { page, inbox, origin } = await opened('evt_1', 'evt_2');
   await page.goto(`${origin}/ops/events/default/evt_1`);
   await page.keyboard.press('d');
-  expect(await asks(page, 'document.activeElement.textContent.trim()')).toBe('Discard this event');
+  expect(await asks(page, IN_REASON_OF)).toBe('Discard this event');
   await page.reload();
   await page.locator('#discard summary').click();
   await page.locator('#discard input[name=reason]:focus').waitFor();
@@ -113,6 +138,89 @@ test('d goes to where a discard is confirmed, and no further; a click there lead
   await page.keyboard.press('d');
   expect(await asks(page, 'document.activeElement.localName')).toBe('body');
   expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.state).toBe('dead');
+});
+
+describe('Enter, pressed again and again, does nothing that is lost', () => {
+  /** How somebody gets to a preview, and what has the focus when they press Enter. */
+  const WAYS: Readonly<Record<string, readonly [path: string, from: string | ((page: Page) => Promise<void>)]>> = {
+    'a prune': ['/maintenance', '#prune button'],
+    'a prune, from its field': ['/maintenance', '#prune input[name="olderThanDays"]'],
+    'an erasure': ['/maintenance', '#erase button'],
+    'an erasure, from its field': ['/maintenance', '#erase input[name="entity"]'],
+    'a group that is discarded': ['/dead', 'button:has-text("Discard group")'],
+    'a group that is discarded, by its key': ['/dead', rowKeys('j', 'd')],
+    'all that is dead': ['/events?state=dead', '#acts button:has-text("Discard")'],
+    'all, processed ones too': ['/events?state=processed', '#acts button:has-text("Rerun")'],
+    'a preview that somebody has left': ['/bulks', '#bulks th a'],
+    'a preview in the list': ['/bulks', rowKeys('j')],
+    'what is chosen': ['/events?state=dead', rowKeys('j', 'x', 'd')],
+    'an event in a list': ['/events?state=dead', rowKeys('j', 'd')],
+    'an event': ['/events/default/evt_dead', rowKeys('d')],
+    'an event, by what opens it': ['/events/default/evt_dead', '#discard summary'],
+    'a processed event': ['/events/default/evt_done', rowKeys('r')],
+  };
+
+  function rowKeys(...keys: readonly string[]) {
+    return async (page: Page): Promise<void> => {
+      for (const key of keys) await page.keyboard.press(key);
+      if (keys.at(-1) !== 'j') await page.locator('input[name=reason]:focus').waitFor();
+    };
+  }
+
+  test.for(Object.entries(WAYS))('%s', async ([, [path, from]]) => {
+    const { page, inbox, origin } = await opened('evt_dead');
+    await handled(inbox, { outcome: 'processed' }, orderEvent('evt_done'));
+    const by = { actor: 'grace', reason: 'a reason of the preview' };
+    await previewBulk(inbox, 'discard', { states: ['dead'] }, by);
+    await page.goto(`${origin}/ops${path}`);
+    // Each form is as far as it can be: the next Enter would do it.
+    await asks(
+      page,
+      `document.querySelector('[name=olderThanDays]')?.setAttribute('value', '0');
+       document.querySelector('[name=entity]')?.setAttribute('value', 'evt_dead');
+       for (const box of document.querySelectorAll('#acts [name=force]')) box.checked = true;`,
+    );
+    if (typeof from === 'string') await page.locator(from).first().focus();
+    else await from(page);
+    for (let n = 0; n < 4; n += 1) {
+      await page.keyboard.press('Enter');
+      await page.waitForLoadState();
+      await sleep(50);
+    }
+    if (from !== '#discard summary') await page.locator('input:is([name=reason], [name=typed]):focus').waitFor();
+    const states = (await inbox.list()).map(({ id, state, body }) => [id, state, body !== null]);
+    expect(states).toEqual([
+      ['evt_dead', 'dead', true],
+      ['evt_done', 'processed', true],
+    ]);
+    expect((await auditLines(inbox)).lines).toEqual([]);
+  });
+});
+
+test('r and d mean the rows that are chosen, and not the one that is selected', async () => {
+  const { page, inbox, origin } = await opened('evt_1', 'evt_2', 'evt_3');
+  for (const [key, act] of [
+    ['r', 'rerun'],
+    ['d', 'discard'],
+  ] as const) {
+    await page.goto(`${origin}/ops/events?state=dead`);
+    for (const pressed of ['j', 'x', 'j', 'x', 'j', key]) await page.keyboard.press(pressed);
+    await page.waitForURL('**/ops/bulks/*');
+    await page.getByText(`Will ${act} 2 events`).waitFor();
+  }
+  const bulks = await listBulks(inbox);
+  expect(bulks.map(({ act, total }) => [act, total])).toEqual([
+    ['discard', 2],
+    ['rerun', 2],
+  ]);
+
+  // Groups are acted on one at a time: where some are chosen, none of them is meant alone.
+  await page.goto(`${origin}/ops/dead`);
+  for (const pressed of ['j', 'x', 'r', 'd']) await page.keyboard.press(pressed);
+  await page.getByText('Rerun and discard take one group at a time.').waitFor();
+  await page.waitForLoadState('networkidle');
+  expect(page.url()).toBe(`${origin}/ops/dead`);
+  expect(await listBulks(inbox)).toHaveLength(2);
 });
 
 test('the server rests after each update, for several times as long as it took', async () => {
@@ -170,10 +278,25 @@ test('r on a row leads to where a rerun is confirmed, and Enter opens it', async
   await page.keyboard.press('k');
   await page.keyboard.press('r');
   await page.waitForURL('**/events/default/evt_1');
-  expect(await asks(page, 'document.activeElement.textContent.trim()')).toBe('Rerun this event');
+  expect(await asks(page, IN_REASON_OF)).toBe('Rerun this event');
   expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.state).toBe('dead');
   await page.goBack();
   await page.keyboard.press('j');
   await page.keyboard.press('Enter');
   await page.waitForURL('**/events/default/evt_2');
+});
+
+test('a page that is told to come again later does, without a reload', async () => {
+  const { page, inbox, origin } = await opened('evt_1');
+  await page.goto(`${origin}/ops/events?state=dead`);
+  await page.locator('#live-state[data-state=live]').waitFor();
+  let refused = 0;
+  await page.route('**/ops/events?**', async (route) => {
+    refused += 1;
+    if (refused > 2) return route.continue();
+    return route.fulfill({ status: 429, headers: { 'Retry-After': '1' }, body: '' });
+  });
+  await handled(inbox, FAILED, orderEvent('evt_new'));
+  await page.getByRole('button', { name: '1 new' }).waitFor();
+  expect(refused).toBeGreaterThanOrEqual(3);
 });

@@ -41,7 +41,8 @@ export function partOf(html: string, id: string): string {
   return html.slice(from);
 }
 
-function unescaped(text: string): string {
+/** A text as it was before it was put into HTML. */
+export function unescaped(text: string): string {
   return text
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')

@@ -39,7 +39,7 @@ async function storeDead(inbox: Inbox, ids: readonly string[], receivedAt: numbe
 }
 
 function visitTo(inbox: Inbox): Visit {
-  return { ...stubVisit(), operated: { inbox }, now: new Date() };
+  return { ...stubVisit(), operated: { inbox }, lasting: inbox, now: new Date() };
 }
 
 async function textOn(screen: Promise<Screen>, id: string): Promise<string> {

@@ -402,11 +402,12 @@ describe('Bulk acts', () => {
     };
     const html = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks' })));
     expect(textOf(partOf(html, 'bulk-90'))).toBe(
-      'rerun 90 previewed, not run 128 not run state dead group an error that is gone (0123456789abcdef) ada not said 2026-03-14 03:54:07 UTC (5 min ago)',
+      'rerun 90 previewed, not run 128 not run state dead group 0123456789abcdef (it has no events now) ada not said 2026-03-14 03:54:07 UTC (5 min ago)',
     );
     expect(hrefsOf(partOf(html, 'older'))).toEqual(['?before=71']);
     const last = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks?before=71' })));
     expect(partOf(last, 'older')).toBe('');
+    expect([partOf(html, 'back'), hrefsOf(partOf(last, 'back'))]).toEqual(['', ['?']]);
     await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks?before=-1%20OR%201' }));
     expect(asked.map(({ before }) => before)).toEqual([null, 71, null]);
   });
@@ -464,7 +465,7 @@ describe('Bulk acts', () => {
     expect(await said('/bulks/7')).toBe('');
   });
 
-  test('a preview waits for Enter, and not once more where its run was just asked for', async () => {
+  test('a preview waits for a reason, and not once more where its run was just asked for', async () => {
     const run = async (path: string) =>
       partOf(
         await htmlOf(await bulkScreen(stubVisit({ bulk: async () => bulkOf({ state: 'previewed' }) }, { path }), 7)),
@@ -527,8 +528,8 @@ describe('Bulk acts', () => {
   test('a preview can be run at a rate and with a reason, or cancelled', async () => {
     const html = await htmlOf(await bulkScreen(stubVisit({ bulk: async () => bulkOf({ reason: 'fixed' }) }), 7));
     expect([...formsOf(html)]).toEqual([
-      ['/ops/bulks/7/run', [{ csrf: 'token-of-ada', rate: '500', reason: 'fixed' }]],
       ['/ops/bulks/7/cancel', [{ csrf: 'token-of-ada' }]],
+      ['/ops/bulks/7/run', [{ csrf: 'token-of-ada', rate: '500', reason: 'fixed' }]],
     ]);
     expect(textOf(partOf(html, 'acts'))).toContain('Rerun 128 events');
     expect(partOf(html, 'progress')).toBe('');
@@ -540,7 +541,7 @@ describe('Bulk acts', () => {
     expect([...formsOf(html).keys()]).toEqual(['/ops/bulks/7/cancel']);
   });
 
-  test('one that runs shows how far it is and what came of it, and can be resumed', async () => {
+  test('one that runs shows how far it is and what came of it, and can be cancelled', async () => {
     const running = bulkOf({
       state: 'running',
       startedAt: ago(2),
@@ -556,7 +557,8 @@ describe('Bulk acts', () => {
     );
     const bar = tagsOf(progress).find(({ name }) => name === 'progress');
     expect(bar?.attributes).toMatchObject({ max: '128', value: '32' });
-    expect(textOf(partOf(html, 'acts'))).toContain('Resume the 96 left');
+    expect([...formsOf(html).keys()]).toEqual(['/ops/bulks/7/cancel']);
+    expect(textOf(partOf(html, 'acts'))).toContain('Cancel what is left');
   });
 
   test.each([
@@ -569,7 +571,8 @@ describe('Bulk acts', () => {
     const html = await htmlOf(await bulkScreen(visit, 7));
     expect(textOf(partOf(html, 'sentence'))).toContain(said);
     expect(textOf(partOf(html, 'acts'))).toContain('Run the rest?');
-    expect(textOf(partOf(html, 'acts'))).not.toContain('Somebody runs it');
+    expect([...formsOf(html).keys()]).toEqual(['/ops/bulks/7/run', '/ops/bulks/7/cancel']);
+    expect(textOf(partOf(html, 'acts'))).toContain('Resume the 96 left');
     expect(textOf(partOf(await htmlOf(await bulksScreen(visit)), 'bulk-7'))).toContain(said.slice(7, -1));
   });
 
@@ -654,6 +657,7 @@ describe('Audit', () => {
       },
     ]);
     expect(hrefsOf(partOf(html, 'older'))).toEqual(['?actor=grace%40shop-1&day=2026-03-13&before=12']);
+    expect(hrefsOf(partOf(html, 'back'))).toEqual(['?actor=grace%40shop-1&day=2026-03-13']);
     expect(hrefsOf(partOf(html, 'audit-12'))[0]).toBe('/ops/audit?actor=grace%40shop-1&day=2026-03-13');
     const days = tagsOf(html).filter(({ name, attributes }) => name === 'a' && attributes['href']?.includes('audit'));
     expect(days.slice(0, 3).map(({ attributes }) => [attributes['href'], attributes['aria-current']])).toEqual([
@@ -850,7 +854,7 @@ describe('Maintenance', () => {
     expect(textOf(preview)).toContain('Would erase 3 events about ord_42.');
     expect(textOf(preview)).toContain('1 event more is in processing');
     expect([...formsOf(preview)]).toEqual([
-      ['/ops/maintenance/erase', [{ csrf: 'token-of-ada', entity: 'ord_42', confirm: '3', reason: '' }]],
+      ['/ops/maintenance/erase', [{ csrf: 'token-of-ada', entity: 'ord_42', confirm: '3', reason: '', typed: '' }]],
     ]);
   });
 

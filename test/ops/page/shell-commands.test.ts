@@ -1,11 +1,14 @@
 import { execFileSync } from 'node:child_process';
+import { resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { copyInPostgres, eventCommand } from '../../../src/ops/words/shell-commands.ts';
 import { opsPage } from '../../../src/page/operators-page.tsx';
 import { hostileTexts } from '../../browser/hostile-texts.ts';
 import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
+import { orderEvent, store } from '../../helpers/order-event.ts';
 import { scratchFile } from '../../helpers/scratch-folder.ts';
-import { ADA, signedIn } from './opened-page.ts';
+import { ADA, openedPage, signedIn } from './opened-page.ts';
+import { unescaped } from './read-html.ts';
 
 test.for([
   ['evt_1', 'default', 'hookbox events show evt_1'],
@@ -32,6 +35,15 @@ test.for([
   ['-shop.db', 'hookbox events show --db=-shop.db evt_1'],
 ] as const)('names the file %s where it is known', ([db, expected]) => {
   expect(eventCommand('show', { endpoint: 'default', id: 'evt_1' }, { db })).toBe(expected);
+});
+
+test('the page names a file by its whole path, as a command is copied into any folder', async () => {
+  const { inbox, html } = openedPage({ db: 'data/ada shop.db', mask: ['data.customer'] });
+  const file = `'${resolve('data/ada shop.db')}'`;
+  const maintenance = unescaped(await html('/maintenance'));
+  for (const act of ['export', 'import', 'backup']) expect(maintenance).toContain(`hookbox events ${act} --db ${file}`);
+  await store(inbox, orderEvent('evt_1'));
+  expect(unescaped(await html('/events/default/evt_1'))).toContain(`hookbox events show --db ${file} evt_1`);
 });
 
 test('names an inbox in Postgres without its user and password, which others would read', () => {

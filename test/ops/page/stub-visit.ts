@@ -28,6 +28,7 @@ export function stubVisit(
   { path = '/', role = 'operator', base = '/ops', masked = [], handling = {} }: StubOptions = {},
 ): Visit {
   const inbox: Partial<Inbox> = {
+    attempts: async () => [],
     file: 'hookbox.db',
     operations: { ...empty, ...operations } as Operations,
     unhandled: async () => [],
@@ -37,6 +38,7 @@ export function stubVisit(
   };
   return {
     operated: { inbox: inbox as Inbox },
+    lasting: inbox as Inbox,
     visitor: { role, name: 'ada' },
     base,
     csrf: 'token-of-ada',

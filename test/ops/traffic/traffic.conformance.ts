@@ -260,6 +260,23 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       ]);
     });
 
+    it('misses no processor of every endpoint that one with a name has replaced, also when that one has gone', async () => {
+      const { inbox } = await opened();
+      const warned = async (now: number) =>
+        warningsOf(await watch(inbox, now), inbox, new Date(now)).map(({ text }) => text);
+      await inbox.announce({ endpoints: '*', types: '*' }, NOON, null, { name: '1-a', startedAt: NOON });
+      await inbox.leave('1-a');
+      const named = { endpoints: ['default'], types: ['order.created'] };
+      const night = NOON + 10 * HOUR;
+      await inbox.announce(named, night, null, { name: '2-b', startedAt: NOON });
+      expect(await warned(night + MINUTE)).toEqual([]);
+      await inbox.leave('2-b');
+      expect(await warned(night + HOUR)).toEqual(['No processor was seen for order.created since 22:00 UTC (1 h).']);
+      // Who takes its place takes that of both.
+      await inbox.announce({ endpoints: '*', types: '*' }, night + HOUR, null, { name: '3-c', startedAt: NOON });
+      expect(await warned(night + HOUR)).toEqual([]);
+    });
+
     it('lists processors that run, and says whose have gone and since when', async () => {
       const { inbox } = await opened();
       const both = { endpoints: ['default'], types: ['order.created', 'order.ready'] };

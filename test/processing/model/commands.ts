@@ -137,6 +137,9 @@ export function histories(): fc.Arbitrary<Iterable<fc.AsyncCommand<Model, World>
           await world.advance(12_000);
         }),
       ),
+      ...Array<fc.Arbitrary<Step>>(2).fill(
+        onOne('close and kill after 1600 ms', busy, (world, process) => world.kill(process, 1_600)),
+      ),
       fc.tuple(fc.constantFrom(...calls), fc.constantFrom('before', 'after')).map(
         ([call, at]) =>
           new Step(`crash whoever calls ${call} next, ${at} it takes effect`, ({ observer }) => {

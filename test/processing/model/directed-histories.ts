@@ -107,6 +107,22 @@ export const deploy: DirectedHistory = {
   },
 };
 
+export const killedWhileClosing: DirectedHistory = {
+  name: 'three deploys kill a process before its handler has ended',
+  async happen(world) {
+    const web = world.start('web');
+    world.start('all');
+    world.service.sendNew(content, Array<Behaviour>(3).fill('ignore the signal'), web);
+    for (let n = 0; n < 3; n += 1) {
+      await world.advance(6_000);
+      const worker = world.processes.find(({ role }) => role === 'all');
+      if (worker === undefined) throw new Error('a supervisor starts it again');
+      await world.kill(worker, 1_600);
+    }
+    await world.advance(6_000);
+  },
+};
+
 export const setBack: DirectedHistory = {
   name: 'the clock is set back while a lease is held and an event waits for its retry',
   async happen(world) {
@@ -177,6 +193,45 @@ export const ofAnother: DirectedHistory = {
   },
 };
 
+export const vanishedRow: DirectedHistory = {
+  name: 'the row of an event that waits for its retry is taken away, and an operator reruns it',
+  async happen(world) {
+    const web = world.start('web');
+    const worker = world.start('created and ready');
+    world.service.sendNew(content, ['fail'], web);
+    await world.advance(100);
+    const [event] = world.model.events;
+    if (event === undefined) throw new Error('nothing was stored');
+    worker.close();
+    await world.advance(12_000);
+    await world.takeAway(event);
+    world.service.send(event.id, content, web);
+    await world.advance(1_000);
+    world.rerun(event);
+    world.start('created and ready');
+    await world.advance(2_000);
+  },
+};
+
+export const lateNumbers: DirectedHistory = {
+  name: 'the numbers of events go on between others',
+  async happen(world) {
+    const web = world.start('web');
+    world.start('created and ready');
+    world.service.sendNew({ ...content, entity: 0 }, [], web);
+    await world.advance(1_000);
+    await world.numbersGoOnFrom(100);
+    world.service.sendNew({ ...content, entity: 0 }, [], web);
+    world.service.sendNew({ ...ready, entity: 1 }, [], web);
+    await world.advance(1_000);
+    await world.findAll();
+    await world.numbersGoOnFrom(50);
+    world.service.sendNew({ ...content, entity: 1 }, ['fail'], web);
+    await world.advance(5_000);
+    await world.findAll();
+  },
+};
+
 /** An event of an entity has failed once when the only worker for it goes away; who comes then handles newer ones only. */
 async function leaveBehind(world: World): Promise<void> {
   const web = world.start('web');
@@ -213,10 +268,13 @@ export const directedHistories = [
   leftBehind,
   leftBehindAndSetBack,
   deploy,
+  killedWhileClosing,
   setBack,
   setBackAndFull,
   fullDisk,
   fullDiskForMany,
   takenOver,
   ofAnother,
+  vanishedRow,
+  lateNumbers,
 ] as const;

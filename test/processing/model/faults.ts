@@ -19,14 +19,30 @@ export function noFence(): Mutation {
       for (const { lease } of claimed) fences.set(lease.seq, lease.fence);
       return claimed;
     },
-    async renew(leases, now, leaseMs) {
-      const held = await inbox.renew(leases.map(present), now, leaseMs);
+    async renew(leases, ...given) {
+      const held = await inbox.renew(leases.map(present), ...given);
       return leases.filter(({ seq }) => held.some((lease) => lease.seq === seq));
     },
     settle: (lease, settlement, now) => inbox.settle(present(lease), settlement, now),
     transaction: (lease, work, attempt) => inbox.transaction(present(lease), work, attempt),
-    noteLateError: (lease, error) => inbox.noteLateError(present(lease), error),
   });
+}
+
+/** The entity of an event is free once its transaction has committed, though its handler runs on. */
+export function freeOnceCommitted(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    async transaction(lease, work, attempt) {
+      const result = await inbox.transaction(lease, work, attempt);
+      await inbox.settle(lease, { outcome: 'committed' }, attempt.now());
+      return result;
+    },
+  });
+}
+
+/** A processor closes, and says so to nobody. */
+export function closesUnsaid(): Mutation {
+  return (inbox) => ({ ...inbox, renew: (leases, now, leaseMs) => inbox.renew(leases, now, leaseMs) });
 }
 
 /** Several events of one entity run at once. */
@@ -200,8 +216,8 @@ export function tooLateToSettle(): Mutation {
       for (const { lease } of claimed) untils.set(nameOf(lease), request.now + request.leaseMs);
       return claimed;
     },
-    async renew(leases, now, leaseMs) {
-      const held = await inbox.renew(leases, now, leaseMs);
+    async renew(leases, now, leaseMs, closing) {
+      const held = await inbox.renew(leases, now, leaseMs, closing);
       for (const lease of held) untils.set(nameOf(lease), now + leaseMs);
       return held;
     },

@@ -1,7 +1,7 @@
 import type { EventKey } from '../../../src/inbox/event.ts';
 import { bytesOf, factsOf, type EventContent } from './event-bytes.ts';
 import type { InboxModel } from './inbox-model.ts';
-import type { ModelEvent } from './model-event.ts';
+import { nameOf, type ModelEvent } from './model-event.ts';
 import type { Store } from './stores.ts';
 import { must } from './violation.ts';
 
@@ -25,15 +25,27 @@ export function compareFacts(model: InboxModel, all: readonly Sent[]): void {
   }
 }
 
+/** A search for what an event is about finds it, once the index has come to the end. */
+export async function findAll(model: InboxModel, { inboxes }: Store): Promise<void> {
+  const operations = inboxes[0]?.operations;
+  if (operations === undefined) return;
+  while ((await operations.indexNew(100)) > 0);
+  for (const { name, entity } of model.events) {
+    if (entity === null) continue;
+    const { events } = await operations.search({ entity }, { limit: 100 });
+    must(events.map(nameOf).includes(name), 'what is stored is found', () => `${name} is about ${entity}`);
+  }
+}
+
 /** The attempts that operators are shown are those that were; nothing died of fewer crashes than three. */
 export async function compareAttempts(model: InboxModel, { inboxes }: Store): Promise<void> {
   const [inbox] = inboxes;
   const text = (of: Readonly<ModelEvent['attempts']>): string =>
     of.map((one) => `${one.trigger} ${one.outcome}`).join();
-  for (const { endpoint, id, attempts, deadReason, historyFrom } of model.events) {
+  for (const { endpoint, id, attempts, deadReason, historyFrom, hasVanished } of model.events) {
     const kept = (await inbox?.attempts({ endpoint, id })) ?? [];
     must(text(kept) === text(attempts), 'the store agrees with the model', () => `${id}: ${text(kept)}`);
-    if (deadReason !== 'crashed') continue;
+    if (deadReason !== 'crashed' || hasVanished) continue;
     const crashes = kept.slice(historyFrom).filter(({ outcome }) => outcome === 'crashed').length;
     must(crashes === 3, 'dead only for a reason', () => `${id} is dead(crashed) after ${crashes} crashes`);
   }

@@ -14,6 +14,8 @@ export const behaviours = [
   'commit',
   'commit slowly',
   'commit, then fail',
+  'commit, then work on',
+  'commit, then kill the process',
   'commit twice',
   'fail inside the transaction',
   'commit, not awaited',
@@ -93,6 +95,13 @@ export async function perform(
     case 'commit, then fail':
       await commit();
       throw new Error('after the commit');
+    case 'commit, then work on':
+      await commit();
+      return slowly();
+    case 'commit, then kill the process':
+      await commit();
+      stage.killProcess();
+      return new Promise(() => {});
     case 'commit twice':
       await commit();
       return commit();

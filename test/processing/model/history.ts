@@ -44,7 +44,7 @@ async function live(
   Math.random = () => 0.5;
   const world = new World(
     scheduler,
-    await stores.empty(mutant?.undone),
+    await stores.empty(mutant),
     tally,
     mutant && { mutate: mutant.begin(), of: mutant.of },
   );

@@ -1,14 +1,24 @@
 import type { Acceptance, EventKey, IncomingEvent } from '../../../src/inbox/event.ts';
 import type { DeadReason } from '../../../src/inbox/state.ts';
 import type { Attempt, ClaimedEvent, ClaimRequest, Lease, Settlement } from '../../../src/inbox/work.ts';
-import { compare, content, entityOf, isOf, nameOf, type ModelEvent, type Worker } from './model-event.ts';
+import {
+  compare,
+  content,
+  entityOf,
+  holds,
+  isOf,
+  mayHold,
+  nameOf,
+  type ModelEvent,
+  type Worker,
+} from './model-event.ts';
 import type { Move } from './moves.ts';
 import { must } from './violation.ts';
 import { Waiting, type Claim, type Clocks } from './waiting.ts';
 
 const CRASHES_TO_DIE = 3;
 
-type Rows = readonly { readonly state: string }[];
+type Rows = readonly { readonly seq: number; readonly state: string; readonly leased: boolean | null }[];
 
 /**
  * What becomes of events, said as simply as possible (docs/states.md) and sharing no code with the source. It is told of
@@ -20,6 +30,8 @@ export class InboxModel {
   readonly effects = new Map<string, number>();
   readonly #count: (move: Move) => void;
   readonly #byName = new Map<string, ModelEvent>();
+  readonly #bySeq = new Map<number, ModelEvent>();
+  #nextSeq = 1;
   readonly waiting: Waiting;
   readonly #newestProcessed = new Map<string, ModelEvent['created']>();
 
@@ -32,9 +44,31 @@ export class InboxModel {
     return this.#byName.get(nameOf(key));
   }
 
+  /** The event that was stored under a number. */
+  numbered(seq: number): ModelEvent | undefined {
+    return this.#bySeq.get(seq);
+  }
+
+  /** Events are numbered from there on, whatever is stored. */
+  numbersGoOnFrom(seq: number): void {
+    this.#nextSeq = seq;
+  }
+
+  /** Somebody has taken away the row that says where it stands: nobody handles it until an operator acts. */
+  vanished(event: ModelEvent): void {
+    Object.assign(event, {
+      state: 'dead',
+      deadReason: 'crashed',
+      failures: 0,
+      crashes: 0,
+      yields: false,
+      hasVanished: true,
+    });
+  }
+
   /** The event that a lease was given on. */
   of({ seq, fence }: Lease): ModelEvent | undefined {
-    const event = this.events[seq - 1];
+    const event = this.numbered(seq);
     return event?.fence === fence ? event : undefined;
   }
 
@@ -48,21 +82,26 @@ export class InboxModel {
         endpoint: event.endpoint,
         id: event.id,
         name: nameOf(event),
-        seq: this.events.length + 1,
+        seq: this.#nextSeq,
         dueAt: event.receivedAt,
         failures: 0,
         yields: false,
         crashes: 0,
         fence: 0,
         leaseUntil: 0,
+        hold: null,
+        closing: false,
         settledAt: 0,
         pruned: false,
         disturbed: false,
         setBackAt: this.waiting.written(event.receivedAt),
         trigger: 'auto',
         historyFrom: 0,
+        hasVanished: false,
         attempts: [],
       };
+      this.#nextSeq += 1;
+      this.#bySeq.set(stored.seq, stored);
       this.events.push(stored);
       this.#byName.set(stored.name, stored);
       this.#count(event.valid ? 'stored → pending' : 'stored → dead(invalid)');
@@ -99,13 +138,18 @@ export class InboxModel {
     const claim = { ...by, now: asked.now };
     this.waiting.claims();
     const ranOutBy = Math.min(asked.now, asked.ranOutBy ?? asked.now);
+    const bySeq = new Map(rows.map((row) => [row.seq, row]));
     for (const event of this.events) {
+      if (event.hold !== null) {
+        const isOwn = asked.holds?.some((lease) => this.of(lease) === event) === true;
+        this.#lookAtHold(event, asked, { ranOutBy, isOwn, leased: bySeq.get(event.seq)?.leased ?? null, disturbed });
+      }
       if (event.state !== 'processing') continue;
       const isFreed =
-        rows[event.seq - 1]?.state !== 'processing' || claimed.some(({ lease }) => lease.seq === event.seq);
+        bySeq.get(event.seq)?.state !== 'processing' || claimed.some(({ lease }) => lease.seq === event.seq);
       if (isFreed) this.#ranOut(event, asked.now, ranOutBy, disturbed);
       else if (event.leaseUntil <= ranOutBy && asked.holds?.some((lease) => this.of(lease) === event)) {
-        event.leaseUntil = asked.now + asked.leaseMs;
+        Object.assign(event, { leaseUntil: asked.now + asked.leaseMs, closing: false });
       }
     }
     for (const one of claimed) this.#claim(claim, asked.leaseMs, one, disturbed);
@@ -115,9 +159,13 @@ export class InboxModel {
     must(left === undefined, 'nothing stuck', () => `${left?.name} was due and was not claimed`);
   }
 
-  renewed(leases: readonly Lease[], now: number, leaseMs: number, held: readonly Lease[]): void {
+  renewed(leases: readonly Lease[], now: number, leaseMs: number, closing: boolean, held: readonly Lease[]): void {
     const setBackAt = this.waiting.written(now);
-    const expected = leases.filter((lease) => this.#held(lease) !== undefined);
+    for (const lease of leases) {
+      const event = this.of(lease);
+      if (event?.hold === 'unsure') event.hold = held.includes(lease) ? 'held' : null;
+    }
+    const expected = leases.filter((lease) => this.#leased(lease) !== undefined);
     const text = (of: readonly Lease[]): string => of.map(({ seq, fence }) => `${seq}/${fence}`).join(' ');
     must(
       text(expected) === text(held),
@@ -125,12 +173,13 @@ export class InboxModel {
       () => `of the leases ${text(leases)} still held are ${text(expected)}, but renewed were ${text(held)}`,
     );
     for (const lease of held) {
-      const event = this.#held(lease);
-      if (event !== undefined) Object.assign(event, { leaseUntil: now + leaseMs, setBackAt });
+      const event = this.#leased(lease);
+      if (event !== undefined) Object.assign(event, { leaseUntil: now + leaseMs, setBackAt, closing });
     }
   }
 
   settled(lease: Lease, settlement: Settlement, now: number, held: boolean): void {
+    if (settlement.outcome === 'committed') return this.#letGo(lease, held);
     const event = this.#held(lease);
     must(
       held === (event !== undefined),
@@ -158,6 +207,20 @@ export class InboxModel {
     }
   }
 
+  /** The handler has ended whose transaction was committed before. */
+  #letGo(lease: Lease, held: boolean): void {
+    const event = this.of(lease);
+    const hold = event?.hold ?? null;
+    must(
+      hold === 'unsure' || held === (hold === 'held'),
+      'only the holder of a lease settles',
+      () => `${this.#name(lease)} was let go: ${held}`,
+    );
+    if (event === undefined || hold === null) return;
+    event.hold = null;
+    this.#count('processed, and its handler ends');
+  }
+
   /** @param effect - what `work` would have done; it did not run to its end when there was none */
   transacted(lease: Lease, now: number, effect: string | null, committed: boolean): void {
     const event = this.#held(lease);
@@ -167,6 +230,7 @@ export class InboxModel {
     this.#count('processing → processed, by its transaction');
     this.effects.set(event.name, (this.effects.get(event.name) ?? 0) + 1);
     this.#processed(event, now);
+    event.hold = 'held';
   }
 
   /** An announcement put this event away. */
@@ -201,7 +265,7 @@ export class InboxModel {
     this.#count(
       event.state === 'ignored' ? 'ignored → pending, rerun' : `dead(${event.deadReason ?? 'failed'}) → pending, rerun`,
     );
-    Object.assign(event, { ...facts, deadReason: null, failures: 0, yields: false, crashes: 0 });
+    Object.assign(event, { ...facts, deadReason: null, hasVanished: false, failures: 0, yields: false, crashes: 0 });
     this.#due(event, now, now);
     event.trigger = 'manual';
     event.historyFrom = event.attempts.length;
@@ -209,7 +273,7 @@ export class InboxModel {
 
   /** From here on the holders of these leases may lose them. */
   disturb(which: (event: ModelEvent) => boolean): void {
-    for (const event of this.events) if (event.state === 'processing' && which(event)) event.disturbed = true;
+    for (const event of this.events) if (mayHold(event) && which(event)) event.disturbed = true;
   }
 
   #claim(claim: Claim, leaseMs: number, claimed: ClaimedEvent, disturbed: boolean): void {
@@ -234,12 +298,36 @@ export class InboxModel {
       fence: lease.fence,
       leaseUntil: claim.now + leaseMs,
       setBackAt: null,
+      closing: false,
       disturbed,
     });
     this.#count('pending → processing');
   }
 
-  #ranOut(event: ModelEvent, now: number, ranOutBy: number, disturbed: boolean): void {
+  /** A claim lets go of what is processed and held where the lease has run out; a store that does not say so did by the clock. */
+  #lookAtHold(
+    event: ModelEvent,
+    { now, leaseMs }: ClaimRequest,
+    {
+      ranOutBy,
+      isOwn,
+      leased,
+      disturbed,
+    }: { ranOutBy: number; isOwn: boolean; leased: boolean | null; disturbed: boolean },
+  ): void {
+    const hasRunOut = event.leaseUntil <= ranOutBy;
+    if (leased === false || (leased === null && hasRunOut && !isOwn)) {
+      if (event.hold === 'held') this.#mayBeLost(event, ranOutBy, disturbed);
+      event.hold = null;
+      this.#count('processed, and its lease runs out');
+    } else if (hasRunOut && isOwn) {
+      event.leaseUntil = now + leaseMs;
+    } else if (leased === null && event.setBackAt !== null && !isOwn) {
+      event.hold = 'unsure';
+    }
+  }
+
+  #mayBeLost(event: ModelEvent, ranOutBy: number, disturbed: boolean): void {
     const say = (why: string) => () => `that of ${event.name} was lost ${why}`;
     must(
       event.leaseUntil <= ranOutBy || event.setBackAt !== null,
@@ -247,6 +335,14 @@ export class InboxModel {
       say('before it ran out'),
     );
     must(event.disturbed || disturbed, 'a lease that is renewed holds', say('under a healthy process'));
+  }
+
+  #ranOut(event: ModelEvent, now: number, ranOutBy: number, disturbed: boolean): void {
+    this.#mayBeLost(event, ranOutBy, disturbed);
+    if (event.closing) {
+      this.#count('processing → pending, killed while closing');
+      return this.#toPending(event, 'interrupted', now, now);
+    }
     event.crashes += 1;
     if (event.crashes >= CRASHES_TO_DIE) {
       this.#count('processing → dead(crashed)');
@@ -293,7 +389,13 @@ export class InboxModel {
     return event?.state === 'processing' ? event : undefined;
   }
 
+  /** As `#held`, or its transaction has committed and its handler runs on. */
+  #leased(lease: Lease): ModelEvent | undefined {
+    const event = this.of(lease);
+    return event !== undefined && holds(event) ? event : undefined;
+  }
+
   #name({ seq, fence }: Lease): string {
-    return `${this.events[seq - 1]?.name ?? `no. ${seq}`} under fence ${fence}`;
+    return `${this.numbered(seq)?.name ?? `no. ${seq}`} under fence ${fence}`;
   }
 }

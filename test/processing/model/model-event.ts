@@ -33,6 +33,10 @@ export interface ModelEvent extends EventKey {
   crashes: number;
   fence: number;
   leaseUntil: number;
+  /** its transaction has committed and its handler runs on under its lease; `unsure` where the store does not say whether that ran out */
+  hold: 'held' | 'unsure' | null;
+  /** its holder has said that it closes */
+  closing: boolean;
   settledAt: number;
   /** only a tombstone is left */
   pruned: boolean;
@@ -43,6 +47,8 @@ export interface ModelEvent extends EventKey {
   trigger: Attempt['trigger'];
   /** the first attempt that still counts, since it was rerun or got another body */
   historyFrom: number;
+  /** its row was taken away */
+  hasVanished: boolean;
   readonly attempts: Pick<Attempt, 'trigger' | 'outcome'>[];
 }
 
@@ -72,6 +78,16 @@ export function entityOf({ endpoint, entity }: ModelEvent): string {
 
 export function sameEntity(other: ModelEvent, event: ModelEvent): boolean {
   return other !== event && event.entity !== null && entityOf(other) === entityOf(event);
+}
+
+/** Its handler may still run under its lease. */
+export function mayHold({ state, hold }: ModelEvent): boolean {
+  return state === 'processing' || hold !== null;
+}
+
+/** And that is certain. */
+export function holds({ state, hold }: ModelEvent): boolean {
+  return state === 'processing' || hold === 'held';
 }
 
 export function waitsBefore(other: ModelEvent, event: ModelEvent): boolean {

@@ -1,8 +1,11 @@
+import { LOST } from '../../../src/inbox/postgres/sql/records.ts';
 import {
   deploy,
   fullDisk,
   fullDiskForMany,
   heldBack,
+  killedWhileClosing,
+  lateNumbers,
   leftBehind,
   nothingStarted,
   ofAnother,
@@ -10,15 +13,16 @@ import {
   setBack,
   sleep,
   takenOver,
+  vanishedRow,
   type DirectedHistory,
 } from './directed-histories.ts';
 import * as faults from './faults.ts';
-import type { Undone } from './stores.ts';
+import type { StoreFault } from './stores.ts';
 import type { PromiseName } from './violation.ts';
 import type { Mutation } from './world.ts';
 
 /** A fault that the histories must find. */
-export interface Mutant {
+export interface Mutant extends StoreFault {
   readonly name: string;
   /** what one of them must be found to break */
   readonly breaks: readonly PromiseName[];
@@ -26,8 +30,6 @@ export interface Mutant {
   readonly history?: DirectedHistory;
   /** where it is found in a store whose histories are dear, should chance take more than a few */
   readonly dearHistory?: DirectedHistory;
-  /** which updates of events are left undone; in memory there is no such mutant */
-  readonly undone?: Undone;
   /** whose fault it is, if not the inbox's */
   readonly of?: 'processor';
   /** Begins a history: what is returned wraps the inbox of each process in it. */
@@ -45,6 +47,30 @@ export const mutants: readonly Mutant[] = [
     name: 'no entity lock',
     breaks: ['one live lease an entity', 'order within an entity'],
     begin: faults.noEntityLock,
+  },
+  {
+    name: 'an entity is not held until its handler ends',
+    // Whoever notices first: a lease that nobody has is not renewed, and another event of its entity, or suspect, may run.
+    breaks: [
+      'one live lease an entity',
+      'a lease that is renewed holds',
+      'only the holder of a lease settles',
+      'suspects run one at a time',
+    ],
+    begin: faults.freeOnceCommitted,
+  },
+  {
+    name: 'a stop with less grace than a handler takes is a crash',
+    breaks: ['a stop is no crash'],
+    history: killedWhileClosing,
+    of: 'processor',
+    begin: faults.closesUnsaid,
+  },
+  {
+    name: 'it is forgotten that a processor closes',
+    breaks: ['the store agrees with the model', 'nothing stuck'],
+    history: killedWhileClosing,
+    begin: faults.closesUnsaid,
   },
   { name: 'no deduplication', breaks: ['stored once'], begin: faults.noDeduplication },
   { name: 'answer before commit', breaks: ['stored ⊇ acknowledged'], begin: faults.answerBeforeCommit },
@@ -157,5 +183,34 @@ export const mutants: readonly Mutant[] = [
     breaks: ['only the holder of a lease settles'],
     history: fullDisk,
     begin: faults.tooLateToSettle,
+  },
+  {
+    name: 'processed because no row says otherwise',
+    breaks: ['the store agrees with the model'],
+    history: vanishedRow,
+    rewritten: (text) => text.replaceAll(LOST, 'false'),
+    begin: faults.unchanged,
+  },
+  {
+    name: 'what is indexed goes on behind the highest number',
+    breaks: ['what is stored is found'],
+    history: lateNumbers,
+    rewritten: (text) =>
+      text.replace(
+        /(FROM stored) (HAVING count)/,
+        '$1 WHERE seq > (SELECT coalesce(max(seq), 0) FROM SCHEMA.events) $2',
+      ),
+    begin: faults.unchanged,
+  },
+  {
+    name: 'what is claimed goes on behind the highest number',
+    breaks: ['nothing stuck'],
+    history: lateNumbers,
+    rewritten: (text) =>
+      text.replaceAll(
+        '(queue.crashes = 0 OR',
+        '(SELECT coalesce(max(seq), 0) FROM SCHEMA.attempts) <= queue.seq AND (queue.crashes = 0 OR',
+      ),
+    begin: faults.unchanged,
   },
 ];

@@ -92,11 +92,11 @@ export class Observer {
           (claimed, rows) => model.claimed(by, request, limit, claimed, rows, this.isSlow || request.now !== asked.now),
         );
       },
-      renew: (leases, now, leaseMs) =>
+      renew: (leases, now, leaseMs, closing) =>
         call(
           'renew',
-          () => base.renew(leases, now, leaseMs),
-          (held) => model.renewed(leases, now, leaseMs, held),
+          () => base.renew(leases, now, leaseMs, closing),
+          (held) => model.renewed(leases, now, leaseMs, closing === true, held),
         ),
       settle: (lease, settlement, now) => {
         return call(
@@ -104,7 +104,8 @@ export class Observer {
           () => base.settle(lease, settlement, now),
           (held) => {
             const event = model.of(lease);
-            if (held && event !== undefined) this.#runs.settled(event, settlement, life);
+            if (event !== undefined && settlement.outcome === 'committed') this.#runs.letGo(event);
+            else if (held && event !== undefined) this.#runs.settled(event, settlement, life);
             model.settled(lease, settlement, now, held !== false);
           },
         );
@@ -136,7 +137,6 @@ export class Observer {
         }).catch(failed);
         return 'failure' in end ? failed(end.failure) : end.value;
       },
-      noteLateError: (lease, error) => call('noteLateError', () => base.noteLateError(lease, error), noted),
       announce: (scope, now, ignoreBefore, processor) =>
         call(
           'announce',
@@ -294,5 +294,3 @@ export class Observer {
 function never<T>(): Promise<T> {
   return new Promise<T>(() => {});
 }
-
-function noted(): void {}

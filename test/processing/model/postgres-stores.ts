@@ -3,6 +3,7 @@ import type { Inbox } from '../../../src/inbox/contract.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { quoted, tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
+import { rewrittenPool } from '../../inbox/postgres/rewritten-pool.ts';
 import type { Store, StoredRow, StoreKind, Undone } from './stores.ts';
 
 /** Two machines on one schema, which is emptied for each history. */
@@ -33,20 +34,27 @@ export function postgresStores(): StoreKind {
   }
 
   return {
-    async empty(undone) {
+    async empty({ undone, rewritten } = {}) {
       const pool = await (opened ??= open());
-      await leaveUndone(pool, undone);
+      await leaveUndone(pool, undefined);
       await emptySchema(pool, schema);
       await pool.query(`DELETE FROM ${effects}`);
       // A call at a time, as in a file: how calls meet is for the tests of several machines.
       const inTurn = turns();
-      const inboxes = [0, 1].map(() => inTurn(inboxOnPostgres<PoolClient>({ pool }, { ...SETTINGS, schema })));
+      const asked = rewritten === undefined ? pool : rewrittenPool(pool, rewrittenIn(schema, rewritten));
+      const inboxes = [0, 1].map(() => inTurn(inboxOnPostgres<PoolClient>({ pool: asked }, { ...SETTINGS, schema })));
+      // Opened before there is a trigger, which is refused.
+      await Promise.all(inboxes.map((inbox) => inbox.list()));
+      await leaveUndone(pool, undone);
       const store: Store = {
         inboxes,
         rows: () => rowsOf(pool, t),
         // What a transaction is given is the pool's connection here.
         writeEffect: async (client: unknown, id) =>
           void (await (client as PoolClient).query(`INSERT INTO ${effects} (id) VALUES ($1)`, [id])),
+        takeAway: (seq) => pool.query(`DELETE FROM ${t.queue} WHERE seq = $1`, [seq]).then(() => {}),
+        numbersGoOnFrom: (seq) =>
+          pool.query(`ALTER TABLE ${t.events} ALTER COLUMN seq RESTART WITH ${seq}`).then(() => {}),
         effects: async () => (await pool.query<{ id: string }>(`SELECT id FROM ${effects}`)).rows.map(({ id }) => id),
       };
       return store;
@@ -58,6 +66,11 @@ export function postgresStores(): StoreKind {
       await pool.end();
     },
   };
+}
+
+/** `SCHEMA` is what the schema is called. */
+function rewrittenIn(schema: string, rewrite: (text: string) => string): (text: string) => string {
+  return (text) => rewrite(text).replaceAll('SCHEMA', () => quoted(schema));
 }
 
 function turns(): (inbox: Inbox<PoolClient>) => Inbox {
@@ -74,7 +87,6 @@ function turns(): (inbox: Inbox<PoolClient>) => Inbox {
     renew: (...given) => inTurn(() => inbox.renew(...given)),
     settle: (...given) => inTurn(() => inbox.settle(...given)),
     transaction: (lease, work, attempt) => inTurn(() => inbox.transaction(lease, work as never, attempt)),
-    noteLateError: (...given) => inTurn(() => inbox.noteLateError(...given)),
     announce: (...given) => inTurn(() => inbox.announce(...given)),
     rerun: (...given) => inTurn(() => inbox.rerun(...given)),
     prune: (...given) => inTurn(() => inbox.prune(...given)),
@@ -100,11 +112,17 @@ interface Columns {
 async function rowsOf(pool: Pool, t: ReturnType<typeof tablesIn>): Promise<readonly StoredRow[]> {
   const { rows } = await pool.query<Columns>(`
     SELECT events.seq, events.endpoint, events.id, events.entity, events.created_ms, events.body,
-      CASE WHEN queue.lease_until_ms IS NOT NULL THEN 'processing' WHEN queue.seq IS NOT NULL THEN 'pending'
-        ELSE coalesce(shelf.state, 'processed') END AS state,
-      shelf.dead_reason, coalesce(queue.due_ms, shelf.due_ms) AS due_ms, coalesce(queue.failures, shelf.failures) AS failures,
+      CASE WHEN queue.processed THEN 'processed' WHEN queue.lease_until_ms IS NOT NULL THEN 'processing'
+         WHEN queue.seq IS NOT NULL THEN 'pending' WHEN shelf.seq IS NOT NULL THEN shelf.state
+         WHEN done THEN 'processed' ELSE 'dead' END AS state,
+      CASE WHEN shelf.seq IS NULL AND queue.seq IS NULL AND NOT done THEN 'crashed' ELSE shelf.dead_reason END AS dead_reason,
+      coalesce(queue.due_ms, shelf.due_ms) AS due_ms, coalesce(queue.failures, shelf.failures) AS failures,
       coalesce(queue.crashes, shelf.crashes) AS crashes, coalesce(queue.fence, shelf.fence) AS fence, queue.lease_until_ms
     FROM ${t.events} AS events LEFT JOIN ${t.queue} AS queue USING (seq) LEFT JOIN ${t.shelf} AS shelf USING (seq)
+      CROSS JOIN LATERAL (
+        SELECT coalesce((SELECT outcome FROM ${t.attempts} AS ran WHERE ran.seq = events.seq ORDER BY number DESC LIMIT 1), '')
+          = 'processed' AS done
+      ) AS last
     ORDER BY events.seq`);
   return rows.map((row) => ({
     seq: Number(row.seq),
@@ -115,6 +133,7 @@ async function rowsOf(pool: Pool, t: ReturnType<typeof tablesIn>): Promise<reado
     entity: row.entity,
     createdMs: row.created_ms === null ? null : Number(row.created_ms),
     body: row.body,
+    leased: row.lease_until_ms !== null,
     // Of what was processed only the attempts are left.
     work: row.fence === null ? null : workOf(row),
   }));

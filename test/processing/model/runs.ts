@@ -70,6 +70,13 @@ export class Runs {
     );
   }
 
+  /** A processor lets go of an event whose transaction has committed: its handler has ended, or was told to. */
+  letGo(event: ModelEvent): void {
+    const run = this.#all.get(`${event.name} ${event.attempts.length}`);
+    const isOver = run === undefined || run.end !== null || run.context.signal.aborted;
+    must(isOver, 'an attempt ends as its run did', () => `${event.name} was let go while its handler runs`);
+  }
+
   #of(event: ModelEvent): Run | undefined {
     return this.#all.get(`${event.name} ${event.attempts.length + 1}`);
   }

@@ -1,5 +1,5 @@
 import type { InboxModel } from './inbox-model.ts';
-import { nameOf, type ModelEvent } from './model-event.ts';
+import { holds, nameOf, type ModelEvent } from './model-event.ts';
 import type { StoredRow } from './stores.ts';
 import { must } from './violation.ts';
 
@@ -11,18 +11,19 @@ const NOTICED_MS = 200;
  *
  * @param waitedMs - how long the last call really took: an inbox that had to wait adds that to its times
  */
-export function compareStore({ events }: InboxModel, rows: readonly StoredRow[], waitedMs = 0): void {
+export function compareStore(model: InboxModel, rows: readonly StoredRow[], waitedMs = 0): void {
+  const { events } = model;
   const counts = () => `${rows.length} stored, ${events.length} accepted`;
   must(rows.length >= events.length, 'stored ⊇ acknowledged', counts);
   must(rows.length === events.length, 'stored once', counts);
   for (const row of rows) {
-    const { seq, state, deadReason, entity, createdMs, body, work } = row;
+    const { seq, state, deadReason, entity, createdMs, body, leased, work } = row;
     const id = nameOf(row);
-    const event = events[seq - 1];
+    const event = model.numbered(seq);
     must(event?.name === id, 'stored once', () => `${id} is not the one that was accepted as no. ${seq}`);
     const isMoved = state !== event.state || deadReason !== event.deadReason;
     const isRead = entity === event.entity && createdMs === (event.created?.ms ?? null);
-    const isLost = event.state === 'processing' && state !== 'processing';
+    const isLost = holds(event) && (leased === false || (event.state === 'processing' && state !== 'processing'));
     must(!isLost, 'a lease that is renewed holds', () => `${id} is ${state} though its lease has not run out`);
     must(!isMoved && isRead, 'the store agrees with the model', () => {
       const expected = [event.state, event.deadReason, event.entity, event.created?.ms].join();
@@ -41,7 +42,7 @@ export function compareStore({ events }: InboxModel, rows: readonly StoredRow[],
       'the store agrees with the model',
       () => `${id}: ${JSON.stringify(work)}, not due at ${event.dueAt}`,
     );
-    if (state !== 'processing') continue;
+    if (!holds(event)) continue;
     const isLeased = work.fence === event.fence && work.leaseUntil === event.leaseUntil;
     must(isLeased, 'a lease that is renewed holds', () => `${id}: ${JSON.stringify(work)}, not ${event.leaseUntil}`);
   }

@@ -17,6 +17,8 @@ export interface StoredRow extends EventKey {
   readonly entity: string | null;
   readonly createdMs: number | null;
   readonly body: Uint8Array | null;
+  /** whether a lease is on it */
+  readonly leased: boolean | null;
   readonly work: {
     readonly dueAt: number;
     readonly failures: number;
@@ -35,6 +37,10 @@ export interface Store {
   writeEffect(database: SqliteDatabase, id: string): void | Promise<void>;
   /** The ids that were written, doubles included. */
   effects(): Promise<readonly string[]>;
+  /** Takes away the row that says where an event stands, as by hand; absent where the event would go with it. */
+  takeAway?(seq: number): Promise<void>;
+  /** Events are numbered from there on; absent where nobody can have them numbered so. */
+  numbersGoOnFrom?(seq: number): Promise<void>;
 }
 
 /** Updates of events that are left undone where this holds: a condition in the SQL of each, about `OLD` and `NEW`. */
@@ -44,10 +50,17 @@ export interface Undone {
   readonly postgres: string;
 }
 
+/** What is wrong with a store itself. */
+export interface StoreFault {
+  readonly undone?: Undone;
+  /** What the inbox asks of Postgres is asked with another text. */
+  readonly rewritten?: (text: string) => string;
+}
+
 /** The family of stores that the histories run on. */
 export interface StoreKind extends AsyncDisposable {
   /** An empty one; the one before is not used any more. */
-  empty(undone?: Undone): Promise<Store>;
+  empty(fault?: StoreFault): Promise<Store>;
 }
 
 function memoryStores(): StoreKind {
@@ -59,7 +72,7 @@ function memoryStores(): StoreKind {
         inboxes: [inbox],
         async rows() {
           const events = await inbox.list({ limit: 1_000 });
-          return events.map((event) => ({ ...event, createdMs: event.created?.ms ?? null, work: null }));
+          return events.map((event) => ({ ...event, createdMs: event.created?.ms ?? null, leased: null, work: null }));
         },
         writeEffect: (_, id) => void effects.push(id),
         effects: async () => effects,
@@ -110,6 +123,7 @@ function sqliteStores(inboxIn: typeof sqliteInbox): StoreKind {
         entity: row.entity,
         createdMs: row.created_ms,
         body: row.body,
+        leased: row.lease_until_ms !== null,
         work: {
           dueAt: row.due_ms,
           failures: row.failures,
@@ -121,7 +135,7 @@ function sqliteStores(inboxIn: typeof sqliteInbox): StoreKind {
     });
   }
   return {
-    async empty(undone) {
+    async empty({ undone } = {}) {
       read = null;
       own.exec('DROP TRIGGER IF EXISTS undone');
       own.exec('DELETE FROM effects');

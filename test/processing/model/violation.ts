@@ -14,7 +14,9 @@ export type PromiseName =
   | 'suspects run one at a time'
   | 'dead only for a reason'
   | 'nothing stuck'
+  | 'what is stored is found'
   | 'a closed process rests'
+  | 'a stop is no crash'
   | 'the store agrees with the model';
 
 export class Violation extends Error {

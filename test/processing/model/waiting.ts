@@ -1,4 +1,13 @@
-import { isHandled, isOf, sameEntity, waitsBefore, type ModelEvent, type Worker } from './model-event.ts';
+import {
+  holds,
+  isHandled,
+  isOf,
+  mayHold,
+  sameEntity,
+  waitsBefore,
+  type ModelEvent,
+  type Worker,
+} from './model-event.ts';
 import { Takers } from './takers.ts';
 import { must } from './violation.ts';
 import type { VirtualClock } from './virtual-clock.ts';
@@ -67,11 +76,11 @@ export class Waiting {
     must(isDue, 'the store agrees with the model', say('it is not due'));
     must(isOf(event, claim), 'only its own endpoint', say('it belongs to another endpoint'));
     must(isHandled(event, claim), 'the store agrees with the model', say('nobody there handles it'));
-    const leased = this.#ofEntity(event).find(({ state }) => state === 'processing');
+    const leased = this.#ofEntity(event).find(holds);
     must(leased === undefined, 'one live lease an entity', say(`${leased?.name} of its entity has a live lease`));
     const older = this.#ofEntity(event).find((other) => waitsBefore(other, event) && this.#holdsBack(other, claim));
     must(older === undefined, 'order within an entity', say(`${older?.name} is older and waits`));
-    const suspect = event.crashes > 0 ? this.#runningSuspect() : undefined;
+    const suspect = event.crashes > 0 ? this.#runningSuspect(holds) : undefined;
     must(suspect === undefined, 'suspects run one at a time', say(`${suspect?.name} runs as a suspect`));
   }
 
@@ -94,8 +103,8 @@ export class Waiting {
   next(claim: Claim): ModelEvent | undefined {
     return this.#events.find((event) => {
       if (event.state !== 'pending' || event.dueAt > claim.now || !isHandled(event, claim)) return false;
-      if (event.crashes > 0 && this.#runningSuspect() !== undefined) return false;
-      return !this.#ofEntity(event).some((other) => other.state === 'processing' || waitsBefore(other, event));
+      if (event.crashes > 0 && this.#runningSuspect(mayHold) !== undefined) return false;
+      return !this.#ofEntity(event).some((other) => mayHold(other) || waitsBefore(other, event));
     });
   }
 
@@ -106,9 +115,7 @@ export class Waiting {
       if (event.state !== 'pending' || event.crashes > 0 || !this.#isDue(event, judge.now, OVERDUE_MS)) return false;
       if (!workers.some((worker) => isHandled(event, worker))) return false;
       return !this.#ofEntity(event).some(
-        (other) =>
-          other.state === 'processing' ||
-          (waitsBefore(other, event) && this.#takers.suspected(other, 2 * TAKEN_MS, judge)),
+        (other) => mayHold(other) || (waitsBefore(other, event) && this.#takers.suspected(other, 2 * TAKEN_MS, judge)),
       );
     });
   }
@@ -126,7 +133,7 @@ export class Waiting {
     return this.#events.filter((other) => sameEntity(other, event));
   }
 
-  #runningSuspect(): ModelEvent | undefined {
-    return this.#events.find(({ state, crashes }) => state === 'processing' && crashes > 0);
+  #runningSuspect(runs: (event: ModelEvent) => boolean): ModelEvent | undefined {
+    return this.#events.find((event) => event.crashes > 0 && runs(event));
   }
 }

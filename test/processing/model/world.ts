@@ -1,10 +1,10 @@
 import type { Scheduler } from 'fast-check';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { EventKey } from '../../../src/inbox/event.ts';
-import { compareAttempts, compareFacts } from './final-comparison.ts';
+import { compareAttempts, compareFacts, findAll } from './final-comparison.ts';
 import { perform } from './handler-script.ts';
 import { InboxModel } from './inbox-model.ts';
-import { nameOf, type ModelEvent, type Worker } from './model-event.ts';
+import { mayHold, nameOf, type ModelEvent, type Worker } from './model-event.ts';
 import type { Tally } from './moves.ts';
 import { newLife, type Life } from './life.ts';
 import { Observer } from './observed-inbox.ts';
@@ -97,6 +97,20 @@ export class World {
     this.#toRestart.push(process.role);
   }
 
+  /** As in a deploy with less grace than `close` takes: what its handlers were at is no crash of theirs. */
+  async kill(process: SimulatedProcess, graceMs: number): Promise<void> {
+    const { life } = process;
+    this.close(process);
+    await this.advance(graceMs);
+    if (life.dead) return;
+    for (const run of this.runs.active()) {
+      const event = run.life === life ? this.model.events.find(({ name }) => name === run.name) : undefined;
+      const isHeld = event !== undefined && mayHold(event) && event.attempts.length < run.context.attempt;
+      must(!isHeld || event.closing, 'a stop is no crash', () => `nobody was told that who runs ${run.name} closes`);
+    }
+    this.crash(process);
+  }
+
   freeze({ life }: SimulatedProcess): void {
     life.frozen = true;
     life.thawed = Promise.withResolvers();
@@ -123,6 +137,28 @@ export class World {
     const operator = this.#inboxOf(newLife(), NOBODY);
     // An operator who is told that the disk is full leaves it at that.
     operator.rerun(key, { type, created, entity }, this.clock.now(), body).catch(() => {});
+  }
+
+  /** As by hand, where that leaves the event. */
+  async takeAway(event: ModelEvent): Promise<void> {
+    if (this.#store.takeAway === undefined) return;
+    await this.observer.drain();
+    await this.#store.takeAway(event.seq);
+    this.model.vanished(event);
+    await this.check();
+  }
+
+  /** As by `setval`, where there is such a thing. */
+  async numbersGoOnFrom(seq: number): Promise<void> {
+    if (this.#store.numbersGoOnFrom === undefined) return;
+    await this.observer.drain();
+    await this.#store.numbersGoOnFrom(seq);
+    this.model.numbersGoOnFrom(seq);
+  }
+
+  async findAll(): Promise<void> {
+    await this.observer.drain();
+    await findAll(this.model, this.#store);
   }
 
   /** Time passes while everything is as fast as it should be. */
@@ -209,7 +245,7 @@ export class World {
     const stored = new Set(rows.map(nameOf));
     const lost = this.service.sent.find((one) => one.acknowledged && !stored.has(nameOf(one)));
     must(lost === undefined, 'stored ⊇ acknowledged', () => `${lost?.id} was answered 200 and is not stored`);
-    const leased = rows.filter(({ state, entity }) => state === 'processing' && entity !== null);
+    const leased = rows.filter(({ state, leased, entity }) => (leased ?? state === 'processing') && entity !== null);
     const entities = new Set(leased.map(({ endpoint, entity }) => `${endpoint}/${entity}`));
     must(entities.size === leased.length, 'one live lease an entity', () => leased.map(nameOf).join());
     const written = (await this.#store.effects()).toSorted().join();
@@ -286,7 +322,8 @@ export class World {
   #checkSignals(): void {
     for (const { name, context } of this.runs.active()) {
       const event = this.model.events.find((one) => one.name === name);
-      const isOver = (event?.attempts.length ?? 0) >= context.attempt;
+      const hasCommitted = event !== undefined && event.hold !== null && event.attempts.length === context.attempt;
+      const isOver = !hasCommitted && (event?.attempts.length ?? 0) >= context.attempt;
       if (!isOver || context.signal.aborted) continue;
       throw new Violation('a run without a lease is told', `attempt ${context.attempt} of ${name} was not`);
     }

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay } from '../../../host/real-timers.ts';
 import { described, fault, notTaken, outcome, warning, type Advice } from '../judge-answers.ts';
 import type { Exchange } from '../exchange.ts';
 import { duplicateIn } from '../hookbox-answer.ts';

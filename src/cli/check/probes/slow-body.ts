@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay } from '../../../host/real-timers.ts';
 import { fault, notTaken, outcome, type Advice } from '../judge-answers.ts';
 import type { Probe } from './probe.ts';
 

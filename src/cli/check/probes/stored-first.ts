@@ -1,3 +1,4 @@
+import { performance } from '../../../host/real-timers.ts';
 import { rowsOrCount, type Effects } from '../effects-address.ts';
 import { fault, notTaken, outcome, toldToWait, type Advice } from '../judge-answers.ts';
 import { duplicateIn } from '../hookbox-answer.ts';

@@ -1,27 +1,32 @@
 import { once } from 'node:events';
-import { request, type IncomingMessage } from 'node:http';
+import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { CommandError, EXIT, usageError } from '../../shared/exit.ts';
 import { isLoopback, withScheme } from '../../shared/target-url.ts';
 import { connectionFailure } from '../../shared/unreachable.ts';
 import type { Act } from './acts.ts';
 import { CONTROL_PATH, DEFAULT_AT } from './address.ts';
+import type { Answer } from './control-path.ts';
+import { seal, unseal } from './sealed.ts';
 import { tokenOf } from './token-file.ts';
 
 /**
- * Has a sandbox that this user runs on this machine do something, and resolves with what came of it. It takes as long as it takes:
- * a clock that is moved by days may have many deliveries to wait for.
+ * Sends an act to a sandbox that this user runs on this machine, and resolves with its result. It has no time limit: a clock
+ * that moves by days may wait for many deliveries.
  *
  * @throws CommandError that says what to do
  */
 export async function steer<Result>(at: string, act: Act): Promise<Result> {
-  const { status, body } = await post(addressOf(at), JSON.stringify(act));
-  if (status === 200) return (body as { readonly result: Result }).result; // as control-path.ts answers
-  const { message = `The sandbox has answered ${status}.` } = body as { readonly message?: string };
+  const {
+    status,
+    result,
+    message = `The sandbox has answered ${status}.`,
+  } = await post(addressOf(at), JSON.stringify(act));
+  if (status === 200) return result as Result; // as control-path.ts answers
   throw new CommandError(message, status === 404 ? EXIT.notFound : status === 422 ? EXIT.usage : EXIT.failed);
 }
 
-/** Only this machine: the token must not leave it. */
+/** Another machine has no sandbox of this user. */
 function addressOf(at: string): URL {
   const whole = withScheme(at);
   const url = URL.canParse(whole) ? new URL(whole) : null;
@@ -31,29 +36,35 @@ function addressOf(at: string): URL {
   );
 }
 
-async function post({ origin, hostname, port }: URL, sent: string): Promise<{ status: number; body: unknown }> {
+async function post({ origin, hostname, port }: URL, act: string): Promise<Answer> {
   const token = tokenOf(Number(port || 80));
   if (token === null) {
     const message = `This user runs no sandbox at ${origin}. Start it with hookbox sandbox, or say with --at where it is.`;
     throw new CommandError(message, EXIT.notFound);
   }
+  const sent = seal(token, act);
   const asked = request({
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
     port: Number(port || 80),
     method: 'POST',
     path: CONTROL_PATH,
     agent: false,
-    headers: {
-      Authorization: `Bearer ${token}`,
-      Origin: origin,
-      'Content-Type': 'application/json',
-      'Content-Length': Buffer.byteLength(sent),
-    },
+    headers: { Origin: origin, 'Content-Type': 'text/plain', 'Content-Length': sent.length },
   });
   asked.end(sent);
+  const opened = unseal(token, await answerOf(asked, origin), sent);
+  if (opened === null) {
+    throw new CommandError(
+      `The program at ${origin} is not the sandbox that this user started there. It could read nothing. Start the sandbox again.`,
+    );
+  }
+  return JSON.parse(opened) as Answer;
+}
+
+async function answerOf(asked: ClientRequest, origin: string): Promise<string> {
   try {
-    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-    return { status: answer.statusCode ?? 0, body: JSON.parse(await text(answer)) };
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    return await text(response);
   } catch (failure) {
     const why = connectionFailure(failure);
     throw new CommandError(`The sandbox at ${origin} does not answer: ${why}. Is it running still?`);

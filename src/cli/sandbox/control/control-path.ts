@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { ConfigurationError, messageOf } from '../../../errors.ts';
 import { peerOf } from '../../../page/safety/peer-address.ts';
 import { createGuard } from '../../../page/safety/request-guard.ts';
@@ -6,39 +5,63 @@ import type { Sandbox } from '../../../sandbox/index.ts';
 import { Refusal } from '../../../sandbox/errors.ts';
 import { CommandError, EXIT } from '../../shared/exit.ts';
 import { actSchema, perform } from './acts.ts';
+import { seal, unseal } from './sealed.ts';
 
-/** Answers what is sent to `CONTROL_PATH`. */
+/** Answers requests to `CONTROL_PATH`. */
 export type Control = (request: Request, env: unknown) => Promise<Response>;
 
-/** Of an act: an address and a secret. */
 const MOST_BYTES = 100_000;
 
 /**
- * Steers a sandbox for whoever has the token, from this machine alone: not under another name, not through a proxy, and not for
- * a page of another site. A browser does not have the token at all.
+ * Steers a sandbox for the holder of its token, from this machine only: not under another name, not through a proxy, and not
+ * for a page of another site. Requests and answers are sealed with the token, so the token itself is never sent. A request
+ * works once: somebody who records it cannot repeat it.
  */
 export function controlPath(sandbox: Sandbox, token: string): Control {
   const guard = createGuard({}, true);
+  const seen = new Set<string>();
   return async (request, env) => {
-    if (guard(request, peerOf(env, request)) !== null) return answer(403, 'A sandbox is steered from its own machine.');
-    if (!isSame(request.headers.get('authorization'), `Bearer ${token}`)) {
-      return answer(401, 'Another sandbox is running there than the one that this user has started last.');
-    }
-    if (request.method !== 'POST') return answer(405, 'A sandbox is steered by POST.');
+    if (guard(request, peerOf(env, request)) !== null) return refusal(403, 'Steer a sandbox from its own machine.');
+    if (request.method !== 'POST') return refusal(405, 'Steer a sandbox by POST.');
     const length = request.headers.get('content-length');
-    if (length === null || Number(length) > MOST_BYTES) return answer(413, `Send ${MOST_BYTES} bytes at most.`);
-    const act = actSchema.safeParse(await request.json().catch(() => null));
-    if (!act.success)
-      return answer(422, 'The sandbox does not know how to do that: it is of another version of hookbox.');
-    try {
-      return Response.json({ result: await perform(sandbox, act.data) });
-    } catch (failure) {
-      return answer(statusOf(failure), messageOf(failure));
-    }
+    if (length === null || Number(length) > MOST_BYTES) return refusal(413, `Send at most ${MOST_BYTES} bytes.`);
+    const sealed = await request.text();
+    const text = unseal(token, sealed);
+    if (text === null || seen.has(sealed)) return refusal(401, 'Only the user who started this sandbox can steer it.');
+    seen.add(sealed);
+    const answer = await answerTo(sandbox, text);
+    return new Response(seal(token, JSON.stringify(answer), sealed), { status: answer.status });
   };
 }
 
-function answer(status: number, message: string): Response {
+/** What a sandbox answers to an act. The status stands here too, because the seal covers it. */
+export interface Answer {
+  readonly status: number;
+  readonly result?: unknown;
+  readonly message?: string;
+}
+
+async function answerTo(sandbox: Sandbox, text: string): Promise<Answer> {
+  const act = actSchema.safeParse(parsedOrNull(text));
+  if (!act.success) {
+    return { status: 422, message: 'The sandbox does not know this command: its hookbox has another version.' };
+  }
+  try {
+    return { status: 200, result: await perform(sandbox, act.data) };
+  } catch (failure) {
+    return { status: statusOf(failure), message: messageOf(failure) };
+  }
+}
+
+function parsedOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+function refusal(status: number, message: string): Response {
   return Response.json({ message }, { status });
 }
 
@@ -48,10 +71,4 @@ function statusOf(failure: unknown): number {
   if (!(failure instanceof CommandError)) return 500;
   if (failure.exitCode === EXIT.usage) return 422;
   return failure.exitCode === EXIT.notFound ? 404 : 409;
-}
-
-/** Hashes of one length, so that the time says nothing about how near a guess was. */
-function isSame(given: string | null, expected: string): boolean {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return given !== null && timingSafeEqual(digest(given), digest(expected));
 }

@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from '../../../host/real-timers.ts';
 import { oneLine } from '../../../printable.ts';
 import { tell } from '../../shared/output.ts';
 import type { Act, UnderWay } from './acts.ts';

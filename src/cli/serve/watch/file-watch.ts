@@ -1,5 +1,6 @@
 import { existsSync, statSync, watch, type FSWatcher } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
+import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../../host/real-timers.ts';
 import { messageOf } from '../../../errors.ts';
 import { tell } from '../../shared/output.ts';
 

@@ -1,5 +1,6 @@
 import { Agent as HttpAgent, STATUS_CODES } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import { performance } from '../../../host/real-timers.ts';
 import { deliver, DeliveryError, type Answer } from '../../../sender/deliver.ts';
 import type { Secret } from '../../../signing/signature.ts';
 import { messageOf } from '../../../errors.ts';

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay, performance } from '../../../host/real-timers.ts';
 import { plural, number } from '../../../ops/words/format.ts';
 import { isSuccess } from '../../../sender/deliver.ts';
 import { CommandError, EXIT, type ExitCode } from '../exit.ts';

@@ -21,7 +21,7 @@ export async function countFound<Row extends SearchedRow>(
   assertFilter(filter);
   signal?.throwIfAborted();
   const conditions = conditionsOf(filter);
-  if (conditions.terms.length > 0) await indexSome(engine);
+  if (conditions.terms.length > 0) await indexSome(engine, signal);
 
   const work = await SlicedWork.begin(signal);
   const { indexed, named, way } = await engine.look(function* (tables) {

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay } from '../../../host/real-timers.ts';
 import { retryPrintOf } from '../../rules/retry-groups.ts';
 import { termsOf } from '../../rules/search-words.ts';
 import type { Steps } from '../../rules/steps.ts';
@@ -79,7 +79,7 @@ export async function findPage<Row extends SearchedRow>(
   assertOrder(page);
   page.signal?.throwIfAborted();
   const conditions = conditionsOf(filter);
-  if (conditions.terms.length > 0) await indexSome(engine);
+  if (conditions.terms.length > 0) await indexSome(engine, page.signal);
 
   const work = await SlicedWork.begin(page.signal);
   const { indexed, way } = await engine.look(function* (tables) {
@@ -213,10 +213,11 @@ function errorText(error: EventSummary['lastError']): string {
 }
 
 /** So an inbox that nobody indexes becomes indexed by use. One that cannot be written now is searched as it is. */
-export async function indexSome({ indexNew }: Pick<Search, 'indexNew'>): Promise<void> {
+export async function indexSome({ indexNew }: Pick<Search, 'indexNew'>, signal?: AbortSignal): Promise<void> {
   const stop = new AbortController();
+  const isOver = (): boolean => stop.signal.aborted || signal?.aborted === true;
   const work = async (): Promise<void> => {
-    for (let step = 0; step < INDEX_STEPS && !stop.signal.aborted; step += 1) {
+    for (let step = 0; step < INDEX_STEPS && !isOver(); step += 1) {
       if ((await indexNew(INDEX_BATCH)) === 0) return;
     }
   };

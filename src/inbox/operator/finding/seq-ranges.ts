@@ -79,17 +79,17 @@ export function rangesBeyond(ranges: readonly SeqRange[], seq: number, order: Se
 }
 
 /**
- * Notes where imported events are out of order, so that no search by time skips them. It belongs into the transaction that
- * stored them.
+ * Notes where events are out of order, as imports and numbers that come late put them, so that no search by time skips them. It
+ * belongs into the transaction that stores or indexes them.
  *
- * @param first - the `seq` of the first event of the batch
- * @param last - and of its last one
+ * @param first - the `seq` of the first of them
+ * @param last - and of the last one
  */
-export function* noteImported(times: Disorder, first: number, last: number): Steps<void> {
-  const range = { from: first - SAMPLE, before: last + 1 };
+export function* noteOutOfOrder(times: Disorder, first: number, last: number): Steps<void> {
+  const range = { from: first - SAMPLE, before: Number.MAX_SAFE_INTEGER };
   let latest = -Infinity;
   let fell = false;
-  for (const received of yield* times.receivedIn(range, SAMPLE + last - first + 1)) {
+  for (const received of yield* times.receivedIn(range, SAMPLE + last - first + 1 + SAMPLE)) {
     fell ||= received < latest - MARGIN_MS;
     latest = Math.max(latest, received);
   }

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay, performance } from '../../../host/real-timers.ts';
 import type { Database } from './database.ts';
 import type { Session } from './session.ts';
 import { transactionStatus } from './transaction-status.ts';

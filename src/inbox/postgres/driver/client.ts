@@ -10,11 +10,20 @@ export interface PostgresConnection extends PostgresClient {
   /** `T` in a transaction, `E` in one that has failed, `I` in none; an older `pg` does not say */
   getTransactionStatus?(): string | null;
   on(event: 'error', listener: (failure: Error) => void): unknown;
+  on(event: 'notice', listener: (notice: PostgresNotice) => void): unknown;
   removeListener(event: 'error', listener: (failure: Error) => void): unknown;
+  removeListener(event: 'notice', listener: (notice: PostgresNotice) => void): unknown;
   /** gives it back to its pool; with `true` it is thrown away */
   release?(destroy?: boolean): void;
   /** closes one that no pool has */
   end?(): Promise<void>;
+}
+
+/** What Postgres says beside an answer. */
+export interface PostgresNotice {
+  readonly message?: string | undefined;
+  /** its SQLSTATE */
+  readonly code?: string | undefined;
 }
 
 /** What hookbox asks of a pool of `pg`: connections. */

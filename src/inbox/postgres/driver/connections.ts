@@ -1,4 +1,5 @@
-import { InboxOpenError, isInstance } from '../../../errors.ts';
+import { ownContext } from '../../../host/own-context.ts';
+import { InboxOpenError, isError } from '../../../errors.ts';
 import type { PostgresConnection, PostgresPool } from './client.ts';
 
 /** Where connections come from. */
@@ -24,10 +25,12 @@ export const ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 };
 
 export function connectionsOf(source: PostgresSource): Connections {
   const connect = connecting(source);
+  /** Of sockets, which call back in the context that has opened them and serve everybody. */
+  const inOwnContext = ownContext();
   const listeners = new WeakMap<PostgresConnection, (failure: Error) => void>();
   return {
     async take() {
-      const connection = await connect.open();
+      const connection = await inOwnContext(() => connect.open());
       // Postgres ends connections when it restarts; one that nobody listens to would end the process.
       const listener = (): void => {};
       listeners.set(connection, listener);
@@ -135,5 +138,5 @@ export function assertDriver(here = import.meta.url): void {
   } catch (failure) {
     why = failure;
   }
-  if (isInstance(why, Error) && Reflect.get(why, 'code') === 'MODULE_NOT_FOUND') throw missing();
+  if (isError(why) && Reflect.get(why, 'code') === 'MODULE_NOT_FOUND') throw missing();
 }

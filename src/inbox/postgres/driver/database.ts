@@ -1,6 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay, performance } from '../../../host/real-timers.ts';
 import { isInstance } from '../../../errors.ts';
 import { CLOCK, type ServerClock } from '../database-time.ts';
+import type { PostgresNotice } from './client.ts';
 import { DatabaseFailure, DENIED } from './faults.ts';
 import type { Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
@@ -19,15 +20,33 @@ export const SYNCED = `SELECT WHERE CASE current_setting('synchronous_commit')
 export const KNOWN_PLANS = 'SET LOCAL plan_cache_mode = force_generic_plan';
 
 /**
+ * By what values are read and written on both sides, whatever a role, a database or somebody before has set: lists with NULL in
+ * them, and texts in UTF-8.
+ */
+export const VALUES = "SET LOCAL array_nulls = on; SET LOCAL client_encoding = 'UTF8'";
+
+/** Each statement has an index to go by, and rows are looked up one by one. */
+const PLANS = {
+  seqscan: 'off',
+  bitmapscan: 'off',
+  indexscan: 'on',
+  indexonlyscan: 'on',
+  nestloop: 'on',
+} as const;
+
+/**
  * Settings of one transaction, so that nothing depends on the session, which a pooler may change at any time. What a role has
- * set for itself must not matter, nor whether the statistics of a table that was empty a minute ago say so still: each
- * statement has an index to go by.
+ * set for itself must not matter, nor whether the statistics of a table that was empty a minute ago say so still. Names of ours
+ * have their schema; those of functions, types and operators are Postgres' own. What a COMMIT warns of is heard.
  */
 export const BEGIN = [
   'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
-  ...['seqscan', 'bitmapscan'].map((way) => `SET LOCAL enable_${way} = off`),
+  ...Object.entries(PLANS).map(([way, how]) => `SET LOCAL enable_${way} = ${how}`),
   KNOWN_PLANS,
   'SET LOCAL jit = off',
+  'SET LOCAL search_path = pg_catalog, pg_temp',
+  'SET LOCAL client_min_messages = warning',
+  VALUES,
   IDLE_TIMEOUT,
   SYNCED,
 ].join('; ');
@@ -58,17 +77,27 @@ export class Database {
   readonly #sessions: Sessions;
   readonly #answerMs: number;
   readonly #clock: ServerClock | undefined;
+  readonly #signal: AbortSignal | undefined;
 
-  /** @param answerMs - for so long each answer is waited for */
-  constructor(sessions: Sessions, answerMs: number, clock?: ServerClock) {
+  /**
+   * @param answerMs - for so long each answer is waited for
+   * @param signal - once aborted, no transaction begins any more
+   */
+  constructor(sessions: Sessions, answerMs: number, clock?: ServerClock, signal?: AbortSignal) {
     this.#sessions = sessions;
     this.#answerMs = answerMs;
     this.#clock = clock;
+    this.#signal = signal;
   }
 
   /** The same one, for what may take longer. */
   waiting(answerMs: number): Database {
-    return new Database(this.#sessions, answerMs, this.#clock);
+    return new Database(this.#sessions, answerMs, this.#clock, this.#signal);
+  }
+
+  /** The same one, for somebody who may go away: it throws the signal's reason then, in place of the next transaction. */
+  until(signal: AbortSignal | undefined): Database {
+    return signal === undefined ? this : new Database(this.#sessions, this.#answerMs, this.#clock, signal);
   }
 
   /**
@@ -159,7 +188,7 @@ export class Database {
   }
 
   async #once<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    const session = await this.#sessions.take(this.#answerMs);
+    const session = await this.#sessions.take(this.#answerMs, this.#signal);
     let isBroken = false;
     try {
       return await work(session);
@@ -185,8 +214,28 @@ export class Database {
  */
 export async function committed(session: Session): Promise<void> {
   if (session.connection.getTransactionStatus?.() === 'I') throw new DatabaseFailure(new Error('no transaction'));
-  const command = await session.exec('COMMIT');
-  if (command !== 'COMMIT') throw new DatabaseFailure(Object.assign(new Error('not committed'), { code: '40000' }));
+  const warnings: PostgresNotice[] = [];
+  const { connection } = session;
+  const listener = (notice: PostgresNotice): void => void (isWarning(notice) && warnings.push(notice));
+  connection.on('notice', listener);
+  try {
+    const command = await session.exec('COMMIT');
+    if (command !== 'COMMIT') throw new DatabaseFailure(Object.assign(new Error('not committed'), { code: '40000' }));
+  } finally {
+    connection.removeListener('notice', listener);
+  }
+  const [warning] = warnings;
+  if (warning !== undefined) throw new DatabaseFailure(Object.assign(new Error(warning.message), { code: CANCELLED }));
+}
+
+/** Of a statement that was cancelled. */
+const CANCELLED = '57014';
+
+/**
+ * A COMMIT whose wait for a standby was cancelled, as by `pg_cancel_backend`, succeeds with a warning, and is gone after a fail-over. It is as if the answer were lost: whoever asks again waits for the standby as well.
+ */
+function isWarning({ code }: PostgresNotice): boolean {
+  return code !== undefined && !code.startsWith('00');
 }
 
 async function rolledBack(session: Session): Promise<boolean> {

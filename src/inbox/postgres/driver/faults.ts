@@ -1,5 +1,8 @@
-import { InboxUnavailableError, isInstance } from '../../../errors.ts';
+import { InboxUnavailableError, isError, isInstance } from '../../../errors.ts';
+import { oneLine } from '../../../printable.ts';
 import { TO_BE_ESCAPED } from '../../../host/postgres-url.ts';
+import { sequenceOfKey, wordsOfTaken, type Sequence } from '../sql/sequences.ts';
+import { tablesIn } from '../sql/tables.ts';
 
 /** What a failure of Postgres means for what was asked of it. */
 export type Fault =
@@ -19,11 +22,14 @@ export class DatabaseFailure extends Error {
   /** the SQLSTATE, or what Node says of a socket */
   readonly code: string | null;
 
-  constructor(cause: unknown) {
+  /** @param isLogin - no query was sent yet whose values it could quote */
+  constructor(cause: unknown, { isLogin = false }: { readonly isLogin?: boolean } = {}) {
     const code = codeOf(cause);
-    super(wordsOf(cause, code));
+    const taken = takenNumber(cause, code);
+    super(taken === undefined ? wordsOf(cause, code, isLogin) : `Postgres: ${wordsOfTaken(taken)}`);
     this.code = code;
-    this.fault = faultOf(code);
+    // Asked again, the next number is taken as well.
+    this.fault = taken === undefined ? faultOf(code) : 'refused';
   }
 }
 
@@ -59,7 +65,7 @@ function codeOf(cause: unknown): string | null {
 }
 
 function saidBy(cause: unknown): (typeof SAID)[number] | undefined {
-  return isInstance(cause, Error) ? SAID.find(([words]) => words.test(cause.message)) : undefined;
+  return isError(cause) ? SAID.find(([words]) => words.test(cause.message)) : undefined;
 }
 
 function faultOf(code: string | null): Fault {
@@ -67,6 +73,14 @@ function faultOf(code: string | null): Fault {
   if (code === null || !SQLSTATE.test(code) || LOST.test(code)) return 'lost';
   if (AGAIN.has(code)) return 'again';
   return UNPREPARED.has(code) ? 'unprepared' : 'refused';
+}
+
+/** The sequence that has given out a number which is stored already. */
+function takenNumber(cause: unknown, code: string | null): Sequence | undefined {
+  if (code !== '23505' || typeof cause !== 'object' || cause === null) return undefined;
+  const [schema, constraint]: unknown[] = ['schema', 'constraint'].map((field) => Reflect.get(cause, field));
+  if (typeof schema !== 'string' || typeof constraint !== 'string') return undefined;
+  return sequenceOfKey(tablesIn(schema), constraint);
 }
 
 /** What is said of rights, names, limits and connections quotes no value of a query. */
@@ -77,12 +91,13 @@ const OF_DRIVER = /^(Connection terminated|timeout exceeded|Client has encounter
 /** Its parts are then others than it seems to have, so nothing of it is told. */
 const UNREADABLE = `the URL of Postgres cannot be read. ${TO_BE_ESCAPED}`;
 
-function wordsOf(cause: unknown, code: string | null): string {
+function wordsOf(cause: unknown, code: string | null, isLogin: boolean): string {
   if (code === 'ERR_INVALID_URL' || isInstance(cause, URIError)) return UNREADABLE;
-  const message = saidBy(cause)?.[2] ?? (isInstance(cause, Error) ? cause.message : '');
+  const message = saidBy(cause)?.[2] ?? (isError(cause) ? cause.message : '');
   if (code === null) return OF_DRIVER.test(message) ? message : 'the connection to Postgres has failed';
   if (!SQLSTATE.test(code)) return `the connection to Postgres has failed (${code})`;
-  return PLAIN.test(code) ? `Postgres: ${message} (${code})` : `Postgres has refused what was asked (${code})`;
+  if (isLogin || PLAIN.test(code)) return `Postgres: ${oneLine(message)} (${code})`;
+  return `Postgres has refused what was asked (${code})`;
 }
 
 export const DENIED = '42501';

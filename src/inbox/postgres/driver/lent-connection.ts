@@ -1,3 +1,4 @@
+import { boundToHere } from '../../../host/own-context.ts';
 import type { PostgresConnection } from './client.ts';
 
 /** A connection in the hands of the merchant's function. */
@@ -21,7 +22,7 @@ export function lent(connection: PostgresConnection): LentConnection {
         apply(call, _, given) {
           if (isOver) throw new Error(OVER);
           if (GIVES_AWAY.has(name)) throw new Error(`${String(name)}() ${KEPT}`);
-          const answer: unknown = Reflect.apply(call, target, given);
+          const answer: unknown = Reflect.apply(call, target, name === 'query' ? given.map(inContext) : given);
           return answer === target ? handed : answer;
         },
       });
@@ -33,6 +34,11 @@ export function lent(connection: PostgresConnection): LentConnection {
       isOver = true;
     },
   };
+}
+
+/** `pg` calls back in the context in which the connection was opened. */
+function inContext(given: unknown): unknown {
+  return typeof given === 'function' ? boundToHere(given as () => unknown) : given;
 }
 
 const KEPT =

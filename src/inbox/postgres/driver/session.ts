@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { performance } from '../../../host/real-timers.ts';
 import { answerOf, LATE } from './answer-of.ts';
 import type { PostgresConnection, PostgresQuery, PostgresResult } from './client.ts';
 import { DatabaseFailure } from './faults.ts';

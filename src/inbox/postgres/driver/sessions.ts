@@ -1,3 +1,4 @@
+import { performance } from '../../../host/real-timers.ts';
 import { InboxOpenError, isInstance } from '../../../errors.ts';
 import { answerOf, LATE } from './answer-of.ts';
 import type { PostgresConnection } from './client.ts';
@@ -32,9 +33,12 @@ export class Sessions {
     this.#takeMs = takeMs;
   }
 
-  /** @param answerMs - for so long an answer is waited for on it */
-  async take(answerMs: number): Promise<Session> {
-    const connection = await this.#heard();
+  /**
+   * @param answerMs - for so long an answer is waited for on it
+   * @param signal - of whoever may wait no more: the connection is somebody else's then
+   */
+  async take(answerMs: number, signal?: AbortSignal): Promise<Session> {
+    const connection = await this.#heard(signal);
     try {
       const first = new Session(connection, this.#preparing, this.#takeMs);
       const opened = (this.#opened ??= this.#opening.open(first).catch((failure: unknown) => {
@@ -61,9 +65,9 @@ export class Sessions {
   }
 
   /** What has made one connection silent has most likely done so to all that lay idle then: each would be waited for in its turn. */
-  async #heard(): Promise<PostgresConnection> {
+  async #heard(signal: AbortSignal | undefined): Promise<PostgresConnection> {
     for (;;) {
-      const connection = await this.#connection();
+      const connection = await this.#connection(signal);
       if ((this.#heardAt.get(connection) ?? Infinity) >= this.#silentAt) return connection;
       // One that has something under way is cut off by `pg`; of another one it awaits a goodbye that may never come.
       connection.query({ text: 'SELECT 1', query_timeout: 1 }).catch(() => {});
@@ -71,17 +75,32 @@ export class Sessions {
     }
   }
 
-  async #connection(): Promise<PostgresConnection> {
+  async #connection(signal: AbortSignal | undefined): Promise<PostgresConnection> {
+    signal?.throwIfAborted();
     try {
       const taking = this.#connections.take();
-      const connection = await answerOf(taking, this.#takeMs);
+      const connection = await answerOf(unlessAborted(taking, signal), this.#takeMs);
       if (connection !== LATE) return connection;
       // Should it come yet, somebody else has it.
       taking.then((late) => this.#connections.giveBack(late, false)).catch(() => {});
     } catch (failure) {
       if (isInstance(failure, InboxOpenError)) throw failure;
-      throw this.#opening.refusalOf(new DatabaseFailure(failure));
+      throw this.#opening.refusalOf(new DatabaseFailure(failure, { isLogin: true }));
     }
+    signal?.throwIfAborted();
     throw new DatabaseFailure(new Error('timeout exceeded when trying to connect'));
+  }
+}
+
+/** `LATE` as soon as nobody waits for it any more. */
+async function unlessAborted<T>(asked: Promise<T>, signal: AbortSignal | undefined): Promise<T | typeof LATE> {
+  if (signal === undefined) return asked;
+  const { promise: aborted, resolve } = Promise.withResolvers<typeof LATE>();
+  const abort = (): void => resolve(LATE);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([asked, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
   }
 }

@@ -7,7 +7,7 @@ import type { IncomingEvent } from '../../event.ts';
 import type { FirstState } from '../../rules/first-state.ts';
 import { fromText, textOrNull, toText } from '../driver/values.ts';
 import { keyOrNull } from '../sql/keys.ts';
-import { joined, STATE, timesOf, type TimesColumns } from '../sql/records.ts';
+import { joined, LOST, STATE, timesOf, type TimesColumns } from '../sql/records.ts';
 import { slotOf } from '../sql/slots.ts';
 import { insertEvents } from './insert-events.ts';
 import type { Scene } from './scene.ts';
@@ -21,6 +21,7 @@ interface KnownRow {
   readonly erased: boolean;
   readonly body: Buffer | null;
   readonly body_sha256: Buffer | null;
+  readonly lost: boolean;
 }
 
 type Known = KnownEvent & StoredBody & { readonly seq: number; readonly entity: string | null };
@@ -39,11 +40,12 @@ export function arrivals(scene: Scene): Part {
   async function known({ endpoint, id }: Pick<IncomingEvent, 'endpoint' | 'id'>): Promise<Known> {
     const row = await session.row<KnownRow>(
       `SELECT events.seq, events.entity, ${STATE}, events.verified, events.erased_ms IS NOT NULL AS erased,
-         events.body, events.body_sha256
+         events.body, events.body_sha256, ${LOST} AS lost
        FROM ${joined(t)} WHERE events.id = $1 AND events.endpoint = $2`,
       [toText(id), toText(endpoint)],
     );
     if (row === undefined) throw new RangeError('a key is known only when its event could not be stored');
+    if (row.lost) await session.run(moves.shelveLost, [[row.seq]]);
     const { seq, entity, state, dead_reason: reason, verified, erased, body, body_sha256: hash } = row;
     const named = entity === null ? null : fromText(entity);
     return { seq, entity: named, state, invalid: reason === 'invalid', verified, erased, body, hash };

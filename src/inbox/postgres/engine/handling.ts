@@ -5,9 +5,9 @@ import { foundCrash, type FoundCrash } from '../../rules/found-crash.ts';
 import { answer, asked, DONE } from '../../rules/steps.ts';
 import type { DeadReason, EventState } from '../../state.ts';
 import type { Attempt, CrashedEvent, Lease } from '../../work.ts';
-import { fromText, toText } from '../driver/values.ts';
+import { fromText, textOrNull, toText } from '../driver/values.ts';
 import { fromKey, keyOrNull } from '../sql/keys.ts';
-import { createdOf, joined, places, STATE } from '../sql/records.ts';
+import { createdOf, joined, LOST, places, STATE } from '../sql/records.ts';
 import { rowOf, type Tables } from '../sql/tables.ts';
 import { candidateOf, candidates, type CandidateRow } from './candidates.ts';
 import { followClock } from './follow-clock.ts';
@@ -18,6 +18,7 @@ interface RowToRun extends CandidateRow {
   readonly dead_reason: DeadReason | null;
   readonly pruned: boolean;
   readonly discarded: boolean;
+  readonly lost: boolean;
 }
 
 interface ClaimedRow {
@@ -40,6 +41,8 @@ interface RunningRow extends Omit<CandidateRow, 'crashes' | 'type'> {
   readonly trigger: Attempt['trigger'];
   readonly claimed_ms: number;
   readonly has_effect: boolean;
+  readonly processed: boolean;
+  readonly closing: boolean;
 }
 
 interface RanOutRow extends RunningRow {
@@ -47,9 +50,9 @@ interface RanOutRow extends RunningRow {
   readonly crashes: number;
 }
 
-/** Of an event in processing; with LIMIT, or its marker would be looked for among all that there are. */
+/** Of an event under a lease; with LIMIT, or its marker would be looked for among all that there are. */
 const runningColumns = (t: Tables): string => `
-  seq, fence, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms,
+  seq, fence, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, processed, closing,
   (SELECT true FROM ${t.effects} AS effects WHERE effects.seq = queue.seq AND effects.fence = queue.fence LIMIT 1)
     IS NOT NULL AS has_effect`;
 
@@ -81,12 +84,11 @@ export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof Enti
     // What arrives is in the indexes for work at once.
     newestSeq: () => answer(0),
     lookAtFresh: ({ now }) => asked(session.run(moves.lookAtFresh, [now]).then(() => false)),
-    isSuspectRunning: () =>
-      asked(
-        session
-          .row(`SELECT 1 FROM ${t.queue} WHERE lease_until_ms IS NOT NULL AND crashes > 0 LIMIT 1`)
-          .then((found) => found !== undefined),
-      ),
+    isSuspectRunning() {
+      const text = `SELECT 1 FROM ${t.queue} WHERE lease_until_ms IS NOT NULL AND crashes > 0 LIMIT 1`;
+      // A lease that this claim has ended is none.
+      return asked(writes.flush().then(async () => (await session.row(text)) !== undefined));
+    },
     candidates: (request, suspects, limit, pauses) => asked(candidates(scene, request, { suspects, limit, pauses })),
     eventToRun: (key) =>
       asked(
@@ -119,8 +121,8 @@ export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof Enti
       const leases = given.under(number);
       return leases.length === 0 ? answer([]) : asked(stillHeld(scene, leases));
     },
-    renew: ({ seq, fence }, until) =>
-      asked(session.run(moves.renew, [seq, fence, until]).then((changes) => changes === 1)),
+    renew: ({ seq, fence }, until, isClosing) =>
+      asked(session.run(moves.renew, [seq, fence, until, isClosing]).then((changes) => changes === 1)),
     ranOut: (by, limit, before) => asked(ranOut(scene, by, limit, before)),
     held(lease) {
       if (facts.running.has(lease.seq)) return answer(facts.held(lease));
@@ -154,6 +156,19 @@ export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof Enti
         }
       }
     },
+    processedUnderLease: (seq) => asked(session.run(moves.processedUnderLease, [seq]).then(() => {})),
+    endLease(seq) {
+      facts.ended(seq, 'processed');
+      writes.end(seq);
+      return DONE;
+    },
+    noteLateError({ seq, fence }, { name, message, stack }) {
+      const text = `
+        UPDATE ${t.attempts} SET error_name = $3, error_message = $4, error_stack = $5
+        WHERE seq = $1 AND fence = $2 AND number = (SELECT max(number) FROM ${t.attempts} WHERE seq = $1)
+          AND NOT EXISTS (SELECT 1 FROM ${t.queue} WHERE seq = $1 AND fence <> $2)`;
+      return asked(session.run(text, [seq, fence, toText(name), toText(message), textOrNull(stack)]).then(() => {}));
+    },
     addAttempt(event, ended, now) {
       writes.attempt(event, ended, now);
       return DONE;
@@ -166,16 +181,17 @@ export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof Enti
 }
 
 /** The event of a key, whose slot is held until the transaction ends. */
-async function eventToRun({ session, t, locks }: Scene, key: EventKey): Promise<EventToRun | undefined> {
+async function eventToRun({ session, t, moves, locks }: Scene, key: EventKey): Promise<EventToRun | undefined> {
   await locks.takeOfKeys([key]);
   const row = await session.row<RowToRun>(
     `SELECT events.seq, events.endpoint, events.type, events.entity, events.created_ms, events.created_ns,
        coalesce(queue.crashes, shelf.crashes, 0) AS crashes, ${STATE}, events.body IS NULL AS pruned,
-       shelf.discarded_ms IS NOT NULL AS discarded
+       shelf.discarded_ms IS NOT NULL AS discarded, ${LOST} AS lost
      FROM ${joined(t)} WHERE events.id = $1 AND events.endpoint = $2`,
     [toText(key.id), toText(key.endpoint)],
   );
   if (row === undefined) return undefined;
+  if (row.lost) await session.run(moves.shelveLost, [[row.seq]]);
   return {
     ...candidateOf(row),
     entity: row.entity === null ? null : fromText(row.entity),
@@ -239,10 +255,10 @@ function claimedOf(row: ClaimedRow) {
 /** What a claim has found crashed, and where its event stands by now. */
 async function foundBy({ session, t }: Scene, number: number): Promise<readonly CrashedEvent[]> {
   const rows = await session.rows<FoundCrash & EventKey>(
-    `SELECT endpoint, id, type, attempt, ended_ms, error_name, error_message, error_stack, due_ms, dead_reason,
+    `SELECT endpoint, id, type, attempt, outcome, ended_ms, error_name, error_message, error_stack, due_ms, dead_reason,
        CASE WHEN attempts = attempt THEN state END AS state
      FROM (
-       SELECT events.endpoint, events.id, events.type, ended.number AS attempt, ended.seq, ended.ended_ms, ended.error_name,
+       SELECT events.endpoint, events.id, events.type, ended.number AS attempt, ended.outcome, ended.seq, ended.ended_ms, ended.error_name,
          ended.error_message, ended.error_stack, queue.due_ms, coalesce(queue.attempts, shelf.attempts) AS attempts, ${STATE}
        FROM ${t.attempts} AS ended CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = ended.seq')} ${places(t)}
        WHERE ended.found_by = $1
@@ -293,5 +309,7 @@ function runningOf(row: RunningRow): RunningEvent {
     trigger: row.trigger,
     claimedAt: row.claimed_ms,
     hasEffect: row.has_effect,
+    isProcessed: row.processed,
+    isClosing: row.closing,
   };
 }

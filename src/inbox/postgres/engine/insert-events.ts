@@ -1,3 +1,4 @@
+import { InboxUnavailableError } from '../../../errors.ts';
 import type { EventKey, IncomingEvent } from '../../event.ts';
 import { firstStateOf } from '../../rules/first-state.ts';
 import { foldedType } from '../../rules/counted-types.ts';
@@ -20,7 +21,7 @@ export async function insertEvents(
   counted: { readonly at: number; readonly named: ReadonlySet<string> } | null,
 ): Promise<readonly boolean[]> {
   const column = (value: (event: IncomingEvent) => unknown): unknown[] => events.map(value);
-  const rows = await session.rows<EventKey>(moves.insert, [
+  const rows = await session.rows<EventKey & Placed>(moves.insert, [
     column(({ endpoint }) => toText(endpoint)),
     column(({ id }) => toText(id)),
     column(({ type }) => textOrNull(type)),
@@ -38,10 +39,26 @@ export async function insertEvents(
     counted?.at ?? null,
     column(({ trace }) => textOrNull(trace ?? null)),
   ]);
+  assertPlaced(rows);
   const stored = new Set(rows.map(({ endpoint, id }) => keyOf({ endpoint: fromText(endpoint), id: fromText(id) })));
   // The first of a key was stored, and the others are known by now.
   return events.map((event) => stored.delete(keyOf(event)));
 }
+
+/** How many of all that were stored together have a place. */
+export interface Placed {
+  readonly placed: number;
+}
+
+/** Something on the server may keep a row from being written and say nothing: what has no place is not taken in. */
+export function assertPlaced(rows: readonly Placed[]): void {
+  if (rows.every(({ placed }) => placed === rows.length)) return;
+  throw new InboxUnavailableError('FAILED', UNPLACED);
+}
+
+const UNPLACED =
+  'Postgres stored an event without its row in queue or shelf, so it was taken back. A trigger, a rule or a policy on the tables of ' +
+  'hookbox keeps it from being written: npx hookbox doctor names it';
 
 function keyOf({ endpoint, id }: EventKey): string {
   return JSON.stringify([endpoint, id]);

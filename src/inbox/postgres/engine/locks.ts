@@ -1,3 +1,4 @@
+import { InboxUnavailableError } from '../../../errors.ts';
 import type { EventKey } from '../../event.ts';
 import type { Session } from '../driver/session.ts';
 import { toText } from '../driver/values.ts';
@@ -16,6 +17,8 @@ export interface Locks {
   /** As `takeOfKeys`, of events by their numbers. */
   takeOfSeqs(seqs: readonly number[]): Promise<void>;
 }
+
+const GONE = 'rows of the table slots are gone, which hookbox locks: npx hookbox doctor says how to get them back';
 
 export function locksOf(session: Session, t: Tables): Locks {
   const held = new Set<number>();
@@ -36,6 +39,8 @@ export function locksOf(session: Session, t: Tables): Locks {
   async function take(slots: readonly number[]): Promise<boolean> {
     const wanted = missing(slots);
     if (wanted.length > 0) note(await session.rows(named, [wanted]));
+    // A row that is gone locks nobody out.
+    if (missing(wanted).length > 0) throw new InboxUnavailableError('FAILED', GONE);
     return wanted.length > 0;
   }
 

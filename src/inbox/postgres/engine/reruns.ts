@@ -4,25 +4,28 @@ import type { EventKey } from '../../event.ts';
 import type { EventState } from '../../state.ts';
 import { textOrNull, toText } from '../driver/values.ts';
 import { keyOrNull } from '../sql/keys.ts';
-import { joined, STATE } from '../sql/records.ts';
+import { joined, LOST, STATE } from '../sql/records.ts';
 import { slotOf } from '../sql/slots.ts';
 import type { Scene } from './scene.ts';
 
 interface RowToRerun {
+  readonly seq: number;
   readonly state: EventState;
   readonly pruned: boolean;
   readonly as_read: boolean;
+  readonly lost: boolean;
 }
 
 export function reruns({ session, t, moves, locks, index }: Scene): Pick<Reruns, 'eventToRerun' | 'toPending'> {
   async function eventToRerun(key: EventKey, readFrom: Uint8Array | undefined) {
     await locks.takeOfKeys([key]);
     const row = await session.row<RowToRerun>(
-      `SELECT ${STATE}, events.body IS NULL AS pruned,
+      `SELECT events.seq, ${STATE}, events.body IS NULL AS pruned, ${LOST} AS lost,
          $3::bytea IS NULL OR events.body IS NOT DISTINCT FROM $3::bytea AS as_read
        FROM ${joined(t)} WHERE events.id = $1 AND events.endpoint = $2`,
       [toText(key.id), toText(key.endpoint), readFrom === undefined ? null : Buffer.from(readFrom)],
     );
+    if (row?.lost === true) await session.run(moves.shelveLost, [[row.seq]]);
     return row && { state: row.state, isPruned: row.pruned, isAsRead: row.as_read };
   }
 

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay } from '../../../host/real-timers.ts';
 import { InboxOpenError, isInstance } from '../../../errors.ts';
 import { MIGRATION_MS } from '../driver/answer-of.ts';
 import { committed, IDLE_TIMEOUT } from '../driver/database.ts';
@@ -20,6 +20,9 @@ const AGAIN_MS = 2_000;
 const BEGIN = [
   'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
   `SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`,
+  // Types are Postgres' own, and tables of the kind that it updates in place, whatever a role has set.
+  'SET LOCAL search_path = pg_catalog',
+  'SET LOCAL default_table_access_method = heap',
   IDLE_TIMEOUT,
 ].join('; ');
 const TAKE_LOCK = `SELECT pg_advisory_xact_lock(${LOCK}); SET LOCAL lock_timeout = ${TABLE_TIMEOUT_MS}`;

@@ -7,6 +7,7 @@ import { handling } from './schema/01-handling.ts';
 import { hurry } from './schema/06-hurry.ts';
 import { heardBulks } from './schema/14-heard-bulks.ts';
 import { holding } from './schema/11-holding.ts';
+import { leases } from './schema/16-leases.ts';
 import { marks } from './schema/09-marks.ts';
 import { marksByEndpoint } from './schema/15-marks-by-endpoint.ts';
 import { optionsByType } from './schema/07-options-by-type.ts';
@@ -35,4 +36,5 @@ export const migrations: readonly Migration[] = [
   cleared,
   heardBulks,
   marksByEndpoint,
+  leases,
 ];

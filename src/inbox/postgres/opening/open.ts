@@ -4,8 +4,10 @@ import { DatabaseFailure, DENIED } from '../driver/faults.ts';
 import type { Session } from '../driver/session.ts';
 import { quoted } from '../sql/tables.ts';
 import { migrate, missingMigrations, NEWEST, type Place } from './migrate.ts';
+import { askedRights, missingRight } from './rights.ts';
 import type { Migration } from './schema/migration.ts';
-import { askedServer, faultsOf, hiddenTables, type Server } from './server.ts';
+import { askedServer, faultsOf, type Server } from './server.ts';
+import { missingRows, refuseFaults, tableFaults } from './table-faults.ts';
 
 /**
  * Looks at the server, and makes the tables unless somebody else is to.
@@ -16,11 +18,12 @@ export function openSchema(
   session: Session,
   { migrates, ...place }: Place & { readonly migrates: boolean },
 ): Promise<void> {
-  return refusing(session, place.schema, async () => {
-    const missing = await missingMigrations(session, place);
-    if (missing?.length === 0) return;
-    if (!migrates) throw notMigrated(place.schema, missing !== null);
-    await migrate(session, place);
+  return refusing(session, place, async (missing) => {
+    if (missing === null || missing.length > 0) {
+      if (!migrates) throw notMigrated(place.schema, missing !== null);
+      await migrate(session, place);
+    }
+    refuseFaults(await missingRows(session, place));
   });
 }
 
@@ -30,35 +33,36 @@ export function openSchema(
  * @throws InboxOpenError whose message says what to change
  */
 export function lookAtSchema(session: Session, place: Place): Promise<readonly Migration[] | null> {
-  return refusing(session, place.schema, () => missingMigrations(session, place));
+  return refusing(session, place, async (missing) => missing);
 }
 
-async function refusing<T>(session: Session, schema: string, work: () => Promise<T>): Promise<T> {
+/** Names are Postgres' own while it looks, whatever somebody has put in their way. */
+const BEGIN_LOOK = 'BEGIN; SET LOCAL search_path = pg_catalog, pg_temp';
+
+async function refusing<T>(
+  session: Session,
+  place: Place,
+  work: (missing: readonly Migration[] | null) => Promise<T>,
+): Promise<T> {
+  const { schema } = place;
   let role = 'the role';
   try {
+    await session.exec(BEGIN_LOOK);
     const server = await askedServer(session);
     role = quoted(server.role);
     refuseServer(server);
-    refuseHidden(await hiddenTables(session, schema), schema, role);
-    return await work();
+    refuseFaults(await tableFaults(session, schema));
+    const missing = await missingMigrations(session, place);
+    await session.exec('COMMIT');
+    return await work(missing);
   } catch (failure) {
-    throw isInstance(failure, DatabaseFailure) ? refusalOf(failure, schema, role) : failure;
+    throw isInstance(failure, DatabaseFailure) ? await refusalOf(failure, session, { schema, role }) : failure;
   }
 }
 
 function refuseServer(server: Server): void {
   const [worst] = faultsOf(server);
   if (worst !== undefined) throw new InboxOpenError(worst.code, `${worst.what} ${worst.advice}`);
-}
-
-function refuseHidden([first]: readonly string[], schema: string, role: string): void {
-  if (first === undefined) return;
-  const table = `${quoted(schema)}.${quoted(first)}`;
-  throw new InboxOpenError(
-    'ACCESS_DENIED',
-    `Row-level security hides what is in ${table} from the role ${role}, so that nothing would be handled. For each table of ` +
-      `the schema ${schema}: ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY; or once: ALTER ROLE ${role} BYPASSRLS.`,
-  );
 }
 
 function notMigrated(schema: string, isThere: boolean): InboxOpenError {
@@ -71,13 +75,14 @@ function notMigrated(schema: string, isThere: boolean): InboxOpenError {
 }
 
 /** What Postgres says of rights and names, with what to do about it. */
-function refusalOf(failure: DatabaseFailure, schema: string, role: string): unknown {
+async function refusalOf(
+  failure: DatabaseFailure,
+  session: Session,
+  { schema, role }: { readonly schema: string; readonly role: string },
+): Promise<unknown> {
   switch (failure.code) {
     case DENIED:
-      return new InboxOpenError(
-        'ACCESS_DENIED',
-        `${failure.message}. ${grantsFor(failure.message, quoted(schema), role)}`,
-      );
+      return new InboxOpenError('ACCESS_DENIED', `${failure.message}. ${await toBeGranted(session, schema, role)}.`);
     case '42P07':
     case '42703':
       return new InboxOpenError(
@@ -89,16 +94,11 @@ function refusalOf(failure: DatabaseFailure, schema: string, role: string): unkn
   }
 }
 
-/** Postgres says of what a right is missing, and not which one. */
-function grantsFor(denied: string, schema: string, role: string): string {
-  const byAnother = 'or run hookbox migrate with a role that may';
-  // There is no schema yet: rights on it come later.
-  if (/for database/.test(denied)) return `GRANT CREATE ON DATABASE … TO ${role}, ${byAnother}.`;
-  return (
-    `To make tables: GRANT CREATE ON SCHEMA ${schema} TO ${role}, ${byAnother}. To work on those that another role has ` +
-    `made: GRANT USAGE ON SCHEMA ${schema} TO ${role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ` +
-    `${schema} TO ${role}.`
-  );
+/** The message says of what a right is missing, in the language of the server, and not which one: the catalogue does. */
+async function toBeGranted(session: Session, schema: string, role: string): Promise<string> {
+  await session.exec('ROLLBACK');
+  const missing = missingRight(await askedRights(session, schema), schema);
+  return missing?.advice ?? `Run hookbox migrate with the role that owns the tables, or make ${role} a member of it`;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { InboxOpenError } from '../../../errors.ts';
 import type { Session } from '../driver/session.ts';
-import { quoted, tableNames } from '../sql/tables.ts';
+import { quoted } from '../sql/tables.ts';
 
 /** What a server says of itself, as far as an inbox depends on it. */
 export interface Server {
@@ -74,19 +74,4 @@ export function faultsOf({
     });
   }
   return faults;
-}
-
-/**
- * Tables whose rows are hidden from this role. Row-level security without a policy refuses nothing that is read: nothing would
- * ever be claimed, and nobody told.
- */
-export async function hiddenTables(session: Session, schema: string): Promise<readonly string[]> {
-  const rows = await session.rows<{ name: string }>(
-    `SELECT relname::text AS name FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-     WHERE nspname = $1 AND relkind = 'r' AND relname::text = ANY($2::text[]) AND relrowsecurity
-       AND row_security_active(pg_class.oid) AND NOT EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = pg_class.oid)
-     ORDER BY relname`,
-    [schema, [...tableNames]],
-  );
-  return rows.map(({ name }) => name);
 }

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay } from '../../../host/real-timers.ts';
 import type { Asked } from '../driver/database.ts';
 import { DatabaseFailure } from '../driver/faults.ts';
 import type { Session } from '../driver/session.ts';

@@ -22,7 +22,8 @@ export function postgresOperations(access: Access): Operations {
   return {
     ...found,
     ...waits(access),
-    deadGroups: () => access.ask(() => deadGroups(access.store)),
+    deadGroups: ({ signal } = {}) =>
+      access.ask(() => deadGroups({ ...access.store, database: access.store.database.until(signal) })),
     ...actsOnEvents(access),
     ...bulks(access),
     ...pausedTypes(access),

@@ -29,20 +29,52 @@ export function timesOf(row: TimesColumns | undefined): Times | null {
   return { count: row.count, first: row.first_ms, last: row.last_ms, recent: JSON.parse(row.recent) as number[] };
 }
 
-/** Where an event stands, of `events` joined with `queue` and `shelf`. */
-export const STATE = `
-  CASE WHEN queue.seq IS NOT NULL THEN CASE WHEN queue.lease_until_ms IS NULL THEN 'pending' ELSE 'processing' END
-    ELSE coalesce(shelf.state, 'processed') END AS state, shelf.dead_reason`;
+/** Nothing says where an event stands, neither a place nor a proof that it was processed: its row was taken away from outside. */
+export const LOST = 'queue.seq IS NULL AND shelf.seq IS NULL AND proved.seq IS NULL';
+
+/** What a lost event is dead of. */
+export const LOST_REASON =
+  "CASE WHEN events.type IS NULL OR events.created_ms IS NULL THEN 'invalid' ELSE 'crashed' END";
+
+/**
+ * Where an event stands, of `events` joined with `places`. That it was processed has to be proved: a lost one is dead, as nobody
+ * will handle it.
+ */
+export const STATE = stateWhere('');
+
+function stateWhere(first: string): string {
+  return `
+  CASE ${first} WHEN queue.seq IS NOT NULL THEN CASE WHEN queue.lease_until_ms IS NULL THEN 'pending' ELSE 'processing' END
+    WHEN ${LOST} THEN 'dead' ELSE coalesce(shelf.state, 'processed') END AS state,
+  CASE WHEN ${LOST} THEN ${LOST_REASON} ELSE shelf.dead_reason END AS dead_reason`;
+}
+
+/** `STATE` for whoever acts on it: one whose handler still runs is in processing, though it may be processed. */
+export function stateToActOn(t: Tables): string {
+  const leased = `SELECT 1 FROM ${t.queue} AS leased WHERE leased.seq = events.seq AND leased.processed`;
+  return stateWhere(`WHEN EXISTS (${leased}) THEN 'processing'`);
+}
 
 export function joined(t: Tables): string {
   return `${t.events} AS events ${places(t)}`;
 }
 
-/** What is joined to `events` for `STATE`. */
+/**
+ * What is joined to `events` for `STATE`. A processed event whose handler still runs is not in the queue for that. An event
+ * that is in neither place was processed if an attempt, or an import, says so and no rerun has taken that back. Of a
+ * tombstone the attempts do not say it any more; nobody handles it again.
+ */
 export function places(t: Tables): string {
   const same = 'found.seq = events.seq';
+  const says = (table: string, more = ''): string =>
+    `(SELECT true FROM ${table} AS found WHERE ${same}${more} LIMIT 1)`;
   return `
-    LEFT JOIN ${rowOf(t.queue, 'queue', same)} ON true LEFT JOIN ${rowOf(t.shelf, 'shelf', same)} ON true`;
+    LEFT JOIN ${rowOf(t.queue, 'queue', `${same} AND NOT found.processed`)} ON true
+    LEFT JOIN ${rowOf(t.shelf, 'shelf', same)} ON true
+    LEFT JOIN LATERAL (
+      SELECT events.seq WHERE queue.seq IS NULL AND shelf.seq IS NULL
+        AND (events.body IS NULL OR ${says(t.attempts, ' AND found.prunable')} OR ${says(t.imported)})
+    ) AS proved ON true`;
 }
 
 interface StoredRow extends CreatedColumns {

@@ -19,6 +19,7 @@ export const tableNames = [
   'count_sums',
   'rejected',
   'terms',
+  'unindexed',
   'progress',
   'bulks',
   'bulk_events',

@@ -1,5 +1,5 @@
 import type { EventKey } from '../../event.ts';
-import type { Attempt, AttemptError, Lease } from '../../work.ts';
+import type { Attempt } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 
 /** A row of hookbox_attempts; the CHECKs of the table hold the unions. */
@@ -29,10 +29,4 @@ export function attemptsOf({ queue }: NamedStatements, { id, endpoint }: EventKe
         : { name: row.error_name, message: row.error_message ?? '', stack: row.error_stack },
     ...(row.skipped !== null && { skipped: row.skipped }),
   }));
-}
-
-/** What a handler threw after its transaction had been committed. */
-export function noteLateError({ queue }: NamedStatements, { seq, fence }: Lease, error: AttemptError): void {
-  const { name, message, stack } = error;
-  queue.noteLateError.run({ seq, fence, name, message, stack });
 }

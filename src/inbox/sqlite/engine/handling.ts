@@ -2,6 +2,7 @@ import type { EventKey } from '../../event.ts';
 import type { Lane } from '../../operator/pauses.ts';
 import type { Candidate, CandidatesAsked, Claims, Counting, EntityQueue, RunningEvent } from '../../rules/engine.ts';
 import { openLanes, pausesIn } from '../../rules/pauses.ts';
+import { isCommittedAlone } from '../../rules/committed-alone.ts';
 import { foundCrash, type FoundCrash } from '../../rules/found-crash.ts';
 import { answer, DONE } from '../../rules/steps.ts';
 import type { DeadReason, EventState } from '../../state.ts';
@@ -45,6 +46,9 @@ interface RunningRow extends Omit<CandidateRow, 'due_ms'>, Lease {
   readonly attempts: number;
   readonly trigger: Attempt['trigger'];
   readonly claimed_ms: number;
+  readonly state: EventState;
+  readonly effect: 0 | 1;
+  readonly closing: 0 | 1;
 }
 
 interface FoundRow extends FoundCrash, EventKey {}
@@ -82,7 +86,8 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
     },
     foundBy: (number) => answer((queue.foundBy.all({ number }) as FoundRow[]).map((row) => foundCrash(row))),
     claimedUnder: (number) => answer((queue.claimedUnder.all({ number }) as RunningRow[]).map(runningOf)),
-    renew: ({ seq, fence }, until) => answer(moves.renew.run({ seq, fence, until }).changes === 1),
+    renew: ({ seq, fence }, until, isClosing) =>
+      answer(moves.renew.run({ seq, fence, until, closing: isClosing ? 1 : 0 }).changes === 1),
     ranOut(by, limit, before) {
       const rows =
         before === undefined
@@ -102,8 +107,10 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
       return answer(row && runningOf(row));
     },
     outcomeUnder({ seq, fence }) {
-      const row = queue.outcomeUnder.get({ seq, fence }) as { readonly outcome: Attempt['outcome'] } | undefined;
-      return answer(row?.outcome);
+      const row = queue.outcomeUnder.get({ seq, fence }) as
+        | { readonly outcome: Attempt['outcome']; readonly error_message: string | null }
+        | undefined;
+      return answer(row && isCommittedAlone(row.error_message) ? 'committed alone' : row?.outcome);
     },
     end(seq, ending, now) {
       const { failed, crashed } = ending;
@@ -118,6 +125,18 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
           moves.toDead.run({ seq, reason: ending.deadReason, fingerprint: ending.fingerprint, now, failed, crashed });
           break;
       }
+      return DONE;
+    },
+    processedUnderLease(seq, now) {
+      moves.processedUnderLease.run({ seq, now });
+      return DONE;
+    },
+    endLease(seq) {
+      moves.endLease.run({ seq });
+      return DONE;
+    },
+    noteLateError({ seq, fence }, { name, message, stack }) {
+      queue.noteLateError.run({ seq, fence, name, message, stack });
       return DONE;
     },
     addAttempt({ seq, attempt, trigger, claimedAt }, { outcome, error, skipped, foundBy }, now) {
@@ -215,6 +234,9 @@ function runningOf(row: RunningRow): RunningEvent {
     attempt: row.attempts,
     trigger: row.trigger,
     claimedAt: row.claimed_ms,
+    hasEffect: row.effect === 1,
+    isProcessed: row.state === 'processed',
+    isClosing: row.closing === 1,
   };
 }
 

@@ -1,3 +1,4 @@
+import { performance } from '../../../host/real-timers.ts';
 import type { TimeSlice } from '../../rules/engine.ts';
 
 /** For so long one transaction works on what waits: deliveries share its commit, and the event loop stands still. */

@@ -1,16 +1,88 @@
+import { arch, platform } from 'node:os';
 import Database from 'better-sqlite3';
-import { InboxOpenError } from '../../../errors.ts';
+import { InboxOpenError, messageOf } from '../../../errors.ts';
 import { nodeTooOld } from '../../../host/node-version.ts';
 import type { SqliteDatabase } from './database.ts';
 
-type DatabaseClass = new (
-  path: string,
-  options?: { readonly?: boolean; timeout: number; fileMustExist: boolean },
-) => SqliteDatabase;
+interface OpenOptions {
+  readonly readonly?: boolean;
+  /** milliseconds that a statement waits for another connection's lock */
+  readonly timeout?: number;
+  readonly fileMustExist?: boolean;
+}
 
-/** Its native part is loaded with the first connection, so that a Node that is too old gets a sentence instead of a crash. */
+type DatabaseClass = new (path: string, options?: OpenOptions) => SqliteDatabase;
+
+let isLoaded = false;
+
+/**
+ * better-sqlite3 loads its binary with the first connection, so a Node that is too old gets a sentence instead of a crash.
+ *
+ * @throws InboxOpenError `NODE_TOO_OLD` or `SQLITE_DOES_NOT_LOAD`
+ */
 export function loadBetterSqlite(): DatabaseClass {
+  if (isLoaded) return Database;
   const tooOld = nodeTooOld();
   if (tooOld !== null) throw new InboxOpenError('NODE_TOO_OLD', tooOld);
-  return Database;
+  try {
+    new Database(':memory:').close();
+    isLoaded = true;
+    return Database;
+  } catch (cause) {
+    throw new InboxOpenError('SQLITE_DOES_NOT_LOAD', whyNotLoaded(cause), { cause });
+  }
+}
+
+/**
+ * Opens a connection of hookbox's own; all of them come from here. What a file says about itself, in triggers, views and
+ * generated columns, calls no function and no table that could do harm, as nobody may know who made the file. Temporary
+ * data stays in memory: SQLite's temporary folder may be full or read-only. It is as large as what one statement, or one
+ * savepoint, has changed; no statement of ours sorts more rows than it returns.
+ */
+export function openConnection(path: string, options?: OpenOptions): SqliteDatabase {
+  const database = new (loadBetterSqlite())(path, options);
+  database.pragma('trusted_schema = OFF');
+  database.pragma('temp_store = MEMORY');
+  return database;
+}
+
+/** More than a page, so that SQLite cannot keep it in its cache. */
+const TEMPORARY_BYTES = 100_000;
+
+/** Why SQLite can make no temporary file in this process; `null` where it can. A connection of the merchant's may need one. */
+export function whyNoTemporaryFiles(): string | null {
+  const temporary = new (loadBetterSqlite())(''); // SQLite's name for a database in a temporary file
+  try {
+    temporary.pragma('cache_size = 1');
+    temporary.exec(`CREATE TABLE filler (bytes); INSERT INTO filler VALUES (zeroblob(${TEMPORARY_BYTES}))`);
+    return null;
+  } catch (failure) {
+    return messageOf(failure);
+  } finally {
+    temporary.close();
+  }
+}
+
+/** What the binaries of better-sqlite3 13 need, by their own symbols. */
+const NEEDS =
+  'Node, Bun or Deno on x64 or arm64; Linux with glibc 2.34 or newer, or musl, macOS or Windows; and a disk';
+
+function whyNotLoaded(cause: unknown): string {
+  return (
+    `better-sqlite3 does not load here, ${systemName()}: ${messageOf(cause)}. It needs ${NEEDS}. Install it on this ` +
+    'machine with this Node (remove node_modules, npm ci): a node_modules copied from another system has the wrong one. On an ' +
+    'older system take a newer base image, or compile it: npm rebuild better-sqlite3 --build-from-source.'
+  );
+}
+
+function systemName(): string {
+  const name = `${platform()} ${arch()}`;
+  if (platform() !== 'linux') return name;
+  try {
+    const { header } = process.report.getReport() as { readonly header: { readonly glibcVersionRuntime?: string } };
+    const { glibcVersionRuntime: glibc } = header;
+    return `${name} with ${glibc === undefined ? 'musl' : `glibc ${glibc}`}`;
+  } catch {
+    return name; // Bun and Deno have no such report
+  }
 }

@@ -1,4 +1,4 @@
-import { InboxOpenError, InboxUnavailableError, isInstance } from '../../../errors.ts';
+import { causesOf, InboxOpenError, InboxUnavailableError, isError, isInstance } from '../../../errors.ts';
 
 /**
  * The part of a better-sqlite3 connection that hookbox uses. A connection of the merchant's own fits as it is, and
@@ -32,17 +32,14 @@ export function fileOf(database: SqliteDatabase): string {
   return files.find(({ name }) => name === 'main')?.file ?? database.name;
 }
 
-/**
- * For connections of our own: what a file says about itself, in triggers, views and generated columns, calls no function and no
- * table that could do harm. Whoever made the file may be nobody we know. The merchant's own connection keeps what they have set.
- */
-export function distrustSchema(database: Pick<SqliteDatabase, 'pragma'>): void {
-  database.pragma('trusted_schema = OFF');
+/** The failure of the file itself that was thrown, or that something else was thrown because of, as query builders do. */
+export function fileFaultIn(thrown: unknown): unknown {
+  return causesOf(thrown).find(isFileFault) ?? null;
 }
 
 /** The extended result code of an error from SQLite, such as `SQLITE_BUSY`; `null` for any other error. */
 export function sqliteCode(failure: unknown): string | null {
-  if (!isInstance(failure, Error) || !('code' in failure)) return null;
+  if (!isError(failure) || !('code' in failure)) return null;
   return typeof failure.code === 'string' && failure.code.startsWith('SQLITE_') ? failure.code : null;
 }
 
@@ -55,6 +52,11 @@ export function isBusy(failure: unknown): boolean {
 /** The file is at fault, whatever was asked of it: opened afresh it may do again. */
 export function isFileFault(failure: unknown): boolean {
   return /^SQLITE_(CANTOPEN|CORRUPT|FULL|IOERR|NOTADB|READONLY)/.test(sqliteCode(failure) ?? '');
+}
+
+/** The disk has no room, or the file is not allowed any. */
+export function isFull(failure: unknown): boolean {
+  return sqliteCode(failure)?.startsWith('SQLITE_FULL') === true;
 }
 
 /** better-sqlite3's own refusals, which say nothing about a row. */

@@ -1,5 +1,6 @@
 import { readdirSync, readlinkSync, statSync } from 'node:fs';
 import { platform } from 'node:os';
+import { performance } from '../../../host/real-timers.ts';
 import { InboxUnavailableError } from '../../../errors.ts';
 
 /** Whether what a connection has open is what lies at its path. */

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '../../../errors.ts';
+import { whyNoPath } from '../../../host/file-path.ts';
 import { isPostgresUrl } from '../../../host/postgres-url.ts';
 import type { Logger } from '../../../host/logger.ts';
 import { assertAlone, assertOptions, kindOf, type KnownOptions } from '../../../known-options.ts';
@@ -50,8 +51,12 @@ const METHODS = ['prepare', 'exec', 'pragma', 'close'] as const satisfies readon
 /** What is neither a path nor a connection is not quoted: it may be a URL with a password in it. */
 function assertSource(source: unknown): void {
   if (typeof source === 'string') {
-    if (!isPostgresUrl(source)) return;
-    throw refusal('This is a URL of Postgres: give it to postgresInbox of hookbox/postgres.');
+    if (isPostgresUrl(source)) {
+      throw refusal('This is a URL of Postgres: give it to postgresInbox of hookbox/postgres.');
+    }
+    const why = whyNoPath(source);
+    if (why !== null) throw refusal(why);
+    return;
   }
   if (typeof source !== 'object' || source === null) {
     throw refusal(`It is given ${kindOf(source)}. Is HOOKBOX_DB set?`);

@@ -5,6 +5,7 @@ import { endpoints } from './schema/04-endpoints.ts';
 import { events } from './schema/01-events.ts';
 import { handling } from './schema/02-handling.ts';
 import { hurry } from './schema/06-hurry.ts';
+import { leases } from './schema/13-leases.ts';
 import { leftBehind } from './schema/11-left-behind.ts';
 import { marks } from './schema/09-marks.ts';
 import { marksByEndpoint } from './schema/12-marks-by-endpoint.ts';
@@ -28,6 +29,7 @@ const migrations: readonly Migration[] = [
   pauses,
   leftBehind,
   marksByEndpoint,
+  leases,
 ];
 
 /** The tables of an inbox, as far as this hookbox knows them; any other is the merchant's, whatever its name. */

@@ -1,5 +1,6 @@
-import { readFileSync, statfsSync } from 'node:fs';
+import { statfsSync } from 'node:fs';
 import { platform } from 'node:os';
+import { mountedType } from './mounts.ts';
 
 /** Magic numbers of statfs(2) on Linux. */
 const NETWORK_MAGICS = new Map([
@@ -30,7 +31,7 @@ export function networkFileSystem(folder: string): string | null {
   const magic = magicOf(folder);
   if (magic === null) return null;
   if (magic !== FUSE_MAGIC) return NETWORK_MAGICS.get(magic) ?? null;
-  const type = mountedType(folder, readMounts());
+  const type = mountedType(folder);
   return type !== null && NETWORK_FUSE.test(type) ? type : null;
 }
 
@@ -41,30 +42,5 @@ function magicOf(folder: string): number | null {
     return statfsSync(folder).type >>> 0;
   } catch {
     return null;
-  }
-}
-
-/** The type of the file system that a folder is on, from the text of /proc/self/mounts; the longest mount point wins. */
-export function mountedType(folder: string, mounts: string): string | null {
-  let best = '';
-  let type: string | null = null;
-  for (const line of mounts.split('\n')) {
-    const [, escaped = '', name = ''] = line.split(' ');
-    // Spaces and the like are written as octal escapes.
-    const point = escaped.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8)));
-    const within = point === '/' || folder === point || folder.startsWith(`${point}/`);
-    if (name !== '' && within && point.length >= best.length) {
-      best = point;
-      type = name;
-    }
-  }
-  return type;
-}
-
-function readMounts(): string {
-  try {
-    return readFileSync('/proc/self/mounts', 'utf8');
-  } catch {
-    return '';
   }
 }

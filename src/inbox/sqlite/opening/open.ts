@@ -1,12 +1,16 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { platform } from 'node:os';
 import { dirname, resolve } from 'node:path';
+import { performance } from '../../../host/real-timers.ts';
 import { InboxOpenError, messageOf } from '../../../errors.ts';
 import { createForOwner } from '../../../host/owner-only.ts';
-import { loadBetterSqlite } from './better-sqlite.ts';
-import { distrustSchema, fileOf, isBusy, sqliteCode, type SqliteDatabase } from './database.ts';
+import { whyHidden, whyNoAccess } from './access.ts';
+import { loadBetterSqlite, openConnection, whyNoTemporaryFiles } from './better-sqlite.ts';
+import { fileOf, isBusy, sqliteCode, type SqliteDatabase } from './database.ts';
+import { checkpointItself } from './log-limit.ts';
 import { migrate } from './migrations.ts';
 import { networkFileSystem } from './network-file-system.ts';
+import { assertOneName } from './one-name.ts';
 
 /** What `synchronous` reads when each commit is synced. */
 const FULL = 2;
@@ -14,13 +18,6 @@ const FULL = 2;
 /** How long opening waits for another process's lock. Only here may waiting block: nothing is being served yet. */
 const OPEN_WAIT_MS = 5_000;
 
-/**
- * Pages in the write-ahead log before a checkpoint. Each event touches a random page of the index on ids; a longer log
- * lets many events share the writing back of such a page (docs/benchmarks.md).
- */
-const CHECKPOINT_PAGES = 8_000;
-/** After a checkpoint the log is cut to this, so that one burst does not keep the disk for ever. */
-const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
 /** Negative means KiB. Four times as much did no better (docs/benchmarks.md), and each of the threads has its own. */
 const CACHE_SIZE = -16 * 1024;
 
@@ -35,15 +32,15 @@ export function openFile(
 ): SqliteDatabase {
   const file = absolutePath(path);
   assertUsable(file);
-  const Database = loadBetterSqlite();
+  loadBetterSqlite(); // before a file is made
   let database: SqliteDatabase | undefined;
   try {
+    // A backup may link the file while it is in use, which is no reason to give it up.
+    if (!mustExist) assertOneName(file);
     if (!mustExist) createForOwner(file);
-    database = new Database(file, { timeout: waitMs, fileMustExist: true });
-    distrustSchema(database);
+    database = openConnection(file, { timeout: waitMs, fileMustExist: true });
     prepareConnection(database, waitMs);
     checkpointItself(database, true);
-    database.pragma(`journal_size_limit = ${JOURNAL_LIMIT_BYTES}`);
     database.pragma(`cache_size = ${CACHE_SIZE}`);
     // What goes, also when a row is only written again, is overwritten: what is pruned or erased is not on the disk then.
     database.pragma('secure_delete = ON');
@@ -79,27 +76,16 @@ export function adopt(database: SqliteDatabase, ephemeral = false): void {
       `${database.name} has an open transaction. End it before creating the inbox.`,
     );
   }
-  if (!database.memory) assertLocal(fileOf(database));
+  if (!database.memory) {
+    assertLocal(fileOf(database));
+    assertOneName(fileOf(database));
+  }
   try {
     if (database.memory) migrate(database);
     else prepareConnection(database, OPEN_WAIT_MS);
   } catch (failure) {
     throw openError(database.name, failure);
   }
-}
-
-/** Whether commits of a connection copy the write-ahead log into the file when it has become long. */
-export function checkpointItself(database: SqliteDatabase, itself: boolean): void {
-  database.pragma(`wal_autocheckpoint = ${itself ? CHECKPOINT_PAGES : 0}`);
-}
-
-/**
- * For when others have committed who leave checkpoints to this connection. The log keeps its size on the disk up to the
- * limit, so only beyond it is it certain to be long.
- */
-export function checkpointIfLong(database: SqliteDatabase): void {
-  const bytes = statSync(`${fileOf(database)}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-  if (bytes > JOURNAL_LIMIT_BYTES) database.pragma('wal_checkpoint(PASSIVE)');
 }
 
 /** Write-ahead log, FULL, tables; in this order, because the switch to the log resets `synchronous`. */
@@ -160,7 +146,7 @@ function switchToWal(database: SqliteDatabase, waitMs: number): void {
  * @throws InboxOpenError for a database in memory
  */
 export function absolutePath(path: string): string {
-  if (path !== '' && path !== ':memory:') return resolve(path);
+  if (path !== ':memory:') return resolve(path);
   throw new InboxOpenError(
     'NOT_DURABLE',
     'sqliteInbox needs the path of a file: a database in memory does not survive the process. In tests use memoryInbox(), or ' +
@@ -171,12 +157,14 @@ export function absolutePath(path: string): string {
 function assertUsable(file: string): void {
   const folder = dirname(file);
   if (!existsSync(folder)) {
+    const why = whyHidden(file);
+    if (why !== null) throw new InboxOpenError('CANNOT_OPEN', `${file} cannot be opened: ${why}`);
     throw new InboxOpenError('FOLDER_MISSING', `The folder ${folder} does not exist. Create it, or give another path.`);
   }
   if (!statSync(folder).isDirectory()) {
     throw new InboxOpenError('FOLDER_MISSING', `${folder} is no folder. Give a path inside one.`);
   }
-  if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true) {
+  if (existsSync(file) && statSync(file).isDirectory()) {
     throw new InboxOpenError('CANNOT_OPEN', `${file} is a folder. Give the path of a file, which may be inside it.`);
   }
   assertLocal(file);
@@ -191,6 +179,22 @@ function assertLocal(file: string): void {
     'NETWORK_FILE_SYSTEM',
     `${folder} is on a network file system (${name}), where SQLite's locks do not hold. Use a path on a local disk.`,
   );
+}
+
+/** `temp_store` where temporary data is in memory. */
+const IN_MEMORY = 2;
+
+/**
+ * Why a merchant's connection cannot have temporary data; `null` where it can. Its setting stays as it is, as a change would
+ * delete the merchant's temporary tables.
+ */
+export function whyTemporaryDataFails(database: SqliteDatabase): string | null {
+  if (database.memory || Number(database.pragma('temp_store', { simple: true })) === IN_MEMORY) return null;
+  try {
+    return whyNoTemporaryFiles();
+  } catch {
+    return null; // the merchant's copy of better-sqlite3 is the only one that loads
+  }
 }
 
 let ownNativeClass: unknown;
@@ -237,12 +241,8 @@ function openError(file: string, failure: unknown): InboxOpenError {
     const message = `${file} was locked by another process for ${seconds} s. Find what holds it open in a transaction, and start again.`;
     return new InboxOpenError('LOCKED', message, options);
   }
-  if (code.startsWith('SQLITE_READONLY')) {
-    return new InboxOpenError(
-      'CANNOT_OPEN',
-      `${file} cannot be written to. Check its permissions and its folder's.`,
-      options,
-    );
-  }
-  return new InboxOpenError('CANNOT_OPEN', `${file} cannot be opened: ${messageOf(failure)}.`, options);
+  const isOfRights = code === '' || /^SQLITE_(CANTOPEN|READONLY)/.test(code);
+  const unknown = `${messageOf(failure)}.${isOfRights ? ' Check its permissions and those of its folder.' : ''}`;
+  const why = (isOfRights ? whyNoAccess(file) : null) ?? unknown;
+  return new InboxOpenError('CANNOT_OPEN', `${file} cannot be opened: ${why}`, options);
 }

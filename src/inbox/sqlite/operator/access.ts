@@ -1,3 +1,5 @@
+import { boundToHere } from '../../../host/own-context.ts';
+import { wallTime } from '../../../host/real-timers.ts';
 import type { Work } from '../commit-group.ts';
 import type { Connection } from '../connection.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
@@ -37,9 +39,11 @@ export function accessOf(
   return {
     database,
     write<T>(work: (statements: Statements, waitedMs: number) => T) {
-      const askedAt = Date.now();
+      const askedAt = wallTime();
       // A job resolves with what its work has returned.
-      return commits.submitMove((statements) => work(statements, waitedSince(askedAt))) as Promise<T>;
+      const job = (statements: Statements): T => work(statements, waitedSince(askedAt));
+      // It may call functions of whoever asks, such as an entity rule.
+      return commits.submitMove(boundToHere(job)) as Promise<T>;
     },
     async alone(work) {
       const giveBack = await borrow();

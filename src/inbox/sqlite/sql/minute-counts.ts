@@ -11,8 +11,6 @@ import { statement } from './prepared-statement.ts';
  */
 export class MinuteCounts extends Tally {
   readonly #database: SqliteDatabase;
-  /** one for each transaction, so that what it takes back goes from the minute it went to */
-  #at: number | null = null;
   readonly #named = new NamedTypes();
 
   constructor(database: SqliteDatabase) {
@@ -24,8 +22,8 @@ export class MinuteCounts extends Tally {
   write(): void {
     const sums = this.#byKnownType(this.take());
     if (sums.length === 0) return;
-    this.#at ??= Date.now();
-    for (const sum of sums) addCount(this.#database, { at: this.#at, ...sum });
+    const at = Date.now();
+    for (const sum of sums) addCount(this.#database, { at, ...sum });
   }
 
   #byKnownType(sums: readonly CountTotal[]): readonly CountTotal[] {
@@ -36,7 +34,6 @@ export class MinuteCounts extends Tally {
   /** The transaction is over, one way or the other. */
   forget(): void {
     this.take();
-    this.#at = null;
   }
 }
 

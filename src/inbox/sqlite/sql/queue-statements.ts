@@ -39,6 +39,9 @@ const YIELDING = `yields = 1 AND state = 'pending' AND entity = +:entity AND end
 const HOLDING = `hookbox_events INDEXED BY hookbox_events_holding
         WHERE state = 'pending' AND parked < 2 AND yields = 0 AND entity = +:entity AND endpoint = +:endpoint`;
 
+/** Of an event under a lease. */
+const RUNNING = `seq, fence, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, state, effect, closing`;
+
 /** When the next event of a scope is due; one statement, because an idle processor asks every second. */
 function nextDue(endpoints: 'named' | 'every', types: 'named' | 'every'): string {
   const first = (where: string): string => `
@@ -52,7 +55,7 @@ function nextDue(endpoints: 'named' | 'every', types: 'named' | 'every'): string
       ${types === 'every' ? '' : 'CROSS JOIN json_each(:types) AS types'}
       ${types === 'every' ? '' : `WHERE NOT EXISTS (${PAUSED})`}
       UNION ALL
-      SELECT min(lease_until_ms) FROM hookbox_events WHERE state = 'processing'
+      SELECT min(lease_until_ms) FROM hookbox_events WHERE lease_until_ms IS NOT NULL
       UNION ALL
       SELECT due_ms FROM (SELECT due_ms FROM hookbox_events WHERE parked > 0 AND parked = 2 ORDER BY seq LIMIT 1)
     )`;
@@ -90,9 +93,9 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       WHERE state = 'pending' AND parked = 0 AND endpoint = +:endpoint AND due_ms <= :now AND (crashes = 0 OR :suspects)
       ORDER BY due_ms, seq LIMIT +:limit
     `),
-    runningSuspect: prepare(`SELECT 1 FROM hookbox_events WHERE state = 'processing' AND crashes > 0 LIMIT 1`),
+    runningSuspect: prepare('SELECT 1 FROM hookbox_events WHERE lease_until_ms IS NOT NULL AND crashes > 0 LIMIT 1'),
     leaseOfEntity: prepare(`
-      SELECT 1 FROM hookbox_events WHERE state = 'processing' AND entity = :entity AND endpoint = :endpoint LIMIT 1
+      SELECT 1 FROM hookbox_events WHERE lease_until_ms IS NOT NULL AND entity = :entity AND endpoint = :endpoint LIMIT 1
     `),
     takenTypes: prepare(TAKEN_TYPES),
     pauses: prepare("SELECT * FROM hookbox_pauses WHERE endpoint >= ''"),
@@ -151,44 +154,33 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       FROM hookbox_events WHERE id = :id AND endpoint = :endpoint
     `),
     held: prepare(`
-      SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, fence
-      FROM hookbox_events WHERE ${HELD}
+      SELECT ${RUNNING} FROM hookbox_events WHERE ${HELD}
     `),
     claimedUnder: prepare(`
-      SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, fence
-      FROM hookbox_events WHERE ${CLAIMED_UNDER}
+      SELECT ${RUNNING} FROM hookbox_events WHERE ${CLAIMED_UNDER}
     `),
     outcomeUnder: prepare(`
-      SELECT outcome FROM hookbox_attempts
+      SELECT outcome, error_message FROM hookbox_attempts
       WHERE seq = :seq AND number = (SELECT attempts FROM hookbox_events WHERE seq = :seq AND fence = :fence)
         AND found_by IS NULL
     `),
     foundBy: prepare(`
-      SELECT endpoint, id, type, number AS attempt, ended_ms, error_name, error_message, error_stack, due_ms,
+      SELECT endpoint, id, type, number AS attempt, outcome, ended_ms, error_name, error_message, error_stack, due_ms,
         iif(attempts = number, state, NULL) AS state, dead_reason
       FROM hookbox_attempts AS a INDEXED BY hookbox_attempts_found CROSS JOIN hookbox_events AS e ON e.seq = a.seq
       WHERE found_by = :number ORDER BY ended_ms, a.seq
     `),
     ranOut: prepare(`
-      SELECT seq, id, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes, fence,
-        ${BYTES}
-      FROM hookbox_events WHERE state = 'processing' AND lease_until_ms <= :by LIMIT +:limit
+      SELECT ${RUNNING}, id, crashes, ${BYTES} FROM hookbox_events WHERE lease_until_ms <= :by LIMIT +:limit
     `),
     ranOutBefore: prepare(`
-      SELECT seq, id, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes, fence,
-        ${BYTES}
-      FROM hookbox_events
-      WHERE state = 'processing' AND lease_until_ms <= :by AND endpoint = :endpoint
+      SELECT ${RUNNING}, id, crashes, ${BYTES} FROM hookbox_events
+      WHERE lease_until_ms <= :by AND endpoint = :endpoint
         AND (id = :id OR entity = (SELECT entity FROM hookbox_events WHERE id = :id AND endpoint = :endpoint))
       LIMIT +:limit
     `),
 
-    isDead: prepare("SELECT 1 FROM hookbox_events WHERE seq = :seq AND fence = :fence AND state = 'dead'"),
-    attemptProcessed: prepare(`
-      UPDATE hookbox_attempts
-      SET outcome = 'processed', error_name = NULL, error_message = NULL, error_stack = NULL, skipped = :skipped
-      WHERE seq = :seq AND number = :number
-    `),
+    hasEffect: prepare(`SELECT 1 FROM hookbox_events WHERE ${HELD} AND effect = 1`),
     waitingOfType: prepare(`
       SELECT seq, endpoint, entity, ${BYTES} FROM hookbox_events
       WHERE state = 'pending' AND parked = 0 AND endpoint = +:endpoint AND type = +:type AND due_ms <= :before
@@ -238,7 +230,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
 
     clock: prepare('SELECT latest_ms, back_ms, endpoint, due_ms, seq FROM hookbox_clock WHERE id = 1'),
     noteTime: prepare('UPDATE hookbox_clock SET latest_ms = :latest WHERE id = 1 AND latest_ms < :latest'),
-    leases: prepare("SELECT seq, lease_until_ms FROM hookbox_events WHERE state = 'processing'"),
+    leases: prepare('SELECT seq, lease_until_ms FROM hookbox_events WHERE lease_until_ms IS NOT NULL'),
     moveHandling: prepare('UPDATE hookbox_handling SET seen_ms = seen_ms - :back WHERE seen_ms > :now'),
     moveProcessors: prepare('UPDATE hookbox_processors SET seen_ms = seen_ms - :back WHERE seen_ms > :now'),
     moveTakers: prepare(`

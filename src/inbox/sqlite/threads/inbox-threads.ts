@@ -1,7 +1,6 @@
-import { closeSync, openSync } from 'node:fs';
-import { devNull } from 'node:os';
 import type { Operations } from '../../operator/operations.ts';
 import type { CommitOutcome } from '../../group-commit.ts';
+import { isShortOfDescriptors } from '../opening/access.ts';
 import type { Move, ReadName } from '../jobs.ts';
 import { packMoves, unpackOutcomes, type PackedOutcome } from './packed-moves.ts';
 import { NoThread, Thread } from './thread.ts';
@@ -143,15 +142,5 @@ export class InboxThreads {
     const { port1, port2 } = new MessageChannel();
     this.#writer.tell({ kind: 'lock', port: port1 }, [port1]);
     this.#operators.tell({ kind: 'lock', port: port2 }, [port2]);
-  }
-}
-
-/** SQLite does not say why it cannot open a file. */
-function isShortOfDescriptors(): boolean {
-  try {
-    closeSync(openSync(devNull, 'r'));
-    return false;
-  } catch {
-    return true;
   }
 }

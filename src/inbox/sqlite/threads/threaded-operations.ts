@@ -1,4 +1,4 @@
-import { InboxUnavailableError, isInstance } from '../../../errors.ts';
+import { InboxUnavailableError, isError } from '../../../errors.ts';
 import { entityOf } from '../../../events/entity.ts';
 import type { EventFilter } from '../../operator/filter.ts';
 import type { Operations } from '../../operator/operations.ts';
@@ -184,7 +184,7 @@ async function ask(thread: Pick<Thread, 'ask'>, name: keyof Asked, given: readon
     return await thread.ask({ kind: 'operate', name, given: sent, asking: true }, [], { signal, onProgress });
   } catch (failure) {
     // As it was aborted here: its reason does not come back from there as it was.
-    if (isInstance(failure, Error) && failure.name === 'AbortError') signal?.throwIfAborted();
+    if (isError(failure) && failure.name === 'AbortError') signal?.throwIfAborted();
     throw failure;
   }
 }

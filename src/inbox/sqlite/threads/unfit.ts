@@ -1,4 +1,4 @@
-import { InboxUnavailableError } from '../../../errors.ts';
+import { causesOf, InboxUnavailableError } from '../../../errors.ts';
 
 /** The code of what a thread throws when it must leave the file to whoever has started it. */
 export const UNFIT = 'UNFIT';
@@ -12,9 +12,8 @@ export function unfit(why: string, isBegun: boolean): InboxUnavailableError {
 
 /** The codes of a failure and of its causes. */
 export function codesOf(failure: unknown): readonly string[] {
-  const codes: string[] = [];
-  for (let at = failure; at instanceof Error; at = at.cause) {
-    if ('code' in at && typeof at.code === 'string') codes.push(at.code);
-  }
-  return codes;
+  return causesOf(failure).flatMap((cause) => {
+    const { code } = Object(cause) as { readonly code?: unknown };
+    return typeof code === 'string' ? [code] : [];
+  });
 }

@@ -8,7 +8,7 @@ import { GroupCommit, type CommitOutcome } from '../../group-commit.ts';
 import { commitGroup, type Work } from '../commit-group.ts';
 import { ownConnection } from '../connection.ts';
 import { runMove, runRead, type Move } from '../jobs.ts';
-import { checkpointIfLong } from '../opening/open.ts';
+import { checkpointIfLong } from '../opening/log-limit.ts';
 import { marks } from '../operator/counts/kept-marks.ts';
 import { counts } from '../operator/counts/stored-counts.ts';
 import { clearErased } from '../operator/removal/clear-erased.ts';

@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from '../../../host/real-timers.ts';
 import { nameOf } from '../../../errors.ts';
 import type { Logger } from '../../../host/logger.ts';
 import { fieldOf } from '../../../page/safety/posted-form.ts';

@@ -42,7 +42,7 @@ export function Confirmed({
       <summary>{what.split(' ', 1)}…</summary>
       <p>{warning}</p>
       <SandboxForm visit={visit} to={to} label={what}>
-        <button class="danger" type="submit" data-confirm>
+        <button class="danger" type="submit">
           <bdi>{what}</bdi>
         </button>
       </SandboxForm>

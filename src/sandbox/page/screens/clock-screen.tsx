@@ -4,7 +4,7 @@ import type { Screen } from '../../../page/visit.ts';
 import type { NextDue } from '../../due.ts';
 import { ListTable } from '../parts/list-table.tsx';
 import { SandboxForm } from '../parts/sandbox-form.tsx';
-import type { SandboxVisit } from '../sandbox-visit.ts';
+import { sentInto, type SandboxVisit } from '../sandbox-visit.ts';
 
 const STEPS = [
   ['1 min', '1 minute'],
@@ -53,6 +53,7 @@ export function clockScreen(visit: SandboxVisit): Screen {
                 <input
                   type="text"
                   name="by"
+                  value={sentInto(visit, '/clock/advance')?.('by')[0]}
                   size={12}
                   maxlength={50}
                   placeholder="1h 30m"

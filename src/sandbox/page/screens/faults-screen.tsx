@@ -9,7 +9,7 @@ import { DECLINE_OUTCOMES } from '../../payments.ts';
 import { ListTable } from '../parts/list-table.tsx';
 import { hrefWith, NextPage, pageOfAll } from '../parts/pages.tsx';
 import { SandboxForm } from '../parts/sandbox-form.tsx';
-import type { SandboxVisit } from '../sandbox-visit.ts';
+import { sentInto, type SandboxVisit } from '../sandbox-visit.ts';
 
 const WORDS: Readonly<Record<FaultKind, string>> = {
   before: 'an outage before the effect',
@@ -52,20 +52,28 @@ export function faultsScreen(visit: SandboxVisit): Screen {
 }
 
 function ServiceFaultForm({ visit }: { readonly visit: SandboxVisit }) {
+  const sent = sentInto(visit, '/faults');
   return (
     <SandboxForm visit={visit} to="/faults" label="Have an operation go wrong">
       <section class="panel">
         <h2>Have an operation go wrong</h2>
-        <Choice label="What" name="kind" options={FAULT_KINDS.map((kind) => [kind, `${kind}: ${WORDS[kind]}`])} />
+        <Choice
+          label="What"
+          name="kind"
+          sent={sent}
+          options={FAULT_KINDS.map((kind) => [kind, `${kind}: ${WORDS[kind]}`])}
+        />
         <Choice
           label="Which operation; the first four take one"
           name="operation"
+          sent={sent}
           options={[['', 'any'], ...OPERATION_NAMES.map((name) => [name, OPERATIONS[name].title] as const)]}
         />
-        <TimesField />
+        <TimesField sent={sent} />
         <Choice
           label="Status of an outage"
           name="status"
+          sent={sent}
           options={[
             ['', 'the usual one'],
             ...Object.entries(OUTAGES).map(([status, what]) => [status, `${status} ${what}`] as const),
@@ -73,11 +81,12 @@ function ServiceFaultForm({ visit }: { readonly visit: SandboxVisit }) {
         />
         <label class="field">
           <span>How slow, in milliseconds; only for slow</span>
-          <input type="number" name="ms" min={0} />
+          <input type="number" name="ms" min={0} value={sent?.('ms')[0]} />
         </label>
         <Choice
           label="Why a payment is declined"
           name="outcome"
+          sent={sent}
           options={[['', 'the usual reason'], ...DECLINE_OUTCOMES.map((outcome) => [outcome, outcome] as const)]}
         />
         <p>
@@ -91,6 +100,7 @@ function ServiceFaultForm({ visit }: { readonly visit: SandboxVisit }) {
 }
 
 function DeliveryFaultForm({ visit }: { readonly visit: SandboxVisit }) {
+  const sent = sentInto(visit, '/delivery-faults');
   return (
     <SandboxForm visit={visit} to="/delivery-faults" label="Have deliveries go wrong">
       <section class="panel">
@@ -98,9 +108,10 @@ function DeliveryFaultForm({ visit }: { readonly visit: SandboxVisit }) {
         <Choice
           label="How the next tries go wrong"
           name="kind"
+          sent={sent}
           options={DELIVERY_FAULT_KINDS.map((kind) => [kind, `${kind}: ${DELIVERY_WORDS[kind]}`])}
         />
-        <TimesField />
+        <TimesField sent={sent} />
         <p>
           <button type="submit" class="primary">
             Have deliveries go wrong
@@ -111,11 +122,17 @@ function DeliveryFaultForm({ visit }: { readonly visit: SandboxVisit }) {
   );
 }
 
+interface Sent {
+  /** what was filled in before */
+  readonly sent: ReturnType<typeof sentInto>;
+}
+
 function Choice({
   label,
   name,
+  sent,
   options,
-}: {
+}: Sent & {
   readonly label: string;
   readonly name: string;
   readonly options: readonly (readonly [value: string, words: string])[];
@@ -125,18 +142,20 @@ function Choice({
       <span>{label}</span>
       <select name={name}>
         {options.map(([value, words]) => (
-          <option value={value}>{words}</option>
+          <option value={value} selected={sent?.(name)[0] === value}>
+            {words}
+          </option>
         ))}
       </select>
     </label>
   );
 }
 
-function TimesField() {
+function TimesField({ sent }: Sent) {
   return (
     <label class="field">
       <span>How often</span>
-      <input type="number" name="times" min={1} value="1" required />
+      <input type="number" name="times" min={1} value={sent?.('times')[0] ?? '1'} required />
     </label>
   );
 }

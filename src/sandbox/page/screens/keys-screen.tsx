@@ -1,5 +1,5 @@
 import { number, plural } from '../../../ops/words/format.ts';
-import { StoredText } from '../../../page/parts/stored-text.tsx';
+import { isBlank, StoredText } from '../../../page/parts/stored-text.tsx';
 import { Time } from '../../../page/parts/time-and-age.tsx';
 import type { Screen } from '../../../page/visit.ts';
 import type { CreatedKey, KeyRecord } from '../../keys.ts';
@@ -10,7 +10,7 @@ import { ListTable, type Column } from '../parts/list-table.tsx';
 import { hrefWith, NextPage, pageOfAll } from '../parts/pages.tsx';
 import { Confirmed, SandboxForm } from '../parts/sandbox-form.tsx';
 import { ShownOnce } from '../parts/shown-once.tsx';
-import type { SandboxVisit } from '../sandbox-visit.ts';
+import { sentInto, type SandboxVisit } from '../sandbox-visit.ts';
 
 /** API keys, the newest first, with what each may do and has used of the plan's limits. */
 export function keysScreen(visit: SandboxVisit): Screen {
@@ -43,25 +43,32 @@ export function keysScreen(visit: SandboxVisit): Screen {
 }
 
 function NewKeyForm({ visit }: { readonly visit: SandboxVisit }) {
+  const sent = sentInto(visit, '/keys');
   return (
     <SandboxForm visit={visit} to="/keys" label="Make a key">
       <section class="panel">
         <h2>Make a key</h2>
         <label class="field">
           <span>Name</span>
-          <input type="text" name="name" maxlength={200} autocomplete="off" />
+          <input type="text" name="name" value={sent?.('name')[0]} maxlength={200} autocomplete="off" />
         </label>
         <fieldset class="choices">
           <legend>Permissions</legend>
           {PERMISSIONS.map((permission) => (
             <label>
-              <input type="checkbox" name="permissions" value={permission} checked /> {permission}
+              <input
+                type="checkbox"
+                name="permissions"
+                value={permission}
+                checked={sent?.('permissions').includes(permission) ?? true}
+              />{' '}
+              {permission}
             </label>
           ))}
         </fieldset>
         <label class="field">
           <span>Expires after, such as 30 d or 12 h; never where nothing is given</span>
-          <input type="text" name="expires" maxlength={50} autocomplete="off" />
+          <input type="text" name="expires" value={sent?.('expires')[0]} maxlength={50} autocomplete="off" />
         </label>
         <p>
           <button type="submit" class="primary">
@@ -122,11 +129,16 @@ function KeyActs({ visit, apiKey: { id, name } }: { readonly visit: SandboxVisit
       <Confirmed
         visit={visit}
         to={`/keys/${id}/delete`}
-        what={`Delete the key ${name.trim() === '' ? id : name}`}
+        what={`Delete the key ${nameOf({ id, name })}`}
         warning="Requests that are sent with it are answered 401 from then on."
       />
     </>
   );
+}
+
+/** A key need not have a name; its id tells it apart then. */
+function nameOf({ id, name }: Pick<KeyRecord, 'id' | 'name'>): string {
+  return isBlank(name) ? id : name;
 }
 
 function permissionsInWords(permissions: KeyRecord['permissions']): string {
@@ -135,7 +147,7 @@ function permissionsInWords(permissions: KeyRecord['permissions']): string {
 }
 
 /** The one time that a key is shown. */
-export function createdKeyScreen(visit: SandboxVisit, { key, name, permissions }: CreatedKey): Screen {
+export function createdKeyScreen(visit: SandboxVisit, { id, key, name, permissions }: CreatedKey): Screen {
   const request = exampleFor(permissions);
   return {
     title: 'A new API key',
@@ -143,7 +155,7 @@ export function createdKeyScreen(visit: SandboxVisit, { key, name, permissions }
     content: (
       <ShownOnce
         value={key}
-        what={`The key ${name}`}
+        what={`The key ${nameOf({ id, name })}`}
         note={`It has ${permissions.length === PERMISSIONS.length ? 'all permissions' : plural(permissions.length, 'permission')}. It is the value of the header Authorization, without a word before it:`}
         {...(request !== null && { example: unbrokenCurlLine(visit.service, request, key) })}
         back={{ href: `${visit.base}/keys`, label: 'To the keys' }}

@@ -1,4 +1,4 @@
-import { eventTypes, type EventType } from '../../../events/event-types.ts';
+import { eventTypes } from '../../../events/event-types.ts';
 import { Time } from '../../../page/parts/time-and-age.tsx';
 import type { Screen } from '../../../page/visit.ts';
 import type { Endpoint } from '../../endpoints.ts';
@@ -7,7 +7,7 @@ import { ListTable } from '../parts/list-table.tsx';
 import { hrefWith, NextPage, pageOfAll } from '../parts/pages.tsx';
 import { Confirmed, SandboxForm } from '../parts/sandbox-form.tsx';
 import { ShownOnce } from '../parts/shown-once.tsx';
-import type { SandboxVisit } from '../sandbox-visit.ts';
+import { sentInto, type SandboxVisit } from '../sandbox-visit.ts';
 
 /** Where webhooks go, the newest first. */
 export function webhooksScreen(visit: SandboxVisit): Screen {
@@ -33,24 +33,29 @@ export function webhooksScreen(visit: SandboxVisit): Screen {
   };
 }
 
+/** How webhooks may be signed. */
+const SIGNINGS = [
+  ['new', 'with a secret that is made now'],
+  ['own', 'with a secret of yours'],
+  ['none', 'not signed'],
+] as const;
+
 function NewEndpointForm({ visit }: { readonly visit: SandboxVisit }) {
+  const sent = sentInto(visit, '/webhooks');
+  const signing = sent?.('signing')[0] ?? 'new';
   return (
     <SandboxForm visit={visit} to="/webhooks" label="Register an endpoint">
       <section class="panel">
         <h2>Register an endpoint</h2>
-        <UrlField />
-        <EventChoices chosen={eventTypes} />
+        <UrlField value={sent?.('url')[0] ?? ''} />
+        <EventChoices chosen={sent?.('events') ?? eventTypes} />
         <fieldset class="choices">
           <legend>Signing</legend>
-          <label>
-            <input type="radio" name="signing" value="new" checked /> with a secret that is made now
-          </label>
-          <label>
-            <input type="radio" name="signing" value="own" /> with a secret of yours
-          </label>
-          <label>
-            <input type="radio" name="signing" value="none" /> not signed
-          </label>
+          {SIGNINGS.map(([value, words]) => (
+            <label>
+              <input type="radio" name="signing" value={value} checked={value === signing} /> {words}
+            </label>
+          ))}
         </fieldset>
         <OwnSecretField />
         <p>
@@ -81,7 +86,7 @@ function OwnSecretField() {
   );
 }
 
-function EventChoices({ chosen }: { readonly chosen: readonly EventType[] }) {
+function EventChoices({ chosen }: { readonly chosen: readonly string[] }) {
   return (
     <fieldset class="choices">
       <legend>Events</legend>

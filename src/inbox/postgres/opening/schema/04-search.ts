@@ -11,12 +11,20 @@ export const search: Migration = {
       seq  bigint NOT NULL,
       PRIMARY KEY (term, seq)
     );
-    -- How far something that goes through the events in their order has come.
+    -- Events that are not in it yet, a row for what was stored together: their numbers may come in any order.
+    CREATE TABLE ${t.unindexed} (
+      first bigint PRIMARY KEY,
+      count integer NOT NULL,
+      seqs  bigint[] NOT NULL
+    ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+    INSERT INTO ${t.unindexed} (first, count, seqs)
+      SELECT min(seq), count(*), array_agg(seq) FROM ${t.events} GROUP BY seq / 500;
+    -- What something that goes through the tables has come to.
     CREATE TABLE ${t.progress} (
       what text COLLATE "C" PRIMARY KEY,
       seq  bigint NOT NULL
     );
-    -- It is there from the start, so that it can be locked.
+    -- Who enters events into the index locks it, and who changes one.
     INSERT INTO ${t.progress} VALUES ('terms', 0);
 
     -- Of no statement but one that asks for it in these words, as what asks for less has indexes of its own.

@@ -16,15 +16,16 @@ export function actsOnEvents({ store, ask, notify }: Access): Pick<Acts, 'act'> 
   return {
     async act(act, keys, by, options) {
       const author = authorOf(by);
+      const times = time.asked();
       await ask(() => database.read((session) => awaited(refuseTooManyKeys(actedAsOne(session, t, keys), keys))));
       let written: { readonly report: ActReport; readonly at: number } | undefined;
       const report = await ask(() =>
         database.transaction({
-          before: (session) => writeAt(session, author.now),
+          before: (session) => writeAt(session, author.now, times),
           async work(session) {
             const place = scene(session, { ordered: false, exclusive: false });
             const engine = { ...actEngine(place, await held(place, keys)), ...auditLines(place) };
-            const now = time.toDatabase(author.now);
+            const now = times.toDatabase(author.now);
             const report = await awaited(actOnKeys(engine, act, keys, { ...author, now }, options));
             await engine.flush();
             await place.writes.flush();

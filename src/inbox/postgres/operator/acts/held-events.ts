@@ -3,8 +3,8 @@ import type { ActedRow } from '../../../rules/act-on-events.ts';
 import type { DeadReason, EventState } from '../../../state.ts';
 import { fromText, toText } from '../../driver/values.ts';
 import type { Scene } from '../../engine/scene.ts';
-import { joined, places, STATE } from '../../sql/records.ts';
-import { rowOf } from '../../sql/tables.ts';
+import { joined, places, stateToActOn } from '../../sql/records.ts';
+import { rowOf, type Tables } from '../../sql/tables.ts';
 
 /**
  * Events that nobody moves or prunes until the transaction ends, as they are then: one statement reads what a rule asks for one
@@ -14,14 +14,24 @@ export async function held(scene: Scene, keys: readonly EventKey[]): Promise<rea
   await scene.locks.takeOfKeys(keys);
   const event = rowOf(scene.t.events, 'events', SAME_KEY);
   await keepUnpruned(scene, `ARRAY(SELECT events.seq FROM ${GIVEN_KEYS} CROSS JOIN ${event})`, valuesOf(keys));
-  return readActed(scene, keys);
+  const rows = await readActed(scene, keys);
+  await shelveLost(scene, rows);
+  return rows;
 }
 
 /** `held`, of events by their numbers; in their order. */
 export async function heldBySeq(scene: Scene, seqs: readonly number[]): Promise<readonly ActedRow[]> {
   await scene.locks.takeOfSeqs(seqs);
   await keepUnpruned(scene, '$1::bigint[]', [seqs]);
-  return readBySeq(scene, seqs);
+  const rows = await readBySeq(scene, seqs);
+  await shelveLost(scene, rows);
+  return rows;
+}
+
+/** A lost event is on the shelf from now on, where what is done to it finds it. */
+async function shelveLost({ session, moves }: Scene, rows: readonly ActedRow[]): Promise<void> {
+  const dead = rows.filter(({ state }) => state === 'dead').map(({ seq }) => seq);
+  if (dead.length > 0) await session.run(moves.shelveLost, [dead]);
 }
 
 /** Pruning locks what says that a processed event may be pruned, and nothing else of it. */
@@ -41,7 +51,7 @@ export async function readActed(
   keys: readonly EventKey[],
 ): Promise<readonly ActedRow[]> {
   const rows = await session.rows<Columns>(
-    `SELECT ${COLUMNS} FROM ${GIVEN_KEYS} CROSS JOIN ${rowOf(t.events, 'events', SAME_KEY)} ${places(t)}`,
+    `SELECT ${columns(t)} FROM ${GIVEN_KEYS} CROSS JOIN ${rowOf(t.events, 'events', SAME_KEY)} ${places(t)}`,
     valuesOf(keys),
   );
   return rows.map((row) => rowFrom(row));
@@ -52,7 +62,7 @@ export async function readBySeq(
   seqs: readonly number[],
 ): Promise<readonly ActedRow[]> {
   const rows = await session.rows<Columns>(
-    `SELECT ${COLUMNS} FROM ${joined(t)} WHERE events.seq = ANY($1::bigint[]) ORDER BY events.seq`,
+    `SELECT ${columns(t)} FROM ${joined(t)} WHERE events.seq = ANY($1::bigint[]) ORDER BY events.seq`,
     [seqs],
   );
   return rows.map((row) => rowFrom(row));
@@ -80,7 +90,8 @@ interface Columns {
   readonly bytes: number;
 }
 
-const COLUMNS = `events.seq, events.endpoint, events.id, events.type, events.entity, ${STATE}, events.body IS NULL AS pruned,
+const columns = (t: Tables): string => `
+  events.seq, events.endpoint, events.id, events.type, events.entity, ${stateToActOn(t)}, events.body IS NULL AS pruned,
   shelf.discarded_ms IS NOT NULL AS discarded, events.erased_ms IS NOT NULL AS erased, queue.due_ms,
   coalesce(octet_length(events.body), 0) AS bytes`;
 

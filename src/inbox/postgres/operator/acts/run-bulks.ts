@@ -127,13 +127,14 @@ export function bulks({ store, ask, notify }: Access): Omit<Acts, 'act'> {
     async advanceBulk(id, limit, by, { entity }) {
       positiveWhole('limit', limit, MOST_AT_ONCE);
       const author = authorOf(by);
+      const times = time.asked();
       const { bulk, moved } = await ask(() =>
         doneOnce(store, {
-          before: (session) => writeAt(session, author.now),
+          before: (session) => writeAt(session, author.now, times),
           async work(session) {
             const place = scene(session, NO_LEASES);
             const engine = await runningEngine(place, id, limit);
-            const acting = { author: inDatabase(author), entity };
+            const acting = { author: { ...author, now: times.toDatabase(author.now) }, entity };
             const step = await awaited(advanceBulk(engine, id, limit, acting, timeSlice()));
             await engine.flush();
             await place.writes.flush();

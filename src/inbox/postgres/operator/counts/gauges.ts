@@ -62,7 +62,7 @@ function selectGauges(t: Tables): string {
         ${counted(t.queue, 'parked')} AS aside,
         ${counted(t.queue, READY)} AS ready,
         ${counted(t.queue, RETRYING)} AS retrying,
-        ${counted(t.queue, 'lease_until_ms IS NOT NULL')} AS processing,
+        ${counted(t.queue, 'lease_until_ms IS NOT NULL AND NOT processed')} AS processing,
         ${counted(t.shelf, DEAD_WITH_BODIES)} AS dead,
         ${counted(t.shelf, "state = 'ignored' AND discarded_ms IS NULL")} AS ignored,
         ${counted(t.shelf, "state = 'ignored' AND discarded_ms IS NOT NULL")} AS discarded

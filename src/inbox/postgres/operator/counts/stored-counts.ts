@@ -25,7 +25,7 @@ export function counts(access: Access): Counts {
     },
     counts: (since, until) => ask(() => countsBetween(store, { since, until })),
     totals: () => ask(() => totals(store)),
-    totalsIn: (spans) => ask(() => totalsIn(store, spans)),
+    totalsIn: (spans, { signal } = {}) => ask(() => totalsIn({ ...store, database: database.until(signal) }, spans)),
     deliveries: (spans, per) => ask(() => deliveries(store, spans, per)),
     coarsen: (before) => coarsen(access, before),
     gauges: () => ask(() => gauges(store)),

@@ -13,7 +13,7 @@ import { fromText, toText } from '../../driver/values.ts';
 import { postgresEngine } from '../../engine/postgres-engine.ts';
 import type { Scene } from '../../engine/scene.ts';
 import { toKey } from '../../sql/keys.ts';
-import { joined, STATE } from '../../sql/records.ts';
+import { joined, stateToActOn } from '../../sql/records.ts';
 import { slotOf } from '../../sql/slots.ts';
 import type { Tables } from '../../sql/tables.ts';
 import { keepUnpruned } from '../acts/held-events.ts';
@@ -29,7 +29,7 @@ interface BodiesRow {
 function findings(session: Session, t: Tables, index: EntityIndex): Findings {
   async function erasable(seq: number): Promise<ErasableEvent | undefined> {
     const row = await session.row<ErasableEvent>(
-      `SELECT events.seq, events.endpoint, events.id, events.type, events.entity, ${STATE} FROM ${joined(t)}
+      `SELECT events.seq, events.endpoint, events.id, events.type, events.entity, ${stateToActOn(t)} FROM ${joined(t)}
        WHERE events.seq = $1`,
       [seq],
     );
@@ -77,6 +77,7 @@ export async function erasures(scene: Scene, index: EntityIndex, seqs: readonly 
   const { session, t, moves, locks } = scene;
   await locks.takeOfSeqs(seqs);
   await keepUnpruned(scene, '$1::bigint[]', [seqs]);
+  await session.run(moves.shelveLost, [seqs]);
   const run = (text: string, values: readonly unknown[]) => asked(session.run(text, values).then(() => {}));
   const found = new Map<number, ErasableEvent>();
 

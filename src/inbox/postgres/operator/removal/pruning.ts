@@ -1,3 +1,4 @@
+import { performance } from '../../../../host/real-timers.ts';
 import type { PruneCriteria, PrunePosition, Removal } from '../../../operator/removal.ts';
 import { pruneFound, type Prunings, type SettledEvent } from '../../../rules/pruning.ts';
 import { answer, asked, awaited } from '../../../rules/steps.ts';

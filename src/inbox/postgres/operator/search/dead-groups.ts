@@ -40,10 +40,11 @@ function selectPrints(t: Tables): string {
 
 function countPrints(t: Tables): string {
   return `
-    SELECT given.print, counted.count FROM unnest($1::text[]) AS given (print) CROSS JOIN LATERAL (
-      SELECT count(*) AS count FROM (
-        SELECT 1 FROM ${t.shelf} WHERE ${DEAD_WITH_BODIES} AND ${PRINT} = given.print LIMIT ${MOST_COUNTED}
-      ) AS first
+    SELECT given.print, counted.count, counted.last FROM unnest($1::text[]) AS given (print) CROSS JOIN LATERAL (
+      SELECT count(*) AS count, coalesce(max(seq), 0) AS last FROM (
+        SELECT seq FROM ${t.shelf} WHERE ${DEAD_WITH_BODIES} AND ${PRINT} = given.print
+        ORDER BY ${PRINT} DESC, seq DESC LIMIT ${MOST_COUNTED}
+      ) AS newest
     ) AS counted`;
 }
 

@@ -20,21 +20,22 @@ export function search(access: Access): Omit<Search, 'deadGroups'> {
   const { store, ask } = access;
   const { database, time } = store;
   const engine = searched(access);
+  /** Between two of its statements a search ends for somebody who has gone. */
+  const seek = <T>(
+    filter: EventFilter,
+    signal: AbortSignal | undefined,
+    find: (engine: Searched<FittingRow>, filter: EventFilter) => Promise<T>,
+  ): Promise<T> =>
+    ask(async () => {
+      assertFilter(filter);
+      const until = database.until(signal);
+      await until.alone((session) => time.follow(session));
+      return find(searched({ ...access, store: { ...store, database: until } }), inDatabaseTime(filter, time));
+    });
   return {
-    search(filter, page) {
-      return ask(async () => {
-        assertFilter(filter);
-        await database.alone((session) => time.follow(session));
-        return findPage(engine, inDatabaseTime(filter, time), page);
-      });
-    },
-    countFound(filter, request) {
-      return ask(async () => {
-        assertFilter(filter);
-        await database.alone((session) => time.follow(session));
-        return countFound(engine, inDatabaseTime(filter, time), request);
-      });
-    },
+    search: (filter, page) => seek(filter, page.signal, (engine, found) => findPage(engine, found, page)),
+    countFound: (filter, request) =>
+      seek(filter, request.signal, (engine, found) => countFound(engine, found, request)),
     namesLike(...given) {
       return ask(async () => {
         await indexSome(engine);

@@ -1,24 +1,25 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay } from '../../../../host/real-timers.ts';
 import { namesIn } from '../../../operator/finding/body-names.ts';
+import { noteOutOfOrder } from '../../../operator/finding/seq-ranges.ts';
 import { termsOf, type Term } from '../../../rules/search-words.ts';
+import { awaited } from '../../../rules/steps.ts';
 import type { Session } from '../../driver/session.ts';
 import { fromText } from '../../driver/values.ts';
 import type { EventIndex } from '../../engine/event-index.ts';
 import { timeSlice } from '../../engine/time-slice.ts';
 import { toKey } from '../../sql/keys.ts';
-import type { Tables } from '../../sql/tables.ts';
-import { Horizon } from '../../horizon.ts';
+import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Store } from '../../store.ts';
 import { BodiesInTurn, type Sized } from './bodies-in-turn.ts';
+import { receivedTimes } from './received-times.ts';
 
 /** What operators search is kept in the transactions that move events. */
 export const SEARCH_INDEX: EventIndex = { forget: forgetTerms, add: reindex };
 
-/** For so long the index waits for deliveries that are being stored; they are left to the next batch then. */
-const WAIT_MS = 250;
-
 /** Whoever finds somebody else at it lets that be for a while, without a connection. */
 const BUSY_MS = 25;
+/** Numbers that lie closer together are looked at together. */
+const FAR = 32;
 /** Those who change events wait for a batch, so none may last for ever. */
 const STILL_MS = 5_000;
 
@@ -31,89 +32,122 @@ interface TermRow extends Sized {
 
 const TERM_COLUMNS = 'seq, entity, octet_length(body) AS bytes';
 
+/** So many rows of what is not indexed are counted. */
+const COUNTED = 1_000;
+
 /** The terms of events up to this `seq` are in the index. */
 export async function indexedUpTo(session: Session, t: Tables): Promise<number> {
-  return (await session.row<{ seq: number }>(`SELECT seq FROM ${t.progress} WHERE ${INDEXED}`))?.seq ?? 0;
+  const first = await session.row<{ first: number }>(`SELECT first FROM ${t.unindexed} ORDER BY first LIMIT 1`);
+  return first === undefined ? Number.MAX_SAFE_INTEGER : first.first - 1;
 }
 
-/** Enters up to `limit` events that are not in the index yet; resolves with how many are left up to one of them. */
-export async function indexNew(store: Store, limit: number, upTo?: number): Promise<number> {
+/** Enters up to `limit` events that are not in the index yet; resolves with how many are left up to one of them, at least. */
+export async function indexNew(store: Store, limit: number, upTo = Number.MAX_SAFE_INTEGER): Promise<number> {
   const { database, t } = store;
-  const { last, indexed } = await database.read(async (session) => {
-    const newest = await session.row<{ seq: number | null }>(`SELECT max(seq) AS seq FROM ${t.events}`);
-    return { last: upTo ?? newest?.seq ?? 0, indexed: await indexedUpTo(session, t) };
-  });
+  const left = () =>
+    database.read(async (session) => {
+      const row = await session.row<{ left: number }>(
+        `SELECT coalesce(sum(count), 0)::bigint AS left
+         FROM (SELECT count FROM ${t.unindexed} WHERE first <= $1 ORDER BY first LIMIT ${COUNTED}) AS next`,
+        [upTo],
+      );
+      return row?.left ?? 0;
+    });
+  const before = await left();
   // Without a transaction while there is nothing to do.
-  if (last <= indexed) return 0;
-  // Afresh: what is remembered of a server is not true of a standby that took over without its last commits.
-  const end = await database.read((session) => new Horizon(t).follow(session, WAIT_MS));
-  const reached = await database.transaction({ work: (session) => indexBatch(session, t, limit, end) });
-  if (reached !== null) return Math.max(0, last - reached);
+  if (before === 0) return 0;
+  const isDone = await database.transaction({ work: (session) => indexBatch(session, t, limit) });
+  if (isDone) return left();
   await delay(BUSY_MS);
-  return last - indexed;
+  return before;
+}
+
+interface UnindexedRow extends TermRow {
+  /** of the row that has it */
+  readonly first: number;
 }
 
 /**
  * Of several machines one enters events at a time; what it has not committed, another one does.
  *
- * @param end - up to where nothing more can appear
- * @returns how far the index goes; `null` where somebody else is at it
+ * @returns `false` where somebody else is at it
  */
-async function indexBatch(session: Session, t: Tables, limit: number, end: number): Promise<number | null> {
+async function indexBatch(session: Session, t: Tables, limit: number): Promise<boolean> {
   // A machine that stands still half way lets go of it.
   await session.exec(`SET LOCAL idle_in_transaction_session_timeout = ${STILL_MS}`);
-  const text = `SELECT seq FROM ${t.progress} WHERE ${INDEXED} FOR NO KEY UPDATE SKIP LOCKED`;
-  const locked = await session.row<{ seq: number }>(text);
-  if (locked === undefined) return null;
-  const indexed = locked.seq;
-  const rows = await session.rows<TermRow>(
-    `SELECT ${TERM_COLUMNS} FROM ${t.events} WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3`,
-    [indexed, end, limit],
+  const text = `SELECT 1 FROM ${t.progress} WHERE ${INDEXED} FOR NO KEY UPDATE SKIP LOCKED`;
+  if ((await session.row(text)) === undefined) return false;
+  // One that was deleted by hand is done with as well.
+  const rows = await session.rows<UnindexedRow>(
+    `SELECT waiting.first, waiting.seq, events.entity, octet_length(events.body) AS bytes
+     FROM (
+       SELECT first, unnest(seqs) AS seq FROM (
+         SELECT *, sum(count) OVER (ORDER BY first) - count AS before
+         FROM (SELECT * FROM ${t.unindexed} ORDER BY first LIMIT $1) AS next
+       ) AS counted WHERE before < $1 ORDER BY first, seq LIMIT $1
+     ) AS waiting LEFT JOIN ${rowOf(t.events, 'events', 'found.seq = waiting.seq')} ON true
+     ORDER BY waiting.first, waiting.seq`,
+    [limit],
   );
-  // Numbers may be left out: behind the last event there is nothing up to the end.
-  const isRest = rows.length < limit;
   const slice = timeSlice();
   const bodies = new BodiesInTurn(t, rows);
   const terms: [Term, number][] = [];
-  let worked = 0;
+  const worked: UnindexedRow[] = [];
   for (const row of rows) {
     for (const term of await termsOfRow(session, bodies, row)) terms.push([term, row.seq]);
-    worked += 1;
+    worked.push(row);
     slice.add(0);
     if (slice.isOver()) break;
   }
-  const isWhole = isRest && worked === rows.length;
-  const reached = Math.max(indexed, isWhole ? end : (rows[worked - 1]?.seq ?? 0));
   await addTerms(session, t, terms);
-  if (reached > indexed) await session.run(`UPDATE ${t.progress} SET seq = $1 WHERE ${INDEXED}`, [reached]);
-  return reached;
+  await forgetUnindexed(session, t, worked);
+  const seqs = worked.map(({ seq }) => seq).toSorted((a, b) => a - b);
+  for (const { from, to } of runsOf(seqs)) await awaited(noteOutOfOrder(receivedTimes(session, t), from, to));
+  return true;
+}
+
+async function forgetUnindexed(session: Session, t: Tables, worked: readonly UnindexedRow[]): Promise<void> {
+  const values = [[...new Set(worked.map(({ first }) => first))], worked.map(({ seq }) => seq)];
+  const rest = 'ARRAY(SELECT seq FROM unnest(seqs) AS seq WHERE seq <> ALL($2::bigint[]))';
+  await session.run(`UPDATE ${t.unindexed} SET seqs = ${rest} WHERE first = ANY($1::bigint[])`, values);
+  await session.run(`DELETE FROM ${t.unindexed} WHERE first = ANY($1::bigint[]) AND cardinality(seqs) = 0`, [
+    values[0],
+  ]);
+}
+
+/** Numbers may lie far apart, where a sequence was set: what lies between is none of theirs. */
+function runsOf(seqs: readonly number[]): readonly { readonly from: number; readonly to: number }[] {
+  const runs: { from: number; to: number }[] = [];
+  for (const seq of seqs) {
+    const last = runs.at(-1);
+    if (last !== undefined && seq - last.to <= FAR) last.to = seq;
+    else runs.push({ from: seq, to: seq });
+  }
+  return runs;
 }
 
 /** Takes an event out of the index; call it in the transaction that changes its entity or its body, before it does. */
 export async function forgetTerms(session: Session, t: Tables, seq: number): Promise<void> {
   const terms = await ownTerms(session, t, seq);
-  if (terms === null) return;
   await session.run(`DELETE FROM ${t.terms} WHERE term = ANY($1::text[]) AND seq = $2`, [terms.map(toKey), seq]);
 }
 
 /** Enters an event afresh; call it in the transaction that has changed its entity or its body, after it did. */
 async function reindex(session: Session, t: Tables, seq: number): Promise<void> {
   const terms = await ownTerms(session, t, seq);
-  if (terms !== null)
-    await addTerms(
-      session,
-      t,
-      terms.map((term) => [term, seq]),
-    );
+  await addTerms(
+    session,
+    t,
+    terms.map((term) => [term, seq]),
+  );
 }
 
 /**
- * The terms of an event that the index has come to; of the others, which will have their turn, `null`. Whoever enters events
- * waits for the end of this transaction, or this one for theirs: nobody reads an event that somebody else is changing.
+ * The terms of an event. Whoever enters events waits for the end of this transaction, or this one for theirs: nobody reads an event
+ * that somebody else is changing. One that is not in the index yet has its turn all the same.
  */
-async function ownTerms(session: Session, t: Tables, seq: number): Promise<readonly Term[] | null> {
-  const indexed = await session.row<{ seq: number }>(`SELECT seq FROM ${t.progress} WHERE ${INDEXED} FOR SHARE`);
-  if (seq > (indexed?.seq ?? 0)) return null;
+async function ownTerms(session: Session, t: Tables, seq: number): Promise<readonly Term[]> {
+  await session.row(`SELECT 1 FROM ${t.progress} WHERE ${INDEXED} FOR SHARE`);
   const row = await session.row<TermRow>(`SELECT ${TERM_COLUMNS} FROM ${t.events} WHERE seq = $1`, [seq]);
   return row === undefined ? [] : [...(await termsOfRow(session, new BodiesInTurn(t, [row]), row))];
 }

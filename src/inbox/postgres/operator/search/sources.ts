@@ -156,7 +156,7 @@ function inStates(
 
   const ordered = `
     WITH leased AS MATERIALIZED (
-      SELECT seq FROM ${t.queue} WHERE lease_until_ms IS NOT NULL LIMIT ${isLeased ? SORTED + 1 : 0}
+      SELECT seq FROM ${t.queue} WHERE lease_until_ms IS NOT NULL AND NOT processed LIMIT ${isLeased ? SORTED + 1 : 0}
     ), ready AS MATERIALIZED (${isTyped ? readyOfTypes(t) : 'SELECT NULL::bigint AS seq LIMIT 0'})
     (SELECT seq FROM (${parts.join(' UNION ALL ')}) AS found ORDER BY seq DIRECTION LIMIT $3)
     UNION ALL

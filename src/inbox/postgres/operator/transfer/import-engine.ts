@@ -1,10 +1,11 @@
-import { noteImported } from '../../../operator/finding/seq-ranges.ts';
+import { noteOutOfOrder } from '../../../operator/finding/seq-ranges.ts';
 import type { ExportedEvent } from '../../../operator/export-format.ts';
 import type { Imports } from '../../../rules/import-events.ts';
 import type { Times } from '../../../rules/occurrences.ts';
 import { answer, awaited, DONE } from '../../../rules/steps.ts';
 import { DatabaseFailure } from '../../driver/faults.ts';
 import { textOrNull, toText } from '../../driver/values.ts';
+import { assertPlaced, type Placed } from '../../engine/insert-events.ts';
 import { postgresEngine } from '../../engine/postgres-engine.ts';
 import type { Scene } from '../../engine/scene.ts';
 import { keyOrNull } from '../../sql/keys.ts';
@@ -28,11 +29,12 @@ export function importEngine(scene: Scene, known: NotedBodies): Imports & { flus
   const conflicts: Row[] = [];
 
   async function stored(): Promise<readonly number[]> {
-    const rows = await session.rows<{ seq: number }>(moves.importEvents, columns(events.map(columnsOf), 26));
+    const rows = await session.rows<{ seq: number } & Placed>(moves.importEvents, columns(events.map(columnsOf), 26));
     // Somebody else has just stored one of them: looked at again, it is known.
     if (rows.length < events.length) {
       throw new DatabaseFailure(Object.assign(new Error('stored meanwhile'), { code: '40001' }));
     }
+    assertPlaced(rows);
     return rows.map(({ seq }) => seq);
   }
 
@@ -84,7 +86,7 @@ export function importEngine(scene: Scene, known: NotedBodies): Imports & { flus
         ),
       ]);
       const [first] = seqs;
-      if (first !== undefined) await awaited(noteImported(receivedTimes(session, t), first, seqs.at(-1) ?? first));
+      if (first !== undefined) await awaited(noteOutOfOrder(receivedTimes(session, t), first, seqs.at(-1) ?? first));
     },
   };
 }

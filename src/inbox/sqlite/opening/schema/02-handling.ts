@@ -14,8 +14,8 @@ export const handling: Migration = {
     -- New events join the two indexes above when a processor looks for work: a delivery must not wait for that.
     CREATE INDEX hookbox_events_aside ON hookbox_events (parked, seq)
       WHERE parked > 0;
-    CREATE INDEX hookbox_events_leased ON hookbox_events (entity, endpoint, lease_until_ms, crashes)
-      WHERE state = 'processing';
+    CREATE INDEX hookbox_events_leased ON hookbox_events (entity, endpoint, lease_until_ms, crashes, state)
+      WHERE lease_until_ms IS NOT NULL;
     CREATE INDEX hookbox_events_prunable ON hookbox_events (settled_ms)
       WHERE state = 'processed' AND body IS NOT NULL;
 

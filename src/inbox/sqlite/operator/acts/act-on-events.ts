@@ -5,6 +5,7 @@ import { answer, atOnce, DONE } from '../../../rules/steps.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { BYTES } from '../../moves.ts';
 import { statement } from '../../sql/prepared-statement.ts';
+import { STATE_TO_ACT_ON } from '../../sql/records.ts';
 import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
 import { auditLines } from '../audit/audit-line.ts';
@@ -47,7 +48,7 @@ export function actEngine({ engine, database, moves }: Statements): ActEngine {
   };
 }
 
-const COLUMNS = `seq, endpoint, id, type, entity, state, dead_reason AS deadReason, body IS NULL AS pruned,
+const COLUMNS = `seq, endpoint, id, type, entity, ${STATE_TO_ACT_ON}, dead_reason AS deadReason, body IS NULL AS pruned,
   discarded_ms IS NOT NULL AS discarded, erased_ms IS NOT NULL AS erased, due_ms AS dueMs, ${BYTES}`;
 
 function actedEvents(database: SqliteDatabase): Pick<ActEngine, 'acted'> {

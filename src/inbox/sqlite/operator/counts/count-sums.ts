@@ -99,8 +99,12 @@ export function totals(database: SqliteDatabase): CountTotal[] {
 }
 
 /** A span at a time: deliveries come in between. */
-export async function totalsIn(access: Access, spans: readonly CountSpan[]): Promise<CountTotal[][]> {
-  const work = await SlicedWork.begin();
+export async function totalsIn(
+  access: Access,
+  spans: readonly CountSpan[],
+  signal: AbortSignal | undefined,
+): Promise<CountTotal[][]> {
+  const work = await SlicedWork.begin(signal);
   const all: CountTotal[][] = [];
   for (const span of spans) {
     all.push(statement(access.database(), totalsOf(COUNTED)).all(span) as CountTotal[]); // the columns of the statement

@@ -59,7 +59,7 @@ const GAUGES = `
     ${counted(ASIDE)} AS aside,
     ${counted(READY)} AS ready,
     ${counted(RETRYING)} AS retrying,
-    ${counted("state = 'processing'")} AS processing,
+    ${counted("lease_until_ms IS NOT NULL AND state = 'processing'")} AS processing,
     ${countedOf(DEAD_WITH_BODIES)} AS dead,
     ${counted(`${PUT_AWAY} AND state = 'ignored'`)} AS ignored,
     endpoint, id, received_ms, since_ms

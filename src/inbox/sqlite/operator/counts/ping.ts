@@ -1,12 +1,22 @@
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 
-/** What a rather large event takes up. */
-const BYTES = 16 * 1_024;
+/** A change of more than 64 KiB behind a savepoint makes SQLite keep the old pages in a temporary file. */
+const BYTES = 96 * 1_024;
+const TEXT = `hex(zeroblob(${BYTES / 2}))`;
+const ROW = "minute_ms = 0 AND what = 'ping'";
 
-/** A rollback would leave the disk alone, so the row is committed, in pages of its own, and is gone again. */
+/**
+ * A rollback would leave the disk alone, so the row is committed, in pages of its own, and is gone again. It is changed once
+ * on the way, to try temporary data too: a merchant's own connection may have it in a file.
+ */
 export function writeAndTakeBack(database: SqliteDatabase): void {
-  const row = "0, 'ping', hex(zeroblob(?))";
-  statement(database, `INSERT INTO hookbox_counts (minute_ms, what, detail, count) VALUES (${row}, 0)`).run(BYTES / 2);
-  statement(database, "DELETE FROM hookbox_counts WHERE minute_ms = 0 AND what = 'ping'").run();
+  statement(
+    database,
+    `INSERT INTO hookbox_counts (minute_ms, what, detail, count) VALUES (0, 'ping', ${TEXT}, 0)`,
+  ).run();
+  database.exec('SAVEPOINT hookbox_ping');
+  statement(database, `UPDATE hookbox_counts SET detail = replace(detail, '0', '1') WHERE ${ROW}`).run();
+  database.exec('RELEASE hookbox_ping');
+  statement(database, `DELETE FROM hookbox_counts WHERE ${ROW}`).run();
 }

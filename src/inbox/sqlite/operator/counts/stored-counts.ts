@@ -15,7 +15,7 @@ export function counts(access: Access): Counts {
     },
     counts: async (since, until) => countsBetween(access.database(), { since, until }),
     totals: async () => totals(access.database()),
-    totalsIn: (spans) => totalsIn(access, spans),
+    totalsIn: (spans, { signal } = {}) => totalsIn(access, spans, signal),
     deliveries: async (spans, per) => deliveries(access.database(), spans, per),
     coarsen: (before) => coarsen(access, before),
     gauges: async () => gauges(access.database()),

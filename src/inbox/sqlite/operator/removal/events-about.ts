@@ -5,6 +5,7 @@ import { answer, atOnce } from '../../../rules/steps.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import type { Access } from '../access.ts';
 import { statement } from '../../sql/prepared-statement.ts';
+import { STATE_TO_ACT_ON } from '../../sql/records.ts';
 import { bodyText } from '../search/body-text.ts';
 import { hasTerm } from '../search/search-words.ts';
 
@@ -27,7 +28,10 @@ export function eventsAbout(access: Access): Pick<ErasingStore, 'withTerm' | 'wi
 
 /** What tells whether an event is about an entity, on the tables of a file. */
 export function findings(database: SqliteDatabase): Findings {
-  const found = statement(database, 'SELECT seq, endpoint, id, type, entity, state FROM hookbox_events WHERE seq = ?');
+  const found = statement(
+    database,
+    `SELECT seq, endpoint, id, type, entity, ${STATE_TO_ACT_ON} FROM hookbox_events WHERE seq = ?`,
+  );
   return {
     erasable: (seq) => answer(found.get(seq) as ErasableEvent | undefined),
     hasTerm: (event, term) => answer(hasTerm(database, event, term)),

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { performance, turn } from '../../../../host/real-timers.ts';
 import type { PrunePosition, Removal } from '../../../operator/removal.ts';
 import { pruneFound, type Prunings } from '../../../rules/pruning.ts';
 import { answer, atOnce } from '../../../rules/steps.ts';

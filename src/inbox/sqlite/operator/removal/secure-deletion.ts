@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay } from '../../../../host/real-timers.ts';
 import { withoutWaiting } from '../../connection.ts';
 import { isBusy, type SqliteDatabase } from '../../opening/database.ts';
 import type { Access } from '../access.ts';

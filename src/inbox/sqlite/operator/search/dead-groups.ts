@@ -19,13 +19,13 @@ const PRINTS = `
   SELECT print FROM prints WHERE print > '' LIMIT ${COUNTED_GROUPS}`;
 
 /** The largest groups of dead events. Deliveries are taken in while they are counted. */
-export async function deadGroups(access: Access): Promise<readonly DeadGroup[]> {
-  const work = await SlicedWork.begin();
+export async function deadGroups(access: Access, signal: AbortSignal | undefined): Promise<readonly DeadGroup[]> {
+  const work = await SlicedWork.begin(signal);
   const prints = statement(access.database(), PRINTS).all() as readonly { print: string }[];
   const counted: CountedGroup[] = [];
   for (const { print } of prints) {
     if (work.isOver) await work.rest();
-    counted.push({ print, count: countOf(access.database(), print) });
+    counted.push({ print, ...countOf(access.database(), print) });
   }
   const groups: DeadGroup[] = [];
   for (const { print, count } of largestOf(counted)) {
@@ -36,9 +36,11 @@ export async function deadGroups(access: Access): Promise<readonly DeadGroup[]> 
   return groups;
 }
 
-function countOf(database: SqliteDatabase, print: string): number {
-  const sql = `SELECT count(*) AS count FROM (SELECT 1 FROM ${DEAD} AND ${PRINT} = :print LIMIT ${MOST_COUNTED})`;
-  return (statement(database, sql).get({ print }) as { count: number }).count;
+function countOf(database: SqliteDatabase, print: string): Pick<CountedGroup, 'count' | 'last'> {
+  const sql = `
+    SELECT count(*) AS count, ifnull(max(seq), 0) AS last
+    FROM (SELECT seq FROM ${DEAD} AND ${PRINT} = +:print ORDER BY seq DESC LIMIT ${MOST_COUNTED})`;
+  return statement(database, sql).get({ print }) as Pick<CountedGroup, 'count' | 'last'>;
 }
 
 /** `null` when its events were rerun meanwhile. */

@@ -24,7 +24,7 @@ export function search(access: Access): Search {
       return engine.look((tables) => namesBeginning(tables, ...given));
     },
     summary: async (key) => summaryOfKey(access.database(), key),
-    deadGroups: () => deadGroups(access),
+    deadGroups: ({ signal } = {}) => deadGroups(access, signal),
     indexNew: engine.indexNew,
   };
 }

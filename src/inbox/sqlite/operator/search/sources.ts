@@ -109,7 +109,8 @@ function inState(state: EventState, types: readonly string[] | undefined): reado
 /** There are as many as handlers that run now. */
 const processing: Finding = (database, range, limit, order) => {
   const sql = `
-    SELECT seq FROM hookbox_events INDEXED BY hookbox_events_leased WHERE state = 'processing' LIMIT ${SORTED + 1}`;
+    SELECT seq FROM hookbox_events INDEXED BY hookbox_events_leased
+    WHERE lease_until_ms IS NOT NULL AND state = 'processing' LIMIT ${SORTED + 1}`;
   const seqs = seqsOf(statement(database, sql));
   return seqs.length > SORTED ? null : placed(seqs, range, limit, order);
 };

@@ -36,7 +36,7 @@ const STANDING = `
 
 const RUNNING = `
   SELECT seq, claimed_ms FROM hookbox_events
-  WHERE state = 'processing' AND entity = :entity AND endpoint = :endpoint LIMIT 1`;
+  WHERE lease_until_ms IS NOT NULL AND entity = :entity AND endpoint = :endpoint LIMIT 1`;
 
 const TYPES_BEHIND = `
   SELECT type FROM hookbox_events

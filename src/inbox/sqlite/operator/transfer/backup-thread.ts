@@ -4,8 +4,7 @@
  * @module
  */
 import { workerData } from 'node:worker_threads';
-import { loadBetterSqlite } from '../../opening/better-sqlite.ts';
-import { distrustSchema, type SqliteDatabase } from '../../opening/database.ts';
+import { openConnection } from '../../opening/better-sqlite.ts';
 import type { WorkerStart } from '../../threads/start-worker.ts';
 
 export interface BackupTask {
@@ -17,19 +16,12 @@ export interface BackupTask {
   readonly tables: readonly string[];
 }
 
-const WAIT_MS = 5_000;
-
-function open(path: string, readonly: boolean): SqliteDatabase {
-  const Database = loadBetterSqlite();
-  const database = new Database(path, { readonly, fileMustExist: true, timeout: WAIT_MS });
-  distrustSchema(database);
-  return database;
-}
+const OPTIONS = { fileMustExist: true, timeout: 5_000 };
 
 const { source, copy, tables } = (workerData as WorkerStart).task as BackupTask; // given by backup.ts
 if (source !== null) copyFrom(source);
 // For writing, although nothing is: SQLite checks no constraints on a connection that only reads.
-const made = open(copy, false);
+const made = openConnection(copy, OPTIONS);
 try {
   // Not the merchant's own tables: what is wrong with their rows was copied as it is.
   for (const table of tables) {
@@ -44,7 +36,7 @@ try {
 }
 
 function copyFrom(path: string): void {
-  const live = open(path, true);
+  const live = openConnection(path, { ...OPTIONS, readonly: true });
   try {
     live.prepare('VACUUM INTO ?').run(copy);
   } finally {

@@ -9,6 +9,7 @@ import { IN_ANOTHER_LIBRARY, isInAnotherLibrary } from '../../opening/files-in-u
 import { TABLES } from '../../opening/migrations.ts';
 import { startWorker } from '../../threads/start-worker.ts';
 import { whyNoSecondReader } from '../../threads/second-connection.ts';
+import { whyNoPath } from '../../../../host/file-path.ts';
 import { OWNER_ONLY } from '../../../../host/owner-only.ts';
 import type { Transfer } from '../../../operator/transfer.ts';
 import type { Access } from '../access.ts';
@@ -28,6 +29,8 @@ export function backups(access: Access): Pick<Transfer, 'backup'> {
  * @returns its size in bytes
  */
 async function backup(database: SqliteDatabase, path: string): Promise<number> {
+  const why = whyNoPath(path);
+  if (why !== null) throw new ConfigurationError('INVALID_OPTION', `A backup needs the path of a new file. ${why}`);
   const target = resolve(path);
   refuseExisting(target);
   const copy = `${target}.${randomBytes(6).toString('hex')}.part`;

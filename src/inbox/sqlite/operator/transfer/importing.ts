@@ -1,4 +1,4 @@
-import { noteImported } from '../../../operator/finding/seq-ranges.ts';
+import { noteOutOfOrder } from '../../../operator/finding/seq-ranges.ts';
 import type { Transfer } from '../../../operator/transfer.ts';
 import { importEvents, tryImport, type Imports, type KnownBodies } from '../../../rules/import-events.ts';
 import { answer, atOnce, DONE } from '../../../rules/steps.ts';
@@ -82,6 +82,6 @@ function imports({ database, engine, moves, queue }: Statements): Imports {
       });
       return DONE;
     },
-    noteImported: (firstSeq, lastSeq) => noteImported(receivedTimes(database), firstSeq, lastSeq),
+    noteImported: (firstSeq, lastSeq) => noteOutOfOrder(receivedTimes(database), firstSeq, lastSeq),
   };
 }

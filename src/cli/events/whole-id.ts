@@ -1,0 +1,50 @@
+import type { Inbox } from '../../inbox/contract.ts';
+import { listEvents } from '../../ops/index.ts';
+import { oneLine } from '../../printable.ts';
+import { usageError } from '../shared/exit.ts';
+import { interruption } from '../shared/interruption.ts';
+import { progressBar } from '../shared/progress-bar.ts';
+import { pagesOf } from './event-pages.ts';
+
+/** Shorter ends belong to very many ids. */
+const LEAST_END = 4;
+const ELLIPSIS = '…';
+
+/**
+ * The id that ends as is said, for whoever has an id from a list that was shortened: `evt_…wYb2`, `…wYb2` or `wYb2`. `null` where
+ * there is none, and for a whole id. No index has the ends, so all events are looked through.
+ *
+ * @throws CommandError where several end so
+ */
+export async function wholeId(
+  inbox: Inbox,
+  said: string,
+  { endpoint }: { readonly endpoint?: string },
+): Promise<string | null> {
+  const at = said.lastIndexOf(ELLIPSIS);
+  const begin = at === -1 ? '' : said.slice(0, said.indexOf(ELLIPSIS));
+  const end = at === -1 ? said : said.slice(at + ELLIPSIS.length);
+  if (end.length < LEAST_END) return null;
+  const where = endpoint === undefined ? {} : { endpoint };
+  const { events } = await listEvents(inbox, { id: said, ...where }, { limit: 1 });
+  if (events.length > 0) return null;
+
+  const ids = new Set<string>();
+  const progress = progressBar();
+  try {
+    for await (const page of pagesOf(
+      inbox,
+      { text: end, ...where },
+      { most: Infinity, signal: interruption(), progress },
+    )) {
+      for (const { id } of page.events) if (id.startsWith(begin) && id.endsWith(end)) ids.add(id);
+      if (ids.size > 1) break;
+    }
+  } finally {
+    progress.end();
+  }
+  const [only, ...others] = ids;
+  if (others.length === 0) return only ?? null;
+  const some = [...ids].slice(0, 3).map((id) => oneLine(JSON.stringify(id)));
+  throw usageError(`Several events have ids that end so: ${some.join(', ')} and perhaps others. Give more of the id.`);
+}

@@ -1,0 +1,70 @@
+import { delay, performance } from '../../host/real-timers.ts';
+import type { Inbox } from '../contract.ts';
+import { lookForLost, NONE_LOST, wordsOfLost, type LostFound } from './lost-events.ts';
+import { missingRows, sequenceFaults, tableFaults } from './opening/table-faults.ts';
+import type { Store } from './store.ts';
+
+type Upkeep = Parameters<NonNullable<Inbox['upkeep']>>[0];
+
+const BATCH = 1_000;
+/** For so long a call looks at events, unless whoever calls waits for the end; the next one goes on. */
+const LOOK_MS = 2_000;
+/** So many times as long as a batch took the server is left alone. */
+const REST = 3;
+
+/** The day on which it was done last, by the clock of the database, in `progress`. */
+const DAY = 'looked for lost events on day';
+const TODAY = '(extract(epoch FROM clock_timestamp()) / 86400)::bigint';
+
+/**
+ * Once a day one of all processes looks whether the tables are as they have to be, and whether every event is in a place or was
+ * processed. A process that ends half way leaves the rest to the next day.
+ */
+export function dailyLook(store: Store, schema: string): (how: Upkeep) => Promise<void> {
+  const { database, t } = store;
+  let at: LostFound | null = null;
+
+  async function isDue(): Promise<boolean> {
+    const text = `SELECT 1 FROM ${t.progress} WHERE what = $1 AND seq = ${TODAY}`;
+    const isDone = await database.read(async (session) => (await session.row(text, [DAY])) !== undefined);
+    if (isDone) return false;
+    const changed = await database.transaction({
+      work: (session) =>
+        session.run(
+          `INSERT INTO ${t.progress} AS known (what, seq) VALUES ($1, ${TODAY})
+           ON CONFLICT (what) DO UPDATE SET seq = excluded.seq WHERE known.seq <> excluded.seq`,
+          [DAY],
+        ),
+    });
+    return changed === 1;
+  }
+
+  async function lookAtTables(report: NonNullable<Upkeep['report']>): Promise<void> {
+    const faults = await database.read(async (session) => [
+      ...(await tableFaults(session, schema)),
+      ...(await missingRows(session, { schema, tables: t })),
+      ...((await sequenceFaults(session, t)) ?? []),
+    ]);
+    for (const fault of faults) report(fault);
+  }
+
+  return async ({ isOpen, report, upTo }) => {
+    if (report === undefined || !isOpen()) return;
+    if (at === null) {
+      if (!(await isDue())) return;
+      await lookAtTables(report);
+      at = NONE_LOST;
+    }
+    const until = upTo === undefined ? performance.now() + LOOK_MS : Infinity;
+    while (!at.isOver && isOpen() && performance.now() < until) {
+      const startedAt = performance.now();
+      const found: LostFound = at;
+      at = await database.read((session) => lookForLost(session, t, found, BATCH));
+      await delay(REST * (performance.now() - startedAt), undefined, { ref: upTo !== undefined });
+    }
+    if (!at.isOver) return;
+    const words = wordsOfLost(t, at);
+    if (words !== null) report(words);
+    at = null;
+  };
+}

@@ -1,0 +1,34 @@
+import { realpathSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { InboxOpenError } from '../../../errors.ts';
+import { mounts } from './mounts.ts';
+
+/**
+ * SQLite looks for a file's log beside the name that the file was opened by. Under another name of the same file it finds
+ * another log, or none: two processes then overwrite each other's pages, and what lies in a log beside a mounted file goes with
+ * its container.
+ *
+ * @throws InboxOpenError `MOUNTED_FILE` or `SEVERAL_NAMES`
+ */
+export function assertOneName(path: string): void {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return;
+  const file = realpathSync(path);
+  const points = new Set(mounts().map(({ point }) => point));
+  const mounted = [file, `${file}-wal`, `${file}-shm`].find((name) => points.has(name));
+  if (mounted !== undefined) {
+    throw new InboxOpenError(
+      'MOUNTED_FILE',
+      `${mounted} is mounted by itself, and SQLite keeps a log and its index beside the file, in ${dirname(file)}: they would be ` +
+        'lost with the container, and events with them. Mount the folder that holds the file instead, such as ' +
+        '-v /srv/hookbox:/data for /data/hookbox.db.',
+    );
+  }
+  if (stats.nlink > 1) {
+    throw new InboxOpenError(
+      'SEVERAL_NAMES',
+      `${file} has ${stats.nlink} names (hard links), and each name has a log of its own: who opens it by another name would ` +
+        'corrupt it. Find the others with find -samefile, and delete them or make copies of them.',
+    );
+  }
+}

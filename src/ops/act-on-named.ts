@@ -1,0 +1,24 @@
+import type { AnyInbox } from '../inbox/contract.ts';
+import type { EventKey } from '../inbox/event.ts';
+import type { Act, ActOptions, ActReport, By } from '../inbox/operator/acts.ts';
+import { assertFilter } from '../inbox/operator/check-filter.ts';
+import { operationsOf } from './operations-of.ts';
+
+/** Which events an act on named ones is for. */
+export type InStates = Pick<ActOptions, 'states'>;
+
+/**
+ * Acts on events that are named.
+ *
+ * @throws ConfigurationError for states that there are not
+ */
+export async function actOnNamed(
+  inbox: AnyInbox,
+  act: Act,
+  keys: readonly EventKey[],
+  by: By,
+  options: ActOptions,
+): Promise<ActReport> {
+  if (options.states !== undefined) assertFilter({ states: options.states });
+  return operationsOf(inbox).act(act, keys, by, options);
+}
