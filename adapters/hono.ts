@@ -4,7 +4,7 @@
  * @module
  */
 import type { IncomingMessage } from 'node:http';
-import type { Context, Handler, MiddlewareHandler } from 'hono';
+import type { MiddlewareHandler } from 'hono';
 import { performance } from '../src/host/real-timers.ts';
 import {
   createVerifier,
@@ -22,7 +22,28 @@ import { endStream, lingering, nodeBodyReader } from './read-node-body.ts';
 import { discardBody, webBodyReader } from './read-web-body.ts';
 
 /** What `webhookVerifier` puts into `c.var`. */
-export type WebhookVariables = VerifiedWebhook;
+export type WebhookVariables = Pick<VerifiedWebhook, keyof VerifiedWebhook>;
+
+/** What is asked of Hono's context. Every Hono 4 has it: an app may have another copy than hookbox has. */
+interface HonoContext {
+  readonly env: unknown;
+  readonly req: {
+    readonly raw: Request;
+    readonly method: string;
+    readonly bodyCache: object;
+    header(name: string): string | undefined;
+    arrayBuffer(): Promise<ArrayBuffer>;
+  };
+  /** It throws where the host has passed none. */
+  readonly executionCtx: { waitUntil(work: Promise<unknown>): void };
+  set(key: string, value: unknown): void;
+  body(data: string, status: Outcome['status'], headers: Record<string, string>): Response;
+}
+
+type HonoHandler = (c: HonoContext) => Promise<Response>;
+/** The second is what an app learns from what is in `c.var`, if it has the same copy of Hono. */
+type HonoVerifier = ((c: HonoContext, next: () => Promise<void>) => Promise<Response | void>) &
+  MiddlewareHandler<{ Variables: WebhookVariables }>;
 
 const FIX =
   'something has read the body before: mount the webhook route before it, or read with c.req.text() or ' +
@@ -42,7 +63,7 @@ const FIX =
  * app.post('/webhooks', webhookHandler(createReceiver({ secret: 'a signing secret', inbox: memoryInbox() })));
  * ```
  */
-export function webhookHandler(receiver: Pick<Receiver, 'receive'>): Handler {
+export function webhookHandler(receiver: Pick<Receiver, 'receive'>): HonoHandler {
   return async (c) => {
     const arrivedAt = performance.now();
     return answered(c, await receiver.receive(deliveryOf(c)), arrivedAt);
@@ -67,9 +88,9 @@ export function webhookHandler(receiver: Pick<Receiver, 'receive'>): Handler {
  * });
  * ```
  */
-export function webhookVerifier(options: VerifierOptions): MiddlewareHandler<{ Variables: WebhookVariables }> {
+export function webhookVerifier(options: VerifierOptions): HonoVerifier {
   const verifier = createVerifier(options);
-  return async (c, next) => {
+  return async (c: HonoContext, next: () => Promise<void>) => {
     const arrivedAt = performance.now();
     const verified = await verifier.verify(deliveryOf(c));
     if (isRefusal(verified)) return answered(c, verified, arrivedAt);
@@ -100,12 +121,12 @@ export function webhookVerifier(options: VerifierOptions): MiddlewareHandler<{ V
  * await inbox.close();
  * ```
  */
-export function pageHandler(page: Page): Handler {
-  return async (c) => page.fetch(c.req.raw, { server: c.env as unknown, mountedAt: null } satisfies Mounted);
+export function pageHandler(page: Page): HonoHandler {
+  return async (c) => page.fetch(c.req.raw, { server: c.env, mountedAt: null } satisfies Mounted);
 }
 
 /** So that c.req.json() and the like still work for whoever comes next; copied for those who ask, since nearly nobody does. */
-function keepForOthers(c: Context, body: Uint8Array): void {
+function keepForOthers(c: HonoContext, body: Uint8Array): void {
   let copy: Promise<ArrayBuffer> | undefined;
   const bodyCache = {
     ...c.req.bodyCache,
@@ -117,7 +138,7 @@ function keepForOthers(c: Context, body: Uint8Array): void {
   Object.assign(c.req, { bodyCache });
 }
 
-function deliveryOf(c: Context): Delivery {
+function deliveryOf(c: HonoContext): Delivery {
   const incoming = nodeRequest(c);
   if (incoming === null) {
     return {
@@ -140,8 +161,7 @@ function deliveryOf(c: Context): Delivery {
   };
 }
 
-/** Hono throws where the host has passed no context. */
-function waitUntilOf(c: Context): HostLimits['waitUntil'] {
+function waitUntilOf(c: HonoContext): HostLimits['waitUntil'] {
   try {
     const { executionCtx } = c;
     return (work) => executionCtx.waitUntil(work);
@@ -151,7 +171,7 @@ function waitUntilOf(c: Context): HostLimits['waitUntil'] {
 }
 
 /** The request of @hono/node-server, whose events are faster to read than its web stream. */
-function nodeRequest(c: Context): IncomingMessage | null {
+function nodeRequest(c: HonoContext): IncomingMessage | null {
   const bindings: unknown = c.env;
   if (typeof bindings !== 'object' || bindings === null || !('incoming' in bindings)) return null;
   const { incoming } = bindings;
@@ -159,7 +179,7 @@ function nodeRequest(c: Context): IncomingMessage | null {
   return isRequest ? (incoming as IncomingMessage) : null;
 }
 
-function servedBody(c: Context, incoming: IncomingMessage): Delivery['body'] {
+function servedBody(c: HonoContext, incoming: IncomingMessage): Delivery['body'] {
   const cached = cachedBody(c);
   if (cached !== null) return lingering(incoming, cached);
   const { raw } = c.req;
@@ -184,8 +204,9 @@ function hasWebStream(raw: Request): boolean {
 const REPLACEMENT = '\uFFFD';
 
 /** Bytes that a middleware before us has read through Hono, which keeps them. */
-function cachedBody(c: Context): BodyReader | null {
-  const { bodyCache } = c.req;
+function cachedBody(c: HonoContext): BodyReader | null {
+  const bodyCache: { readonly arrayBuffer?: unknown; readonly text?: unknown; readonly blob?: unknown } =
+    c.req.bodyCache;
   if (bodyCache.arrayBuffer === undefined && bodyCache.text === undefined && bodyCache.blob === undefined) return null;
   const isText = bodyCache.arrayBuffer === undefined && bodyCache.blob === undefined;
   return async ({ maxBytes, late }) => {
@@ -205,7 +226,7 @@ function cachedBody(c: Context): BodyReader | null {
   };
 }
 
-async function answered(c: Context, { status, headers, body }: Outcome, arrivedAt: number): Promise<Response> {
+async function answered(c: HonoContext, { status, headers, body }: Outcome, arrivedAt: number): Promise<Response> {
   const incoming = nodeRequest(c);
   if (incoming === null) await discardBody(c.req.raw, arrivedAt);
   else endStream(incoming);

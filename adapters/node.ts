@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { createVerifier, isRefusal, type Receiver, type VerifierOptions } from '../src/index.ts';
 import type { Page } from '../src/page/mounting.ts';
-import { answer, deliveryOf, putOn, verifiedWebhook, type VerifiedWebhook } from './node-exchange.ts';
+import { answer, deliveryOf, putOn, verifiedWebhook, type Kept, type VerifiedWebhook } from './node-exchange.ts';
 import { nodePage } from './node-page.ts';
 
 export type { VerifiedRequest, VerifiedWebhook } from './node-exchange.ts';
@@ -17,9 +17,14 @@ const FIX =
   '{ api: { bodyParser: false } }. NestJS: NestFactory.create(AppModule, { rawBody: true }). Koa: mount the route before ' +
   'the body parser.';
 
-/** HTTP/2 servers have requests and responses of their own, which work alike. */
-type NodeRequest = IncomingMessage | Http2ServerRequest;
-type NodeResponse = ServerResponse | Http2ServerResponse;
+/** HTTP/2 servers have requests and responses of their own, which work alike; Fastify, as in NestJS, has them as `raw`. */
+type NodeRequest = IncomingMessage | Http2ServerRequest | { readonly raw: IncomingMessage | Http2ServerRequest };
+type NodeResponse = ServerResponse | Http2ServerResponse | FastifyReply;
+interface FastifyReply {
+  readonly raw: ServerResponse | Http2ServerResponse;
+  /** leaves the answer to others */
+  hijack(): unknown;
+}
 
 /**
  * Answers requests of a Node server. Takes the bytes from `request.rawBody` where a framework has kept them.
@@ -40,8 +45,10 @@ export function webhookHandler(
   receiver: Pick<Receiver, 'receive'>,
 ): (request: NodeRequest, response: NodeResponse) => Promise<void> {
   return async (givenRequest, givenResponse) => {
-    const { request, response } = alike(givenRequest, givenResponse);
-    answer(request, response, await receiver.receive(deliveryOf(request, FIX)));
+    const { request, response, kept } = alike(givenRequest, givenResponse);
+    const outcome = await receiver.receive(deliveryOf(request, FIX, kept));
+    takeOver(givenResponse);
+    answer(request, response, outcome);
   };
 }
 
@@ -74,11 +81,14 @@ export function webhookVerifier<
 ): (request: Request, response: Response, next?: () => unknown) => Promise<void> {
   const verifier = createVerifier(options);
   return async (givenRequest, givenResponse, next) => {
-    const { request, response } = alike(givenRequest, givenResponse);
-    const delivery = deliveryOf(request, FIX);
+    const { request, response, kept } = alike(givenRequest, givenResponse);
+    const delivery = deliveryOf(request, FIX, kept);
     if (handler === undefined) {
       const verified = await verifier.verify(delivery);
-      if (isRefusal(verified)) return answer(request, response, verified);
+      if (isRefusal(verified)) {
+        takeOver(givenResponse);
+        return answer(request, response, verified);
+      }
       putOn(request, verified);
       await next?.();
       return undefined;
@@ -87,6 +97,7 @@ export function webhookVerifier<
       handler(Object.assign(givenRequest, verifiedWebhook(verified)), givenResponse),
     );
     if (!isRefusal(result)) return undefined;
+    takeOver(givenResponse);
     response.on('error', () => {}); // a handler that is late may still write
     // What it has begun it cannot end any more.
     if (response.headersSent && !response.writableEnded) response.destroy();
@@ -122,10 +133,27 @@ export function pageHandler(page: Page): (request: NodeRequest, response: NodeRe
   const show = nodePage(page);
   return async (givenRequest, givenResponse) => {
     const { request, response } = alike(givenRequest, givenResponse);
+    takeOver(givenResponse);
     await show(request, response);
   };
 }
 
-function alike(request: NodeRequest, response: NodeResponse): { request: IncomingMessage; response: ServerResponse } {
-  return { request: request as IncomingMessage, response: response as ServerResponse };
+interface Alike {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** where a framework puts the bytes that it has read */
+  readonly kept: Kept;
+}
+
+function alike(request: NodeRequest, response: NodeResponse): Alike {
+  const raw = { request: rawOf(request) as IncomingMessage, response: rawOf(response) as ServerResponse };
+  return { ...raw, kept: request as Kept };
+}
+
+function takeOver(response: NodeResponse): void {
+  if ('raw' in response) response.hijack();
+}
+
+function rawOf<Own>(given: Own | { readonly raw: Own }): Own {
+  return typeof given === 'object' && given !== null && 'raw' in given ? given.raw : given;
 }

@@ -1,4 +1,5 @@
 import { ConfigurationError } from './errors.ts';
+import { didYouMean } from './nearest.ts';
 
 /**
  * Every option once, so that TypeScript says which one is missing in such a list. One that is on or off, a function or a
@@ -30,7 +31,11 @@ export function assertOptions(whose: string, given: unknown, known: Known, hint 
     throw refusal(`${whose}: Its options are an object, not ${kindOf(given)}.`, known, hint);
   }
   const unknown = unknownKey(given, known);
-  if (unknown !== undefined) throw refusal(`${whose}: There is no option ${named(unknown)}.`, known, hint);
+  if (unknown !== undefined) {
+    const meant = didYouMean(unknown, Object.keys(known));
+    const fault = `${whose}: There is no option ${named(unknown)}.`;
+    throw refusal(meant === null ? fault : `${fault} ${meant}`, known, hint);
+  }
   for (const [name, kind] of Object.entries(known)) {
     const value: unknown = Reflect.get(given, name);
     if (kind === true || value === undefined || (Array.isArray(value) ? 'list' : typeof value) === kind) continue;

@@ -22,6 +22,9 @@ class WebhooksController {
 @Module({ controllers: [WebhooksController] })
 class AppModule {}
 
-const app = await NestFactory.create<NestExpressApplication>(AppModule, { rawBody: true });
-app.useBodyParser('json', { limit: '1mb' });
-await app.listen(process.env.PORT ?? 3000);
+async function bootstrap(): Promise<void> {
+  const app = await NestFactory.create<NestExpressApplication>(AppModule, { rawBody: true });
+  app.useBodyParser('json', { limit: '1mb' });
+  await app.listen(process.env.PORT ?? 3000);
+}
+void bootstrap();

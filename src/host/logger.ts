@@ -2,7 +2,11 @@ import { performance } from './real-timers.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import { oneLine } from '../printable.ts';
 
-/** What hookbox reports through: pino fits as it is, and so does anything with these three methods. */
+/**
+ * What hookbox reports through: pino, bunyan, roarr, tslog and the console fit as they are, and so does anything with these three
+ * methods. winston, LogTape and the logger of Powertools for AWS, which take the message first, are known by their shape and given
+ * it so; for another such logger write `{ info: (facts, message) => log.info(message, facts), … }`.
+ */
 export interface Logger {
   info(facts: Readonly<Record<string, unknown>>, message: string): void;
   warn(facts: Readonly<Record<string, unknown>>, message: string): void;
@@ -27,19 +31,31 @@ export function loggerOf(given: Logger | false | undefined): Logger {
   if (given === false) return { info() {}, warn() {}, error() {} };
   const logger: Partial<Logger> | null = given ?? (given === undefined ? consoleLogger : null);
   if (logger !== null && LEVELS.every((level) => typeof logger[level] === 'function')) {
-    return unfailing(logger as Logger); // it has every method
+    return unfailing(logger as Logger, takesMessageFirst(logger)); // it has every method
   }
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `logger must have the methods ${LEVELS.join(', ')}, as pino and console have; false is silence.`,
+    `logger must have the methods ${LEVELS.join(', ')}, each for facts and a message, as those of pino; false is silence.`,
   );
 }
 
+/** winston, LogTape, Powertools for AWS. They take an object for the whole line, so the message would be lost. */
+const MESSAGE_FIRST: readonly (readonly string[])[] = [
+  ['transports', 'exitOnError', 'configure'],
+  ['category', 'parent', 'getChild'],
+  ['appendKeys', 'addContext', 'setLogLevel'],
+];
+
+function takesMessageFirst(logger: object): boolean {
+  return MESSAGE_FIRST.some((names) => names.every((name) => name in logger));
+}
+
 /** A logger that fails must not fail a delivery with it. */
-function unfailing(logger: Logger): Logger {
+function unfailing(logger: Logger, messageFirst: boolean): Logger {
   const quietly = (level: keyof Logger) => (facts: Readonly<Record<string, unknown>>, message: string) => {
     try {
-      logger[level](facts, message);
+      if (messageFirst) Reflect.apply(logger[level], logger, [message, facts]);
+      else logger[level](facts, message);
     } catch {
       // No other place is left to report it to.
     }

@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { boundToHere } from '../host/own-context.ts';
 import { clearTimeout, performance, setImmediate, setTimeout } from '../host/real-timers.ts';
 import { InboxUnavailableError, messageOf } from '../errors.ts';
 import { unheld } from '../host/unheld-timer.ts';
@@ -184,7 +184,7 @@ export class GroupCommit<Job> {
   }
 
   /** In the context of whoever has opened the inbox: a group is of many. */
-  readonly #flush = AsyncLocalStorage.bind((): void => {
+  readonly #flush = boundToHere((): void => {
     this.#scheduled = false;
     this.#giveUpLate();
     const group = this.#takeGroup();

@@ -7,7 +7,7 @@ import type { EventPage, EventSummary, FoundName } from '../inbox/operator/searc
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { positiveWhole } from '../number-option.ts';
 import { operationsOf } from './operations-of.ts';
-import { nearest } from './words/nearest.ts';
+import { nearest } from '../nearest.ts';
 
 const USUAL_LIMIT = 50;
 const MOST = 500;

@@ -7,7 +7,7 @@ import { assertLane } from '../inbox/rules/pauses.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { oneLine } from '../printable.ts';
 import { operationsOf } from './operations-of.ts';
-import { nearest } from './words/nearest.ts';
+import { nearest } from '../nearest.ts';
 
 /** Where a type is paused or resumed. */
 export interface PauseOptions {

@@ -1,5 +1,4 @@
 import type { Context } from 'hono';
-import { basePath } from 'hono/route';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Tokens } from './safety/csrf.ts';
 import type { Flash } from './acts/sayings.ts';
@@ -110,6 +109,6 @@ async function answer(c: PageContext, status: ContentfulStatusCode, page: { toSt
  * because two would make links that lead to another host; and characters that a path cannot have are escaped.
  */
 function mountedAt(c: PageContext): string {
-  const path = `${takenAway(c.req.raw, c.req.path)}${basePath(c)}`.replace(/\/+$/, '').replace(/^\/+/, '/');
+  const path = takenAway(c.req.raw, c.req.path).replace(/\/+$/, '').replace(/^\/+/, '/');
   return path.replaceAll(/[^\w.~!$&'()*+,;=:@%/-]/g, encodeURIComponent);
 }

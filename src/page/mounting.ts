@@ -28,7 +28,18 @@ export interface Mounted {
  */
 export function mountable<E extends Env>(page: Hono<E>, base: string | undefined): Hono {
   const own = new Set(page.routes.map(({ path }) => path.split('/')[1] ?? '').filter((part) => /^\w+$/.test(part)));
-  return new Hono({ getPath: (request, options) => pathWithin(request, options?.env, own, base) }).route('/', page);
+  const whole = new Hono({ getPath: (request, options) => pathWithin(request, options?.env, own, base) });
+  whole.route('/', page);
+  // One route, which an app of another copy of Hono takes as well: that one's contexts lack what ours keeps in them.
+  return new Hono().all('*', ({ req, env }) => {
+    const mounted = isMounted(env) ? env : ({ server: env, mountedAt: routedAt(req) } satisfies Mounted);
+    return whole.fetch(req.raw, mounted);
+  });
+}
+
+/** Where an app has routed a page, unless a parameter there may stand for several segments. */
+function routedAt({ routePath }: { readonly routePath: string }): string | null {
+  return routePath.includes('{') ? null : routePath.replace(/\/?\*$/, '');
 }
 
 /**

@@ -14,6 +14,7 @@ const SAID = {
   processed: 'event processed',
   skipped: 'event skipped by its handler',
   failed: 'handler failed and is run again; the command shows more',
+  later: 'its handler asks to run later; the command shows more',
   failedInline: 'handler failed; it runs again when the service sends again',
   dead: 'event is dead; the command shows why',
   lost: 'the lease was lost before the handler ended; the event runs again',
@@ -91,7 +92,10 @@ export function attemptLog({ logger, inbox, logErrors, inline = false }: Attempt
             logger.error({ ...attempt, reason: end.reason, ...why(attempt, end.error) }, SAID.dead);
           } else {
             const dueAt = new Date(end.dueAt).toISOString();
-            logger.warn({ ...attempt, dueAt, ...why(attempt, end.error) }, SAID.failed);
+            // A wait that its handler has asked for says nothing by where it was thrown.
+            const isPlanned = end.error.name === 'RetryLaterError';
+            const error = isPlanned ? { ...end.error, stack: null } : end.error;
+            logger.warn({ ...attempt, dueAt, ...why(attempt, error) }, isPlanned ? SAID.later : SAID.failed);
           }
           return;
         case 'lost':

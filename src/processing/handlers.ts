@@ -3,6 +3,7 @@ import type { EventOf, HandledEvent } from '../events/webhook-event.ts';
 import { eventTypes, isEventType } from '../events/event-types.ts';
 import { howToDeclare, schemaOf, type EventSchemas, type HandledType } from '../events/own-events.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
+import { didYouMean } from '../nearest.ts';
 import { assertTypeOptions, type TypeOptions } from './type-options.ts';
 
 /** What a handler is told about the delivery that brought its event. */
@@ -53,10 +54,13 @@ export interface HandlerContext<Database = DefaultDatabase> {
    * Await it. A call that fails without having been awaited fails the attempt; one whose failure the handler has awaited and
    * caught is the handler's to judge.
    *
-   * @param work - is given the inbox's database and must not end the transaction; on SQLite it is synchronous
+   * @param work - is given the inbox's database and must not end the transaction; on SQLite it is synchronous, on Postgres
+   * transactions inside of it are savepoints
    * @throws TransactionError, or whatever `work` or the commit threw; nothing is committed then
    */
-  transaction<T>(work: (database: Database) => Database extends SynchronousDatabase ? Synchronous<T> : T): Promise<T>;
+  transaction<T>(
+    work: (database: Database) => Database extends SynchronousDatabase ? Synchronous<T> : T,
+  ): Promise<Awaited<T>>;
   /**
    * Says that there is nothing to do for this event, and why: the attempt counts as processed, and operators see the reason
    * beside it. Return after it: `return ctx.skip('not our warehouse')`.
@@ -119,10 +123,11 @@ export function assertHandlers(handlers: Handlers, schemas: EventSchemas = {}): 
   }
   for (const [type, handler] of Object.entries(handlers)) {
     if (type !== '*' && !isEventType(type) && schemaOf(schemas, type) === undefined) {
+      const meant = didYouMean(type, [...eventTypes, ...Object.keys(schemas)]);
       throw new ConfigurationError(
         'UNKNOWN_EVENT_TYPE',
-        `handlers has the key ${JSON.stringify(type)}, which is no event type. Use '*' for types that hookbox does not ` +
-          `know, or one of: ${eventTypes.join(', ')}. ${howToDeclare(type)}`,
+        `handlers has the key ${JSON.stringify(type)}, which is no event type. ${meant === null ? '' : `${meant} `}Use '*' ` +
+          `for types that hookbox does not know, or one of: ${eventTypes.join(', ')}. ${howToDeclare(type)}`,
       );
     }
     if (isPlainObject(handler)) {

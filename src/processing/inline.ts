@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { boundToHere, ownContext } from '../host/own-context.ts';
 import { performance } from '../host/real-timers.ts';
 import { systemClock } from '../host/clock.ts';
 import { LATE, withinDeadline, type Deadline } from '../host/deadline.ts';
@@ -65,8 +65,8 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
   const runs = new Set<Promise<InlineResult>>();
   let isClosing = false;
   /** of what no delivery alone has caused */
-  const inOwnContext = AsyncLocalStorage.snapshot();
-  const crashed = AsyncLocalStorage.bind((found: readonly CrashedEvent[]) => {
+  const inOwnContext = ownContext();
+  const crashed = boundToHere((found: readonly CrashedEvent[]) => {
     log.found(found);
     hooks.crashed(found);
   });
@@ -153,7 +153,7 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
       runs.add(running);
       return running.finally(() => runs.delete(running));
     },
-    close: AsyncLocalStorage.bind(async () => {
+    close: boundToHere(async () => {
       isClosing = true;
       await ending.close(Promise.allSettled(runs));
       await hooks.calls.close();

@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { ownContext } from '../host/own-context.ts';
 import { assertEventSchemas, type EventSchemas } from '../events/own-events.ts';
 import { failureLog, loggerOf, upkeepLog, type Logger } from '../host/logger.ts';
 import { systemClock, type Clock } from '../host/clock.ts';
@@ -150,7 +150,7 @@ export function processorOf(options: ProcessorOptions): Processor {
 
   let state: 'new' | 'started' | 'closing' | 'closed' = 'new';
   /** Runs work in the context of start(): whoever stores something wakes the processor in a context of their own. */
-  let inOwnContext = AsyncLocalStorage.snapshot();
+  let inOwnContext = ownContext();
   /** of handlers that run; the end of others may still be written */
   const slots = new Slots(concurrency, limits.bounds);
   let claiming: Promise<void> | null = null;
@@ -257,7 +257,7 @@ export function processorOf(options: ProcessorOptions): Processor {
   async function start(): Promise<void> {
     if (state !== 'new') return;
     state = 'started';
-    inOwnContext = AsyncLocalStorage.snapshot();
+    inOwnContext = ownContext();
     doubt.startAt(now());
     let sweepOn: () => Promise<void>;
     try {

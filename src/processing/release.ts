@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { boundToHere } from '../host/own-context.ts';
 import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import { ConfigurationError } from '../errors.ts';
 import { unheld } from '../host/unheld-timer.ts';
@@ -69,7 +69,7 @@ export function releaseNote(
 
   return {
     // Called by each delivery, for all of them.
-    begin: AsyncLocalStorage.bind(() => {
+    begin: boundToHere(() => {
       if (state !== 'new') return;
       state = 'begun';
       writing = note();

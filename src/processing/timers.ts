@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { boundToHere } from '../host/own-context.ts';
 import type { Clock } from '../host/clock.ts';
 
 /** The timers of a processor or of inline mode, which end together when it closes. */
@@ -15,7 +15,7 @@ export class Timers {
   later(ms: number, callback: () => void): () => void {
     if (this.#areOver) return () => {};
     // A clock of the merchant's calls back in the context of whoever moves it.
-    const called = AsyncLocalStorage.bind(() => {
+    const called = boundToHere(() => {
       this.#cancels.delete(cancel);
       callback();
     });

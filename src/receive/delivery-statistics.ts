@@ -1,5 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
+import { ownContext } from '../host/own-context.ts';
 import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import { unheld } from '../host/unheld-timer.ts';
 import type { Delivery } from './delivery.ts';
@@ -38,7 +38,7 @@ export function deliveryStatistics(
   const counts = new Tally();
   let rejections = new Map<string, NotedRejection>();
   /** Of a timer that serves all deliveries and not the one that it begins with. */
-  const inOwnContext = AsyncLocalStorage.snapshot();
+  const inOwnContext = ownContext();
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;
 

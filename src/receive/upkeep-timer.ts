@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { ownContext } from '../host/own-context.ts';
 import { type Logger, upkeepLog } from '../host/logger.ts';
 import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import { unheld } from '../host/unheld-timer.ts';
@@ -24,7 +24,7 @@ interface UpkeepSettings {
  * @param isNeeded - asked before and while it is done
  */
 export function upkeepTimer(inbox: Inbox, { now, isNeeded, logger }: UpkeepSettings): UpkeepTimer {
-  const inOwnContext = AsyncLocalStorage.snapshot();
+  const inOwnContext = ownContext();
   let timer: NodeJS.Timeout | undefined;
 
   async function keepUp(): Promise<void> {

@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { boundToHere } from '../host/own-context.ts';
 import { clearTimeout, performance, setTimeout } from '../host/real-timers.ts';
 import { ConfigurationError, nameOf } from '../errors.ts';
 import { ephemeralHost } from '../host/ephemeral-host.ts';
@@ -74,7 +74,7 @@ function providedKeys(provider: SecretProvider, onFailure: (message: string) => 
   const underWay = (): Promise<boolean> | null => (now() - askedAt <= CALL_LIMIT_MS + SLACK_MS ? call : null);
 
   /** Resolves with whether it brought keys. */
-  const ask = AsyncLocalStorage.bind((): Promise<boolean> => {
+  const ask = boundToHere((): Promise<boolean> => {
     const before = underWay();
     if (before !== null) return before;
     askedAt = now();

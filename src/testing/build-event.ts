@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { didYouMean } from '../nearest.ts';
 import { checkedAtOnce } from '../events/own-data.ts';
 import {
   howToDeclare,
@@ -81,7 +82,8 @@ export function newEvent(type: string): Json {
 function ownEvent(type: string, isDeclared: boolean): Json {
   if (isDeclared) return newEvent(type);
   throw new TypeError(
-    `${JSON.stringify(type)} is no event type. Use one of: ${eventTypes.join(', ')}. ${howToDeclare(type)}`,
+    `${JSON.stringify(type)} is no event type. ${didYouMean(type, eventTypes) ?? 'It is like none.'} Use one of: ${eventTypes.join(', ')}. ` +
+      howToDeclare(type),
   );
 }
 

@@ -37,7 +37,12 @@ CREATE TABLE hookbox_events (
   CONSTRAINT dead_events_have_a_reason
     CHECK ((state = 'dead') = (dead_reason IS NOT NULL)),
   CONSTRAINT events_in_processing_have_a_lease
-    CHECK ((state = 'processing') = (lease_until_ms IS NOT NULL) AND (state = 'processing') = (claimed_ms IS NOT NULL)),
+    CHECK (state != 'processing' OR lease_until_ms IS NOT NULL),
+  -- Of a processed one the handler runs on, whose transaction has committed.
+  CONSTRAINT leases_are_on_what_runs
+    CHECK (lease_until_ms IS NULL OR state IN ('processing', 'processed')),
+  CONSTRAINT leases_know_since_when
+    CHECK ((lease_until_ms IS NULL) = (claimed_ms IS NULL)),
   CONSTRAINT only_pending_events_are_parked
     CHECK (parked = 0 OR state = 'pending'),
   CONSTRAINT settled_events_know_since_when

@@ -16,6 +16,7 @@ const OF_THE_PARTS = [
   '@nestjs/common',
   '@nestjs/core',
   '@nestjs/platform-express',
+  '@nestjs/platform-fastify',
   'koa',
   'next',
   'react',

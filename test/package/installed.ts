@@ -13,8 +13,10 @@ const NEEDED = ['@types/node'];
 const FRAMEWORKS = ['express', '@types/express', 'fastify', '@types/better-sqlite3'];
 /** The oldest TypeScript that hookbox's types are for, as docs/adapters.md says; the repository's own is the newest. */
 export const OLDEST_TYPESCRIPT = '5.8';
+/** The oldest Hono that apps may have, as docs/adapters.md says; hookbox has a newer one beside it. */
+export const OLDEST_HONO = '4.6.0';
 /** What the repository itself does not have. */
-const OTHERS = ['@types/aws-lambda@8.10.164', `typescript@${OLDEST_TYPESCRIPT}`];
+const OTHERS = ['@types/aws-lambda@8.10.164', `typescript@${OLDEST_TYPESCRIPT}`, `hono@${OLDEST_HONO}`];
 
 /** What is read of the packed package.json. */
 export interface Manifest {

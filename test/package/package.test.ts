@@ -8,6 +8,7 @@ import { loadingSuite } from './suites/loading.ts';
 import { lockFileSuite } from './suites/lock-file.ts';
 import { modulesSuite } from './suites/modules.ts';
 import { oldNodeSuite } from './suites/old-node.ts';
+import { olderHonoSuite } from './suites/older-hono.ts';
 import { packingSuite } from './suites/packing.ts';
 import { typesSuite } from './suites/types.ts';
 
@@ -28,3 +29,4 @@ describe('what is given when something is created', () => creatingSuite(installe
 describe('what is loaded', () => loadingSuite(installed));
 describe('a project with a lock file', () => lockFileSuite(installed));
 describe('an old Node', () => oldNodeSuite(installed));
+describe('an older Hono', () => olderHonoSuite(installed));

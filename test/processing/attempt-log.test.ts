@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { ConfigurationError, PermanentError } from '../../src/errors.ts';
+import { ConfigurationError, PermanentError, RetryLaterError } from '../../src/errors.ts';
 import type { Logger } from '../../src/host/logger.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
@@ -54,6 +54,21 @@ describe('the log of a handler that fails', () => {
     const { level, facts, message } = await lineOf(new PermanentError('no such order'));
     expect([level, message]).toEqual(['error', expect.stringContaining('dead')]);
     expect(facts).toMatchObject({ ...EVENT, reason: 'failed', command: SHOW, err: { message: 'no such order' } });
+  });
+
+  it('has no stack of a wait that its handler has asked for, and says so', async () => {
+    const { level, facts, message } = await lineOf(
+      new RetryLaterError({ afterMs: 60_000, message: 'the till is shut' }),
+    );
+    expect([level, message]).toEqual(['warn', expect.stringContaining('asks to run later')]);
+    expect(facts).toMatchObject({ ...EVENT, dueAt: '2026-01-01T00:01:00.000Z', err: { message: 'the till is shut' } });
+    expect(facts['err']).not.toHaveProperty('stack');
+    const retry = { attempts: 1 };
+    const last = await lineOf(new RetryLaterError({ afterMs: 60_000 }), { processing: { retry } });
+    expect([last.level, last.facts['err']]).toEqual([
+      'error',
+      expect.objectContaining({ stack: expect.any(String) as string }),
+    ]);
   });
 
   it('names the file of the inbox in the command, so that it runs as it stands', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import {
   EVERYTHING,
@@ -83,9 +83,11 @@ export function testLeases(name: string, open: () => Inbox): void {
       expect(await inbox.settle(lease, { outcome: 'processed' }, now)).toBe(false);
       expect(await inbox.settle(lease, { outcome: 'retry', error: ERROR, dueAt: now }, now)).toBe(false);
       expect(await inbox.settle(lease, { outcome: 'interrupted' }, now)).toBe(false);
-      await expect(inbox.transaction(lease, () => {}, { now: () => now, signal })).rejects.toMatchObject({
+      const work = vi.fn();
+      await expect(inbox.transaction(lease, work, { now: () => now, signal })).rejects.toMatchObject({
         code: 'LEASE_LOST',
       });
+      expect(work).not.toHaveBeenCalled();
       expect(await standing(inbox, 'first')).toEqual(['processed', 'processed']);
       expect(await ids(inbox, now)).toEqual([]);
     });

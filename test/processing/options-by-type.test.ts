@@ -31,7 +31,11 @@ const fails = () => {
 describe('a handler with options', () => {
   it.each<[string, unknown, RegExp]>([
     ['no function', {}, /handlers\['order.ready'\]\.handle is undefined and not a function/],
-    ['an option that there is not', { handle: fails, concurency: 2 }, /There is no option `concurency`/],
+    [
+      'an option that there is not',
+      { handle: fails, concurency: 2 },
+      /There is no option `concurency`\. Did you mean concurrency\?/,
+    ],
     ['no time', { handle: fails, timeoutMs: 0 }, /handlers\['order.ready'\]\.timeoutMs must be a number above 0/],
     ['half a handler at once', { handle: fails, concurrency: 0.5 }, /concurrency must be a whole number/],
     ['an option of retry that there is not', { handle: fails, retry: { times: 2 } }, /There is no option `times`/],

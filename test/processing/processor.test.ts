@@ -6,6 +6,7 @@ import { ConfigurationError, InboxUnavailableError, PermanentError } from '../..
 import type { HandlerContext, Handlers } from '../../src/processing/handlers.ts';
 import type { Attempt, Inbox, StoredEvent } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
+import { schemaBy } from '../helpers/own-events.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { EVERYTHING } from '../../src/inbox/work.ts';
 import { TAKER_MS } from '../../src/inbox/rules/takers.ts';
@@ -264,6 +265,17 @@ describe('the handler for', () => {
       expect(() => processor({ [type]: () => {} })).toThrow(/no event type/);
     },
   );
+
+  it.each([
+    ['order.craeted', 'order.created'],
+    ['orderCreated', 'order.created'],
+    ['inventory.low-stock', 'inventory.low_stock'],
+    ['loyalty.erned', 'loyalty.earned'],
+  ])('%j was meant for %s, and is told so', (typed, meant) => {
+    const events = { 'loyalty.earned': schemaBy((value) => ({ value })) };
+    const create = () => createProcessor({ inbox, events, handlers: { [typed]: () => {} } });
+    expect(create).toThrow(`no event type. Did you mean ${meant}? Use '*'`);
+  });
 
   it('nothing at all: a receive-only process takes nothing', async () => {
     await store(inbox, ...several(3));

@@ -77,7 +77,7 @@ describe('buildEvent', () => {
 
   it('refuses a type that is none', () => {
     expect(() => buildEvent('order.crated' as EventType)).toThrow(
-      /^"order\.crated" is no event type\. Use one of: order\.created, /,
+      /^"order\.crated" is no event type\. Did you mean order\.created\? Use one of: order\.created, /,
     );
   });
 

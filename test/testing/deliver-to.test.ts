@@ -123,7 +123,8 @@ describe.each(TARGETS)('deliverTo %s', (_, deliver) => {
   it('hands over an encoding', async () => {
     const receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
     const headers = { 'CONTENT-encoding': 'gzip' };
-    const answer = await deliver(receiver, fixture('order.ready'), { secret, headers });
+    const encoded = Buffer.from(Buffer.from(fixture('order.ready')).toString('base64'));
+    const answer = await deliver(receiver, encoded, { secret, headers });
     expect(answer.status).toBe(415);
     await receiver.close();
   });

@@ -1,7 +1,6 @@
-import { nearest } from '../../ops/words/nearest.ts';
+import { didYouMean as nearestOf } from '../../nearest.ts';
 
 /** Which type was meant, or else all that there are. */
 export function didYouMean(typed: string, types: readonly string[]): string {
-  const near = nearest(typed, types);
-  return near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `The types are: ${types.join(', ')}.`;
+  return nearestOf(typed, types) ?? `The types are: ${types.join(', ')}.`;
 }

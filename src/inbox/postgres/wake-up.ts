@@ -1,5 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash, randomUUID } from 'node:crypto';
+import { ownContext } from '../../host/own-context.ts';
 import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
 import { unheld } from '../../host/unheld-timer.ts';
 import type { Database } from './driver/database.ts';
@@ -24,7 +24,7 @@ export class WakeUp {
   readonly #channel: string;
   readonly #own = randomUUID();
   readonly #wake: () => void;
-  readonly #inOwnContext = AsyncLocalStorage.snapshot();
+  readonly #inOwnContext = ownContext();
   #sending: NodeJS.Timeout | undefined;
   #again: NodeJS.Timeout | undefined;
   #listening: ListeningClient | undefined;

@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { ownContext } from '../../host/own-context.ts';
 import { assertLasting } from '../../host/ephemeral-host.ts';
 import { loggerOf } from '../../host/logger.ts';
 import { messageOf } from '../../errors.ts';
@@ -80,7 +80,7 @@ export function sqliteInbox(
   assertGiven(source, options);
   const { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES, ephemeral = false, thread = true } = options;
   const logger = loggerOf(options.logger);
-  const inOwnContext = AsyncLocalStorage.snapshot();
+  const inOwnContext = ownContext();
   positive('maxWaiting', maxWaiting);
   positive('maxWaitingBytes', maxWaitingBytes);
   assertLasting('sqliteInbox', ephemeral);

@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { ownContext } from '../../host/own-context.ts';
 import { InboxUnavailableError, isInstance } from '../../errors.ts';
 import type { AnyInbox } from '../../inbox/contract.ts';
 import { clearInterval, setInterval } from '../../host/real-timers.ts';
@@ -37,7 +37,7 @@ export function watchChanges(
 ): Changes<Standing> {
   const listeners = new Set<(standing: Standing) => void>();
   /** Of a timer that serves all listeners and not the one that it begins with. */
-  const inOwnContext = AsyncLocalStorage.snapshot();
+  const inOwnContext = ownContext();
   let timer: NodeJS.Timeout | undefined;
   let looking = false;
   let seen = new Map<string, string>();

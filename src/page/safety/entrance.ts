@@ -54,12 +54,7 @@ export function entrance(
   };
 }
 
-/** The answer where no other route has one: where a page is mounted, and a slash stands behind it, it is meant itself. */
+/** The answer where no other route has one. */
 export function noSuchScreen(frame: Frame): (c: PageContext) => Response | Promise<Response> {
-  return (c) => {
-    const base = frame.baseOf(c);
-    const isPage = c.req.method === 'GET' && new URL(c.req.url).pathname === `${base}/` && base !== '';
-    if (isPage) return c.redirect(base, 308);
-    return frame.problem(c, 404, 'Nothing here', 'There is no such screen, or nothing that can be done here.');
-  };
+  return (c) => frame.problem(c, 404, 'Nothing here', 'There is no such screen, or nothing that can be done here.');
 }

@@ -25,26 +25,52 @@ const NEST_TSCONFIG = {
   },
 };
 
+/** On Nest's other platform, by the lines that the docs have for it. */
+function onFastify(main: string): string {
+  const [imported = '', created = ''] = example('on Fastify: the same controller').trim().split('\n\n');
+  return changed(
+    main,
+    ["import type { NestExpressApplication } from '@nestjs/platform-express';", imported],
+    ['const app = await NestFactory.create<NestExpressApplication>(AppModule, { rawBody: true });', created],
+    ["app.useBodyParser('json', { limit: '1mb' });", ''],
+  );
+}
+
 export function nest(project: () => Project): void {
   beforeAll(async () => {
     const main = example('nestjs/main.ts');
-    project().write('nestjs/tsconfig.json', JSON.stringify(NEST_TSCONFIG));
-    project().write('nestjs/main.ts', main);
-    project().write('nestjs/without-raw-body.ts', changed(main, [', { rawBody: true }', '']));
-    project().write('nestjs/without-limit.ts', changed(main, ["app.useBodyParser('json', { limit: '1mb' });", '']));
+    const files = {
+      'main.ts': main,
+      'on-fastify.ts': onFastify(main),
+      'without-raw-body.ts': changed(main, [', { rawBody: true }', '']),
+      'without-raw-body-on-fastify.ts': changed(onFastify(main), [', { rawBody: true }', '']),
+      'without-limit.ts': changed(main, ["app.useBodyParser('json', { limit: '1mb' });", '']),
+    };
     const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-    expect(await run([process.execPath, tsc, '-p', 'nestjs'], project().folder)).toEqual({ code: 0, output: '' });
+    // As Nest's own command makes a project, in CommonJS, and as ES modules.
+    for (const [folder, type] of Object.entries({ nestjs: 'commonjs', 'nestjs-modules': 'module' })) {
+      project().write(`${folder}/package.json`, JSON.stringify({ type }));
+      project().write(`${folder}/tsconfig.json`, JSON.stringify(NEST_TSCONFIG));
+      for (const [name, code] of Object.entries(files)) project().write(`${folder}/${name}`, code);
+      expect(await run([process.execPath, tsc, '-p', folder], project().folder)).toEqual({ code: 0, output: '' });
+    }
   });
 
-  it('stores what is authentic, once, and refuses what is forged', async () => {
-    await using server = await startServer(project(), [process.execPath, 'nestjs/dist/main.js']);
-    await expectStores(server);
-  });
+  it.each(['nestjs/dist/main.js', 'nestjs/dist/on-fastify.js', 'nestjs-modules/dist/main.js'])(
+    'stores what is authentic, once, and refuses what is forged: %s',
+    async (file) => {
+      await using server = await startServer(project(), [process.execPath, file]);
+      await expectStores(server);
+    },
+  );
 
-  it('says at once what to change where the body was read before', async () => {
-    await using server = await startServer(project(), [process.execPath, 'nestjs/dist/without-raw-body.js']);
-    await expectConsumed(server, 'NestFactory.create(AppModule, { rawBody: true })');
-  });
+  it.each(['without-raw-body', 'without-raw-body-on-fastify'])(
+    'says at once what to change where the body was read before: %s',
+    async (name) => {
+      await using server = await startServer(project(), [process.execPath, `nestjs/dist/${name}.js`]);
+      await expectConsumed(server, 'NestFactory.create(AppModule, { rawBody: true })');
+    },
+  );
 
   it("stops at Nest's own limit unless told otherwise", async () => {
     await using server = await startServer(project(), [process.execPath, 'nestjs/dist/without-limit.js']);

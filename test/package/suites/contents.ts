@@ -35,8 +35,8 @@ export function contentsSuite(installed: () => Installed): void {
   it('has no code that nothing in the package can reach', () => {
     const { package: folder, manifest } = installed();
     const targets = [...Object.values(manifest.exports), ...Object.values(manifest.bin ?? {})];
-    const entries = targets.map((target) => join(folder, typeof target === 'string' ? target : target.default));
-    const reached = reachedFrom(entries.filter((file) => file.endsWith('.js')));
+    const entries = targets.flatMap((target) => (typeof target === 'string' ? target : Object.values(target)));
+    const reached = reachedFrom(entries.filter((file) => file.endsWith('.js')).map((file) => join(folder, file)));
     const code = globSync('dist/**/*.js', { cwd: folder });
     expect(code.filter((file) => !reached.has(join(folder, file)))).toEqual([]);
     expect([...reached].filter((file) => !existsSync(file)).map((file) => relative(folder, file))).toEqual([]);

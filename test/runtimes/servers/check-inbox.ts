@@ -2,16 +2,17 @@
 // It says of each check in a line of JSON whether it holds.
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import * as hookbox from 'hookbox';
 import type { Inbox } from 'hookbox';
-import * as ops from 'hookbox/ops';
-import { sqliteInbox } from 'hookbox/sqlite';
 import { recordedLog } from '../../helpers/recorded-log.ts';
 import { inboxChecks } from '../inbox-checks.ts';
 import { startedThreads } from '../started-threads.ts';
 
 const [placement = '', folder = ''] = process.argv.slice(2);
 const threads = startedThreads();
+// Afterwards: some runtimes look up once what a module of Node exports.
+const hookbox = await import('hookbox');
+const ops = await import('hookbox/ops');
+const { sqliteInbox } = await import('hookbox/sqlite');
 const log = recordedLog();
 const shared = { logger: log.logger, ...(placement === 'loop' && { thread: false }) };
 

@@ -1,10 +1,11 @@
 // Stores an event, looks at it, leaves its inbox open, and has nothing more to do: idle-inbox.ts <file>
-import { sqliteInbox } from 'hookbox/sqlite';
-import { listEvents } from 'hookbox/ops';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { startedThreads } from '../started-threads.ts';
 
 const threads = startedThreads();
+// Afterwards: some runtimes look up once what a module of Node exports.
+const { sqliteInbox } = await import('hookbox/sqlite');
+const { listEvents } = await import('hookbox/ops');
 const inbox = sqliteInbox(process.argv[2] ?? '');
 await inbox.accept(incoming(), later());
 const { events } = await listEvents(inbox);

@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { boundToHere } from '../../../host/own-context.ts';
 import { wallTime } from '../../../host/real-timers.ts';
 import type { Work } from '../commit-group.ts';
 import type { Connection } from '../connection.ts';
@@ -43,7 +43,7 @@ export function accessOf(
       // A job resolves with what its work has returned.
       const job = (statements: Statements): T => work(statements, waitedSince(askedAt));
       // It may call functions of whoever asks, such as an entity rule.
-      return commits.submitMove(AsyncLocalStorage.bind(job)) as Promise<T>;
+      return commits.submitMove(boundToHere(job)) as Promise<T>;
     },
     async alone(work) {
       const giveBack = await borrow();

@@ -1,6 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { loadBetterSqlite } from '../opening/better-sqlite.ts';
 import { failureData } from './failure-data.ts';
 import type { WorkerStart } from './start-worker.ts';
+import { loadUnlessForbidden } from './loading.ts';
 import type { FromThread, Notice, Request, ThreadStart, ToThread } from './messages.ts';
 
 type Of<Kind extends Request['kind']> = Extract<Request, { readonly kind: Kind }>;
@@ -25,7 +27,11 @@ export interface Asking {
 const port = parentPort;
 
 /** What the thread was started with. */
-export const { file } = (workerData as WorkerStart).task as ThreadStart; // given by thread.ts
+const { file, loading } = (workerData as WorkerStart).task as ThreadStart; // given by thread.ts
+export { file };
+
+// It ends the thread alone.
+if (!loadUnlessForbidden(loading, loadBetterSqlite)) process.exit();
 
 export function tell(message: FromThread): void {
   port?.postMessage(message);

@@ -1,11 +1,13 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { ReadName } from '../jobs.ts';
 import type { FailureData } from './failure-data.ts';
+import type { Loading } from './loading.ts';
 import type { PackedMoves } from './packed-moves.ts';
 
 /** What a thread is started with. */
 export interface ThreadStart {
   readonly file: string;
+  readonly loading: Loading;
 }
 
 /** What a thread can be asked for; it answers each. */

@@ -1,9 +1,10 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Transferable, Worker } from 'node:worker_threads';
+import { boundToHere, ownContext } from '../../../host/own-context.ts';
 import { clearTimeout, performance, setImmediate, setTimeout } from '../../../host/real-timers.ts';
 import { InboxUnavailableError } from '../../../errors.ts';
 import { failureFrom } from './failure-data.ts';
 import type { FromThread, Notice, Request, ThreadStart, ToThread } from './messages.ts';
+import { notBegun, terminate } from './loading.ts';
 import { startWorker } from './start-worker.ts';
 import { codesOf } from './unfit.ts';
 
@@ -48,7 +49,7 @@ interface Asked {
   readonly onProgress: AskOptions['onProgress'] | undefined;
 }
 
-export interface ThreadOptions extends ThreadStart {
+export interface ThreadOptions extends Omit<ThreadStart, 'loading'> {
   readonly entry: 'writer-thread' | 'operators-thread';
   /** told of each start */
   ready?(): void;
@@ -63,8 +64,9 @@ export interface ThreadOptions extends ThreadStart {
 export class Thread {
   readonly #options: ThreadOptions;
   /** What a thread says is said in it, whoever's request has started that thread. */
-  readonly #inOwnContext = AsyncLocalStorage.snapshot();
+  readonly #inOwnContext = ownContext();
   #worker: Worker | null = null;
+  #loading = notBegun();
   #isReady = false;
   #tooLate: TooLate | undefined;
   #startLimit: NodeJS.Timeout | undefined;
@@ -109,7 +111,7 @@ export class Thread {
       const abort = (): void => this.tell({ kind: 'abort', id });
       signal?.addEventListener('abort', abort, { once: true });
       const over = (): void => signal?.removeEventListener('abort', abort);
-      this.#asked.set(id, { resolve, reject, over, onProgress: onProgress && AsyncLocalStorage.bind(onProgress) });
+      this.#asked.set(id, { resolve, reject, over, onProgress: onProgress && boundToHere(onProgress) });
     });
   }
 
@@ -130,7 +132,7 @@ export class Thread {
     this.tell({ kind: 'close' });
     const limit = setTimeout(() => {
       this.#end(new InboxUnavailableError('CLOSED', 'the thread of the inbox did not end in time'));
-      void worker.terminate();
+      terminate(worker, this.#loading);
     }, CLOSE_LIMIT_MS);
     await exited;
     clearTimeout(limit);
@@ -143,7 +145,9 @@ export class Thread {
     this.#tooLate = undefined;
     try {
       const { entry, file } = this.#options;
-      const worker = startWorker(entry, { file } satisfies ThreadStart);
+      const loading = notBegun();
+      this.#loading = loading;
+      const worker = startWorker(entry, { file, loading } satisfies ThreadStart);
       this.#worker = worker;
       worker.on('message', (message: FromThread) => this.#hear(message));
       worker.on('error', (failure) => this.#died(worker, failure));
@@ -154,7 +158,7 @@ export class Thread {
           if (this.#isReady || worker !== this.#worker) return;
           // Given up when it has ended: until then it may still do what it was asked for.
           this.#tooLate = new TooLate(`it did not start within ${START_LIMIT_MS / 1_000} s`);
-          void worker.terminate();
+          terminate(worker, loading);
         });
       }, START_LIMIT_MS).unref();
       worker.unref();

@@ -3,8 +3,9 @@ import { isKnown, type Receiver } from 'hookbox';
 import { pageHandler, webhookHandler, webhookVerifier, type WebhookVariables } from 'hookbox/hono';
 import { opsPage } from 'hookbox/ops/page';
 
-export function app(receiver: Receiver): Hono {
-  const app = new Hono();
+/** Of an older Hono, which does not learn what is in `c.var` from a verifier, it says so itself. */
+export function app(receiver: Receiver): Hono<{ Variables: WebhookVariables }> {
+  const app = new Hono<{ Variables: WebhookVariables }>();
   app.all('/webhooks', webhookHandler(receiver));
   app.post('/checked', webhookVerifier({ secret: process.env['SIGNING_SECRET'] }), (c) => {
     const { webhookEvent, webhookBody } = c.var;

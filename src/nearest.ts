@@ -1,3 +1,12 @@
+/** No name of ours is half as long, and whatever was typed may be anything. */
+const MOST_CHARACTERS = 100;
+
+/** `Did you mean order.created?`; `null` where a name is like none of them. */
+export function didYouMean(typed: string, names: readonly string[]): string | null {
+  const near = typed.length > MOST_CHARACTERS ? [] : nearest(typed, names);
+  return near.length === 0 ? null : `Did you mean ${near.join(' or ')}?`;
+}
+
 /** The names that a mistyped one is nearest to; none when it is like none of them. */
 export function nearest(typed: string, names: readonly string[]): readonly string[] {
   const distances = names.map((name) => distance(typed.toLowerCase(), name));
