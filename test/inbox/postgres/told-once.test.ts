@@ -13,11 +13,13 @@ import { interferedPool, type Interference } from './interfered-pool.ts';
 
 const schema = schemaName();
 const REQUEST = { ...EVERYTHING, leaseMs: 1_000, ordered: true } as const;
+const clients: PoolClient[] = [];
 let pool: Pool;
 let interfere: (text: string) => Interference = () => null;
 
 beforeAll(async () => {
   pool = new Pool({ connectionString: await postgresUrl() });
+  pool.on('connect', (client) => clients.push(client));
   await using inbox = open();
   await inbox.list();
 });
@@ -32,6 +34,8 @@ beforeEach(async () => {
 
 const open = () =>
   inboxOnPostgres<PoolClient>({ pool: interferedPool(pool, (text) => interfere(text)) }, { ...SETTINGS, schema });
+
+const processOf = (client: PoolClient): unknown => Reflect.get(client, 'processID');
 
 /** So many COMMITs from now on are done and not answered. */
 function loseCommits(count: number): void {
@@ -74,7 +78,9 @@ it('a function that commits by itself, on a database that goes away then, is tol
     handlers: {
       '*': (_, context) =>
         context.transaction(async (client: PoolClient) => {
-          await client.query('COMMIT');
+          // Past the client that the function is given, which would not send it.
+          const behind = clients.find((one) => processOf(one) === processOf(client));
+          await behind?.query('COMMIT');
           interfere = (text) => (text.startsWith('SELECT pg_current_xact_id') ? null : 'lost');
           isBegun = true;
         }),
