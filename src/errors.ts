@@ -126,6 +126,10 @@ export class TransactionError extends HookboxError {
     | 'ALREADY_COMMITTED'
     | 'ATTEMPT_OVER'
     | 'NOT_SYNCHRONOUS'
+    | 'NOT_COMMITTED'
+    | 'GIVEN_UP'
+    | 'ENDED_EARLY'
+    | 'NOT_SENT'
     | 'ROLLED_BACK_BY_ITSELF'
     | 'COMMITTED_BY_ITSELF';
 

@@ -16,6 +16,7 @@ export default {
     // In Workers a connection belongs to the request that opened it, so each request has an inbox of its own.
     const connect = async () => {
       const client = new Client({ connectionString: env.HYPERDRIVE.connectionString });
+      client.on('error', () => {}); // Postgres may end it as soon as it is open
       await client.connect();
       return client;
     };

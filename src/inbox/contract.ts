@@ -25,6 +25,8 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
   readonly file?: string;
   /** The schema of Postgres it keeps them in, as commands name it with `--schema`; absent elsewhere. */
   readonly schema?: string;
+  /** How many handlers can be inside of `ctx.transaction` at once, where each holds a connection; absent where they take turns. */
+  readonly transactionsAtOnce?: number;
   /** What `hookbox/ops` works with; absent where an inbox cannot be looked into. */
   readonly operations?: Operations;
   /**

@@ -174,6 +174,8 @@ export interface Attempt {
 export interface TransactionAttempt {
   readonly now: () => number;
   readonly signal: AbortSignal;
+  /** aborted when nobody waits for the attempt any more: what its function holds is taken from it */
+  readonly givenUp?: AbortSignal | undefined;
   /** asked once `work` has returned: why the handler lets the event go by, if it does */
   readonly skipped?: (() => string | undefined) | undefined;
 }

@@ -54,10 +54,13 @@ export interface HandlerContext<Database = DefaultDatabase> {
    * Await it. A call that fails without having been awaited fails the attempt; one whose failure the handler has awaited and
    * caught is the handler's to judge.
    *
-   * @param work - is given the inbox's database and must not end the transaction; on SQLite it is synchronous
+   * @param work - is given the inbox's database and must not end the transaction; on SQLite it is synchronous, on Postgres
+   * transactions inside of it are savepoints
    * @throws TransactionError, or whatever `work` or the commit threw; nothing is committed then
    */
-  transaction<T>(work: (database: Database) => Database extends SynchronousDatabase ? Synchronous<T> : T): Promise<T>;
+  transaction<T>(
+    work: (database: Database) => Database extends SynchronousDatabase ? Synchronous<T> : T,
+  ): Promise<Awaited<T>>;
   /**
    * Says that there is nothing to do for this event, and why: the attempt counts as processed, and operators see the reason
    * beside it. Return after it: `return ctx.skip('not our warehouse')`.

@@ -1,4 +1,5 @@
 import { handledTypes, type Handlers } from './handlers.ts';
+import type { Inbox } from '../inbox/contract.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { MAX_TIMER_MS, positive, positiveWhole } from '../number-option.ts';
 import type { RetryOptions } from '../inbox/rules/backoff.ts';
@@ -6,7 +7,10 @@ import { limitsByType } from './limits-by-type.ts';
 import { assertRetry } from './type-options.ts';
 
 export interface ProcessingOptions {
-  /** How many handlers run at once; 10 unless set. In inline mode each delivery runs its own. */
+  /**
+   * How many handlers run at once; 10 unless set, or two fewer than your pool of Postgres has connections where that is less. In
+   * inline mode each delivery runs its own.
+   */
   readonly concurrency?: number;
   /** How long a handler may run before its signal is aborted, in milliseconds; 30,000 unless set. */
   readonly timeoutMs?: number;
@@ -54,13 +58,16 @@ export const CLOSE_SHARES = { wait: 3 / 5, cleanUp: 1 / 5, giveBack: 1 / 5 };
 export function limitsOf({
   processing = {},
   handlers,
+  inbox,
 }: {
   processing?: ProcessingOptions | undefined;
   handlers: Handlers;
+  inbox: Pick<Inbox, 'transactionsAtOnce'>;
 }) {
   const timeoutMs = positive('timeoutMs', processing.timeoutMs ?? 30_000, MAX_TIMER_MS);
+  const usual = Math.min(10, inbox.transactionsAtOnce ?? 10);
   return {
-    concurrency: positiveWhole('concurrency', processing.concurrency ?? 10),
+    concurrency: positiveWhole('concurrency', processing.concurrency ?? usual),
     leaseMs: positiveWhole('leaseMs', processing.leaseMs ?? 15_000, MAX_TIMER_MS),
     closeMs: positive('closeMs', processing.closeMs ?? 5_000, MAX_TIMER_MS),
     byType: limitsByType(handlers, { timeoutMs, ...(processing.retry && { retry: processing.retry }) }),

@@ -94,13 +94,10 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
   /** why its handler lets the event go by */
   let skipped: string | undefined;
   let end: AttemptEnd | null = null;
-  const transactions = new TransactionCalls((work) =>
-    inbox.transaction(claimed.lease, work, {
-      now: () => clock.now(),
-      signal: controller.signal,
-      skipped: () => skipped,
-    }),
-  );
+  const transactions = new TransactionCalls((givenUp) => (work) => {
+    const attempt = { now: () => clock.now(), signal: controller.signal, givenUp, skipped: () => skipped };
+    return inbox.transaction(claimed.lease, work, attempt);
+  });
   const { promise: gaveUp, resolve: giveUp } = Promise.withResolvers<'gave up'>();
   let cancelGrace = (): void => {};
 
@@ -153,11 +150,15 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
         return { error };
       },
     );
-    const thrown = await Promise.race([handled, gaveUp]);
-    if (thrown === 'gave up') return { error: controller.signal.reason };
     // Also past a transaction that is still running: whether that one commits decides.
-    await transactions.settled();
-    return thrown ?? transactions.unheard;
+    const settled = handled.then(async (thrown) => {
+      await transactions.settled();
+      return thrown;
+    });
+    const thrown = await Promise.race([settled, gaveUp]);
+    if (thrown !== 'gave up') return thrown ?? transactions.unheard;
+    await transactions.giveUp();
+    return { error: controller.signal.reason };
   }
 
   function called(event: HandledEvent): unknown {
@@ -199,7 +200,8 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     if (spoiled !== null) return failed(spoiled, true);
     // What ends after its signal was aborted has not done its work, also when it returns.
     if (stopped === 'closing') return { outcome: 'interrupted' };
-    if (stopped === 'timeout') return failed(controller.signal.reason);
+    // One whose transaction was taken from it says more than that it was slow.
+    if (stopped === 'timeout') return failed(transactions.givenUp ?? controller.signal.reason);
     if (thrown === null) return processedBy(() => skipped);
     if (isInstance(thrown.error, DoesNotFit)) return invalid(thrown.error.message);
     return transactions.isWithoutFile(thrown.error) ? withoutFile(thrown.error) : failed(thrown.error);
@@ -232,6 +234,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     },
     abandon() {
       conclude();
+      void transactions.giveUp();
       end ??= transactions.committed ? { outcome: 'committed' } : endOf({ error: controller.signal.reason });
       span?.end(spanEnd(end, log.logErrors));
       return end;

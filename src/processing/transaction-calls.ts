@@ -1,4 +1,5 @@
 import { causesOf, InboxUnavailableError, isInstance, TransactionError } from '../errors.ts';
+import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { HandlerContext } from './handlers.ts';
 import { OfferedPromise } from './offered-promise.ts';
 
@@ -15,22 +16,26 @@ interface Call {
   readonly ended: Promise<void>;
 }
 
+type Run = <T>(work: (database: DefaultDatabase) => T) => Promise<T>;
+
 const TWICE = 'ctx.transaction was called before for this event: put everything into one call.';
 const OVER = 'ctx.transaction was called after the handler had ended; nothing was committed. Await it in the handler.';
 
 /** The calls of `ctx.transaction` in one attempt, and what they mean for how it ends. */
 export class TransactionCalls {
-  readonly #run: HandlerContext['transaction'];
+  readonly #run: Run;
   readonly #calls: Call[] = [];
+  readonly #giveUp = new AbortController();
   #isOver = false;
 
-  /** @param run - carries one of them out */
-  constructor(run: HandlerContext['transaction']) {
-    this.#run = run;
+  /** @param running - carries one of them out, until the attempt is given up */
+  constructor(running: (givenUp: AbortSignal) => Run) {
+    this.#run = running(this.#giveUp.signal);
   }
 
   readonly call: HandlerContext['transaction'] = (work) => {
-    const promise = this.#begin(work);
+    // A promise of what it returns, or that promise itself: here nobody looks at it.
+    const promise = this.#begin(work as (database: DefaultDatabase) => never);
     const call: Call = {
       state: 'running',
       heard: false,
@@ -50,7 +55,7 @@ export class TransactionCalls {
     return new OfferedPromise(promise, { promise, heard });
   };
 
-  #begin: HandlerContext['transaction'] = (work) => {
+  readonly #begin: Run = (work) => {
     if (this.#isOver) return Promise.reject(new TransactionError('ATTEMPT_OVER', OVER));
     const isTaken = this.#calls.some(({ state }) => state === 'running' || state === 'committed');
     return isTaken || this.spoiled?.code === 'COMMITTED_BY_ITSELF'
@@ -68,16 +73,24 @@ export class TransactionCalls {
     await Promise.all(this.#calls.map(({ ended }) => ended));
   }
 
+  /** The attempt is given up: ends those whose function still runs, and waits for those that are being committed. */
+  async giveUp(): Promise<void> {
+    this.#giveUp.abort();
+    await this.settled();
+  }
+
   get committed(): boolean {
     return this.#calls.some(({ state }) => state === 'committed');
   }
 
   /** One whose function has ended the transaction itself. */
   get spoiled(): TransactionError | null {
-    for (const { failure } of this.#failures()) {
-      if (isInstance(failure, TransactionError) && failure.code.endsWith('_BY_ITSELF')) return failure;
-    }
-    return null;
+    return this.#failureWith((code) => code.endsWith('_BY_ITSELF'));
+  }
+
+  /** One that ended because the attempt was given up. */
+  get givenUp(): TransactionError | null {
+    return this.#failureWith((code) => code === 'GIVEN_UP');
   }
 
   /**
@@ -95,6 +108,13 @@ export class TransactionCalls {
   isWithoutFile(thrown: unknown): boolean {
     const failures = new Set(this.#failures().map(({ failure }) => failure));
     return causesOf(thrown).some((cause) => isInstance(cause, InboxUnavailableError) && failures.has(cause));
+  }
+
+  #failureWith(isMeant: (code: TransactionError['code']) => boolean): TransactionError | null {
+    for (const { failure } of this.#failures()) {
+      if (isInstance(failure, TransactionError) && isMeant(failure.code)) return failure;
+    }
+    return null;
   }
 
   #failures(): { readonly failure: unknown; readonly heard: boolean }[] {

@@ -58,7 +58,7 @@ const FIND = String.raw`(() => {
         const tops = [...range.getClientRects()].map(({ top }) => top);
         if (Math.max(...tops) - Math.min(...tops) > 8) continue;
         // What tells a name apart is its end: of its beginning nothing need be seen.
-        if (element.matches('.name > :first-child')) continue;
+        if (element.matches('.name > :first-child:not(:last-child)')) continue;
         const unit = element;
         const known = texts.get(unit) ?? { full: 0, seen: 0 };
         known.full += range.getBoundingClientRect().width;

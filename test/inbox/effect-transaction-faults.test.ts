@@ -71,6 +71,8 @@ describe.each([true, false])('ctx.transaction, thread: %s', (thread) => {
   it("never opens a merchant's own connection afresh", async () => {
     const database = merchantDatabase();
     await using inbox = sqliteInbox({ database }, { thread });
-    expect(await connections(inbox, failWith('SQLITE_IOERR_WRITE'))).toEqual([database, database]);
+    const [before, after] = await connections(inbox, failWith('SQLITE_IOERR_WRITE'));
+    expect(after).toBe(before);
+    expect([after?.name, after?.open, database.open]).toEqual([database.name, true, true]);
   });
 });

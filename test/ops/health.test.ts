@@ -83,7 +83,7 @@ describe('an inbox that cannot store', () => {
     expect(await readiness(inbox)).toEqual({
       ready: false,
       code: 'FAILED',
-      why: 'attempt to write a readonly database',
+      why: 'attempt to write a readonly database (SQLITE_READONLY)',
     });
     database.pragma('query_only = 0');
     expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [], warnings: [] });
@@ -92,7 +92,11 @@ describe('an inbox that cannot store', () => {
   it('is not ready while the database has no room for another event', async () => {
     const { database, inbox } = opened();
     database.pragma(`max_page_count = ${Number(database.pragma('page_count', { simple: true }))}`);
-    expect(await readiness(inbox)).toEqual({ ready: false, code: 'FAILED', why: 'database or disk is full' });
+    expect(await readiness(inbox)).toEqual({
+      ready: false,
+      code: 'FAILED',
+      why: 'database or disk is full (SQLITE_FULL)',
+    });
     expect(database.inTransaction).toBe(false);
     database.pragma('max_page_count = 100000');
     expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [], warnings: [] });

@@ -122,12 +122,14 @@ const ways: Readonly<Record<string, Way>> = {
         states: ['processed', 'dead'],
         reason: by.reason,
         confirm: '100',
+        typed: '100',
       }),
   },
   erase: {
     code: (inbox) => eraseEntity(inbox, 'ord_42', by),
     cli: ['erase', 'ord_42', '--yes', ...WHO],
-    page: (page) => page.post('/maintenance/erase', { entity: 'ord_42', reason: by.reason, confirm: '100' }),
+    page: (page) =>
+      page.post('/maintenance/erase', { entity: 'ord_42', reason: by.reason, confirm: '100', typed: 'ord_42' }),
   },
   'pause of a type': {
     code: (inbox) => pauseType(inbox, 'order.created', by),

@@ -453,6 +453,81 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
       await sleep(20);
     });
 
+    const late: readonly [string, (database: SqliteDatabase) => () => unknown][] = [
+      ['a statement that it prepares then', (database) => () => writeEffect('late')(database)],
+      ['a script', (database) => () => database.exec("INSERT INTO effects VALUES ('evt_1', 'late')")],
+      [
+        'a statement that it had prepared before',
+        (database) => {
+          const insert = database.prepare("INSERT INTO effects VALUES ('evt_1', ?)");
+          return () => insert.run('late');
+        },
+      ],
+      [
+        'one whose setting was changed',
+        (database) => {
+          const insert = database.prepare("INSERT INTO effects VALUES ('evt_1', ?)").safeIntegers();
+          return () => insert.run('late');
+        },
+      ],
+      [
+        'a transaction of better-sqlite3',
+        (database) => (database as Database.Database).transaction(() => writeEffect('late')(database)),
+      ],
+      [
+        'the connection of a statement',
+        (database) => {
+          const { database: same } = database.prepare('SELECT 1') as Database.Statement;
+          return () => same.exec("INSERT INTO effects VALUES ('evt_1', 'late')");
+        },
+      ],
+    ];
+
+    it.each(late)('that goes on behind its transaction writes nothing any more with %s', async (_, kept) => {
+      const refused: unknown[] = [];
+      await handle(async (context) => {
+        await context.transaction(
+          untyped((database: SqliteDatabase) => {
+            const write = kept(database);
+            return (async () => {
+              await sleep(1);
+              try {
+                write();
+              } catch (failure) {
+                refused.push(String(failure));
+              }
+            })();
+          }),
+        );
+      });
+      await expect.poll(() => refused).toHaveLength(3);
+      expect(new Set(refused)).toEqual(new Set([expect.stringMatching(/has ended.*nothing was written/)]));
+      expect([effects(), await state()]).toEqual([[], 'dead']);
+    });
+
+    it('does not end what others keep of the connection: a statement serves for one transaction after the other', async () => {
+      let kept: ReturnType<SqliteDatabase['prepare']> | undefined;
+      const connections = new Set<SqliteDatabase>();
+      for (const what of ['one', 'two']) {
+        await store(inbox, orderEvent(`evt_${what}`));
+      }
+      await handle(
+        async (context) => {
+          await context.transaction((database) => {
+            connections.add(database);
+            kept ??= database.prepare('INSERT INTO effects (event, what) VALUES (?, ?)');
+            kept.run('evt_1', `done ${connections.size}`);
+            kept.run(`evt_${Math.random()}`, 'each');
+          });
+        },
+        { ordering: false },
+      );
+      // And outside of any function.
+      kept?.run('evt_1', 'outside');
+      expect(connections.size).toBe(1);
+      expect(effects()).toContain('outside');
+    });
+
     it('that returns the query of a query builder does not have it run by that', async () => {
       const runTheQuery = vi.fn();
       await handle(async (context) => {
@@ -746,19 +821,31 @@ it("waits on the merchant's connection for a transaction of their own, and never
   expect((await inbox.get(KEY))?.state).toBe('processed');
 });
 
-it('is given the very connection of the merchant', async () => {
+it('is given the connection of the merchant, with what they have set on it', async () => {
   const database = new Database(scratchFile());
   onTestFinished(() => void database.close());
+  database.function('cents', (total: unknown) => Number(total) * 100);
+  database.exec('CREATE TEMP TABLE seen (cents INTEGER)');
   await using inbox = sqliteInbox({ database });
   const given: unknown[] = [];
   await store(inbox, orderEvent('evt_1'));
   await using running = createProcessor({
     inbox,
-    handlers: { '*': (_event, context) => context.transaction((connection) => void given.push(connection)) },
+    handlers: {
+      '*': (_event, context) =>
+        context.transaction((connection) => {
+          connection.prepare('INSERT INTO seen VALUES (cents(?))').run(7);
+          const nested = connection.transaction((cents: number) =>
+            connection.prepare('INSERT INTO seen VALUES (?)').run(cents),
+          );
+          nested.immediate(800);
+          const rows = [...connection.prepare('SELECT cents FROM seen').pluck().iterate()];
+          given.push(connection instanceof Database, connection.inTransaction, connection.name === database.name, rows);
+        }),
+    },
   });
   await running.start();
-  while (given.length === 0) await sleep(5);
-  expect(given[0]).toBe(database);
+  await expect.poll(() => given).toEqual([true, true, true, [700, 800]]);
 });
 
 describe('ctx.transaction on memoryInbox', () => {

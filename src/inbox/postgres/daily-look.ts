@@ -48,7 +48,7 @@ export function dailyLook(store: Store, schema: string): (how: Upkeep) => Promis
     for (const fault of faults) report(fault);
   }
 
-  return async ({ isOpen, report, upTo }) => {
+  async function look({ isOpen, report, upTo }: Upkeep): Promise<void> {
     if (report === undefined || !isOpen()) return;
     if (at === null) {
       if (!(await isDue())) return;
@@ -66,5 +66,12 @@ export function dailyLook(store: Store, schema: string): (how: Upkeep) => Promis
     const words = wordsOfLost(t, at);
     if (words !== null) report(words);
     at = null;
-  };
+  }
+
+  // A receiver and a processor of the same inbox may both ask.
+  let underWay: Promise<void> | null = null;
+  return (how) =>
+    (underWay ??= look(how).finally(() => {
+      underWay = null;
+    }));
 }

@@ -1,5 +1,5 @@
 import { delay, performance } from '../../host/real-timers.ts';
-import { InboxUnavailableError, isInstance, TransactionError } from '../../errors.ts';
+import { isInstance, TransactionError } from '../../errors.ts';
 import { COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';
 import { processedBy } from '../rules/attempt-end.ts';
 import { settleInTransaction } from '../rules/settle.ts';
@@ -8,7 +8,7 @@ import type { PostgresConnection } from './driver/client.ts';
 import { IDLE_TIMEOUT, KNOWN_PLANS, SYNCED, VALUES } from './driver/database.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import { lent } from './driver/lent-connection.ts';
-import type { Session } from './driver/session.ts';
+import { rowsOf, type Session } from './driver/session.ts';
 import { transactionStatus } from './driver/transaction-status.ts';
 import { carriedOut, type Store } from './store.ts';
 
@@ -40,13 +40,19 @@ export async function effectTransaction<T>(
   store: Store,
   lease: Lease,
   work: (connection: PostgresConnection) => T | Promise<T>,
-  { now, signal, skipped }: TransactionAttempt,
+  attempt: TransactionAttempt,
 ): Promise<T> {
-  signal.throwIfAborted();
+  let hasBegun = false;
+  const begun = (connection: PostgresConnection): T | Promise<T> => {
+    hasBegun = true;
+    return work(connection);
+  };
   try {
-    return await resultOf(store, await run(store, lease, work, { now, skipped }));
+    return await resultOf(store, await run(store, lease, begun, attempt, () => hasBegun));
   } catch (failure) {
-    throw asUnavailable(failure);
+    if (!hasBegun || !isInstance(failure, DatabaseFailure)) throw asUnavailable(failure);
+    // Otherwise an event whose function always loses its connection would be run for ever.
+    throw new TransactionError('NOT_COMMITTED', `${NOT_COMMITTED} ${failure.message}.`, { cause: failure });
   }
 }
 
@@ -55,41 +61,44 @@ async function run<T>(
   store: Store,
   lease: Lease,
   work: (connection: PostgresConnection) => T | Promise<T>,
-  attempt: Pick<TransactionAttempt, 'now' | 'skipped'>,
+  attempt: TransactionAttempt,
+  hasBegun: () => boolean,
 ): Promise<Ended<T>> {
   for (let left = MOST_LOST; ; left -= 1) {
-    let hasBegun = false;
-    const begun = (connection: PostgresConnection): T | Promise<T> => {
-      hasBegun = true;
-      return work(connection);
-    };
+    attempt.signal.throwIfAborted();
     try {
-      return await runOnce(store, lease, begun, attempt);
+      return await runOnce(store, lease, work, attempt);
     } catch (failure) {
-      const isOver = hasBegun || left === 0 || !isInstance(failure, DatabaseFailure);
+      const isOver = hasBegun() || left === 0 || !isInstance(failure, DatabaseFailure);
       if (isOver || failure.fault === 'refused') throw failure;
     }
   }
 }
 
-function runOnce<T>(
+async function runOnce<T>(
   store: Store,
   lease: Lease,
   work: (connection: PostgresConnection) => T | Promise<T>,
-  { now, skipped }: Pick<TransactionAttempt, 'now' | 'skipped'>,
+  { now, signal, skipped, givenUp }: TransactionAttempt,
 ): Promise<Ended<T>> {
-  return store.database.lend(async (session, spoil) => {
+  let abandoned: Marked | null = null;
+  const ended = await store.database.lend<Ended<T>>(async (session, spoil) => {
     await store.writeAt(session, now(), store.time.asked());
     await session.exec(BEGIN);
-    const id = await mark(store, session, lease);
-    if (id === null) {
+    const marked = await mark(store, session, lease);
+    if (marked === null || signal.aborted) {
       await session.exec('ROLLBACK');
-      return { thrown: lost() };
+      return { thrown: marked === null ? lost() : signal.reason };
     }
-    let ended = await runInside(store, session, lease, work, id);
+    let ended = await runInside(store, session, lease, work, marked.id, givenUp);
+    if ('stuckOn' in ended) {
+      abandoned = marked;
+      spoil();
+      return { thrown: new TransactionError('GIVEN_UP', `${GIVEN_UP} ${ended.stuckOn}.`) };
+    }
     if ('result' in ended) {
       if (await endProcessed(store, session, lease, processedBy(skipped), store.time.toDatabase(now()))) {
-        ended = await commit(session, ended.result, id);
+        ended = await commit(session, ended.result, marked.id);
       } else {
         await session.exec('ROLLBACK');
         ended = { thrown: lost() };
@@ -98,23 +107,49 @@ function runOnce<T>(
     // What the function left on it, or what became of it, nobody knows.
     if ('spoiled' in ended || 'unsure' in ended) spoil();
     return ended;
-  });
+  }, signal);
+  if (abandoned !== null) void endBackend(store, abandoned);
+  return ended;
 }
 
 function lost(): TransactionError {
   return new TransactionError('LEASE_LOST', 'The lease on this event was lost; nothing was committed.');
 }
 
-/** @returns the id of the transaction; `null` when the lease is lost */
-async function mark({ t }: Store, session: Session, { seq, fence }: Lease): Promise<string | null> {
-  const marked = await session.row<{ id: string }>(
+/** A transaction that is marked as that of an attempt, and the process of the server that it runs in. */
+interface Marked {
+  readonly id: string;
+  readonly pid: number;
+}
+
+/** @returns `null` when the lease is lost */
+async function mark({ t }: Store, session: Session, { seq, fence }: Lease): Promise<Marked | null> {
+  const marked = await session.row<Marked>(
     `INSERT INTO ${t.effects} (seq, fence)
      SELECT seq, fence FROM ${t.queue} WHERE seq = $1 AND fence = $2 AND lease_until_ms IS NOT NULL AND NOT processed
      ON CONFLICT DO NOTHING
-     RETURNING pg_current_xact_id()::text AS id`,
+     RETURNING pg_current_xact_id()::text AS id, pg_backend_pid() AS pid`,
     [seq, fence],
   );
-  return marked?.id ?? null;
+  return marked ?? null;
+}
+
+/**
+ * A statement that Postgres has not answered goes on there without its connection, with the locks that the next attempt needs. The
+ * transaction's id tells that the process still works for it: behind a pooler it may be somebody else's by now.
+ */
+async function endBackend({ database }: Store, { id, pid }: Marked): Promise<void> {
+  try {
+    await database.alone((session) =>
+      session.rows(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE pid = $1 AND backend_xid::text = ($2::xid8)::xid::text`,
+        [pid, id],
+      ),
+    );
+  } catch {
+    // It may have ended by itself.
+  }
 }
 
 /** The id of the transaction tells whether it is still the one that was begun, even if the function began another one. */
@@ -124,17 +159,19 @@ async function runInside<T>(
   lease: Lease,
   work: (connection: PostgresConnection) => T | Promise<T>,
   id: string,
-): Promise<Ended<T>> {
-  let ended: { readonly result: T } | { readonly thrown: unknown };
-  const { connection, takeBack } = lent(session.connection);
-  try {
-    ended = { result: await work(connection) };
-  } catch (thrown) {
-    ended = { thrown };
-  } finally {
-    takeBack();
+  givenUp: TransactionAttempt['givenUp'],
+): Promise<Ended<T> | { readonly stuckOn: string }> {
+  const loan = lent(session.connection);
+  const over = await untilGivenUp(() => work(loan.connection), givenUp);
+  if (over === 'given up') {
+    const stuckOn = loan.isAsking() ? ON_STATEMENT : store.database.isWaitedFor() ? ON_POOL : ON_SOMETHING;
+    loan.takeBack();
+    return { stuckOn };
   }
-  const open = await transactionOf(session);
+  loan.takeBack('thrown' in over ? over.thrown : undefined);
+  const refusal = 'result' in over ? loan.refusal() : null;
+  const ended = refusal === null ? over : { thrown: refusal };
+  const open = await transactionOf(session, loan.lostBy);
   if (open === id && 'result' in ended) return ended;
   await session.exec('ROLLBACK');
   if (open === id) return ended;
@@ -144,18 +181,38 @@ async function runInside<T>(
   return 'thrown' in ended ? ended : { thrown: new Error(CAUGHT) };
 }
 
+/** How the function ended, unless its attempt is given up before. */
+async function untilGivenUp<T>(
+  work: () => T | Promise<T>,
+  givenUp: AbortSignal | undefined,
+): Promise<{ readonly result: T } | { readonly thrown: unknown } | 'given up'> {
+  const { promise, resolve } = Promise.withResolvers<'given up'>();
+  const giveUp = (): void => resolve('given up');
+  givenUp?.addEventListener('abort', giveUp);
+  const run = async () => {
+    try {
+      return { result: await work() };
+    } catch (thrown) {
+      return { thrown };
+    }
+  };
+  const over = await Promise.race([run(), promise]);
+  givenUp?.removeEventListener('abort', giveUp);
+  return over;
+}
+
 /** `failed` where a statement has failed, so that nothing can be asked of the transaction any more. */
-async function transactionOf(session: Session): Promise<string | null> {
+async function transactionOf(session: Session, lostBy: () => unknown): Promise<string | null> {
   try {
     // Without a name: here nobody could ask again.
     const text = 'SELECT pg_current_xact_id_if_assigned()::text AS id';
-    const { rows } = await session.answered({ text, rowMode: 'array' });
-    const [[id] = []] = rows as readonly (readonly [string | null])[]; // the column of the statement
-    return id ?? null;
+    const [row] = rowsOf(await session.answered({ text })) as readonly { readonly id: string | null }[]; // its column
+    return row?.id ?? null;
   } catch (cause) {
     const failure = new DatabaseFailure(cause);
     if (failure.code === '25P02') return 'failed';
-    throw failure;
+    // A statement that comes too late is only told that there is no connection.
+    throw new DatabaseFailure(lostBy() ?? cause);
   }
 }
 
@@ -208,7 +265,7 @@ async function resultOf<T>(store: Store, ended: Ended<T>): Promise<T> {
   if ('thrown' in ended) throw ended.thrown;
   if ('unsure' in ended) {
     if (await wasCommitted(store, ended.id)) return ended.unsure;
-    throw new InboxUnavailableError('FAILED', 'The connection to Postgres was lost; nothing was committed.');
+    throw new DatabaseFailure(new Error('Connection terminated'));
   }
   const { spoiled, ...options } = ended;
   if (spoiled === 'ROLLED_BACK_BY_ITSELF') throw new TransactionError(spoiled, ROLLED_BACK, options);
@@ -233,6 +290,15 @@ async function wasCommitted({ database }: Store, id: string): Promise<boolean> {
 const CAUGHT =
   'A statement of the function given to ctx.transaction has failed, which ends a transaction in Postgres, and the function ' +
   'has caught that. Nothing was committed. Let it be thrown, or use a SAVEPOINT.';
+
+const GIVEN_UP =
+  'The function given to ctx.transaction had not ended when its attempt was given up. Its connection was closed, and nothing ' +
+  'was committed. Most likely it waits for';
+const ON_STATEMENT = 'a statement that Postgres has not answered, such as one that waits for a lock';
+const ON_POOL = 'a connection of the same pool, which has none left: use the client that the function is given';
+const ON_SOMETHING = 'something outside of Postgres that never comes: give it a limit of its own, or await it before';
+
+const NOT_COMMITTED = 'The transaction of ctx.transaction was not committed.';
 
 const ROLLED_BACK =
   'The function given to ctx.transaction ended the transaction itself with ROLLBACK. What it wrote after that is ' +

@@ -150,6 +150,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
 
   return {
     schema: settings.schema,
+    transactionsAtOnce: database.mostLent,
     async accept(event, deadline) {
       const arrival: Arrival = { event, times: store.time.asked(), receivedAt: null, isUnsure: false };
       const accepted = arrivals.submit(arrival, event.body.byteLength + OVERHEAD_BYTES, deadline);

@@ -7,6 +7,7 @@ import { settleInTransaction } from '../rules/settle.ts';
 import { atOnce } from '../rules/steps.ts';
 import type { Lease, TransactionAttempt } from '../work.ts';
 import type { Connection } from './connection.ts';
+import { runOn } from './lent-database.ts';
 import { fileFaultIn, isBusy, sqliteCode, type SqliteDatabase } from './opening/database.ts';
 import { unavailable } from '../group-commit.ts';
 import type { BorrowLock } from './threads/write-lock.ts';
@@ -93,7 +94,7 @@ function begin(connection: Connection) {
 function runInside<T>(database: SqliteDatabase, work: (database: SqliteDatabase) => T, isCommitted: () => boolean): T {
   let result: T;
   try {
-    result = withoutOpenRows(database, () => work(database));
+    result = withoutOpenRows(database, () => runOn(database, work));
   } catch (failure) {
     if (savepointStands(database)) throw failure;
     if (isCommitted()) throw new TransactionError('COMMITTED_BY_ITSELF', COMMITTED_BY_ITSELF, { cause: failure });

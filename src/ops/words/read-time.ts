@@ -42,7 +42,8 @@ const SHORT =
 
 /** What `shortTime` writes. Without its year or its day it is the last one that was. */
 function shortInstantOf(text: string, now: number): number | null {
-  const { day, month, year, time = '' } = SHORT.exec(text)?.groups ?? {};
+  const { day, month, year, time } = SHORT.exec(text)?.groups ?? {};
+  if (time === undefined) return null;
   const today = new Date(now);
   const at = (y: number, m: number, d: number): number | null => {
     const date = `${y}-${String(m + 1).padStart(2, '0')}-${String(d).padStart(2, '0')}`;

@@ -8,7 +8,7 @@ import type { Visit } from '../visit.ts';
 import { ChooseHead } from './choose-head.tsx';
 import { ROWS, orderedQuery } from './list-query.ts';
 import { eventHref, eventPath, eventsHref } from './screen-links.ts';
-import { Listed } from './shortened.tsx';
+import { Listed, listedName } from './shortened.tsx';
 import { State } from './state-badge.tsx';
 import { StoredText } from './stored-text.tsx';
 
@@ -115,16 +115,16 @@ function EventRow({
     <tr id={`event-${seq}`} data-href={href} data-event={eventPath(event)}>
       {mayChoose && (
         <td data-col="choose">
-          <input type="checkbox" name="event" value={eventPath(event)} aria-labelledby={`id-${seq}`} />
+          <input type="checkbox" name="event" value={eventPath(event)} aria-label={`Choose ${oneLine(id)}`} />
         </td>
       )}
       <th scope="row" data-col="event">
-        <a href={href}>
+        <a href={href} aria-label={type === null ? undefined : listedName(type, 40)}>
           <Listed text={type ?? 'no readable type'} atMost={40} end={10} />
         </a>
       </th>
       <td data-col="id">
-        <span id={`id-${seq}`} class="id">
+        <span class="id">
           <Listed text={id} atMost={22} />
         </span>{' '}
         <button type="button" class="copy" data-copy={id} tabindex={-1} aria-label="Copy the id" hidden>
@@ -140,7 +140,7 @@ function EventRow({
       </td>
       <td data-col="about">
         {entity !== null && (
-          <a href={eventsHref(base, { endpoint, entity })}>
+          <a href={eventsHref(base, { endpoint, entity })} aria-label={listedName(entity, 20)}>
             <Listed text={entity} atMost={20} />
           </a>
         )}

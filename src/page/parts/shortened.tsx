@@ -18,7 +18,18 @@ export function Shortened({ text, atMost }: { readonly text: string; readonly at
   );
 }
 
-/** The same in two parts, so that a list that has less room than this takes it from the first. */
+/** A name as `Listed` shows it, in one piece: for whoever listens. */
+export function listedName(text: string, atMost: number): string {
+  return shortened(text, atMost).name;
+}
+
+/** Of a name that is no longer, no part gives way. */
+const SHORT = 16;
+
+/**
+ * The same in two parts, so that a list that has less room than this takes it from the first. Each part is a box, which assistive
+ * technology reads as a word: a link of it has to be named whole.
+ */
 export function Listed({
   text,
   atMost,
@@ -32,6 +43,13 @@ export function Listed({
   const { name, whole } = shortened(text, atMost);
   if (isBlank(whole)) return <StoredText text={text} />;
   const letters = [...name];
+  if (letters.length <= SHORT) {
+    return (
+      <bdi class="name" title={whole}>
+        <span>{name}</span>
+      </bdi>
+    );
+  }
   return (
     <bdi class="name" title={whole}>
       <span>{letters.slice(0, -end).join('')}</span>

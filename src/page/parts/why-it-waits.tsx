@@ -2,7 +2,7 @@ import type { EventSummary } from '../../inbox/operator/search.ts';
 import type { Wait } from '../../inbox/operator/waits.ts';
 import { blockerInWords, waitInBrief, waitInWords, type WaitWords } from '../../ops/words/wait-words.ts';
 import { eventHref } from './screen-links.ts';
-import { Listed } from './shortened.tsx';
+import { Listed, listedName } from './shortened.tsx';
 import { StoredText } from './stored-text.tsx';
 
 /** An event that waits, and why; `null` where it waits no more. */
@@ -45,7 +45,7 @@ export function WaitInBrief({ wait, base, now }: Omit<Waiting, 'event'>) {
         typeof part === 'string' ? (
           <bdi title={part}>{part.trim()}</bdi>
         ) : (
-          <a href={eventHref(base, part)}>
+          <a href={eventHref(base, part)} aria-label={listedName(part.id, 22)}>
             <Listed text={part.id} atMost={22} />
           </a>
         ),

@@ -18,7 +18,7 @@ it('an inbox of a URL has connections for as many transactions as there are hand
     await dropSchema(pool, schema);
   });
   await using inbox = postgresInbox(url, { schema, listen: false });
-  const { concurrency } = limitsOf({ handlers: {} });
+  const { concurrency } = limitsOf({ handlers: {}, inbox });
   const [more, ...events] = severalIncoming(concurrency + 1, { entity: null, receivedAt: Date.now() });
   if (more === undefined) throw new Error('there is one');
   await Promise.all(events.map((event) => inbox.accept(event, later())));

@@ -84,7 +84,7 @@ it('a machine that stands still at the end of ctx.transaction holds up nobody fo
   // It waits for the locks of the one that stands still.
   await expect.poll(() => other.accept(KNOWN, later()).catch(() => null)).toMatchObject({ result: 'duplicate' });
   goOn();
-  expect(await late).toMatchObject({ code: 'FAILED', message: expect.stringContaining('nothing was committed') });
+  expect(await late).toMatchObject({ code: 'NOT_COMMITTED', message: expect.stringContaining('was not committed') });
   expect([await written(), (await other.get(KNOWN))?.state]).toEqual([0, 'processing']);
   await still.close();
 });

@@ -178,13 +178,31 @@ describe('a transaction in Postgres', () => {
   });
 });
 
-describe('a function that ends the transaction itself', () => {
+describe('a function that ends the transaction itself, past the client that it is given', () => {
+  /** What the client would not send goes to the one behind it. */
+  function openWithBehind() {
+    let last: PoolClient | undefined;
+    const inbox = open({
+      async connect() {
+        last = await pool.connect();
+        return last;
+      },
+    });
+    const behind = (): PoolClient => {
+      if (last === undefined) throw new Error('nothing was asked yet');
+      return last;
+    };
+    return { inbox, behind };
+  }
+
   it('with COMMIT makes the event dead, which says so: its effect is not repeated', async () => {
-    await using inbox = open();
+    const opened = openWithBehind();
+    await using inbox = opened.inbox;
     const { lease } = await claimed(inbox);
     const work = async (client: PoolClient) => {
+      const behind = opened.behind();
       await insert(client);
-      await client.query('COMMIT');
+      await behind.query('COMMIT');
     };
     const failure = await failureOf(inbox.transaction(lease, work, attempt()));
     expect(failure).toBeInstanceOf(TransactionError);
@@ -201,12 +219,14 @@ describe('a function that ends the transaction itself', () => {
   });
 
   it('with COMMIT, and then throws or begins another one, is told apart all the same', async () => {
-    await using inbox = open();
+    const opened = openWithBehind();
+    await using inbox = opened.inbox;
     const { lease } = await claimed(inbox);
     const thrown = new Error('afterwards');
     const work = async (client: PoolClient) => {
+      const behind = opened.behind();
       await insert(client);
-      await client.query('COMMIT; BEGIN');
+      await behind.query('COMMIT; BEGIN');
       await insert(client, 'ord_2');
       throw thrown;
     };
@@ -219,12 +239,14 @@ describe('a function that ends the transaction itself', () => {
   });
 
   it('with COMMIT, in a process that dies then: whoever takes the event over finds it out', async () => {
-    await using inbox = open();
+    const opened = openWithBehind();
+    await using inbox = opened.inbox;
     const { lease } = await claimed(inbox);
     let died = (): void => {};
     const work = async (client: PoolClient) => {
+      const behind = opened.behind();
       await insert(client);
-      await client.query('COMMIT');
+      await behind.query('COMMIT');
       await new Promise<void>((resolve) => {
         died = resolve;
       });
@@ -241,25 +263,29 @@ describe('a function that ends the transaction itself', () => {
   });
 
   it('with COMMIT, on a connection that is lost then: its attempt cannot end as one that may be repeated', async () => {
-    await using inbox = open();
+    const opened = openWithBehind();
+    await using inbox = opened.inbox;
     const { lease } = await claimed(inbox);
     const work = async (client: PoolClient) => {
+      const behind = opened.behind();
       await insert(client);
-      await client.query('COMMIT');
+      await behind.query('COMMIT');
       await client.query('SELECT pg_terminate_backend(pg_backend_pid())').catch(() => {});
     };
-    expect(await failureOf(inbox.transaction(lease, work, attempt()))).toMatchObject({ code: 'FAILED' });
+    expect(await failureOf(inbox.transaction(lease, work, attempt()))).toMatchObject({ code: 'NOT_COMMITTED' });
     const retry = { outcome: 'retry', error: { name: 'Error', message: 'lost', stack: null }, dueAt: START } as const;
     expect(await inbox.settle(lease, retry, START)).toBe('committed alone');
     expect([await written(), await stateOf(inbox)]).toEqual([['ord_1'], ['dead', 'failed', ['failed']]]);
   });
 
   it('with ROLLBACK is told so, and what it wrote afterwards is its own', async () => {
-    await using inbox = open();
+    const opened = openWithBehind();
+    await using inbox = opened.inbox;
     const { lease } = await claimed(inbox);
     const work = async (client: PoolClient) => {
+      const behind = opened.behind();
       await insert(client);
-      await client.query('ROLLBACK');
+      await behind.query('ROLLBACK');
       await insert(client, 'ord_2');
     };
     expect(await failureOf(inbox.transaction(lease, work, attempt()))).toMatchObject({ code: 'ROLLED_BACK_BY_ITSELF' });
@@ -302,7 +328,7 @@ describe('a transaction whose COMMIT was not answered', () => {
       },
       attempt(),
     );
-    expect(await failureOf(commit)).toMatchObject({ code: 'FAILED' });
+    expect(await failureOf(commit)).toMatchObject({ code: 'NOT_COMMITTED' });
     expect([await written(), await stateOf(inbox)]).toEqual([[], ['processing', null, []]]);
     expect(await inbox.transaction(lease, (client) => insert(client), attempt())).toBe('ord_1');
   });

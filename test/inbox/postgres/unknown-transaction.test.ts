@@ -84,6 +84,6 @@ it('what ctx.transaction wrote there is known to be lost', async () => {
     arm();
   };
   const attempt = { now: () => START, signal: new AbortController().signal };
-  await expect(inbox.transaction(event.lease, work, attempt)).rejects.toThrow(/nothing was committed/);
+  await expect(inbox.transaction(event.lease, work, attempt)).rejects.toThrow(/was not committed/);
   expect(await written()).toBe(0);
 });

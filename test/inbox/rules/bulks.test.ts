@@ -141,7 +141,7 @@ it('a rerun of a snapshot leaves what was put away meanwhile', () => {
   const rerun = { ...running, act: 'rerun' } as const;
   const { engine, of } = inboxWith(rerun, { 5: 'ignored' });
   atOnce(advanceBulk(engine, 3, 10, acting, endless));
-  expect(of('noteResult')).toEqual([['noteResult', 3, 5, 'not needed']]);
+  expect(of('noteResult')).toEqual([['noteResult', 3, 5, 'changed']]);
 });
 
 it('cancelling says in the audit how far it had come', () => {

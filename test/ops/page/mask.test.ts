@@ -42,16 +42,14 @@ describe('a masked body', () => {
     [['x'], '{"y":"a \\"x\\": 1, {","x":"\\\\"}', '{"y":"a \\"x\\": 1, {","x":"•••"}'],
     [['x'], '{"n":[-0.0,1E400,12.50]}', '{"n":[-0.0,1E400,12.50]}'],
     [['x'], '[]', '[]'],
+    [['a'], '\uFEFF{"a":1}', '{"a":"•••"}'],
   ] as const)('%j in %s', ([paths, body, expected]) => {
     expect(masked(paths, body)).toBe(expected);
   });
 
-  test.for([['not JSON'], [''], ['{"a":1'], ['\uFEFF{"a":1}']] as const)(
-    'hides all of %j, which cannot be read',
-    ([body]) => {
-      expect(masked(['a'], body)).toBe('"•••"');
-    },
-  );
+  test.for([['not JSON'], [''], ['{"a":1']] as const)('hides all of %j, which cannot be read', ([body]) => {
+    expect(masked(['a'], body)).toBe('"•••"');
+  });
 
   test('hides all of what is no UTF-8', () => {
     expect(masked(['a'], Uint8Array.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]))).toBe('"•••"');

@@ -571,7 +571,7 @@ describe('Bulk acts', () => {
     const html = await htmlOf(await bulkScreen(visit, 7));
     expect(textOf(partOf(html, 'sentence'))).toContain(said);
     expect(textOf(partOf(html, 'acts'))).toContain('Run the rest?');
-    expect([...formsOf(html).keys()]).toEqual(['/ops/bulks/7/run', '/ops/bulks/7/cancel']);
+    expect([...formsOf(html).keys()]).toEqual(['/ops/bulks/7/cancel', '/ops/bulks/7/run']);
     expect(textOf(partOf(html, 'acts'))).toContain('Resume the 96 left');
     expect(textOf(partOf(await htmlOf(await bulksScreen(visit)), 'bulk-7'))).toContain(said.slice(7, -1));
   });

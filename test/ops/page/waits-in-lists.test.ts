@@ -63,7 +63,7 @@ describe('a row that waits says why', () => {
       evt_done: '',
     });
     const behind = rows.find((row) => row.includes('data-event="default/evt_behind"')) ?? '';
-    expect(behind).toContain('<a href="/ops/events/default/evt_failing">');
+    expect(behind).toContain('<a href="/ops/events/default/evt_failing" aria-label="evt_failing">');
   });
 
   test('and where none waits there is no such column', async () => {

@@ -260,7 +260,13 @@ async function fillForLong(world: World): Promise<void> {
   await world.advance(5_000);
 }
 
+export const hung: DirectedHistory = {
+  name: 'the function of a transaction never ends',
+  happen: async (world) => void (await handling(world, 'never end the transaction', 1_000)),
+};
+
 export const directedHistories = [
+  hung,
   outage,
   nothingStarted,
   sleep,

@@ -1,4 +1,5 @@
 import type { Inbox } from '../../../src/inbox/contract.ts';
+import { InboxUnavailableError } from '../../../src/errors.ts';
 import type { Lease } from '../../../src/inbox/work.ts';
 import { IGNORE_AFTER_MS, TAKER_MS } from '../../../src/inbox/rules/takers.ts';
 import type { Mutation } from './world.ts';
@@ -180,6 +181,25 @@ export function nobodyLooks(): Mutation {
       const isForgotten = settlement.outcome === 'retry' && settlement.error.message === 'inside the transaction';
       return inbox.settle(lease, isForgotten ? { outcome: 'processed' } : settlement, now);
     },
+  });
+}
+
+/** What a function given to `ctx.transaction` has failed with counts as an inbox that could not be reached. */
+export function transactionsDoNotCount(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    transaction: (lease, work, attempt) =>
+      inbox.transaction(lease, work, attempt).catch(() => {
+        throw new InboxUnavailableError('FAILED', 'the connection was lost');
+      }),
+  });
+}
+
+/** The connection of a function that never ends stays with it. */
+export function neverGivenBack(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    transaction: (lease, work, { now, signal, skipped }) => inbox.transaction(lease, work, { now, signal, skipped }),
   });
 }
 

@@ -18,6 +18,8 @@ export const behaviours = [
   'commit, then kill the process',
   'commit twice',
   'fail inside the transaction',
+  'lose the connection inside the transaction',
+  'never end the transaction',
   'commit, not awaited',
   'commit twice, not awaited',
   'fail inside the transaction, not awaited',
@@ -42,6 +44,10 @@ export interface Stage {
   /** Calls back when the history ends and every handler shall succeed. */
   onHealed(wake: () => void): void;
   writeEffect(database: SqliteDatabase, name: string): void | Promise<void>;
+  /** Postgres ends the connection; elsewhere there is none to lose, and it throws. */
+  loseConnection(database: SqliteDatabase): void | Promise<void>;
+  /** What does not end before its process does. */
+  hang(): Promise<never>;
   killProcess(): void;
   /** The handler waits for its transaction and does not mind that it fails. */
   doesWithout(): void;
@@ -107,6 +113,10 @@ export async function perform(
       return commit();
     case 'fail inside the transaction':
       return failInside();
+    case 'lose the connection inside the transaction':
+      return context.transaction((database): void => stage.loseConnection(database) as void);
+    case 'never end the transaction':
+      return context.transaction((): void => stage.hang() as never);
     case 'commit, not awaited':
       void commit();
       return;

@@ -1,3 +1,5 @@
+import type { Hang } from './hangs.ts';
+
 /** Whether a simulated process still runs. */
 export interface Life {
   /** it never does anything again: what it has called and not heard of, it never hears of */
@@ -9,8 +11,10 @@ export interface Life {
   failsNext: boolean;
   /** it was told to end */
   closing: boolean;
+  /** what its handlers have left hanging, which ends with it */
+  readonly hangs: Hang[];
 }
 
 export function newLife(): Life {
-  return { dead: false, frozen: false, thawed: Promise.withResolvers(), failsNext: false, closing: false };
+  return { dead: false, frozen: false, thawed: Promise.withResolvers(), failsNext: false, closing: false, hangs: [] };
 }

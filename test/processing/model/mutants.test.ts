@@ -5,7 +5,8 @@ import { storeKinds } from './stores.ts';
 
 const cases = mutants.flatMap((mutant) =>
   storeKinds
-    .filter(({ name }) => mutant.rewritten === undefined && (mutant.undone === undefined || name === 'sqlite'))
+    .filter(() => mutant.rewritten === undefined && mutant.only === undefined)
+    .filter(({ name }) => mutant.undone === undefined || name === 'sqlite')
     .map(({ name, open }) => ({ mutant, open, kind: name, name: `${mutant.name}, ${name}` })),
 );
 

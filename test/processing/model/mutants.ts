@@ -4,6 +4,7 @@ import {
   fullDisk,
   fullDiskForMany,
   heldBack,
+  hung,
   killedWhileClosing,
   lateNumbers,
   leftBehind,
@@ -30,6 +31,8 @@ export interface Mutant extends StoreFault {
   readonly history?: DirectedHistory;
   /** where it is found in a store whose histories are dear, should chance take more than a few */
   readonly dearHistory?: DirectedHistory;
+  /** the one store that has connections to lend */
+  readonly only?: 'postgres';
   /** whose fault it is, if not the inbox's */
   readonly of?: 'processor';
   /** Begins a history: what is returned wraps the inbox of each process in it. */
@@ -165,6 +168,18 @@ export const mutants: readonly Mutant[] = [
     breaks: ['an attempt ends as its run did'],
     of: 'processor',
     begin: faults.nobodyLooks,
+  },
+  {
+    name: 'failed transactions do not count',
+    breaks: ['an attempt ends as its run did'],
+    begin: faults.transactionsDoNotCount,
+  },
+  {
+    name: 'a lent connection is never given back',
+    breaks: ['nothing stuck'],
+    history: hung,
+    only: 'postgres',
+    begin: faults.neverGivenBack,
   },
   {
     name: 'null is for good',

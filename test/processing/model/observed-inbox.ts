@@ -2,6 +2,7 @@ import type { Scheduler } from 'fast-check';
 import { setImmediate as turn } from 'node:timers/promises';
 import { InboxUnavailableError } from '../../../src/errors.ts';
 import type { Inbox } from '../../../src/inbox/contract.ts';
+import { isHanging } from './hangs.ts';
 import type { InboxModel } from './inbox-model.ts';
 import type { Worker } from './model-event.ts';
 import type { Life } from './life.ts';
@@ -113,22 +114,36 @@ export class Observer {
       transaction: async (lease, work, attempt) => {
         let now = 0;
         let effect: string | null = null;
+        let hasBegun = false;
+        // Others go on while a function hangs.
+        let isLeft = false;
         const perform = async () => {
           const noted = { ...attempt, now: () => (now = attempt.now()) };
           try {
             const run: typeof work = (database) => {
+              hasBegun = true;
               const result = work(database);
-              effect = model.of(lease)?.name ?? null;
+              const written = (): void => {
+                effect = model.of(lease)?.name ?? null;
+              };
+              if (!(result instanceof Promise)) written();
+              else result.then(written, () => {});
+              if (isHanging(result)) {
+                isLeft = true;
+                this.#ended();
+              }
               return result;
             };
             return { value: await base.transaction(lease, run, noted) };
           } catch (failure) {
             return { failure };
+          } finally {
+            if (isLeft) this.#running += 1;
           }
         };
         const failed = (failure: unknown): never => {
           const event = model.of(lease);
-          if (event !== undefined) this.#runs.notCommitted(event, failure);
+          if (event !== undefined) this.#runs.notCommitted(event, failure, hasBegun);
           throw failure;
         };
         const end = await call('transaction', perform, (end) => {

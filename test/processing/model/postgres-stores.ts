@@ -1,5 +1,8 @@
 import { Pool, type PoolClient } from 'pg';
 import type { Inbox } from '../../../src/inbox/contract.ts';
+import type { Lease, TransactionAttempt } from '../../../src/inbox/work.ts';
+import type { SqliteDatabase } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
+import { isHanging } from './hangs.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { quoted, tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
@@ -52,6 +55,8 @@ export function postgresStores(): StoreKind {
         // What a transaction is given is the pool's connection here.
         writeEffect: async (client: unknown, id) =>
           void (await (client as PoolClient).query(`INSERT INTO ${effects} (id) VALUES ($1)`, [id])),
+        loseConnection: async (client: unknown) =>
+          void (await (client as PoolClient).query('SELECT pg_terminate_backend(pg_backend_pid())')),
         takeAway: (seq) => pool.query(`DELETE FROM ${t.queue} WHERE seq = $1`, [seq]).then(() => {}),
         numbersGoOnFrom: (seq) =>
           pool.query(`ALTER TABLE ${t.events} ALTER COLUMN seq RESTART WITH ${seq}`).then(() => {}),
@@ -86,7 +91,22 @@ function turns(): (inbox: Inbox<PoolClient>) => Inbox {
     claim: (...given) => inTurn(() => inbox.claim(...given)),
     renew: (...given) => inTurn(() => inbox.renew(...given)),
     settle: (...given) => inTurn(() => inbox.settle(...given)),
-    transaction: (lease, work, attempt) => inTurn(() => inbox.transaction(lease, work as never, attempt)),
+    // One whose function hangs lets others pass.
+    transaction: <T>(lease: Lease, work: (database: SqliteDatabase) => T, attempt: TransactionAttempt): Promise<T> => {
+      const hung = Promise.withResolvers<void>();
+      const run = (database: unknown): T => {
+        const result = work(database as SqliteDatabase);
+        if (isHanging(result)) hung.resolve();
+        return result;
+      };
+      const asked = Promise.withResolvers<T>();
+      void inTurn(async () => {
+        const over = inbox.transaction(lease, run, attempt);
+        asked.resolve(over);
+        await Promise.race([over.catch(() => {}), hung.promise]);
+      });
+      return asked.promise;
+    },
     announce: (...given) => inTurn(() => inbox.announce(...given)),
     rerun: (...given) => inTurn(() => inbox.rerun(...given)),
     prune: (...given) => inTurn(() => inbox.prune(...given)),

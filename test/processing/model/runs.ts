@@ -14,7 +14,7 @@ export interface Run {
   end: { readonly how: 'returned' | 'threw' | 'threw for good'; readonly stopped: 'closing' | 'timeout' | null } | null;
   /** a transaction of its was tried and not committed */
   uncommitted: boolean;
-  /** because the inbox could not be reached */
+  /** because the inbox could not be reached, before its function had begun */
   withoutFile: boolean;
   /** which it does not mind */
   doesWithout: boolean;
@@ -51,11 +51,12 @@ export class Runs {
     for (const run of this.#active) if (!run.life.dead && !run.life.frozen) yield run;
   }
 
-  notCommitted(event: ModelEvent, failure: unknown): void {
+  /** @param hasBegun - the function that was given to it: from then on a failure counts, whatever it is */
+  notCommitted(event: ModelEvent, failure: unknown, hasBegun: boolean): void {
     const run = this.#of(event);
     if (run === undefined) return;
     run.uncommitted = true;
-    run.withoutFile = failure instanceof InboxUnavailableError;
+    run.withoutFile = failure instanceof InboxUnavailableError && !hasBegun;
   }
 
   /** A processor says how the present attempt of an event ended. */

@@ -35,6 +35,8 @@ export interface Store {
   rows(): Promise<readonly StoredRow[]>;
   /** What a handler writes through its transaction. */
   writeEffect(database: SqliteDatabase, id: string): void | Promise<void>;
+  /** Postgres ends the connection of a transaction; elsewhere it throws. */
+  loseConnection(database: SqliteDatabase): void | Promise<void>;
   /** The ids that were written, doubles included. */
   effects(): Promise<readonly string[]>;
   /** Takes away the row that says where an event stands, as by hand; absent where the event would go with it. */
@@ -63,6 +65,10 @@ export interface StoreKind extends AsyncDisposable {
   empty(fault?: StoreFault): Promise<Store>;
 }
 
+function noConnection(): never {
+  throw new Error('inside the transaction');
+}
+
 function memoryStores(): StoreKind {
   return {
     async empty() {
@@ -75,6 +81,7 @@ function memoryStores(): StoreKind {
           return events.map((event) => ({ ...event, createdMs: event.created?.ms ?? null, leased: null, work: null }));
         },
         writeEffect: (_, id) => void effects.push(id),
+        loseConnection: noConnection,
         effects: async () => effects,
       };
     },
@@ -109,6 +116,7 @@ function sqliteStores(inboxIn: typeof sqliteInbox): StoreKind {
       return read.rows;
     },
     writeEffect: (database, name) => void database.prepare('INSERT INTO effects (id) VALUES (?)').run(name),
+    loseConnection: noConnection,
     effects: async () => allEffects.all() as string[],
   };
   function readRows(): StoredRow[] {

@@ -3,6 +3,7 @@ import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { EventKey } from '../../../src/inbox/event.ts';
 import { compareAttempts, compareFacts, findAll } from './final-comparison.ts';
 import { perform } from './handler-script.ts';
+import { newHang, type Hang } from './hangs.ts';
 import { InboxModel } from './inbox-model.ts';
 import { mayHold, nameOf, type ModelEvent, type Worker } from './model-event.ts';
 import type { Tally } from './moves.ts';
@@ -46,6 +47,7 @@ export class World {
   readonly #fault: Fault | undefined;
   readonly #toRestart: Role[] = [];
   readonly #wake: (() => void)[] = [];
+  readonly #hangs: Hang[] = [];
   #started = 0;
   /** when the disk was full or the clock jumped for the last time, by the time that really passes */
   #doubtedUntil = -Infinity;
@@ -86,6 +88,7 @@ export class World {
   /** It never does anything again. A supervisor starts another one when time passes. */
   crash(process: SimulatedProcess): void {
     process.life.dead = true;
+    for (const hang of process.life.hangs) hang.end();
     this.#disturbAll();
     this.processes = this.processes.filter((other) => other !== process);
     if (!process.closing) this.#toRestart.push(process.role);
@@ -301,6 +304,7 @@ export class World {
 
   finish(): void {
     for (const { life } of this.processes) life.dead = true;
+    for (const hang of this.#hangs) hang.end();
     this.observer.finish();
   }
 
@@ -311,6 +315,13 @@ export class World {
       clock: this.clock.of(timersOfHandlers(process.life)),
       onHealed: (wake) => void this.#wake.push(wake),
       writeEffect: (database, of) => this.#store.writeEffect(database, of),
+      loseConnection: (database) => this.#store.loseConnection(database),
+      hang: () => {
+        const hang = newHang();
+        process.life.hangs.push(hang);
+        this.#hangs.push(hang);
+        return hang.promise;
+      },
       killProcess: () => this.crash(process),
       doesWithout: () => {
         run.doesWithout = true;

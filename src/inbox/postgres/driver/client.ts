@@ -39,8 +39,6 @@ export interface PostgresQuery {
   readonly values?: unknown[];
   /** prepared under this name, on connections where that works */
   readonly name?: string;
-  /** each row is a list of its columns */
-  readonly rowMode?: 'array';
   /** in so many milliseconds it has failed, if it is not answered */
   readonly query_timeout?: number;
   /** how columns are read, whatever the merchant's own settings of `pg` are */
@@ -49,6 +47,8 @@ export interface PostgresQuery {
 
 export interface PostgresResult {
   readonly rows: readonly unknown[];
+  /** the columns of a row */
+  readonly fields?: readonly { readonly name: string }[];
   readonly rowCount: number | null;
   /** what Postgres says it has done: `ROLLBACK` may be the answer to COMMIT */
   readonly command: string;

@@ -1,12 +1,17 @@
 import { ownContext } from '../../../host/own-context.ts';
 import { InboxOpenError, isError } from '../../../errors.ts';
 import type { PostgresConnection, PostgresPool } from './client.ts';
+import { LentShare } from './lent-share.ts';
 
 /** Where connections come from. */
 export interface Connections {
+  /** Bounds how many handlers hold at once, so that some are left for deliveries, renewals and the ends of attempts. */
+  readonly share: LentShare;
   take(): Promise<PostgresConnection>;
   /** @param isBroken - nothing more is asked of it */
   giveBack(connection: PostgresConnection, isBroken: boolean): void;
+  /** Whether somebody waits for a connection because the pool has none left. */
+  isWaitedFor(): boolean;
   /** Lets go of what was opened here. */
   close(): Promise<void>;
 }
@@ -19,6 +24,10 @@ export type PostgresSource<Connection extends PostgresConnection = PostgresConne
 
 /** Of an inbox that opens its own: as many as ten handlers with a transaction each need, and two for what else is asked. */
 const MOST_CONNECTIONS = 12;
+/** Of a pool that does not say how many it has: as many as one of `pg` has unless told otherwise. */
+const USUAL_CONNECTIONS = 10;
+/** So many are kept from handlers: one that receives, and one that renews leases or ends attempts. */
+const KEPT = 2;
 export const CONNECT_MS = 10_000;
 /** After so long without a word the system asks whether the other side is there: whoever asks for nothing finds out by that. */
 export const ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 };
@@ -29,6 +38,8 @@ export function connectionsOf(source: PostgresSource): Connections {
   const inOwnContext = ownContext();
   const listeners = new WeakMap<PostgresConnection, (failure: Error) => void>();
   return {
+    share: shareOf(source),
+    isWaitedFor: () => connect.isWaitedFor(),
     async take() {
       const connection = await inOwnContext(() => connect.open());
       // Postgres ends connections when it restarts; one that nobody listens to would end the process.
@@ -53,13 +64,59 @@ export function connectionsOf(source: PostgresSource): Connections {
 
 interface Connecting {
   open(): Promise<PostgresConnection>;
+  isWaitedFor(): boolean;
   close(): Promise<void>;
 }
 
 function connecting(source: PostgresSource): Connecting {
   if (typeof source === 'string') return ownPool(source);
-  if ('pool' in source) return { open: () => source.pool.connect(), close: async () => {} };
-  return { open: () => source.connect(), close: async () => {} };
+  if (!('pool' in source)) return { open: () => source.connect(), isWaitedFor: () => false, close: async () => {} };
+  const { pool } = source;
+  listenToClients(pool);
+  return { open: () => pool.connect(), isWaitedFor: () => isWaitedFor(pool), close: async () => {} };
+}
+
+const listenedTo = new WeakSet<object>();
+
+/**
+ * Postgres may end a connection in the very packet in which it says that the connection is ready. The pool has taken its own
+ * listener away by then, and whoever asked for the client has not been given it yet. So each client has a listener before that.
+ */
+function listenToClients(pool: object): void {
+  const on: unknown = Reflect.get(pool, 'on');
+  if (typeof on !== 'function' || listenedTo.has(pool)) return;
+  listenedTo.add(pool);
+  Reflect.apply(on, pool, [
+    'acquire',
+    (client: PostgresConnection) => {
+      if (listenedTo.has(client)) return;
+      listenedTo.add(client);
+      client.on('error', () => {});
+    },
+  ]);
+}
+
+function isWaitedFor(pool: object): boolean {
+  const waiting: unknown = Reflect.get(pool, 'waitingCount');
+  return typeof waiting === 'number' && waiting > 0;
+}
+
+const shares = new WeakMap<object, LentShare>();
+
+/** Inboxes on one pool have one share of it. Where each use opens a connection of its own, only the server bounds them. */
+function shareOf(source: PostgresSource): LentShare {
+  if (typeof source === 'string') return new LentShare(() => MOST_CONNECTIONS - KEPT);
+  if (!('pool' in source)) return new LentShare(() => Infinity);
+  const { pool } = source;
+  let share = shares.get(pool);
+  if (share === undefined) shares.set(pool, (share = new LentShare(() => Math.max(1, sizeOf(pool) - KEPT))));
+  return share;
+}
+
+function sizeOf(pool: object): number {
+  const options: unknown = Reflect.get(pool, 'options');
+  const max: unknown = typeof options === 'object' && options !== null ? Reflect.get(options, 'max') : undefined;
+  return typeof max === 'number' && max > 0 ? max : USUAL_CONNECTIONS;
 }
 
 /** `pg` is loaded when it is first needed: who gives a pool may have another copy. */
@@ -72,6 +129,7 @@ function ownPool(url: string): Connecting {
     const pool = new Pool({ ...settings, pipeline: true, allowExitOnIdle: true });
     // Idle connections fail when Postgres restarts; the pool drops them by itself.
     pool.on('error', () => {});
+    listenToClients(pool);
     return pool;
   };
   return {
@@ -79,6 +137,7 @@ function ownPool(url: string): Connecting {
       opened ??= open();
       return (await opened).connect();
     },
+    isWaitedFor: () => false, // nobody but us asks it for one
     async close() {
       const pool = await opened?.catch(() => undefined); // what failed to open has nothing to close
       await pool?.end();

@@ -149,11 +149,21 @@ export class Database {
   }
 
   /**
-   * A connection for whoever ends its transaction.
+   * A connection out of the handlers' share, for whoever ends its transaction.
    *
    * @param use - says with `spoil` that nobody is to have it after that; so is one where it fails
+   * @param signal - ends the wait for the share
    */
-  async lend<T>(use: (session: Session, spoil: () => void) => Promise<T>): Promise<T> {
+  async lend<T>(use: (session: Session, spoil: () => void) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const leave = await this.#sessions.share.take(signal);
+    try {
+      return await this.#lent(use);
+    } finally {
+      leave();
+    }
+  }
+
+  async #lent<T>(use: (session: Session, spoil: () => void) => Promise<T>): Promise<T> {
     const session = await this.#sessions.take(this.#answerMs);
     let isSpoiled = false;
     const spoil = (): void => {
@@ -168,6 +178,16 @@ export class Database {
     } finally {
       this.#sessions.giveBack(session, isSpoiled);
     }
+  }
+
+  /** How many connections handlers may hold at once. */
+  get mostLent(): number {
+    return this.#sessions.share.size;
+  }
+
+  /** Whether somebody waits for a connection because the pool has none left. */
+  isWaitedFor(): boolean {
+    return this.#sessions.isWaitedFor();
   }
 
   async #untilDone<T>(work: (session: Session) => Promise<T>): Promise<T> {

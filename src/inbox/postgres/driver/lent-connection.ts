@@ -1,28 +1,104 @@
+import { isInstance, TransactionError } from '../../../errors.ts';
 import { boundToHere } from '../../../host/own-context.ts';
 import type { PostgresConnection } from './client.ts';
+import { NestedTransactions } from './nested-transactions.ts';
 
 /** A connection in the hands of the merchant's function. */
 export interface LentConnection {
   readonly connection: PostgresConnection;
-  /** Nothing more is asked through it: it is somebody else's soon. */
-  readonly takeBack: () => void;
+  /**
+   * Nothing more is asked through it: it is somebody else's soon.
+   *
+   * @param thrown - by the function, where it has thrown
+   */
+  readonly takeBack: (thrown?: unknown) => void;
+  /** How Postgres has ended it meanwhile, if it has. */
+  readonly lostBy: () => unknown;
+  /** Why what the function has done must not be committed: it would have ended the transaction, or left its own open. */
+  readonly refusal: () => TransactionError | null;
+  /** Whether Postgres has not answered a statement yet. */
+  readonly isAsking: () => boolean;
 }
 
-/** With these others would be given it while a transaction of ours is open on it. */
-const GIVES_AWAY = new Set<PropertyKey>(['release', 'end']);
+/** A statement in any of the ways that `pg` takes one. */
+type Given = readonly unknown[];
+type Callback = (failure: unknown, result?: unknown) => void;
+
+/** What gives a connection back does nothing here: hookbox does that itself, and ORMs do it at the end of a transaction of theirs. */
+const GIVES_BACK = new Set<PropertyKey>(['release', 'end']);
+
+/** A server that has ended the connection, which its time-outs do as well. */
+const ENDED = /^(08...|57P0.|25P03|25P04)$/;
 
 /** Calls reach the connection itself, as `pg` writes to `this`. */
 export function lent(connection: PostgresConnection): LentConnection {
+  const nested = new NestedTransactions();
   let isOver = false;
+  let refusal: TransactionError | null = null;
+  let lostBy: unknown;
+  let unanswered = 0;
+
+  const failed = (failure: unknown): void => {
+    if (lostBy === undefined && ENDED.test(codeOf(failure))) lostBy = failure;
+  };
+  const ended = (failure: Error): void => {
+    lostBy ??= failure;
+  };
+  connection.on('error', ended);
+
+  function query(call: () => unknown): unknown {
+    const answer = call();
+    if (!isInstance(answer, Promise)) return answer;
+    unanswered += 1;
+    const over = (): void => {
+      unanswered -= 1;
+    };
+    answer.then(over, (failure: unknown) => {
+      over();
+      failed(failure);
+    });
+    return answer;
+  }
+
+  function asked(call: (...given: Given) => unknown, given: Given): unknown {
+    const send = (...changed: Given): unknown => query(() => Reflect.apply(call, connection, changed));
+    const [statement] = given;
+    const text = textOf(statement);
+    const changed = text === null ? null : nested.changed(text, isBare(given));
+    if (changed === null) return send(...given);
+    const callback = callbackOf(given);
+    if (changed instanceof TransactionError) {
+      if (changed.code === 'ENDED_EARLY') refusal ??= changed;
+      return refused(changed, statement, callback, connection);
+    }
+    if (isSubmittable(statement)) {
+      changed.undo();
+      return refused(nested.asObject(), statement, null, connection);
+    }
+    const simple = typeof statement === 'string' ? {} : { ...Object(statement), name: undefined };
+    const sent = { ...simple, text: changed.text, values: undefined, callback: undefined };
+    if (callback !== null) {
+      const told: Callback = (failure, result) => {
+        if (failure) changed.undo();
+        callback(failure, result);
+      };
+      return send(sent, told);
+    }
+    const answer = send(sent);
+    if (isInstance(answer, Promise)) answer.catch(changed.undo);
+    return answer;
+  }
+
   const handed: PostgresConnection = new Proxy(connection, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== 'function' || name === 'constructor') return value;
       return new Proxy(value, {
-        apply(call, _, given) {
+        apply(call, _, given: Given) {
+          if (GIVES_BACK.has(name)) return givenBack(name, given);
           if (isOver) throw new Error(OVER);
-          if (GIVES_AWAY.has(name)) throw new Error(`${String(name)}() ${KEPT}`);
-          const answer: unknown = Reflect.apply(call, target, name === 'query' ? given.map(inContext) : given);
+          if (name === 'query') return asked(call as (...given: Given) => unknown, given.map(inContext));
+          const answer: unknown = Reflect.apply(call, target, given);
           return answer === target ? handed : answer;
         },
       });
@@ -30,20 +106,80 @@ export function lent(connection: PostgresConnection): LentConnection {
   });
   return {
     connection: handed,
-    takeBack() {
+    takeBack(thrown) {
       isOver = true;
+      failed(thrown);
+      connection.removeListener('error', ended);
     },
+    lostBy: () => lostBy,
+    refusal: () => refusal ?? nested.left(),
+    isAsking: () => unanswered > 0 || Reflect.get(connection, 'readyForQuery') === false,
   };
+}
+
+function codeOf(failure: unknown): string {
+  return isInstance(failure, Error) ? String(Reflect.get(failure, 'code')) : '';
+}
+
+/** Also of a cursor, and of a stream over one. */
+function textOf(statement: unknown): string | null {
+  if (typeof statement === 'string') return statement;
+  if (typeof statement !== 'object' || statement === null) return null;
+  const text: unknown = Reflect.get(statement, 'text');
+  if (typeof text === 'string') return text;
+  const cursor: unknown = Reflect.get(statement, 'cursor');
+  return typeof cursor === 'object' ? textOf(cursor) : null;
+}
+
+/** Whether it has no parameters: Postgres takes several statements in one message only then. */
+function isBare([statement, values]: Given): boolean {
+  const own: unknown =
+    typeof statement === 'object' && statement !== null ? Reflect.get(statement, 'values') : undefined;
+  return ![values, own].some((each) => Array.isArray(each) && each.length > 0);
+}
+
+function isSubmittable(statement: unknown): statement is object {
+  return typeof statement === 'object' && statement !== null && typeof Reflect.get(statement, 'submit') === 'function';
+}
+
+function callbackOf(given: Given): Callback | null {
+  const [statement] = given;
+  const own: unknown =
+    typeof statement === 'object' && statement !== null ? Reflect.get(statement, 'callback') : undefined;
+  const callback = [...given.slice(1), own].find((each) => typeof each === 'function');
+  return callback === undefined ? null : (callback as Callback); // as `pg` calls it
+}
+
+/** As `pg` tells of a query that fails before it is sent. A promise that nobody awaits ends no process: the attempt fails. */
+function refused(why: TransactionError, statement: unknown, callback: Callback | null, connection: unknown): unknown {
+  if (callback !== null) {
+    queueMicrotask(() => callback(why));
+    return undefined;
+  }
+  if (!isSubmittable(statement)) {
+    const rejected = Promise.reject(why);
+    rejected.catch(() => {});
+    return rejected;
+  }
+  const tell: unknown = Reflect.get(statement, 'handleError');
+  queueMicrotask(() => {
+    if (typeof tell === 'function')
+      Reflect.apply(tell, statement, [why, Reflect.get(Object(connection), 'connection')]);
+  });
+  return statement;
+}
+
+function givenBack(name: PropertyKey, [callback]: Given): unknown {
+  if (name === 'release') return undefined;
+  if (typeof callback !== 'function') return Promise.resolve();
+  queueMicrotask(callback as () => void);
+  return undefined;
 }
 
 /** `pg` calls back in the context in which the connection was opened. */
 function inContext(given: unknown): unknown {
   return typeof given === 'function' ? boundToHere(given as () => unknown) : given;
 }
-
-const KEPT =
-  'was called on the client of ctx.transaction. hookbox gives it back by itself when the transaction is over, and others would ' +
-  'be given it in the midst of that. Leave the call out.';
 
 const OVER =
   'The function given to ctx.transaction has ended, and its client is no longer its own: nothing was sent. Await every query ' +

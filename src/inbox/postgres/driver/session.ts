@@ -36,7 +36,7 @@ export class Session {
 
   /** The rows of a statement; whoever asks says what they look like. */
   async rows<Row>(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
-    return (await this.#ask(text, values)).rows as readonly Row[]; // the columns of the statement
+    return rowsOf(await this.#ask(text, values)) as readonly Row[]; // the columns of the statement
   }
 
   async row<Row>(text: string, values: readonly unknown[] = []): Promise<Row | undefined> {
@@ -59,16 +59,16 @@ export class Session {
   /**
    * Statements without parameters, in one message: Postgres carries them all out, whatever becomes of whoever has asked.
    *
-   * @returns the rows that they have selected, whose integers may be text
+   * @returns the rows that they have selected
    */
   async inOneMessage<Row>(texts: readonly string[], answerMs?: number): Promise<readonly Row[]> {
     const result: unknown = await this.#inTurn({ text: texts.join('; ') }, answerMs);
     const results = (Array.isArray(result) ? result : [result]) as readonly PostgresResult[]; // one for each statement
-    return results.flatMap(({ rows }) => rows as readonly Row[]); // the columns of those that select
+    return results.flatMap(rowsOf) as readonly Row[]; // the columns of those that select
   }
 
   #ask(text: string, values: readonly unknown[]): Promise<PostgresResult> {
-    const query = { text, values: [...values], types };
+    const query = { text, values: [...values] };
     return this.#inTurn(this.#preparing.named ? { ...query, name: nameOf(text) } : query);
   }
 
@@ -80,13 +80,13 @@ export class Session {
     return answered;
   }
 
-  /** A query as it is, at once, which fails as `pg` has it. */
+  /** A query at once, which fails as `pg` has it. */
   async answered(query: PostgresQuery, answerMs = this.#answerMs): Promise<PostgresResult> {
     if (this.#unansweredAt !== null) throw new Error(SILENT);
     const askedAt = performance.now();
     const isPipelined = this.connection.pipeline === true;
-    const limited = isPipelined ? { ...query, query_timeout: answerMs + CUT_OFF_MS } : query;
-    const answer = await answerOf(this.connection.query(limited), answerMs);
+    const asked = { ...query, types, ...(isPipelined && { query_timeout: answerMs + CUT_OFF_MS }) };
+    const answer = await answerOf(inText(this.connection, asked), answerMs);
     if (answer !== LATE) return answer;
     this.#unansweredAt ??= askedAt;
     throw new Error(SILENT);
@@ -97,6 +97,26 @@ export class Session {
     if (failure.fault === 'unprepared') this.#preparing.named = false;
     throw failure;
   };
+}
+
+/** `pg` would read bytes as text where a merchant has asked it for binary results. */
+function inText(connection: PostgresConnection, query: PostgresQuery): Promise<PostgresResult> {
+  if (Reflect.get(connection, 'binary') !== true) return connection.query(query);
+  Reflect.set(connection, 'binary', false);
+  try {
+    return connection.query(query);
+  } finally {
+    Reflect.set(connection, 'binary', true);
+  }
+}
+
+/** The rows of a result by the names of their columns, also where a merchant's client makes lists of all rows. */
+export function rowsOf({ rows, fields = [] }: PostgresResult): readonly unknown[] {
+  return Array.isArray(rows[0]) ? rows.map((row) => byName(row as readonly unknown[], fields)) : rows;
+}
+
+function byName(row: readonly unknown[], fields: readonly { readonly name: string }[]): object {
+  return Object.fromEntries(fields.map(({ name }, at) => [name, row[at]]));
 }
 
 /** As `pg` says it. */

@@ -4,6 +4,7 @@ import { answerOf, LATE } from './answer-of.ts';
 import type { PostgresConnection } from './client.ts';
 import type { Connections } from './connections.ts';
 import { DatabaseFailure } from './faults.ts';
+import type { LentShare } from './lent-share.ts';
 import { Session, type Preparing } from './session.ts';
 
 export interface Opening {
@@ -31,6 +32,14 @@ export class Sessions {
     this.#preparing = preparing;
     this.#opening = opening;
     this.#takeMs = takeMs;
+  }
+
+  get share(): LentShare {
+    return this.#connections.share;
+  }
+
+  isWaitedFor(): boolean {
+    return this.#connections.isWaitedFor();
   }
 
   /**

@@ -53,7 +53,7 @@ async function refusing<T>(
     refuseServer(server);
     refuseFaults(await tableFaults(session, schema));
     const missing = await missingMigrations(session, place);
-    await session.exec('COMMIT');
+    await session.exec('ROLLBACK');
     return await work(missing);
   } catch (failure) {
     throw isInstance(failure, DatabaseFailure) ? await refusalOf(failure, session, { schema, role }) : failure;
