@@ -16,7 +16,7 @@ export const OLDEST_TYPESCRIPT = '5.8';
 /** The oldest Hono that apps may have, as docs/adapters.md says; hookbox has a newer one beside it. */
 export const OLDEST_HONO = '4.6.0';
 /** What the repository itself does not have. */
-const OTHERS = ['@types/aws-lambda@8.10.164', `typescript@${OLDEST_TYPESCRIPT}`, `hono@${OLDEST_HONO}`];
+const OTHERS = ['@types/aws-lambda@8.10.164', `typescript@${OLDEST_TYPESCRIPT}`, `hono4@npm:hono@${OLDEST_HONO}`];
 
 /** What is read of the packed package.json. */
 export interface Manifest {

@@ -1,5 +1,5 @@
-/** An app of the project's own Hono: prints how it answers deliveries, and what the operators' page says, mounted in two ways. */
-import { Hono } from 'hono';
+/** An app of an older Hono: prints how it answers deliveries, and what the operators' page says, mounted in two ways. */
+import { Hono } from 'hono4';
 import { createReceiver, signBody } from 'hookbox';
 import { pageHandler, webhookHandler, webhookVerifier } from 'hookbox/hono';
 import { opsPage } from 'hookbox/ops/page';
@@ -26,9 +26,7 @@ const asked = [
   ['/webhooks', { method: 'POST', body }],
   ['/webhooks', {}],
   ['/checked', { method: 'POST', body, headers }],
-  ...['/routed', '/handled'].flatMap((base) =>
-    ['', '/events', '/assets/keys.js', '/none'].map((to) => [base + to, {}]),
-  ),
+  ...['/routed', '/handled'].flatMap((base) => ['', '/events', '/assets/keys.js'].map((to) => [base + to, {}])),
 ];
 const answers = [];
 for (const [path, init] of asked) {
