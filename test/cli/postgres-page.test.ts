@@ -49,7 +49,7 @@ describe.skipIf(fromSource)('hookbox ui on Postgres', () => {
       });
     expect((await post('events/default/evt_dead_1/rerun')).status).toBe(303);
     expect(await page('audit')).toContain('mended');
-    const erased = await post('maintenance/erase', { entity: 'ord_42', confirm: '1' });
+    const erased = await post('maintenance/erase', { entity: 'ord_42', confirm: '1', typed: 'ord_42' });
     expect(erased.status).toBe(303);
     const done = await page(erased.headers.get('location')?.slice(1) ?? '');
     expect(done).toContain('1 event was erased. Postgres keeps what was erased in dead rows until VACUUM');

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Inbox } from '../../inbox/contract.ts';
 import { whyHidden } from '../../inbox/sqlite/opening/access.ts';
-import { openConnection } from '../../inbox/sqlite/opening/better-sqlite.ts';
 import { isInPostgres, type DbOptions } from './db-option.ts';
 import { CommandError, EXIT } from './exit.ts';
 import { openFile } from './open-inbox.ts';
@@ -25,13 +24,14 @@ export async function existingInbox(options: DbOptions): Promise<Inbox> {
     if (why !== null) throw new CommandError(`${db} cannot be opened: ${why}`);
     throw new CommandError(`There is no file ${db}. Say with --db where the inbox is.`, EXIT.notFound);
   }
-  if (!holdsInbox(db)) {
+  if (!(await holdsInbox(db))) {
     throw new CommandError(`${db} holds no inbox of hookbox. Say with --db where it is.`, EXIT.notFound);
   }
   return openFile(db);
 }
 
-function holdsInbox(file: string): boolean {
+async function holdsInbox(file: string): Promise<boolean> {
+  const { openConnection } = await import('../../inbox/sqlite/opening/better-sqlite.ts'); // not for one in Postgres
   let database;
   try {
     database = openConnection(file, { readonly: true, fileMustExist: true });

@@ -1,5 +1,4 @@
 import type { Inbox } from '../../inbox/contract.ts';
-import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
 import { isInPostgres, type DbOptions } from './db-option.ts';
 import { requireFile } from './read-input.ts';
 
@@ -14,9 +13,10 @@ export async function openInbox(options: DbOptions): Promise<Inbox> {
   return openOnPostgres(options, { migrate: true });
 }
 
-/** As `openInbox` does, where it is known that it is no URL. */
-export function openFile(file: string): Inbox {
+/** Opens an inbox in a file, as `openInbox` does. SQLite loads here: a command on Postgres needs none. */
+export async function openFile(file: string): Promise<Inbox> {
   requireFile(file);
+  const { sqliteInbox } = await import('../../inbox/sqlite/sqlite-inbox.ts');
   // A command serves nobody else whom its disk could hold up, and is sooner there without a thread.
   return sqliteInbox(file, { thread: false });
 }

@@ -51,8 +51,8 @@ function stateWhere(first: string): string {
 
 /** `STATE` for whoever acts on it: one whose handler still runs is in processing, though it may be processed. */
 export function stateToActOn(t: Tables): string {
-  const leased = `SELECT 1 FROM ${t.queue} AS leased WHERE leased.seq = events.seq AND leased.processed`;
-  return stateWhere(`WHEN EXISTS (${leased}) THEN 'processing'`);
+  const leased = `SELECT leased.processed FROM ${t.queue} AS leased WHERE leased.seq = events.seq LIMIT 1`; // as of rowOf
+  return stateWhere(`WHEN (${leased}) THEN 'processing'`);
 }
 
 export function joined(t: Tables): string {
