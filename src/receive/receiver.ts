@@ -158,12 +158,14 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const statistics = deliveryStatistics(inbox.operations, endpoint);
   const upkeep = upkeepTimer(inbox, {
     now: () => clock.now(),
-    isNeeded: () => !started && !closing.signal.aborted,
+    isNeeded: () => !started && !isClosing,
     logger,
   });
   const underWay = new UnderWay();
   let started = false;
-  const closing = new AbortController();
+  let isClosing = false;
+  /** Made when it is asked for: Workers let no other request look at the signal of the one that has made it. */
+  let closing: AbortController | undefined;
   let closed: Promise<void> | undefined;
 
   /** One delivery's way: bytes → verify → parse → accept → run its handler, if it waits for that → answer. */
@@ -213,7 +215,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   async function receive(delivery: Delivery): Promise<Outcome> {
-    if (closing.signal.aborted) return takeIn(delivery, true);
+    if (isClosing) return takeIn(delivery, true);
     const arrivedAt = performance.now();
     underWay.begin();
     // A processor of this process notes it too: it is the same release.
@@ -239,7 +241,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   async function stop(): Promise<void> {
-    closing.abort();
+    isClosing = true;
+    closing?.abort();
     upkeep.stop();
     // By then all are answered, but for those whose host has stopped their code because the client had gone.
     const limit = verifier.startDeadline({});
@@ -251,7 +254,19 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   const close = (): Promise<void> => (closed ??= stop());
-  return { inbox, entity, closing: closing.signal, receive, start, close, [Symbol.asyncDispose]: close };
+  return {
+    inbox,
+    entity,
+    get closing() {
+      closing ??= new AbortController();
+      if (isClosing) closing.abort();
+      return closing.signal;
+    },
+    receive,
+    start,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 /** The answer to a delivery whose event is in the inbox; all others stand in the table of outcome.ts. */
