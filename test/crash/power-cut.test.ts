@@ -11,7 +11,7 @@ import { ACKNOWLEDGED, DATABASE } from './power-cut/what-is-stored.ts';
 const LOG = `${DATABASE}-wal`;
 
 /** As the log is written back after so few pages, that happens often while deliveries come. */
-const OFTEN_WRITTEN_BACK: Rewrite = ['/opening/open.ts', 'CHECKPOINT_PAGES = 8_000', 'CHECKPOINT_PAGES = 100'];
+const OFTEN_WRITTEN_BACK: Rewrite = ['/opening/log-limit.ts', 'CHECKPOINT_PAGES = 8_000', 'CHECKPOINT_PAGES = 100'];
 
 const ANSWERS_BEFORE_COMMIT: Rewrite = [
   '/threads/writer-thread.ts',
