@@ -136,7 +136,7 @@ describe('a COMMIT that is never answered', () => {
     });
     const ending = inbox.transaction(claimed.lease, work, { now: () => START, signal: new AbortController().signal });
     if (how === 'done') await ending;
-    else await expect(ending).rejects.toThrow('nothing was committed');
+    else await expect(ending).rejects.toThrow('was not committed');
     expect(work).toHaveBeenCalledOnce();
     const settled = await inbox.settle(claimed.lease, { outcome: 'processed' }, START);
     expect(settled).toBe(how === 'lost');
