@@ -11,8 +11,7 @@ import { Child } from '../helpers/child.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
 import { silent } from '../helpers/silent-logger.ts';
-import { inOwnMounts } from '../helpers/own-mounts.ts';
-import { ownFolder, scratchFile, scratchFolder } from '../helpers/scratch-folder.ts';
+import { ownFolder, scratchFile } from '../helpers/scratch-folder.ts';
 
 const LOCK_HOLDER = new URL('lock-holder.ts', import.meta.url);
 const DELIVERIES = new URL('deliveries-under-lock.ts', import.meta.url);
@@ -150,19 +149,6 @@ describe.each(PLACEMENTS)('a disk that takes no more writes: %s', (placement) =>
       await child.finish();
     },
   );
-});
-
-describe.runIf(process.platform === 'linux').each(PLACEMENTS)('a disk of 24 MB: %s', (placement) => {
-  it('takes deliveries on and on: the log is copied into the file before it fills the disk', async () => {
-    const folder = scratchFolder();
-    const mounting = inOwnMounts(`mount -t tmpfs -o size=24m none ${folder}`);
-    await using child = new Child(SMALL_DISK, [`${folder}/shop.db`, placement], mounting);
-    expect(await child.line()).toBe('ready');
-    child.say('1500');
-    const { stored, refused } = diskReport.parse(JSON.parse(await child.line()));
-    expect([stored.length, refused]).toEqual([1_500, []]);
-    await child.finish();
-  });
 });
 
 describe('a database that may only be read', () => {
