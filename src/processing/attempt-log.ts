@@ -55,8 +55,6 @@ export interface AttemptLog {
   failedLate(attempt: EndedAttempt, error: AttemptError): void;
   /** It does not count, as its transaction could not be had. */
   withoutFile(attempt: EndedAttempt, thrown: unknown): void;
-  /** Its function has committed the transaction itself. */
-  spoiled(attempt: EndedAttempt): void;
   /** It ran on when `close` gave its event back. */
   outlived(attempt: EndedAttempt): void;
   /** What a claim has found: of these it tells those that were interrupted. */
@@ -101,13 +99,14 @@ export function attemptLog({ logger, inbox, logErrors, inline = false }: Attempt
         case 'lost':
           logger.warn({ ...attempt }, inline ? SAID.lostInline : SAID.lost);
           return;
-        case 'interrupted':
         case 'committed alone':
+          logger.error({ ...attempt }, SAID.spoiled);
+          return;
+        case 'interrupted':
       }
     },
     failedLate: (attempt, error) => logger.error({ ...attempt, ...why(attempt, error) }, SAID.failedLate),
     withoutFile: (attempt, thrown) => logger.error({ ...attempt, cause: messageOf(thrown) }, SAID.withoutFile),
-    spoiled: (attempt) => logger.error({ ...attempt }, SAID.spoiled),
     outlived: (attempt) => logger.warn({ ...attempt }, SAID.outlived),
     found(crashed) {
       for (const { endpoint, id, type, attempt, wasClosing } of crashed) {

@@ -191,10 +191,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
   function endOf(thrown: Thrown | null): AttemptEnd {
     const { committed, spoiled } = transactions;
     if (committed) return thrown === null ? { outcome: 'committed' } : failedLate(thrown.error);
-    if (spoiled?.code === 'COMMITTED_BY_ITSELF') {
-      log.spoiled(about());
-      return { outcome: 'committed alone' };
-    }
+    if (spoiled?.code === 'COMMITTED_BY_ITSELF') return { outcome: 'committed alone' };
     if (stopped === 'lost') return { outcome: 'lost' };
     // What a transaction wrote past its own end is committed, so its handler must not run again by itself.
     if (spoiled !== null) return failed(spoiled, true);

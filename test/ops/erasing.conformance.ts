@@ -299,6 +299,19 @@ export function testErasing(name: string, open: () => Promise<ErasedStore>): voi
         expect(await inbox.get(EVENT)).toEqual(before);
       });
 
+      it('gets nothing back from a handler that outlives its lease and throws when the event is erased', async () => {
+        await storeIn(inbox, EVENT);
+        const [{ lease } = { lease: { seq: 0, fence: 0 } }] = await inbox.claim({ ...ANY, now: START + 1 }, 1);
+        const attempt = { now: () => START + 1, signal: new AbortController().signal };
+        await inbox.transaction(lease, () => undefined as never, attempt);
+        const ranOutAt = START + 2 + ANY.leaseMs;
+        await inbox.claim({ ...ANY, now: ranOutAt }, 1);
+        expect(await eraseEntity(inbox, ENTITY, ADA)).toMatchObject({ erased: 1, inProcessing: 0 });
+        const error = { name: 'Error', message: `no mail to ${SECRET}`, stack: null };
+        expect(await inbox.settle(lease, { outcome: 'committed', error }, ranOutAt)).toBe(false);
+        expect(JSON.stringify(await inbox.attempts(EVENT))).not.toContain(SECRET);
+      });
+
       it('takes an event that was pruned before, whose name and history are left', async () => {
         await handled(inbox, FAILED, EVENT);
         await operationsOf(inbox).pruneSome({ settledBefore: new Date(START + 9), states: ['dead'] }, 1);

@@ -191,6 +191,14 @@ describe('the log of a handler that succeeds', () => {
     expect([lines.map(({ level }) => level), successes]).toEqual([['error'], []]);
   });
 
+  it('says so too where only the inbox knows it, as its connection was lost or its file was full', async () => {
+    const inbox = memoryInbox();
+    const settle: Inbox['settle'] = async () => 'committed alone';
+    const { level, facts, message } = await lineOf(new Error('disk I/O error'), {}, { ...inbox, settle });
+    expect([level, message]).toEqual(['error', expect.stringContaining('ended the transaction itself with COMMIT')]);
+    expect(facts).toMatchObject(EVENT);
+  });
+
   it('says what it threw after its transaction was committed', async () => {
     const { logger, lines } = recordedLog();
     const late = async (_: unknown, ctx: HandlerContext): Promise<void> => {

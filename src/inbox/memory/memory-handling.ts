@@ -142,7 +142,7 @@ export function memoryHandling(
     },
     noteLateError({ seq, fence }, error) {
       const entry = entries.all[seq - 1];
-      const last = entry?.attempts.at(-1);
+      const last = entry?.body === null ? undefined : entry?.attempts.at(-1);
       if (entry?.fence === fence && last !== undefined) entry.attempts[entry.attempts.length - 1] = { ...last, error };
       return DONE;
     },

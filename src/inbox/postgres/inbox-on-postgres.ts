@@ -195,8 +195,12 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     async upkeep(how) {
       const deaf = how.report && wakeUp?.problem();
       if (deaf) how.report?.(deaf);
-      await asked(() => look(how));
-      await keepHandy(operations, how);
+      try {
+        await asked(() => look(how));
+      } finally {
+        // Operators find what is stored also where this role, or this server, does not let the look come to its end.
+        await keepHandy(operations, how);
+      }
     },
     close,
     [Symbol.asyncDispose]: close,

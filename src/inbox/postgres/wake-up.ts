@@ -70,9 +70,10 @@ export class WakeUp {
   }
 
   async #connect(): Promise<void> {
+    let client: ListeningClient | undefined;
     try {
       const { Client } = await driver();
-      const client = new Client({ connectionString: this.#url, connectionTimeoutMillis: CONNECT_MS, ...ALIVE });
+      client = new Client({ connectionString: this.#url, connectionTimeoutMillis: CONNECT_MS, ...ALIVE });
       client.on('error', () => this.#lost(client));
       client.on('end', () => this.#lost(client));
       client.on('notification', ({ payload }) => this.#heard(payload ?? ''));
@@ -90,7 +91,9 @@ export class WakeUp {
       this.#lost(client, Math.min(DEAF_MS.first * 2 ** (this.#missed - 1), DEAF_MS.most));
       await client.end();
     } catch {
-      this.#lost(this.#listening);
+      this.#lost(client);
+      // A standby refuses LISTEN alone: the connection is still open then, and the next try opens another one.
+      await client?.end().catch(() => {}); // it may have ended by itself
     }
   }
 

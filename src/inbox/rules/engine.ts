@@ -267,7 +267,10 @@ export interface Endings extends Counting, LatestTime, EntityQueue {
   processedUnderLease(seq: number, now: number): Steps<void>;
   /** Ends the lease of an event that is processed. */
   endLease(seq: number): Steps<void>;
-  /** Notes on a processed attempt what its handler threw later, while nobody has claimed its event since. */
+  /**
+   * Notes on a processed attempt what its handler threw later, while nobody has claimed its event since. Not where the body is
+   * gone: pruning and erasing have taken what errors said.
+   */
   noteLateError(lease: Lease, error: AttemptError): Steps<void>;
   addAttempt(event: RunningEvent, ending: AttemptEnded, now: number): Steps<void>;
   /** Remembers the newest event of an entity that was processed. */

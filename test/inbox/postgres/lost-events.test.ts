@@ -11,6 +11,7 @@ import { START } from '../../helpers/virtual-clock.ts';
 import { ANY, FAILED, handleAgain, handled, invalidThen } from '../../ops/events-in-states.ts';
 import { found } from '../../ops/found-pages.ts';
 import { operatedInboxes } from './operators.ts';
+import { proxiedPool } from './proxied-pool.ts';
 
 const schema = operatedInboxes();
 const BY = { actor: 'ada', reason: 'a test' };
@@ -215,5 +216,19 @@ describe('once a day', () => {
         advice: `Run: ALTER TABLE "${schema().name}"."shelf" SET LOGGED`,
       },
     ]);
+  });
+
+  it('what operators find is kept up also where that look fails', async () => {
+    const { pool, t, join } = schema();
+    await emptied();
+    const failing = proxiedPool(pool, (client) => ({
+      query: (asked) =>
+        asked.text.endsWith('AS looked') ? Promise.reject(new Error('it takes too long')) : client.query(asked),
+    }));
+    const inbox = join(failing);
+    onTestFinished(() => inbox.close());
+    await inbox.accept(orderEvent('evt_1'), later());
+    await expect(upkeep(inbox)).rejects.toThrow('the connection to Postgres has failed');
+    expect((await pool.query(`SELECT 1 FROM ${t.unindexed}`)).rowCount).toBe(0);
   });
 });

@@ -1,3 +1,4 @@
+import { createServer, type AddressInfo } from 'node:net';
 import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
@@ -107,6 +108,47 @@ async function told(inbox: Pick<Inbox<PoolClient>, 'upkeep'>): Promise<readonly 
   await inbox.upkeep?.({ now: Date.now, isOpen: () => true, report: (problem) => void problems.push(problem) });
   return problems;
 }
+
+/** Logs everybody in and refuses every statement, as a standby refuses LISTEN; says how many connections are open. */
+async function refusingServer() {
+  const message = (kind: string, body: Buffer): Buffer => {
+    const head = Buffer.alloc(5);
+    head.write(kind);
+    head.writeInt32BE(body.length + 4, 1);
+    return Buffer.concat([head, body]);
+  };
+  const ready = message('Z', Buffer.from('I'));
+  const refused = message('E', Buffer.from('SERROR\0C25006\0Mcannot execute LISTEN during recovery\0\0'));
+  let [opened, open] = [0, 0];
+  const server = createServer((socket) => {
+    opened += 1;
+    open += 1;
+    socket.on('error', () => {});
+    socket.on('close', () => (open -= 1));
+    socket.once('data', () => {
+      socket.write(Buffer.concat([message('R', Buffer.alloc(4)), ready]));
+      socket.on('data', (asked) => asked[0] === 'Q'.charCodeAt(0) && socket.write(Buffer.concat([refused, ready])));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = async (): Promise<void> => void server.close();
+  return {
+    url: `postgres://u:p@127.0.0.1:${port}/d`,
+    opened: () => opened,
+    open: () => open,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+it('one that may not listen lets go of the connection before it tries another one', async () => {
+  await using standby = await refusingServer();
+  await using inbox = postgresInbox({ pool }, { schema, listen: standby.url });
+  inbox.onPending(() => {});
+  await inbox.list();
+  await expect.poll(() => standby.opened()).toBe(1);
+  await expect.poll(() => standby.open(), { timeout: 2_000 }).toBe(0);
+});
 
 it('one that is told not to opens no connection for it, and one that closes lets go of it', async () => {
   await using silent = postgresInbox(url, { schema, listen: false });

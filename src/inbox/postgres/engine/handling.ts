@@ -166,7 +166,8 @@ export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof Enti
       const text = `
         UPDATE ${t.attempts} SET error_name = $3, error_message = $4, error_stack = $5
         WHERE seq = $1 AND fence = $2 AND number = (SELECT max(number) FROM ${t.attempts} WHERE seq = $1)
-          AND NOT EXISTS (SELECT 1 FROM ${t.queue} WHERE seq = $1 AND fence <> $2)`;
+          AND NOT EXISTS (SELECT 1 FROM ${t.queue} WHERE seq = $1 AND fence <> $2)
+          AND (SELECT 1 FROM ${t.events} WHERE seq = $1 AND body IS NOT NULL) IS NOT NULL`;
       return asked(session.run(text, [seq, fence, toText(name), toText(message), textOrNull(stack)]).then(() => {}));
     },
     addAttempt(event, ended, now) {

@@ -214,7 +214,8 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     `),
     noteLateError: prepare(`
       UPDATE hookbox_attempts SET error_name = :name, error_message = :message, error_stack = :stack
-      WHERE seq = :seq AND number = (SELECT attempts FROM hookbox_events WHERE seq = :seq AND fence = :fence)
+      WHERE seq = :seq
+        AND number = (SELECT attempts FROM hookbox_events WHERE seq = :seq AND fence = :fence AND body IS NOT NULL)
     `),
     attemptsOf: prepare(`
       SELECT number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped
