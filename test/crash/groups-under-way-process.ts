@@ -2,8 +2,8 @@
 // It takes signed deliveries and writes each id to its output as soon as it was answered 200, in the same turn of the event
 // loop; and each id that it ended with unanswered, with the groups under way, right before its end.
 import { writeSync } from 'node:fs';
-import { createRequire, flushCompileCache, syncBuiltinESMExports } from 'node:module';
-import type { Transferable, Worker } from 'node:worker_threads';
+import { flushCompileCache } from 'node:module';
+import { Worker, type Transferable } from 'node:worker_threads';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
@@ -28,23 +28,21 @@ const groups = new Set<number>();
 let sentGroups = 0;
 const unanswered = new Set<string>();
 
-const workerThreads = createRequire(import.meta.url)('node:worker_threads') as { Worker: typeof Worker };
-workerThreads.Worker = class extends workerThreads.Worker {
-  constructor(...given: ConstructorParameters<typeof Worker>) {
-    super(...given);
-    this.on('message', ({ id }: Message) => groups.delete(id));
-  }
-
-  override postMessage(message: Message, transfer?: readonly Transferable[]): void {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has none
-    super.postMessage(message, transfer);
-    if (message.kind !== 'commit') return;
-    groups.add(message.id);
-    sentGroups += 1;
-    if (groups.size === 2 && sentGroups > 5 + (Number(round) % 7)) endNow();
-  }
+const send = Reflect.get(Worker.prototype, 'postMessage') as (...given: unknown[]) => void;
+const heard = new WeakSet<Worker>();
+Worker.prototype.postMessage = function postMessage(
+  this: Worker,
+  message: Message,
+  transfer?: readonly Transferable[],
+): void {
+  if (!heard.has(this)) this.on('message', ({ id }: Message) => groups.delete(id));
+  heard.add(this);
+  Reflect.apply(send, this, [message, transfer]);
+  if (message.kind !== 'commit') return;
+  groups.add(message.id);
+  sentGroups += 1;
+  if (groups.size === 2 && sentGroups > 5 + (Number(round) % 7)) endNow();
 };
-syncBuiltinESMExports();
 
 function endNow(): void {
   for (const giveUpAt = performance.now() + lingerMs; performance.now() < giveUpAt;);
