@@ -184,6 +184,13 @@ describe('an end of an id', () => {
     });
   });
 
+  it('has its mark of omission where a program reads the answer: a whole id must not show another event', async () => {
+    for (const format of ['--json', '--raw']) {
+      expect(await events('show', 'ad_1', format)).toMatchObject({ code: 4, stdout: '' });
+      expect((await events('show', '…ad_1', format)).stdout).toContain('evt_dead_1');
+    }
+  });
+
   it('that several have is refused, unless it is the whole id of one', async () => {
     const cwd = scratchFolder();
     {

@@ -10,7 +10,7 @@ import { CommandError, EXIT, usageError, type ExitCode } from '../shared/exit.ts
 import { oneLine } from '../../printable.ts';
 import { print, printBytes, printJson, styled } from '../shared/output.ts';
 import { foundEvent } from './found-event.ts';
-import { wholeId } from './whole-id.ts';
+import { ELLIPSIS, wholeId } from './whole-id.ts';
 import type { InboxOptions } from './event-options.ts';
 import { readablePayload } from '../../ops/body/readable-payload.ts';
 import { errorText, idText, timeText, orDash, stateStyle, waitText } from './event-texts.ts';
@@ -30,7 +30,10 @@ export async function show(id: string, options: ShowOptions): Promise<ExitCode> 
     throw usageError('--raw prints the stored bytes alone. Leave --json and --mask out.');
   const { mask } = createMask(paths);
   await using inbox = await existingInbox(options);
-  const key = await foundEvent(inbox, (await wholeId(inbox, id, options)) ?? id, options);
+  // A program that gives a whole id must not get another event that happens to end so.
+  const isShortened = id.includes(ELLIPSIS) || !(raw || json);
+  const whole = isShortened ? await wholeId(inbox, id, options) : null;
+  const key = await foundEvent(inbox, whole ?? id, options);
   const history = key === null ? null : await getEvent(inbox, key);
   if (history === null) return EXIT.notFound;
 

@@ -8,7 +8,8 @@ import { pagesOf } from './event-pages.ts';
 
 /** Shorter ends belong to very many ids. */
 const LEAST_END = 4;
-const ELLIPSIS = '…';
+/** Stands in a list for the middle of an id. */
+export const ELLIPSIS = '…';
 
 /**
  * The id that ends as is said, for whoever has an id from a list that was shortened: `evt_…wYb2`, `…wYb2` or `wYb2`. `null` where
