@@ -24,7 +24,7 @@ import { discardBody, webBodyReader } from './read-web-body.ts';
 /** What `webhookVerifier` puts into `c.var`. */
 export type WebhookVariables = Pick<VerifiedWebhook, keyof VerifiedWebhook>;
 
-/** What is asked of Hono's context. Every Hono 4 has it: an app may have another copy than hookbox has. */
+/** The part of Hono's context that hookbox uses. Every Hono 4 has it, as an app may have another copy than hookbox. */
 interface HonoContext {
   readonly env: unknown;
   readonly req: {
@@ -41,7 +41,7 @@ interface HonoContext {
 }
 
 type HonoHandler = (c: HonoContext) => Promise<Response>;
-/** The second is what an app learns from what is in `c.var`, if it has the same copy of Hono. */
+/** The second type tells an app the types of `c.var`, if the app has the same copy of Hono. */
 type HonoVerifier = ((c: HonoContext, next: () => Promise<void>) => Promise<Response | void>) &
   MiddlewareHandler<{ Variables: WebhookVariables }>;
 

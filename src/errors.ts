@@ -159,10 +159,10 @@ export function isError(thrown: unknown): thrown is Error {
   }
 }
 
-/** Further down nobody looks: a cause may lead back to itself. */
+/** The search for causes stops at this depth, because a cause may lead back to itself. */
 const DEEPEST_CAUSE = 5;
 
-/** What was thrown, and the errors that it was thrown because of, as far as they let themselves be asked. */
+/** The thrown value and the errors that caused it, as far as they can be read. */
 export function causesOf(thrown: unknown): readonly unknown[] {
   const causes = [thrown];
   try {
@@ -207,7 +207,7 @@ export function nameOf(thrown: unknown): string {
 }
 
 /**
- * The text of whatever was thrown: merchants' code may throw anything, also what has no text. An error of SQLite has its
+ * The text of a thrown value. Merchants' code may throw anything, also a value without text. An error of SQLite has its
  * extended code behind it: twenty failures of a disk share the text "disk I/O error".
  */
 export function messageOf(thrown: unknown): string {

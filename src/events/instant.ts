@@ -20,7 +20,7 @@ const MONTH = String.raw`(?<monthName>${MONTHS.join('|')})[a-z]*`;
 
 /** How people and libraries write a point in time. Each says which number is the day, and none needs to know a place. */
 const FORMS: readonly RegExp[] = [
-  // ISO 8601 and what is near it: SQL, Python, Ruby, Go, Java
+  // ISO 8601 and formats like it: SQL, Python, Ruby, Go, Java
   String.raw`(?<year>\d{4})(?:(?<apart>[-/])(?<month>\d\d?)\k<apart>(?<day>\d\d?)|(?<monthDigits>\d\d)(?<dayDigits>\d\d))(?:T|[ \t]+)${CLOCK}${ZONE}`,
   // 20260314082230
   String.raw`(?<year>\d{4})(?<month>\d\d)(?<day>\d\d)(?<hour>\d\d)(?<minute>\d\d)(?<second>\d\d)${ZONE}`,

@@ -2,7 +2,7 @@ import { isUrl } from './postgres-url.ts';
 
 /** Of other programs, for which a path may follow; a drive of Windows has one letter. */
 const SCHEME = /^(file|(better-)?sqlite3?|libsql|jdbc):/i;
-/** `${DIR}`, `$DIR`, `%DIR%`, `{{ dir }}`: nobody has put in what was meant. */
+/** `${DIR}`, `$DIR`, `%DIR%`, `{{ dir }}`: a variable that was not replaced by its value. */
 const NOT_PUT_IN = /\$\{|^\$\w|%\w+%|\{\{|^<.*>$/;
 /** What a program writes for a variable that it does not have, alone or as a part of the path. */
 const NOTHING = /(^|[\\/])(undefined|null|NaN|\[object \w+\])(\.\w+)?($|[\\/])/;

@@ -34,8 +34,8 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
    * call it about once a minute; absent where there is nothing to keep.
    *
    * @param options - `isOpen` is asked before each part; with `false` it stops. `upTo` is the `seq` of the last event that
-   * matters, and who sets it waits for the end, for which it holds the process; unless set, it goes on while there are new ones.
-   * `report` is called with what an operator has to mend, and how
+   * matters; a caller that sets it waits for the end, and the call holds the process until then. Without it, upkeep continues
+   * while there are new events. `report` is called with what an operator has to mend, and how
    */
   upkeep?(options: {
     readonly now: () => number;

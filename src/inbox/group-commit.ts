@@ -183,7 +183,7 @@ export class GroupCommit<Job> {
     return true;
   }
 
-  /** In the context of whoever has opened the inbox: a group is of many. */
+  /** Runs in the context in which the inbox was opened, because a group holds the writes of many callers. */
   readonly #flush = boundToHere((): void => {
     this.#scheduled = false;
     this.#giveUpLate();

@@ -124,7 +124,7 @@ export interface AttemptError {
   readonly stack: string | null;
 }
 
-/** An attempt whose lease ran out, as whoever has freed it tells. */
+/** An attempt whose lease ran out, as reported by the processor that freed it. */
 export interface CrashedEvent extends EventKey {
   readonly type: string | null;
   readonly attempt: number;
@@ -174,7 +174,7 @@ export interface Attempt {
 export interface TransactionAttempt {
   readonly now: () => number;
   readonly signal: AbortSignal;
-  /** aborted when nobody waits for the attempt any more: what its function holds is taken from it */
+  /** aborted when the processor no longer waits for the attempt; its function then loses its connection and locks */
   readonly givenUp?: AbortSignal | undefined;
   /** asked once `work` has returned: why the handler lets the event go by, if it does */
   readonly skipped?: (() => string | undefined) | undefined;
@@ -203,13 +203,13 @@ export interface WorkQueue<Database = DefaultDatabase> {
    */
   renew(leases: readonly Lease[], now: number, leaseMs: number, isClosing?: boolean): Promise<readonly Lease[]>;
   /**
-   * Ends an attempt and its lease, however late: its event is still held under its fence as long as nobody has taken it over.
-   * `false` when somebody has, and nothing was changed; `committed alone` when it has ended otherwise than asked for, as the
+   * Ends an attempt and its lease, however late: its event is held under its fence until another processor takes it over.
+   * `false` when another has, and nothing was changed; `committed alone` when it has ended otherwise than asked for, as the
    * function given to `ctx.transaction` had committed by itself: the event is dead.
    */
   settle(lease: Lease, settlement: Settlement, now: number): Promise<Settled>;
   /**
-   * Runs `work` in a transaction of its own that also marks the event as processed: both happen, or neither. The lease, and
+   * Runs `work` in its own transaction, which also marks the event as processed: both happen, or neither. The lease, and
    * with it the entity, stays held until `settle` ends it as `committed`, or until it runs out.
    *
    * @throws TransactionError, or what `work` or the commit threw; nothing has happened then

@@ -10,7 +10,7 @@ export type InStates = Pick<ActOptions, 'states'>;
 /**
  * Acts on events that are named.
  *
- * @throws ConfigurationError for states that there are not
+ * @throws ConfigurationError for an unknown state
  */
 export async function actOnNamed(
   inbox: AnyInbox,

@@ -72,7 +72,7 @@ export async function listEvents(
 }
 
 export interface CountOptions {
-  /** ends it, where nobody waits any more */
+  /** ends the search when its caller no longer waits */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -12,7 +12,7 @@ export interface HeldUp {
   readonly unhandled: readonly string[];
 }
 
-/** Which events somebody asks about. */
+/** The events that the caller asks about. */
 export interface HeldUpLanes {
   readonly types: readonly string[];
   /** `null` where they may be at any endpoint */

@@ -6,7 +6,7 @@ import { LONGEST_LINE } from '../inbox/operator/export-format.ts';
  * The lines of a stream, in UTF-8 or UTF-16, with a byte order mark or without. Only a line feed ends one: other characters that `readline` breaks lines at may stand in JSON.
  *
  * @param onRead - told how many bytes were read
- * @throws ConfigurationError for a line of hundreds of megabytes, and for what is compressed
+ * @throws ConfigurationError for a line of hundreds of megabytes, and for a compressed file
  */
 export async function* linesOf(
   stream: AsyncIterable<Uint8Array>,

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../errors.ts';
 
-/** How files begin that programs have made of a text: what is no text is named by what takes it apart. */
+/** The first bytes of files that programs make from a text. The message names the format and the command that unpacks it. */
 const COMPRESSED: readonly (readonly [first: readonly number[], name: string, command: string])[] = [
   [[0x1f, 0x8b], 'gzip', 'gunzip'],
   [[0x28, 0xb5, 0x2f, 0xfd], 'zstd', 'unzstd'],
@@ -22,7 +22,7 @@ const FIRST_BYTES = 5;
 /**
  * A text in UTF-8 without a byte order mark, of a stream that may have one, or be in UTF-16, as editors and PowerShell write it.
  *
- * @throws ConfigurationError for what is compressed
+ * @throws ConfigurationError for a compressed file
  */
 export async function* utf8Of(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   let head: Uint8Array | null = Buffer.alloc(0);

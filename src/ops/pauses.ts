@@ -17,7 +17,7 @@ export interface PauseOptions {
 
 export interface PauseTypeOptions extends PauseOptions {
   /**
-   * also a type that nobody has seen yet: hookbox does not know it, no processor has handled it, and it is found among no events.
+   * also an unseen type: hookbox does not know it, no processor has handled it, and no event of it was found.
    * Without this such a type is refused, as it may be a typing error that pauses nothing
    */
   readonly unseen?: boolean;
@@ -33,11 +33,11 @@ const PAUSE: KnownOptions<PauseTypeOptions> = { ...OPTIONS, unseen: 'boolean' };
  * turn behind it, unless `ordering` is off. Deliveries that are handled inline are stored and answered 200, and wait for a
  * processor.
  *
- * Each process has to know pauses: one with an older hookbox goes on handling the type.
+ * Each process has to know pauses: a process with an older hookbox continues to handle the type.
  *
  * @returns the pause; `changed` is `false` where the type was paused already, which stays as it was
- * @throws ConfigurationError for an act of nobody, for a name that is empty or longer than 150 characters, and, unless
- * `unseen` says otherwise, for a type that nobody has seen
+ * @throws ConfigurationError for an act without an operator's name, for a name that is empty or longer than 150 characters,
+ * and, without `unseen`, for an unseen type
  * @throws InboxUnavailableError when nothing was done
  * @example
  * ```ts
@@ -68,7 +68,7 @@ async function assertSeen(inbox: AnyInbox, type: string): Promise<void> {
   const { handled } = await inbox.processors(Date.now());
   const known = new Set([...eventTypes, ...handled.map((each) => each.type).filter((each) => each !== '*')]);
   if (known.has(type)) return;
-  // An index knows what is pending; among the others the newest are looked at.
+  // An index has the pending events; of the others it looks at the newest.
   for (const filter of [{ types: [type], states: ['pending'] }, { types: [type] }] as const) {
     if ((await operations.search(filter, { limit: 1 })).events.length > 0) return;
   }

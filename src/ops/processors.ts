@@ -49,8 +49,8 @@ export async function processingOf(
 
 /**
  * The endpoints whose processors have gone, all of them, in the last seven days. Where others run, a deploy may have dropped the
- * handler of a type: that is told when its events wait, and not before. So one for every endpoint that was replaced by others,
- * which name theirs, is not missing: what waits at an endpoint that none of them names is told.
+ * handler of a type: that is reported only when its events wait. So a processor for every endpoint is not missing if processors
+ * with named endpoints replaced it. Events that wait at an endpoint without a processor are reported.
  */
 export function missingProcessors({ handled }: Pick<ProcessorsSeen, 'handled'>, now: number): MissingProcessors[] {
   const byEndpoint = Map.groupBy(handled, ({ endpoint }) => endpoint);

@@ -1,7 +1,7 @@
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { Operations } from '../inbox/operator/operations.ts';
 
-/** An inbox for somebody who may go away: once the signal is aborted nothing more is asked of it, and what takes long ends. */
+/** An inbox for a visitor who may go away: once the signal is aborted it starts no more calls, and long ones end. */
 export function abortableInbox(inbox: AnyInbox, signal: AbortSignal): AnyInbox {
   const { operations } = inbox;
   if (operations === undefined) return untilAborted(inbox, signal, {});
@@ -15,8 +15,8 @@ export function abortableInbox(inbox: AnyInbox, signal: AbortSignal): AnyInbox {
 }
 
 /**
- * What is asked for after the signal is rejected with its reason. Nothing is thrown, as whoever asks for several things at once
- * would leave the others behind.
+ * Rejects calls after the signal with its reason. It does not throw, because a caller that makes several calls at once would
+ * abandon the others.
  *
  * @param own - what it has in place of the target's
  */

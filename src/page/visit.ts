@@ -23,9 +23,9 @@ export interface Visitor {
 
 /** One request for a screen. */
 export interface Visit {
-  /** its inbox is asked for nothing more when the visitor waits no more */
+  /** its inbox starts no more calls once the visitor no longer waits */
   readonly operated: Operated;
-  /** the inbox for what goes on without the visitor, and for what is remembered of it from one visit to the next */
+  /** the inbox for work that continues without the visitor, and for results that are kept between visits */
   readonly lasting: AnyInbox;
   readonly visitor: Visitor;
   /** the path that the page is mounted at, without a slash at the end: `/ops` */

@@ -32,7 +32,7 @@ export function factsOf({ endpoint, id, attempt }: ClaimedEvent, type: string | 
   return { endpoint, id, type: type === null ? null : oneLine(type), attempt };
 }
 
-/** The `code` of an error, or of what has caused it: `23505`, `ECONNREFUSED`, `SQLITE_CONSTRAINT_UNIQUE`. */
+/** The `code` of an error, or of its causes: `23505`, `ECONNREFUSED`, `SQLITE_CONSTRAINT_UNIQUE`. */
 export function codeOf(thrown: unknown): string | undefined {
   return isError(thrown)
     ? chainOf(thrown)

@@ -30,9 +30,9 @@ export interface AttemptEnding {
   giveBackUnrun(claiming: Promise<readonly ClaimedEvent[]>): Promise<void>;
   /**
    * Says in the inbox that the processor closes, waits for handlers that run, then aborts their signals, waits a moment more, and
-   * gives back what is left. It takes `closeMs` at most.
+   * gives back the remaining leases. It takes `closeMs` at most.
    *
-   * @param claiming - a claim that is under way; what it brings is given back
+   * @param claiming - a claim that is under way; its leases are given back
    */
   close(claiming?: Promise<unknown> | null): Promise<void>;
 }
@@ -162,11 +162,11 @@ export function attemptEnding({
 /** How an attempt has ended, by what became of that. */
 function endAs(end: AttemptEnd, settled: Settled): AttemptEnd {
   if (settled === 'committed alone') return { outcome: 'committed alone' };
-  // What has committed counts, though its lease was lost later.
+  // A committed transaction counts, even if its lease was lost later.
   return settled || end.outcome === 'committed' ? end : { outcome: 'lost' };
 }
 
-/** What is to be written of how an attempt ended; `null` where another has taken its event over. */
+/** The settlement to write for the end of an attempt; `null` if another processor has taken over its event. */
 function settlementOf(end: AttemptEnd): Settlement | null {
   if (end.outcome === 'lost') return null;
   return end.outcome === 'committed alone' ? COMMITTED_ALONE : end;

@@ -6,7 +6,7 @@ import type { AttemptError } from '../inbox/work.ts';
 import { oneLine } from '../printable.ts';
 
 /**
- * What is kept of what a handler threw, an Error or not. The message says what has caused it too, as `fetch failed` alone says
+ * The stored error of a value that a handler threw, an Error or not. The message names its causes too, as `fetch failed` alone says
  * nothing; signatures and the passwords in URLs are left out. It never throws itself, or the failure would be lost.
  */
 export function attemptError(thrown: unknown): AttemptError {
@@ -25,10 +25,10 @@ export function attemptError(thrown: unknown): AttemptError {
 /** So many errors of a chain are looked at: one may be its own cause, and an AggregateError have thousands. */
 const MOST_ERRORS = 10;
 
-/** An error, what has caused it, what has caused that, and so on; of an AggregateError all that it has collected. */
+/** An error and the chain of its causes; of an AggregateError, all errors that it has collected. */
 export function chainOf(thrown: Error): readonly Error[] {
   const chain = new Set([thrown]);
-  // What is added meanwhile has its turn, too.
+  // The loop also visits errors that it adds.
   for (const error of chain) {
     for (const cause of causesOf(error)) if (chain.size < MOST_ERRORS) chain.add(cause);
   }
@@ -45,7 +45,7 @@ function causesOf(error: Error): readonly Error[] {
   }
 }
 
-/** Anything else may be a text that somebody wrote. */
+/** Any other code may be text that a person wrote. */
 const CODE = /^[A-Z0-9_]{1,60}$/;
 
 /** The `code` of one error: `23505`, `ECONNREFUSED`, `SQLITE_CONSTRAINT_UNIQUE`. */
@@ -95,7 +95,7 @@ function textOf(read: () => unknown, characters: number): string {
   try {
     const value = read();
     const text = typeof value === 'string' ? value : inspect(value);
-    // First what is far too long: what has to be left out is looked for in the rest.
+    // Cuts a far too long text first, and searches only the rest for secrets.
     return cut(withoutPasswords(cut(text, 2 * characters)).replaceAll(SIGNATURE, '…'), characters);
   } catch {
     return 'something that has no text';

@@ -149,7 +149,7 @@ export function processorOf(options: ProcessorOptions): Processor {
   const outage = outageLog(logger, 'the inbox answers again', { times: WELL_AGAIN });
 
   let state: 'new' | 'started' | 'closing' | 'closed' = 'new';
-  /** Runs work in the context of start(): whoever stores something wakes the processor in a context of their own. */
+  /** Runs work in the context of start(), because a writer of events wakes the processor in its own context. */
   let inOwnContext = ownContext();
   /** of handlers that run; the end of others may still be written */
   const slots = new Slots(concurrency, limits.bounds);

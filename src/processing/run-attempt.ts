@@ -53,7 +53,7 @@ export interface RunningAttempt {
 export interface LoggedAttempt extends RunningAttempt {
   /** of its event; `null` where the body says none any more */
   readonly type: string | null;
-  /** its handler has ended, or nobody waits for it any more */
+  /** its handler has ended, or the processor no longer waits for it */
   isOver(): boolean;
   about(): EndedAttempt;
 }
@@ -85,7 +85,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     return { ...facts, durationMs, ...(code !== undefined && { code }) };
   };
 
-  /** Each attempt has a context of its own: what its handler puts into it for good is not there for the next one. */
+  /** Each attempt has its own context, so `enterWith` in a handler does not reach the next attempt. */
   const inOwnContext = ownContext();
   const controller = new AbortController();
   let stopped: 'timeout' | 'lost' | 'closing' | null = null;

@@ -34,7 +34,7 @@ export class TransactionCalls {
   }
 
   readonly call: HandlerContext['transaction'] = (work) => {
-    // A promise of what it returns, or that promise itself: here nobody looks at it.
+    // `work` may return a value or a promise; this function does not look at it.
     const promise = this.#begin(work as (database: DefaultDatabase) => never);
     const call: Call = {
       state: 'running',

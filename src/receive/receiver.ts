@@ -164,7 +164,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const underWay = new UnderWay();
   let started = false;
   let isClosing = false;
-  /** Made when it is asked for: Workers let no other request look at the signal of the one that has made it. */
+  /** Created on first use: on Workers, another request may not read the signal that one request has created. */
   let closing: AbortController | undefined;
   let closed: Promise<void> | undefined;
 

@@ -68,8 +68,8 @@ function providedKeys(provider: SecretProvider, onFailure: (message: string) => 
   const frozen = ephemeralHost()?.frozenBetweenRequests ?? false;
 
   /**
-   * One call at a time; everyone who needs it waits for the same one, so it runs in nobody's context. A call that has run into its limit counts as ended,
-   * also where its timer was taken away with the request that began it.
+   * One call at a time. All requests that need it wait for the same call, so it runs in no request's context. A call that has
+   * run into its limit counts as ended, also where its timer was taken away with the request that began it.
    */
   const underWay = (): Promise<boolean> | null => (now() - askedAt <= CALL_LIMIT_MS + SLACK_MS ? call : null);
 

@@ -88,7 +88,7 @@ async function checkTables(session: Session, schema: string): Promise<readonly F
 const LOOKED_AT = 2_000;
 const LOOK_MS = 5_000;
 
-/** Whether what has to be in the tables is there. */
+/** Checks that the tables contain their required rows. */
 async function checkContents(session: Session, schema: string): Promise<readonly Finding[]> {
   const tables = tablesIn(schema);
   const missing = (await missingRows(session, { schema, tables })).map(({ what, advice }) =>

@@ -12,8 +12,8 @@ const LEAST_END = 4;
 export const ELLIPSIS = '…';
 
 /**
- * The id that ends as is said, for whoever has an id from a list that was shortened: `evt_…wYb2`, `…wYb2` or `wYb2`. `null` where
- * there is none, and for a whole id. No index has the ends, so all events are looked through.
+ * Finds the id with this end, for ids that a list has shortened: `evt_…wYb2`, `…wYb2` or `wYb2`. Returns `null` if no id
+ * matches, and for a whole id. No index has the ends, so it searches all events.
  *
  * @throws CommandError where several end so
  */

@@ -30,7 +30,7 @@ function dbOption(what: string): Option {
   return new Option('--db <inbox>', `${what}: a file, or postgres://…`).env('HOOKBOX_DB').argParser(pathOrUrl);
 }
 
-/** What was not meant for a path would name a file of this folder, which is the wrong one. */
+/** Refuses a value that is not meant as a path: as a path it would name a wrong file in this folder. */
 function pathOrUrl(db: string): string {
   const why = isUrl(db) ? null : whyNoPath(db);
   if (why === null) return db;

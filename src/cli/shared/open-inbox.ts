@@ -17,6 +17,6 @@ export async function openInbox(options: DbOptions): Promise<Inbox> {
 export async function openFile(file: string): Promise<Inbox> {
   requireFile(file);
   const { sqliteInbox } = await import('../../inbox/sqlite/sqlite-inbox.ts');
-  // A command serves nobody else whom its disk could hold up, and is sooner there without a thread.
+  // A command has no other work that its disk could hold up, and it starts sooner without a thread.
   return sqliteInbox(file, { thread: false });
 }

@@ -35,7 +35,7 @@ export type ActResult =
    * is hurried has to be pending, and due later than now
    */
   | 'not needed'
-  /** its state is another one than those that the act was asked for, as when somebody has discarded it meanwhile */
+  /** its state is not one of the act's states, for example because another operator has discarded it meanwhile */
   | 'changed'
   /**
    * its body does not fit today's schemas either: it cannot be rerun. A dead(invalid) one cannot be discarded, because an

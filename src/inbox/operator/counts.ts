@@ -116,7 +116,7 @@ export interface Counts {
   /** What was ever counted: sums that only grow, also when their minutes and hours are forgotten. */
   totals(): Promise<readonly CountTotal[]>;
   /**
-   * What was counted in each of some spans.
+   * The totals of each span.
    *
    * @throws the signal's reason when it was aborted
    */

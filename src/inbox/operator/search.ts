@@ -61,9 +61,9 @@ export interface RetryGroup extends Omit<DeadGroup, 'reason'> {
   readonly nextDueAt: Date | null;
 }
 
-/** What somebody may stop waiting for. */
+/** A request that its caller may abort. */
 export interface Abortable {
-  /** ends it, where nobody waits for it any more */
+  /** ends the request when its caller no longer waits */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -3,13 +3,13 @@ import { performance, turn as nextTurn } from '../../host/real-timers.ts';
 /** For so long one piece of work keeps the event loop. */
 const SLICE_MS = 10;
 
-/** Whoever waits for a turn, in the order in which they asked. */
+/** The searches that wait for a turn, in the order of their arrival. */
 const waiting = new Set<() => void>();
 let isGivingTurns = false;
 
 /**
- * Waits for a turn of the event loop that nobody else has: however many look something up at once, deliveries are taken in
- * between two slices of it. Whoever is aborted leaves the queue at once.
+ * Waits for its own turn of the event loop. However many searches run at once, the receiver takes deliveries between
+ * two slices. An aborted search leaves the queue at once.
  *
  * @throws the signal's reason
  */
@@ -56,7 +56,7 @@ export class SlicedWork {
   /**
    * Waits for its first turn.
    *
-   * @throws the signal's reason when nobody wants its result any more
+   * @throws the signal's reason when its caller no longer wants the result
    */
   static async begin(signal?: AbortSignal): Promise<SlicedWork> {
     await ownTurn(signal);
@@ -78,7 +78,7 @@ export class SlicedWork {
   /**
    * Lets others have their turns. What was read from a connection before may be out of date afterwards.
    *
-   * @throws the signal's reason when nobody wants its result any more
+   * @throws the signal's reason when its caller no longer wants the result
    */
   async rest(): Promise<void> {
     this.#workedMs = this.workedMs;

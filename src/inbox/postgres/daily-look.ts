@@ -7,7 +7,7 @@ import type { Store } from './store.ts';
 type Upkeep = Parameters<NonNullable<Inbox['upkeep']>>[0];
 
 const BATCH = 1_000;
-/** For so long a call looks at events, unless whoever calls waits for the end; the next one goes on. */
+/** A call looks at events for this long, unless its caller waits for the end. The next call continues from there. */
 const LOOK_MS = 2_000;
 /** So many times as long as a batch took the server is left alone. */
 const REST = 3;

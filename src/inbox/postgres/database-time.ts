@@ -12,7 +12,7 @@ export interface DatabaseTime {
   /** A time of the caller's clock, as the database has it. */
   toDatabase(ms: number): number;
   toCaller(ms: number): number;
-  /** The times that somebody gives who asks for something now: it may wait, and the caller's clock be set meanwhile. */
+  /** The times that a caller gives with a request made now. The request may wait, and the caller's clock may be set meanwhile. */
   asked(): AskedTimes;
   /** Told the time with each transaction that begins. */
   readonly clock?: ServerClock;
@@ -22,7 +22,7 @@ export interface DatabaseTime {
 export interface AskedTimes {
   /** As the database has it. */
   toDatabase(ms: number): number;
-  /** The same, later by as long as was waited since: what is granted counts from when it is. */
+  /** The same time plus the wait since then, because a lease counts from when it is granted. */
   granted(ms: number): number;
 }
 

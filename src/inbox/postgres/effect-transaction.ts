@@ -135,8 +135,8 @@ async function mark({ t }: Store, session: Session, { seq, fence }: Lease): Prom
 }
 
 /**
- * A statement that Postgres has not answered goes on there without its connection, with the locks that the next attempt needs. The
- * transaction's id tells that the process still works for it: behind a pooler it may be somebody else's by now.
+ * An unanswered statement continues in Postgres without its connection, and holds the locks that the next attempt needs. The
+ * transaction's id shows that the backend still works for it: behind a pooler, another client may use that backend by now.
  */
 async function endBackend({ database }: Store, { id, pid }: Marked): Promise<void> {
   try {
@@ -269,7 +269,7 @@ async function resultOf<T>(store: Store, ended: Ended<T>): Promise<T> {
   }
   const { spoiled, ...options } = ended;
   if (spoiled === 'ROLLED_BACK_BY_ITSELF') throw new TransactionError(spoiled, ROLLED_BACK, options);
-  // Whoever ends the attempt finds the marker.
+  // The end of the attempt finds the marker.
   throw new TransactionError(spoiled, COMMITTED_BY_ITSELF, options);
 }
 

@@ -198,7 +198,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       try {
         await asked(() => look(how));
       } finally {
-        // Operators find what is stored also where this role, or this server, does not let the look come to its end.
+        // Operators find stored events even if this role or this server stops the look early.
         await keepHandy(operations, how);
       }
     },

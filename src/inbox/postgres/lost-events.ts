@@ -39,7 +39,7 @@ export async function lookForLost(session: Session, t: Tables, found: LostFound,
   };
 }
 
-/** What is said of lost events, with the line that mends them; `null` where there are none. */
+/** The message about lost events, with the line of SQL that repairs them; `null` if no event is lost. */
 export function wordsOfLost(t: Tables, { count, ids }: LostFound): { what: string; advice: string } | null {
   if (count === 0) return null;
   const [named, more] = [ids.join(', '), count > ids.length ? ' and others' : ''];

@@ -15,8 +15,8 @@ const NEXT_FENCE = `greatest(fence + 1,
 const NO_LEASE = 'claimed_ms = NULL, lease_until_ms = NULL, leased_entity = NULL, leased_suspect = NULL';
 
 /**
- * Lost events go to the shelf, as dead. Not back to the queue: whoever has emptied the attempts would run everything again that was
- * ever processed. Should it be run, it is told its next number.
+ * Moves lost events to the shelf, as dead. The queue would run every processed event again after the attempts were emptied.
+ * A rerun of a lost event gets the next number of attempt.
  */
 export function shelveLost(t: Tables, where: string): string {
   return `INSERT INTO ${t.shelf} (seq, state, dead_reason, endpoint, type, settled_ms, due_ms, attempts)
@@ -127,7 +127,7 @@ export function movesOf(t: Tables) {
       SELECT claimed.*, events.endpoint, events.id, events.body, events.verified, events.received_ms, events.trace
       FROM claimed CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = claimed.seq')}`,
     renew: `UPDATE ${t.queue} SET lease_until_ms = $3, closing = $4 WHERE ${HELD}`,
-    /** Also where it is the end of a lease of what was processed before. */
+    /** Also ends the lease of an event that was processed before. */
     toProcessed: `DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[])`,
     processedUnderLease: `UPDATE ${t.queue} SET processed = true WHERE seq = $1`,
     toRetry: `
@@ -147,7 +147,7 @@ export function movesOf(t: Tables) {
         (seq, state, endpoint, type, settled_ms, due_ms, attempts, failures, crashes, trigger, fence)
       SELECT seq, 'ignored', endpoint, type, $2, due_ms, attempts, failures, crashes, trigger, fence FROM taken`,
 
-    // It was lost, and nobody would find it where it is shown.
+    // The event was lost, and no search would find it under its state.
     shelveLost: shelveLost(t, 'events.seq = ANY($1::bigint[])'),
 
     // An operator acts on it.

@@ -29,7 +29,7 @@ export class WakeUp {
   #again: NodeJS.Timeout | undefined;
   #listening: ListeningClient | undefined;
   #echo: ((isThere: boolean) => void) | undefined;
-  /** how often in a row nothing was heard */
+  /** how many echoes in a row did not arrive */
   #missed = 0;
   #isTold = false;
   #isStarted = false;

@@ -268,8 +268,8 @@ export interface Endings extends Counting, LatestTime, EntityQueue {
   /** Ends the lease of an event that is processed. */
   endLease(seq: number): Steps<void>;
   /**
-   * Notes on a processed attempt what its handler threw later, while nobody has claimed its event since. Not where the body is
-   * gone: pruning and erasing have taken what errors said.
+   * Notes on a processed attempt the error that its handler threw later, unless its event was claimed since. Notes nothing
+   * if the body is gone, because pruning and erasing also remove the texts of errors.
    */
   noteLateError(lease: Lease, error: AttemptError): Steps<void>;
   addAttempt(event: RunningEvent, ending: AttemptEnded, now: number): Steps<void>;

@@ -9,7 +9,8 @@ const COMPARED_CHARACTERS = 300;
 
 /**
  * What errors have in common that say the same, of whatever order: 16 hex digits of a hash over the name and the message,
- * in which ids, numbers and quoted text are all alike; a number that is a code is none of these. The stack is left out, as each release moves its lines.
+ * in which ids, numbers and quoted text are all alike. A number that is a code stays. The stack is left out, as each release
+ * moves its lines.
  */
 export function fingerprintOf({ name, message }: Pick<AttemptError, 'name' | 'message'>): string {
   return createHash('sha256')
@@ -25,7 +26,7 @@ const ADDRESS = /[^\s@<>(),;:]{1,64}@[^\s@<>(),;:]{1,255}/g;
 const CODED =
   /\b(?:status(?: code)?|code|errno|sqlstate|http(?:\/\d(?:\.\d)?)?)[\s:=[(#-]{1,3}(?:[0-9A-Z]{5}|\d{1,5})\b|\b(?:ORA-\d{5}|P[1-6]\d{3}|E11\d{3})\b/gi;
 const WORD = /[\p{L}\p{M}\p{N}]+(?:[_+/-]+[\p{L}\p{M}\p{N}]+)*/gu;
-/** What is left of a list of numbers, a date, a decimal, an IP address or base64. */
+/** The remains of a list of numbers, a date, a decimal, an IP address or base64. */
 const SEVERAL = /[-+_/=]*#(?:(?:\s?[,;]\s?|[-+.:/_=])[-_]*#)*(?:[-_/+=]+(?!\S))?/g;
 
 function withoutParticulars(message: string): string {

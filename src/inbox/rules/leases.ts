@@ -52,9 +52,9 @@ export function* giveBackUnheard(
 }
 
 /**
- * A lease that ran out without a word is a crash, unless its event is processed; whoever looks next puts the event back, or declares it dead. What the one
- * who looks holds itself is renewed instead: it is alive, but could not renew, as when the disk was full. Of very many some
- * at a time, so that they do not hold up the event loop.
+ * A lease that ran out unannounced is a crash, unless its event is processed. The next processor that looks puts the event back,
+ * or declares it dead. It renews its own leases instead: it is alive, but could not renew, as when the disk was full. It takes
+ * a limited number at a time, so that they do not hold up the event loop.
  *
  * @param before - only what stands before this event: its own lease, and those of its entity
  * @param crashed - what it has freed is added to these

@@ -66,9 +66,9 @@ function appliesTo(act: Act, force: boolean): readonly EventState[] {
 }
 
 /**
- * An act on events that a filter finds, or has found: those that are in another state by then are left alone. What nobody has a
- * handler for is ignored, and so is what an operator has put away: a rerun takes these only where the filter asks for them, or
- * when it is forced.
+ * An act on events that a filter finds, or has found. It leaves events alone that are in another state by then. Events without
+ * a handler are ignored, and so are events that an operator has discarded. A rerun takes ignored events only if the filter asks
+ * for them, or when it is forced.
  */
 export function askedByFilter(act: Act, force: boolean, filter: EventFilter): AskedAct {
   // Whoever names events means these, put away or not.

@@ -34,7 +34,7 @@ const FOLLOWS: readonly string[] = [
 const AS_LIKELY = 6;
 const FIRST_LETTER = 'a'.charCodeAt(0);
 
-/** What names are written in begins with a capital, and goes on in small letters; digits stand at its end. */
+/** A part of a name begins with a capital, continues in small letters, and may end in digits. */
 const SAME_CASE = 0.8;
 const NEW_CAPITAL = -1.5;
 const CAPITALS = -2.5;
@@ -51,7 +51,7 @@ const RANDOM_IN_ONE_CASE = -10;
 /**
  * Tells an id made at random, such as `kQzXbLmPaR`, from a word or a name, such as `getUserById` or `ECONNREFUSED`.
  *
- * @param text - of letters and digits of ASCII, and what stands between them
+ * @param text - of letters and digits of ASCII, and the characters between them
  */
 export function isRandom(text: string): boolean {
   if (text.length < LEAST) return false;

@@ -15,10 +15,10 @@ import type { BorrowLock } from './threads/write-lock.ts';
 const BUSY_RETRY_MS = 10;
 
 /**
- * The merchant's writes and the mark that their event is processed, in one transaction of their own: merchants' functions
+ * The merchant's writes and the mark that their event is processed, in their own transaction. Merchants' functions
  * never share a commit, because one of them can roll back or spoil the others'. While the function runs, the row of the event
- * says so: a function that commits by itself commits that too, and whoever ends the attempt finds that the effect must not be
- * repeated.
+ * says so. A function that commits by itself commits this mark too. The end of the attempt then finds that the effect must not
+ * be repeated.
  */
 export async function effectTransaction<T>(
   connection: Connection,

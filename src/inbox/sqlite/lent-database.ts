@@ -8,8 +8,8 @@ const functions = new AsyncLocalStorage<{ isOver: boolean }>();
 const lent = new WeakMap<object, object>();
 
 /**
- * Runs a merchant's function on a connection that refuses what the function leaves running: a function that turns out to be
- * asynchronous goes on after its transaction was rolled back, and what it writes then would be committed by itself.
+ * Runs a merchant's function on a connection that refuses what the function leaves running. An asynchronous function continues
+ * after its transaction was rolled back, and its later writes would be committed by themselves.
  */
 export function runOn<T>(database: SqliteDatabase, work: (database: SqliteDatabase) => T): T {
   const run = { isOver: false };

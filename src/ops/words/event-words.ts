@@ -17,7 +17,7 @@ export function afterHowLong(outcome: Attempt['outcome'], duration: string): str
   return outcome === 'crashed' ? `, found after ${duration}` : ` after ${duration}`;
 }
 
-/** When an event is tried next, among what has happened to it: what is still to come is said to be so. */
+/** When an event is tried next, as text for its timeline. The text marks a future attempt as still to come. */
 export function dueInWords(at: Date, wasTried: boolean, now: Date): string {
   const which = wasTried ? 'next' : 'first';
   return at > now

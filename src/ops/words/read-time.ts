@@ -18,7 +18,7 @@ export function parseDuration(text: string): number | null {
  * A time as people name it: `2h` ago, a date, a date-time, or as the page and the command write it: `14:00`, the last time that it
  * was, or `31 Jan 08:00`. Without a zone it is UTC. `null` for anything else.
  *
- * @param now - what is counted back from, in milliseconds since 1970
+ * @param now - the time to count back from, in milliseconds since 1970
  */
 export function parseTime(text: string, now: number): Date | null {
   // Who writes 0 means the beginning rather than now: it is refused.

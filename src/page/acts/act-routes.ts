@@ -97,7 +97,7 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     if (bulk === null) return noSuchBulk(c);
     const href = `${shell.baseOf(c)}/bulks/${id}`;
     if (hasEnded(bulk)) return c.redirect(href, 303);
-    // Somebody runs it, at a rate of their own.
+    // Another operator runs it, at their own rate.
     if (bulk.state === 'running' && bulk.stopped === null) return c.redirect(begunHref(href), 303);
     // The screen that is shown next must not say that nobody runs it. What cannot be written now is said by the run itself.
     if (bulk.stopped !== null)

@@ -145,7 +145,7 @@ import './lists.js';
     'autofocus',
   ]);
 
-  /** What a form sends along goes with what is shown, but in a form that somebody has opened it stays: what they saw is asked for. */
+  /** Hidden fields follow the shown list. In an open form they stay, so that the form asks for the events that its user saw. */
   const isOfServer = (node) =>
     node.localName === 'progress' || (node.type === 'hidden' && node.closest('details[open]') === null);
 

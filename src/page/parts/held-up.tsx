@@ -3,7 +3,7 @@ import { heldUpInWords } from '../../ops/words/pause-words.ts';
 import type { Visit } from '../visit.ts';
 import { StoredText } from './stored-text.tsx';
 
-/** What an operator should know before events become due: that nobody takes them for now. */
+/** Warns an operator, before events become due, that no processor takes them for now. */
 export async function heldUpWarning({ operated, now }: Visit, lanes: HeldUpLanes) {
   const words = heldUpInWords(await heldUp(operated.inbox, lanes, now.getTime()));
   return (

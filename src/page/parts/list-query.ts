@@ -38,7 +38,7 @@ export interface ListQuery {
   readonly limit: number;
   /** it goes on from another one */
   readonly isFurther: boolean;
-  /** it goes on from others, and none of these has found any */
+  /** it continues earlier searches, and none of them has found an event */
   readonly isNoneYet: boolean;
 }
 

@@ -15,7 +15,7 @@ export function BackLink({ href }: { readonly href: string }) {
 }
 
 /**
- * To what comes after the last row of this page, and back to the first one of all.
+ * Links to the rows after the last one of this page, and back to the first page.
  *
  * @param among - what else the URL says: what the list is of
  */
@@ -25,7 +25,7 @@ export function PageLinks({
   among = [],
 }: {
   readonly url: URL;
-  /** where it goes on; `null` where it ends here */
+  /** where the next page begins; `null` if the list ends here */
   readonly next: number | null;
   readonly among?: readonly [name: string, value: string][];
 }) {

@@ -35,7 +35,7 @@ export function PayloadTree({ body, rawHref }: { readonly body: Uint8Array; read
 /** So long a text is looked through at once. */
 const MOST_CHARACTERS = 256 * 1024;
 
-/** A body as JSON with each value on a line of its own, to be copied; all but the white space is as the service has written it. */
+/** A body as JSON to copy, with one value a line. Only the white space differs from the service's text. */
 export function PayloadJson({ body, rawHref }: { readonly body: Uint8Array; readonly rawHref: string }) {
   if (body.byteLength > MOST_CHARACTERS) {
     return (

@@ -8,7 +8,7 @@ export function ReasonField({
   hasFocus = false,
 }: {
   readonly value?: string;
-  /** Enter in an empty field then sends nothing: for acts that nobody should do by pressing Enter once too often */
+  /** Enter in an empty field then sends nothing, so that one Enter too many does not start the act */
   readonly isRequired?: boolean;
   /** where the page has been opened for this act */
   readonly hasFocus?: boolean;

@@ -18,7 +18,7 @@ export function Shortened({ text, atMost }: { readonly text: string; readonly at
   );
 }
 
-/** A name as `Listed` shows it, in one piece: for whoever listens. */
+/** A name as `Listed` shows it, in one piece, for screen readers. */
 export function listedName(text: string, atMost: number): string {
   return shortened(text, atMost).name;
 }

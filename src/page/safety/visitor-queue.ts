@@ -14,16 +14,16 @@ export interface QueueBounds {
  * deliveries. A browser asks a host for six things at a time.
  */
 const BOUNDS: QueueBounds = { atOnce: 4, atOnceEach: 2, waiting: 64, waitingEach: 16 };
-/** Some of what waits has been answered by then. */
+/** Some of the waiting requests have their answers by then. */
 const RETRY_AFTER_S = 2;
 
-/** Who looks something up, and who waits for that. */
+/** The visitors whose requests run, and those whose requests wait. */
 export interface VisitorQueue {
   /**
    * Resolves when it is the visitor's turn, with what ends the turn; or at once with `full`. Turns are given in the order of
    * arrival, past those who have as many as they may.
    *
-   * @throws the signal's reason: whoever has gone leaves the queue at once
+   * @throws the signal's reason, because a visitor who has gone leaves the queue at once
    */
   enter(visitor: string, signal: AbortSignal): Promise<'full' | (() => void)>;
 }
@@ -83,7 +83,7 @@ export function visitorQueue({ atOnce, atOnceEach, waiting, waitingEach }: Queue
   };
 }
 
-/** Has requests wait for their turn, so that nobody fills the process that also receives. */
+/** Makes requests wait for their turn, so that no visitor fills the process that also receives. */
 export function inTurn(frame: Frame, queue: VisitorQueue = visitorQueue()): MiddlewareHandler<PageEnv> {
   return async (c, next) => {
     const end = await queue.enter(frame.visitorOf(c).name, c.req.raw.signal);

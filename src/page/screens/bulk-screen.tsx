@@ -236,7 +236,7 @@ function buttonFor({ act, total }: Bulk): string {
   return { rerun: `Rerun ${events}`, discard: `Discard ${events}`, hurry: `Try ${events} now` }[act];
 }
 
-/** Somebody runs it: there is nothing to run, and a second run would have a rate of its own. */
+/** The bulk is running: the page offers no second run, because that would have its own rate. */
 function isUnderWay({ state, stopped }: Bulk): boolean {
   return state === 'running' && stopped === null;
 }

@@ -9,7 +9,7 @@ import type { Visit } from '../visit.ts';
 const VIEWS = { tree: 'Tree', json: 'JSON', raw: 'Raw', hex: 'Hex' } as const;
 type View = keyof typeof VIEWS;
 
-/** What is in an event: a tree, JSON in lines, the text as it came, or its bytes; and the newest other body under its id. */
+/** An event's payload as a tree, JSON in lines, the received text or its bytes; and the newest other body under its id. */
 export function Payload({
   visit,
   event,

@@ -214,7 +214,7 @@ function Acts({
 }: {
   readonly visit: Visit;
   readonly history: EventHistory;
-  /** of what is rerun or tried now */
+  /** about events that are rerun or tried now */
   readonly warning: Child;
 }) {
   const { state, pruned } = summary;

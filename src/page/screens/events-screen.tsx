@@ -60,7 +60,7 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
   };
 }
 
-/** What each act on all that match would be done to; `null` where nobody is offered any, or nothing matches. */
+/** The events that each act on all matches would change; `null` if the page offers no act, or nothing matches. */
 async function actsOn(listing: Listing, visit: Visit): Promise<Readonly<Record<Act, ActedOn>> | null> {
   const { listed, isFurther, isNoneYet } = listing;
   const isNone = listed?.events.length === 0 && listed.next === null && (!isFurther || isNoneYet);

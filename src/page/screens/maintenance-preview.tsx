@@ -147,14 +147,14 @@ function Confirmation({ found, children }: { readonly found: number; readonly ch
   );
 }
 
-/** What has to be typed before anything is lost. */
+/** The text that the operator types before anything is lost. */
 const TO_TYPE = {
   count: 'To confirm, type how many events they are',
   entity: 'To confirm, type what is erased, as above',
 } as const;
 
 /**
- * The count goes back with the confirmation, so that what is done is what was shown. The field to type in is required: pressing
+ * The count goes back with the confirmation, so that the act does what the page showed. The field is required, so pressing
  * Enter, however often, does nothing.
  */
 function Confirm({

@@ -158,7 +158,7 @@ export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}):
   return mountable(page, base);
 }
 
-/** The screens of forms that somebody fills in, by where these are sent to. */
+/** The screens of forms to fill in, by the path that each form is sent to. */
 const FORM_SCREENS: Readonly<Record<string, (visit: SandboxVisit) => Screen>> = {
   '/webhooks': webhooksScreen,
   '/keys': keysScreen,

@@ -13,7 +13,7 @@ export interface SandboxVisit extends Pick<Visit, 'visitor' | 'base' | 'csrf' | 
   readonly sent?: { readonly to: string; readonly form: FormData };
 }
 
-/** What was filled into the fields of a form that was refused; `undefined` where it was not this form. */
+/** The values of the fields of a refused form; `undefined` if another form was sent. */
 export function sentInto({ sent }: SandboxVisit, to: string): ((name: string) => readonly string[]) | undefined {
   if (sent === undefined || sent.to !== to) return undefined;
   return (name) => valuesOf(sent.form, name);

@@ -17,7 +17,7 @@ const MARK_CHARS = 16;
 /**
  * Steers a sandbox for the holder of its token, from this machine only: not under another name, not through a proxy, and not
  * for a page of another site. Requests and answers are sealed with the token, so the token itself is never sent. A request
- * works once: somebody who records it cannot repeat it.
+ * works once, so a recorded request cannot be repeated.
  */
 export function controlPath(sandbox: Sandbox, token: string): Control {
   const guard = createGuard({}, true);

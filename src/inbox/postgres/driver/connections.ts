@@ -10,7 +10,7 @@ export interface Connections {
   take(): Promise<PostgresConnection>;
   /** @param isBroken - nothing more is asked of it */
   giveBack(connection: PostgresConnection, isBroken: boolean): void;
-  /** Whether somebody waits for a connection because the pool has none left. */
+  /** Whether a caller waits for a connection because the pool has no free one. */
   isWaitedFor(): boolean;
   /** Lets go of what was opened here. */
   close(): Promise<void>;
@@ -80,7 +80,7 @@ const listenedTo = new WeakSet<object>();
 
 /**
  * Postgres may end a connection in the very packet in which it says that the connection is ready. The pool has taken its own
- * listener away by then, and whoever asked for the client has not been given it yet. So each client has a listener before that.
+ * listener away by then, and the caller has not received the client yet. So each client gets a listener before that.
  */
 function listenToClients(pool: object): void {
   const on: unknown = Reflect.get(pool, 'on');
@@ -103,7 +103,7 @@ function isWaitedFor(pool: object): boolean {
 
 const shares = new WeakMap<object, LentShare>();
 
-/** Inboxes on one pool have one share of it. Where each use opens a connection of its own, only the server bounds them. */
+/** Inboxes on one pool have one share of it. Where each use opens its own connection, only the server limits their number. */
 function shareOf(source: PostgresSource): LentShare {
   if (typeof source === 'string') return new LentShare(() => MOST_CONNECTIONS - KEPT);
   if (!('pool' in source)) return new LentShare(() => Infinity);
@@ -137,7 +137,7 @@ function ownPool(url: string): Connecting {
       opened ??= open();
       return (await opened).connect();
     },
-    isWaitedFor: () => false, // nobody but us asks it for one
+    isWaitedFor: () => false, // only hookbox takes connections from it
     async close() {
       const pool = await opened?.catch(() => undefined); // what failed to open has nothing to close
       await pool?.end();

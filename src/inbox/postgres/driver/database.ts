@@ -20,8 +20,8 @@ export const SYNCED = `SELECT WHERE CASE current_setting('synchronous_commit')
 export const KNOWN_PLANS = 'SET LOCAL plan_cache_mode = force_generic_plan';
 
 /**
- * By what values are read and written on both sides, whatever a role, a database or somebody before has set: lists with NULL in
- * them, and texts in UTF-8.
+ * Settings by which both sides read and write values: lists may hold NULL, and texts are in UTF-8. They override the settings
+ * of a role, a database or an earlier user of the session.
  */
 export const VALUES = "SET LOCAL array_nulls = on; SET LOCAL client_encoding = 'UTF8'";
 
@@ -37,7 +37,7 @@ const PLANS = {
 /**
  * Settings of one transaction, so that nothing depends on the session, which a pooler may change at any time. What a role has
  * set for itself must not matter, nor whether the statistics of a table that was empty a minute ago say so still. Names of ours
- * have their schema; those of functions, types and operators are Postgres' own. What a COMMIT warns of is heard.
+ * have their schema; those of functions, types and operators are Postgres' own. A COMMIT's warnings are sent to us.
  */
 export const BEGIN = [
   'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
@@ -95,7 +95,7 @@ export class Database {
     return new Database(this.#sessions, answerMs, this.#clock, this.#signal);
   }
 
-  /** The same one, for somebody who may go away: it throws the signal's reason then, in place of the next transaction. */
+  /** The same database for a caller that may go away: once aborted, it throws the signal's reason before the next transaction. */
   until(signal: AbortSignal | undefined): Database {
     return signal === undefined ? this : new Database(this.#sessions, this.#answerMs, this.#clock, signal);
   }
@@ -149,9 +149,9 @@ export class Database {
   }
 
   /**
-   * A connection out of the handlers' share, for whoever ends its transaction.
+   * Lends a connection from the handlers' share to a caller that ends its own transaction.
    *
-   * @param use - says with `spoil` that nobody is to have it after that; so is one where it fails
+   * @param use - calls `spoil` so that the connection is not used again; the same holds when `use` fails
    * @param signal - ends the wait for the share
    */
   async lend<T>(use: (session: Session, spoil: () => void) => Promise<T>, signal: AbortSignal): Promise<T> {
@@ -185,7 +185,7 @@ export class Database {
     return this.#sessions.share.size;
   }
 
-  /** Whether somebody waits for a connection because the pool has none left. */
+  /** Whether a caller waits for a connection because the pool has no free one. */
   isWaitedFor(): boolean {
     return this.#sessions.isWaitedFor();
   }
@@ -252,7 +252,8 @@ export async function committed(session: Session): Promise<void> {
 const CANCELLED = '57014';
 
 /**
- * A COMMIT whose wait for a standby was cancelled, as by `pg_cancel_backend`, succeeds with a warning, and is gone after a fail-over. It is as if the answer were lost: whoever asks again waits for the standby as well.
+ * A COMMIT whose wait for a standby was cancelled, as by `pg_cancel_backend`, succeeds with a warning. Its writes are gone after
+ * a fail-over. hookbox treats it as a lost answer: the repeated request also waits for the standby.
  */
 function isWarning({ code }: PostgresNotice): boolean {
   return code !== undefined && !code.startsWith('00');

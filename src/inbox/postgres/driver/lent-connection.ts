@@ -7,7 +7,7 @@ import { NestedTransactions } from './nested-transactions.ts';
 export interface LentConnection {
   readonly connection: PostgresConnection;
   /**
-   * Nothing more is asked through it: it is somebody else's soon.
+   * Refuses further statements, because another caller gets the connection soon.
    *
    * @param thrown - by the function, where it has thrown
    */
@@ -150,7 +150,7 @@ function callbackOf(given: Given): Callback | null {
   return callback === undefined ? null : (callback as Callback); // as `pg` calls it
 }
 
-/** As `pg` tells of a query that fails before it is sent. A promise that nobody awaits ends no process: the attempt fails. */
+/** Fails as `pg` does for a query that fails before it is sent. An unawaited promise fails the attempt and does not end the process. */
 function refused(why: TransactionError, statement: unknown, callback: Callback | null, connection: unknown): unknown {
   if (callback !== null) {
     queueMicrotask(() => callback(why));

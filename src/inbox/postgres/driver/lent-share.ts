@@ -42,7 +42,7 @@ export class LentShare {
     return promise;
   }
 
-  /** The place goes to whoever has waited longest. */
+  /** Gives the place to the caller that has waited longest. */
   #leave(): void {
     const [next] = this.#waiting;
     if (next === undefined || this.#taken > this.#most()) {

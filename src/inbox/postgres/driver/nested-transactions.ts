@@ -12,11 +12,11 @@ export interface Changed {
 let savepoints = 0;
 
 /**
- * Transactions that a function begins inside of its own become savepoints, as an ORM's `transaction()` says BEGIN and COMMIT. What
- * would end hookbox's transaction is refused.
+ * Turns transactions that a function begins inside its own into savepoints, because an ORM's `transaction()` sends BEGIN and
+ * COMMIT. It refuses statements that would end hookbox's transaction.
  */
 export class NestedTransactions {
-  /** the savepoints of those that are open, in the order of their numbers, by what was sent so far */
+  /** the savepoints of the open transactions, in the order of their numbers, after the statements sent so far */
   #open: readonly number[] = [];
   readonly #neverBegun = new Set<number>();
 
@@ -58,7 +58,7 @@ export class NestedTransactions {
     return refusal('NOT_SENT', AS_OBJECT);
   }
 
-  /** The function has ended: why what it did must not be committed, if it has left a transaction of its own open. */
+  /** Called when the function has ended: an error that forbids the commit, if the function has left its own transaction open. */
   left(): TransactionError | null {
     return this.#open.length === 0 ? null : refusal('ENDED_EARLY', LEFT_OPEN);
   }

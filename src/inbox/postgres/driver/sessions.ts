@@ -44,7 +44,7 @@ export class Sessions {
 
   /**
    * @param answerMs - for so long an answer is waited for on it
-   * @param signal - of whoever may wait no more: the connection is somebody else's then
+   * @param signal - of a caller that may stop waiting; then the connection goes to another caller
    */
   async take(answerMs: number, signal?: AbortSignal): Promise<Session> {
     const connection = await this.#heard(signal);
@@ -101,7 +101,7 @@ export class Sessions {
   }
 }
 
-/** `LATE` as soon as nobody waits for it any more. */
+/** Resolves with `LATE` as soon as its caller no longer waits. */
 async function unlessAborted<T>(asked: Promise<T>, signal: AbortSignal | undefined): Promise<T | typeof LATE> {
   if (signal === undefined) return asked;
   const { promise: aborted, resolve } = Promise.withResolvers<typeof LATE>();

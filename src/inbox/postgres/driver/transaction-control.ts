@@ -51,7 +51,7 @@ function controlOf(words: readonly string[]): Control | null {
   if (said.startsWith('PREPARE TRANSACTION')) return { does: 'leave' };
   const isCommit = first === 'COMMIT' || first === 'END';
   const isRollback = first === 'ROLLBACK' || first === 'ABORT';
-  // COMMIT PREPARED is about a transaction of its own, and ROLLBACK TO about a savepoint.
+  // COMMIT PREPARED concerns another transaction, and ROLLBACK TO a savepoint.
   if ((!isCommit && !isRollback) || second === 'PREPARED') return null;
   if (/^\w+( WORK| TRANSACTION)? TO\b/.test(said)) return null;
   if (said.endsWith(' AND CHAIN')) return { does: 'leave' };

@@ -86,7 +86,7 @@ export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof Enti
     lookAtFresh: ({ now }) => asked(session.run(moves.lookAtFresh, [now]).then(() => false)),
     isSuspectRunning() {
       const text = `SELECT 1 FROM ${t.queue} WHERE lease_until_ms IS NOT NULL AND crashes > 0 LIMIT 1`;
-      // A lease that this claim has ended is none.
+      // A lease that this claim has ended does not count.
       return asked(writes.flush().then(async () => (await session.row(text)) !== undefined));
     },
     candidates: (request, suspects, limit, pauses) => asked(candidates(scene, request, { suspects, limit, pauses })),

@@ -50,7 +50,7 @@ export interface Placed {
   readonly placed: number;
 }
 
-/** Something on the server may keep a row from being written and say nothing: what has no place is not taken in. */
+/** Throws for an event without a place: a rule or trigger on the server may silently keep a row from being written. */
 export function assertPlaced(rows: readonly Placed[]): void {
   if (rows.every(({ placed }) => placed === rows.length)) return;
   throw new InboxUnavailableError('FAILED', UNPLACED);

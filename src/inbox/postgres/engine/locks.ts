@@ -39,7 +39,7 @@ export function locksOf(session: Session, t: Tables): Locks {
   async function take(slots: readonly number[]): Promise<boolean> {
     const wanted = missing(slots);
     if (wanted.length > 0) note(await session.rows(named, [wanted]));
-    // A row that is gone locks nobody out.
+    // A missing row locks out no transaction.
     if (missing(wanted).length > 0) throw new InboxUnavailableError('FAILED', GONE);
     return wanted.length > 0;
   }

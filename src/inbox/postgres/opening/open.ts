@@ -36,7 +36,7 @@ export function lookAtSchema(session: Session, place: Place): Promise<readonly M
   return refusing(session, place, async (missing) => missing);
 }
 
-/** Names are Postgres' own while it looks, whatever somebody has put in their way. */
+/** During the look, names mean Postgres' own objects, even if a schema has objects of the same names. */
 const BEGIN_LOOK = 'BEGIN; SET LOCAL search_path = pg_catalog, pg_temp';
 
 async function refusing<T>(

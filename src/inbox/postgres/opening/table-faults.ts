@@ -5,7 +5,7 @@ import { goOnBehind, lastNumber, mayLook, sequencesOf } from '../sql/sequences.t
 import { literal, quoted, tableNames, type Tables } from '../sql/tables.ts';
 import type { Place } from './migrate.ts';
 
-/** What makes a table lose or hide rows, so that what is written or read is not what there is, and what to change. */
+/** A setting that makes a table lose or hide rows, and the change that repairs it. */
 export interface TableFault {
   readonly code: InboxOpenError['code'];
   readonly what: string;
@@ -23,8 +23,8 @@ interface TableRow {
 }
 
 /**
- * Whether policies leave every row to this role, for each kind of statement: a row that is written and read back would not say
- * so of those whose policy goes by what is in a row.
+ * Whether policies leave every row to this role, for each kind of statement. A test row would not show this,
+ * because a policy may depend on the row's values.
  */
 const OPEN = `(
   SELECT bool_and(EXISTS (
@@ -52,7 +52,7 @@ const TABLES = `
   WHERE nspname = $1 AND relkind IN ('r', 'p') AND relname::text = ANY($2::text[])
   ORDER BY relname`;
 
-/** What is wrong with tables, as far as the catalogue says; nothing of those that are not there. */
+/** The faults of tables that the catalogue shows. It leaves out missing tables. */
 export async function tableFaults(session: Session, schema: string): Promise<readonly TableFault[]> {
   const rows = await session.rows<TableRow>(TABLES, [schema, [...tableNames]]);
   return rows.flatMap((row) => faultsOfTable(row, schema));
@@ -81,7 +81,7 @@ function faultsOfTable({ role, name, unlogged, hidden, trigger, rule }: TableRow
   return faults;
 }
 
-/** Rows that are there from the start: without them nothing would be locked, and nobody told. */
+/** Reports missing rows that exist from the start: without them locks and notifications do not work. */
 export async function missingRows(session: Session, { schema, tables: t }: Place): Promise<readonly TableFault[]> {
   const row = await session.row<Record<'slots' | 'clock' | 'progress', boolean>>(`
     SELECT (SELECT count(*) FROM ${t.slots} WHERE slot >= 0 AND slot < ${SLOTS}) < ${SLOTS} AS slots, NOT EXISTS (SELECT 1 FROM ${t.clock}) AS clock,
@@ -99,8 +99,8 @@ export async function missingRows(session: Session, { schema, tables: t }: Place
 }
 
 /**
- * Sequences that are behind what is stored, as after a restore or a replication that leaves them out: what is stored next fails, or
- * gets a number between others.
+ * Sequences that are behind the stored numbers, as after a restore or a replication that leaves them out. The next stored event
+ * fails, or gets a number between others.
  *
  * @returns `null` for a role that may not look at them
  */

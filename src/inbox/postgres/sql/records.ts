@@ -37,8 +37,8 @@ export const LOST_REASON =
   "CASE WHEN events.type IS NULL OR events.created_ms IS NULL THEN 'invalid' ELSE 'crashed' END";
 
 /**
- * Where an event stands, of `events` joined with `places`. That it was processed has to be proved: a lost one is dead, as nobody
- * will handle it.
+ * The state of an event, of `events` joined with `places`. The processed state needs proof. A lost event is dead, because no
+ * processor will handle it.
  */
 export const STATE = stateWhere('');
 
@@ -49,7 +49,7 @@ function stateWhere(first: string): string {
   CASE WHEN ${LOST} THEN ${LOST_REASON} ELSE shelf.dead_reason END AS dead_reason`;
 }
 
-/** `STATE` for whoever acts on it: one whose handler still runs is in processing, though it may be processed. */
+/** `STATE` for acts: an event whose handler still runs is in processing, though it may be processed. */
 export function stateToActOn(t: Tables): string {
   const leased = `SELECT leased.processed FROM ${t.queue} AS leased WHERE leased.seq = events.seq LIMIT 1`; // as of rowOf
   return stateWhere(`WHEN (${leased}) THEN 'processing'`);
@@ -60,9 +60,9 @@ export function joined(t: Tables): string {
 }
 
 /**
- * What is joined to `events` for `STATE`. A processed event whose handler still runs is not in the queue for that. An event
- * that is in neither place was processed if an attempt, or an import, says so and no rerun has taken that back. Of a
- * tombstone the attempts do not say it any more; nobody handles it again.
+ * The join to `events` for `STATE`. A processed event whose handler still runs is not in the queue for that. An event
+ * that is in neither place was processed if an attempt, or an import, says so and no rerun has taken that back. The
+ * attempts of a tombstone no longer say so, and no processor handles it again.
  */
 export function places(t: Tables): string {
   const same = 'found.seq = events.seq';

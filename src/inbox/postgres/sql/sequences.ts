@@ -45,7 +45,7 @@ export function lastNumber(sequence: Sequence): string {
   return `CASE WHEN ${mayLook(sequence)} THEN pg_sequence_last_value(${sequence.name}::regclass) END`;
 }
 
-/** What is said of one that gives out a number again. */
+/** The message about a sequence that gives out a number again. */
 export function wordsOfTaken(sequence: Sequence): string {
   return (
     `the next number of the table ${sequence.table} is stored already (23505, ${sequence.table}_pkey): its sequence is behind, as ` +
@@ -53,7 +53,7 @@ export function wordsOfTaken(sequence: Sequence): string {
   );
 }
 
-/** The line that has a sequence go on behind what is stored. */
+/** The line of SQL that makes a sequence continue after the stored numbers. */
 export function goOnBehind({ name, stored }: Sequence): string {
   return `SELECT setval(${name}, greatest(${stored}, 1))`;
 }

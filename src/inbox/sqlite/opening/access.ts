@@ -17,7 +17,7 @@ export function whyNoAccess(file: string): string | null {
 
 /** What keeps this process from seeing whether a file is there; `null` where nothing does. */
 export function whyHidden(file: string): string | null {
-  // From the root on, as the first that is closed hides what is in it.
+  // Begins at the root, because the first closed folder hides its contents.
   return refusal(
     foldersAbove(file).map((path) => ({ path, mode: X_OK })),
     'cannot be entered',
@@ -47,7 +47,7 @@ function refusal(wanted: readonly { readonly path: string; readonly mode: number
     } catch (failure) {
       const { code } = failure as NodeJS.ErrnoException;
       if (code === 'EROFS') return `${path} is on a file system that is mounted read-only: mount it for writing.`;
-      if (code !== 'EACCES' && code !== 'EPERM') continue; // it is not there, or nobody says
+      if (code !== 'EACCES' && code !== 'EPERM') continue; // the path does not exist, or the system does not say
       const advice = 'Give this user the right to it and to its folder (chown), or give another path.';
       return `${path} ${what}${whose(path)}. ${advice}`;
     }

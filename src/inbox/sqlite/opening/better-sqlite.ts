@@ -34,8 +34,8 @@ export function loadBetterSqlite(): DatabaseClass {
 }
 
 /**
- * Opens a connection of hookbox's own; all of them come from here. What a file says about itself, in triggers, views and
- * generated columns, calls no function and no table that could do harm, as nobody may know who made the file. Temporary
+ * Opens a connection of hookbox's own; all of them come from here. A file's triggers, views and generated columns cannot call
+ * a harmful function or table, because the file may come from an unknown source. Temporary
  * data stays in memory: SQLite's temporary folder may be full or read-only. It is as large as what one statement, or one
  * savepoint, has changed; no statement of ours sorts more rows than it returns.
  */

@@ -9,7 +9,7 @@ import { fileOf, type SqliteDatabase } from './database.ts';
 const CHECKPOINT_PAGES = 8_000;
 /** A log shorter than this would be copied with nearly every commit. */
 const LEAST_PAGES = 100;
-/** A checkpoint may need as much again in the file, commits go on meanwhile, and the rest is for the events. */
+/** A checkpoint may need as much again in the file, commits continue meanwhile, and the rest is for the events. */
 const SHARE_OF_DISK = 1 / 4;
 /** A log that a burst has made longer than this multiple is cut after its checkpoint. */
 const KEPT = 2;
@@ -32,7 +32,7 @@ export function checkpointIfLong(database: SqliteDatabase): void {
     checkpoint(database);
 }
 
-/** Copies the log into the file as far as nobody reads what it would overwrite; a log that was copied whole is written anew. */
+/** Copies the log into the file, except pages that a reader still uses. A log that was copied whole is written anew. */
 export function checkpoint(database: SqliteDatabase): void {
   database.pragma('wal_checkpoint(PASSIVE)');
 }

@@ -5,7 +5,7 @@ interface Mount {
   readonly type: string;
 }
 
-/** What is mounted where this process can see it; nothing where nobody says: elsewhere than on Linux, or in a sandbox. */
+/** The mounts that this process can see; empty outside of Linux and in a sandbox, where no list exists. */
 export function mounts(): readonly Mount[] {
   try {
     return mountsIn(readFileSync('/proc/self/mounts', 'utf8'));

@@ -42,7 +42,7 @@ export function accessOf(
       const askedAt = wallTime();
       // A job resolves with what its work has returned.
       const job = (statements: Statements): T => work(statements, waitedSince(askedAt));
-      // It may call functions of whoever asks, such as an entity rule.
+      // The work may call functions of its caller, such as an entity rule.
       return commits.submitMove(boundToHere(job)) as Promise<T>;
     },
     async alone(work) {

@@ -17,13 +17,13 @@ export function notBegun(): Loading {
   return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 }
 
-/** In the thread: loads, unless it is about to be terminated; whether it may go on. */
+/** In the thread: loads, unless the thread is about to be terminated. Returns whether it may continue. */
 export function loadUnlessForbidden(loading: Loading, load: () => void): boolean {
   if (Atomics.compareExchange(loading, 0, NOT_BEGUN, BEGUN) === FORBIDDEN) return false;
   try {
     load();
   } catch {
-    // Whoever opens the file says why.
+    // Opening the file reports the reason.
   }
   Atomics.store(loading, 0, DONE);
   return true;

@@ -63,7 +63,7 @@ export interface ThreadOptions extends Omit<ThreadStart, 'loading'> {
  */
 export class Thread {
   readonly #options: ThreadOptions;
-  /** What a thread says is said in it, whoever's request has started that thread. */
+  /** The thread's messages are handled in this context, not in that of the request that started the thread. */
   readonly #inOwnContext = ownContext();
   #worker: Worker | null = null;
   #loading = notBegun();

@@ -123,7 +123,7 @@ function DeliveryFaultForm({ visit }: { readonly visit: SandboxVisit }) {
 }
 
 interface Sent {
-  /** what was filled in before */
+  /** the values that were filled in before */
   readonly sent: ReturnType<typeof sentInto>;
 }
 

@@ -20,7 +20,7 @@ export function search(access: Access): Omit<Search, 'deadGroups'> {
   const { store, ask } = access;
   const { database, time } = store;
   const engine = searched(access);
-  /** Between two of its statements a search ends for somebody who has gone. */
+  /** A search ends between two of its statements when its visitor has gone. */
   const seek = <T>(
     filter: EventFilter,
     signal: AbortSignal | undefined,

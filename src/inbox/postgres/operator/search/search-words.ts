@@ -32,7 +32,7 @@ interface TermRow extends Sized {
 
 const TERM_COLUMNS = 'seq, entity, octet_length(body) AS bytes';
 
-/** So many rows of what is not indexed are counted. */
+/** The count of unindexed rows ends at this number. */
 const COUNTED = 1_000;
 
 /** The terms of events up to this `seq` are in the index. */
@@ -68,9 +68,9 @@ interface UnindexedRow extends TermRow {
 }
 
 /**
- * Of several machines one enters events at a time; what it has not committed, another one does.
+ * Of several machines one enters events at a time. Another one enters the events that it has not committed.
  *
- * @returns `false` where somebody else is at it
+ * @returns `false` if another machine is entering events
  */
 async function indexBatch(session: Session, t: Tables, limit: number): Promise<boolean> {
   // A machine that stands still half way lets go of it.
@@ -115,7 +115,7 @@ async function forgetUnindexed(session: Session, t: Tables, worked: readonly Uni
   ]);
 }
 
-/** Numbers may lie far apart, where a sequence was set: what lies between is none of theirs. */
+/** Numbers may lie far apart after a sequence was set. The numbers in between belong to other events. */
 function runsOf(seqs: readonly number[]): readonly { readonly from: number; readonly to: number }[] {
   const runs: { from: number; to: number }[] = [];
   for (const seq of seqs) {
@@ -143,8 +143,8 @@ async function reindex(session: Session, t: Tables, seq: number): Promise<void> 
 }
 
 /**
- * The terms of an event. Whoever enters events waits for the end of this transaction, or this one for theirs: nobody reads an event
- * that somebody else is changing. One that is not in the index yet has its turn all the same.
+ * The terms of an event. The transaction that enters events and this one wait for each other, so neither reads an event that
+ * another is changing. An event that is not in the index yet also waits.
  */
 async function ownTerms(session: Session, t: Tables, seq: number): Promise<readonly Term[]> {
   await session.row(`SELECT 1 FROM ${t.progress} WHERE ${INDEXED} FOR SHARE`);

@@ -7,7 +7,7 @@ const TEXT = `hex(zeroblob(${BYTES / 2}))`;
 const ROW = "minute_ms = 0 AND what = 'ping'";
 
 /**
- * A rollback would leave the disk alone, so the row is committed, in pages of its own, and is gone again. It is changed once
+ * A rollback would leave the disk alone, so the row is committed, in its own pages, and is deleted again. It is changed once
  * on the way, to try temporary data too: a merchant's own connection may have it in a file.
  */
 export function writeAndTakeBack(database: SqliteDatabase): void {
