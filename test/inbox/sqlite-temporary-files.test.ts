@@ -1,4 +1,5 @@
 import { platform } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { openConnection, whyNoTemporaryFiles } from '../../src/inbox/sqlite/opening/better-sqlite.ts';
@@ -16,12 +17,24 @@ const report = z.object({
   exported: z.number(),
   log: z.array(z.object({ message: z.string(), facts: z.object({ cause: z.string().optional() }).loose() })),
 });
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Puts other disks in place of the folders for temporary files; a checkout that lies in one of them stays in its place. */
+function withTemporaryFolders(mounted: string, then: string): readonly string[] {
+  return inOwnMounts(`
+    mount --bind '${ROOT}' /mnt
+    for at in /tmp /var/tmp; do
+      mount -t tmpfs ${mounted} none $at
+      case '${ROOT}' in $at/*) mkdir -p '${ROOT}'; mount --bind /mnt '${ROOT}';; esac
+      ${then}
+    done
+    cd /proc`);
+}
+
 /** As `docker run --read-only` has it; SQLite would take the working directory where no other folder will do. */
-const READ_ONLY = inOwnMounts('for at in /tmp /var/tmp; do mount -t tmpfs -o ro none $at; done; cd /proc');
+const READ_ONLY = withTemporaryFolders('', 'mount -o remount,ro $at');
 /** Everything that SQLite may write to is full. */
-const FULL = inOwnMounts(
-  'for at in /tmp /var/tmp; do mount -t tmpfs -o size=4k none $at; head -c 4096 /dev/zero > $at/full; done; cd /proc',
-);
+const FULL = withTemporaryFolders('-o size=4k', 'head -c 4096 /dev/zero > $at/full');
 
 const OF_SQLITE = /\(SQLITE_(CANTOPEN|FULL|IOERR_\w+)\)$/;
 

@@ -13,8 +13,8 @@ import type { Screen, Visit } from '../visit.ts';
 
 /** Whether deliveries can be stored now, and what to ask for from outside. */
 export async function healthScreen(visit: Visit): Promise<Screen> {
-  // Visits and probes share one look, so it belongs to no visitor.
-  const [ready, figures] = await Promise.all([readiness(visit.lasting), figuresOf(visit.operated.inbox, visit.now)]);
+  const { inbox } = visit.operated;
+  const [ready, figures] = await Promise.all([readiness(inbox), figuresOf(inbox, visit.now)]);
   return {
     title: 'Health',
     current: '/health',
