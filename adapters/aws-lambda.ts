@@ -6,7 +6,7 @@
 import { STATUS_CODES } from 'node:http';
 import {
   createVerifier,
-  isRefusal,
+  isErrorOutcome,
   type BodyReader,
   type Delivery,
   type Outcome,
@@ -93,7 +93,7 @@ export function webhookVerifier<C extends object>(
   const verifier = createVerifier(options);
   return async (event, context: C & FunctionContext) => {
     const result = await verifier.passOn(deliveryOf(event, context), (verified) => passOn(verified, context));
-    if (isRefusal(result)) return answer(event, result);
+    if (isErrorOutcome(result)) return answer(event, result);
     return answer(event, { status: 200, headers: {}, body: { received: true, id: result.id } });
   };
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createVerifier, isRefusal, type Receiver, type VerifierOptions } from '../src/index.ts';
+import { createVerifier, isErrorOutcome, type Receiver, type VerifierOptions } from '../src/index.ts';
 import type { Page } from '../src/page/mounting.ts';
 import { answer, deliveryOf, putOn, type VerifiedWebhook } from './node-exchange.ts';
 import { nodePage } from './node-page.ts';
@@ -71,7 +71,7 @@ export function webhookVerifier(options: VerifierOptions): Middleware {
   const verifier = createVerifier(options);
   return async (request, response, next) => {
     const verified = await verifier.verify(deliveryOf(request, FIX));
-    if (isRefusal(verified)) return answer(request, response, verified);
+    if (isErrorOutcome(verified)) return answer(request, response, verified);
     putOn(request, verified);
     next();
   };

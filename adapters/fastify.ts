@@ -4,7 +4,7 @@
  * @module
  */
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { createVerifier, isRefusal, type Outcome, type Receiver, type VerifierOptions } from '../src/index.ts';
+import { createVerifier, isErrorOutcome, type Outcome, type Receiver, type VerifierOptions } from '../src/index.ts';
 import type { Page } from '../src/page/mounting.ts';
 import { answerHeaders, deliveryOf, verifiedWebhook, type VerifiedWebhook } from './node-exchange.ts';
 import { nodePage } from './node-page.ts';
@@ -70,7 +70,7 @@ export function webhookVerifier(options: VerifierOptions): FastifyPluginAsync {
     }
     app.addHook('preHandler', async (request, reply) => {
       const verified = await verifier.verify(fastifyDelivery(request));
-      if (isRefusal(verified)) return answer(reply, verified);
+      if (isErrorOutcome(verified)) return answer(reply, verified);
       Object.assign(request, verifiedWebhook(verified));
       return undefined;
     });

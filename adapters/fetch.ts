@@ -7,7 +7,7 @@
 import { performance } from '../src/host/real-timers.ts';
 import {
   createVerifier,
-  isRefusal,
+  isErrorOutcome,
   type Delivery,
   type HostLimits,
   type Outcome,
@@ -89,7 +89,7 @@ export function webhookVerifier<C extends unknown[]>(
     const result = await verifier.passOn({ ...deliveryOf(request), host }, (verified) =>
       handler({ ...verified, request }, ...context),
     );
-    if (!isRefusal(result)) return result.passed;
+    if (!isErrorOutcome(result)) return result.passed;
     await discardBody(request, arrivedAt);
     return answer(result);
   };

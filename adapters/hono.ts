@@ -8,7 +8,7 @@ import type { MiddlewareHandler } from 'hono';
 import { performance } from '../src/host/real-timers.ts';
 import {
   createVerifier,
-  isRefusal,
+  isErrorOutcome,
   type BodyReader,
   type Delivery,
   type HostLimits,
@@ -93,7 +93,7 @@ export function webhookVerifier(options: VerifierOptions): HonoVerifier {
   return async (c: HonoContext, next: () => Promise<void>) => {
     const arrivedAt = performance.now();
     const verified = await verifier.verify(deliveryOf(c));
-    if (isRefusal(verified)) return answered(c, verified, arrivedAt);
+    if (isErrorOutcome(verified)) return answered(c, verified, arrivedAt);
     c.set('webhookEvent', verified.event);
     c.set('webhookBody', verified.body);
     c.set('webhookSignature', verified.signature);

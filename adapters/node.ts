@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
-import { createVerifier, isRefusal, type Receiver, type VerifierOptions } from '../src/index.ts';
+import { createVerifier, isErrorOutcome, type Receiver, type VerifierOptions } from '../src/index.ts';
 import type { Page } from '../src/page/mounting.ts';
 import { answer, deliveryOf, putOn, verifiedWebhook, type Kept, type VerifiedWebhook } from './node-exchange.ts';
 import { nodePage } from './node-page.ts';
@@ -85,7 +85,7 @@ export function webhookVerifier<
     const delivery = deliveryOf(request, FIX, kept);
     if (handler === undefined) {
       const verified = await verifier.verify(delivery);
-      if (isRefusal(verified)) {
+      if (isErrorOutcome(verified)) {
         takeOver(givenResponse);
         return answer(request, response, verified);
       }
@@ -96,7 +96,7 @@ export function webhookVerifier<
     const result = await verifier.passOn(delivery, (verified) =>
       handler(Object.assign(givenRequest, verifiedWebhook(verified)), givenResponse),
     );
-    if (!isRefusal(result)) return undefined;
+    if (!isErrorOutcome(result)) return undefined;
     takeOver(givenResponse);
     response.on('error', () => {}); // a handler that is late may still write
     // What it has begun it cannot end any more.

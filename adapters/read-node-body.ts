@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import { clearTimeout, setTimeout } from '../src/host/real-timers.ts';
 import type { BodyRead, BodyReader } from '../src/index.ts';
-import { discardScale, isUnread, LINGER_MS, type Unread } from './refused-body.ts';
+import { discardScale, isUnread, LINGER_MS, type Unread } from './rejected-body.ts';
 
 /**
  * Reads the body from the events of a Node request, counting while it arrives. Fastest of all ways to read one, and the

@@ -1,7 +1,7 @@
 import { performance } from '../src/host/real-timers.ts';
 import { startDeadline, withinDeadline } from '../src/host/deadline.ts';
 import type { BodyBuffer, BodyRead, BodyReader } from '../src/index.ts';
-import { discardScale, isUnread, LINGER_MS } from './refused-body.ts';
+import { discardScale, isUnread, LINGER_MS } from './rejected-body.ts';
 
 /** For a refusal at the deadline the time is short enough that the answer is out within the service's 10 s. */
 const ANSWERED_MS = 9_900;

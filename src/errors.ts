@@ -197,7 +197,7 @@ export function waitAskedFor(thrown: unknown): number {
   }
 }
 
-/** What kind of thing was thrown, for where its text may quote a secret or a payload. */
+/** What kind of thing was thrown, for where its text may quote a secret or a body. */
 export function nameOf(thrown: unknown): string {
   try {
     return isError(thrown) ? thrown.name.slice(0, 100) : `a thrown ${typeof thrown}`;

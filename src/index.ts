@@ -41,7 +41,7 @@ export type { AttemptHookFacts, AttemptHooks, DeadFacts, FailedFacts, HookError 
 export type { ConflictFacts, DeliveryHooks, SilentFacts } from './receive/delivery-hooks.ts';
 export type { TypeOptions } from './processing/type-options.ts';
 export type { BodyBuffer, BodyLimits, BodyRead, BodyReader, Delivery } from './receive/delivery.ts';
-export type { AnswerCode, ErrorBody, Outcome, Reason, Refusal } from './receive/outcome.ts';
+export type { AnswerCode, ErrorBody, Outcome, Reason, ErrorOutcome } from './receive/outcome.ts';
 export type { AnyInbox, Inbox } from './inbox/contract.ts';
 export type { Acceptance, EventKey, IncomingEvent, Occurrences, StoredEvent } from './inbox/event.ts';
 export type {
@@ -72,6 +72,6 @@ export {
 } from './errors.ts';
 // For adapters, ours and others'.
 export { createVerifier, type VerifiedDelivery, type Verifier, type VerifierOptions } from './receive/verifier.ts';
-export { isRefusal, type RefusalFacts } from './receive/refusals.ts';
+export { isErrorOutcome, type ErrorFacts } from './receive/error-outcomes.ts';
 export type { Deadline } from './host/deadline.ts';
 export type { EventFacts } from './events/parse.ts';

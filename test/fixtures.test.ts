@@ -78,7 +78,7 @@ describe('the edge cases', () => {
 
   it('expect one of four things, with 0 or 1 issues, and say why', () => {
     const rows = Object.values(expectations);
-    expect(new Set(rows.map(({ expect }) => expect))).toEqual(new Set(['known', 'unknown', 'invalid', 'refused']));
+    expect(new Set(rows.map(({ expect }) => expect))).toEqual(new Set(['known', 'unknown', 'invalid', 'rejected']));
     for (const { issues, why } of rows) {
       expect([0, 1]).toContain(issues);
       expect(why).toMatch(/^.{20,}\.$/s);
@@ -100,7 +100,7 @@ describe('the edge cases', () => {
       expect(await send(bytes(`${type}.json`))).toMatchObject({ kind: 'stored', status: 200 });
     for (const [name, { expect: expected }] of Object.entries(expectations)) {
       const outcome = await send(bytes(`edge/${name}.json`));
-      const answer = expected === 'refused' ? { kind: 'rejected', status: 400 } : { kind: 'stored', status: 200 };
+      const answer = expected === 'rejected' ? { kind: 'rejected', status: 400 } : { kind: 'stored', status: 200 };
       expect({ name, ...outcome }).toMatchObject({ name, ...answer });
     }
     const stored = await inbox.list({ limit: 1_000 });

@@ -84,13 +84,13 @@ const CALLS: Readonly<Record<string, readonly unknown[]>> = {
 };
 
 const WITHOUT_OPTIONS = [
-  ...['signBody', 'verifySignature', 'parseEvent', 'isKnown', 'entityOf', 'isRefusal'].map((name) => `hookbox ${name}`),
+  ...['signBody', 'verifySignature', 'parseEvent', 'isKnown', 'entityOf', 'isErrorOutcome'].map((name) => `hookbox ${name}`),
   ...[
     'getEvent',
     'whyWaiting',
     'deadGroups',
     'discardEvents',
-    'hurryEvents',
+    'retryEventsNow',
     'retryGroups',
     'cancelBulk',
     'getBulk',

@@ -7,7 +7,7 @@ import { operationsOf } from './operations-of.ts';
 /** So many events of a bulk are looked at in one step. */
 const STEP = 1_000;
 
-/** What became of the events that a bulk act was done to, as they stand now. */
+/** What became of the events that a bulk action was done to, as they stand now. */
 export interface BulkOutcome {
   /** how many events it was done to; more as long as it runs */
   readonly acted: number;
@@ -32,7 +32,7 @@ export interface BulkOutcomeOptions {
 const OPTIONS: KnownOptions<BulkOutcomeOptions> = { onProgress: 'function', signal: true };
 
 /**
- * Tells what became of the events that a bulk act was done to: that all of 523 were rerun does not say that their handlers have
+ * Tells what became of the events that a bulk action was done to: that all of 523 were rerun does not say that their handlers have
  * succeeded. Counts them as they stand now, in steps of a thousand. `listEvents` with the filter `{ bulk: id }` names them.
  *
  * @returns `null` where there is no bulk of this id

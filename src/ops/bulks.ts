@@ -11,7 +11,7 @@ import { HEARD_EVERY_MS, judgedBulks, shownBulk } from './bulk-silence.ts';
 import { operationsOf } from './operations-of.ts';
 
 const PREVIEW_PAGE = 500;
-/** Events a second that a bulk act works at most, unless told otherwise. */
+/** Events a second that a bulk action works at most, unless told otherwise. */
 export const USUAL_RATE = 500;
 const BATCH = 100;
 
@@ -39,7 +39,7 @@ export interface PreviewOptions {
  * - for a rerun the dead ones; the ignored ones, too, where `filter.states` names `ignored`: most of them have no handler,
  *   and others were put away on purpose. With `force` the dead, the ignored and the processed ones
  * - for a discard the dead and the pending ones
- * - for a hurry those that have failed and are due later than now
+ * - for a retry-now those that have failed and are due later than now
  *
  * A preview that nobody runs lasts a week.
  *
@@ -161,7 +161,7 @@ async function until(time: number, signal: AbortSignal | undefined, live: () => 
 }
 
 /**
- * Ends a bulk act: events that it has not come to are left as they are. Resolves with the bulk as it stands then, which is
+ * Ends a bulk action: events that it has not come to are left as they are. Resolves with the bulk as it stands then, which is
  * as it was when it had ended already.
  *
  * @throws ConfigurationError for a bulk that is unknown, or an act of nobody
@@ -183,7 +183,7 @@ export async function cancelBulk(inbox: AnyInbox, id: number, by: By): Promise<B
 }
 
 /**
- * A bulk act as it stands, or `null` where there is none of this id. One whose process seems to have gone is looked at for
+ * A bulk action as it stands, or `null` where there is none of this id. One whose process seems to have gone is looked at for
  * three seconds before it counts as `stopped`, once.
  *
  * @example
@@ -204,7 +204,7 @@ export async function getBulk(inbox: AnyInbox, id: number): Promise<Bulk | null>
 }
 
 /**
- * Bulk acts, the newest first.
+ * Bulk actions, the newest first.
  *
  * @param page - `before` is the id of the last one of the page before
  * @throws ConfigurationError for a limit that is no whole number from 1 to 500

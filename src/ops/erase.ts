@@ -10,7 +10,7 @@ const INDEX_BATCH = 500;
 
 /**
  * Removes everything that is kept about an entity, for a person's right to be forgotten: bodies, what errors said, other
- * bodies under the ids, its name, and what the audit, bulk acts and pauses say of it; events of whatever state, pending ones
+ * bodies under the ids, its name, and what the audit, bulk actions and pauses say of it; events of whatever state, pending ones
  * included, which nobody will handle then. That the ids are known stays, without anything else: a redelivery is still a
  * duplicate, and its body is not kept. An event whose handler runs at that moment is left and counted: erase again.
  *

@@ -36,7 +36,7 @@ export type TimelineEntry =
   /** it was sent with other bytes; only the last twenty times are known */
   | { readonly what: 'conflict'; readonly at: Date }
   | { readonly what: 'attempt'; readonly at: Date; readonly attempt: Attempt }
-  /** somebody reran, discarded, hurried or erased it */
+  /** somebody reran, discarded, retried now or erased it */
   | { readonly what: 'act'; readonly at: Date; readonly act: EventAct }
   /** where it stands now, when it waits for something or is over */
   | { readonly what: 'due'; readonly at: Date }

@@ -13,7 +13,7 @@ export interface GroupPlace {
   readonly fingerprint: string;
   /** it is a group of events that are tried again */
   readonly retrying?: boolean;
-  /** a bulk act on all of the group: its events are known for a week, however they stand by now */
+  /** a bulk action on all of the group: its events are known for a week, however they stand by now */
   readonly bulk?: number;
 }
 

@@ -30,7 +30,7 @@ export type Readiness =
 
 /**
  * Whether a delivery could be stored now: writes to the inbox and takes it back, and waits two seconds at most, all in
- * all. Says also what is stored and waits in vain, and warns of silence, of refusals and of processors that have gone; where
+ * all. Says also what is stored and waits in vain, and warns of silence, of rejections and of processors that have gone; where
  * that cannot be found out in time, it is ready all the same, and says why (`unwatched`).
  *
  * @throws ConfigurationError for an inbox that cannot be looked into

@@ -17,7 +17,7 @@ export { whyWaiting } from './why-waiting.ts';
 export { rerunEvents } from './rerun.ts';
 export { retryGroups } from './retry-groups.ts';
 export { discardEvents } from './discard.ts';
-export { hurryEvents } from './hurry.ts';
+export { retryEventsNow } from './retry-events-now.ts';
 export {
   previewBulk,
   runBulk,
@@ -58,7 +58,7 @@ export { metrics, type Metrics } from './metrics.ts';
 export type { Act, ActCounts, ActOptions, ActReport, ActResult, Bulk, By } from '../inbox/operator/acts.ts';
 export type { AuditFilter, AuditLine, AuditPage, EventAct } from '../inbox/operator/audit.ts';
 export type { Gauge, Gauges, RejectedDelivery, Rejection } from '../inbox/operator/counts.ts';
-export type { EventFilter, PageRequest, PayloadCondition, SearchOrder } from '../inbox/operator/filter.ts';
+export type { EventFilter, PageRequest, BodyCondition, SearchOrder } from '../inbox/operator/filter.ts';
 export type { BulkFate } from '../inbox/operator/bulk-outcome.ts';
 export type { Lane, Pause, StoredPause } from '../inbox/operator/pauses.ts';
 export type { EraseOptions, EraseProgress, EraseReport, PruneCriteria } from '../inbox/operator/removal.ts';

@@ -31,7 +31,7 @@ export interface Metrics {
  *   are more
  * - `hookbox_oldest_pending_seconds`: how long the oldest pending event has waited; 0 when none does
  * - `hookbox_oldest_due_seconds`: how long the first event that is due has been due; what is paused is not
- * - `hookbox_last_received_timestamp_seconds`, `hookbox_usual_gap_seconds`, `hookbox_silent` and `hookbox_refusing`: what comes
+ * - `hookbox_last_received_timestamp_seconds`, `hookbox_usual_gap_seconds`, `hookbox_silent` and `hookbox_rejecting`: what comes
  *   in, compared with earlier days; where there are several endpoints also for each, under `endpoint`
  * - `hookbox_processors`, `hookbox_missing_processors`, `hookbox_unhandled_events` and
  *   `hookbox_processor_last_seen_timestamp_seconds{type}`: who handles events, and whether anybody does; the last one also for

@@ -10,7 +10,7 @@ const MOST = 5_000;
 /**
  * Events that have failed and are tried again, grouped by what their last errors said as `deadGroups` are: the largest 200
  * groups, the largest first. Looks at the 5,000 newest of them; where there are others, each group has `more`. The events of
- * a group are those of the filter `{ retrying: true, fingerprint }`, also for `previewBulk(inbox, 'hurry', …)`.
+ * a group are those of the filter `{ retrying: true, fingerprint }`, also for `previewBulk(inbox, 'retry-now', …)`.
  *
  * @throws ConfigurationError for an inbox that cannot be looked into
  * @example

@@ -31,7 +31,11 @@ export function vitalSigns(
       each(({ usualGapMs }) => (usualGapMs === null ? null : usualGapMs / 1_000)),
     ),
     gauge('hookbox_silent', '1 when nothing comes although much should, going by earlier days.', alarm('silent')),
-    gauge('hookbox_refusing', '1 when nearly every delivery is refused, as after a wrong secret.', alarm('refusing')),
+    gauge(
+      'hookbox_rejecting',
+      '1 when nearly every delivery is rejected, as after a wrong secret.',
+      alarm('rejecting'),
+    ),
     gauge('hookbox_processors', 'Processors that run.', [{ value: processors.length, labels: {} }]),
     gauge('hookbox_missing_processors', 'Endpoints that had processors in the last seven days, and have none now.', [
       { value: missing.length, labels: {} },

@@ -3,7 +3,7 @@ import { processingOf, type Processing } from './processors.ts';
 import { trafficOf, type AllTraffic } from './traffic/what-comes-in.ts';
 import { unhandledEvents, type Unhandled } from './unhandled.ts';
 
-/** What nobody may notice by itself: that nothing comes, that all is refused, that nobody handles anything. */
+/** What nobody may notice by itself: that nothing comes, that all is rejected, that nobody handles anything. */
 export interface Watch extends Processing {
   readonly traffic: AllTraffic;
   readonly unhandled: Unhandled;
@@ -13,8 +13,8 @@ export interface Watch extends Processing {
 export type Alarm =
   /** nothing comes, although much should */
   | 'silent'
-  /** (nearly) every delivery is refused */
-  | 'refusing'
+  /** (nearly) every delivery is rejected */
+  | 'rejecting'
   /** the processors of an endpoint have gone */
   | 'no-processor'
   /** events wait, and nobody is there who handles their type */

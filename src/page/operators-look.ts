@@ -5,7 +5,7 @@ const NAVIGATION: Look['navigation'] = [
   ['/events', 'Events'],
   ['/dead', 'Dead letters'],
   ['/rejected', 'Rejected'],
-  ['/bulks', 'Bulk acts'],
+  ['/bulks', 'Bulk actions'],
   ['/paused', 'Pauses'],
   ['/audit', 'Audit'],
   ['/health', 'Health'],

@@ -136,7 +136,7 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
 
   const page = new Hono<PageEnv>();
   page.onError((failure, c) => {
-    // The text of any other error may quote a payload or name a path.
+    // The text of any other error may quote a body or name a path.
     const said = isInstance(failure, HookboxError) ? failure.message : `It failed with ${nameOf(failure)}.`;
     const busy = isInstance(failure, HookboxError) && failure.name === 'InboxUnavailableError';
     return shell.problem(c, busy ? 503 : 500, 'That did not work', said);

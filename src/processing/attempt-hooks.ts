@@ -12,7 +12,7 @@ export interface HookError {
   readonly message?: string;
 }
 
-/** What every hook about an attempt is told; nothing of the payload. */
+/** What every hook about an attempt is told; nothing of the body. */
 export interface AttemptHookFacts {
   readonly endpoint: string;
   readonly id: string;

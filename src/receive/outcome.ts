@@ -67,21 +67,21 @@ export type Outcome =
   | (Refused & { readonly kind: 'failed' })
   | (Refused & { readonly kind: 'timeout' });
 
-export type Refusal = Exclude<Outcome, Accepted>;
+export type ErrorOutcome = Exclude<Outcome, Accepted>;
 
 /** Each way a delivery can end without being accepted. */
-export type Reason = keyof typeof REFUSALS;
+export type Reason = keyof typeof ERROR_OUTCOMES;
 
 /** Tells whether a name is one of them. */
 export function isReason(name: string): name is Reason {
-  return Object.hasOwn(REFUSALS, name);
+  return Object.hasOwn(ERROR_OUTCOMES, name);
 }
 
-interface RefusalRow {
-  readonly kind: Refusal['kind'];
+interface ErrorRow {
+  readonly kind: ErrorOutcome['kind'];
   readonly status: Status;
   readonly code: AnswerCode;
-  /** what to do about it; never repeats the secret, the signature or the payload */
+  /** what to do about it; never repeats the secret, the signature or the body */
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -93,7 +93,7 @@ const CLOSE = { Connection: 'close' } as const;
 const signed = 'Send X-Signature with the 64 lowercase hexadecimal digits of the HMAC-SHA256 of the exact body bytes';
 
 /** The one table of refusals (docs/answers.md). */
-const REFUSALS = {
+const ERROR_OUTCOMES = {
   'signature-missing': rejected(401, 'INVALID_SIGNATURE', `X-Signature is missing. ${signed}.`),
   'signature-malformed': rejected(401, 'INVALID_SIGNATURE', `X-Signature is malformed. ${signed}.`),
   'signature-mismatch': rejected(
@@ -181,11 +181,11 @@ const REFUSALS = {
   },
   'not-passed-on-in-time': unavailable('The event could not be passed on in time. Send it again later.'),
   'inbox-failing': unavailable('The event cannot be stored at the moment. Send it again later.'),
-} as const satisfies Record<string, RefusalRow>;
+} as const satisfies Record<string, ErrorRow>;
 
 /** The answer for one way of ending without being accepted, under a request id of its own. */
-export function refusal(reason: Reason, details?: ErrorBody['error']['details']): Refusal {
-  const { kind, status, code, message, headers = {} }: RefusalRow = REFUSALS[reason];
+export function errorOutcome(reason: Reason, details?: ErrorBody['error']['details']): ErrorOutcome {
+  const { kind, status, code, message, headers = {} }: ErrorRow = ERROR_OUTCOMES[reason];
   const error = { code, message, request_id: randomUUID() };
   const body: ErrorBody = { error: details === undefined ? error : { ...error, details } };
   return { kind, status, code, reason, headers, body };
@@ -196,10 +196,10 @@ function rejected(
   code: AnswerCode,
   message: string,
   headers?: Readonly<Record<string, string>>,
-): RefusalRow {
+): ErrorRow {
   return { kind: 'rejected', status, code, message, ...(headers && { headers }) };
 }
 
-function unavailable(message: string, headers?: Readonly<Record<string, string>>): RefusalRow {
+function unavailable(message: string, headers?: Readonly<Record<string, string>>): ErrorRow {
   return { kind: 'unavailable', status: 503, code: 'UNAVAILABLE', message, headers: { ...RETRY_AFTER, ...headers } };
 }

@@ -1,7 +1,7 @@
 import { LATE, withinDeadline, type Deadline } from '../host/deadline.ts';
 import { askToWait, type HostLimits } from '../host/host-limits.ts';
-import type { Refusal } from './outcome.ts';
-import { nameAndCode, type Refuse } from './refusals.ts';
+import type { ErrorOutcome } from './outcome.ts';
+import { nameAndCode, type EndWithError } from './error-outcomes.ts';
 
 /** What the merchant's own function has made of a verified delivery. */
 export interface Passed<T> {
@@ -17,8 +17,12 @@ export interface Passed<T> {
 export async function passOnTo<T, Verified extends { readonly id: string }>(
   merchants: (verified: Verified) => T | Promise<T>,
   verified: Verified,
-  { deadline, host, refuse }: { readonly deadline: Deadline; readonly host: HostLimits | undefined; refuse: Refuse },
-): Promise<Passed<T> | Refusal> {
+  {
+    deadline,
+    host,
+    refuse,
+  }: { readonly deadline: Deadline; readonly host: HostLimits | undefined; refuse: EndWithError },
+): Promise<Passed<T> | ErrorOutcome> {
   const work = (async () => merchants(verified))();
   try {
     const passed = await withinDeadline(work, deadline);

@@ -1,6 +1,6 @@
 import type { Tracing } from '../host/tracing.ts';
 import type { Delivery } from './delivery.ts';
-import { isRefusal } from './refusals.ts';
+import { isErrorOutcome } from './error-outcomes.ts';
 import type { Outcome } from './outcome.ts';
 
 /**
@@ -16,7 +16,7 @@ export async function inSpan(
 ): Promise<Outcome> {
   const span = tracing.receive(endpoint, header);
   const outcome = await span.run(() => takeIn(span.trace));
-  if (isRefusal(outcome)) {
+  if (isErrorOutcome(outcome)) {
     const { kind, status, body } = outcome;
     span.end({ outcome: kind, errorType: body.error.code, isError: status >= 500 });
   } else {

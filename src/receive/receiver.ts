@@ -24,8 +24,8 @@ import { deliveryLog, startReminder } from './delivery-log.ts';
 import { deliveryStatistics } from './delivery-statistics.ts';
 import type { Delivery } from './delivery.ts';
 import { inlineHandling } from './inline-handling.ts';
-import type { Outcome, Reason, Refusal } from './outcome.ts';
-import { bodyOf, isRefusal } from './refusals.ts';
+import type { Outcome, Reason, ErrorOutcome } from './outcome.ts';
+import { bodyOf, isErrorOutcome } from './error-outcomes.ts';
 import { inSpan } from './receive-span.ts';
 import { UnderWay } from './deliveries-under-way.ts';
 import { secretChange } from './secret-change.ts';
@@ -174,7 +174,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     try {
       deadline = verifier.startDeadline(delivery);
       const verified = await verifier.verify(delivery, deadline);
-      if (isRefusal(verified)) return verified;
+      if (isErrorOutcome(verified)) return verified;
       // Only after the body was read: an answer with bytes still unread would be lost when the connection ends.
       if (isTooLate) return verifier.refuse('closing');
 
@@ -222,7 +222,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     release.begin();
     try {
       const outcome = await traced(delivery);
-      if (!isRefusal(outcome)) outage.answered();
+      if (!isErrorOutcome(outcome)) outage.answered();
       statistics.note(delivery, outcome, performance.now() - arrivedAt, bodyOf(outcome));
       upkeep.begin();
       const told = hooks.pending();
@@ -270,7 +270,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 }
 
 /** The answer to a delivery whose event is in the inbox; all others stand in the table of outcome.ts. */
-export function accepted(kind: Exclude<Outcome, Refusal>['kind'], id: string, duplicate: boolean): Outcome {
+export function accepted(kind: Exclude<Outcome, ErrorOutcome>['kind'], id: string, duplicate: boolean): Outcome {
   return { kind, id, status: 200, headers: {}, body: { received: true, duplicate, id } };
 }
 

@@ -8,10 +8,10 @@ import { MAX_TIMER_MS, positive } from '../number-option.ts';
 import { keySource, type KeySource, type SecretOption } from '../signing/secrets.ts';
 import { isWellFormedSignature, matchingKey, type SigningKey } from '../signing/signature.ts';
 import type { BodyRead, Delivery } from './delivery.ts';
-import type { Reason, Refusal } from './outcome.ts';
+import type { Reason, ErrorOutcome } from './outcome.ts';
 import { passOnTo, type Passed } from './pass-on.ts';
 import { readingRoom, type Reading } from './body-memory.ts';
-import { bodyOf, isRefusal, reportedRefusals, type RefusalFacts } from './refusals.ts';
+import { bodyOf, isErrorOutcome, reportedErrorOutcomes, type ErrorFacts } from './error-outcomes.ts';
 
 export interface VerifierOptions {
   /**
@@ -59,17 +59,20 @@ export interface Verifier {
    * @param deadline - until then the body has to be there; one of its own is started unless given
    * @throws TypeError for a body that is not bytes
    */
-  verify(delivery: Delivery, deadline?: Deadline): Promise<VerifiedDelivery | Refusal>;
+  verify(delivery: Delivery, deadline?: Deadline): Promise<VerifiedDelivery | ErrorOutcome>;
   /**
    * Verifies a delivery and gives it to the merchant's own function, within one deadline.
    *
    * @returns what the function has resolved with, or the refusal to answer with: also when it threw, or was not done in time
    */
-  passOn<T>(delivery: Delivery, passOn: (verified: VerifiedDelivery) => T | Promise<T>): Promise<Refusal | Passed<T>>;
+  passOn<T>(
+    delivery: Delivery,
+    passOn: (verified: VerifiedDelivery) => T | Promise<T>,
+  ): Promise<ErrorOutcome | Passed<T>>;
   /** What was read of the body of a delivery that was refused, if it was. */
-  bodyOf(refusal: Refusal): Uint8Array | null;
+  bodyOf(refusal: ErrorOutcome): Uint8Array | null;
   /** The refusal for a reason, reported to the logger; `cause` goes there only. */
-  refuse(reason: Reason, more?: RefusalFacts): Refusal;
+  refuse(reason: Reason, more?: ErrorFacts): ErrorOutcome;
 }
 
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -104,7 +107,7 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
   const deadlineMs = positive('deadlineMs', options.deadlineMs ?? DEADLINE_MS, MAX_TIMER_MS);
   const logger = loggerOf(options.logger);
   const keys = chosenKeys(options, logger);
-  const refuse = reportedRefusals(logger);
+  const refuse = reportedErrorOutcomes(logger);
   const startDeliveryDeadline: Verifier['startDeadline'] = (delivery) => startDeadline(deadlineMs, delivery?.host);
 
   /** What the head alone tells of a signature. */
@@ -141,7 +144,7 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
    * signature), before anything is kept of the body; then, while it arrives, its size, the room and the time; then
    * the signature, and last what the bytes say.
    */
-  async function verify(delivery: Delivery, deadline: Deadline): Promise<VerifiedDelivery | Refusal> {
+  async function verify(delivery: Delivery, deadline: Deadline): Promise<VerifiedDelivery | ErrorOutcome> {
     if (delivery.method !== undefined && delivery.method !== 'POST') return refuse('method-not-allowed');
     if (typeof delivery.body !== 'function') assertBytes(delivery.body);
     const malformed = formFault(delivery.signature);
@@ -156,7 +159,7 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
     }
   }
 
-  async function verifyInTime(delivery: Delivery): Promise<VerifiedDelivery | Refusal> {
+  async function verifyInTime(delivery: Delivery): Promise<VerifiedDelivery | ErrorOutcome> {
     const deadline = startDeliveryDeadline(delivery);
     try {
       return await verify(delivery, deadline);
@@ -169,7 +172,7 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
     { signature: claimed, contentEncoding }: Delivery,
     read: BodyRead,
     deadline: Deadline,
-  ): Promise<VerifiedDelivery | Refusal> {
+  ): Promise<VerifiedDelivery | ErrorOutcome> {
     if (read.ended === 'consumed') return refuse('body-consumed', { fix: read.fix });
     if (read.ended !== 'complete') return refuse(UNREAD[read.ended]);
 
@@ -199,7 +202,7 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
       const deadline = startDeliveryDeadline(delivery);
       try {
         const verified = await verify(delivery, deadline);
-        if (isRefusal(verified)) return verified;
+        if (isErrorOutcome(verified)) return verified;
         return await passOnTo(passOn, verified, { deadline, host: delivery.host, refuse });
       } catch (cause) {
         return refuse('internal', { cause });

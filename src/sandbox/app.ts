@@ -4,7 +4,7 @@ import { nameOf } from '../errors.ts';
 import type { Logger } from '../host/logger.ts';
 import { accountOf } from './account.ts';
 import type { Assumptions } from './assumptions.ts';
-import { outageBody, Refusal, type OutageStatus } from './errors.ts';
+import { outageBody, ApiError, type OutageStatus } from './errors.ts';
 import { findFault, takeFault, type FaultKind } from './faults.ts';
 import { READERS, WRITERS, type CheckedInput, type ReadName, type Surroundings } from './handlers.ts';
 import { requireKey, requirePermission, type KeyRecord } from './keys.ts';
@@ -32,7 +32,7 @@ interface Env {
 }
 
 /** What a handler has to say: an answer, or a refusal that is committed. */
-type Outcome = Refusal | { readonly data: unknown; readonly messages?: readonly Message[]; readonly total?: number };
+type Outcome = ApiError | { readonly data: unknown; readonly messages?: readonly Message[]; readonly total?: number };
 
 /** An answer of section 7 for which 7.3 has no code. */
 class Outage extends Error {
@@ -54,7 +54,7 @@ export function createApp({ store, assumptions, limits, requestIds, logger, clos
     c.set('requestId', requestIds.next());
     if (closing.aborted) throw new Outage(503);
     if (!isAccepted(c.req.raw, c.env, assumptions)) {
-      throw new Refusal('INSUFFICIENT_PERMISSIONS', ONLY_HTTPS, {});
+      throw new ApiError('INSUFFICIENT_PERMISSIONS', ONLY_HTTPS, {});
     }
     const key = requireKey(store, c.req.header('authorization'), store.clock.now());
     c.set('key', key);
@@ -77,10 +77,10 @@ export function createApp({ store, assumptions, limits, requestIds, logger, clos
 
   app.notFound((c) => {
     const extras = { resource_type: 'path', resource_id: c.req.path };
-    return refuse(c, new Refusal('RESOURCE_NOT_FOUND', 'There is no such operation.', extras));
+    return refuse(c, new ApiError('RESOURCE_NOT_FOUND', 'There is no such operation.', extras));
   });
   app.onError((failure, c) => {
-    if (failure instanceof Refusal) return refuse(c, failure);
+    if (failure instanceof ApiError) return refuse(c, failure);
     const status = failure instanceof Outage ? failure.status : 500;
     if (!(failure instanceof Outage)) {
       logger.error({ request: c.get('requestId'), error: nameOf(failure) }, 'the sandbox could not answer a request');
@@ -98,7 +98,7 @@ export function createApp({ store, assumptions, limits, requestIds, logger, clos
       assumptions,
       origin: new URL(c.req.url).origin,
     });
-    if (outcome instanceof Refusal) throw outcome;
+    if (outcome instanceof ApiError) throw outcome;
     if (fault?.kind === 'lost-answer') await new Promise((_, reject) => untilGivenUp(c.req.raw.signal, reject));
     if (fault !== null) throw new Outage(fault.status ?? 504);
     const { data, messages = [], total } = outcome;
@@ -124,7 +124,7 @@ export function createApp({ store, assumptions, limits, requestIds, logger, clos
     }
     return store.write((tx: Transaction) => {
       const outcome: Outcome = WRITERS[name](tx, input, around);
-      return { outcome, fault: outcome instanceof Refusal ? null : takeFault(tx, name, ...AFTERWARDS) };
+      return { outcome, fault: outcome instanceof ApiError ? null : takeFault(tx, name, ...AFTERWARDS) };
     });
   }
 
@@ -153,6 +153,6 @@ function isRead(name: OperationName): name is ReadName {
   return Object.hasOwn(READERS, name);
 }
 
-function refuse(c: Context<Env>, refusal: Refusal): Response {
+function refuse(c: Context<Env>, refusal: ApiError): Response {
   return c.json(refusal.body(c.get('requestId')), refusal.status);
 }

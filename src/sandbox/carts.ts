@@ -1,7 +1,7 @@
 import type { Assumptions } from './assumptions.ts';
 import { merchantOfLocation, offeredProduct, type OfferedProduct } from './catalogue.ts';
 import { clearDue, setDue } from './due.ts';
-import { invalid, notFound, Refusal } from './errors.ts';
+import { invalid, notFound, ApiError } from './errors.ts';
 import { emit } from './events.ts';
 import { insert } from './insert.ts';
 import { usdOf } from './money.ts';
@@ -198,8 +198,8 @@ function requireActive(cart: CartRow): void {
   if (cart.status !== 'Active') throw conflict('Items change only while a cart is Active.', cart);
 }
 
-function conflict(message: string, { status }: CartRow): Refusal {
-  return new Refusal('RESOURCE_CONFLICT', message, { resource_state: status });
+function conflict(message: string, { status }: CartRow): ApiError {
+  return new ApiError('RESOURCE_CONFLICT', message, { resource_state: status });
 }
 
 /** A cart that is not active any more is idle for good. */

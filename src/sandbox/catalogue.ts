@@ -65,7 +65,7 @@ function merchantOf(row: MerchantRow): Merchant {
   };
 }
 
-/** @throws Refusal `RESOURCE_NOT_FOUND` */
+/** @throws ApiError `RESOURCE_NOT_FOUND` */
 export function requireMerchant(db: Reading, id: string): void {
   if (db.get('SELECT 1 FROM merchants WHERE id = ?', id) === undefined) throw notFound('merchant', id);
 }
@@ -73,7 +73,7 @@ export function requireMerchant(db: Reading, id: string): void {
 /**
  * The merchant that a location belongs to.
  *
- * @throws Refusal `RESOURCE_NOT_FOUND`
+ * @throws ApiError `RESOURCE_NOT_FOUND`
  */
 export function merchantOfLocation(db: Reading, locationId: string): string {
   const location = db.get('SELECT merchant_id FROM locations WHERE id = ?', locationId) as
@@ -95,7 +95,7 @@ export interface OfferedProduct {
 /**
  * A product that a location sells, whether or not any is left.
  *
- * @throws Refusal `RESOURCE_NOT_FOUND`
+ * @throws ApiError `RESOURCE_NOT_FOUND`
  */
 export function offeredProduct(db: Reading, locationId: string, productId: string): OfferedProduct {
   const found = db.get(

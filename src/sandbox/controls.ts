@@ -62,9 +62,9 @@ export interface Controls {
     readonly find: (value: string) => KeyRecord | null;
     /** @throws ConfigurationError `INVALID_OPTION` for permissions that do not exist */
     readonly create: (key?: NewKey) => CreatedKey;
-    /** Makes another one like it; the old one works until it is deleted. @throws Refusal `RESOURCE_NOT_FOUND` */
+    /** Makes another one like it; the old one works until it is deleted. @throws ApiError `RESOURCE_NOT_FOUND` */
     readonly rotate: (id: string) => CreatedKey;
-    /** @throws Refusal `RESOURCE_NOT_FOUND` */
+    /** @throws ApiError `RESOURCE_NOT_FOUND` */
     readonly delete: (id: string) => void;
   };
   /** what goes wrong on purpose */
@@ -92,13 +92,13 @@ export interface Controls {
     readonly counts: () => Readonly<Record<OrderStatus, number>>;
     /** what was charged for one, and what was declined or given back; the oldest first */
     readonly charges: (id: string) => readonly ChargeRecord[];
-    /** @throws Refusal `RESOURCE_NOT_FOUND`, or `RESOURCE_CONFLICT` for a move that is not legal */
+    /** @throws ApiError `RESOURCE_NOT_FOUND`, or `RESOURCE_CONFLICT` for a move that is not legal */
     readonly move: (id: string, to: OrderStatus) => void;
   };
   /** how much of each product there is */
   readonly stock: {
     readonly list: () => readonly StockLevel[];
-    /** @throws Refusal `RESOURCE_NOT_FOUND` for a product that is not sold there; ConfigurationError for no quantity */
+    /** @throws ApiError `RESOURCE_NOT_FOUND` for a product that is not sold there; ConfigurationError for no quantity */
     readonly set: (locationId: string, productId: string, quantity: number) => void;
   };
   /** where webhooks go (interface 6) */

@@ -37,7 +37,7 @@ type ErrorExtras = { readonly [Code in keyof typeof ERROR_EXTRAS]: Readonly<z.in
 export type ErrorCode = keyof ErrorExtras;
 
 /** The table of interface 7.3. */
-export const ERROR_CODES: Readonly<Record<ErrorCode, { readonly status: RefusalStatus; readonly cause: string }>> = {
+export const ERROR_CODES: Readonly<Record<ErrorCode, { readonly status: ApiErrorStatus; readonly cause: string }>> = {
   INVALID_API_KEY: { status: 401, cause: 'the key is missing, malformed, expired or unknown' },
   INSUFFICIENT_PERMISSIONS: { status: 403, cause: 'the key lacks the permission' },
   VALIDATION_ERROR: { status: 422, cause: 'data fails validation' },
@@ -49,7 +49,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, { readonly status: RefusalS
   RATE_LIMIT_EXCEEDED: { status: 429, cause: 'too many requests' },
 };
 
-type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 422 | 429;
+type ApiErrorStatus = 400 | 401 | 403 | 404 | 409 | 422 | 429;
 
 /** Statuses of interface 7.1 that 7.3 has no code for: the body says what it is in words. */
 export const OUTAGES = {
@@ -68,8 +68,8 @@ export interface ErrorBody {
 }
 
 /** A request that is answered with an error of interface 7.3: whatever its transaction has done is taken back. */
-export class Refusal<Code extends ErrorCode = ErrorCode> extends HookboxError {
-  override readonly name = 'Refusal';
+export class ApiError<Code extends ErrorCode = ErrorCode> extends HookboxError {
+  override readonly name = 'ApiError';
   readonly code: Code;
   readonly extras: ErrorExtras[Code];
 
@@ -79,7 +79,7 @@ export class Refusal<Code extends ErrorCode = ErrorCode> extends HookboxError {
     this.extras = extras;
   }
 
-  get status(): RefusalStatus {
+  get status(): ApiErrorStatus {
     return ERROR_CODES[this.code].status;
   }
 
@@ -104,16 +104,16 @@ export function outageBody(status: OutageStatus, requestId: string): ErrorBody {
 }
 
 /** A 404: this does not exist (any more). */
-export function notFound(type: string, id: string): Refusal {
-  return new Refusal('RESOURCE_NOT_FOUND', `There is no ${type.replaceAll('_', ' ')} with this id.`, {
+export function notFound(type: string, id: string): ApiError {
+  return new ApiError('RESOURCE_NOT_FOUND', `There is no ${type.replaceAll('_', ' ')} with this id.`, {
     resource_type: type,
     resource_id: id,
   });
 }
 
 /** A 422 about one field. */
-export function invalid(field: string, message: string): Refusal {
-  return new Refusal('VALIDATION_ERROR', `The request does not fit: ${field} ${message}.`, {
+export function invalid(field: string, message: string): ApiError {
+  return new ApiError('VALIDATION_ERROR', `The request does not fit: ${field} ${message}.`, {
     details: [{ field, message }],
   });
 }

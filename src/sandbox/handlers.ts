@@ -1,7 +1,7 @@
 import type { Assumptions } from './assumptions.ts';
 import { addCartItem, createCart, getCart, updateCart, updateCartItem } from './carts.ts';
 import { getCategory, listMerchants, searchProducts } from './catalogue.ts';
-import { Refusal } from './errors.ts';
+import { ApiError } from './errors.ts';
 import type { Input, OPERATIONS, OperationName, Result } from './service-operations.ts';
 import { createOrder, submitOrder } from './orders.ts';
 import { createSetupIntent, listPaymentMethods } from './payments.ts';
@@ -28,7 +28,7 @@ type Readers = {
 
 /** A refusal that is returned is committed; one that is thrown takes everything back. */
 type Writers = {
-  readonly [Name in WriteName]: (tx: Transaction, input: Input<Name>, around: Surroundings) => Result<Name> | Refusal;
+  readonly [Name in WriteName]: (tx: Transaction, input: Input<Name>, around: Surroundings) => Result<Name> | ApiError;
 };
 
 type AllOf<Union> = (Union extends unknown ? (each: Union) => void : never) extends (all: infer All) => void
@@ -54,7 +54,7 @@ export const WRITERS: Writers = {
   createOrder: (tx, { body }, { assumptions }) => ({ data: createOrder(tx, body, assumptions) }),
   submitOrder(tx, { params, body }, { assumptions }) {
     const outcome = submitOrder(tx, params.orderId, body.payment_method_id, assumptions);
-    return outcome instanceof Refusal ? outcome : { data: outcome };
+    return outcome instanceof ApiError ? outcome : { data: outcome };
   },
   createSetupIntent: (tx, { body }, { origin }) => ({ data: createSetupIntent(tx, body.merchant_id, origin) }),
 };

@@ -1,6 +1,6 @@
 import type { Assumptions } from './assumptions.ts';
 import { merchantOfLocation, offeredProduct } from './catalogue.ts';
-import { Refusal } from './errors.ts';
+import { ApiError } from './errors.ts';
 import { emit } from './events.ts';
 import type { Reading, Transaction } from './store.ts';
 
@@ -30,13 +30,13 @@ export function byProduct(lines: readonly Line[]): readonly Line[] {
 /**
  * Whether a location has all of it, lines of one product taken together.
  *
- * @throws Refusal `INSUFFICIENT_INVENTORY` for the first product of which there is not enough
+ * @throws ApiError `INSUFFICIENT_INVENTORY` for the first product of which there is not enough
  */
 export function requireStock(db: Reading, locationId: string, lines: readonly Line[]): void {
   for (const { product_id, quantity } of byProduct(lines)) {
     const available = offeredProduct(db, locationId, product_id).quantity;
     if (quantity > available) {
-      throw new Refusal('INSUFFICIENT_INVENTORY', 'There is not enough of a product in stock.', {
+      throw new ApiError('INSUFFICIENT_INVENTORY', 'There is not enough of a product in stock.', {
         available_quantity: available,
         requested_quantity: quantity,
         product_id,

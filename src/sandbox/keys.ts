@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ConfigurationError } from '../errors.ts';
-import { notFound, Refusal } from './errors.ts';
+import { notFound, ApiError } from './errors.ts';
 import { insert } from './insert.ts';
 import { PERMISSIONS, type Permission } from './service-operations.ts';
 import type { Reading, Transaction } from './store.ts';
@@ -71,7 +71,7 @@ export function createKey(tx: Transaction, seed: number, options: NewKey = {}): 
  * Makes a key like another one, which goes on working until it is deleted (interface 5.7). Where that one expires, the new one
  * lives as long from now on.
  *
- * @throws Refusal `RESOURCE_NOT_FOUND`
+ * @throws ApiError `RESOURCE_NOT_FOUND`
  */
 export function rotateKey(tx: Transaction, seed: number, id: string): CreatedKey {
   const old = listKeys(tx).find((key) => key.id === id);
@@ -84,7 +84,7 @@ export function rotateKey(tx: Transaction, seed: number, id: string): CreatedKey
 /**
  * Deletes a key: it is unknown from now on.
  *
- * @throws Refusal `RESOURCE_NOT_FOUND`
+ * @throws ApiError `RESOURCE_NOT_FOUND`
  */
 export function deleteKey(tx: Transaction, id: string): void {
   if (tx.run('DELETE FROM api_keys WHERE id = ?', id) === 0) throw notFound('api_key', id);
@@ -109,7 +109,7 @@ export function listKeys(db: Reading): readonly KeyRecord[] {
  * The key that a request was sent with (interface 5.1 and 5.5).
  *
  * @param sent - the value of the header `Authorization`
- * @throws Refusal `INVALID_API_KEY`
+ * @throws ApiError `INVALID_API_KEY`
  */
 export function requireKey(db: Reading, sent: string | null | undefined, now: number): KeyRecord {
   if (sent === null || sent === undefined || sent === '') {
@@ -129,7 +129,7 @@ export function findKey(db: Reading, value: string, now: number): KeyRecord | nu
   try {
     return requireKey(db, value, now);
   } catch (failure) {
-    if (failure instanceof Refusal) return null;
+    if (failure instanceof ApiError) return null;
     throw failure;
   }
 }
@@ -137,11 +137,11 @@ export function findKey(db: Reading, value: string, now: number): KeyRecord | nu
 /**
  * Whether a key may do something (interface 5.6).
  *
- * @throws Refusal `INSUFFICIENT_PERMISSIONS`
+ * @throws ApiError `INSUFFICIENT_PERMISSIONS`
  */
 export function requirePermission(key: KeyRecord, permission: Permission): void {
   if (key.permissions.includes(permission)) return;
-  throw new Refusal('INSUFFICIENT_PERMISSIONS', `This API key lacks the permission ${permission}.`, {
+  throw new ApiError('INSUFFICIENT_PERMISSIONS', `This API key lacks the permission ${permission}.`, {
     required_permission: permission,
   });
 }
@@ -165,6 +165,6 @@ function recordOf({ id, name, permissions, created_ms, expires_ms }: KeyRow): Ke
   };
 }
 
-function invalidKey(message: string): Refusal {
-  return new Refusal('INVALID_API_KEY', message, {});
+function invalidKey(message: string): ApiError {
+  return new ApiError('INVALID_API_KEY', message, {});
 }

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../errors.ts';
 import type { Assumptions } from './assumptions.ts';
-import { Refusal } from './errors.ts';
+import { ApiError } from './errors.ts';
 import type { Reading, Transaction } from './store.ts';
 import { timeText } from './time-text.ts';
 
@@ -99,7 +99,7 @@ export function listUse(
 /** What the headers of an answer say (interface 8.4), and the refusal where a window was full. */
 export interface Counted {
   readonly headers: Readonly<Record<string, string>>;
-  readonly refusal: Refusal<'RATE_LIMIT_EXCEEDED'> | null;
+  readonly refusal: ApiError<'RATE_LIMIT_EXCEEDED'> | null;
 }
 
 interface Window extends Limit {
@@ -135,7 +135,7 @@ export function countRequest(
   const wait = Math.max(1, Math.ceil((end - tx.now) / 1_000));
   return {
     headers: { ...headersOf(refusing, 0), 'X-RateLimit-Retry-After': String(wait) },
-    refusal: new Refusal('RATE_LIMIT_EXCEEDED', `Too many requests: ${most} a ${refusing.length} are let in.`, {
+    refusal: new ApiError('RATE_LIMIT_EXCEEDED', `Too many requests: ${most} a ${refusing.length} are let in.`, {
       retry_after: wait,
       limit: most,
       remaining: 0,

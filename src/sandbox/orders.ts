@@ -1,7 +1,7 @@
 import type { Assumptions } from './assumptions.ts';
 import { merchantOfLocation, offeredProduct } from './catalogue.ts';
 import { clearDue, setDue } from './due.ts';
-import { invalid, notFound, Refusal } from './errors.ts';
+import { invalid, notFound, ApiError } from './errors.ts';
 import { emit } from './events.ts';
 import { takeFault } from './faults.ts';
 import { insert } from './insert.ts';
@@ -114,7 +114,7 @@ export function submitOrder(
   id: string,
   paymentMethodId: string,
   assumptions: Assumptions,
-): Order | Refusal {
+): Order | ApiError {
   const order = orderRow(tx, id);
   const bill = { orderId: id, merchantId: order.merchant_id, paymentMethodId, cents: order.total };
   const usual = paymentOutcome(tx, bill);
@@ -161,7 +161,7 @@ export function getOrder(db: Reading, id: string): Order {
 /**
  * Moves an order by hand (A3, A5).
  *
- * @throws Refusal `RESOURCE_NOT_FOUND`; `RESOURCE_CONFLICT` for a move that is not legal
+ * @throws ApiError `RESOURCE_NOT_FOUND`; `RESOURCE_CONFLICT` for a move that is not legal
  */
 export function moveOrder(tx: Transaction, id: string, to: OrderStatus, assumptions: Assumptions): void {
   const order = orderRow(tx, id);
@@ -248,6 +248,6 @@ function itemRows(db: Reading, orderId: string): readonly OrderItemRow[] {
   return db.all('SELECT * FROM order_items WHERE order_id = ? ORDER BY line', orderId) as readonly OrderItemRow[];
 }
 
-function conflict(message: string, state: string): Refusal {
-  return new Refusal('RESOURCE_CONFLICT', message, { resource_state: state });
+function conflict(message: string, state: string): ApiError {
+  return new ApiError('RESOURCE_CONFLICT', message, { resource_state: state });
 }

@@ -1,5 +1,5 @@
 import { requireMerchant } from './catalogue.ts';
-import { notFound, Refusal } from './errors.ts';
+import { notFound, ApiError } from './errors.ts';
 import { insert } from './insert.ts';
 import { usdOf, type Cents } from './money.ts';
 import type { PaymentMethod } from './resources.ts';
@@ -86,7 +86,7 @@ export function findSetupIntent(db: Reading, id: string): SetupIntent | null {
  * Adds a payment method to the merchant of a checkout session. One that has added its method already adds no other.
  *
  * @returns the id of the payment method
- * @throws Refusal `RESOURCE_NOT_FOUND`
+ * @throws ApiError `RESOURCE_NOT_FOUND`
  */
 export function completeSetupIntent(tx: Transaction, id: string, outcome: PaymentOutcome): string {
   const sql = 'SELECT merchant_id, payment_method_id FROM setup_intents WHERE id = ?';
@@ -110,7 +110,7 @@ export interface Charge {
 /**
  * How a charge would end.
  *
- * @throws Refusal `RESOURCE_NOT_FOUND` for a method that this merchant has not
+ * @throws ApiError `RESOURCE_NOT_FOUND` for a method that this merchant has not
  */
 export function paymentOutcome(db: Reading, { paymentMethodId, merchantId }: Charge): PaymentOutcome {
   const method = db.get('SELECT * FROM payment_methods WHERE id = ?', paymentMethodId) as MethodRow | undefined;
@@ -124,11 +124,11 @@ export function charge(
   tx: Transaction,
   { orderId, paymentMethodId, cents }: Charge,
   outcome: PaymentOutcome,
-): Refusal<'PAYMENT_FAILED'> | null {
+): ApiError<'PAYMENT_FAILED'> | null {
   const state = outcome === 'ok' ? 'charged' : 'declined';
   insert(tx, 'charges', { order_id: orderId, payment_method_id: paymentMethodId, cents, state, at_ms: tx.now });
   if (outcome === 'ok') return null;
-  return new Refusal('PAYMENT_FAILED', 'The payment was declined.', {
+  return new ApiError('PAYMENT_FAILED', 'The payment was declined.', {
     payment_error: 'card_declined',
     decline_reason: DECLINES[outcome],
   });

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { invalid, Refusal, type ErrorDetail } from './errors.ts';
+import { invalid, ApiError, type ErrorDetail } from './errors.ts';
 import type { Operation } from './service-operations.ts';
 
 /**
  * What a request says, syntax first and then validation (A9).
  *
- * @throws Refusal `MISSING_REQUIRED_FIELD`, `VALIDATION_ERROR`
+ * @throws ApiError `MISSING_REQUIRED_FIELD`, `VALIDATION_ERROR`
  */
 export async function readRequest(
   operation: Operation,
@@ -59,7 +59,7 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
       chunks.push(chunk);
     }
   } catch (failure) {
-    if (failure instanceof Refusal) throw failure;
+    if (failure instanceof ApiError) throw failure;
     throw missing('body', 'The body was cut off.');
   }
   return Buffer.concat(chunks);
@@ -74,7 +74,7 @@ function checked(schema: z.ZodObject, value: unknown): unknown {
     const field = nameOf(gone.path);
     throw missing(field, `${field} is missing.`);
   }
-  throw new Refusal('VALIDATION_ERROR', 'The request does not fit.', { details: detailsOf(issues) });
+  throw new ApiError('VALIDATION_ERROR', 'The request does not fit.', { details: detailsOf(issues) });
 }
 
 /** A body of wrong fields makes no answer that is larger than itself. */
@@ -100,6 +100,6 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return at;
 }
 
-function missing(field: string, message: string): Refusal {
-  return new Refusal('MISSING_REQUIRED_FIELD', message, { field });
+function missing(field: string, message: string): ApiError {
+  return new ApiError('MISSING_REQUIRED_FIELD', message, { field });
 }

@@ -4,7 +4,7 @@ import { webhookHandler, webhookVerifier, type WebhookVariables } from '../../ad
 import { ConfigurationError, createReceiver, isKnown, type VerifierOptions } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
-import { REFUSED_DELIVERIES } from './refused-deliveries.ts';
+import { REFUSED_DELIVERIES } from './rejected-deliveries.ts';
 import { recordedLog } from '../helpers/recorded-log.ts';
 import { serveApp } from './served-app.ts';
 import { SECRET, signed, signedEvent } from '../helpers/signed-event.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { webhookVerifier, type VerifiedRequest } from '../../adapters/node.ts';
 import { ConfigurationError, isKnown, type VerifierOptions } from '../../src/index.ts';
 import { expectRefused } from './expected-answer.ts';
-import { REFUSED_DELIVERIES } from './refused-deliveries.ts';
+import { REFUSED_DELIVERIES } from './rejected-deliveries.ts';
 import { recordedLog } from '../helpers/recorded-log.ts';
 import { serveNode, type Listener } from './served-node.ts';
 import { SECRET, signedEvent } from '../helpers/signed-event.ts';

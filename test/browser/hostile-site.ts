@@ -87,15 +87,15 @@ export function hostileScreens(): Readonly<Record<string, string>> {
     'dead events': '/events?state=dead&deadReason=failed',
     'dead letters': '/dead',
     rejected: '/rejected',
-    'bulk acts': '/bulks',
-    'older bulk acts': '/bulks?before=3',
+    'bulk actions': '/bulks',
+    'older bulk actions': '/bulks?before=3',
     audit: '/audit',
     paused: '/paused',
     'older audit': '/audit?before=3',
     health: '/health',
     ...Object.fromEntries(texts.map(([name, text]) => [`the event: ${name}`, event(text, text)])),
     // Their filters and who made them stand in the list, too.
-    ...Object.fromEntries(chunks(TEXTS).map((_, n) => [`the bulk act ${n}`, `/bulks/${n * FIELDS.length + 1}`])),
+    ...Object.fromEntries(chunks(TEXTS).map((_, n) => [`the bulk action ${n}`, `/bulks/${n * FIELDS.length + 1}`])),
     ...Object.fromEntries(data.map((n) => [`the body ${n}`, event('default', `evt_data_${n}`)])),
     ...Object.fromEntries(data.map((n) => [`the raw body ${n}`, `${event('default', `evt_data_${n}`)}?view=raw`])),
     'a filter that cannot be read': `/events?${queryOf(TEXTS.slice(0, 9))}&since=${encodeURIComponent(hostileTexts.script)}`,
@@ -104,13 +104,13 @@ export function hostileScreens(): Readonly<Record<string, string>> {
 }
 
 /** What a URL can bring. */
-const FIELDS = ['entity', 'id', 'error', 'type', 'merchant', 'endpoint', 'fingerprint', 'done', 'payload'];
+const FIELDS = ['entity', 'id', 'error', 'type', 'merchant', 'endpoint', 'fingerprint', 'done', 'body'];
 
 /** A text in each field. */
 function queryOf(texts: readonly string[]): string {
   const query = texts.map((text, n): [string, string] => [
     FIELDS[n] ?? text,
-    FIELDS[n] === 'payload' ? `data.text=${text}` : text,
+    FIELDS[n] === 'body' ? `data.text=${text}` : text,
   ]);
   return new URLSearchParams(query).toString();
 }

@@ -207,7 +207,7 @@ function focused(page: Page): Promise<string> {
   return page.evaluate<string>(`document.activeElement.textContent.trim()`);
 }
 
-/** The paths of all screens, with one event and one bulk act. */
+/** The paths of all screens, with one event and one bulk action. */
 async function screensOf(site: OpsSite): Promise<readonly string[]> {
   const bulks = await listBulks(site.inbox);
   const event = `/events/default/${KEY.id}`;

@@ -140,7 +140,7 @@ function bothSizes(page: Page): readonly ViewportSize[] {
   return page.viewportSize()?.width === PHONE.width ? [PHONE, DESKTOP] : [DESKTOP, PHONE];
 }
 
-/** The paths of all screens, with a dead event, a processed one and a bulk act. */
+/** The paths of all screens, with a dead event, a processed one and a bulk action. */
 async function shopScreens(): Promise<readonly string[]> {
   const { inbox } = shop;
   const found = await Promise.all([
@@ -152,7 +152,7 @@ async function shopScreens(): Promise<readonly string[]> {
   return [
     '',
     '/events',
-    '/events?state=dead&conflict=no&payload=data.currency=CHF',
+    '/events?state=dead&conflict=no&body=data.currency=CHF',
     '/events?since=nonsense',
     ...[dead, processed].filter((path) => path !== undefined),
     `${dead ?? ''}?view=raw`,

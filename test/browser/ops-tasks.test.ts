@@ -176,7 +176,7 @@ task('Rerun what the outage has killed, and nothing else.', async ({ page, does,
 });
 
 task('Did it succeed?', async ({ page, does, sees }) => {
-  await does.click(page.getByRole('link', { name: 'Bulk acts', exact: true }));
+  await does.click(page.getByRole('link', { name: 'Bulk actions', exact: true }));
   await sees(/the database is back.*processed|processed.*the database is back/, 'main tbody tr');
 });
 

@@ -1,4 +1,4 @@
-/** What operators do about events that wait, on the page as it is built: have them tried now, and pause their type. */
+/** What operators do about events that wait, on the page as it is built: retry them now, and pause their type. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { getEvent } from '../../src/ops/index.ts';
@@ -30,14 +30,14 @@ async function stateOf({ inbox }: OpsSite, id: string): Promise<string | undefin
   return (await getEvent(inbox, { endpoint: 'default', id }))?.summary.state;
 }
 
-it('one event is tried now, and its timeline says who had it tried, and why', async () => {
+it('one event is retried now, and its timeline says who had it retried, and why', async () => {
   const site = await siteAfterFailures();
   await using ada = await visitor(browser, site);
   const { page } = ada;
   await ada.open('/events/default/evt_1');
-  await page.locator('#hurry > summary').click();
+  await page.locator('#retry-now > summary').click();
   await page
-    .locator('#hurry')
+    .locator('#retry-now')
     .getByLabel(/^Reason/)
     .fill('the stock system is back');
   await page.keyboard.press('Enter');
@@ -47,12 +47,12 @@ it('one event is tried now, and its timeline says who had it tried, and why', as
   expect(ada.troubles).toEqual([]);
 });
 
-it('all that failed for one reason is tried now, after a preview that changes nothing', async () => {
+it('all that failed for one reason is retried now, after a preview that changes nothing', async () => {
   const site = await siteAfterFailures();
   await using ada = await visitor(browser, site);
   const { page } = ada;
   await ada.open('/dead');
-  await page.getByRole('button', { name: 'Try group now…' }).click();
+  await page.getByRole('button', { name: 'Retry group now…' }).click();
   await page.locator('#sentence', { hasText: '3 events' }).waitFor();
   expect(await stateOf(site, 'evt_1')).toBe('pending');
   await page

@@ -35,7 +35,7 @@ const CASES: readonly (readonly [words: readonly string[], offered: readonly str
   [['hookbox', 'ch'], ['check']],
   [
     ['hookbox', 'events', 're'],
-    ['rerun', 'rejected', 'resume'],
+    ['rerun', 'rejected', 'resume', 'retry-now'],
   ],
   [
     ['hookbox', 'trigger', 'order.c'],

@@ -51,7 +51,7 @@ function auditIn(folder: string) {
   });
 }
 
-/** Waits until a bulk act has come to some of its events. */
+/** Waits until a bulk action has come to some of its events. */
 function begun(folder: string): Promise<void> {
   return inboxOf(folder, (inbox) =>
     vi.waitFor(async () => expect((await listBulks(inbox))[0]?.worked).toBeGreaterThan(0), { timeout: 20_000 }),
@@ -271,7 +271,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
     });
   });
 
-  it('whose inbox fails on the way says how far it is and how to go on, as do the bulk acts', async () => {
+  it('whose inbox fails on the way says how far it is and how to go on, as do the bulk actions', async () => {
     const cwd = await folderOfDead(120);
     const database = new Database(join(cwd, 'hookbox.db'));
     database.exec(`CREATE TRIGGER gone BEFORE UPDATE ON hookbox_bulks WHEN new.worked > 100
@@ -332,7 +332,7 @@ describe('hookbox events rerun', () => {
     const before = await statesIn(cwd);
     const cases: readonly (readonly [args: readonly string[], code: number, message: string])[] = [
       [[], 2, 'Say what to rerun: event ids, a filter such as --state dead --since 2h, or --all.'],
-      [['--resume', '7'], 4, 'There is no bulk act 7 in hookbox.db.'],
+      [['--resume', '7'], 4, 'There is no bulk action 7 in hookbox.db.'],
       [['--all', '--rate', '0'], 2, 'Give a number above 0.'],
       [['evt_dead_1', '--actor', ' '], 2, 'actor must say who acts'],
     ];
@@ -346,7 +346,7 @@ describe('hookbox events rerun', () => {
   });
 });
 
-describe('the question before a bulk act', () => {
+describe('the question before a bulk action', () => {
   function asked(signal = new AbortController().signal) {
     const input = new PassThrough();
     const shown = new PassThrough();

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { getEvent, listEvents, type EventFilter } from '../../src/ops/index.ts';
-import { prettyJson, readablePayload } from '../../src/ops/body/readable-payload.ts';
+import { prettyJson, readableBody } from '../../src/ops/body/readable-body.ts';
 import { eventFilterOf } from '../../src/cli/events/filter-from-options.ts';
 import { timelineLines } from '../../src/cli/events/timeline.ts';
 import { withFilter } from '../../src/cli/events/event-options.ts';
@@ -113,7 +113,7 @@ describe('hookbox events list', () => {
 });
 
 describe('hookbox events show', () => {
-  it('shows the timeline, the error with its stack, and the payload as it was written', async () => {
+  it('shows the timeline, the error with its stack, and the body as it was written', async () => {
     const [dead, exact] = await Promise.all([events('show', 'evt_hostile'), events('show', 'evt_exact')]);
     expect(dead).toMatchObject({ code: 0, stderr: '' });
     expect(dead.stdout).not.toMatch(STEERING);
@@ -256,7 +256,7 @@ describe('the options of a filter', () => {
     const args =
       '--type order.ready --type cart.abandoned --state dead --state ignored --dead-reason failed --since 2026-01-01 ' +
       '--until 2026-01-02T03:04:05+01:00 --failed-since 2026-01-04 --failed-until 2026-01-05 --text Ord_4 --id evt_1 --entity ord_42 --merchant mer_7 --error timed --redelivered ' +
-      '--conflict --ignored-since 2026-01-03 --retrying --payload data.total=12.5 --payload a=b=c --fingerprint 5f3a --bulk 7 --endpoint shop';
+      '--conflict --ignored-since 2026-01-03 --retrying --body data.total=12.5 --body a=b=c --fingerprint 5f3a --bulk 7 --endpoint shop';
     // Events by their keys are named by arguments.
     const everything: Required<Omit<EventFilter, 'events'>> = {
       types: ['order.ready', 'cart.abandoned'],
@@ -275,7 +275,7 @@ describe('the options of a filter', () => {
       conflict: true,
       ignoredSince: new Date('2026-01-03T00:00:00Z'),
       retrying: true,
-      payload: [
+      body: [
         { path: 'data.total', value: '12.5' },
         { path: 'a', value: 'b=c' },
       ],
@@ -289,18 +289,18 @@ describe('the options of a filter', () => {
   });
 
   it('refuse more conditions on the body than a search takes, in the words of the function', async () => {
-    const nine = Array.from({ length: 9 }, (_, n) => ['--payload', `data.f${n}=1`]).flat();
+    const nine = Array.from({ length: 9 }, (_, n) => ['--body', `data.f${n}=1`]).flat();
     const { code, stdout, stderr } = await events('list', ...nine);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain('A filter takes 8 values of payload at most, and this one has 9. Leave some out.');
+    expect(stderr).toContain('A filter takes 8 values of body at most, and this one has 9. Leave some out.');
   });
 
-  it.each(['data.total', '=12'])('refuse %s as a condition', (payload) => {
-    expect(() => eventFilterOf({ payload: [payload] })).toThrow('is no path=value');
+  it.each(['data.total', '=12'])('refuse %s as a condition', (body) => {
+    expect(() => eventFilterOf({ body: [body] })).toThrow('is no path=value');
   });
 });
 
-describe('a payload for people', () => {
+describe('a body for people', () => {
   it('is indented like JSON.stringify does it, whatever it holds', () => {
     for (const value of [{ a: [1, { b: [{}], c: [] }], d: '"}{[,: \\' }, [], {}, 'text', 1.5, null, [[[]]]]) {
       expect(prettyJson(JSON.stringify(value))).toBe(JSON.stringify(value, null, 2));
@@ -313,8 +313,8 @@ describe('a payload for people', () => {
   });
 
   it('that is no JSON is shown in the lines that it has, and JSON with escapes for what steers a terminal', () => {
-    expect(readablePayload(Buffer.from('{"a": \u001b[2J\n\u009b'))).toEqual(['  {"a": \u001b[2J', '  \u009b']);
-    expect(readablePayload(Buffer.from('{"a":"\u009b\u202e\u2028é"}'))).toEqual([
+    expect(readableBody(Buffer.from('{"a": \u001b[2J\n\u009b'))).toEqual(['  {"a": \u001b[2J', '  \u009b']);
+    expect(readableBody(Buffer.from('{"a":"\u009b\u202e\u2028é"}'))).toEqual([
       '{',
       '  "a": "\\u009b\\u202e\\u2028é"',
       '}',

@@ -40,7 +40,7 @@ describe('hookbox fixtures list', () => {
     for (const { name, expect: is, what } of entries) {
       expect(what).toMatch(/\w{3}/);
       const parsed = parseEvent(fixture(name));
-      const verdict = parsed.ok ? (parsed.known ? 'known' : 'unknown') : parsed.id === null ? 'refused' : 'invalid';
+      const verdict = parsed.ok ? (parsed.known ? 'known' : 'unknown') : parsed.id === null ? 'rejected' : 'invalid';
       expect([name, is]).toEqual([name, verdict]);
     }
   });
@@ -55,7 +55,7 @@ describe('hookbox fixtures list', () => {
 });
 
 describe('hookbox fixtures show', () => {
-  it.each(['order.confirmed', 'edge/refused-invalid-utf8', 'edge/bom', 'edge/large-data'])(
+  it.each(['order.confirmed', 'edge/rejected-invalid-utf8', 'edge/bom', 'edge/large-data'])(
     'prints the exact bytes of %s',
     async (name) => {
       expect((await bytesOf(['fixtures', 'show', name])).equals(fixture(name))).toBe(true);

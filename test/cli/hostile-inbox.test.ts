@@ -135,7 +135,7 @@ const REFUSED: readonly (readonly string[])[] = [
   ['events', 'list', '--db', `none ${EVIL}.db`],
   ['events', 'list', '--db', `out ${EVIL}`],
   ['events', 'list', '--state', EVIL],
-  ['events', 'list', '--payload', EVIL],
+  ['events', 'list', '--body', EVIL],
   ['events', 'export', ...db, '--out', `out ${EVIL}`],
   ['events', 'export', ...db, '--out', `none ${EVIL}/x`],
   ['events', 'backup', ...db, `none ${EVIL}/x`],

@@ -65,7 +65,7 @@ const LOOKING: readonly (readonly string[])[] = [
   ['events', 'list', '--json'],
   ['events', 'list', '--state', 'dead', '--error', 'SHOP is', '--until', '2026-01-02', '--json'],
   ['events', 'list', '--entity', 'ord_42', '--json'],
-  ['events', 'list', '--payload', 'data.total=12.5', '--json'],
+  ['events', 'list', '--body', 'data.total=12.5', '--json'],
   ['events', 'list', '--limit', '4'],
   ['events', 'list', '--type', 'order.craeted'],
   ['events', 'list', '--groups'],

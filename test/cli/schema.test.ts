@@ -49,8 +49,8 @@ describe('hookbox schema --json', () => {
   const beyond = new Set([
     'invalid-duplicate-keys',
     'invalid-created',
-    'refused-invalid-utf8',
-    'refused-id-lone-surrogate',
+    'rejected-invalid-utf8',
+    'rejected-id-lone-surrogate',
   ]);
   const cases = Object.entries(expectations).flatMap(([name, { expect }]) => {
     const text = fixture(`edge/${name}`).toString();

@@ -111,7 +111,7 @@ describe('hookbox trigger', () => {
 
   it('sends a file and standard input byte for byte', async () => {
     const server = await recordingServer();
-    const body = Buffer.concat([fixture('edge/refused-invalid-utf8'), Buffer.from('\n')]);
+    const body = Buffer.concat([fixture('edge/rejected-invalid-utf8'), Buffer.from('\n')]);
     const file = scratchFile('body.json');
     writeFileSync(file, body);
     await runHookbox(['trigger', file, '--to', server.url]);

@@ -87,7 +87,7 @@ describe.skipIf(fromSource)('hookbox ui', () => {
       env: { HOOKBOX_UI_USER: 'ada', HOOKBOX_UI_TOKEN: 'a-token-for-programs' },
     });
     await ui.note(
-      'the user ada, as operator, and for whoever sends the token, as viewer. Passwords and payloads cross the network as they are',
+      'the user ada, as operator, and for whoever sends the token, as viewer. Passwords and bodies cross the network as they are',
     );
     const status = async (path: string, authorization?: string): Promise<number> =>
       (await fetch(`${ui.url}${path}`, authorization === undefined ? {} : { headers: { authorization } })).status;

@@ -59,7 +59,7 @@ describe('pino as the logger', () => {
     expect(written.every((text) => !/\p{Cc}/u.test(text.trimEnd()))).toBe(true);
   });
 
-  it('never sees a payload, a secret or a signature, nor what a handler threw with logErrors: false', async () => {
+  it('never sees a body, a secret or a signature, nor what a handler threw with logErrors: false', async () => {
     const { receiver, inbox, deliver, written, lines } = logging({ logErrors: false });
     const signatures: string[] = [];
     const sent = async (data: object | string, forged?: string): Promise<void> => {

@@ -109,7 +109,7 @@ export function testBulkOutcomes(name: string, open: () => Promise<Inbox>): void
       const outcome = await bulkOutcome(inbox, id);
       expect(outcome).toEqual({ acted: 2, counts: none, again: 0, forgotten: 2 });
       expect(outcome && outcomeInWords('rerun', outcome)).toBe(
-        'What became of 2 events is not known here any more: which events they were is kept for a week after a bulk act has ended.',
+        'What became of 2 events is not known here any more: which events they were is kept for a week after a bulk action has ended.',
       );
       // The event itself still knows.
       const history = await getEvent(inbox, { endpoint: 'default', id: 'a' });

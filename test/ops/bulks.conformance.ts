@@ -589,7 +589,7 @@ export function testBulks(name: string, open: () => Promise<BulkStore>): void {
     it.each([
       ['of nobody', (by: By) => ({ ...by, actor: ' ' })],
       ['through an unknown way', (by: By) => ({ ...by, via: 'mail' as 'cli' })],
-    ])('a bulk act %s is refused, whatever it does', async (_, spoil) => {
+    ])('a bulk action %s is refused, whatever it does', async (_, spoil) => {
       const { id } = await previewBulk(inbox, 'discard', {}, ADA);
       const by = spoil(ADA);
       await expect(previewBulk(inbox, 'rerun', {}, by)).rejects.toThrow(ConfigurationError);

@@ -472,14 +472,14 @@ export function testErasing(name: string, open: () => Promise<ErasedStore>): voi
         ]);
       });
 
-      it('does not name what was erased any more, in acts and in bulk acts', async () => {
+      it('does not name what was erased any more, in acts and in bulk actions', async () => {
         const about = orderEvent('evt_7', { order: 'ord_7' });
         await handled(inbox, FAILED, about, orderEvent('evt_77', { order: 'ord_77' }));
         const key = { endpoint: 'default', id: 'evt_7' };
         await rerunEvents(inbox, [key, { ...key, id: 'evt_77' }], { ...ADA, reason: 'evt_7: asked for by (ord_7)' });
         const note = (filter: unknown) => operationsOf(inbox).note('export', { ...ADA, reason: 'ord_77' }, filter, {});
         await note({ entity: 'order::ord_7', since: '2026-01-01' });
-        await note({ payload: [{ path: 'data.id', value: 'ord_7' }], error: 'ord_7 and ord_77 fail' });
+        await note({ body: [{ path: 'data.id', value: 'ord_7' }], error: 'ord_7 and ord_77 fail' });
         await note({ id: 'evt_7', types: ['order.created'] });
         await previewBulk(inbox, 'rerun', { entity: 'ord_7' }, { ...ADA, reason: 'ord_7!' });
         await handleAgain(inbox, FAILED, about);
@@ -488,7 +488,7 @@ export function testErasing(name: string, open: () => Promise<ErasedStore>): voi
         const { lines } = await auditLines(inbox);
         expect(lines.slice(1).map(({ filter, reason }) => [filter, reason])).toEqual([
           [{ id: '(erased)', types: ['order.created'] }, 'ord_77'],
-          [{ payload: [{ path: 'data.id', value: '(erased)' }], error: '(erased) and ord_77 fail' }, 'ord_77'],
+          [{ body: [{ path: 'data.id', value: '(erased)' }], error: '(erased) and ord_77 fail' }, 'ord_77'],
           [{ entity: '(erased)', since: '2026-01-01' }, 'ord_77'],
           [{ endpoint: 'default', ids: ['(erased)', 'evt_77'] }, '(erased): asked for by ((erased))'],
         ]);

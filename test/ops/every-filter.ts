@@ -24,7 +24,7 @@ const conditions: EventFilter = {
   redelivered: true,
   conflict: true,
   bulk: 1,
-  payload: [{ path: 'data.id', value: 'ord_1' }],
+  body: [{ path: 'data.id', value: 'ord_1' }],
 };
 
 /** Each condition alone, the states in all their combinations, all conditions, and none. */

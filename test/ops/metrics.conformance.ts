@@ -54,7 +54,7 @@ export function testMetrics(name: string, open: () => Promise<MeasuredStore>): v
         'gauge hookbox_last_received_timestamp_seconds',
         'gauge hookbox_usual_gap_seconds',
         'gauge hookbox_silent',
-        'gauge hookbox_refusing',
+        'gauge hookbox_rejecting',
         'gauge hookbox_processors',
         'gauge hookbox_missing_processors',
         'gauge hookbox_unhandled_events',

@@ -20,7 +20,7 @@ function leaves(value: unknown, path = ''): [path: string, value: unknown][] {
 }
 
 const accepted = Object.entries(expectations).flatMap(([name, { expect }]) =>
-  expect === 'refused' ? [] : [`edge/${name}`],
+  expect === 'rejected' ? [] : [`edge/${name}`],
 );
 
 describe('redactBody', () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import type { EventFilter, PayloadCondition } from '../../src/inbox/operator/filter.ts';
+import type { EventFilter, BodyCondition } from '../../src/inbox/operator/filter.ts';
 import type { EventPage } from '../../src/inbox/operator/search.ts';
 import { listEvents } from '../../src/ops/find.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
@@ -8,7 +8,7 @@ import type { SearchedStore } from './searched-store.ts';
 
 const MIB = 1024 * 1024;
 
-export const conditions = (count: number, value = 'x'): readonly PayloadCondition[] =>
+export const conditions = (count: number, value = 'x'): readonly BodyCondition[] =>
   Array.from({ length: count }, (_, n) => ({ path: `data.f${n}`, value }));
 
 /** Stores an event whose body has eight fields that fit, and is as large as asked for. */
@@ -55,14 +55,14 @@ export async function turnsOf<T>(work: Promise<T>): Promise<{ readonly turns: nu
 
 /** What a filter may ask for: more is refused. */
 export const TOO_MUCH: readonly (readonly [string, EventFilter, RegExp])[] = [
-  ['nine conditions on the body', { payload: conditions(9) }, /8 values of payload at most, and this one has 9/],
-  ['very many conditions', { payload: conditions(100_000) }, /8 values of payload at most, and this one has 100000/],
+  ['nine conditions on the body', { body: conditions(9) }, /8 values of body at most, and this one has 9/],
+  ['very many conditions', { body: conditions(100_000) }, /8 values of body at most, and this one has 100000/],
   ['very many types', { types: Array.from({ length: 101 }, String) }, /100 values of types at most/],
   ['very many states', { states: Array.from({ length: 101 }, () => 'dead' as const) }, /100 values of states/],
   ['a long text', { entity: 'x'.repeat(1_001) }, /entity is longer than 1000 characters/],
   ['a long type', { types: ['x'.repeat(1_001)] }, /types is longer than 1000 characters/],
-  ['a long value', { payload: [{ path: 'a', value: 'x'.repeat(1_001) }] }, /payload is longer than 1000/],
-  ['a deep path', { payload: [{ path: 'a.'.repeat(600) + 'a', value: '' }] }, /payload is longer than 1000/],
+  ['a long value', { body: [{ path: 'a', value: 'x'.repeat(1_001) }] }, /body is longer than 1000/],
+  ['a deep path', { body: [{ path: 'a.'.repeat(600) + 'a', value: '' }] }, /body is longer than 1000/],
 ];
 
 /** How much a search looks at, whatever keeps the events. `open` gives an empty inbox for each test. */
@@ -95,10 +95,10 @@ export function testSearchBounds(name: string, open: () => Promise<SearchedStore
       it('is parsed once for each event, whatever is asked of it', async () => {
         for (let n = 0; n < 5; n += 1) await storeLarge(inbox, `evt_${n}`, 100_000);
         const filters: readonly EventFilter[] = [
-          { payload: conditions(1) },
-          { payload: conditions(8) },
+          { body: conditions(1) },
+          { body: conditions(8) },
           // By the body as well, as long as nothing is indexed.
-          { payload: conditions(8), entity: 'order::ord_1', merchant: 'mer_7' },
+          { body: conditions(8), entity: 'order::ord_1', merchant: 'mer_7' },
         ];
         const parse = vi.spyOn(JSON, 'parse');
         for (const filter of filters) {
@@ -112,9 +112,9 @@ export function testSearchBounds(name: string, open: () => Promise<SearchedStore
 
       it('is bounded by bytes times conditions, and it says where to go on', async () => {
         for (let n = 0; n < 20; n += 1) await storeLarge(inbox, `evt_${n}`, MIB, 'text');
-        const one = await pagesOf(inbox, { payload: conditions(1) });
+        const one = await pagesOf(inbox, { body: conditions(1) });
         expect(one.map(({ examined }) => examined)).toEqual([20]);
-        const eight = await pagesOf(inbox, { payload: conditions(8) });
+        const eight = await pagesOf(inbox, { body: conditions(8) });
         for (const { examined } of eight) expect(examined).toBeLessThanOrEqual(8);
         expect(eight.length).toBeLessThanOrEqual(4);
         expect(eight.flatMap(({ events }) => events)).toHaveLength(20);
@@ -123,7 +123,7 @@ export function testSearchBounds(name: string, open: () => Promise<SearchedStore
       it('is bounded by time, and it gets on nevertheless', async () => {
         for (let n = 0; n < 12; n += 1) await storeLarge(inbox, `evt_${n}`, 100);
         clockThatRuns(1_000);
-        const pages = await pagesOf(inbox, { payload: conditions(1) });
+        const pages = await pagesOf(inbox, { body: conditions(1) });
         expect(pages.length).toBeGreaterThan(2);
         expect(pages.flatMap(({ events }) => events).map(({ id }) => id)).toEqual(
           Array.from({ length: 12 }, (_, n) => `evt_${11 - n}`),
@@ -134,7 +134,7 @@ export function testSearchBounds(name: string, open: () => Promise<SearchedStore
     it('deliveries have their turn between two events that are looked at, and within one whose body is large', async () => {
       await storeLarge(inbox, 'evt_1', MIB);
       clockThatRuns(11);
-      const { turns, result } = await turnsOf(listEvents(inbox, { payload: conditions(8) }));
+      const { turns, result } = await turnsOf(listEvents(inbox, { body: conditions(8) }));
       expect(result.events).toHaveLength(1);
       // Sixteen stretches of 64 KiB.
       expect(turns).toBeGreaterThanOrEqual(16);
@@ -146,7 +146,7 @@ export function testSearchBounds(name: string, open: () => Promise<SearchedStore
       await expect(listEvents(inbox, {}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
       clockThatRuns(11);
       const stop = new AbortController();
-      const page = listEvents(inbox, { payload: conditions(8) }, { signal: stop.signal });
+      const page = listEvents(inbox, { body: conditions(8) }, { signal: stop.signal });
       setImmediate(() => stop.abort(reason));
       await expect(page).rejects.toBe(reason);
     });
@@ -154,14 +154,14 @@ export function testSearchBounds(name: string, open: () => Promise<SearchedStore
     it('waits for none of those that were given up before', async () => {
       for (let n = 0; n < 30; n += 1) await storeLarge(inbox, `evt_${n}`, 100);
       clockThatRuns(11);
-      const alone = await turnsOf(listEvents(inbox, { payload: conditions(8) }));
+      const alone = await turnsOf(listEvents(inbox, { body: conditions(8) }));
       const gone = new AbortController();
       const given = Array.from({ length: 500 }, () =>
-        listEvents(inbox, { payload: conditions(8) }, { signal: gone.signal }),
+        listEvents(inbox, { body: conditions(8) }, { signal: gone.signal }),
       );
       const ended = Promise.allSettled(given);
       gone.abort();
-      const behind = await turnsOf(listEvents(inbox, { payload: conditions(8) }));
+      const behind = await turnsOf(listEvents(inbox, { body: conditions(8) }));
       expect(behind.result).toEqual(alone.result);
       expect(behind.turns).toBeLessThan(3 * alone.turns);
       expect((await ended).filter(({ status }) => status === 'rejected')).toHaveLength(500);

@@ -60,9 +60,9 @@ describe('a filter that asks for too much', () => {
     const { inbox: shown, html } = openedPage();
     const looked = vi.spyOn(shown.operations ?? {}, 'search' as never);
     const nine = conditions(9).map(({ path, value }) => `${path}=${value}`);
-    const page = await html(`/events?${queryOf('payload', nine)}`);
+    const page = await html(`/events?${queryOf('body', nine)}`);
     expect(textOf(partOf(page, 'problems'))).toContain(
-      'A filter takes 8 values of payload at most, and this one has 9. Leave some out.',
+      'A filter takes 8 values of body at most, and this one has 9. Leave some out.',
     );
     const types = Array.from({ length: 101 }, (_, n) => `t${n}`);
     const other = await html(`/events?${queryOf('type', types)}`);
@@ -96,7 +96,7 @@ describe('deliveries have their turn', () => {
         alone: async (work) => work(database),
         notify() {},
       };
-      return search(access).search({ payload: conditions(8) }, {});
+      return search(access).search({ body: conditions(8) }, {});
     });
     let over = false;
     const next = (): void => {

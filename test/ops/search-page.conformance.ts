@@ -35,11 +35,11 @@ export function testSearchPage(name: string, open: () => Promise<PlantedStore>):
       'without a filter': [{}, () => true],
       'by type': [{ types: ['order.failed'] }, (n) => n % 4_000 === 1],
       'that nothing fits': [{ types: ['order.none'] }, () => false],
-      'by payload': [{ payload: [{ path: 'data.n', value: '7' }] }, (n) => n === 7],
+      'by body': [{ body: [{ path: 'data.n', value: '7' }] }, (n) => n === 7],
       'by error': [{ error: 'x' }, () => false],
       'by an entity that is not indexed yet': [{ entity: 'ord_6999' }, (n) => n % 7_000 === 6_999],
       'by state, when all are ready': [
-        { states: ['pending'], payload: [{ path: 'data.n', value: '19999' }] },
+        { states: ['pending'], body: [{ path: 'data.n', value: '19999' }] },
         (n) => n === 19_999,
         'ready',
       ],
@@ -49,12 +49,12 @@ export function testSearchPage(name: string, open: () => Promise<PlantedStore>):
         'ready',
       ],
       'by state, when all are fresh': [
-        { states: ['pending'], payload: [{ path: 'data.n', value: '9' }] },
+        { states: ['pending'], body: [{ path: 'data.n', value: '9' }] },
         (n) => n === 9,
         'fresh',
       ],
       'by state, when all are dead': [
-        { states: ['dead', 'ignored'], payload: [{ path: 'data.n', value: '9' }] },
+        { states: ['dead', 'ignored'], body: [{ path: 'data.n', value: '9' }] },
         (n) => n === 9,
         'dead',
       ],

@@ -83,7 +83,7 @@ it('reads no more bodies than it should, and lets deliveries in meanwhile', asyn
   })();
   const { operations } = inbox;
   if (operations === undefined) throw new Error('cannot be looked into');
-  const pages = await allPages(operations, { payload: [{ path: 'data.n', value: '3' }] }, 10);
+  const pages = await allPages(operations, { body: [{ path: 'data.n', value: '3' }] }, 10);
   searching.abort();
   await deliveries;
   expect(idsOf(pages)).toEqual(['evt_3']);

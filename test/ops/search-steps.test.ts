@@ -15,9 +15,9 @@ it('reading a body takes no more steps for eight conditions than for one, but fo
   await inbox.accept(incoming({ id: 'evt_1', body }), later());
   const stepsFor = async (names: readonly string[]): Promise<number> => {
     // The last field is missing, so the body is read to its end.
-    const payload = [...names, 'none'].map((name) => ({ path: `data.${name}`, value: name }));
+    const body = [...names, 'none'].map((name) => ({ path: `data.${name}`, value: name }));
     const steps = countSteps(READERS);
-    await listEvents(inbox, { payload });
+    await listEvents(inbox, { body });
     return steps();
   };
   await stepsFor([]);

@@ -99,7 +99,7 @@ export function testSearch(name: string, open: () => Promise<SearchedStore>): vo
           retrying: boolean(),
           redelivered: boolean(),
           conflict: boolean(),
-          payload: array(
+          body: array(
             constantFrom(
               ...NUMBERS.map((value) => ({ path: 'data.total', value })),
               { path: 'data.total', value: '0' },
@@ -165,7 +165,7 @@ export function testSearch(name: string, open: () => Promise<SearchedStore>): vo
           (filter.retrying === undefined || filter.retrying === isRetrying) &&
           (filter.redelivered === undefined || filter.redelivered === event.redeliveries.count > 0) &&
           (filter.conflict === undefined || filter.conflict === (event.conflict !== null)) &&
-          (filter.payload ?? []).every(({ path, value }) => {
+          (filter.body ?? []).every(({ path, value }) => {
             if (event.body === null) return false;
             const body = Buffer.from(event.body).toString();
             if (path === 'data.total') return canonical(/"total":([^}]*)/.exec(body)?.[1] ?? '') === canonical(value);
@@ -245,7 +245,7 @@ export function testSearch(name: string, open: () => Promise<SearchedStore>): vo
           ),
         );
         for (const [n, [written, value, fits]] of cases.entries()) {
-          const ids = await found(inbox, { id: `${n}`, payload: [{ path: 'data.x', value }] });
+          const ids = await found(inbox, { id: `${n}`, body: [{ path: 'data.x', value }] });
           expect([written, value, ids.length]).toEqual([written, value, fits ? 1 : 0]);
         }
       });
@@ -257,11 +257,9 @@ export function testSearch(name: string, open: () => Promise<SearchedStore>): vo
         const data = Object.fromEntries(names.map((name, n) => [name, [[{ n }]]]));
         await inbox.accept(incoming({ body: JSON.stringify({ data }) }), later());
         for (const [n, name] of names.entries()) {
-          expect(await found(inbox, { payload: [{ path: `data.${name}[0][0].n`, value: String(n) }] })).toEqual([
-            'evt_1',
-          ]);
-          expect(await found(inbox, { payload: [{ path: `data.${name}[0][1].n`, value: String(n) }] })).toEqual([]);
-          expect(await found(inbox, { payload: [{ path: `data.${name}[0][0].n.x`, value: String(n) }] })).toEqual([]);
+          expect(await found(inbox, { body: [{ path: `data.${name}[0][0].n`, value: String(n) }] })).toEqual(['evt_1']);
+          expect(await found(inbox, { body: [{ path: `data.${name}[0][1].n`, value: String(n) }] })).toEqual([]);
+          expect(await found(inbox, { body: [{ path: `data.${name}[0][0].n.x`, value: String(n) }] })).toEqual([]);
         }
       });
 
@@ -292,7 +290,7 @@ export function testSearch(name: string, open: () => Promise<SearchedStore>): vo
         );
         await kept.bury('pruned');
 
-        expect(await found(inbox, { payload: [{ path: 'data.x', value: '1' }] })).toEqual(['invalid', 'large']);
+        expect(await found(inbox, { body: [{ path: 'data.x', value: '1' }] })).toEqual(['invalid', 'large']);
         expect(await found(inbox, { merchant: 'mer_1' })).toEqual([]);
         while ((await inbox.operations?.indexNew(100)) !== 0);
       });
@@ -348,10 +346,10 @@ export function testSearch(name: string, open: () => Promise<SearchedStore>): vo
         ['a time as text', { until: '2026-01-01' }],
         ['a flag as text', { retrying: 'yes' }],
         ['a number for a text', { id: 7 }],
-        ['no condition for the body', { payload: [null] }],
-        ['half a condition for the body', { payload: [{ path: 'data.id' }] }],
+        ['no condition for the body', { body: [null] }],
+        ['half a condition for the body', { body: [{ path: 'data.id' }] }],
         ...['', '.', 'a.', '.a', 'a..b', '[0]', 'a[]', 'a[x]', 'a[-1]', 'a[0', 'a]', 'a[0]b', 'a[99999999999]'].map(
-          (path): [string, object] => [`the path ${path}`, { payload: [{ path, value: '1' }] }],
+          (path): [string, object] => [`the path ${path}`, { body: [{ path, value: '1' }] }],
         ),
       ])('%s is refused, since it would find more than is meant', async (_, filter) => {
         await using kept = await open();
@@ -510,7 +508,7 @@ export function testSearch(name: string, open: () => Promise<SearchedStore>): vo
         };
         const pages = await Promise.all(Object.keys(expected).map((entity) => found(inbox, { entity })));
         expect(pages).toEqual(Object.values(expected));
-        expect(await found(inbox, { payload: [{ path: 'data.items', value: 'none' }] })).toEqual(['invalid']);
+        expect(await found(inbox, { body: [{ path: 'data.items', value: 'none' }] })).toEqual(['invalid']);
       });
 
       it('are known of an invalid event once a rerun has made it valid', async () => {

@@ -11,7 +11,7 @@ import {
   exportEvents,
   exportReadable,
   getBulk,
-  hurryEvents,
+  retryEventsNow,
   importEvents,
   pauseType,
   previewBulk,
@@ -85,21 +85,21 @@ const ways: Readonly<Record<string, Way>> = {
     cli: ['discard', EVENT.id, ...WHO],
     page: (page) => page.post(`/events/default/${EVENT.id}/discard`, { reason: by.reason }),
   },
-  'hurry of one': {
+  'retry now of one': {
     before: retryLater,
-    code: (inbox) => hurryEvents(inbox, [LATER], by),
-    cli: ['hurry', LATER.id, ...WHO],
-    page: (page) => page.post(`/events/default/${LATER.id}/hurry`, { reason: by.reason }),
+    code: (inbox) => retryEventsNow(inbox, [LATER], by),
+    cli: ['retry-now', LATER.id, ...WHO],
+    page: (page) => page.post(`/events/default/${LATER.id}/retry-now`, { reason: by.reason }),
   },
-  'hurry of what a filter finds': {
+  'retry now of what a filter finds': {
     before: retryLater,
     async code(inbox) {
-      const { id } = await previewBulk(inbox, 'hurry', { retrying: true }, by);
+      const { id } = await previewBulk(inbox, 'retry-now', { retrying: true }, by);
       await runBulk(inbox, id, by);
     },
-    cli: ['hurry', '--retrying', '--yes', ...WHO],
+    cli: ['retry-now', '--retrying', '--yes', ...WHO],
     async page(page, inbox) {
-      await page.post('/bulks', { act: 'hurry', retrying: 'yes', reason: by.reason });
+      await page.post('/bulks', { act: 'retry-now', retrying: 'yes', reason: by.reason });
       await page.post('/bulks/1/run', { reason: by.reason, rate: '500' });
       await expect.poll(async () => (await getBulk(inbox, 1))?.state).toBe('done');
     },

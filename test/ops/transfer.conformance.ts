@@ -268,7 +268,7 @@ export function testTransfer(name: string, store: TransferStore): void {
         ['a time', { since: new Date(START + 100), until: new Date(START + 700) }],
         ['an entity', { entity: 'ord_3' }],
         ['an error', { error: 'SHOP' }],
-        ['payload', { payload: [{ path: 'data.total', value: '7' }] }],
+        ['body', { body: [{ path: 'data.total', value: '7' }] }],
         ['nothing that there is', { id: 'evt_none' }],
         ['conditions that are left out', { states: undefined } as unknown as EventFilter],
       ])('takes what listing finds, the oldest first, with a filter by %s', async (_, filter) => {

@@ -7,7 +7,7 @@ import { fingerprintOf } from '../../src/inbox/rules/fingerprint.ts';
 import { attemptError } from '../../src/processing/attempt-error.ts';
 import { codeOf } from '../../src/processing/attempt-end.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
-import { nameAndCode } from '../../src/receive/refusals.ts';
+import { nameAndCode } from '../../src/receive/error-outcomes.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { recordedLog } from '../helpers/recorded-log.ts';
 import { rest, VirtualClock } from '../helpers/virtual-clock.ts';

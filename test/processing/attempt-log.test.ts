@@ -112,7 +112,7 @@ describe('the log of a handler that fails', () => {
 
   it.each([
     ['short', 'out of stock'],
-    ['a payload', 'x'.repeat(100_000)],
+    ['a body', 'x'.repeat(100_000)],
     ['many lines', 'line\n'.repeat(3_000)],
     ['quotes, which take twice the room', '"'.repeat(3_000)],
     ['letters of four bytes', '😀'.repeat(3_000)],

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { deliveryStatistics } from '../../src/receive/delivery-statistics.ts';
-import { refusal } from '../../src/receive/outcome.ts';
+import { errorOutcome } from '../../src/receive/outcome.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { signBody } from '../../src/signing/signature.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
@@ -118,7 +118,7 @@ describe('what operators are told of answers', () => {
     let kinds = 0;
     const noteRejected = async (rejections: readonly unknown[]) => void (kinds = rejections.length);
     const notes = deliveryStatistics({ count: async () => {}, noteRejected }, 'default');
-    const outcome = refusal('signature-mismatch');
+    const outcome = errorOutcome('signature-mismatch');
     for (let n = 0; n < 3_000; n += 1) {
       notes.note({ body: encode(''), signature: null }, outcome, 1, encode(`forged ${n}`));
     }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { refusal, type Reason, type Refusal } from '../../src/receive/outcome.ts';
+import { errorOutcome, type Reason, type ErrorOutcome } from '../../src/receive/outcome.ts';
 import { accepted } from '../../src/receive/receiver.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -7,7 +7,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 const RETRY = { 'Retry-After': '5' };
 const CLOSE = { Connection: 'close' };
 
-type Row = readonly [Refusal['kind'], Refusal['status'], Refusal['code'], Record<string, string>];
+type Row = readonly [ErrorOutcome['kind'], ErrorOutcome['status'], ErrorOutcome['code'], Record<string, string>];
 
 /** The table of docs/answers.md, row by row, with the reasons behind each answer. */
 const TABLE: Readonly<Record<Reason, Row>> = {
@@ -43,7 +43,7 @@ const rows = Object.entries(TABLE).map(([reason, row]) => [reason as Reason, ...
 
 describe('a refusal', () => {
   it.each(rows)('for %s is %s and answers %i %s', (reason, kind, status, code, headers) => {
-    expect(refusal(reason)).toEqual({
+    expect(errorOutcome(reason)).toEqual({
       kind,
       reason,
       status,
@@ -54,30 +54,30 @@ describe('a refusal', () => {
   });
 
   it.each(rows)('for %s has a message that is a sentence, and the one of its reason only', (reason) => {
-    const { message } = refusal(reason).body.error;
+    const { message } = errorOutcome(reason).body.error;
     expect(message).toMatch(/^[A-Z].{10,}\.$/);
-    expect(rows.filter(([other]) => refusal(other).body.error.message === message)).toHaveLength(1);
+    expect(rows.filter(([other]) => errorOutcome(other).body.error.message === message)).toHaveLength(1);
   });
 
   it('has a request id of its own each time', () => {
-    const ids = Array.from({ length: 100 }, () => refusal('overloaded').body.error.request_id);
+    const ids = Array.from({ length: 100 }, () => errorOutcome('overloaded').body.error.request_id);
     expect(new Set(ids).size).toBe(100);
   });
 
   it('carries details where there are some, in the shape of interface 7.2, and no key for them elsewhere', () => {
     const details = [{ field: 'id', message: 'id must be a string' }];
-    expect(refusal('not-an-event', details).body.error.details).toEqual(details);
-    expect(Object.keys(refusal('not-an-event').body.error)).toEqual(['code', 'message', 'request_id']);
+    expect(errorOutcome('not-an-event', details).body.error.details).toEqual(details);
+    expect(Object.keys(errorOutcome('not-an-event').body.error)).toEqual(['code', 'message', 'request_id']);
   });
 
   it('tells a client to come back whenever it is unavailable for the moment, and never when it was rejected', () => {
     for (const [reason, kind, status] of rows) {
-      expect('Retry-After' in refusal(reason).headers).toBe(kind !== 'rejected' && status !== 500);
+      expect('Retry-After' in errorOutcome(reason).headers).toBe(kind !== 'rejected' && status !== 500);
     }
   });
 
   it('survives JSON as it is', () => {
-    const { body } = refusal('not-an-event', [{ field: '', message: 'the body is not valid JSON' }]);
+    const { body } = errorOutcome('not-an-event', [{ field: '', message: 'the body is not valid JSON' }]);
     expect(JSON.parse(JSON.stringify(body))).toEqual(body);
   });
 });

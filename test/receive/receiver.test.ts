@@ -713,7 +713,7 @@ describe('answers and logs', () => {
   const marker = 'MARKER-4711';
   const marked = `secret-${marker}`;
 
-  it('never hold the secret, the signature or the payload, whatever goes wrong', async () => {
+  it('never hold the secret, the signature or the body, whatever goes wrong', async () => {
     const bodies = [
       `{"id":"evt_1","type":"order.ready","created":"${marker}","data":{}}`,
       `{"id":"evt_2","type":"${marker}","created":1,"data":"${marker}"}`,

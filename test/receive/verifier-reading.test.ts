@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { BodyBuffer, BodyLimits, BodyRead, BodyReader } from '../../src/receive/delivery.ts';
 import { ConfigurationError } from '../../src/errors.ts';
-import type { Refusal } from '../../src/receive/outcome.ts';
+import type { ErrorOutcome } from '../../src/receive/outcome.ts';
 import { signBody } from '../../src/signing/signature.ts';
-import { isRefusal } from '../../src/receive/refusals.ts';
+import { isErrorOutcome } from '../../src/receive/error-outcomes.ts';
 import { createVerifier, type Verifier, type VerifierOptions } from '../../src/receive/verifier.ts';
 import { recordedLog } from '../helpers/recorded-log.ts';
 
@@ -41,7 +41,7 @@ function verifying(options: Partial<VerifierOptions> = {}): Verifier {
 
 async function reasonOf(result: Promise<object>): Promise<string> {
   const ended = await result;
-  return isRefusal(ended) ? ended.reason : 'verified';
+  return isErrorOutcome(ended) ? ended.reason : 'verified';
 }
 
 /** A body that fills all the room there is. */
@@ -138,7 +138,7 @@ describe('the room for bodies that are being read', () => {
       signature: WELL_FORMED,
     });
     const body: BodyReader = async () => ({ ended: 'complete', bytes: eventOfSize(60 * KIB) });
-    const refused = (await verifier.verify({ body, signature: WELL_FORMED })) as Refusal;
+    const refused = (await verifier.verify({ body, signature: WELL_FORMED })) as ErrorOutcome;
     expect(refused).toMatchObject({ status: 503, reason: 'body-no-room' });
     await taking;
   });

@@ -5,10 +5,10 @@ import { startDeadline } from '../../src/host/deadline.ts';
 import type { HostLimits } from '../../src/host/host-limits.ts';
 import type { BodyLimits, BodyRead, Delivery } from '../../src/receive/delivery.ts';
 import { ConfigurationError } from '../../src/errors.ts';
-import type { Reason, Refusal } from '../../src/receive/outcome.ts';
+import type { Reason, ErrorOutcome } from '../../src/receive/outcome.ts';
 import { signBody } from '../../src/signing/signature.ts';
 import { recordedLog } from '../helpers/recorded-log.ts';
-import { isRefusal } from '../../src/receive/refusals.ts';
+import { isErrorOutcome } from '../../src/receive/error-outcomes.ts';
 import { createVerifier, type VerifiedDelivery, type VerifierOptions } from '../../src/receive/verifier.ts';
 
 const secret = 'the-secret-4711';
@@ -20,7 +20,7 @@ const ready = utf8.encode(
 const { logger, lines, forget } = recordedLog();
 beforeEach(forget);
 
-function verify(delivery: Delivery, options: VerifierOptions = {}): Promise<VerifiedDelivery | Refusal> {
+function verify(delivery: Delivery, options: VerifierOptions = {}): Promise<VerifiedDelivery | ErrorOutcome> {
   return createVerifier({ secret, logger, ...options }).verify(delivery);
 }
 
@@ -30,13 +30,13 @@ function signed(body: Uint8Array): Delivery {
 
 async function verified(delivery: Delivery, options?: VerifierOptions): Promise<VerifiedDelivery> {
   const result = await verify(delivery, options);
-  if (isRefusal(result)) throw new Error(`refused: ${result.reason}`);
+  if (isErrorOutcome(result)) throw new Error(`refused: ${result.reason}`);
   return result;
 }
 
 async function reasonOf(delivery: Delivery, options?: VerifierOptions): Promise<Reason | null> {
   const result = await verify(delivery, options);
-  return isRefusal(result) ? result.reason : null;
+  return isErrorOutcome(result) ? result.reason : null;
 }
 
 describe('what goes through', () => {
@@ -175,7 +175,7 @@ describe('what is refused', () => {
     async (reason) => {
       const verifier = createVerifier({ secret, logger });
       const signature = reason === 'signature-missing' ? null : 'none';
-      const refused = (await verifier.verify({ body: ready, signature })) as Refusal;
+      const refused = (await verifier.verify({ body: ready, signature })) as ErrorOutcome;
       expect(refused.reason).toBe(reason);
       expect(verifier.bodyOf(refused)).toBeNull();
     },
@@ -186,7 +186,7 @@ describe('the body of a refused delivery', () => {
   it('is known beside its refusal, and no answer and no log shows it', async () => {
     const verifier = createVerifier({ secret, logger });
     const body = utf8.encode('{"id":"evt_1","note":"do not show me"}');
-    const refused = (await verifier.verify({ body, signature: '0'.repeat(64) })) as Refusal;
+    const refused = (await verifier.verify({ body, signature: '0'.repeat(64) })) as ErrorOutcome;
     expect(refused.reason).toBe('signature-mismatch');
     expect(verifier.bodyOf(refused)).toEqual(body);
     expect(Reflect.ownKeys({ ...refused })).toEqual(['kind', 'status', 'code', 'reason', 'headers', 'body']);

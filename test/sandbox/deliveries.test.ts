@@ -324,7 +324,7 @@ describe('a receiver over HTTP', () => {
 });
 
 describe('a receiver in this process', () => {
-  it('that throws gets it again; what it said may quote a payload, and is not kept', async () => {
+  it('that throws gets it again; what it said may quote a body, and is not kept', async () => {
     const to = async (): Promise<Response> => {
       throw new TypeError('card 4242 of ann@example.com');
     };

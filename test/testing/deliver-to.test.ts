@@ -131,7 +131,7 @@ describe.each(TARGETS)('deliverTo %s', (_, deliver) => {
 
   it('delivers bytes that are no text', async () => {
     const receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
-    const answer = await deliver(receiver, fixture('edge/refused-invalid-utf8'), { secret });
+    const answer = await deliver(receiver, fixture('edge/rejected-invalid-utf8'), { secret });
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'INVALID_BODY' } } });
     await receiver.close();
   });

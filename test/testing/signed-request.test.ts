@@ -51,7 +51,7 @@ describe('signedRequest', () => {
 
   it.each([
     ['bytes', fixture('order.created')],
-    ['bytes that are no UTF-8', fixture('edge/refused-invalid-utf8')],
+    ['bytes that are no UTF-8', fixture('edge/rejected-invalid-utf8')],
   ])('posts %s exactly', async (_, bytes) => {
     const request = signedRequest(bytes, SECRET);
     expect(Buffer.from(await bodyOf(request))).toEqual(bytes);

@@ -14,7 +14,7 @@ import {
 import {
   discardEvents,
   getEvent,
-  hurryEvents,
+  retryEventsNow,
   rerunEvents,
   type Act,
   type ActOptions,
@@ -93,7 +93,7 @@ const ACTS = {
   rerun: (inbox, keys, by, { force = false, ...options }) =>
     rerunEvents(inbox, keys, by, { force, ...inStates(options) }),
   discard: (inbox, keys, by, options) => discardEvents(inbox, keys, by, inStates(options)),
-  hurry: (inbox, keys, by, options) => hurryEvents(inbox, keys, by, inStates(options)),
+  'retry-now': (inbox, keys, by, options) => retryEventsNow(inbox, keys, by, inStates(options)),
 } as const satisfies Record<
   Act,
   (inbox: Inbox, keys: readonly EventKey[], by: By, options: ActOnOptions) => Promise<ActReport>
@@ -135,13 +135,13 @@ async function foreseen(
   const results = [];
   for (const key of keys) {
     const decision =
-      act === 'hurry' ? await foreseenOf(inbox, asked, key) : decideOnStored(asked, await inbox.get(key));
+      act === 'retry-now' ? await foreseenOf(inbox, asked, key) : decideOnStored(asked, await inbox.get(key));
     results.push({ key, result: decision.result });
   }
   return results;
 }
 
-/** Whether it would be hurried: that depends on when it is due, and on no body. */
+/** Whether it would be retried now: that depends on when it is due, and on no body. */
 async function foreseenOf(inbox: Inbox, asked: AskedAct, key: EventKey): Promise<ActDecision> {
   const history = await getEvent(inbox, key);
   return decideAct(asked, history && summaryAt(history.summary, new Date()), null);

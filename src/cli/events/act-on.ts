@@ -28,10 +28,10 @@ import { underWay } from '../shared/interruptible.ts';
 const EXAMPLES = {
   rerun: '--state dead --since 2h',
   discard: '--state dead --since 2h',
-  hurry: '--type order.created --since 2h',
+  'retry-now': '--type order.created --since 2h',
 } as const satisfies Record<Act, string>;
 
-/** Reruns, discards or hurries the events that the arguments mean, and resolves with how to exit. */
+/** Reruns, discards or retries now the events that the arguments mean, and resolves with how to exit. */
 export async function actOn(act: Act, ids: readonly string[], options: ActOnOptions): Promise<ExitCode> {
   const { all = false, dryRun = false, force = false } = options;
   const filter = eventFilterOf(options);
@@ -50,7 +50,7 @@ export async function actOn(act: Act, ids: readonly string[], options: ActOnOpti
   if (ways > 1) throw usageError('Give event ids, or a filter, or --resume, or --cancel: only one of them.');
   if (all && !isEverything(filter)) throw usageError('--all means every event. Leave it out where there is a filter.');
   if (bulk !== undefined && (dryRun || force)) {
-    throw usageError('What a bulk act does was settled by its preview. Leave --dry-run and --force out.');
+    throw usageError('What a bulk action does was settled by its preview. Leave --dry-run and --force out.');
   }
 
   const signal = interruption();
@@ -132,7 +132,7 @@ async function isAgreed(inbox: Inbox, bulk: Bulk, yes: boolean, signal: AbortSig
   return false;
 }
 
-/** Goes on with a bulk act that was stopped, or runs one that was previewed on the page. */
+/** Goes on with a bulk action that was stopped, or runs one that was previewed on the page. */
 async function resume(
   inbox: Inbox,
   act: Act,
@@ -150,7 +150,7 @@ async function resume(
   return run(inbox, bulk, options, signal);
 }
 
-/** Ends a bulk act for good. */
+/** Ends a bulk action for good. */
 async function cancel(inbox: Inbox, act: Act, id: number, options: ActOnOptions): Promise<ExitCode> {
   const before = await knownBulk(inbox, act, id, options);
   if (before === null) return EXIT.notFound;
@@ -166,7 +166,7 @@ async function cancel(inbox: Inbox, act: Act, id: number, options: ActOnOptions)
 
 async function knownBulk(inbox: Inbox, act: Act, id: number, options: ActOnOptions): Promise<Bulk | null> {
   const bulk = await getBulk(inbox, id);
-  if (bulk === null) tell(`There is no bulk act ${id} in ${shownInbox(options)}. hookbox events bulks lists them.`);
+  if (bulk === null) tell(`There is no bulk action ${id} in ${shownInbox(options)}. hookbox events bulks lists them.`);
   else if (bulk.act !== act) throw usageError(`Bulk ${id} is to ${bulk.act}: use hookbox events ${bulk.act}.`);
   return bulk;
 }

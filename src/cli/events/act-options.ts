@@ -10,7 +10,7 @@ import {
   type InboxOptions,
 } from './event-options.ts';
 
-/** What the arguments of `events rerun`, `events discard` and `events hurry` say. */
+/** What the arguments of `events rerun`, `events discard` and `events retry-now` say. */
 export interface ActOnOptions extends InboxOptions, FilterOptions, ByOptions, WideOptions {
   readonly all?: boolean;
   readonly force?: boolean;

@@ -14,14 +14,14 @@ export function printFound(found: FoundForAct, options: WideOptions): void {
   eventTable(options)(found.first);
 }
 
-/** What to type after a bulk act: to go on with it, and to see what became of its events. */
+/** What to type after a bulk action: to go on with it, and to see what became of its events. */
 interface NextCommands {
   readonly goOn: string;
   readonly look: string;
 }
 
 /**
- * Tells how a bulk act went, and says how to exit.
+ * Tells how a bulk action went, and says how to exit.
  *
  * @param before - as it was when this run began
  */

@@ -46,7 +46,7 @@ export interface FilterOptions {
   readonly conflict?: boolean;
   readonly ignoredSince?: string;
   readonly retrying?: boolean;
-  readonly payload?: readonly string[];
+  readonly body?: readonly string[];
   readonly fingerprint?: string;
   readonly bulk?: number;
   readonly endpoint?: string;
@@ -79,7 +79,7 @@ export function withFilter(command: Command): Command {
     .option('--conflict', 'whose id also came with other bytes')
     .option('--ignored-since <time>', 'ignored then or later because nobody handled their type; not what was discarded')
     .option('--retrying', 'pending, and failed before')
-    .option('--payload <path=value>', 'with this value in the body: data.items[0].name=Tea; up to 8 times', collected)
+    .option('--body <path=value>', 'with this value in the body: data.items[0].name=Tea; up to 8 times', collected)
     .option(
       '--fingerprint <group>',
       'of this group of dead events, or with --retrying of retries; hookbox events list --groups shows its name',

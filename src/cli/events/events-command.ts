@@ -7,7 +7,7 @@ import { discardCommand } from './discard-command.ts';
 import { eraseCommand } from './erase-command.ts';
 import { exportCommand } from './export-command.ts';
 import { findCommand } from './find-command.ts';
-import { hurryCommand } from './hurry-command.ts';
+import { retryNowCommand } from './retry-now-command.ts';
 import { importCommand } from './import-command.ts';
 import { listCommand } from './list-command.ts';
 import { pauseCommand, resumeCommand } from './pause-command.ts';
@@ -32,7 +32,7 @@ export function eventsCommand(): Command {
     .addCommand(showCommand())
     .addCommand(tailCommand())
     .addCommand(rerunCommand())
-    .addCommand(hurryCommand())
+    .addCommand(retryNowCommand())
     .addCommand(discardCommand())
     .addCommand(pauseCommand())
     .addCommand(resumeCommand())

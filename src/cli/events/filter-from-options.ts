@@ -1,4 +1,4 @@
-import type { EventFilter, PayloadCondition } from '../../ops/index.ts';
+import type { EventFilter, BodyCondition } from '../../ops/index.ts';
 import { usageError } from '../shared/exit.ts';
 import { timeOption } from '../shared/time-option.ts';
 import type { FilterOptions } from './event-options.ts';
@@ -9,7 +9,7 @@ import type { FilterOptions } from './event-options.ts';
  * @throws CommandError for a time or a condition that cannot be read
  */
 export function eventFilterOf(options: FilterOptions): EventFilter {
-  const { type, state, deadReason, since, until, payload } = options;
+  const { type, state, deadReason, since, until, body } = options;
   const { id, entity, merchant, error, redelivered, conflict, retrying, fingerprint, endpoint, bulk } = options;
   const { failedSince, failedUntil, ignoredSince, text } = options;
   return {
@@ -20,7 +20,7 @@ export function eventFilterOf(options: FilterOptions): EventFilter {
     ...(until !== undefined && { until: timeOption('--until', until) }),
     ...(failedSince !== undefined && { failedSince: timeOption('--failed-since', failedSince) }),
     ...(failedUntil !== undefined && { failedUntil: timeOption('--failed-until', failedUntil) }),
-    ...(payload && { payload: payload.map(conditionOf) }),
+    ...(body && { body: body.map(conditionOf) }),
     ...(id !== undefined && { id }),
     ...(entity !== undefined && { entity }),
     ...(merchant !== undefined && { merchant }),
@@ -41,10 +41,10 @@ export function isEverything(filter: EventFilter): boolean {
   return Object.keys(filter).length === 0;
 }
 
-function conditionOf(text: string): PayloadCondition {
+function conditionOf(text: string): BodyCondition {
   const [, path, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (path === undefined || value === undefined) {
-    throw usageError(`--payload ${JSON.stringify(text)} is no path=value. Write data.total=12.50, for example.`);
+    throw usageError(`--body ${JSON.stringify(text)} is no path=value. Write data.total=12.50, for example.`);
   }
   return { path, value };
 }

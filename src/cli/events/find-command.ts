@@ -21,7 +21,7 @@ export function findCommand(): Command {
   return withInbox(withWide(find), 'print an event a line, as JSON')
     .addHelpText(
       'after',
-      '\nBodies are not searched: hookbox events list --payload finds values in them. Exits with 4 when nothing is found.',
+      '\nBodies are not searched: hookbox events list --body finds values in them. Exits with 4 when nothing is found.',
     )
     .action(async (text: string, options: FindOptions) => {
       const { find } = await import('./find.ts');

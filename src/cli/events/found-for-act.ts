@@ -14,7 +14,7 @@ export interface FoundForAct extends Pick<Bulk, 'act' | 'filter' | 'force' | 'to
 const SHOWN = 10;
 
 /**
- * Looks for the events that an act would apply to. Only reads: looking leaves nothing in the list of bulk acts, and no line
+ * Looks for the events that an act would apply to. Only reads: looking leaves nothing in the list of bulk actions, and no line
  * in the audit.
  *
  * @param enough - ends when so many are found

@@ -13,7 +13,7 @@ export function listCommand(): Command {
     'hookbox events list --state dead --since 24h',
     'hookbox events list --entity ord_42',
     'hookbox events list --error "ECONNREFUSED" --type order.created --json | jq -r .id',
-    'hookbox events list --payload data.customer.email=ada@example.com',
+    'hookbox events list --body data.customer.email=ada@example.com',
     'hookbox events list --groups',
   ])
     .option('--limit <n>', 'at most this many', wholeNumber(1), 50)

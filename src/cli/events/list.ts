@@ -103,7 +103,7 @@ async function listRetryGroups(inbox: Inbox, options: ListOptions): Promise<Exit
   const groups = await retryGroups(inbox);
   printGroups(groups, RETRY_GROUP_HEAD, retryRow, options);
   if (groups.length === 0) tell('Nothing is tried again.');
-  else tell('To try a group now: hookbox events hurry --fingerprint <group>');
+  else tell('To try a group now: hookbox events retry-now --fingerprint <group>');
   return EXIT.ok;
 }
 

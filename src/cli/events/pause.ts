@@ -74,7 +74,7 @@ export async function listPauses(options: PauseOptions): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-/** What is paused while somebody reruns or hurries: that waits too. */
+/** What is paused while somebody reruns or retries now: that waits too. */
 export async function tellPaused(inbox: Inbox): Promise<void> {
   for (const each of await pausedTypes(inbox)) {
     if (each.waiting > 0 || each.more) tell(`${pausedInWords(each)}. ${waitingText(each)} until it is resumed.`);

@@ -20,7 +20,7 @@ export async function showBulk(id: number, options: NewestOptions): Promise<Exit
   const bulk = await getBulk(inbox, id);
   const outcome = bulk === null ? null : await bulkOutcome(inbox, id);
   if (bulk === null || outcome === null) {
-    tell(`There is no bulk act ${id} in ${shownInbox(options)}. hookbox events bulks lists them.`);
+    tell(`There is no bulk action ${id} in ${shownInbox(options)}. hookbox events bulks lists them.`);
     return EXIT.notFound;
   }
   if (options.json === true) {

@@ -6,7 +6,7 @@ import type { ShowOptions } from './show.ts';
 
 /** `hookbox events show` */
 export function showCommand(): Command {
-  const show = command('show', 'show deliveries, attempts, errors and payload of an event', [
+  const show = command('show', 'show deliveries, attempts, errors and body of an event', [
     'hookbox events show evt_3PqT8mXkRz4VwYb2',
     'hookbox events show evt_3PqT8mXkRz4VwYb2 --mask data.customer.email --mask data.items[].name',
     'hookbox events show evt_3PqT8mXkRz4VwYb2 --raw | sha256sum',
@@ -15,7 +15,7 @@ export function showCommand(): Command {
   ])
     .argument('<event-id>', 'the id of the event, or an end of it that no other has')
     .option('--endpoint <name>', 'the endpoint that received it; needed if several have this id')
-    .option('--mask <path>', 'hide a field of the payload; may be repeated', collected)
+    .option('--mask <path>', 'hide a field of the body; may be repeated', collected)
     .option('--raw', 'print only the stored bytes');
   return withInbox(show)
     .addHelpText(

@@ -12,7 +12,7 @@ import { print, printBytes, printJson, styled } from '../shared/output.ts';
 import { foundEvent } from './found-event.ts';
 import { ELLIPSIS, wholeId } from './whole-id.ts';
 import type { InboxOptions } from './event-options.ts';
-import { readablePayload } from '../../ops/body/readable-payload.ts';
+import { readableBody } from '../../ops/body/readable-body.ts';
 import { errorText, idText, timeText, orDash, stateStyle, waitText } from './event-texts.ts';
 import { timelineLines } from './timeline.ts';
 
@@ -96,15 +96,15 @@ function asText({ summary, event, timeline, wait }: EventHistory, mask: Masking,
     ...timelineLines(timeline, now),
     '',
     ...(body === null
-      ? [styled('bold', 'Payload'), 'pruned: only a hash of it is left']
-      : [styled('bold', `Payload (${bytes(body.byteLength)})`), ...readablePayload(mask(body))]),
+      ? [styled('bold', 'Body'), 'pruned: only a hash of it is left']
+      : [styled('bold', `Body (${bytes(body.byteLength)})`), ...readableBody(mask(body))]),
     ...(conflict === null || conflict.body.byteLength === 0
       ? []
       : [
           '',
           styled('bold', `The newest other body that came under its id (${bytes(conflict.body.byteLength)})`),
           ...(body === null ? [] : [...diffLines(bodyDiff(body, conflict.body, mask)), '']),
-          ...readablePayload(mask(conflict.body)),
+          ...readableBody(mask(conflict.body)),
         ]),
   ];
 }

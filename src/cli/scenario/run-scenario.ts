@@ -13,7 +13,7 @@ import type { Scenario } from './scenario-schema.ts';
 
 /** How one planned delivery ended. */
 export interface EndedDelivery extends PlannedDelivery {
-  readonly outcome: DeliveryEnd['outcome'] | 'refused' | 'accepted';
+  readonly outcome: DeliveryEnd['outcome'] | 'rejected' | 'accepted';
   readonly attempts: readonly DeliveryAttempt[];
   readonly copies: readonly DeliveryAttempt[];
   /** how the last manual retry ended, with every try; `null` where there was none */
@@ -118,7 +118,7 @@ async function play(
   const forgery = forged(body, secret, given.forged);
   const attempt = await service.sendOnce(forgery.body, { at: start + at, signature: forgery.signature });
   if (attempt === null) return { outcome: 'interrupted', attempts: [], copies: [] };
-  return { outcome: attempt.outcome === 'delivered' ? 'accepted' : 'refused', attempts: [attempt], copies: [] };
+  return { outcome: attempt.outcome === 'delivered' ? 'accepted' : 'rejected', attempts: [attempt], copies: [] };
 }
 
 async function keepToWindows(

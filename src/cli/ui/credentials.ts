@@ -41,7 +41,7 @@ export function accessOf({ host, passwordFile, readOnly = false }: CredentialOpt
     };
     const plain = isLoopbackHost(host)
       ? ''
-      : ' Passwords and payloads cross the network as they are: put TLS in front of it.';
+      : ' Passwords and bodies cross the network as they are: put TLS in front of it.';
     const whose = [
       ...(password === undefined ? [] : [`the user ${user ?? USUAL_USER}, as ${role}`]),
       ...(token === undefined ? [] : ['whoever sends the token, as viewer']),

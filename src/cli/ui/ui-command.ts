@@ -18,7 +18,7 @@ export function uiCommand(): Command {
     .option('--host <address>', 'listen on this address; needs a log-in if others can reach it', '127.0.0.1')
     .option('--password-file <path>', 'file with the password of the log-in, instead of HOOKBOX_UI_PASSWORD')
     .option('--read-only', 'nobody can change anything')
-    .option('--mask <path>', 'hide a field of payloads, such as data.items[].name; may be repeated', collected)
+    .option('--mask <path>', 'hide a field of bodies, such as data.items[].name; may be repeated', collected)
     .addHelpText(
       'after',
       '\nHOOKBOX_UI_USER is the user of the log-in (operator unless set). HOOKBOX_UI_TOKEN lets programs read, such as the one\n' +

@@ -22,17 +22,17 @@ export type Act =
   /** put away events that nobody shall handle: dead and pending ones become ignored */
   | 'discard'
   /** try again now what waits for its next attempt: a retrying event is due at once, and nothing else of it changes */
-  | 'hurry';
+  | 'retry-now';
 
 /** What became of one event under an act. */
 export type ActResult =
-  /** it was rerun, discarded or hurried */
+  /** it was rerun, discarded or retried now */
   | 'done'
   /** there is no event of this key */
   | 'unknown'
   /**
    * its state is none that the act applies to: it is there already, or in processing, or processed and not forced. One that
-   * is hurried has to be pending, and due later than now
+   * is retried now has to be pending, and due later than now
    */
   | 'not needed'
   /** its state is not one of the act's states, for example because another operator has discarded it meanwhile */

@@ -8,7 +8,7 @@ export interface AuditLine {
   readonly at: Date;
   readonly actor: string;
   readonly via: 'code' | 'cli' | 'page';
-  /** rerun, discard, hurry, resume, cancel (both of a bulk), pause, resume (of a type), prune, erase, import, export, backup */
+  /** rerun, discard, retry-now, resume, cancel (both of a bulk), pause, resume (of a type), prune, erase, import, export, backup */
   readonly act: string;
   readonly reason: string | null;
   /**
@@ -44,7 +44,7 @@ export interface AuditPage {
 export interface EventAct extends Pick<AuditLine, 'actor' | 'via' | 'reason'> {
   /** when it was done to this event */
   readonly at: Date;
-  /** rerun, discard, hurry or erase */
+  /** rerun, discard, retry-now or erase */
   readonly act: string;
   /** its line in the audit */
   readonly audit: number;

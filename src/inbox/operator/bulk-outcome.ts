@@ -4,7 +4,7 @@ export const bulkFates = [
   'processing',
   /** pending: it waits for a processor, an older event of its entity, or the end of a pause */
   'waiting',
-  /** pending, and has failed since it was rerun; one that was hurried had failed before */
+  /** pending, and has failed since it was rerun; one that was retried now had failed before */
   'retrying',
   'dead',
   'ignored',

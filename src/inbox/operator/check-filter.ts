@@ -1,11 +1,11 @@
 import { ConfigurationError } from '../../errors.ts';
 import type { EventKey } from '../event.ts';
 import { deadReasons, eventStates } from '../state.ts';
-import type { EventFilter, PayloadCondition } from './filter.ts';
-import { payloadPath } from './payload-path.ts';
+import type { EventFilter, BodyCondition } from './filter.ts';
+import { bodyPath } from './body-path.ts';
 
 /** Each of them is looked for in bodies, which may be large. */
-const MOST_PAYLOAD_CONDITIONS = 8;
+const MOST_BODY_CONDITIONS = 8;
 /** More than anybody needs. A filter may come from a viewer, and must not keep the process busy. */
 const MOST_LISTED = 100;
 export const LONGEST_TEXT = 1_000;
@@ -43,7 +43,7 @@ const checks: Readonly<Record<keyof EventFilter, (value: unknown) => boolean>> =
   redelivered: flag,
   conflict: flag,
   bulk: (value) => Number.isSafeInteger(value) && Number(value) > 0,
-  payload: listOf(isPayloadCondition),
+  body: listOf(isBodyCondition),
 };
 
 /**
@@ -68,7 +68,7 @@ export function assertFilter(filter: EventFilter): void {
       throw refused(`The condition ${name} is longer than ${LONGEST_TEXT} characters. Ask for less of it.`);
     }
   }
-  for (const { path } of filter.payload ?? []) payloadPath(path);
+  for (const { path } of filter.body ?? []) bodyPath(path);
 }
 
 /** Why a filter would be refused, or `null`. */
@@ -83,7 +83,7 @@ export function filterFault(filter: EventFilter): string | null {
 }
 
 function assertFew(name: string, count: number): void {
-  const most = name === 'payload' ? MOST_PAYLOAD_CONDITIONS : MOST_LISTED;
+  const most = name === 'body' ? MOST_BODY_CONDITIONS : MOST_LISTED;
   if (count <= most) return;
   throw refused(`A filter takes ${most} values of ${name} at most, and this one has ${count}. Leave some out.`);
 }
@@ -93,7 +93,7 @@ function textsOf(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   if (Array.isArray(value)) return value.flatMap(textsOf);
   if (isEventKey(value)) return [value.endpoint, value.id];
-  return isPayloadCondition(value) ? [value.path, value.value] : [];
+  return isBodyCondition(value) ? [value.path, value.value] : [];
 }
 
 function refused(message: string): ConfigurationError {
@@ -111,7 +111,7 @@ function isEventKey(value: unknown): value is EventKey {
   );
 }
 
-function isPayloadCondition(value: unknown): value is PayloadCondition {
+function isBodyCondition(value: unknown): value is BodyCondition {
   return (
     typeof value === 'object' &&
     value !== null &&

@@ -24,7 +24,7 @@ export type ExportRecord =
   | { readonly mark: ExportedMark }
   | { readonly pause: ExportedPause };
 
-/** What a line of an export says, or what is wrong with it. Never quotes the line: it may hold a payload. */
+/** What a line of an export says, or what is wrong with it. Never quotes the line: it may hold a body. */
 export type ExportLine =
   | { readonly first: true }
   | ExportRecord

@@ -55,13 +55,13 @@ export interface EventFilter {
   readonly redelivered?: boolean;
   /** other bytes came under its id, or not */
   readonly conflict?: boolean;
-  /** a bulk act has rerun, discarded or hurried it; known for a week after that ended */
+  /** a bulk action has rerun, discarded or retried now it; known for a week after that ended */
   readonly bulk?: number;
   /** values in its body, as long as that is there; 8 at most */
-  readonly payload?: readonly PayloadCondition[];
+  readonly body?: readonly BodyCondition[];
 }
 
-export interface PayloadCondition {
+export interface BodyCondition {
   /** names joined by dots, `[n]` for a place in a list, from 0 and from the body's root on: `data.items[0].name` */
   readonly path: string;
   /** what a string says, or how `true`, `false`, `null` or a number reads; `12.5` and `12.50` are the same number */

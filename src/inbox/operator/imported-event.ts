@@ -5,7 +5,7 @@ import { unquoted } from '../../events/json-characters.ts';
 import { jsonText } from '../../events/json-tokens.ts';
 import { readEvent } from '../../events/parse.ts';
 import type { ExportedEvent } from './export-format.ts';
-import { tokensAt } from './payload-places.ts';
+import { tokensAt } from './body-places.ts';
 
 /** What an import believes, and when it takes place. */
 export interface ImportRules {

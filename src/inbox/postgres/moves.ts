@@ -192,7 +192,7 @@ export function movesOf(t: Tables) {
       WITH taken AS (DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL RETURNING *)
       INSERT INTO ${t.shelf} (seq, state, endpoint, type, settled_ms, due_ms, discarded_ms, attempts, failures, fence)
       SELECT seq, 'ignored', endpoint, type, $2::bigint, due_ms, $2::bigint, attempts, failures, fence FROM taken`,
-    hurry: `
+    retryNow: `
       UPDATE ${t.queue} SET due_ms = $2::bigint
       WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL AND due_ms > $2::bigint`,
 

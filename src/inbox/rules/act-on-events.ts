@@ -23,7 +23,7 @@ export interface ActEngine
   processedToPending(seq: number, now: number): Steps<void>;
   discard(seq: number, content: Extract<ActMove, { name: 'discard' }>['content'], now: number): Steps<void>;
   /** Makes a pending event due. */
-  hurry(seq: number, now: number): Steps<void>;
+  retryNow(seq: number, now: number): Steps<void>;
 }
 
 /** An event as far as an act decides about it. */
@@ -121,7 +121,7 @@ export function* actOnEvents(
     const result = yield* actOnEvent(engine, row, acting);
     results.push(result);
     // Once for each entity and not for each event: ten thousand of one entity may go at a time.
-    // One that is hurried stays where it is.
+    // One that is retried now stays where it is.
     const left = row?.state === 'pending' && result === 'done' && acting.asked.act === 'discard';
     if (left) fronts.set(JSON.stringify([row.endpoint, row.entity]), row);
     slice?.add(row?.bytes ?? 0);
@@ -163,8 +163,8 @@ function* carryOut(engine: ActEngine, row: ActedRow, move: ActMove, now: number)
       yield* engine.discard(row.seq, move.content, now);
       engine.counts.countType('discarded', row.type);
       break;
-    case 'hurry':
-      yield* engine.hurry(row.seq, now);
+    case 'retry-now':
+      yield* engine.retryNow(row.seq, now);
       yield* engine.noteTime(now);
       break;
   }

@@ -14,7 +14,7 @@ interface Counted {
   readonly deadReason: DeadReason | null;
 }
 
-/** What the events of a bulk act are, counted one by one. */
+/** What the events of a bulk action are, counted one by one. */
 export class BreakdownSums {
   readonly #states: Sums;
   readonly #types: Sums;

@@ -24,7 +24,7 @@ export interface FillingBulk extends Pick<Bulk, 'id' | 'act' | 'force' | 'filter
   readonly createdMs: number;
 }
 
-/** What an engine is asked for that keeps bulk acts, beside what these do to events. */
+/** What an engine is asked for that keeps bulk actions, beside what these do to events. */
 export interface BulkEngine extends ActEngine, AuditLines, OldBulks {
   /** One whose snapshot is being taken, unless that was given up; `null` for any other. */
   filling(id: number): Steps<FillingBulk | null>;

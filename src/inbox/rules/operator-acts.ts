@@ -38,7 +38,7 @@ export type ActMove =
   /** an invalid event gets the type and the time that an ignored one has; of any other they stay as they are */
   | { readonly name: 'discard'; readonly content: Pick<BodyToday, 'type' | 'created'> | null }
   /** it is due now; its attempts, failures and crashes stay, and so does its place behind older events of its entity */
-  | { readonly name: 'hurry' };
+  | { readonly name: 'retry-now' };
 
 /** An event as it is shown, as an act would find it then. */
 export function summaryAt(summary: EventSummary, now: Date): EventSummary & ActedEvent {
@@ -61,7 +61,7 @@ export function askedByKey(act: Act, force: boolean, wanted?: readonly EventStat
 
 function appliesTo(act: Act, force: boolean): readonly EventState[] {
   if (act === 'discard') return ['dead', 'pending'];
-  if (act === 'hurry') return ['pending'];
+  if (act === 'retry-now') return ['pending'];
   return force ? ['dead', 'ignored', 'processed'] : ['dead', 'ignored'];
 }
 
@@ -78,9 +78,9 @@ export function askedByFilter(act: Act, force: boolean, filter: EventFilter): As
   return { act, states: states.filter((state) => wanted !== undefined || force || state !== 'ignored') };
 }
 
-/** What a preview searches for. What is hurried has failed before: an index knows these among any number that wait. */
+/** What a preview searches for. An event that is retried now has failed before: an index knows these among any number that wait. */
 export function searchedFor({ act, states }: AskedAct, filter: EventFilter): EventFilter & Pick<AskedAct, 'states'> {
-  if (act !== 'hurry') return { ...filter, states };
+  if (act !== 'retry-now') return { ...filter, states };
   return { ...filter, states: filter.retrying === false ? [] : states, retrying: true };
 }
 
@@ -98,7 +98,7 @@ export function decideAct({ act, states }: AskedAct, event: ActedEvent | null, t
   if (!states.includes(event.state)) {
     return { result: appliesTo(act, false).includes(event.state) ? 'changed' : 'not needed' };
   }
-  if (act === 'hurry') return event.inBackoff === true ? done({ name: 'hurry' }) : { result: 'not needed' };
+  if (act === 'retry-now') return event.inBackoff === true ? done({ name: 'retry-now' }) : { result: 'not needed' };
   if (act === 'discard' && event.deadReason !== 'invalid') return done({ name: 'discard', content: null });
   if (event.pruned) return { result: 'pruned' };
   if (event.state === 'processed' && event.erased === true) return { result: 'not needed' };

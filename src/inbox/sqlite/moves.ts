@@ -117,7 +117,7 @@ export function prepareMoves(database: SqliteDatabase) {
          WHERE seq = :seq AND state IN ('dead', 'pending')`,
       );
     },
-    get hurry() {
+    get retryNow() {
       return statement(
         database,
         "UPDATE hookbox_events SET due_ms = :now WHERE seq = :seq AND state = 'pending' AND due_ms > :now",

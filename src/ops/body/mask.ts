@@ -57,7 +57,7 @@ export function createMask(paths: readonly string[] = []): Mask {
     mask: (body) => (paths.length === 0 ? body : masked(body, root)),
     refusal(filter) {
       const asked = [
-        ...(filter.payload ?? []).map(({ path }) => path),
+        ...(filter.body ?? []).map(({ path }) => path),
         ...(filter.merchant === undefined ? [] : ['data.merchant_id']),
       ];
       const covered = asked.find((path) => steps.some((one) => overlaps(one, stepsOrNone(path))));

@@ -9,12 +9,12 @@ export function acceptedAt(endpoint: Endpoint, { what, detail }: Pick<CountRow, 
   return endpoint === null ? what === 'stored' || what === 'duplicate' : what === 'arrived' && detail === endpoint;
 }
 
-/** Why the deliveries of an endpoint were refused, where such were counted; else `null`. */
-export function refusedAt(endpoint: Endpoint, { what, detail }: Pick<CountRow, 'what' | 'detail'>): string | null {
+/** Why the deliveries of an endpoint were rejected, where such were counted; else `null`. */
+export function rejectedAt(endpoint: Endpoint, { what, detail }: Pick<CountRow, 'what' | 'detail'>): string | null {
   if (endpoint === null) return what === 'rejected' ? detail : null;
   if (what !== 'refused') return null;
-  const refused = refusal(detail);
-  return refused.endpoint === endpoint ? refused.reason : null;
+  const rejected = refusal(detail);
+  return rejected.endpoint === endpoint ? rejected.reason : null;
 }
 
 /** The endpoints that are known by what was counted at them, in the order of their names. */
@@ -64,20 +64,20 @@ export function firstAt(endpoint: Endpoint, rows: readonly CountRow[], ever: num
   return accepted.reduce((first, { at }) => Math.min(first, at), Infinity);
 }
 
-/** How many were accepted and refused, from the minute on that a span begins in, and what most were refused for. */
+/** How many were accepted and rejected, from the minute on that a span begins in, and what most were rejected for. */
 export function cameAt(
   endpoint: Endpoint,
   rows: readonly CountRow[],
   { since, until }: CountSpan,
-): { readonly accepted: number; readonly refused: number; readonly cause: string | null } {
+): { readonly accepted: number; readonly rejected: number; readonly cause: string | null } {
   const causes = new Map<string, number>();
   let accepted = 0;
   for (const row of rows) {
     if (row.at < since || row.at > until) continue;
     if (acceptedAt(endpoint, row)) accepted += row.count;
-    const cause = refusedAt(endpoint, row);
+    const cause = rejectedAt(endpoint, row);
     if (cause !== null) causes.set(cause, (causes.get(cause) ?? 0) + row.count);
   }
   const [commonest] = [...causes].toSorted(([, one], [, other]) => other - one);
-  return { accepted, refused: [...causes.values()].reduce((a, b) => a + b, 0), cause: commonest?.[0] ?? null };
+  return { accepted, rejected: [...causes.values()].reduce((a, b) => a + b, 0), cause: commonest?.[0] ?? null };
 }

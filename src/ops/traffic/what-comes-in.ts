@@ -4,7 +4,7 @@ import type { Operations } from '../../inbox/operator/operations.ts';
 import { operationsOf } from '../operations-of.ts';
 import { acceptedIn, cameAt, endpointsIn, firstAt, hoursAt, lastAt, type Endpoint } from './lanes.ts';
 import { comparedSpans, DAY_MS, HOUR_MS, type History } from './rhythm.ts';
-import { gapOf, isRefusing, isSilent, refusingSpan, spanOfGap, spansToKnow, usualGapMs } from './silence.ts';
+import { gapOf, isRejecting, isSilent, rejectingSpan, spanOfGap, spansToKnow, usualGapMs } from './silence.ts';
 
 /** What comes in, and whether that is as usual. */
 export interface Traffic {
@@ -21,15 +21,15 @@ export interface Traffic {
   readonly lately: {
     readonly since: Date;
     readonly accepted: number;
-    readonly refused: number;
-    /** what most of them were refused for; `null` where none was */
+    readonly rejected: number;
+    /** what most of them were rejected for; `null` where none was */
     readonly cause: string | null;
   };
   /**
-   * `silent`: nothing comes although much should; `refusing`: (nearly) every delivery is refused; `null` where neither is
+   * `silent`: nothing comes although much should; `rejecting`: (nearly) every delivery is rejected; `null` where neither is
    * so, or nobody can tell
    */
-  readonly alarm: 'silent' | 'refusing' | null;
+  readonly alarm: 'silent' | 'rejecting' | null;
 }
 
 /** What comes in at an inbox. */
@@ -69,7 +69,7 @@ export async function trafficOf(inbox: AnyInbox, now: number): Promise<AllTraffi
   const gaps = await usualGaps(operations, lanes, { before, begin, now });
   const [all, ...endpoints] = lanes.map((endpoint, n) => {
     const last = lasts[n] ?? null;
-    const span = refusingSpan(last, now);
+    const span = rejectingSpan(last, now);
     const came = cameAt(endpoint, rows, span);
     const ever = acceptedIn(endpoint, totals);
     // Of an endpoint that is younger than the inbox the days before it tell nothing.
@@ -94,7 +94,7 @@ function alarmOf(
     readonly span: CountSpan;
     readonly rows: readonly CountRow[];
   },
-  came: Parameters<typeof isRefusing>[1],
+  came: Parameters<typeof isRejecting>[1],
   history: History,
 ): Traffic['alarm'] {
   const { endpoint, last, now, span, rows } = lane;
@@ -102,7 +102,7 @@ function alarmOf(
     const isGivenUp = came.everAccepted && (last === null || now - last > GIVEN_UP_MS);
     if (isGivenUp || !isAccountedFor(rows, span)) return null;
   }
-  if (isRefusing(span, came, history)) return 'refusing';
+  if (isRejecting(span, came, history)) return 'rejecting';
   return last !== null && isSilent(last, now, history) ? 'silent' : null;
 }
 

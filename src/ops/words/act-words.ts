@@ -37,12 +37,12 @@ export const ACT_WORDS = {
     notNeeded: 'left alone: settled or in processing by then',
     changed: 'left alone: in another state than you asked for by then, such as rerun',
   },
-  hurry: {
-    will: 'Will hurry',
-    does: 'Hurries',
-    did: 'Hurried',
-    wasTo: 'Was to hurry',
-    done: 'hurried',
+  'retry-now': {
+    will: 'Will retry',
+    does: 'Retries',
+    did: 'Retried',
+    wasTo: 'Was to retry',
+    done: 'retried now',
     notNeeded: 'left alone: due already, settled or in processing by then',
     changed: 'left alone: in another state than you asked for by then',
   },
@@ -78,7 +78,8 @@ export function actOnAll(act: Act, { states, count }: ActedOn, isOfAll: boolean)
   return `${verb} these ${number(count.count)} ${which} events${after}`;
 }
 
-const BUTTONS = { rerun: ['Rerun', ''], discard: ['Discard', ''], hurry: ['Try', ' now'] } as const satisfies Record<
-  Act,
-  readonly [verb: string, after: string]
->;
+const BUTTONS = {
+  rerun: ['Rerun', ''],
+  discard: ['Discard', ''],
+  'retry-now': ['Retry', ' now'],
+} as const satisfies Record<Act, readonly [verb: string, after: string]>;

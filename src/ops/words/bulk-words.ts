@@ -5,12 +5,12 @@ import { DEFAULT_ENDPOINT } from '../../processing/endpoint.ts';
 import { ACT_WORDS } from './act-words.ts';
 import { listed, number, percent, plural } from './format.ts';
 
-/** How much of a bulk act is done, from 0 to 1. */
+/** How much of a bulk action is done, from 0 to 1. */
 export function doneOf({ worked, total }: Bulk): number {
   return total === 0 ? 1 : worked / total;
 }
 
-/** How far a bulk act is, in a few words. */
+/** How far a bulk action is, in a few words. */
 export function stateInWords(bulk: Bulk): string {
   switch (bulk.state) {
     case 'previewed':
@@ -34,7 +34,7 @@ function stoppedInWords({ stopped, worked, total }: Bulk): string {
 const TAKES = {
   rerun: '. A rerun takes dead events, and ignored ones where the filter names that state',
   discard: '',
-  hurry: '. What is hurried has failed and waits for its next attempt',
+  'retry-now': '. It takes only events that failed and wait for their next attempt',
 } as const satisfies Record<Bulk['act'], string>;
 
 /** What will happen, or has happened, in one sentence. */
@@ -61,7 +61,7 @@ export function sentenceOf(
 /** An invalid event is read again, and only then it is known whether the act can be done to it. */
 function invalidInWords({ act, total, breakdown }: Pick<Bulk, 'act' | 'total' | 'breakdown'>): string {
   const { invalid = 0 } = breakdown.deadReasons;
-  if (invalid === 0 || act === 'hurry') return '';
+  if (invalid === 0 || act === 'retry-now') return '';
   const [which, each] = invalid === total ? ['', 'Each'] : [` The ${number(invalid)} invalid:`, 'each'];
   return `${which} ${each} is read again by today’s schemas. What still does not fit is left as it is: dead (invalid).`;
 }

@@ -5,7 +5,7 @@ import type { BulkOutcome } from '../bulk-outcome.ts';
 import { ACT_WORDS } from './act-words.ts';
 import { number, plural } from './format.ts';
 
-/** How an event stands that a bulk act was done to. */
+/** How an event stands that a bulk action was done to. */
 export function fateInWords(act: Act, fate: BulkFate): string {
   switch (fate) {
     case 'processed':
@@ -74,7 +74,7 @@ export function outcomeWords(act: Act, outcome: BulkOutcome): readonly (string |
       `On ${number(again)} of them somebody has acted again since: ${again === 1 ? 'it counts as it stands' : 'they count as they stand'} now.`,
     forgotten > 0 &&
       `What became of ${known > 0 ? number(forgotten) : plural(forgotten, 'event')} is not known here any more: ` +
-        'which events they were is kept for a week after a bulk act has ended.',
+        'which events they were is kept for a week after a bulk action has ended.',
   ];
   const sentences = rest.filter((sentence) => sentence !== false).join(' ');
   if (known <= 0) return [sentences];

@@ -32,13 +32,13 @@ export function warningsOf(
 
 /**
  * Of all together, or of each endpoint by its name where only some of them are alarmed, or not for the same reason. Silence is that
- * of all unless a quiet endpoint was heard since; refusals are of the one whose secret is wrong.
+ * of all unless a quiet endpoint was heard since; rejections are of the one whose secret is wrong.
  */
 function alarmedLanes({ all, endpoints }: AllTraffic): readonly Traffic[] {
   const alarmed = endpoints.filter(({ alarm }) => alarm !== null);
   if (all.alarm === null) return alarmed;
   if (alarmed.length === 0) return [all];
-  const isOfOne = all.alarm === 'refusing' && alarmed.length === 1;
+  const isOfOne = all.alarm === 'rejecting' && alarmed.length === 1;
   const isAlike = alarmed.every(({ alarm }) => alarm === all.alarm);
   const isHeardElsewhere = lastAmong(endpoints.filter(({ alarm }) => alarm === null)) > lastAmong(alarmed);
   return isOfOne || !isAlike || isHeardElsewhere ? alarmed : [all];
@@ -51,14 +51,14 @@ function lastAmong(lanes: readonly Traffic[]): number {
 function trafficWarning(lane: Traffic, inbox: Pick<AnyInbox, 'file'>, now: Date): Warning {
   const { alarm, endpoint, lastReceived, usualGapMs, lately } = lane;
   const at = endpoint === null ? '' : ` at ${oneLine(endpoint, 80)}`;
-  if (alarm === 'refusing') {
+  if (alarm === 'rejecting') {
     const since = lastReceived === null && lately.accepted === 0 ? '' : ` since ${sinceText(lately.since, now)}`;
-    const { refused, accepted, cause } = lately;
-    const all = plural(refused + accepted, 'delivery', 'deliveries');
+    const { rejected, accepted, cause } = lately;
+    const all = plural(rejected + accepted, 'delivery', 'deliveries');
     const which =
       accepted === 0
-        ? `Every delivery${at}${since} was refused, ${number(refused)} in all`
-        : `${number(refused)} of ${all}${at}${since} were refused`;
+        ? `Every delivery${at}${since} was rejected, ${number(rejected)} in all`
+        : `${number(rejected)} of ${all}${at}${since} were rejected`;
     const why = cause === null ? '' : ` ${causeOfRejection(cause, inbox).cause}`;
     return { alarm, endpoint, types: [], text: `${which}.${why}` };
   }

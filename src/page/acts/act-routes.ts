@@ -6,7 +6,7 @@ import { hasEnded } from '../../inbox/rules/bulks.ts';
 import type { InStates } from '../../ops/act-on-named.ts';
 import { cancelBulk, getBulk, previewBulk, runBulk, USUAL_RATE } from '../../ops/bulks.ts';
 import { discardEvents } from '../../ops/discard.ts';
-import { hurryEvents } from '../../ops/hurry.ts';
+import { retryEventsNow } from '../../ops/retry-events-now.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { rerunEvents } from '../../ops/rerun.ts';
 import { readFilter } from '../parts/filter-query.ts';
@@ -50,11 +50,11 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     return toEvent(c, key, results[0]?.result, 'discarded');
   });
 
-  page.post('/events/:endpoint/:id/hurry', posted, async (c) => {
+  page.post('/events/:endpoint/:id/retry-now', posted, async (c) => {
     const key = keyOf(c);
     const form = c.get('form');
-    const { results } = await hurryEvents(inbox, [key], byOf(shell, c, form), shownIn(form));
-    return toEvent(c, key, results[0]?.result, 'hurried');
+    const { results } = await retryEventsNow(inbox, [key], byOf(shell, c, form), shownIn(form));
+    return toEvent(c, key, results[0]?.result, 'retried-now');
   });
 
   page.post('/bulks', posted, async (c) => {
@@ -63,7 +63,7 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     if (form.has('format')) return chosenExport(c, shell);
     const act = actOf(fieldOf(form, 'act'));
     if (act === null) {
-      const known = 'An act is rerun or discard. For retries there is hurry. Nothing was done.';
+      const known = 'An action is rerun, discard or retry-now. Nothing was done.';
       return shell.problem(c, 400, 'No such act', known);
     }
     // Without any of them it would be an act on all events.
@@ -115,7 +115,7 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     return c.redirect(withFlash(`${shell.baseOf(c)}/bulks/${id}`, 'cancelled'), 303);
   });
 
-  /** bulk acts that this process runs */
+  /** bulk actions that this process runs */
   const runs = new Set<number>();
 
   /** Nobody waits for it: its progress stands in the inbox, and whoever finds that it stands still resumes it. */
@@ -123,7 +123,7 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     if (runs.has(id)) return;
     runs.add(id);
     runBulk(inbox, id, by, { ...naming, ratePerSecond })
-      // The inbox was closed, or its disk is full: the bulk act stays as far as it is.
+      // The inbox was closed, or its disk is full: the bulk action stays as far as it is.
       .catch(() => {})
       .finally(() => runs.delete(id));
   }
@@ -145,7 +145,7 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
   }
 
   function noSuchBulk(c: PageContext): Promise<Response> {
-    return shell.problem(c, 404, 'No such bulk act', 'There is no bulk act of this number. Nothing was done.');
+    return shell.problem(c, 404, 'No such bulk action', 'There is no bulk action of this number. Nothing was done.');
   }
 }
 
@@ -162,7 +162,7 @@ export function keyOf(c: PageContext): EventKey {
 }
 
 function actOf(text: string): Act | null {
-  return text === 'rerun' || text === 'discard' || text === 'hurry' ? text : null;
+  return text === 'rerun' || text === 'discard' || text === 'retry-now' ? text : null;
 }
 
 function rateOf(text: string): number | null {

@@ -1,5 +1,5 @@
 /** How an attempt, or an event, ended; or that a delivery was not taken in. */
-export type Ending = 'processed' | 'failed' | 'dead' | 'refused';
+export type Ending = 'processed' | 'failed' | 'dead' | 'rejected';
 
 /** A bar in the colour of what it counts, with its pattern over it. */
 export function Bar({
@@ -24,7 +24,7 @@ export function Bar({
   );
 }
 
-/** Stripes for what failed, a grid for what is dead, lines for what was refused. */
+/** Stripes for what failed, a grid for what is dead, lines for what was rejected. */
 export function Patterns({ id }: { readonly id: string }) {
   return (
     <defs>
@@ -35,7 +35,7 @@ export function Patterns({ id }: { readonly id: string }) {
         <line class="pattern" x1="0" x2="4" y1="1" y2="1" />
         <line class="pattern" x1="1" x2="1" y1="0" y2="4" />
       </pattern>
-      <pattern id={`${id}-refused`} width="4" height="4" patternUnits="userSpaceOnUse">
+      <pattern id={`${id}-rejected`} width="4" height="4" patternUnits="userSpaceOnUse">
         <line class="pattern" x1="0" x2="4" y1="1" y2="1" />
       </pattern>
       <pattern

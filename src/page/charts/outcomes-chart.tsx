@@ -185,7 +185,7 @@ function isOver({ at }: StatsStep, stepMs: number, now: Date): boolean {
 }
 
 function totalsOf(steps: readonly StatsStep[]): Record<Outcome, number> {
-  const totals = { stored: 0, processed: 0, failed: 0, dead: 0, refused: 0 };
+  const totals = { stored: 0, processed: 0, failed: 0, dead: 0, rejected: 0 };
   for (const step of steps) for (const outcome of outcomes) totals[outcome] += countOf(step, outcome);
   return totals;
 }

@@ -3,7 +3,7 @@ import type { Ending } from './chart-bar.tsx';
 import { BOTTOM, TOP } from './chart-frame.tsx';
 
 /** What bars count. */
-export const outcomes = ['stored', 'processed', 'failed', 'dead', 'refused'] as const satisfies readonly (
+export const outcomes = ['stored', 'processed', 'failed', 'dead', 'rejected'] as const satisfies readonly (
   | Ending
   | 'stored'
 )[];
@@ -14,10 +14,10 @@ export const OUTCOME_WORDS = {
   processed: 'processed',
   failed: 'failed, tried again',
   dead: 'dead',
-  refused: 'refused',
+  rejected: 'rejected',
 } as const satisfies Record<Outcome, string>;
 
-/** Bars with a scale of their own: a few dead ones are seen however many are processed, and however many are refused. */
+/** Bars with a scale of their own: a few dead ones are seen however many are processed, and however many are rejected. */
 export interface Plot {
   readonly name: string;
   /** side by side; of those in one list the first stands at the bottom */
@@ -27,7 +27,7 @@ export interface Plot {
 
 const WENT_WELL: Plot = { name: 'received and processed', bars: [['stored'], ['processed']], height: 84 };
 const WENT_WRONG: Plot = { name: 'failed and dead', bars: [['dead', 'failed']], height: 84 };
-const REFUSED: Plot = { name: 'refused', bars: [['refused']], height: 44 };
+const REJECTED: Plot = { name: 'rejected', bars: [['rejected']], height: 44 };
 
 export interface PlacedPlot extends Plot {
   /** where it ends, in pixels from the top */
@@ -48,9 +48,9 @@ export function placedPlots(
   readonly plots: readonly PlacedPlot[];
   readonly height: number;
 } {
-  const wasRefused = steps.some(({ rejected }) => rejected > 0);
+  const wasRejected = steps.some(({ rejected }) => rejected > 0);
   let baseLine = above;
-  const plots = [WENT_WELL, WENT_WRONG, ...(wasRefused ? [REFUSED] : [])].map((plot) => {
+  const plots = [WENT_WELL, WENT_WRONG, ...(wasRejected ? [REJECTED] : [])].map((plot) => {
     const highest = Math.max(
       0,
       ...steps.flatMap((step) =>
@@ -64,7 +64,7 @@ export function placedPlots(
 }
 
 export function countOf(step: StatsStep, outcome: Outcome): number {
-  return outcome === 'refused' ? step.rejected : step[outcome];
+  return outcome === 'rejected' ? step.rejected : step[outcome];
 }
 
 /** One dead event among a thousand is what one looks for: nothing that happened is too low to be seen. */

@@ -28,7 +28,7 @@ const MINUTE_MS = 60_000;
 
 /**
  * One look a second for all listeners, and none without any. A look is a few short reads: what was counted in the
- * last two minutes, the newest event, the newest act and the newest bulk act. Only when one of these differs are the states
+ * last two minutes, the newest event, the newest act and the newest bulk action. Only when one of these differs are the states
  * counted.
  */
 export function watchChanges(

@@ -1,6 +1,6 @@
 // That a run has begun is true until it has ended, so the screen says it and not the act: however often it is asked again.
 
-/** The screen of a bulk act whose run has just begun. */
+/** The screen of a bulk action whose run has just begun. */
 export function begunHref(href: string): string {
   return `${href}?done=running`;
 }

@@ -69,7 +69,7 @@ export function FilterForm({
             <Field name="endpoint" label="Endpoint" hint="default" fields={fields} />
             <Field name="fingerprint" label="Group of dead letters" hint="" fields={fields} />
             <Field name="ignoredSince" label="Nobody handled, since" hint="7d, or a time (UTC)" fields={fields} />
-            <Field name="bulk" label="Bulk act" hint="its number" fields={fields} />
+            <Field name="bulk" label="Bulk action" hint="its number" fields={fields} />
             <YesNo name="retrying" label="Failed, tried again" fields={fields} />
             <YesNo name="redelivered" label="Sent again" fields={fields} />
             <YesNo name="conflict" label="Other bytes came" fields={fields} />
@@ -128,7 +128,7 @@ const LABELS = new Map([
   ['failedSince', 'failed since'],
   ['failedUntil', 'failed before'],
   ['deadReason', 'dead because'],
-  ['payload', 'body has'],
+  ['body', 'body has'],
   ['fingerprint', 'group'],
   ['ignoredSince', 'nobody handled, since'],
 ]);
@@ -138,7 +138,7 @@ const SELDOM = [
   'type',
   'deadReason',
   'merchant',
-  'payload',
+  'body',
   'endpoint',
   'fingerprint',
   'ignoredSince',
@@ -173,7 +173,7 @@ function Field({ name, label, hint, fields }: FieldParts & { readonly hint: stri
 
 /** One field for each condition that is set, and one more. */
 function Conditions({ fields }: { readonly fields: URLSearchParams }) {
-  const given = fields.getAll('payload').filter((text) => text.trim() !== '');
+  const given = fields.getAll('body').filter((text) => text.trim() !== '');
   return (
     <>
       {[...given, ''].map((text, n) => (
@@ -181,7 +181,7 @@ function Conditions({ fields }: { readonly fields: URLSearchParams }) {
           <span>{n === 0 ? 'Body has' : 'and'}</span>{' '}
           <input
             type="text"
-            name="payload"
+            name="body"
             value={text}
             placeholder="data.items[0].name=Tea"
             maxlength={1_000}

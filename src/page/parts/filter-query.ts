@@ -1,5 +1,5 @@
 import { filterFault, LONGEST_TEXT } from '../../inbox/operator/check-filter.ts';
-import type { EventFilter, PayloadCondition } from '../../inbox/operator/filter.ts';
+import type { EventFilter, BodyCondition } from '../../inbox/operator/filter.ts';
 import { deadReasons, eventStates } from '../../inbox/state.ts';
 import { parseTime } from '../../ops/words/read-time.ts';
 import { oneLine } from '../../printable.ts';
@@ -42,7 +42,7 @@ export const FIELDS = [
   'redelivered',
   'conflict',
   'bulk',
-  'payload',
+  'body',
 ] as const;
 
 type Field = (typeof FIELDS)[number];
@@ -91,11 +91,11 @@ export function readFilter(fields: URLSearchParams, now: Date): FilterQuery {
     const value = one('bulk');
     if (value === undefined) return undefined;
     if (/^[1-9]\d{0,14}$/.test(value)) return Number(value);
-    problems.push(`bulk is the number of a bulk act, not ${shown(value)}.`);
+    problems.push(`bulk is the number of a bulk action, not ${shown(value)}.`);
     return undefined;
   };
-  const conditions = (): readonly PayloadCondition[] | undefined => {
-    const read = all('payload').flatMap((text) => {
+  const conditions = (): readonly BodyCondition[] | undefined => {
+    const read = all('body').flatMap((text) => {
       const condition = readCondition(text);
       if (condition === null) {
         problems.push(`${shown(text)} is no path and value. Write data.items[0].name=Espresso, for example.`);
@@ -133,7 +133,7 @@ export function readFilter(fields: URLSearchParams, now: Date): FilterQuery {
     redelivered: yesOrNo('redelivered'),
     conflict: yesOrNo('conflict'),
     bulk: bulkNumber(),
-    payload: conditions(),
+    body: conditions(),
   });
   const fault = filterFault(filter);
   if (fault !== null) problems.push(fault);
@@ -153,7 +153,7 @@ export function asksForAll(filter: EventFilter): boolean {
   return Object.keys(filter).length === 0;
 }
 
-function readCondition(text: string): PayloadCondition | null {
+function readCondition(text: string): BodyCondition | null {
   const equals = text.indexOf('=');
   const path = text.slice(0, Math.max(equals, 0)).trim();
   return path === '' ? null : { path, value: text.slice(equals + 1) };

@@ -22,8 +22,8 @@ const LABELS = new Map([
   ['error', 'error has'],
   ['fingerprint', 'group'],
   ['ignoredSince', 'nobody handled, since'],
-  ['payload', 'body has'],
-  ['bulk', 'bulk act'],
+  ['body', 'body has'],
+  ['bulk', 'bulk action'],
 ]);
 
 const TIMES = new Set(['since', 'until', 'failedSince', 'failedUntil', 'ignoredSince', 'settledBefore']);
@@ -44,7 +44,7 @@ export function FilterWords({
 }: {
   readonly filter: unknown;
   readonly visit: Visit;
-  /** the bulk act whose filter it is, where it does not say so itself */
+  /** the bulk action whose filter it is, where it does not say so itself */
   readonly bulk?: number | undefined;
 }) {
   const fields = fieldsOf(filter);
@@ -105,7 +105,7 @@ interface ValueParts {
 function Value({ name, value, of, visit, bulk, depth }: ValueParts) {
   if (Array.isArray(value)) {
     const shown: readonly unknown[] = value.slice(0, SHOWN);
-    const between = name === 'payload' ? ' and ' : ', ';
+    const between = name === 'body' ? ' and ' : ', ';
     return (
       <>
         {shown.map((one, n) => (
@@ -120,7 +120,7 @@ function Value({ name, value, of, visit, bulk, depth }: ValueParts) {
   }
   if (name === 'ids' && typeof value === 'string') return <EventLink id={value} of={of} base={visit.base} />;
   if (name === 'bulk' && typeof value === 'number') return <a href={`${visit.base}/bulks/${value}`}>{number(value)}</a>;
-  if (name === 'payload' && isRecord(value)) return <Condition condition={value} visit={visit} />;
+  if (name === 'body' && isRecord(value)) return <Condition condition={value} visit={visit} />;
   // The command line searches for what is masked here, too.
   if (name === 'merchant' && typeof value === 'string' && isMasked({ merchant: value }, visit)) return <>{MASKED}</>;
   if (isRecord(value) && !(value instanceof Date) && depth < DEEPEST)
@@ -142,7 +142,7 @@ function Condition({
   return (
     <LongText
       atMost={VALUE_CHARACTERS}
-      text={`${path} = ${isMasked({ payload: [{ path, value }] }, visit) ? MASKED : value}`}
+      text={`${path} = ${isMasked({ body: [{ path, value }] }, visit) ? MASKED : value}`}
     />
   );
 }

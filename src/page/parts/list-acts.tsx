@@ -26,7 +26,9 @@ export function ActsOnAll({
     <section class="actions" id="acts" aria-label="What can be done with all of them">
       <BulkForm visit={visit} filter={filter} act="rerun" actedOn={actedOn.rerun} />
       <BulkForm visit={visit} filter={filter} act="discard" actedOn={actedOn.discard} />
-      {mayWaitForRetry(filter) && <BulkForm visit={visit} filter={filter} act="hurry" actedOn={actedOn.hurry} />}
+      {mayWaitForRetry(filter) && (
+        <BulkForm visit={visit} filter={filter} act="retry-now" actedOn={actedOn['retry-now']} />
+      )}
       <ExportMenu
         visit={visit}
         id="export-all"
@@ -37,7 +39,7 @@ export function ActsOnAll({
   );
 }
 
-/** Whether it asks for pending events: elsewhere a button that hurries would be in the way. */
+/** Whether it asks for pending events: elsewhere the button for retrying now would be in the way. */
 function mayWaitForRetry({ states, retrying }: EventFilter): boolean {
   return retrying ?? states?.includes('pending') ?? false;
 }
@@ -84,12 +86,12 @@ function Force({ isRequired }: { readonly isRequired: boolean }) {
 /** A list whose events can be chosen: what is done with them goes through the same preview. The bar stands below, where it moves nothing. */
 export function ActsOnChosen({
   visit,
-  mayHurry,
+  mayRetryNow,
   children,
 }: PropsWithChildren<{
   readonly visit: Visit;
   /** some of them wait for their next attempt */
-  readonly mayHurry: boolean;
+  readonly mayRetryNow: boolean;
 }>) {
   if (visit.visitor.role !== 'operator') return <>{children}</>;
   return (
@@ -105,9 +107,9 @@ export function ActsOnChosen({
           <button type="submit" name="act" value="discard">
             Discard…
           </button>
-          {mayHurry && (
-            <button type="submit" name="act" value="hurry">
-              Try now…
+          {mayRetryNow && (
+            <button type="submit" name="act" value="retry-now">
+              Retry now…
             </button>
           )}
           <label>

@@ -9,7 +9,7 @@ export interface StepLinks {
 
 /** The events that a bar counts, as far as a filter can say. */
 export function outcomeHref(
-  outcome: 'stored' | 'processed' | 'failed' | 'dead' | 'refused',
+  outcome: 'stored' | 'processed' | 'failed' | 'dead' | 'rejected',
   { at }: StatsStep,
   { base, stepMs }: StepLinks,
 ): string {
@@ -25,7 +25,7 @@ export function outcomeHref(
       return eventsHref(base, { states: ['pending'], retrying: true, failedSince: at, failedUntil: until });
     case 'dead':
       return eventsHref(base, { states: ['dead'], failedSince: at, failedUntil: until });
-    case 'refused':
+    case 'rejected':
       return `${base}/rejected`;
   }
 }

@@ -14,7 +14,7 @@ export function filterFields(filter: EventFilter): [field: string, value: string
     redelivered,
     conflict,
     bulk,
-    payload = [],
+    body = [],
   } = filter;
   const fields: [string, string | undefined][] = [
     ['endpoint', endpoint],
@@ -37,7 +37,7 @@ export function filterFields(filter: EventFilter): [field: string, value: string
     ['redelivered', yesOrNo(redelivered)],
     ['conflict', yesOrNo(conflict)],
     ['bulk', bulk === undefined ? undefined : String(bulk)],
-    ...payload.map(({ path, value }): [string, string] => ['payload', `${path}=${value}`]),
+    ...body.map(({ path, value }): [string, string] => ['body', `${path}=${value}`]),
   ];
   return fields.filter((field): field is [string, string] => field[1] !== undefined);
 }

@@ -86,7 +86,7 @@ function ActEntry({ act: { act, actor, via, reason, bulk }, base }: { readonly a
       {bulk !== null && (
         <>
           {' '}
-          with <a href={`${base}/bulks/${bulk}`}>bulk act {number(bulk)}</a>
+          with <a href={`${base}/bulks/${bulk}`}>bulk action {number(bulk)}</a>
         </>
       )}
       {reason === null ? (

@@ -61,7 +61,7 @@ function Lines({
           {noneInWords({ isFiltered, isFurther, next })}
           {!isFiltered &&
             !isFurther &&
-            ' Each rerun, discard, hurry, prune, erase, export, import and backup will stand here.'}
+            ' Each rerun, discard, retry-now, prune, erase, export, import and backup will stand here.'}
         </p>
       ) : (
         <table class="list" id="audit">

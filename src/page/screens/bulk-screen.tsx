@@ -21,18 +21,18 @@ import { Time } from '../parts/time-and-age.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { causeOfDeath, causeOfRetry, resultInWords } from '../../ops/words/event-words.ts';
 
-/** One bulk act: what it will do, how far it is, what came of it. */
+/** One bulk action: what it will do, how far it is, what came of it. */
 export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
   const bulk = await getBulk(visit.lasting, id);
   if (bulk === null) {
     return {
-      title: 'No such bulk act',
+      title: 'No such bulk action',
       status: 404,
       current: '/bulks',
       content: (
         <p class="notice">
-          There is no bulk act of this number. A preview that nobody ran is removed after some days.{' '}
-          <a href={`${visit.base}/bulks`}>All bulk acts</a>
+          There is no bulk action of this number. A preview that nobody ran is removed after some days.{' '}
+          <a href={`${visit.base}/bulks`}>All bulk actions</a>
         </p>
       ),
     };
@@ -81,17 +81,17 @@ function bulkTab(bulk: Bulk, dead: number, title: string): string {
 
 /** As it is searched for: a fingerprint alone would be one of dead letters. */
 function meantBy({ act, filter }: Bulk): EventFilter {
-  return act === 'hurry' ? { ...filter, retrying: true } : filter;
+  return act === 'retry-now' ? { ...filter, retrying: true } : filter;
 }
 
 /** What the newest of a group died of, before anything is done: its fingerprint says nothing to people. */
 async function causeOf(bulk: Bulk, { operated }: Visit): Promise<string | null> {
   const { act, state, filter } = bulk;
   if (state !== 'previewed' || filter.fingerprint === undefined) return null;
-  const states = act === 'hurry' ? (['pending'] as const) : (['dead'] as const);
+  const states = act === 'retry-now' ? (['pending'] as const) : (['dead'] as const);
   const { events } = await listEvents(operated.inbox, { ...meantBy(bulk), states }, { limit: 1 });
   const [newest] = events;
-  if (act === 'hurry') return newest === undefined ? null : causeOfRetry(newest.lastError);
+  if (act === 'retry-now') return newest === undefined ? null : causeOfRetry(newest.lastError);
   if (newest === undefined || newest.deadReason === null) return null;
   return causeOfDeath({ sample: newest.lastError, reason: newest.deadReason });
 }
@@ -227,13 +227,13 @@ const WHAT_COMES = {
     'The events become pending, and a running processor handles them like new ones; invalid ones only where they fit today’s schemas. Which events they are was frozen at the preview: what has arrived since is not among them.',
   discard:
     'The events become ignored: nobody handles them, but they can be rerun later; invalid ones only where they fit today’s schemas. Which events they are was frozen at the preview.',
-  hurry:
+  'retry-now':
     'The events become due now instead of when their backoff is over, and a running processor handles them in their order. Their failures go on being counted: one whose last attempt this is dies if it fails. Which events they are was frozen at the preview.',
 } as const satisfies Record<Bulk['act'], string>;
 
 function buttonFor({ act, total }: Bulk): string {
   const events = plural(total, 'event');
-  return { rerun: `Rerun ${events}`, discard: `Discard ${events}`, hurry: `Try ${events} now` }[act];
+  return { rerun: `Rerun ${events}`, discard: `Discard ${events}`, 'retry-now': `Retry ${events} now` }[act];
 }
 
 /** The bulk is running: the page offers no second run, because that would have its own rate. */

@@ -24,14 +24,14 @@ export async function bulksScreen(visit: Visit): Promise<Screen> {
     await Promise.all(bulks.map(async (bulk) => [bulk.id, await outcomeAtFirst(inbox, bulk)] as const)),
   );
   return {
-    title: 'Bulk acts',
+    title: 'Bulk actions',
     current: '/bulks',
     content: (
       <div id="live">
         {bulks.length === 0 ? (
           <p class="notice" id="none">
             {before === null
-              ? 'No events were rerun, discarded or hurried in bulk. Begin on Dead letters with a group, or on Events with a filter.'
+              ? 'No events were rerun, discarded or retried now in bulk. Begin on Dead letters with a group, or on Events with a filter.'
               : 'There are no older ones.'}
           </p>
         ) : (

@@ -20,7 +20,7 @@ import { oneLine } from '../../printable.ts';
 import { WhyItWaits } from '../parts/why-it-waits.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { causeOfDeath } from '../../ops/words/event-words.ts';
-import { Payload } from './event-payload.tsx';
+import { EventBody } from './event-body.tsx';
 
 /** One event: how it stands, what has happened to it, what is in it, and what can be done. */
 export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> {
@@ -52,7 +52,7 @@ export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> 
             </section>
           </div>
         </div>
-        {visit.liveOnly !== true && <Payload visit={visit} event={history.event} href={href} />}
+        {visit.liveOnly !== true && <EventBody visit={visit} event={history.event} href={href} />}
       </>
     ),
   };
@@ -214,14 +214,14 @@ function Acts({
 }: {
   readonly visit: Visit;
   readonly history: EventHistory;
-  /** about events that are rerun or tried now */
+  /** about events that are rerun or retried now */
   readonly warning: Child;
 }) {
   const { state, pruned } = summary;
   const isOperator = visit.visitor.role === 'operator';
   const again = state === 'processed';
   const mayRerun = isOperator && mayBeDone(askedByKey('rerun', again), summary);
-  const mayHurry = isOperator && mayBeDone(askedByKey('hurry', false), summaryAt(summary, visit.now));
+  const mayRetryNow = isOperator && mayBeDone(askedByKey('retry-now', false), summaryAt(summary, visit.now));
   const mayDiscard = isOperator && mayBeDone(askedByKey('discard', false), summary);
   return (
     <section class="panel acts" id="acts" aria-label="What can be done">
@@ -242,8 +242,15 @@ function Acts({
               : 'The event becomes pending, and a running processor handles it like a new one. Its history stays.'}
         </Act>
       )}
-      {mayHurry && (
-        <Act visit={visit} summary={summary} act="hurry" title="Try now…" button="Try this event now" warning={warning}>
+      {mayRetryNow && (
+        <Act
+          visit={visit}
+          summary={summary}
+          act="retry-now"
+          title="Retry now…"
+          button="Retry this event now"
+          warning={warning}
+        >
           The event becomes due now, and a running processor takes it in its order. Its failures go on being counted.
         </Act>
       )}

@@ -66,12 +66,12 @@ async function actsOn(listing: Listing, visit: Visit): Promise<Readonly<Record<A
   const isNone = listed?.events.length === 0 && listed.next === null && (!isFurther || isNoneYet);
   // It stands beside what is brought up to date.
   if (listed === null || isNone || visit.visitor.role !== 'operator' || visit.liveOnly === true) return null;
-  const [rerun, discard, hurry] = await Promise.all([
+  const [rerun, discard, retryNow] = await Promise.all([
     actedOn('rerun', listing, visit),
     actedOn('discard', listing, visit),
-    actedOn('hurry', listing, visit),
+    actedOn('retry-now', listing, visit),
   ]);
-  return { rerun, discard, hurry };
+  return { rerun, discard, 'retry-now': retryNow };
 }
 
 /** How many there are, and room for what the script says of new ones: nothing below it moves. */
@@ -107,7 +107,7 @@ function Found({
     );
   }
   return (
-    <ActsOnChosen visit={visit} mayHurry={events.some(({ state, failures }) => state === 'pending' && failures > 0)}>
+    <ActsOnChosen visit={visit} mayRetryNow={events.some(({ state, failures }) => state === 'pending' && failures > 0)}>
       <EventsTable events={events} waits={waits} visit={visit} order={reading === null ? order : null} />
     </ActsOnChosen>
   );

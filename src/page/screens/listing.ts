@@ -149,6 +149,6 @@ async function countOf(
   if (limit < ROWS || (liveOnly && isFurther)) return null;
   if (next === null && !isFurther) return { count: events.length, more: false, cut: false };
   // It was told once, and much would have to be looked at to tell it anew.
-  if (liveOnly && (filter.text ?? filter.error ?? filter.payload) !== undefined) return null;
+  if (liveOnly && (filter.text ?? filter.error ?? filter.body) !== undefined) return null;
   return countEvents(operated.inbox, filter);
 }

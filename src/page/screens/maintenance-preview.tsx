@@ -41,9 +41,9 @@ export const LOSES = {
     'Lost for good: the bodies of these events, other bodies that came under their ids, and what their errors said. Their ids stay, so a redelivery is still known as one.',
   erase:
     'Lost for good: every body, error and other body about it, in whatever state; what is pending will never be handled. The ids of its events stay, so a redelivery is still known as one.',
-  export: 'Nothing is lost. The file holds every payload: keep it as safe as the inbox itself.',
+  export: 'Nothing is lost. The file holds every body: keep it as safe as the inbox itself.',
   import: 'Nothing is lost: an event whose id is here already stays as it is, whatever the file says.',
-  backup: 'Nothing is lost. The file is a whole inbox with every payload: keep it as safe as this one.',
+  backup: 'Nothing is lost. The file is a whole inbox with every body: keep it as safe as this one.',
 } as const;
 
 /** What an act would do, with the form that does it. */

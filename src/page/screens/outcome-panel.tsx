@@ -12,7 +12,7 @@ import {
 import { eventsHref } from '../parts/screen-links.ts';
 import type { CountedOutcome } from './count-outcome.ts';
 
-/** What became of the events of a bulk act, from how they stand now. */
+/** What became of the events of a bulk action, from how they stand now. */
 export function Outcome({
   bulk,
   counted: { outcome, isWhole, since, hasFailed },

@@ -32,7 +32,7 @@ export function Headline({ visit, figures, stuck, groups, changes, pauses, range
   const watch = { traffic, unhandled, ...figures.processing };
   const warnings = warningsOf(watch, operated.inbox, now);
   const troubles = troublesOf({ dead, groups, warnings, changes, pauses, stuck });
-  const isRefusing = warnings.some(({ alarm, endpoint }) => alarm === 'refusing' && endpoint === null);
+  const isRejecting = warnings.some(({ alarm, endpoint }) => alarm === 'rejecting' && endpoint === null);
   const calm = calmText(watch, now, warnings);
   return (
     <div class={`${troubles.length === 0 ? 'notice' : 'warning'} headline`} id="watch">
@@ -52,7 +52,7 @@ export function Headline({ visit, figures, stuck, groups, changes, pauses, range
         {troubles.length > 0 && dead.count === 0 && 'No event is dead. '}
         {troubles.length > 0 && stuck.waiting.length === 0 && 'No event has been pending for more than a minute. '}
         {calm}
-        {!isRefusing && <RefusedInWords base={base} totals={figures.totals} rangeLabel={rangeLabel} />}
+        {!isRejecting && <RefusedInWords base={base} totals={figures.totals} rangeLabel={rangeLabel} />}
       </p>
     </div>
   );
@@ -100,7 +100,7 @@ function WayOn({ warning: { alarm, endpoint, types }, base }: { readonly warning
   switch (alarm) {
     case 'silent':
       return <a href={eventsHref(base, at)}>The last events</a>;
-    case 'refusing':
+    case 'rejecting':
       return <a href={`${base}/rejected?range=24h`}>Rejected deliveries</a>;
     case 'no-processor':
       return <a href={`${base}/health#processors`}>Processors</a>;
@@ -240,7 +240,7 @@ function RefusedInWords({
       <a href={`${base}/rejected`}>
         {number(rejected)} of {plural(all, 'delivery', 'deliveries')}
       </a>{' '}
-      refused in {rangeLabel}.
+      rejected in {rangeLabel}.
     </>
   );
 }

@@ -27,11 +27,11 @@ export function RetryGroups({ visit, groups }: { readonly visit: Visit; readonly
             cells: [nextDueAt === null ? <span class="muted">–</span> : <Time at={nextDueAt} now={visit.now} />],
             acts: (
               <>
-                <ActForm visit={visit} to="/bulks" label={`Try group now: ${oneLine(cause, 80)}`}>
-                  <input type="hidden" name="act" value="hurry" />
+                <ActForm visit={visit} to="/bulks" label={`Retry group now: ${oneLine(cause, 80)}`}>
+                  <input type="hidden" name="act" value="retry-now" />
                   <input type="hidden" name="retrying" value="yes" />
                   <input type="hidden" name="fingerprint" value={fingerprint} />
-                  <button type="submit">Try group now…</button>
+                  <button type="submit">Retry group now…</button>
                 </ActForm>
                 <ExportMenu
                   visit={visit}

@@ -10,7 +10,7 @@ import type { Stuck, Waiters } from './stuck-events.ts';
 /** Something that an operator should see to. */
 export type Trouble =
   | { readonly what: 'dead'; readonly dead: Gauge; readonly groups: readonly DeadGroup[]; readonly since: Date | null }
-  /** nothing comes, all is refused, or nobody handles what came */
+  /** nothing comes, all is rejected, or nobody handles what came */
   | { readonly what: 'alarm'; readonly warning: Warning }
   /** what fails more often since a release, the worst first */
   | { readonly what: 'release'; readonly changes: readonly TypeChange[]; readonly release: SinceRelease }

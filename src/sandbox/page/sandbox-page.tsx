@@ -23,7 +23,7 @@ import { csrfTokens } from '../../page/safety/csrf.ts';
 import { entrance, noSuchScreen, safeHeaders } from '../../page/safety/entrance.ts';
 import { createGuard, type GuardOptions } from '../../page/safety/request-guard.ts';
 import type { Screen } from '../../page/visit.ts';
-import { Refusal, SandboxClosedError } from '../errors.ts';
+import { ApiError, SandboxClosedError } from '../errors.ts';
 import type { Sandbox } from '../create-sandbox.ts';
 import { FormError } from './act.ts';
 import { actRoutes } from './act-routes.ts';
@@ -188,7 +188,7 @@ function problemOf(failure: unknown): {
   readonly title: string;
   readonly sentence: string;
 } {
-  const refused = (status: Refusal['status']) => ({
+  const refused = (status: ApiError['status']) => ({
     status,
     title: 'That was not done',
     sentence: `${said} Nothing was done.`,
@@ -196,7 +196,7 @@ function problemOf(failure: unknown): {
   const said = isError(failure) ? failure.message : '';
   if (isInstance(failure, SandboxClosedError)) return { status: 503, title: 'Closed', sentence: said };
   if (isInstance(failure, FormError)) return refused(failure.status);
-  if (isInstance(failure, Refusal)) return refused(failure.status);
+  if (isInstance(failure, ApiError)) return refused(failure.status);
   if (isInstance(failure, ConfigurationError)) return refused(400);
   const sentence = isInstance(failure, HookboxError) ? said : `It failed with ${nameOf(failure)}.`;
   return { status: 500, title: 'That did not work', sentence };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { refusal, type Reason } from '../../../src/receive/outcome.ts';
+import { errorOutcome, type Reason } from '../../../src/receive/outcome.ts';
 import { rowsUnder } from '../page.ts';
 
 /** Each reason there is, and whether the table of docs/answers.md has it: those are not, which have no line or one of another kind. */
@@ -43,7 +43,7 @@ export function reasons(): void {
 
   describe('has the answer of', () => {
     it.each(rows)('%s', (reason, answer) => {
-      const { status, code } = refusal(reason?.replaceAll('`', '') as Reason);
+      const { status, code } = errorOutcome(reason?.replaceAll('`', '') as Reason);
       expect(answer).toBe(`\`${status} ${code}\``);
     });
   });

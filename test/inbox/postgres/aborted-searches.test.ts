@@ -9,7 +9,7 @@ import { closedAfter, operatedInboxes } from './operators.ts';
 
 const schema = operatedInboxes();
 const reason = new Error('gone');
-const filter: EventFilter = { payload: [{ path: 'data.total', value: '1' }] };
+const filter: EventFilter = { body: [{ path: 'data.total', value: '1' }] };
 
 const LOOKED_UP: readonly (readonly [string, (operations: Operations, request: Abortable) => Promise<unknown>])[] = [
   ['a search', (operations, request) => operations.search(filter, request)],

@@ -66,7 +66,7 @@ it('what a server says of a query by such a code is not told: it may quote a val
   const spoiled = proxiedPool(pool, (client) => ({
     async query(asked) {
       if (!asked.text.includes(`INSERT INTO ${tablesIn(schema).events}`)) return client.query(asked);
-      throw Object.assign(new Error('could not read "a payload"'), { code: 'XX001' });
+      throw Object.assign(new Error('could not read "a body"'), { code: 'XX001' });
     },
   }));
   await using inbox = postgresInbox({ pool: spoiled }, { schema });

@@ -112,7 +112,7 @@ describe('an act on an event', () => {
     ['rerun', false, [], 'failed', 'changed'],
     ['discard', false, ['dead'], 'pending', 'changed'],
     ['discard', false, ['pending'], 'processed', 'not needed'],
-    ['hurry', false, ['dead'], 'pending', 'changed'],
+    ['retry-now', false, ['dead'], 'pending', 'changed'],
   ])('%s (forced: %s) of what was %j leaves one alone that is %s: %s', (act, force, states, kind, result) => {
     expect(decideAct(askedByKey(act, force, states), events[kind], TODAY)).toEqual({ result });
   });

@@ -156,13 +156,13 @@ describe('what is asked of a thread', () => {
     const reason = new Error('gone');
     await expect(there.search({}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     const controller = new AbortController();
-    const searching = there.search({ payload: [{ path: 'data.total', value: '1' }] }, { signal: controller.signal });
+    const searching = there.search({ body: [{ path: 'data.total', value: '1' }] }, { signal: controller.signal });
     controller.abort(reason);
     await expect(searching).rejects.toBe(reason);
   });
 
   it('as searches that are given up hold up nobody', async () => {
-    const filter: EventFilter = { payload: Array.from({ length: 8 }, () => ({ path: 'data.total', value: '1' })) };
+    const filter: EventFilter = { body: Array.from({ length: 8 }, () => ({ path: 'data.total', value: '1' })) };
     const some = Array.from({ length: 300 });
     const timed = async (searches: Promise<unknown>[]): Promise<number> => {
       const ended = Promise.allSettled(searches);

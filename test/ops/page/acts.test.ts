@@ -66,7 +66,7 @@ describe('one event', () => {
     ['rerun', 'dead', 'ignored', (inbox: Inbox) => discardEvents(inbox, [KEY], GRACE)],
     ['discard', 'dead', 'pending', (inbox: Inbox) => rerunEvents(inbox, [KEY], GRACE)],
     ['rerun', 'ignored', 'processed', (inbox: Inbox) => handledAfterRerun(inbox)],
-    ['hurry', 'pending', 'dead', (inbox: Inbox) => handleAgain(inbox, FAILED, orderEvent('evt_1'))],
+    ['retry-now', 'pending', 'dead', (inbox: Inbox) => handleAgain(inbox, FAILED, orderEvent('evt_1'))],
   ] as const)('is left alone by a %s when it was %s and is %s by then', async ([act, shown, now, change]) => {
     const { inbox, post, html } = openedPage();
     await handled(inbox, shown === 'pending' ? WAITS : FAILED, orderEvent('evt_1'));
@@ -256,14 +256,14 @@ describe('all that match', () => {
   });
 
   test.for([
-    [{ act: 'erase' }, 'An act is rerun or discard.'],
-    [{}, 'An act is rerun or discard.'],
+    [{ act: 'erase' }, 'An action is rerun, discard or retry-now.'],
+    [{}, 'An action is rerun, discard or retry-now.'],
     // Half a filter would find more than was meant.
     [{ act: 'rerun', states: 'dead' }, 'There is no field "states"'],
     [{ act: 'rerun', since: 'soon' }, 'since is no time'],
     [{ act: 'rerun', state: 'undead' }, '"undead" is none of'],
-    [{ act: 'rerun', payload: 'data[=x' }, 'data['],
-    [{ act: 'rerun', payload: 'data.secret=x' }, 'data.secret is masked'],
+    [{ act: 'rerun', body: 'data[=x' }, 'data['],
+    [{ act: 'rerun', body: 'data.secret=x' }, 'data.secret is masked'],
   ] as const)('are none for %j', async ([fields, said]) => {
     const { inbox, post } = openedPage({ mask: ['data.secret'] });
     const answer = await post('/bulks', fields);

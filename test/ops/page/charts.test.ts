@@ -75,7 +75,7 @@ describe('outcomes over time', () => {
     const picture = tagsOf(html).find(({ attributes }) => attributes['role'] === 'group');
     expect(textOf(partOf(html, picture?.attributes['aria-labelledby'] ?? ''))).toBe('Outcomes over time');
     expect(textOf(partOf(html, picture?.attributes['aria-describedby'] ?? ''))).toBe(
-      'In this span: 157 received, 143 processed, 6 failed, tried again, 4 dead, 700 refused. Most died from 03:49 on: 3.',
+      'In this span: 157 received, 143 processed, 6 failed, tried again, 4 dead, 700 rejected. Most died from 03:49 on: 3.',
     );
     expect(textOf(partOf(html, 'outcomes-table'))).toContain('03:49 100 90 6 3 0 03:51 50 49 0 1 700');
   });
@@ -89,7 +89,7 @@ describe('outcomes over time', () => {
     expect(figure(failed, 'y') + figure(failed, 'height')).toBeCloseTo(figure(dead, 'y'));
   });
 
-  test('39 dead among 2,000 are half as high as 78 failed attempts, whatever was processed or refused', () => {
+  test('39 dead among 2,000 are half as high as 78 failed attempts, whatever was processed or rejected', () => {
     const drawn = drawing(
       chartOf([step(0, { stored: 2_000, processed: 1_961, failed: 41, dead: 39, rejected: 90_000 })]),
     );
@@ -107,10 +107,10 @@ describe('outcomes over time', () => {
     expect(figure(classed(drawn, 'rect', 'failed')[0], 'y')).toBeGreaterThan(bottoms[0] ?? Infinity);
   });
 
-  test('what failed, died or was refused has a pattern, so colours are not needed', () => {
+  test('what failed, died or was rejected has a pattern, so colours are not needed', () => {
     const fills = tagsOf(drawing(html)).flatMap(({ attributes }) => attributes['fill'] ?? []);
     expect(new Set(fills)).toEqual(
-      new Set(['failed', 'dead', 'refused', 'unfinished'].map((name) => `url(#outcomes-${name})`)),
+      new Set(['failed', 'dead', 'rejected', 'unfinished'].map((name) => `url(#outcomes-${name})`)),
     );
     const patterns = tagsOf(html).flatMap(({ name, attributes }) =>
       name === 'pattern' ? (attributes['id'] ?? []) : [],

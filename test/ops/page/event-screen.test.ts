@@ -164,7 +164,7 @@ describe('what can be done', () => {
     database.close();
     const page = await html(EVENT);
     expect(textOf(partOf(page, 'acts'))).toContain('Its body was pruned, so it cannot be rerun.');
-    expect(partOf(page, 'payload')).toBe('');
+    expect(partOf(page, 'body')).toBe('');
     expect(textOf(partOf(page, 'facts'))).toContain('pruned: only a tombstone is left');
   });
 
@@ -185,22 +185,22 @@ describe('the body', () => {
       opened,
       '{"id":"evt_1","data":{"total":42.50,"n":1e2,"n":9007199254740993,"who":"Ada <b>"},"list":[true,null]}',
     );
-    const payload = partOf(await opened.html(EVENT), 'payload');
-    expect(textOf(payload)).toContain(
+    const body = partOf(await opened.html(EVENT), 'body');
+    expect(textOf(body)).toContain(
       'id: "evt_1" data: {4} total: 42.50 n: 1e2 n: again: 9007199254740993 who: "Ada <b>" list: [2] true null',
     );
-    expect(tagsOf(payload).filter(({ name }) => name === 'b')).toEqual([]);
+    expect(tagsOf(body).filter(({ name }) => name === 'b')).toEqual([]);
   });
 
   test('has texts in the quotes and escapes of JSON, so that a copy of one can be pasted anywhere', async () => {
     const opened = openedPage();
     const text = 'say "hi" to C:\\ and\n\u202e😀’';
     await withBody(opened, JSON.stringify({ id: 'evt_1', text, long: 'x'.repeat(3_000) }));
-    const payload = partOf(await opened.html(EVENT), 'payload');
-    const shown = textOf(payload);
+    const body = partOf(await opened.html(EVENT), 'body');
+    const shown = textOf(body);
     expect(shown).toContain(String.raw`"say \"hi\" to C:\\ and\n\u202e😀’"`);
     expect(shown).toContain(`"${'x'.repeat(2_000)}"`);
-    expect(textOf(payload)).toContain('… (3,000 characters)');
+    expect(textOf(body)).toContain('… (3,000 characters)');
   });
 
   test('is shown as JSON in lines, which means what was received', async () => {
@@ -216,9 +216,9 @@ describe('the body', () => {
   test('is shown raw and in hexadecimal', async () => {
     const opened = openedPage();
     await withBody(opened, '{"id":"evt_1", "x":"\u202Ea\u0007é"}\n');
-    const raw = textOf(partOf(await opened.html(`${EVENT}?view=raw`), 'payload'));
+    const raw = textOf(partOf(await opened.html(`${EVENT}?view=raw`), 'body'));
     expect(raw).toContain('{"id":"evt_1", "x":"\\u{202e}a\\u{7}é"}');
-    const hex = partOf(await opened.html(`${EVENT}?view=hex`), 'payload');
+    const hex = partOf(await opened.html(`${EVENT}?view=hex`), 'body');
     expect(hex).toContain(
       '00000000  7b 22 69 64 22 3a 22 65 76 74 5f 31 22 2c 20 22  |{&quot;id&quot;:&quot;evt_1&quot;, &quot;|',
     );
@@ -240,16 +240,16 @@ describe('the body', () => {
     const opened = openedPage();
     await withBody(opened, '{"id":"evt_1","total":1}');
     await withBody(opened, '{"id":"evt_1","total":2.50}');
-    const payload = textOf(partOf(await opened.html(EVENT), 'payload'));
-    expect(payload).toMatch(/The bytes that count .* total: 1 .* The newest other bytes under this id .* total: 2\.50/);
+    const body = textOf(partOf(await opened.html(EVENT), 'body'));
+    expect(body).toMatch(/The bytes that count .* total: 1 .* The newest other bytes under this id .* total: 2\.50/);
     expect(await (await opened.get(`${EVENT}/conflict`)).text()).toBe('{"id":"evt_1","total":2.50}');
   });
 
   test('that is no JSON is shown as what it is', async () => {
     const opened = openedPage();
     await withBody(opened, Uint8Array.from([0x7b, 0xff, 0xfe, 0x3c]));
-    expect(textOf(partOf(await opened.html(EVENT), 'payload'))).toContain('The body is no JSON in UTF-8. Show it raw');
-    expect(textOf(partOf(await opened.html(`${EVENT}?view=hex`), 'payload'))).toContain('7b ff fe 3c');
+    expect(textOf(partOf(await opened.html(EVENT), 'body'))).toContain('The body is no JSON in UTF-8. Show it raw');
+    expect(textOf(partOf(await opened.html(`${EVENT}?view=hex`), 'body'))).toContain('7b ff fe 3c');
   });
 
   test.for([
@@ -265,7 +265,7 @@ describe('the body', () => {
       expect(page.length, view).toBeLessThan(1_500_000);
       expect(tagsOf(page).filter(({ name }) => name === 'script').length, view).toBe(1);
       if (view === 'tree' && body.length > 200_000)
-        expect(textOf(partOf(page, 'payload'))).toMatch(/left out here.* Show raw|characters\)/);
+        expect(textOf(partOf(page, 'body'))).toMatch(/left out here.* Show raw|characters\)/);
     }
   });
 
@@ -313,7 +313,7 @@ describe('masked fields', () => {
 
   test('are not searched for', async () => {
     const { html } = openedPage({ mask: MASK });
-    const page = await html('/events?payload=data.customer.email%3Dada');
+    const page = await html('/events?body=data.customer.email%3Dada');
     expect(textOf(partOf(page, 'problems'))).toContain('data.customer.email is masked on this page');
     expect(partOf(page, 'live')).toBe('');
   });

@@ -130,7 +130,7 @@ describe('the list', () => {
 describe('the filter bar', () => {
   const QUERY =
     'entity=ord_1&id=evt_1&error=down&since=2h&until=5m&state=dead&state=ignored&type=order.ready&type=shop.own&deadReason=failed' +
-    '&merchant=mer_7&payload=data.a%3D1&payload=data.b%3D%22%3E&endpoint=b&fingerprint=abc&retrying=yes&redelivered=no&conflict=yes';
+    '&merchant=mer_7&body=data.a%3D1&body=data.b%3D%22%3E&endpoint=b&fingerprint=abc&retrying=yes&redelivered=no&conflict=yes';
 
   test('mirrors the URL in every field', async () => {
     const { html } = openedPage();
@@ -149,7 +149,7 @@ describe('the filter bar', () => {
         (name) => valueOf(name)[0],
       ),
     ).toEqual(['ord_1', 'evt_1', 'down', '2h', '5m', 'mer_7', 'b', 'abc']);
-    expect(valueOf('payload')).toEqual(['data.a=1', 'data.b=">', '']);
+    expect(valueOf('body')).toEqual(['data.a=1', 'data.b=">', '']);
     expect(checked).toEqual(['dead', 'ignored', 'order.ready', 'shop.own', 'failed']);
     expect(
       tags.filter(({ attributes }) => 'selected' in attributes).map(({ attributes }) => attributes['value']),
@@ -180,7 +180,7 @@ describe('the filter bar', () => {
           retrying: true,
           redelivered: false,
           conflict: true,
-          payload: [
+          body: [
             { path: 'data.a', value: '1' },
             { path: 'data.b', value: '">' },
           ],
@@ -193,9 +193,9 @@ describe('the filter bar', () => {
   test.for([
     ['since=soon', 'since is no time'],
     ['state=undead', '"undead" is none of'],
-    ['payload=x', '"x" is no path and value'],
+    ['body=x', '"x" is no path and value'],
     // The inbox itself refuses this one.
-    ['payload=data%5B%3D1', 'data['],
+    ['body=data%5B%3D1', 'data['],
     ['retrying=perhaps', 'retrying is yes or no'],
     [`id=${'x'.repeat(2_000)}`, 'id is longer than 1000 characters'],
     ['state=%3Cscript%3Ealert(1)%3C%2Fscript%3E', '"<script>alert(1)</script>" is none of'],
@@ -214,7 +214,7 @@ describe('what can be done with all that match', () => {
   test('keeps the filter as it was read, with times that stand still', async () => {
     const { inbox, html } = openedPage();
     await handled(inbox, FAILED, orderEvent('evt_1', { order: '">', receivedAt: Date.now() }));
-    const page = await html('/events?since=2h&state=dead&payload=data.id%3D%22%3E');
+    const page = await html('/events?since=2h&state=dead&body=data.id%3D%22%3E');
     const acts = partOf(page, 'acts');
     const hidden = tagsOf(acts).filter(
       ({ attributes }) => attributes['type'] === 'hidden' && attributes['name'] !== 'csrf',
@@ -223,14 +223,14 @@ describe('what can be done with all that match', () => {
     const filter = [
       ['state', 'dead'],
       ['since', expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/)],
-      ['payload', 'data.id=">'],
+      ['body', 'data.id=">'],
     ];
     expect(fields).toEqual([['act', 'rerun'], ...filter, ['act', 'discard'], ...filter]);
     expect(textOf(acts)).toBe(
       'Rerun this dead event… Discard this dead event… ' +
         'Export all that match… exact, for an import JSON to read CSV for a spreadsheet',
     );
-    expect(acts).toMatch(/href="\/ops\/maintenance\/export\?state=dead&amp;since=[^"]*&amp;payload=data\.id%3D%22%3E"/);
+    expect(acts).toMatch(/href="\/ops\/maintenance\/export\?state=dead&amp;since=[^"]*&amp;body=data\.id%3D%22%3E"/);
   });
 
   test('says how many events each act is about, and of which states', async () => {
@@ -291,12 +291,12 @@ describe('what can be done with all that match', () => {
     const acts = async (count: EventCount, query = 'error=down') => {
       return textOf(partOf(await htmlOf(await page(count, query)), 'acts'));
     };
-    // What is due by now is not hurried, and no count tells it apart.
+    // What is due by now is not retried now, and no count tells it apart.
     expect(await acts({ count: 60, more: false, cut: false }, 'retrying=yes')).toContain(
-      'Try all pending events that match now…',
+      'Retry all pending events that match now…',
     );
     // Bodies would be read for it, again and again.
-    expect(await acts({ count: 60, more: false, cut: false }, 'payload=data.a%3D1')).toMatch(
+    expect(await acts({ count: 60, more: false, cut: false }, 'body=data.a%3D1')).toMatch(
       /^Rerun all dead events that match… .* Discard all dead or pending events that match…/,
     );
     expect(await acts({ count: 10_000, more: true, cut: false })).toMatch(

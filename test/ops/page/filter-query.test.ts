@@ -42,7 +42,7 @@ test('what a link says is what is read', () => {
     retrying: flag,
     redelivered: flag,
     conflict: flag,
-    payload: fc.option(
+    body: fc.option(
       fc.uniqueArray(fc.record({ path, value: fc.string() }), {
         minLength: 1,
         maxLength: 3,
@@ -60,7 +60,7 @@ test('what a link says is what is read', () => {
 });
 
 test('fields that were left alone ask for nothing', () => {
-  expect(read('id=&entity=++&type=&payload=&since=&retrying=&before=17&done=rerun&x=')).toEqual({
+  expect(read('id=&entity=++&type=&body=&since=&retrying=&before=17&done=rerun&x=')).toEqual({
     filter: {},
     problems: [],
   });
@@ -71,7 +71,7 @@ test('a name that is none is said, and not left out of the filter unseen', () =>
   expect(filter).toEqual({ id: 'evt_1' });
   const known =
     'endpoint, id, event, type, state, deadReason, since, until, failedSince, failedUntil, entity, merchant, error, text, ' +
-    'fingerprint, ignoredSince, retrying, redelivered, conflict, bulk and payload';
+    'fingerprint, ignoredSince, retrying, redelivered, conflict, bulk and body';
   expect(problems).toEqual([
     `There is no field "states": a filter has ${known}.`,
     `There is no field "__proto__": a filter has ${known}.`,
@@ -144,9 +144,7 @@ test('takes every time that a list shows, as it shows it', () => {
 });
 
 test('says what is wrong with each field that cannot be read', () => {
-  const { filter, problems } = read(
-    'state=dead&state=undead&deadReason=bored&retrying=maybe&payload=data.x&payload==1&id=a',
-  );
+  const { filter, problems } = read('state=dead&state=undead&deadReason=bored&retrying=maybe&body=data.x&body==1&id=a');
   expect(filter).toEqual({ id: 'a', states: ['dead'] });
   expect(problems).toEqual([
     '"undead" is none of pending, processing, processed, dead and ignored.',

@@ -17,7 +17,7 @@ const ADA = { actor: 'ada', reason: 'the shop is up' };
 const chips = (html: string) => textOf(partOf(html, 'filtering').split('</summary>')[0] ?? '');
 
 describe('a group of errors is named by what they say', () => {
-  test('in the words of a filter, in the audit and among bulk acts; its fingerprint stays in URLs', async () => {
+  test('in the words of a filter, in the audit and among bulk actions; its fingerprint stays in URLs', async () => {
     const { inbox, html } = openedPage();
     await handled(inbox, FAILED, orderEvent('evt_1'), orderEvent('evt_2'));
     const fingerprint = (await deadGroups(inbox))[0]?.fingerprint ?? '';
@@ -46,7 +46,7 @@ describe('a group of errors is named by what they say', () => {
     ['reruns what then dies of something else', 'rerun', { outcome: 'dead', reason: 'failed', error: other }],
     ['reruns what then fails of something else', 'rerun', { outcome: 'retry', error: other, dueAt: START + DAY }],
     ['discards', 'discard', null],
-  ] as const)('among bulk acts, also of one that %s', async ([, act, settlement]) => {
+  ] as const)('among bulk actions, also of one that %s', async ([, act, settlement]) => {
     const { inbox, html } = openedPage();
     const events = [orderEvent('evt_1'), orderEvent('evt_2')];
     await handled(inbox, FAILED, ...events);

@@ -95,7 +95,7 @@ describe('a masked body', () => {
 
 describe('a search for what is masked', () => {
   const { refusal } = createMask(['data.customer.email', 'data.items[].name']);
-  const asking = (path: string): string | null => refusal({ payload: [{ path, value: 'x' }] });
+  const asking = (path: string): string | null => refusal({ body: [{ path, value: 'x' }] });
 
   test.for([
     ['data.customer.email', true],

@@ -265,7 +265,7 @@ describe('every answer', () => {
   });
 
   test.for([
-    [new Error('the payload says s3cret'), 500, 'It failed with Error.'],
+    [new Error('the body says s3cret'), 500, 'It failed with Error.'],
     [new InboxUnavailableError('OVERLOADED', 'too much to do'), 503, 'too much to do'],
     [new ConfigurationError('INVALID_OPTION', 'no such thing'), 500, 'no such thing'],
   ] as const)('of a failure says no more than it may: %s', async ([failure, status, said]) => {

@@ -13,7 +13,7 @@ const ADA = { actor: 'ada', reason: 'the shop is up' };
 
 const titleOf = (html: string) => /<title>([^<]*)<\/title>/.exec(html)?.[1];
 
-test('a bulk act tells what became of its events, and leads to them', async () => {
+test('a bulk action tells what became of its events, and leads to them', async () => {
   const { inbox, html } = openedPage();
   const ids = ['a', 'b', 'c'];
   await handled(inbox, FAILED, ...ids.map((id) => orderEvent(id)));
@@ -45,7 +45,7 @@ test('a bulk act tells what became of its events, and leads to them', async () =
   // The event says by whom and why, with the way to the bulk.
   const event = await html('/events/default/a');
   const timeline = partOf(event, 'timeline');
-  expect(textOf(timeline)).toContain('rerun by ada in code with bulk act 1: the shop is up');
+  expect(textOf(timeline)).toContain('rerun by ada in code with bulk action 1: the shop is up');
   expect(timeline).toContain('href="/ops/bulks/1"');
   expect(titleOf(event)).toBe('dead: a, order.created · hookbox');
   const overview = await html('');

@@ -54,7 +54,7 @@ function filledWith(text: string): Partial<Operations> {
     merchant: text,
     error: text,
     fingerprint: text,
-    payload: [{ path: text, value: text }],
+    body: [{ path: text, value: text }],
   };
   const bulk = bulkOf({
     filter,

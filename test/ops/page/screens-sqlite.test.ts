@@ -46,7 +46,7 @@ async function textOn(screen: Promise<Screen>, id: string): Promise<string> {
   return textOf(partOf(await htmlOf(await screen), id));
 }
 
-test('an operator sees what is dead and what waits, reruns a group, and finds both in the bulk acts and in the audit', async () => {
+test('an operator sees what is dead and what waits, reruns a group, and finds both in the bulk actions and in the audit', async () => {
   const inbox = openInbox();
   const long = Date.now() - 47 * 60_000;
   await storeDead(inbox, ['evt_1', 'evt_2', 'evt_3'], long);
@@ -83,7 +83,7 @@ test('an operator sees what is dead and what waits, reruns a group, and finds bo
 
   const audit = await textOn(auditScreen(visitTo(inbox)), 'audit');
   expect(audit).toMatch(
-    /rerun ada through this page bulk act \d+ filter group TypeError: no tax for \w+ .*total 3 3 done the tax service is back$/,
+    /rerun ada through this page bulk action \d+ filter group TypeError: no tax for \w+ .*total 3 3 done the tax service is back$/,
   );
 });
 

@@ -12,7 +12,7 @@ import { overviewScreen } from '../../../src/page/screens/overview-screen.tsx';
 import { rejectedScreen } from '../../../src/page/screens/rejected-screen.tsx';
 import { causeOfRejection } from '../../../src/ops/words/rejection-causes.ts';
 import type { Screen } from '../../../src/page/visit.ts';
-import { refusal, type Reason } from '../../../src/receive/outcome.ts';
+import { errorOutcome, type Reason } from '../../../src/receive/outcome.ts';
 import { OPERATORS_LOOK } from '../../../src/page/operators-look.ts';
 import { partOf, tagsOf, textOf } from './read-html.ts';
 import { ago, bulkOf, counting, deadGroup, htmlOf, noGauges, NOW, stubVisit, summary } from './stub-visit.ts';
@@ -373,7 +373,7 @@ describe('Rejected', () => {
       'inbox-failing': true,
     };
     const refused = Object.keys(reasons).filter((reason) => {
-      return ['rejected', 'unavailable'].includes(refusal(reason as Reason).kind);
+      return ['rejected', 'unavailable'].includes(errorOutcome(reason as Reason).kind);
     });
     for (const reason of refused) expect(causeOfRejection(reason, {}).cause, reason).toMatch(/^[A-Z].*\.$/);
     expect(refused.length).toBeGreaterThan(15);
@@ -383,10 +383,10 @@ describe('Rejected', () => {
   });
 });
 
-describe('Bulk acts', () => {
+describe('Bulk actions', () => {
   test('is called for what it lists, which are not reruns alone', async () => {
-    expect((await bulksScreen(stubVisit())).title).toBe('Bulk acts');
-    expect(OPERATORS_LOOK.navigation).toContainEqual(['/bulks', 'Bulk acts']);
+    expect((await bulksScreen(stubVisit())).title).toBe('Bulk actions');
+    expect(OPERATORS_LOOK.navigation).toContainEqual(['/bulks', 'Bulk actions']);
   });
 
   test('says where to begin when there are none', async () => {
@@ -698,12 +698,12 @@ describe('Audit', () => {
       'state dead, ignored received since 2026-03-01 00:00:00 UTC',
     ],
     [
-      { payload: [{ path: 'data.total', value: '12.5' }], redelivered: true },
+      { body: [{ path: 'data.total', value: '12.5' }], redelivered: true },
       'body has data.total = 12.5 redelivered yes',
     ],
     [
       { bulk: 1_234, filter: { error: 'timeout' }, total: 5_000 },
-      'bulk act 1,234 filter error has timeout total 5,000',
+      'bulk action 1,234 filter error has timeout total 5,000',
     ],
     [
       {
@@ -726,7 +726,7 @@ describe('Audit', () => {
   test('does not tell the values of masked fields that somebody searched for elsewhere', async () => {
     const filter = {
       merchant: 'mer_7',
-      payload: ['data.customer.email', 'data.total'].map((path) => ({ path, value: 'x@y' })),
+      body: ['data.customer.email', 'data.total'].map((path) => ({ path, value: 'x@y' })),
     };
     const masked = ['data.customer.email', 'data.merchant_id'];
     const visit = stubVisit({ lines: async () => ({ lines: [{ ...line, filter }], next: null }) }, { masked });

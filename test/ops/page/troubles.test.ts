@@ -49,7 +49,7 @@ const behindOf = (event: Partial<EventSummary>, paused: boolean): Wait => ({
 });
 
 const silent: Warning = { alarm: 'silent', endpoint: null, types: [], text: 'Nothing was received.' };
-const refusing: Warning = { alarm: 'refusing', endpoint: 'b', types: [], text: 'Every delivery was refused.' };
+const refusing: Warning = { alarm: 'rejecting', endpoint: 'b', types: [], text: 'Every delivery was refused.' };
 const figures = (ended: number, failed: number): TypeChange['after'] => ({
   ended,
   failed,

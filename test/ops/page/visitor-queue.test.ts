@@ -80,7 +80,7 @@ describe('the queue of those who look something up', () => {
 });
 
 describe('a page that somebody floods', () => {
-  const SEARCH = '/events?payload=data.total%3D1';
+  const SEARCH = '/events?body=data.total%3D1';
 
   async function floodedPage(): Promise<{
     readonly page: OpenedPage;
@@ -96,10 +96,10 @@ describe('a page that somebody floods', () => {
     onTestFinished(() => goOn());
     const searched = operations.search.bind(operations);
     const search = vi.spyOn(operations, 'search').mockImplementation(async (filter, request) => {
-      if (filter.payload !== undefined) await gate;
+      if (filter.body !== undefined) await gate;
       return searched(filter, request);
     });
-    const searches = (): number => search.mock.calls.filter(([filter]) => filter.payload !== undefined).length;
+    const searches = (): number => search.mock.calls.filter(([filter]) => filter.body !== undefined).length;
     const ask = async (path: string, who: typeof ADA | typeof VIC = VIC, signal = new AbortController().signal) =>
       page.app.request(`http://shop.example/ops${path}`, { headers: signedIn(who), signal });
     return { page, ask, goOn, searches };

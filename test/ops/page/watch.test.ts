@@ -45,12 +45,12 @@ it('says first that nothing comes and that nobody handles what came, with links,
   expect(textOf(partOf(health, 'processors'))).toMatch(/12-<b> every one order\.created .*1 min ago\) .*9 s ago\)/);
 });
 
-it('where all is refused, says how much and why once', async () => {
+it('where all is rejected, says how much and why once', async () => {
   const inbox: Inbox = sqliteInbox(scratchFile());
   onTestFinished(() => inbox.close());
   const now = new Date();
   await silentShop(inbox, { now: () => now.getTime() }, 'refused');
   const html = await htmlOf(await overviewScreen({ ...stubVisit(), operated: { inbox }, now }));
-  expect(textOf(partOf(html, 'headline'))).toMatch(/^Every delivery since .* was refused, \d+ in all\. /);
-  expect(textOf(partOf(html, 'vital'))).not.toContain('refused');
+  expect(textOf(partOf(html, 'headline'))).toMatch(/^Every delivery since .* was rejected, \d+ in all\. /);
+  expect(textOf(partOf(html, 'vital'))).not.toContain('rejected');
 });

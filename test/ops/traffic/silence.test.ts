@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { DAY_MS, HOUR_MS, type History } from '../../../src/ops/traffic/rhythm.ts';
-import { gapOf, isRefusing, isSilent, refusingSpan, spanOfGap, usualGapMs } from '../../../src/ops/traffic/silence.ts';
+import {
+  gapOf,
+  isRejecting,
+  isSilent,
+  rejectingSpan,
+  spanOfGap,
+  usualGapMs,
+} from '../../../src/ops/traffic/silence.ts';
 
 const MINUTE_MS = 60_000;
 /** A Monday. */
@@ -128,35 +135,35 @@ describe('silence', () => {
 
 describe('refusals', () => {
   const now = at(0, 14);
-  const none = { accepted: 0, refused: 0, everAccepted: true };
+  const none = { accepted: 0, rejected: 0, everAccepted: true };
 
   it('are looked at since the last delivery that was accepted, for an hour at least and a week at most', () => {
-    expect(refusingSpan(now - MINUTE_MS, now).since).toBe(now - HOUR_MS);
-    expect(refusingSpan(now - 5 * HOUR_MS, now).since).toBe(now - 5 * HOUR_MS + 1);
-    expect(refusingSpan(now - 50 * DAY_MS, now).since).toBe(now - 7 * DAY_MS);
-    expect(refusingSpan(null, now).since).toBe(now - 7 * DAY_MS);
+    expect(rejectingSpan(now - MINUTE_MS, now).since).toBe(now - HOUR_MS);
+    expect(rejectingSpan(now - 5 * HOUR_MS, now).since).toBe(now - 5 * HOUR_MS + 1);
+    expect(rejectingSpan(now - 50 * DAY_MS, now).since).toBe(now - 7 * DAY_MS);
+    expect(rejectingSpan(null, now).since).toBe(now - 7 * DAY_MS);
   });
 
   it('of every delivery are told, as after a wrong secret, from a handful on', () => {
-    const span = refusingSpan(now - 2 * HOUR_MS, now);
-    expect(isRefusing(span, { ...none, refused: 4 }, steady(now))).toBe(false);
-    expect(isRefusing(span, { ...none, refused: 5 }, steady(now))).toBe(true);
-    expect(isRefusing(span, { ...none, refused: 900, accepted: 9 }, steady(now))).toBe(true);
+    const span = rejectingSpan(now - 2 * HOUR_MS, now);
+    expect(isRejecting(span, { ...none, rejected: 4 }, steady(now))).toBe(false);
+    expect(isRejecting(span, { ...none, rejected: 5 }, steady(now))).toBe(true);
+    expect(isRejecting(span, { ...none, rejected: 900, accepted: 9 }, steady(now))).toBe(true);
   });
 
   it('that a stranger has caused are no alarm: not beside usual traffic, nor at night', () => {
-    const span = refusingSpan(now - 1_000, now);
-    expect(isRefusing(span, { ...none, refused: 100_000, accepted: 450 }, steady(now))).toBe(false);
-    const night = refusingSpan(at(0, 22), at(1, 3));
-    expect(isRefusing(night, { ...none, refused: 500 }, history(at(0, 22), openFrom8To22))).toBe(false);
+    const span = rejectingSpan(now - 1_000, now);
+    expect(isRejecting(span, { ...none, rejected: 100_000, accepted: 450 }, steady(now))).toBe(false);
+    const night = rejectingSpan(at(0, 22), at(1, 3));
+    expect(isRejecting(night, { ...none, rejected: 500 }, history(at(0, 22), openFrom8To22))).toBe(false);
   });
 
   it('are told of a new shop that has never accepted any, and else only when there are many', () => {
-    const span = refusingSpan(null, now);
+    const span = rejectingSpan(null, now);
     const empty = { hours: new Map<number, number>(), begin: now };
-    expect(isRefusing(span, { ...none, refused: 5, everAccepted: false }, empty)).toBe(true);
-    expect(isRefusing(span, { ...none, refused: 5 }, empty)).toBe(false);
-    expect(isRefusing(span, { ...none, refused: 20 }, empty)).toBe(true);
-    expect(isRefusing(span, { ...none, refused: 20, accepted: 1 }, empty)).toBe(false);
+    expect(isRejecting(span, { ...none, rejected: 5, everAccepted: false }, empty)).toBe(true);
+    expect(isRejecting(span, { ...none, rejected: 5 }, empty)).toBe(false);
+    expect(isRejecting(span, { ...none, rejected: 20 }, empty)).toBe(true);
+    expect(isRejecting(span, { ...none, rejected: 20, accepted: 1 }, empty)).toBe(false);
   });
 });

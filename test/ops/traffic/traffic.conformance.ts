@@ -78,10 +78,10 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       expect(await alarmsAt(NOON)).toEqual([null]);
       await operations.noteRejected([{ ...forged, count: 300, at: NOON + HOUR }]);
       await operations.noteRejected([{ ...forged, reason: 'body-too-slow', count: 2, at: NOON + HOUR }]);
-      expect(await alarmsAt(NOON + HOUR)).toEqual(['refusing']);
+      expect(await alarmsAt(NOON + HOUR)).toEqual(['rejecting']);
       const [warning] = warningsOf(await watch(inbox, NOON + HOUR), inbox, new Date(NOON + HOUR));
       expect(warning?.text).toMatch(
-        /^Every delivery since 11:59 UTC \(1 h\) was refused, 302 in all\. Its signature is not/,
+        /^Every delivery since 11:59 UTC \(1 h\) was rejected, 302 in all\. Its signature is not/,
       );
     });
 
@@ -138,10 +138,10 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
         await receiver.close();
       }
       const { traffic } = await watch(inbox);
-      expect(traffic.all.lately).toMatchObject({ accepted: 6, refused: 12 });
+      expect(traffic.all.lately).toMatchObject({ accepted: 6, rejected: 12 });
       expect(traffic.endpoints).toMatchObject([
-        { endpoint: 'default', lately: { accepted: 3, refused: 6, cause: 'signature-missing' } },
-        { endpoint: 'other shop', lately: { accepted: 3, refused: 6, cause: 'signature-mismatch' } },
+        { endpoint: 'default', lately: { accepted: 3, rejected: 6, cause: 'signature-missing' } },
+        { endpoint: 'other shop', lately: { accepted: 3, rejected: 6, cause: 'signature-mismatch' } },
       ]);
       const { lastReceived } = traffic.all;
       expect(Math.abs(Date.now() - (lastReceived?.getTime() ?? 0))).toBeLessThan(MINUTE);
@@ -154,8 +154,8 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       for (let n = 0; n < 5; n += 1) await receiver.receive(orderDelivery(`evt_${n}`));
       await receiver.close();
       const seen = await watch(inbox);
-      expect(seen.traffic.all).toMatchObject({ alarm: 'refusing', lastReceived: null, usualGapMs: null });
-      expect(warningsOf(seen, inbox, new Date())[0]?.text).toMatch(/^Every delivery was refused, 5 in all\./);
+      expect(seen.traffic.all).toMatchObject({ alarm: 'rejecting', lastReceived: null, usualGapMs: null });
+      expect(warningsOf(seen, inbox, new Date())[0]?.text).toMatch(/^Every delivery was rejected, 5 in all\./);
     });
 
     it('tells of a secret that was never right at a new endpoint, as long as that goes on, whatever others received before', async () => {
@@ -165,9 +165,9 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
         ...busyUntil(NOON, stored),
       ]);
       await refuse('new', NOON - 30 * MINUTE, 40);
-      expect(await alarmsAt(NOON)).toEqual([null, 'new refusing', 'one shop well']);
+      expect(await alarmsAt(NOON)).toEqual([null, 'new rejecting', 'one shop well']);
       const texts = warningsOf(await watch(inbox, NOON), inbox, new Date(NOON)).map(({ text }) => text);
-      expect(texts).toEqual([expect.stringMatching(/^Every delivery at new was refused, 40 in all\. /)]);
+      expect(texts).toEqual([expect.stringMatching(/^Every delivery at new was rejected, 40 in all\. /)]);
       // It is an hour old: some trials came through, and then its secret was changed.
       await operations.count([
         counted(NOON - 50 * MINUTE, 'arrived', 'new', 3),
@@ -176,18 +176,18 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
         counted(NOON + 59 * MINUTE, 'stored', 'order.ready', 9),
       ]);
       await refuse('new', NOON + 59 * MINUTE, 40);
-      expect(await alarmsAt(NOON + HOUR)).toEqual([null, 'new refusing', 'one shop well']);
+      expect(await alarmsAt(NOON + HOUR)).toEqual([null, 'new rejecting', 'one shop well']);
     });
 
     it('where nothing was ever accepted tells of refusals two weeks later, too', async () => {
       const { refuse, alarmsAt } = await opened();
       for (const day of [0, 2, 15]) {
         await refuse('default', NOON + day * DAY, 40);
-        expect(await alarmsAt(NOON + day * DAY + MINUTE), `day ${day}`).toEqual(['refusing']);
+        expect(await alarmsAt(NOON + day * DAY + MINUTE), `day ${day}`).toEqual(['rejecting']);
       }
     });
 
-    it('where one endpoint is silent and another one refuses all, says which does which', async () => {
+    it('where one endpoint is silent and another one rejects all, says which does which', async () => {
       const arrived = (endpoint: string) => (at: number, count: number) => [counted(at, 'arrived', endpoint, count)];
       const { inbox, refuse, alarmsAt } = await opened([
         ...['one shop', 'other'].flatMap((endpoint) => busyUntil(NOON, arrived(endpoint))),
@@ -196,11 +196,11 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       ]);
       const now = NOON + 2 * HOUR;
       await refuse('other', now - MINUTE, 300);
-      expect(await alarmsAt(now)).toEqual(['refusing', 'one shop silent', 'other refusing']);
+      expect(await alarmsAt(now)).toEqual(['rejecting', 'one shop silent', 'other rejecting']);
       const texts = warningsOf(await watch(inbox, now), inbox, new Date(now)).map(({ text }) => text);
       expect(texts).toEqual([
         'Nothing was received at one shop since 11:59 UTC (2 h 1 min); at this hour one usually comes every 8 s.',
-        expect.stringMatching(/^Every delivery at other since 11:59 UTC \(2 h\) was refused, 300 in all\. /),
+        expect.stringMatching(/^Every delivery at other since 11:59 UTC \(2 h\) was rejected, 300 in all\. /),
       ]);
       // What all of them do is said once.
       await refuse('one shop', now - MINUTE, 300);
@@ -221,7 +221,7 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       expect(texts).toEqual([expect.stringMatching(/^Nothing was received at busy since .*\(2 d\b/)]);
     });
 
-    it('where all that is refused is at one of several endpoints, says which', async () => {
+    it('where all that is rejected is at one of several endpoints, says which', async () => {
       const { inbox, refuse, alarmsAt } = await opened([
         ...busyUntil(NOON, (at, count) => [counted(at, 'arrived', 'one shop', count)]),
         counted(NOON - 3 * DAY, 'arrived', 'seldom'),
@@ -230,9 +230,9 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       const now = NOON + 9 * MINUTE;
       await refuse('one shop', now - MINUTE, 300);
       const later = now + HOUR;
-      expect(await alarmsAt(later)).toEqual(['refusing', 'one shop refusing', 'seldom well']);
+      expect(await alarmsAt(later)).toEqual(['rejecting', 'one shop rejecting', 'seldom well']);
       const [warning] = warningsOf(await watch(inbox, later), inbox, new Date(later));
-      expect(warning).toMatchObject({ alarm: 'refusing', endpoint: 'one shop' });
+      expect(warning).toMatchObject({ alarm: 'rejecting', endpoint: 'one shop' });
     });
 
     it('says whose processors have gone while those of another endpoint process, and names default then, too', async () => {

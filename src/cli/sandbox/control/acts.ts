@@ -26,7 +26,7 @@ export type Act = z.infer<typeof actSchema>;
 /**
  * Does it, and resolves with what came of it.
  *
- * @throws ConfigurationError, Refusal or CommandError for what cannot be done
+ * @throws ConfigurationError, ApiError or CommandError for what cannot be done
  */
 export async function perform(sandbox: Sandbox, act: Act): Promise<unknown> {
   switch (act.act) {

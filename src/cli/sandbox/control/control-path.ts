@@ -2,7 +2,7 @@ import { ConfigurationError, messageOf } from '../../../errors.ts';
 import { peerOf } from '../../../page/safety/peer-address.ts';
 import { createGuard } from '../../../page/safety/request-guard.ts';
 import type { Sandbox } from '../../../sandbox/index.ts';
-import { Refusal } from '../../../sandbox/errors.ts';
+import { ApiError } from '../../../sandbox/errors.ts';
 import { CommandError, EXIT } from '../../shared/exit.ts';
 import { actSchema, perform } from './acts.ts';
 import { seal, unseal } from './sealed.ts';
@@ -70,7 +70,7 @@ function refusal(status: number, message: string): Response {
 
 function statusOf(failure: unknown): number {
   if (failure instanceof ConfigurationError) return 422;
-  if (failure instanceof Refusal) return failure.status;
+  if (failure instanceof ApiError) return failure.status;
   if (!(failure instanceof CommandError)) return 500;
   if (failure.exitCode === EXIT.usage) return 422;
   return failure.exitCode === EXIT.notFound ? 404 : 409;

@@ -1,6 +1,6 @@
 import { entityOf } from '../../../events/entity.ts';
 import type { UnknownEvent } from '../../../events/webhook-event.ts';
-import { tokensAt } from '../payload-places.ts';
+import { tokensAt } from '../body-places.ts';
 import type { NamesInBody } from '../../rules/search-words.ts';
 import { textOf } from './written-value.ts';
 

@@ -108,12 +108,12 @@ export function* candidatesFor(
  */
 export function* countNamed(
   sources: Sources & Amounts,
-  { filter, terms, text, error, payload, retryGroup }: Conditions,
+  { filter, terms, text, error, body, retryGroup }: Conditions,
   range: SeqRange,
   indexed: number,
   most: number,
 ): Steps<number | null> {
-  if (text !== null || error !== null || payload.length > 0 || retryGroup !== null) return null;
+  if (text !== null || error !== null || body.length > 0 || retryGroup !== null) return null;
   const died = deadOnly(filter);
   if (died !== null) return yield* sources.deadOf(died, most);
   if (Object.values(filter).filter((value) => value !== undefined).length > 1) return null;

@@ -2,7 +2,7 @@ import type { EventKey } from '../../event.ts';
 import { retryGroupOf } from '../../rules/retry-groups.ts';
 import type { Term } from '../../rules/search-words.ts';
 import type { EventFilter } from '../filter.ts';
-import { payloadPath, type PayloadStep } from '../payload-path.ts';
+import { bodyPath, type BodyStep } from '../body-path.ts';
 
 /** A filter, read once for a page. */
 export interface Conditions {
@@ -18,7 +18,7 @@ export interface Conditions {
   readonly text: string | null;
   /** the keys of events, as `keyText` writes them */
   readonly keys: ReadonlySet<string> | null;
-  readonly payload: readonly { readonly steps: readonly PayloadStep[]; readonly value: string }[];
+  readonly body: readonly { readonly steps: readonly BodyStep[]; readonly value: string }[];
 }
 
 /** A key as one text. */
@@ -39,6 +39,6 @@ export function conditionsOf(filter: EventFilter): Conditions {
     error: filter.error?.toLowerCase() ?? null,
     text: filter.text?.toLowerCase() ?? null,
     keys: filter.events === undefined ? null : new Set(filter.events.map(keyText)),
-    payload: (filter.payload ?? []).map(({ path, value }) => ({ steps: payloadPath(path), value })),
+    body: (filter.body ?? []).map(({ path, value }) => ({ steps: bodyPath(path), value })),
   };
 }

@@ -5,7 +5,7 @@ import type { Steps } from '../../rules/steps.ts';
 import { assertFilter } from '../check-filter.ts';
 import type { EventFilter } from '../filter.ts';
 import { pageBounds } from '../page-bounds.ts';
-import { readPlaces } from '../payload-places.ts';
+import { readPlaces } from '../body-places.ts';
 import type { EventKey } from '../../event.ts';
 import type { EventPage, EventSummary, Search, SearchRequest } from '../search.ts';
 import { SlicedWork } from '../turns.ts';
@@ -162,8 +162,8 @@ export async function examine<Row extends SearchedRow>(
 }
 
 /** How many bytes of its body have to be looked at, counted once for each condition. */
-function bytesToLookAt({ terms, payload }: Conditions, row: SearchedRow, indexed: number): number {
-  const inBody = payload.length + (row.seq > indexed ? terms.length : 0);
+function bytesToLookAt({ terms, body }: Conditions, row: SearchedRow, indexed: number): number {
+  const inBody = body.length + (row.seq > indexed ? terms.length : 0);
   return inBody * (row.bytes ?? 0);
 }
 
@@ -173,7 +173,7 @@ function bytesToLookAt({ terms, payload }: Conditions, row: SearchedRow, indexed
  * too: a body may be large.
  */
 async function fitsClosely<Row extends SearchedRow>(
-  { conditions: { terms, error, text: wanted, keys, retryGroup, payload }, indexed, work }: Found,
+  { conditions: { terms, error, text: wanted, keys, retryGroup, body }, indexed, work }: Found,
   fitting: FittingRows<Row>,
   row: Row,
 ): Promise<boolean> {
@@ -182,7 +182,7 @@ async function fitsClosely<Row extends SearchedRow>(
   if (retryGroup !== null && retryPrintOf(fitting.lastError(row)) !== retryGroup) return false;
   if (error !== null && !errorText(fitting.lastError(row)).includes(error)) return false;
   const unknown = row.seq > indexed ? terms : [];
-  if (unknown.length === 0 && payload.length === 0) return true;
+  if (unknown.length === 0 && body.length === 0) return true;
 
   if (work.isOver) await work.rest();
   const text = await fitting.bodyText(row);
@@ -190,16 +190,16 @@ async function fitsClosely<Row extends SearchedRow>(
     const own = termsOf(row.entity, namesIn(text));
     if (!unknown.every((term) => own.has(term))) return false;
   }
-  if (payload.length === 0) return true;
+  if (body.length === 0) return true;
   if (text === null) return false;
   const reading = readPlaces(
     text,
-    payload.map(({ steps }) => steps),
+    body.map(({ steps }) => steps),
   );
   for (;;) {
     if (work.isOver) await work.rest();
     const { done, value: tokens } = reading.next();
-    if (done === true) return payload.every(({ value }, n) => readsAs(tokens[n] ?? null, value));
+    if (done === true) return body.every(({ value }, n) => readsAs(tokens[n] ?? null, value));
   }
 }
 

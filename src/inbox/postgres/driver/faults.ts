@@ -15,7 +15,7 @@ export type Fault =
   /** what was asked cannot be done */
   | 'refused';
 
-/** Postgres has not done it. Its words quote neither a password nor a payload, unlike those of what caused it. */
+/** Postgres has not done it. Its words quote neither a password nor a body, unlike those of what caused it. */
 export class DatabaseFailure extends Error {
   override readonly name = 'DatabaseFailure';
   readonly fault: Fault;

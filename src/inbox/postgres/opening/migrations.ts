@@ -4,7 +4,7 @@ import { cleared } from './schema/13-cleared.ts';
 import { counts } from './schema/03-counts.ts';
 import { foundCrashes } from './schema/12-found-crashes.ts';
 import { handling } from './schema/01-handling.ts';
-import { hurry } from './schema/06-hurry.ts';
+import { retryNow } from './schema/06-retry-now.ts';
 import { heardBulks } from './schema/14-heard-bulks.ts';
 import { holding } from './schema/11-holding.ts';
 import { leases } from './schema/16-leases.ts';
@@ -26,7 +26,7 @@ export const migrations: readonly Migration[] = [
   counts,
   search,
   bulks,
-  hurry,
+  retryNow,
   optionsByType,
   processors,
   marks,

@@ -4,7 +4,7 @@ import { clock } from './schema/05-clock.ts';
 import { endpoints } from './schema/04-endpoints.ts';
 import { events } from './schema/01-events.ts';
 import { handling } from './schema/02-handling.ts';
-import { hurry } from './schema/06-hurry.ts';
+import { retryNow } from './schema/06-retry-now.ts';
 import { leases } from './schema/13-leases.ts';
 import { leftBehind } from './schema/11-left-behind.ts';
 import { marks } from './schema/09-marks.ts';
@@ -22,7 +22,7 @@ const migrations: readonly Migration[] = [
   operations,
   endpoints,
   clock,
-  hurry,
+  retryNow,
   optionsByType,
   processors,
   marks,

@@ -1,5 +1,5 @@
 import { number } from '../../../ops/words/format.ts';
-import { PayloadTree } from '../../../page/parts/payload-tree.tsx';
+import { BodyTree } from '../../../page/parts/body-tree.tsx';
 import { RawText } from '../../../page/parts/raw-body.tsx';
 import { StoredText } from '../../../page/parts/stored-text.tsx';
 import { Time } from '../../../page/parts/time-and-age.tsx';
@@ -39,12 +39,12 @@ export function deliveryScreen(visit: SandboxVisit, delivery: DeliveryRecord): S
           <RetryButton visit={visit} delivery={delivery} />
         </section>
         <Tries tries={sandbox.deliveries.tries(id)} visit={visit} />
-        <section class="panel body" id="payload">
+        <section class="panel body" id="body">
           <h2>What is delivered</h2>
           {url.searchParams.get('view') === 'raw' ? (
             <RawText body={body} />
           ) : (
-            <PayloadTree body={body} rawHref={`${href}?view=raw`} />
+            <BodyTree body={body} rawHref={`${href}?view=raw`} />
           )}
         </section>
       </div>

@@ -1,5 +1,5 @@
 import { RawText } from '../../../page/parts/raw-body.tsx';
-import { PayloadTree } from '../../../page/parts/payload-tree.tsx';
+import { BodyTree } from '../../../page/parts/body-tree.tsx';
 import { StoredText } from '../../../page/parts/stored-text.tsx';
 import { Time } from '../../../page/parts/time-and-age.tsx';
 import type { Screen } from '../../../page/visit.ts';
@@ -37,12 +37,12 @@ export function orderScreen(visit: SandboxVisit, order: OrderRecord): Screen {
           <MoveButtons visit={visit} order={order} />
         </section>
         <Charges charges={sandbox.orders.charges(order.id)} visit={visit} />
-        <section class="panel body" id="payload">
+        <section class="panel body" id="body">
           <h2>The body, as the interface answers it</h2>
           {url.searchParams.get('view') === 'raw' ? (
             <RawText body={body} />
           ) : (
-            <PayloadTree body={body} rawHref={`${base}/orders/${order.id}?view=raw`} />
+            <BodyTree body={body} rawHref={`${base}/orders/${order.id}?view=raw`} />
           )}
         </section>
       </div>

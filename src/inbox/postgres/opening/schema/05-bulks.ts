@@ -2,7 +2,7 @@ import type { Migration } from './migration.ts';
 
 export const bulks: Migration = {
   version: 5,
-  name: 'bulk acts, pruning by criteria, imports',
+  name: 'bulk actions, pruning by criteria, imports',
   needs: 1,
   sql: (t) => `
     CREATE TABLE ${t.bulks} (

@@ -17,7 +17,7 @@ interface Moved {
   readonly dead: number[];
   readonly processed: ActedRow[];
   readonly rerun: Rerun[];
-  readonly hurried: number[];
+  readonly retriedNow: number[];
   now: number;
 }
 
@@ -56,7 +56,7 @@ export function actEngine(scene: Scene, rows: readonly ActedRow[]): ActEngine & 
   }
 
   async function writeMoves(): Promise<void> {
-    const { pending, dead, processed, rerun, hurried, now } = moved;
+    const { pending, dead, processed, rerun, retriedNow, now } = moved;
     moved = nothing();
     const seqs = (of: readonly { readonly seq: number }[]) => of.map(({ seq }) => seq);
     const keys = (of: readonly Pick<Rerun, 'type' | 'entity'>[]) => [
@@ -65,7 +65,7 @@ export function actEngine(scene: Scene, rows: readonly ActedRow[]): ActEngine & 
     ];
     const writing: Promise<unknown>[] = [];
     if (pending.length > 0) writing.push(session.run(moves.discardPending, [pending, now]));
-    if (hurried.length > 0) writing.push(session.run(moves.hurry, [hurried, now]));
+    if (retriedNow.length > 0) writing.push(session.run(moves.retryNow, [retriedNow, now]));
     if (dead.length > 0) writing.push(session.run(moves.discardDead, [dead, now, null]));
     if (processed.length > 0) {
       writing.push(session.run(moves.processedToPending, [seqs(processed), ...keys(processed), now]));
@@ -140,8 +140,8 @@ export function actEngine(scene: Scene, rows: readonly ActedRow[]): ActEngine & 
       }
       return DONE;
     },
-    hurry(seq, now) {
-      moved.hurried.push(seq);
+    retryNow(seq, now) {
+      moved.retriedNow.push(seq);
       moved.now = now;
       return DONE;
     },
@@ -164,5 +164,5 @@ export function actEngine(scene: Scene, rows: readonly ActedRow[]): ActEngine & 
 type Content = Parameters<ActEngine['discard']>[1];
 
 function nothing(): Moved {
-  return { pending: [], dead: [], processed: [], rerun: [], hurried: [], now: 0 };
+  return { pending: [], dead: [], processed: [], rerun: [], retriedNow: [], now: 0 };
 }

@@ -41,8 +41,8 @@ export function actEngine({ engine, database, moves }: Statements): ActEngine {
       moves.discard.run({ seq, now, type, created_ms: created?.ms ?? null, created_ns: created?.ns ?? null });
       return DONE;
     },
-    hurry(seq, now) {
-      moves.hurry.run({ seq, now });
+    retryNow(seq, now) {
+      moves.retryNow.run({ seq, now });
       return DONE;
     },
   };

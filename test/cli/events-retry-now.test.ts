@@ -11,8 +11,8 @@ import { runHookbox, type Ran } from './run-hookbox.ts';
 const HOUR_MS = 3_600_000;
 const BY = ['--actor', 'ada', '--reason', 'the warehouse is back'];
 
-function hurry(cwd: string, ...args: readonly string[]): Promise<Ran> {
-  return runHookbox(['events', 'hurry', ...args], { cwd });
+function retryNow(cwd: string, ...args: readonly string[]): Promise<Ran> {
+  return runHookbox(['events', 'retry-now', ...args], { cwd });
 }
 
 async function inboxOf<T>(folder: string, look: (inbox: Inbox) => Promise<T>): Promise<T> {
@@ -47,33 +47,33 @@ function due(cwd: string, ...ids: readonly string[]): Promise<readonly boolean[]
 it('of ids tells what became of each, as a dry run has foreseen', async () => {
   const cwd = await stocked();
   const ids = ['evt_a', 'evt_due', 'evt_dead', 'evt_no'];
-  const dry = await hurry(cwd, '--dry-run', ...ids);
+  const dry = await retryNow(cwd, '--dry-run', ...ids);
   expect(await due(cwd, 'evt_a')).toEqual([false]);
   const left = 'left alone: due already, settled or in processing by then';
-  expect(await hurry(cwd, ...ids, ...BY)).toEqual({
+  expect(await retryNow(cwd, ...ids, ...BY)).toEqual({
     code: 3,
-    stdout: `hurried  evt_a\n${left}  evt_due\n${left}  evt_dead\n`,
+    stdout: `retried now  evt_a\n${left}  evt_due\n${left}  evt_dead\n`,
     stderr:
       'There is no event "evt_no" in hookbox.db.\n1 event is pending; a processor with handlers takes it.\nNo processor is running: the events wait until one is started.\n',
   });
-  expect(dry.stdout).toBe(`would be hurried  evt_a\n${left}  evt_due\n${left}  evt_dead\n`);
+  expect(dry.stdout).toBe(`would be retried now  evt_a\n${left}  evt_due\n${left}  evt_dead\n`);
   expect(await due(cwd, 'evt_a', 'evt_b')).toEqual([true, false]);
   expect((await inboxOf(cwd, (inbox) => auditLines(inbox))).lines).toMatchObject([
-    { act: 'hurry', actor: 'ada', via: 'cli', reason: 'the warehouse is back' },
+    { act: 'retry-now', actor: 'ada', via: 'cli', reason: 'the warehouse is back' },
   ]);
 });
 
 it('by filter shows what it will take, takes exactly that, and finds nothing more', async () => {
   const cwd = await stocked();
-  const dry = await hurry(cwd, '--error', 'shop is down', '--dry-run');
-  expect(dry.stdout).toContain('Will hurry 2 events: 1 order.ready and 1 order.created; all pending.');
+  const dry = await retryNow(cwd, '--error', 'shop is down', '--dry-run');
+  expect(dry.stdout).toContain('Will retry 2 events: 1 order.ready and 1 order.created; all pending.');
   expect(dry.stdout).not.toMatch(/evt_due|evt_dead/);
-  const ran = await hurry(cwd, '--all', '--yes', ...BY);
-  expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining('2 hurried') as unknown });
+  const ran = await retryNow(cwd, '--all', '--yes', ...BY);
+  expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining('2 retried now') as unknown });
   expect(await due(cwd, 'evt_a', 'evt_b')).toEqual([true, true]);
-  expect(await hurry(cwd, '--all', '--yes')).toMatchObject({
+  expect(await retryNow(cwd, '--all', '--yes')).toMatchObject({
     code: 4,
-    stderr: 'Nothing in hookbox.db fits that could be hurried.\n',
+    stderr: 'Nothing in hookbox.db fits that could be retried now.\n',
   });
 });
 
@@ -84,17 +84,17 @@ it('of a group of retries takes the name that the list of groups gives it', asyn
   const group = JSON.parse((await listed('--json')).stdout) as { readonly fingerprint: string };
   const { stdout, stderr } = await listed();
   expect(stdout).toMatch(new RegExp(`^3 .* ${group.fingerprint} .*evt_due +Error: the shop is down$`, 'm'));
-  expect(stderr).toBe('To try a group now: hookbox events hurry --fingerprint <group>\n');
-  expect(await hurry(cwd, '--fingerprint', group.fingerprint, '--yes')).toMatchObject({ code: 0 });
+  expect(stderr).toBe('To try a group now: hookbox events retry-now --fingerprint <group>\n');
+  expect(await retryNow(cwd, '--fingerprint', group.fingerprint, '--yes')).toMatchObject({ code: 0 });
   expect(await due(cwd, 'evt_a', 'evt_b')).toEqual([true, true]);
-  expect(await hurry(cwd, '--fingerprint', 'nothing', '--yes')).toMatchObject({ code: 4 });
+  expect(await retryNow(cwd, '--fingerprint', 'nothing', '--yes')).toMatchObject({ code: 4 });
 });
 
 it('says what to do where nothing is meant, and refuses a bulk that is to do something else', async () => {
   const cwd = await stocked();
-  expect(await hurry(cwd)).toMatchObject({ code: 2, stderr: expect.stringContaining('--all') as unknown });
+  expect(await retryNow(cwd)).toMatchObject({ code: 2, stderr: expect.stringContaining('--all') as unknown });
   await runHookbox(['events', 'rerun', '--all', '--yes'], { cwd });
-  expect(await hurry(cwd, '--resume', '1')).toMatchObject({
+  expect(await retryNow(cwd, '--resume', '1')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('Bulk 1 is to rerun: use hookbox events rerun.') as unknown,
   });

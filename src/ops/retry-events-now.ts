@@ -18,22 +18,22 @@ const OPTIONS: KnownOptions<InStates> = { states: 'list' };
  * @throws InboxUnavailableError when nothing was done
  * @example
  * ```ts
- * import { hurryEvents } from 'hookbox/ops';
+ * import { retryEventsNow } from 'hookbox/ops';
  * import { sqliteInbox } from 'hookbox/sqlite';
  *
  * const inbox = sqliteInbox('shop.db');
  * const key = { endpoint: 'default', id: 'evt_1' };
- * const { counts } = await hurryEvents(inbox, [key], { actor: 'ada', reason: 'the warehouse is back' });
+ * const { counts } = await retryEventsNow(inbox, [key], { actor: 'ada', reason: 'the warehouse is back' });
  * console.log(counts); // { unknown: 1 }
  * await inbox.close();
  * ```
  */
-export async function hurryEvents(
+export async function retryEventsNow(
   inbox: AnyInbox,
   keys: readonly EventKey[],
   by: By,
   options: InStates = {},
 ): Promise<ActReport> {
-  assertOptions('hurryEvents', options, OPTIONS);
-  return actOnNamed(inbox, 'hurry', keys, by, options);
+  assertOptions('retryEventsNow', options, OPTIONS);
+  return actOnNamed(inbox, 'retry-now', keys, by, options);
 }

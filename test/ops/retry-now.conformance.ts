@@ -5,7 +5,7 @@ import type { By } from '../../src/inbox/operator/acts.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { getBulk, listBulks, previewBulk, runBulk } from '../../src/ops/bulks.ts';
 import { deadGroups, getEvent, listEvents } from '../../src/ops/find.ts';
-import { hurryEvents } from '../../src/ops/hurry.ts';
+import { retryEventsNow } from '../../src/ops/retry-events-now.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';
 import { retryGroups } from '../../src/ops/retry-groups.ts';
 import { fingerprintOf } from '../../src/inbox/rules/fingerprint.ts';
@@ -22,7 +22,7 @@ const ADA: By = { actor: 'ada', reason: 'the warehouse is back', now: NOW };
 const IN_ORDER = { ...ANY, ordered: true, now: NOW };
 
 /** An inbox that operators act in. */
-export interface HurriedStore {
+export interface RetriedStore {
   readonly inbox: Inbox;
   /** how often processors were told that something may be due */
   notified: number;
@@ -30,10 +30,10 @@ export interface HurriedStore {
   readonly bury: (id: string) => Promise<void>;
 }
 
-/** What hurrying does, whatever keeps the events. `open` gives an empty inbox for each test. */
-export function testHurry(name: string, open: () => Promise<HurriedStore>): void {
+/** What retrying now does, whatever keeps the events. `open` gives an empty inbox for each test. */
+export function testRetryNow(name: string, open: () => Promise<RetriedStore>): void {
   describe(name, () => {
-    let kept: HurriedStore;
+    let kept: RetriedStore;
     let inbox: Inbox;
 
     beforeEach(async () => {
@@ -42,25 +42,25 @@ export function testHurry(name: string, open: () => Promise<HurriedStore>): void
     });
 
     it.each(Object.keys(inStates) as (keyof typeof inStates)[])(
-      'one that is %s is hurried only if it waits for its next attempt',
+      'one that is %s is retried now only if it waits for its next attempt',
       async (state) => {
         await inStates[state](inbox, kept.bury);
         const before = await seen('evt');
         kept.notified = 0;
-        const { counts, audit } = await hurryEvents(inbox, [key('evt')], ADA);
-        const hurried = state === 'retrying';
-        expect(counts).toEqual(hurried ? { done: 1 } : { 'not needed': 1 });
+        const { counts, audit } = await retryEventsNow(inbox, [key('evt')], ADA);
+        const retried = state === 'retrying';
+        expect(counts).toEqual(retried ? { done: 1 } : { 'not needed': 1 });
         // Nothing else of it changes: what failed has failed.
-        expect(await seen('evt')).toEqual(hurried ? { ...before, dueAt: new Date(NOW) } : before);
-        expect(kept.notified > 0).toBe(hurried);
-        expect((await auditLines(inbox)).lines).toMatchObject([{ seq: audit, act: 'hurry', actor: 'ada', counts }]);
+        expect(await seen('evt')).toEqual(retried ? { ...before, dueAt: new Date(NOW) } : before);
+        expect(kept.notified > 0).toBe(retried);
+        expect((await auditLines(inbox)).lines).toMatchObject([{ seq: audit, act: 'retry-now', actor: 'ada', counts }]);
       },
     );
 
     it('its next attempt goes on where it was: the backoff after it is that of a second failure', async () => {
       await handled(inbox, RETRY, orderEvent('evt'));
       expect(await inbox.claim({ ...ANY, now: NOW }, 1)).toEqual([]);
-      await hurryEvents(inbox, [key('evt')], ADA);
+      await retryEventsNow(inbox, [key('evt')], ADA);
       expect(await inbox.claim({ ...ANY, now: NOW }, 1)).toMatchObject([{ id: 'evt', attempt: 2, failures: 1 }]);
       expect(await inbox.attempts(key('evt'))).toMatchObject([{ number: 1, trigger: 'auto', outcome: 'failed' }]);
     });
@@ -68,38 +68,38 @@ export function testHurry(name: string, open: () => Promise<HurriedStore>): void
     it('twice is once: the second time it is due already, in one act and in the next', async () => {
       await handled(inbox, RETRY, orderEvent('evt'));
       const keys = [key('evt'), key('evt'), key('nobody')];
-      const { results } = await hurryEvents(inbox, keys, ADA);
+      const { results } = await retryEventsNow(inbox, keys, ADA);
       expect(results.map(({ result }) => result)).toEqual(['done', 'not needed', 'unknown']);
       // However much later: it keeps its place before what is due since then.
-      expect((await hurryEvents(inbox, [key('evt')], { ...ADA, now: NOW + 1 })).counts).toEqual({ 'not needed': 1 });
+      expect((await retryEventsNow(inbox, [key('evt')], { ...ADA, now: NOW + 1 })).counts).toEqual({ 'not needed': 1 });
       expect(await seen('evt')).toMatchObject({ dueAt: new Date(NOW) });
     });
 
     it('one that was to be due at this very moment is due, and a moment earlier was not', async () => {
       await handled(inbox, RETRY, orderEvent('a'), orderEvent('b'));
-      expect((await hurryEvents(inbox, [key('a')], { ...ADA, now: DUE })).counts).toEqual({ 'not needed': 1 });
-      expect((await hurryEvents(inbox, [key('b')], { ...ADA, now: DUE - 1 })).counts).toEqual({ done: 1 });
+      expect((await retryEventsNow(inbox, [key('a')], { ...ADA, now: DUE })).counts).toEqual({ 'not needed': 1 });
+      expect((await retryEventsNow(inbox, [key('b')], { ...ADA, now: DUE - 1 })).counts).toEqual({ done: 1 });
     });
 
-    it('one that was put off before it could run, without a failure, is hurried by its id', async () => {
+    it('one that was put off before it could run, without a failure, is retried now by its id', async () => {
       await handled(inbox, { outcome: 'interrupted', dueAt: DUE }, orderEvent('evt'));
-      expect((await hurryEvents(inbox, [key('evt')], ADA)).counts).toEqual({ done: 1 });
+      expect((await retryEventsNow(inbox, [key('evt')], ADA)).counts).toEqual({ done: 1 });
     });
 
     it('one that waits behind an older event goes on waiting for it', async () => {
       await inbox.announce({ endpoints: '*', types: '*' }, START, null);
       await handled(inbox, RETRY, orderEvent('newer', { order: 'ord_1', createdAt: 2 }));
       await inbox.accept(orderEvent('older', { order: 'ord_1', createdAt: 1, receivedAt: START + 3 }), later());
-      expect((await hurryEvents(inbox, [key('newer')], ADA)).counts).toEqual({ done: 1 });
+      expect((await retryEventsNow(inbox, [key('newer')], ADA)).counts).toEqual({ done: 1 });
       const [first, ...others] = await inbox.claim(IN_ORDER, 10);
       expect(first).toMatchObject({ id: 'older' });
       expect(others).toEqual([]);
       if (first === undefined) return;
       // Also while that one runs, and when it fails.
-      expect((await hurryEvents(inbox, [key('older')], ADA)).counts).toEqual({ 'not needed': 1 });
+      expect((await retryEventsNow(inbox, [key('older')], ADA)).counts).toEqual({ 'not needed': 1 });
       await inbox.settle(first.lease, { outcome: 'retry', error: failure, dueAt: DUE }, NOW + 1);
       expect(await inbox.claim({ ...IN_ORDER, now: NOW + 2 }, 10)).toEqual([]);
-      await hurryEvents(inbox, [key('older')], { ...ADA, now: NOW + 3 });
+      await retryEventsNow(inbox, [key('older')], { ...ADA, now: NOW + 3 });
       const [again] = await inbox.claim({ ...IN_ORDER, now: NOW + 3 }, 10);
       expect(again).toMatchObject({ id: 'older' });
       if (again === undefined) return;
@@ -109,7 +109,7 @@ export function testHurry(name: string, open: () => Promise<HurriedStore>): void
 
     it('a clock that is set back after it puts nothing off', async () => {
       await handled(inbox, RETRY, orderEvent('evt'));
-      await hurryEvents(inbox, [key('evt')], ADA);
+      await retryEventsNow(inbox, [key('evt')], ADA);
       expect(await inbox.claim({ ...ANY, now: NOW - MINUTE_MS }, 1)).toMatchObject([{ id: 'evt' }]);
     });
 
@@ -123,9 +123,9 @@ export function testHurry(name: string, open: () => Promise<HurriedStore>): void
       });
 
       it('a preview is frozen, and is only of what waits for its next attempt', async () => {
-        const { id, ...bulk } = await previewBulk(inbox, 'hurry', {}, ADA);
+        const { id, ...bulk } = await previewBulk(inbox, 'retry-now', {}, ADA);
         expect(bulk).toMatchObject({
-          act: 'hurry',
+          act: 'retry-now',
           state: 'previewed',
           total: 2,
           breakdown: { states: { pending: 2 }, types: { 'order.created': 1, 'order.ready': 1 } },
@@ -136,18 +136,18 @@ export function testHurry(name: string, open: () => Promise<HurriedStore>): void
 
         kept.notified = 0;
         const ran = await runBulk(inbox, id, { ...ADA, now: NOW + 1 });
-        expect(ran).toMatchObject({ act: 'hurry', state: 'done', worked: 2, counts: { done: 2 } });
+        expect(ran).toMatchObject({ act: 'retry-now', state: 'done', worked: 2, counts: { done: 2 } });
         expect(await getBulk(inbox, id)).toEqual(ran);
         expect(kept.notified).toBeGreaterThan(0);
         expect(await seen('a')).toMatchObject({ dueAt: new Date(NOW + 1), failures: 1 });
         expect(await seen('later')).toMatchObject({ dueAt: new Date(DUE) });
         expect((await auditLines(inbox)).lines).toMatchObject([
-          { act: 'hurry', actor: 'ada', filter: { bulk: id, filter: {}, total: 2 }, counts: { done: 2 } },
+          { act: 'retry-now', actor: 'ada', filter: { bulk: id, filter: {}, total: 2 }, counts: { done: 2 } },
         ]);
       });
 
-      it('what has died, been taken or become due since the preview is left alone: a hurry is never a rerun', async () => {
-        const { id } = await previewBulk(inbox, 'hurry', {}, ADA);
+      it('what has died, been taken or become due since the preview is left alone: retrying now is never a rerun', async () => {
+        const { id } = await previewBulk(inbox, 'retry-now', {}, ADA);
         const claimed = await inbox.claimOne(key('a'), { ...ANY, now: NOW });
         if (typeof claimed === 'string') throw new Error(claimed);
         await inbox.settle(claimed.lease, FAILED, NOW);
@@ -164,7 +164,7 @@ export function testHurry(name: string, open: () => Promise<HurriedStore>): void
         [{ retrying: false }, 0],
         [{ states: [] }, 0],
       ])('%j means %i of them', async (filter, total) => {
-        expect(await previewBulk(inbox, 'hurry', filter, ADA)).toMatchObject({ total });
+        expect(await previewBulk(inbox, 'retry-now', filter, ADA)).toMatchObject({ total });
       });
     });
 
@@ -203,9 +203,9 @@ export function testHurry(name: string, open: () => Promise<HurriedStore>): void
         expect(await found({ retrying: true, fingerprint: 'nothing' })).toEqual([]);
       });
 
-      it('a group is hurried, and nothing of another, nor of the dead', async () => {
+      it('a group is retried now, and nothing of another, nor of the dead', async () => {
         const fingerprint = (await retryGroups(inbox))[0]?.fingerprint ?? '';
-        const { id, total } = await previewBulk(inbox, 'hurry', { fingerprint }, ADA);
+        const { id, total } = await previewBulk(inbox, 'retry-now', { fingerprint }, ADA);
         expect(total).toBe(2);
         expect(await runBulk(inbox, id, ADA)).toMatchObject({ counts: { done: 2 } });
         expect(await seen('a')).toMatchObject({ dueAt: new Date(NOW) });

@@ -1,8 +1,8 @@
 import type { Migration } from './migration.ts';
 
-export const hurry: Migration = {
+export const retryNow: Migration = {
   version: 6,
-  name: 'hurry',
+  name: 'retry-now',
   needs: 1,
   sql: `
     -- What a bulk is, where that is none of the two that its act may say: an older hookbox takes it for a rerun, which

@@ -2,15 +2,15 @@ import type { StoredEvent } from '../../inbox/event.ts';
 import { bodyDiff } from '../../ops/body/body-diff.ts';
 import { bytes } from '../../ops/words/format.ts';
 import { WhatDiffers } from '../parts/body-diff.tsx';
-import { PayloadJson, PayloadTree } from '../parts/payload-tree.tsx';
+import { BodyJson, BodyTree } from '../parts/body-tree.tsx';
 import { Hex, RawText } from '../parts/raw-body.tsx';
 import type { Visit } from '../visit.ts';
 
 const VIEWS = { tree: 'Tree', json: 'JSON', raw: 'Raw', hex: 'Hex' } as const;
 type View = keyof typeof VIEWS;
 
-/** An event's payload as a tree, JSON in lines, the received text or its bytes; and the newest other body under its id. */
-export function Payload({
+/** An event's body as a tree, JSON in lines, the received text or its bytes; and the newest other body under its id. */
+export function EventBody({
   visit,
   event,
   href,
@@ -23,12 +23,12 @@ export function Payload({
   const view = viewOf(visit.url);
   if (body === null && conflict === null) return <></>;
   return (
-    <section id="payload">
+    <section id="body">
       <div class="heading">
         <h2>Body</h2>
         <nav aria-label="Ways to show the body" class="views">
           {Object.entries(VIEWS).map(([name, label]) => (
-            <a href={`${href}?view=${name}#payload`} aria-current={name === view ? 'true' : undefined}>
+            <a href={`${href}?view=${name}#body`} aria-current={name === view ? 'true' : undefined}>
               {label}
             </a>
           ))}
@@ -83,8 +83,8 @@ function Body({
   return (
     <section class="panel body">
       {title !== null && <h3>{title}</h3>}
-      {view === 'tree' && <PayloadTree body={body} rawHref={`${href}?view=raw#payload`} />}
-      {view === 'json' && <PayloadJson body={body} rawHref={`${href}?view=raw#payload`} />}
+      {view === 'tree' && <BodyTree body={body} rawHref={`${href}?view=raw#body`} />}
+      {view === 'json' && <BodyJson body={body} rawHref={`${href}?view=raw#body`} />}
       {view === 'raw' && <RawText body={body} />}
       {view === 'hex' && <Hex body={body} />}
       <p>

@@ -5,7 +5,7 @@ import { printableJson } from '../../printable.ts';
  * A body for people to read, in lines. What does not print is escaped as JSON does it, where it is JSON; the lines of other texts are
  * indented, so that none looks like one of ours.
  */
-export function readablePayload(body: Uint8Array): readonly string[] {
+export function readableBody(body: Uint8Array): readonly string[] {
   const json = jsonText(body);
   if (json !== null) return printableJson(prettyJson(json)).split('\n');
   const lines = Buffer.from(body).toString().split('\n');

@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../../errors.ts';
 
 /** A step into a body: the name of a field, or a place in a list. */
-export type PayloadStep = string | number;
+export type BodyStep = string | number;
 
 const NAME_AND_PLACES = /^([^[\]]+)((?:\[\d{1,9}\])*)$/;
 
@@ -11,7 +11,7 @@ const NAME_AND_PLACES = /^([^[\]]+)((?:\[\d{1,9}\])*)$/;
  *
  * @throws ConfigurationError `INVALID_OPTION` for what is no path
  */
-export function payloadPath(path: string): readonly PayloadStep[] {
+export function bodyPath(path: string): readonly BodyStep[] {
   return path.split('.').flatMap((part) => {
     const [, name, places] = NAME_AND_PLACES.exec(part) ?? [];
     if (name === undefined || places === undefined) {

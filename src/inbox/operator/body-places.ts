@@ -1,13 +1,13 @@
 import { unquoted } from '../../events/json-characters.ts';
 import { JsonTokens } from '../../events/json-tokens.ts';
-import type { PayloadStep } from './payload-path.ts';
+import type { BodyStep } from './body-path.ts';
 
 /** Reading may stop so often, for others to have their turn. */
 const STRETCH_CHARACTERS = 64 * 1024;
 
 /** A place that is looked for, or that leads to such places. */
 interface Place {
-  readonly below: Map<PayloadStep, Place>;
+  readonly below: Map<BodyStep, Place>;
   /** which of the paths end here */
   readonly paths: number[];
   seen: boolean;
@@ -22,12 +22,12 @@ interface Place {
  */
 export function* readPlaces(
   text: string,
-  paths: readonly (readonly PayloadStep[])[],
+  paths: readonly (readonly BodyStep[])[],
 ): Generator<void, readonly (string | null)[]> {
   const written: (string | null)[] = paths.map(() => null);
   const root = placesOf(paths);
   let missing = new Set(paths.map((steps) => JSON.stringify(steps))).size;
-  const open: { readonly place: Place; readonly isList: boolean; next: PayloadStep }[] = [];
+  const open: { readonly place: Place; readonly isList: boolean; next: BodyStep }[] = [];
   let rested = 0;
   for (const tokens = new JsonTokens(text); missing > 0 && tokens.next();) {
     if (tokens.start - rested > STRETCH_CHARACTERS) {
@@ -65,7 +65,7 @@ export function* readPlaces(
 }
 
 /** As `readPlaces`, without a rest. */
-export function tokensAt(text: string, paths: readonly (readonly PayloadStep[])[]): readonly (string | null)[] {
+export function tokensAt(text: string, paths: readonly (readonly BodyStep[])[]): readonly (string | null)[] {
   const reading = readPlaces(text, paths);
   for (;;) {
     const { done, value } = reading.next();
@@ -73,7 +73,7 @@ export function tokensAt(text: string, paths: readonly (readonly PayloadStep[])[
   }
 }
 
-function placesOf(paths: readonly (readonly PayloadStep[])[]): Place {
+function placesOf(paths: readonly (readonly BodyStep[])[]): Place {
   const root = newPlace();
   for (const [path, steps] of paths.entries()) {
     let place = root;

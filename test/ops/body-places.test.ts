@@ -1,16 +1,16 @@
 import * as fc from 'fast-check';
 import { expect, it, test } from 'vitest';
-import { readPlaces, tokensAt } from '../../src/inbox/operator/payload-places.ts';
-import type { PayloadStep } from '../../src/inbox/operator/payload-path.ts';
+import { readPlaces, tokensAt } from '../../src/inbox/operator/body-places.ts';
+import type { BodyStep } from '../../src/inbox/operator/body-path.ts';
 
 /** What JSON.parse has at a place, as it is written again. */
-function atPlace(json: unknown, steps: readonly PayloadStep[]): string | null {
+function atPlace(json: unknown, steps: readonly BodyStep[]): string | null {
   let value = json;
   for (const step of steps) {
     const isPlace = typeof step === 'number';
     if (typeof value !== 'object' || value === null || Array.isArray(value) !== isPlace) return null;
     if (!Object.hasOwn(value, step)) return null;
-    value = (value as Record<PayloadStep, unknown>)[step];
+    value = (value as Record<BodyStep, unknown>)[step];
   }
   return typeof value === 'object' && value !== null ? null : JSON.stringify(value);
 }

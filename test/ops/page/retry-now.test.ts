@@ -22,24 +22,24 @@ async function isDue(inbox: Inbox, id: string): Promise<boolean> {
 }
 
 describe('one event that is tried again later', () => {
-  test('is tried now, once somebody has said so, and the audit says who and why', async () => {
+  test('is retried now, once somebody has said so, and the audit says who and why', async () => {
     const { inbox, html, post } = openedPage();
     await handled(inbox, inMinutes(60), orderEvent('evt_1'));
-    const act = partOf(await html(EVENT), 'hurry');
+    const act = partOf(await html(EVENT), 'retry-now');
     expect(textOf(act)).toContain('Its failures go on being counted.');
-    expect(act).toContain('Try this event now');
-    expect(act).toContain(`<code>hookbox events hurry evt_1`);
-    const answer = await post(`${EVENT}/hurry`, { reason: 'the warehouse is back' });
-    expect([answer.status, leadsTo(answer)]).toEqual([303, `${EVENT}?done=hurried`]);
+    expect(act).toContain('Retry this event now');
+    expect(act).toContain(`<code>hookbox events retry-now evt_1`);
+    const answer = await post(`${EVENT}/retry-now`, { reason: 'the warehouse is back' });
+    expect([answer.status, leadsTo(answer)]).toEqual([303, `${EVENT}?done=retried-now`]);
     expect(await isDue(inbox, 'evt_1')).toBe(true);
     const after = await html(leadsTo(answer));
     expect(textOf(partOf(after, 'flash'))).toContain('The event is due now.');
-    // There is nothing left to hurry.
-    expect(after).not.toContain('id="hurry"');
-    expect(leadsTo(await post(`${EVENT}/hurry`))).toBe(`${EVENT}?done=not-needed`);
+    // There is nothing left to retry now.
+    expect(after).not.toContain('id="retry-now"');
+    expect(leadsTo(await post(`${EVENT}/retry-now`))).toBe(`${EVENT}?done=not-needed`);
     expect((await auditLines(inbox)).lines).toMatchObject([
-      { act: 'hurry', counts: { 'not needed': 1 } },
-      { act: 'hurry', actor: 'ada', via: 'page', reason: 'the warehouse is back', counts: { done: 1 } },
+      { act: 'retry-now', counts: { 'not needed': 1 } },
+      { act: 'retry-now', actor: 'ada', via: 'page', reason: 'the warehouse is back', counts: { done: 1 } },
     ]);
   });
 
@@ -50,16 +50,16 @@ describe('one event that is tried again later', () => {
   ] as const)('but not one that %s', async ([, settlement]) => {
     const { inbox, html } = openedPage();
     await handled(inbox, settlement, orderEvent('evt_1'));
-    expect(await html(EVENT)).not.toContain('id="hurry"');
+    expect(await html(EVENT)).not.toContain('id="retry-now"');
   });
 
   test('is nothing that a viewer can act on', async () => {
     const { app, inbox, get } = openedPage();
     await handled(inbox, inMinutes(60), orderEvent('evt_1'));
     const page = await (await get(EVENT, signedIn(VIC))).text();
-    expect(page).not.toContain(`action="/ops${EVENT}/hurry"`);
+    expect(page).not.toContain(`action="/ops${EVENT}/retry-now"`);
     const headers = { ...signedIn(VIC), origin: 'http://shop.example' };
-    const answer = await app.request(`http://shop.example/ops${EVENT}/hurry`, { method: 'POST', headers });
+    const answer = await app.request(`http://shop.example/ops${EVENT}/retry-now`, { method: 'POST', headers });
     expect(answer.status).toBe(403);
     expect(await isDue(inbox, 'evt_1')).toBe(false);
   });
@@ -69,22 +69,22 @@ test('all that a filter finds are previewed, and run', async () => {
   const { inbox, html, post } = openedPage();
   await handled(inbox, inMinutes(60), orderEvent('evt_1'), orderEvent('evt_2'));
   await handled(inbox, inMinutes(-1), orderEvent('evt_due'));
-  expect(await html('/events?retrying=yes')).toContain('Try these 2 pending events now…');
-  expect(await html('/events?state=pending')).toContain('Try these 2 pending events now…');
+  expect(await html('/events?retrying=yes')).toContain('Retry these 2 pending events now…');
+  expect(await html('/events?state=pending')).toContain('Retry these 2 pending events now…');
   expect(await html('/events?state=dead')).not.toContain(' now…');
-  expect(await html('/events')).not.toContain('Try all');
+  expect(await html('/events')).not.toContain('Retry all');
 
-  expect(leadsTo(await post('/bulks', { act: 'hurry', retrying: 'yes' }))).toBe('/bulks/1');
+  expect(leadsTo(await post('/bulks', { act: 'retry-now', retrying: 'yes' }))).toBe('/bulks/1');
   const preview = await html('/bulks/1');
   expect(textOf(partOf(preview, 'sentence'))).toBe(
-    'Will hurry 2 events: 2 order.created; all pending. Nothing has happened yet.',
+    'Will retry 2 events: 2 order.created; all pending. Nothing has happened yet.',
   );
-  expect(partOf(preview, 'run')).toContain('Try 2 events now');
+  expect(partOf(preview, 'run')).toContain('Retry 2 events now');
   expect(textOf(partOf(preview, 'acts'))).toContain('one whose last attempt this is dies if it fails');
   expect(await isDue(inbox, 'evt_1')).toBe(false);
   await post('/bulks/1/run', { rate: '500' });
   await expect.poll(async () => (await getBulk(inbox, 1))?.state).toBe('done');
-  expect(textOf(partOf(await html('/bulks/1'), 'outcome'))).toContain('Of 2 events that were hurried, 2 are ');
+  expect(textOf(partOf(await html('/bulks/1'), 'outcome'))).toContain('Of 2 events that were retried now, 2 are ');
   expect(await Promise.all(['evt_1', 'evt_2'].map((id) => isDue(inbox, id)))).toEqual([true, true]);
 });
 
@@ -104,8 +104,8 @@ test('retries stand in groups below the dead, and a group is previewed with its 
     true,
     false,
   ]);
-  expect(leadsTo(await post('/bulks', { act: 'hurry', retrying: 'yes', fingerprint }))).toBe('/bulks/1');
+  expect(leadsTo(await post('/bulks', { act: 'retry-now', retrying: 'yes', fingerprint }))).toBe('/bulks/1');
   const preview = await html('/bulks/1');
-  expect(textOf(partOf(preview, 'sentence'))).toContain('Will hurry 2 events');
+  expect(textOf(partOf(preview, 'sentence'))).toContain('Will retry 2 events');
   expect(textOf(partOf(preview, 'facts'))).toContain('their last error Error: the shop is down');
 });

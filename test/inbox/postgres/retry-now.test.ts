@@ -1,12 +1,12 @@
-import { testHurry, type HurriedStore } from '../../ops/hurry.conformance.ts';
+import { testRetryNow, type RetriedStore } from '../../ops/retry-now.conformance.ts';
 import { closedAfter, operatedInboxes } from './operators.ts';
 
 const schema = operatedInboxes();
 
-testHurry('hurrying in Postgres', async () => {
+testRetryNow('retrying now in Postgres', async () => {
   const { open, bury } = schema();
   const inbox = closedAfter(await open());
-  const store: HurriedStore = { inbox, notified: 0, bury };
+  const store: RetriedStore = { inbox, notified: 0, bury };
   inbox.onPending(() => (store.notified += 1));
   return store;
 });

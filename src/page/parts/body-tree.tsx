@@ -2,7 +2,7 @@ import { oneLine, printableJson } from '../../printable.ts';
 import { number } from '../../ops/words/format.ts';
 import { jsonText } from '../../events/json-tokens.ts';
 import { jsonTree, type JsonNode } from '../../ops/body/json-tree.ts';
-import { prettyJson } from '../../ops/body/readable-payload.ts';
+import { prettyJson } from '../../ops/body/readable-body.ts';
 
 /** Texts beyond this are cut here; the raw text has all of them. */
 const MAX_TEXT = 2_000;
@@ -13,7 +13,7 @@ const OPEN_DEPTH = 4;
 const OPEN_SIZE = 40;
 
 /** A body as a tree that can be read and folded; numbers stand there as the service has written them. */
-export function PayloadTree({ body, rawHref }: { readonly body: Uint8Array; readonly rawHref: string }) {
+export function BodyTree({ body, rawHref }: { readonly body: Uint8Array; readonly rawHref: string }) {
   const text = jsonText(body);
   if (text === null) return <NoJson rawHref={rawHref} />;
   const { root, leftOut } = jsonTree(text);
@@ -36,7 +36,7 @@ export function PayloadTree({ body, rawHref }: { readonly body: Uint8Array; read
 const MOST_CHARACTERS = 256 * 1024;
 
 /** A body as JSON to copy, with one value a line. Only the white space differs from the service's text. */
-export function PayloadJson({ body, rawHref }: { readonly body: Uint8Array; readonly rawHref: string }) {
+export function BodyJson({ body, rawHref }: { readonly body: Uint8Array; readonly rawHref: string }) {
   if (body.byteLength > MOST_CHARACTERS) {
     return (
       <p class="notice">

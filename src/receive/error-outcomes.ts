@@ -1,14 +1,14 @@
 import { isError, messageOf, nameOf } from '../errors.ts';
 import { throttle, type Logger } from '../host/logger.ts';
-import { refusal, type Outcome, type Reason, type Refusal } from './outcome.ts';
+import { errorOutcome, type Outcome, type Reason, type ErrorOutcome } from './outcome.ts';
 
 /** What is known of a refusal beside its reason. */
-export interface RefusalFacts {
+export interface ErrorFacts {
   /** for the sender too */
-  readonly details?: Refusal['body']['error']['details'];
+  readonly details?: ErrorOutcome['body']['error']['details'];
   /** what was thrown: for the log only */
   readonly cause?: unknown;
-  /** the name of what the merchant's own function threw, whose text may quote the payload: for the log only */
+  /** the name of what the merchant's own function threw, whose text may quote the body: for the log only */
   readonly error?: string;
   /** what was read of it: for `bodyOf` only */
   readonly body?: Uint8Array;
@@ -19,16 +19,16 @@ export interface RefusalFacts {
 }
 
 /** The refusal for a reason, reported to the logger. */
-export type Refuse = (reason: Reason, more?: RefusalFacts) => Refusal;
+export type EndWithError = (reason: Reason, more?: ErrorFacts) => ErrorOutcome;
 
 /** What was read of a refused delivery's body: not enumerable, so that no answer and no log shows it. */
 const READ = Symbol('what was read of the body');
 
 /** Makes refusals, and reports each kind of them seldom: a flood of forged deliveries must not fill the log. */
-export function reportedRefusals(logger: Logger): Refuse {
+export function reportedErrorOutcomes(logger: Logger): EndWithError {
   const seldom = throttle();
   return (reason, more = {}) => {
-    const refused = refusal(reason, more.details);
+    const refused = errorOutcome(reason, more.details);
     if (!REPORTED_ELSEWHERE.has(reason)) {
       const isTold = seldom(reason, (suppressed) => report(logger, refused, more, suppressed));
       if (isTold) more.told?.();
@@ -38,7 +38,7 @@ export function reportedRefusals(logger: Logger): Refuse {
 }
 
 /** Tells a refusal from what went through. */
-export function isRefusal(result: object): result is Refusal {
+export function isErrorOutcome(result: object): result is ErrorOutcome {
   return 'reason' in result;
 }
 
@@ -47,7 +47,7 @@ export function bodyOf(outcome: Outcome & { readonly [READ]?: Uint8Array }): Uin
   return outcome[READ] ?? null;
 }
 
-/** Such as `Error ECONNREFUSED`. The message may quote the payload, as that of JSON.parse does. */
+/** Such as `Error ECONNREFUSED`. The message may quote the body, as that of JSON.parse does. */
 export function nameAndCode(thrown: unknown): string {
   const name = nameOf(thrown);
   try {
@@ -70,8 +70,8 @@ const REPORTED_ELSEWHERE: ReadonlySet<Reason> = new Set([
 
 function report(
   logger: Logger,
-  { kind, reason, status, body }: Refusal,
-  { cause, error, fix }: RefusalFacts,
+  { kind, reason, status, body }: ErrorOutcome,
+  { cause, error, fix }: ErrorFacts,
   suppressed: number,
 ): void {
   const { message: hint, request_id: requestId } = body.error;
