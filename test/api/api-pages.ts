@@ -1,0 +1,331 @@
+import { format } from 'oxfmt';
+import { entries, type Declaration, type Declared, type Node, type SourceFile, type Span } from './public-names.ts';
+
+type Member =
+  | Node<Declared, 'TSInterfaceDeclaration'>['body']['body'][number]
+  | Node<Declared, 'ClassDeclaration'>['body']['body'][number];
+type Parameters = Node<Declared, 'TSDeclareFunction'>['params'];
+interface Called {
+  readonly params: Parameters;
+  readonly returnType?: Span | null;
+  readonly typeParameters?: Span | null;
+}
+
+interface Home {
+  readonly page: string;
+  readonly anchor: string;
+  /** its public name; `null` for a type that no entry exports */
+  readonly as: string | null;
+  readonly declaration: Declaration;
+}
+/** How a name of one module is linked from one page. */
+type Link = (name: string) => string | null;
+
+/** docs/api/*.md by file name, made of the TSDoc of what package.json exports. */
+export async function apiPages(): Promise<ReadonlyMap<string, string>> {
+  const homes = homesOf();
+  const pages = new Map([['README.md', index()]]);
+  for (const [entry, module] of entries()) pages.set(fileOf(entry), page(entry, module, homes));
+  const formatted = [...pages].map(async ([name, text]) => {
+    const { code } = await format(name, text, { printWidth: 120, singleQuote: true });
+    return [name, code] as const;
+  });
+  return new Map(await Promise.all(formatted));
+}
+
+function index(): string {
+  const list = [...entries()].map(
+    ([entry, { doc }]) => `- [\`${entry}\`](${fileOf(entry)}): ${lowered(docOf(doc).text)}`,
+  );
+  return `# API reference\n\n${NOTE}\n\n${list.join('\n')}`;
+}
+
+const NOTE =
+  'These pages list every public name, entry by entry. A type that several entries export is on one page, and the others ' +
+  'link to it. `npm run docs` makes the pages of the TSDoc in the source.';
+
+function fileOf(entry: string): string {
+  return entry === 'hookbox' ? 'hookbox.md' : `${entry.replace('hookbox/', '').replaceAll('/', '-')}.md`;
+}
+
+function lowered(text: string): string {
+  return text.split(/\n\n/)[0]?.replaceAll('\n', ' ') ?? '';
+}
+
+function keyOf({ file, name }: Declaration): string {
+  return `${file.path}#${name}`;
+}
+
+/**
+ * Each declaration is described on the page of the first entry that exports it. A type that none exports, and that a member or
+ * a parameter has, is described where it is used first.
+ */
+function homesOf(): ReadonlyMap<string, Home> {
+  const homes = new Map<string, Home>();
+  for (const [entry, module] of entries()) {
+    const all = module.exports();
+    for (const [as, declaration] of all) {
+      if (homes.has(keyOf(declaration))) continue;
+      homes.set(keyOf(declaration), { page: fileOf(entry), anchor: anchorOf(headingOf(as, all)), as, declaration });
+    }
+  }
+  // A map's loop comes to what is added meanwhile.
+  for (const [, { page: used, declaration }] of homes) {
+    for (const name of namesIn(usesOf(declaration))) {
+      const found = declaration.file.find(name);
+      if (found === undefined || homes.has(keyOf(found)) || !isType(found)) continue;
+      homes.set(keyOf(found), { page: used, anchor: anchorOf(found.name), as: null, declaration: found });
+    }
+  }
+  return homes;
+}
+
+function isType({ parts }: Declaration): boolean {
+  const type = parts[0]?.node.type;
+  return type === 'TSInterfaceDeclaration' || type === 'TSTypeAliasDeclaration';
+}
+
+/** The code of a declaration that a reader sees: without bodies of functions, and without what an interface extends. */
+function usesOf({ file, name, parts }: Declaration): string {
+  const seen = parts.map(({ node }) =>
+    node.type === 'TSInterfaceDeclaration' ? file.textOf(node.body) : signatureOf(name, node, file),
+  );
+  const literals = parts.map(({ node }) => (node.type === 'TSTypeAliasDeclaration' ? file.textOf(node) : ''));
+  return [...seen, ...literals].join('\n');
+}
+
+function namesIn(code: string): ReadonlySet<string> {
+  return new Set(code.replaceAll(/\/\*[\s\S]*?\*\/|'[^']*'/g, '').match(/\b[A-Z]\w+/g));
+}
+
+/** A function and a type whose names differ in case alone would have one anchor. */
+function headingOf(name: string, all: ReadonlyMap<string, Declaration>): string {
+  const twin = [...all.keys()].some((other) => other !== name && other.toLowerCase() === name.toLowerCase());
+  return twin && /^[A-Z]/.test(name) ? `${name} (type)` : name;
+}
+
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\w\s-]/g, '')
+    .replaceAll(' ', '-');
+}
+
+function page(entry: string, module: SourceFile, homes: ReadonlyMap<string, Home>): string {
+  const all = module.exports();
+  const linkIn =
+    (file: SourceFile): Link =>
+    (name) => {
+      const found = file.find(name);
+      const home = found && homes.get(keyOf(found));
+      if (home === undefined) return null;
+      return `${home.page === fileOf(entry) ? '' : home.page}#${home.anchor}`;
+    };
+  const here = [...homes.values()].filter(({ page: on }) => on === fileOf(entry));
+  const values = here.filter(({ declaration }) => !isType(declaration));
+  const types = here
+    .filter(({ declaration }) => isType(declaration))
+    .toSorted((a, b) => (a.declaration.name < b.declaration.name ? -1 : 1));
+  const listed = (homed: readonly Home[]) =>
+    homed.map(({ page: on, anchor, as, declaration }) => {
+      return `[\`${as ?? declaration.name}\`](${on === fileOf(entry) ? '' : on}#${anchor})`;
+    });
+  const elsewhere = [...all.values()].flatMap((declaration) => {
+    const home = homes.get(keyOf(declaration));
+    return home === undefined || home.page === fileOf(entry) ? [] : [home];
+  });
+  const isExported = ({ as }: Home): boolean => as !== null;
+  const { text } = docOf(module.doc);
+  return [
+    `# ${entry}`,
+    text,
+    ...lists([
+      ['', listed(values)],
+      ['Types: ', listed(types.filter(isExported))],
+      ['Also exported: ', listed(elsewhere)],
+      ['Parts of these types, which you cannot import: ', listed(types.filter((type) => !isExported(type)))],
+    ]),
+    ...[...values, ...types].map(({ as, declaration }) =>
+      section(headingOf(as ?? declaration.name, all), declaration, linkIn),
+    ),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+function lists(named: readonly (readonly [name: string, links: readonly string[]])[]): string[] {
+  return named.flatMap(([name, links]) => (links.length === 0 ? [] : [`${name}${links.join(' · ')}`]));
+}
+
+function section(heading: string, declaration: Declaration, linkIn: (file: SourceFile) => Link): string {
+  const link = linkIn(declaration.file);
+  const { file, name } = declaration;
+  const parts = declaration.parts.map(({ node, doc }) => {
+    const signature = signatureOf(name, node, file);
+    return [signature && `\`\`\`ts\n${signature}\n\`\`\`\n\n${see(signature, name, link)}`, prose(docOf(doc), link)];
+  });
+  const [first] = declaration.parts;
+  return [`## ${heading}`, ...parts.flat(), first ? members(first.node, file, linkIn) : '']
+    .filter((part) => part.trim() !== '')
+    .join('\n\n');
+}
+
+/** The code of a declaration without what its members say below it. */
+function signatureOf(name: string, node: Declared, file: SourceFile): string {
+  if (node.type === 'TSInterfaceDeclaration') {
+    const parameters = node.typeParameters ? file.textOf(node.typeParameters) : '';
+    return parameters === '' ? '' : `interface ${name}${parameters}`;
+  }
+  if (node.type === 'TSTypeAliasDeclaration') {
+    return node.typeAnnotation.type === 'TSTypeLiteral' ? '' : file.textOf(node).replace(/^export /, '');
+  }
+  if (node.type === 'ClassDeclaration') {
+    return `class ${name}${node.superClass ? ` extends ${file.textOf(node.superClass)}` : ''}`;
+  }
+  if (node.type === 'VariableDeclaration') {
+    const [declared] = node.declarations;
+    const type = declared?.id.type === 'Identifier' ? declared.id.typeAnnotation : null;
+    return `const ${name}${type ? file.textOf(type) : ''}`;
+  }
+  return 'params' in node ? callOf(`function ${name}`, node, file) : '';
+}
+
+function callOf(name: string, { params, returnType, typeParameters }: Called, file: SourceFile): string {
+  const given = params.map((param) => {
+    if (param.type === 'AssignmentPattern') {
+      const { left } = param;
+      const type = 'typeAnnotation' in left && left.typeAnnotation ? file.textOf(left.typeAnnotation) : '';
+      return `${left.type === 'Identifier' ? left.name : 'options'}?${type}`;
+    }
+    if (param.type === 'ObjectPattern')
+      return `options${param.typeAnnotation ? file.textOf(param.typeAnnotation) : ''}`;
+    return file.textOf(param);
+  });
+  const types = typeParameters ? file.textOf(typeParameters) : '';
+  return withoutComments(`${name}${types}(${given.join(', ')})${returnType ? file.textOf(returnType) : ''}`);
+}
+
+function withoutComments(code: string): string {
+  return code.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/readonly /g, '');
+}
+
+/** Links to the public types that a piece of code names. */
+function see(code: string, own: string, link: Link): string {
+  const links = [...namesIn(code)].flatMap((name) => {
+    const to = name === own ? null : link(name);
+    return to === null ? [] : [`[\`${name}\`](${to})`];
+  });
+  return links.join(', ');
+}
+
+/** The members of an interface, a class or a type of braces, as a list; those of what it extends, where that has no section. */
+function members(node: Declared, file: SourceFile, linkIn: (file: SourceFile) => Link): string {
+  const link = linkIn(file);
+  if (node.type === 'TSInterfaceDeclaration') {
+    const bases = node.extends.map((base) => {
+      const [, less, of = file.textOf(base), keys = ''] = /^(Omit|Pick)<(\w+), (.+)>$/.exec(file.textOf(base)) ?? [];
+      const found = file.find(of);
+      if (found?.parts[0] && link(of) === null) {
+        const named = new Set(keys.match(/\w+/g));
+        const isIn = (line: string): boolean => named.has(/^- `(\w+)/.exec(line)?.[1] ?? '') === (less === 'Pick');
+        return members(found.parts[0].node, found.file, linkIn)
+          .split(/\n(?=- )/)
+          .filter((line) => less === undefined || isIn(line))
+          .join('\n');
+      }
+      const code = file.textOf(base);
+      const links = see(code, '', link);
+      return `- the members of \`${code}\`${links === '' ? '' : ` (${links})`}`;
+    });
+    return [...node.body.body.map((each) => item(each, file, link)), ...bases].filter((line) => line !== '').join('\n');
+  }
+  if (node.type === 'TSTypeAliasDeclaration' && node.typeAnnotation.type === 'TSTypeLiteral') {
+    return node.typeAnnotation.members.map((each) => item(each, file, link)).join('\n');
+  }
+  if (node.type === 'ClassDeclaration') {
+    return node.body.body
+      .map((each) => item(each, file, link))
+      .filter((line) => line !== '')
+      .join('\n');
+  }
+  return '';
+}
+
+function item(member: Member, file: SourceFile, link: Link): string {
+  if (!('key' in member)) {
+    const code = withoutComments(file.textOf(member)).replace(/;$/, '').replaceAll(/\s+/g, ' ');
+    return entryOf(code, file.docBefore(member.start), link);
+  }
+  if (member.key.type === 'PrivateIdentifier') return '';
+  if ('accessibility' in member && member.accessibility === 'private') return '';
+  const key = member.computed ? `[${file.textOf(member.key)}]` : file.textOf(member.key);
+  const optional = 'optional' in member && member.optional ? '?' : '';
+  const name = `${'static' in member && member.static ? 'static ' : ''}${key}${optional}`;
+  const doc = file.docBefore(member.start);
+  if (member.type === 'TSMethodSignature') return entryOf(callOf(name, member, file), doc, link);
+  if (member.type === 'MethodDefinition' && member.kind !== 'get') {
+    return entryOf(callOf(key === 'constructor' ? 'new' : name, member.value, file), doc, link);
+  }
+  if (member.type === 'MethodDefinition') {
+    return entryOf(`${name}${member.value.returnType ? file.textOf(member.value.returnType) : ''}`, doc, link);
+  }
+  const type = 'typeAnnotation' in member && member.typeAnnotation ? file.textOf(member.typeAnnotation) : '';
+  const comments = [...type.matchAll(/\/\*\*(?<text>[\s\S]*?)\*\//g)];
+  return entryOf(withoutComments(`${name}${type}`), comments.length > 0 && doc === '' ? '' : doc, link);
+}
+
+function entryOf(code: string, doc: string, link: Link): string {
+  const plain = code
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/([({]) /g, '$1 ')
+    .replaceAll('( ', '(')
+    .replaceAll(', )', ')');
+  const links = see(code, '', link);
+  const said = docOf(doc);
+  const initial = said.tags.find(({ tag }) => tag === 'defaultValue')?.text;
+  const before = `- \`${plain}\`${links === '' ? '' : ` (${links})`}`;
+  const rest = prose(said, link);
+  const text = [initial === undefined ? '' : `Default: ${initial}.`, rest].filter((part) => part !== '').join(' ');
+  return text === '' ? before : `${before}: ${text.replaceAll('\n', '\n  ')}`;
+}
+
+interface Doc {
+  readonly text: string;
+  readonly tags: readonly { readonly tag: string; readonly text: string }[];
+}
+
+function docOf(comment: string): Doc {
+  // Not inside of an example, whose code may have decorators.
+  const [text = '', ...tags] = comment.split(
+    /^@(?=(?:param|returns|throws|example|typeParam|defaultValue|module|see|remarks)\b)/m,
+  );
+  return {
+    text: text.trim(),
+    tags: tags.map((each) => {
+      const tag = /^\w+/.exec(each)?.[0] ?? '';
+      return { tag, text: each.slice(tag.length).trim() };
+    }),
+  };
+}
+
+/** A comment as Markdown. */
+function prose({ text, tags }: Doc, link: Link): string {
+  const of = (tag: string) => tags.filter((each) => each.tag === tag).map((each) => linked(each.text, link));
+  const given = [...of('typeParam'), ...of('param')].map((each) => each.replace(/^(?<name>\S+) - /, '- `$<name>`: '));
+  return [
+    linked(text, link),
+    given.join('\n'),
+    ...of('returns').map((each) => `Returns ${each}`),
+    ...of('throws').map((each) => `Throws ${each}`),
+    ...of('example'),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+function linked(text: string, link: Link): string {
+  return text.replaceAll(/\{@link (?<name>\w+)\}/g, (_, name: string) => {
+    const to = link(name);
+    return to === null ? `\`${name}\`` : `[\`${name}\`](${to})`;
+  });
+}
