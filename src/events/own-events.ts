@@ -65,7 +65,10 @@ export type WithOwn<Fields, Own> = {
 /** Without what a schema that lets everything through adds: any name. */
 type Named<Fields> = { [Key in keyof Fields as string extends Key ? never : Key]: Fields[Key] };
 
-/** A schema for each type of your own, and for your own fields of the eleven; any Standard Schema, such as of zod or valibot. */
+/**
+ * A schema for each of your own types, and for your own fields of the eleven types. It takes any Standard Schema, such
+ * as one of zod or valibot.
+ */
 export type EventSchemas = { readonly [T in OwnType]?: StandardSchema<unknown, OwnData<T>> };
 
 /** The schema of a type, where there is one. */

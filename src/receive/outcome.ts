@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** Codes of error answers; the body around them has the shape of interface 7.2. */
+/** The codes of error answers. The error body has the shape of interface 7.2. */
 export type AnswerCode =
   | 'INVALID_SIGNATURE'
   | 'INVALID_BODY'
@@ -19,6 +19,7 @@ export interface AcceptedBody {
   readonly id: string;
 }
 
+/** The JSON body of an error answer. */
 export interface ErrorBody {
   readonly error: {
     readonly code: AnswerCode;
@@ -50,14 +51,15 @@ interface Refused extends Answer<ErrorBody> {
 }
 
 /**
- * What became of a delivery, with its HTTP answer in `status`, `headers` and `body`.
+ * The result of a delivery. Its HTTP answer is in `status`, `headers` and `body`.
  *
- * - `stored`: on disk for the first time
- * - `duplicate`: it was there already
- * - `processed`: its handler ran and succeeded (inline mode)
- * - `busy`, `failed`, `timeout`: stored, but its handler could not run, threw, or was not done in time (inline mode)
- * - `rejected`: not authentic, not complete, or no event at all
- * - `unavailable`: not stored as far as is known; the service sends it again
+ * - `stored`: the event is on disk for the first time
+ * - `duplicate`: the event was already stored
+ * - `processed`: the handler succeeded (inline mode)
+ * - `busy`, `failed`, `timeout`: the event is stored, but its handler could not run, threw, or did not finish in time
+ * (inline mode)
+ * - `rejected`: the delivery is not authentic, is incomplete, or is not an event
+ * - `unavailable`: the event is not known to be stored; the service sends it again
  */
 export type Outcome =
   | Accepted
@@ -67,9 +69,10 @@ export type Outcome =
   | (Refused & { readonly kind: 'failed' })
   | (Refused & { readonly kind: 'timeout' });
 
+/** The outcome of a delivery that was not accepted. */
 export type Refusal = Exclude<Outcome, Accepted>;
 
-/** Each way a delivery can end without being accepted. */
+/** Why a delivery was not accepted. */
 export type Reason = keyof typeof REFUSALS;
 
 /** Tells whether a name is one of them. */

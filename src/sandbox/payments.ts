@@ -134,10 +134,10 @@ export function charge(
   });
 }
 
-/** A charge of an order, or one that was declined. */
+/** A charge of an order, or a declined one. */
 export interface ChargeRecord {
   readonly paymentMethodId: string;
-  /** USD */
+  /** In USD. */
   readonly amount: number;
   readonly state: 'charged' | 'declined' | 'refunded';
   readonly at: Date;

@@ -60,19 +60,19 @@ export interface DeliveryCounts {
   readonly rows: readonly CountRow[];
 }
 
-/** A delivery that was not taken in. */
+/** A rejected delivery. */
 export interface Rejection {
   readonly endpoint: string;
   readonly reason: string;
-  /** the size of its body, as far as it was read */
+  /** The size of the part of its body that was read, in bytes. */
   readonly bytes: number | null;
-  /** SHA-256 of its body, in lowercase hex, where it was read */
+  /** The SHA-256 of its body in lowercase hex, if it was read. */
   readonly sha256: string | null;
-  /** the address it came from, where the adapter knows */
+  /** The address of the sender, if the adapter knows it. */
   readonly source: string | null;
 }
 
-/** Rejections that are alike in everything but the time. */
+/** Rejected deliveries that differ only in time. */
 export interface RejectedDelivery extends Rejection {
   readonly seq: number;
   readonly count: number;
@@ -80,18 +80,18 @@ export interface RejectedDelivery extends Rejection {
   readonly lastAt: Date;
 }
 
-/** How many events there are now, as far as it can be known without reading all of them. */
+/** The current numbers of events. hookbox counts each one up to a limit. */
 export interface Gauges {
   readonly pending: Gauge;
-  /** pending, with a failed attempt behind them */
+  /** Pending events with a failed attempt. */
   readonly retrying: Gauge;
   readonly processing: Gauge;
-  /** without tombstones: nothing can be done about these any more */
+  /** Dead events without tombstones. */
   readonly dead: Gauge;
   readonly ignored: Gauge;
-  /** the pending event that has waited for the longest time */
+  /** The oldest pending event. */
   readonly oldestPending: WaitingEvent | null;
-  /** the pending events that have waited for the longest time, one of each entity, the oldest first; 20 at most */
+  /** The oldest pending event of each entity, oldest first. At most 20. */
   readonly oldest: readonly WaitingEvent[];
 }
 
@@ -102,7 +102,7 @@ export interface WaitingEvent extends EventKey {
   readonly since: Date;
 }
 
-/** Counted up to a bound; with `more` there are more than that. */
+/** A number that is counted up to a limit. `more` is `true` if there are more. */
 export interface Gauge {
   readonly count: number;
   readonly more: boolean;

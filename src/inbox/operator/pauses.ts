@@ -1,23 +1,23 @@
 import type { By } from './acts.ts';
 
-/** The events of one endpoint that have one type. */
+/** One endpoint and type. */
 export interface Lane {
   readonly endpoint: string;
   readonly type: string;
 }
 
-/** A type whose events are stored and not handled, with who wants it so. */
+/** A paused type, and the operator who paused it. */
 export interface StoredPause extends Lane {
   readonly since: Date;
   readonly actor: string;
   readonly reason: string | null;
 }
 
-/** A pause, and what waits for its end. */
+/** A pause, and its pending events. */
 export interface Pause extends StoredPause {
-  /** how many of its events are pending, counted up to a bound */
+  /** The number of its pending events, counted up to a limit. */
   readonly waiting: number;
-  /** there are more than that, or may be: not everything was looked at */
+  /** `true` if there are or may be more. */
   readonly more: boolean;
 }
 

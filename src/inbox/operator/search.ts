@@ -2,7 +2,7 @@ import type { EventKey } from '../event.ts';
 import type { DeadReason, EventState } from '../state.ts';
 import type { EventFilter, PageRequest, SearchOrder } from './filter.ts';
 
-/** A stored event as lists show it: everything but its bytes. */
+/** A stored event without its body, as lists show it. */
 export interface EventSummary extends EventKey {
   readonly seq: number;
   readonly type: string | null;
@@ -11,53 +11,54 @@ export interface EventSummary extends EventKey {
   readonly state: EventState;
   readonly deadReason: DeadReason | null;
   readonly receivedAt: Date;
-  /** when it was processed, declared dead or ignored */
+  /** When it was processed, ignored, or became dead. */
   readonly settledAt: Date | null;
-  /** when a pending event may be claimed */
+  /** When a pending event is due. */
   readonly dueAt: Date | null;
-  /** how many runs of a handler have begun */
+  /** How many attempts have begun. */
   readonly attempts: number;
-  /** how many have failed since it was stored or rerun */
+  /** How many attempts failed since it was stored or rerun. */
   readonly failures: number;
-  /** how often the service sent it again */
+  /** How often the service sent it again. */
   readonly redeliveries: number;
-  /** how often it was sent with other bytes */
+  /** How often the service sent another body under its id. */
   readonly conflicts: number;
-  /** of its last attempt that has one; of an invalid event, what today's schemas find wrong with it */
+  /** Its latest error. For an invalid event, the issues with the current schemas. */
   readonly lastError: { readonly name: string; readonly message: string } | null;
-  /** the group of dead letters that it belongs to; `null` for a tombstone */
+  /** The group of dead events that it belongs to. `null` for a tombstone. */
   readonly fingerprint: string | null;
-  /** a tombstone: its body is gone */
+  /** `true` for a tombstone: its body is gone. */
   readonly pruned: boolean;
 }
 
+/** One page of events. */
 export interface EventPage {
-  /** newest first, unless another order was asked for */
+  /** Newest first, unless `order` is set. */
   readonly events: readonly EventSummary[];
-  /** where the next page begins: give it as `before`; `null` when everything was looked at */
+  /** Pass it as `before` for the next page. `null` if everything was examined. */
   readonly next: number | null;
-  /** of the order `failed`, wherever there is a next page: give it as `beforeAt`, as it is */
+  /** In the order `failed`: pass it as `beforeAt` for the next page. */
   readonly nextAt?: Date;
-  /** how many stored events were looked at for this page. A page may have few events, or none, and still have a next one. */
+  /** How many events this page examined. A page may have few or no events and still have a `next`. */
   readonly examined: number;
 }
 
-/** Dead events whose last errors say the same, but for ids, numbers and quoted text; tombstones are in no group. */
+/** Dead events whose last errors are the same except for ids, numbers and quoted text. Tombstones are in no group. */
 export interface DeadGroup {
   readonly fingerprint: string;
   readonly reason: DeadReason;
-  /** the error of the newest one */
+  /** The error of the newest event. */
   readonly sample: { readonly name: string; readonly message: string } | null;
   readonly count: number;
-  /** there are more than `count` */
+  /** `true` if there are more than `count`. */
   readonly more: boolean;
   readonly newest: EventSummary;
   readonly oldest: EventSummary;
 }
 
-/** Events that are tried again and whose last errors say the same, but for ids, numbers and quoted text. */
+/** Retrying events whose last errors are the same except for ids, numbers and quoted text. */
 export interface RetryGroup extends Omit<DeadGroup, 'reason'> {
-  /** when the first of them is tried again, or was to be */
+  /** When the first of them is due. */
   readonly nextDueAt: Date | null;
 }
 
@@ -69,9 +70,13 @@ export interface Abortable {
 
 /** A page of a search. */
 export interface SearchRequest extends PageRequest, Abortable {
-  /** the newest first unless given */
+  /**
+   * The order.
+   *
+   * @defaultValue `'newest'`
+   */
   readonly order?: SearchOrder;
-  /** in the order `failed`: the `nextAt` of the page before */
+  /** In the order `failed`: the `nextAt` of the previous page. */
   readonly beforeAt?: Date;
 }
 
@@ -80,16 +85,19 @@ export interface CountRequest extends Abortable {
   readonly examined?: number;
 }
 
-/** How many events a filter finds, counted up to a bound. */
+/** The number of events that match a filter, counted up to a limit. */
 export interface EventCount {
   readonly count: number;
-  /** there are more than `count` */
+  /** `true` if there are more than `count`. */
   readonly more: boolean;
-  /** counting ended before it had looked at all events, and not because there are so many: there may be more than `count` */
+  /**
+   * `true` if the count ended before all events were examined, and not because of the limit. There may be more than
+   * `count`.
+   */
   readonly cut: boolean;
 }
 
-/** A name that events are found by. */
+/** A name that finds events. */
 export interface FoundName {
   readonly what: 'id' | 'entity' | 'merchant';
   readonly name: string;

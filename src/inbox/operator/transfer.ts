@@ -1,12 +1,12 @@
 import type { ExportedEvent, ExportedMark } from './export-format.ts';
 import type { EventFilter } from './filter.ts';
 
-/** What importing made of the lines. */
+/** The numbers of imported lines by result. */
 export interface ImportCounts {
   readonly imported: number;
-  /** the same bytes were here already: nothing was changed */
+  /** The event with the same body existed; nothing changed. */
   readonly known: number;
-  /** other bytes were here already under the id: nothing was changed */
+  /** An event with the same id and another body existed; nothing changed. */
   readonly different: number;
 }
 
