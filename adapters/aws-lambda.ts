@@ -1,5 +1,5 @@
 /**
- * hookbox for AWS Lambda behind API Gateway (REST and HTTP), a function URL, or an Application Load Balancer.
+ * The adapter for AWS Lambda behind API Gateway (REST and HTTP), a function URL, or an Application Load Balancer.
  *
  * @module
  */

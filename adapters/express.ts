@@ -1,5 +1,5 @@
 /**
- * hookbox for Express, 5 and 4.
+ * The adapter for Express 5 and 4.
  *
  * @module
  */

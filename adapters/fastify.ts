@@ -1,5 +1,5 @@
 /**
- * hookbox for Fastify 5.
+ * The adapter for Fastify 5.
  *
  * @module
  */

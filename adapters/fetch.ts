@@ -1,5 +1,5 @@
 /**
- * hookbox for servers that speak `Request` and `Response`: Next.js route handlers, Bun.serve, Deno.serve, Cloudflare
+ * The adapter for hosts with `Request` and `Response`: Next.js route handlers, Bun.serve, Deno.serve, Cloudflare
  * Workers, Vercel and Netlify functions.
  *
  * @module

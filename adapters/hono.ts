@@ -1,5 +1,5 @@
 /**
- * hookbox for Hono: `webhookHandler` stores events, `webhookVerifier` only checks them.
+ * The adapter for Hono. `webhookHandler` stores events; `webhookVerifier` only checks them.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * hookbox for `node:http` and what is built on it: Koa, NestJS, Next.js API routes, Google Cloud Functions.
+ * The adapter for `node:http` and hosts built on it: Koa, NestJS, Next.js API routes, Google Cloud Functions.
  *
  * @module
  */

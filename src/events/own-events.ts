@@ -37,10 +37,10 @@ import { isStandardSchema, type StandardSchema } from './standard-schema.ts';
 // oxlint-disable-next-line typescript/no-empty-object-type, typescript/no-empty-interface -- others add to it
 export interface OwnEvents {}
 
-/** The types that a merchant has declared: their own, and those of the eleven with fields of their own. */
+/** The types that you declared: your own, and those of the eleven with your own fields. */
 export type OwnType = Extract<keyof OwnEvents, string>;
 
-/** The eleven types, and a merchant's own. */
+/** The eleven types and your own. */
 export type HandledType = Extract<keyof (Readonly<Record<EventType, unknown>> & OwnEvents), string>;
 
 /** What handlers are given of a declared type: what its schema makes, or the type itself. */

@@ -41,7 +41,7 @@ export interface SpanApi {
   end(): void;
 }
 
-/** How a propagator reads the headers of a delivery. */
+/** Reads the headers of a delivery for a propagator. */
 export interface HeaderGetter {
   keys(carrier: unknown): string[];
   get(carrier: unknown, name: string): string | undefined;

@@ -83,11 +83,11 @@ export interface UnhandledType extends TypeCount {
   readonly since: Date | null;
 }
 
-/** A processor, as it announces itself. */
+/** A processor as it announces itself. */
 export interface ProcessorIdentity {
-  /** its own among all processors */
+  /** Unique among all processors. */
   readonly name: string;
-  /** milliseconds since 1970 */
+  /** Milliseconds since 1970. */
   readonly startedAt: number;
 }
 
@@ -100,11 +100,11 @@ export interface RunningProcessor extends Scope {
   readonly seenAt: Date;
 }
 
-/** Who handles what. */
+/** Running processors and handled types. */
 export interface ProcessorsSeen {
-  /** those that run, in the order of their start; those of a hookbox that is older than this list are not in it */
+  /** Running processors in order of their start. Processors of an older hookbox may be missing. */
   readonly processors: readonly RunningProcessor[];
-  /** when each endpoint and type was last seen to be handled, whoever did it; `'*'` for every one */
+  /** When each endpoint and type was last handled by any processor; `'*'` for all. */
   readonly handled: readonly { readonly endpoint: string; readonly type: string; readonly seenAt: Date }[];
 }
 
@@ -141,24 +141,24 @@ export interface AttemptError {
   readonly stack: string | null;
 }
 
-/** An attempt whose lease ran out, as reported by the processor that freed it. */
+/** An attempt whose lease ran out. */
 export interface CrashedEvent extends EventKey {
   readonly type: string | null;
   readonly attempt: number;
-  /** `null` where it runs again */
+  /** `null` if the event runs again. */
   readonly deadReason: DeadReason | null;
-  /** when it runs again, in milliseconds since 1970; `null` where it is dead */
+  /** When the event runs again, in milliseconds since 1970. `null` if it is dead. */
   readonly dueAt: number | null;
-  /** `null` unless its handler has committed a transaction by itself */
+  /** `null` unless its handler committed a transaction itself. */
   readonly error: AttemptError | null;
-  /** its processor had said that it closes: it was interrupted and runs again, and has not crashed; absent where it has */
+  /** Set if its processor was closing: the attempt was interrupted and did not crash, and the event runs again. */
   readonly wasClosing?: true;
 }
 
-/** Told of the attempts that a claim has found crashed, once that is durable. */
+/** Called with the crashed attempts that a claim found, after that is durable. */
 export type TellCrashed = (crashed: readonly CrashedEvent[]) => void;
 
-/** What became of the end of an attempt; as of `WorkQueue.settle`. */
+/** The result of `WorkQueue.settle`. */
 export type Settled = boolean | 'committed alone';
 
 /** How an attempt ended. */
@@ -190,13 +190,13 @@ export interface Attempt {
   readonly skipped?: string;
 }
 
-/** The attempt whose handler asks for a transaction. */
+/** The attempt that asks for a transaction. */
 export interface TransactionAttempt {
   readonly now: () => number;
   readonly signal: AbortSignal;
-  /** aborted when the processor no longer waits for the attempt; its function then loses its connection and locks */
+  /** Aborted when the processor gives up the attempt. Its function then loses its connection and locks. */
   readonly givenUp?: AbortSignal | undefined;
-  /** asked once `work` has returned: why the handler lets the event go by, if it does */
+  /** Called after `work`: returns why the handler skipped the event, if it did. */
   readonly skipped?: (() => string | undefined) | undefined;
 }
 

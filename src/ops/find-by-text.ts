@@ -52,16 +52,17 @@ export interface Suggestion {
 }
 
 interface TakenFor {
+  /** What the text was read as. */
   readonly takenFor: Suggestion['what'] | 'text';
-  /** as it is stored, which may be in another case, or longer */
+  /** The name as it is stored, perhaps in another case or longer. */
   readonly name: string;
 }
 
-/** What a text was taken for. */
+/** How a text was read. */
 export interface TextReading extends TakenFor {
-  /** what finds the same by itself */
+  /** The filter that finds the same events. */
   readonly filter: EventFilter;
-  /** other names that begin with the text */
+  /** Other names that begin with the text. */
   readonly others: readonly Suggestion[];
 }
 

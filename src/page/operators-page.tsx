@@ -1,6 +1,5 @@
 /**
- * hookbox's page for operators: `opsPage` is mounted in a Hono app, in any other host by `pageHandler` of its adapter, or
- * served by `hookbox ui`.
+ * The operators' page. Mount it in a Hono app, or with `pageHandler` of an adapter, or run `hookbox ui`.
  *
  * @module
  */

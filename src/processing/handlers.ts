@@ -15,7 +15,7 @@ export interface DeliveryFacts {
   readonly verified: boolean;
 }
 
-/** Logs a text, with facts or without. */
+/** Logs a message, with or without facts. */
 interface HandlerLine {
   (message: string): void;
   (facts: Readonly<Record<string, unknown>>, message: string): void;
@@ -77,7 +77,7 @@ export interface HandlerContext<Database = DefaultDatabase> {
   skip(reason: string): void;
 }
 
-/** A connection that is used by one call at a time, as SQLite's is: an `await` inside a transaction would commit early. */
+/** A connection for one call at a time, such as SQLite's. An `await` inside a transaction would commit early. */
 interface SynchronousDatabase {
   readonly inTransaction: boolean;
 }

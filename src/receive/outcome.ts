@@ -13,6 +13,7 @@ export type AnswerCode =
   | 'HANDLER_FAILED'
   | 'TIMEOUT';
 
+/** The JSON body of a 200 answer. */
 export interface AcceptedBody {
   readonly received: true;
   readonly duplicate: boolean;
@@ -31,22 +32,25 @@ export interface ErrorBody {
 
 type Status = 200 | 400 | 401 | 405 | 409 | 413 | 415 | 500 | 503;
 
+/** An HTTP answer. */
 interface Answer<Body> {
   readonly status: Status;
-  /** beside `Content-Type: application/json` */
+  /** Headers beside `Content-Type: application/json`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Body;
 }
 
+/** A delivery whose event is stored. */
 interface Accepted extends Answer<AcceptedBody> {
   readonly kind: 'stored' | 'duplicate' | 'processed';
-  /** the event's id */
+  /** The id of the event. */
   readonly id: string;
 }
 
+/** An answer other than 200. */
 interface Refused extends Answer<ErrorBody> {
   readonly code: AnswerCode;
-  /** what exactly was wrong, for logs and statistics; the service only sees `code` */
+  /** The exact cause, for logs and statistics. The service sees only `code`. */
   readonly reason: Reason;
 }
 

@@ -34,9 +34,10 @@ export type PlanName = keyof typeof PLANS;
 
 type Length = 'second' | 'ten seconds' | 'minute' | 'hour' | 'day' | 'month';
 
-/** One window's length and what it lets pass. */
+/** A window, and the number of requests it allows. */
 export interface Limit {
   readonly length: Length;
+  /** The most requests in the window. */
   readonly most: number;
 }
 

@@ -32,7 +32,7 @@ const DECLINES: Readonly<Record<Exclude<PaymentOutcome, 'ok'>, string>> = {
   expired: 'expired_card',
 };
 
-/** Why a charge is declined, beside `ok`. */
+/** Why a charge is declined. */
 export type DeclineOutcome = keyof typeof DECLINES;
 
 /** All of them. */

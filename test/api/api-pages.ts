@@ -4,6 +4,7 @@ import { entries, type Declaration, type Declared, type Node, type SourceFile, t
 type Member =
   | Node<Declared, 'TSInterfaceDeclaration'>['body']['body'][number]
   | Node<Declared, 'ClassDeclaration'>['body']['body'][number];
+type TypeNode = Node<Declared, 'TSTypeAliasDeclaration'>['typeAnnotation'];
 type Parameters = Node<Declared, 'TSDeclareFunction'>['params'];
 interface Called {
   readonly params: Parameters;
@@ -14,8 +15,8 @@ interface Called {
 interface Home {
   readonly page: string;
   readonly anchor: string;
-  /** its public name; `null` for a type that no entry exports */
-  readonly as: string | null;
+  readonly as: string;
+  readonly isExported: boolean;
   readonly declaration: Declaration;
 }
 /** How a name of one module is linked from one page. */
@@ -66,15 +67,23 @@ function homesOf(): ReadonlyMap<string, Home> {
     const all = module.exports();
     for (const [as, declaration] of all) {
       if (homes.has(keyOf(declaration))) continue;
-      homes.set(keyOf(declaration), { page: fileOf(entry), anchor: anchorOf(headingOf(as, all)), as, declaration });
+      homes.set(keyOf(declaration), {
+        page: fileOf(entry),
+        anchor: anchorOf(headingOf(as, all)),
+        as,
+        isExported: true,
+        declaration,
+      });
     }
   }
   // A map's loop comes to what is added meanwhile.
   for (const [, { page: used, declaration }] of homes) {
     for (const name of namesIn(usesOf(declaration))) {
       const found = declaration.file.find(name);
-      if (found === undefined || homes.has(keyOf(found)) || !isType(found)) continue;
-      homes.set(keyOf(found), { page: used, anchor: anchorOf(found.name), as: null, declaration: found });
+      if (found === undefined || homes.has(keyOf(found)) || !isWorthASection(found)) continue;
+      const taken = [...homes.values()].some((home) => home.page === used && home.anchor === anchorOf(found.name));
+      const as = taken ? `${found.name} (2)` : found.name;
+      homes.set(keyOf(found), { page: used, anchor: anchorOf(as), as, isExported: false, declaration: found });
     }
   }
   return homes;
@@ -83,6 +92,13 @@ function homesOf(): ReadonlyMap<string, Home> {
 function isType({ parts }: Declaration): boolean {
   const type = parts[0]?.node.type;
   return type === 'TSInterfaceDeclaration' || type === 'TSTypeAliasDeclaration';
+}
+
+/** Of types that no entry exports: those that say something, and not what computes types or belongs to a host. */
+function isWorthASection(found: Declaration): boolean {
+  const [part] = found.parts;
+  const isComputed = part?.node.type === 'TSTypeAliasDeclaration' && Boolean(part.node.typeParameters);
+  return isType(found) && part?.doc !== '' && !isComputed && !found.file.path.startsWith('adapters/');
 }
 
 /** The code of a declaration that a reader sees: without bodies of functions, and without what an interface extends. */
@@ -127,27 +143,24 @@ function page(entry: string, module: SourceFile, homes: ReadonlyMap<string, Home
     .filter(({ declaration }) => isType(declaration))
     .toSorted((a, b) => (a.declaration.name < b.declaration.name ? -1 : 1));
   const listed = (homed: readonly Home[]) =>
-    homed.map(({ page: on, anchor, as, declaration }) => {
-      return `[\`${as ?? declaration.name}\`](${on === fileOf(entry) ? '' : on}#${anchor})`;
+    homed.map(({ page: on, anchor, as }) => {
+      return `[\`${as}\`](${on === fileOf(entry) ? '' : on}#${anchor})`;
     });
   const elsewhere = [...all.values()].flatMap((declaration) => {
     const home = homes.get(keyOf(declaration));
     return home === undefined || home.page === fileOf(entry) ? [] : [home];
   });
-  const isExported = ({ as }: Home): boolean => as !== null;
   const { text } = docOf(module.doc);
   return [
     `# ${entry}`,
     text,
     ...lists([
       ['', listed(values)],
-      ['Types: ', listed(types.filter(isExported))],
+      ['Types: ', listed(types.filter(({ isExported }) => isExported))],
       ['Also exported: ', listed(elsewhere)],
-      ['Parts of these types, which you cannot import: ', listed(types.filter((type) => !isExported(type)))],
+      ['Parts of these types, which you cannot import: ', listed(types.filter(({ isExported }) => !isExported))],
     ]),
-    ...[...values, ...types].map(({ as, declaration }) =>
-      section(headingOf(as ?? declaration.name, all), declaration, linkIn),
-    ),
+    ...[...values, ...types].map(({ as, declaration }) => section(headingOf(as, all), declaration, linkIn)),
   ]
     .filter((part) => part !== '')
     .join('\n\n');
@@ -177,7 +190,11 @@ function signatureOf(name: string, node: Declared, file: SourceFile): string {
     return parameters === '' ? '' : `interface ${name}${parameters}`;
   }
   if (node.type === 'TSTypeAliasDeclaration') {
-    return node.typeAnnotation.type === 'TSTypeLiteral' ? '' : file.textOf(node).replace(/^export /, '');
+    if (node.typeAnnotation.type === 'TSTypeLiteral') return '';
+    const code = file.textOf(node).replace(/^export /, '');
+    const of = /^\(?(?:keyof )?typeof (?<constant>\w+)\)?(?:\[number\])?$/.exec(file.textOf(node.typeAnnotation));
+    const values = file.namesIn(of?.groups?.['constant'] ?? '');
+    return values.length > 0 ? `type ${name} = ${values.map((each) => `'${each}'`).join(' | ')};` : code;
   }
   if (node.type === 'ClassDeclaration') {
     return `class ${name}${node.superClass ? ` extends ${file.textOf(node.superClass)}` : ''}`;
@@ -223,19 +240,26 @@ function members(node: Declared, file: SourceFile, linkIn: (file: SourceFile) =>
   const link = linkIn(file);
   if (node.type === 'TSInterfaceDeclaration') {
     const bases = node.extends.map((base) => {
-      const [, less, of = file.textOf(base), keys = ''] = /^(Omit|Pick)<(\w+), (.+)>$/.exec(file.textOf(base)) ?? [];
+      const code = file.textOf(base);
+      const [, less, of = /^\w+/.exec(code)?.[0] ?? '', keys = ''] = /^(Omit|Pick)<(\w+), (.+)>$/.exec(code) ?? [];
       const found = file.find(of);
-      if (found?.parts[0] && link(of) === null) {
+      const part = found?.parts[0];
+      if (found && part && link(of) === null) {
         const named = new Set(keys.match(/\w+/g));
         const isIn = (line: string): boolean => named.has(/^- `(\w+)/.exec(line)?.[1] ?? '') === (less === 'Pick');
-        return members(found.parts[0].node, found.file, linkIn)
+        const parameter =
+          part.node.type === 'TSInterfaceDeclaration' ? part.node.typeParameters?.params[0]?.name.name : null;
+        const given = base.typeArguments?.params[0];
+        return members(part.node, found.file, linkIn)
           .split(/\n(?=- )/)
           .filter((line) => less === undefined || isIn(line))
+          .map((line) => (parameter && given ? line.replaceAll(`: ${parameter}\``, `: ${file.textOf(given)}\``) : line))
           .join('\n');
       }
-      const code = file.textOf(base);
       const links = see(code, '', link);
-      return `- the members of \`${code}\`${links === '' ? '' : ` (${links})`}`;
+      return links === `[\`${code}\`](${link(code)})`
+        ? `- all members of ${links}`
+        : `- the members of \`${code}\`${links === '' ? '' : ` (${links})`}`;
     });
     return [...node.body.body.map((each) => item(each, file, link)), ...bases].filter((line) => line !== '').join('\n');
   }
@@ -269,9 +293,24 @@ function item(member: Member, file: SourceFile, link: Link): string {
   if (member.type === 'MethodDefinition') {
     return entryOf(`${name}${member.value.returnType ? file.textOf(member.value.returnType) : ''}`, doc, link);
   }
-  const type = 'typeAnnotation' in member && member.typeAnnotation ? file.textOf(member.typeAnnotation) : '';
-  const comments = [...type.matchAll(/\/\*\*(?<text>[\s\S]*?)\*\//g)];
-  return entryOf(withoutComments(`${name}${type}`), comments.length > 0 && doc === '' ? '' : doc, link);
+  const type = 'typeAnnotation' in member ? member.typeAnnotation : null;
+  const inner = type ? literalIn(type.typeAnnotation) : null;
+  const isSaid = inner?.members.some((each) => file.docBefore(each.start) !== '') ?? false;
+  const value = 'value' in member && member.value ? `: ${file.textOf(member.value)}` : '';
+  if (!type || !inner || !isSaid)
+    return entryOf(withoutComments(`${name}${type ? file.textOf(type) : value}`), doc, link);
+  const around = file.textOf(type).split(file.textOf(inner));
+  const nested = inner.members.map((each) => item(each, file, link).replaceAll(/^/gm, '  '));
+  return [entryOf(withoutComments(`${name}${around.join('{ … }')}`), doc, link), ...nested].join('\n');
+}
+
+/** The braces in a type, which have members of their own: `{ … }`, `A & { … }`, `readonly { … }[]`. */
+function literalIn(type: TypeNode): Node<TypeNode, 'TSTypeLiteral'> | null {
+  if (type.type === 'TSTypeLiteral') return type;
+  if (type.type === 'TSTypeOperator') return literalIn(type.typeAnnotation);
+  if (type.type === 'TSArrayType') return literalIn(type.elementType);
+  if (type.type === 'TSIntersectionType') return type.types.map(literalIn).find((each) => each !== null) ?? null;
+  return null;
 }
 
 function entryOf(code: string, doc: string, link: Link): string {
@@ -285,7 +324,7 @@ function entryOf(code: string, doc: string, link: Link): string {
   const initial = said.tags.find(({ tag }) => tag === 'defaultValue')?.text;
   const before = `- \`${plain}\`${links === '' ? '' : ` (${links})`}`;
   const rest = prose(said, link);
-  const text = [initial === undefined ? '' : `Default: ${initial}.`, rest].filter((part) => part !== '').join(' ');
+  const text = initial === undefined ? rest : `${rest} Default: ${initial}.`.trim();
   return text === '' ? before : `${before}: ${text.replaceAll('\n', '\n  ')}`;
 }
 
@@ -311,9 +350,10 @@ function docOf(comment: string): Doc {
 /** A comment as Markdown. */
 function prose({ text, tags }: Doc, link: Link): string {
   const of = (tag: string) => tags.filter((each) => each.tag === tag).map((each) => linked(each.text, link));
-  const given = [...of('typeParam'), ...of('param')].map((each) => each.replace(/^(?<name>\S+) - /, '- `$<name>`: '));
+  const given = of('param').map((each) => each.replace(/^(?<name>\S+) - /, '- `$<name>`: '));
   return [
     linked(text, link),
+    ...of('typeParam').map((each) => each.replace(/^(?<name>\S+) - /, 'Type `$<name>`: ')),
     given.join('\n'),
     ...of('returns').map((each) => `Returns ${each}`),
     ...of('throws').map((each) => `Throws ${each}`),

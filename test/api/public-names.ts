@@ -135,6 +135,25 @@ export class SourceFile {
     return from.startsWith('.') ? SourceFile.of(join(dirname(this.path), from)) : undefined;
   }
 
+  /** Of a constant: the texts in its list, or the keys of its object. */
+  namesIn(constant: string): string[] {
+    const found = this.find(constant);
+    const [part] = found?.parts ?? [];
+    if (found === undefined || part?.node.type !== 'VariableDeclaration') return [];
+    let value = part.node.declarations[0]?.init;
+    while (value?.type === 'TSAsExpression' || value?.type === 'TSSatisfiesExpression') value = value.expression;
+    if (value?.type === 'ArrayExpression') {
+      return value.elements.flatMap((each) => {
+        if (each?.type === 'SpreadElement') return found.file.namesIn(found.file.textOf(each.argument));
+        return each?.type === 'Literal' ? [String(each.value)] : [];
+      });
+    }
+    if (value?.type !== 'ObjectExpression') return [];
+    return value.properties.flatMap((each) => {
+      return each.type === 'Property' ? [found.file.textOf(each.key).replaceAll("'", '')] : [];
+    });
+  }
+
   textOf({ start, end }: Span): string {
     return this.#text.slice(start, end);
   }

@@ -1,3 +1,8 @@
+/**
+ * The inbox in memory, for tests.
+ *
+ * @module
+ */
 import { performance } from '../../host/real-timers.ts';
 import { InboxUnavailableError } from '../../errors.ts';
 import { assertLasting } from '../../host/ephemeral-host.ts';

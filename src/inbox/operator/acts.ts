@@ -133,32 +133,30 @@ export interface StoredBulk extends Omit<Bulk, 'stopped'> {
   } | null;
 }
 
-/** Acts on stored events, each written into the audit in the transaction that does it. */
+/** Acts on stored events. The transaction of an act also writes its audit line. */
 export interface Acts {
-  /**
-   * All keys in one transaction; 500 at most, whose bodies have 512 KiB together at most, or one.
-   */
+  /** Acts on at most 500 events whose bodies have at most 512 KiB together, or on one event, in one transaction. */
   act(act: Act, keys: readonly EventKey[], by: By, options: ActOptions): Promise<ActReport>;
-  /** Begins a snapshot; `addToBulk` fills it, `sealBulk` makes it ready to run. */
+  /** Begins a bulk action. `addToBulk` fills it, and `sealBulk` makes it ready to run. */
   createBulk(act: Act, filter: EventFilter, by: By, force: boolean): Promise<number>;
-  /** 1,000 at most. Takes those that the act applies to, as they are at this moment, and each once. */
+  /** Adds at most 1,000 events. It takes each event once, and only events that the act applies to now. */
   addToBulk(id: number, seqs: readonly number[]): Promise<void>;
   sealBulk(id: number): Promise<StoredBulk>;
   bulk(id: number): Promise<StoredBulk | null>;
-  /** newest first */
+  /** Lists bulk actions, newest first. */
   bulks(page: PageRequest): Promise<readonly StoredBulk[]>;
   /**
-   * Acts on up to `limit` (1,000 at most) of the events that have no result yet, the oldest first, in one transaction that
-   * also notes their results; on fewer when it takes long. One that has ended stays as it is.
+   * Acts on up to `limit` (at most 1,000) events without a result, oldest first, and stores the results in the same
+   * transaction. It takes fewer events if they take long. A bulk action that has ended stays unchanged.
    */
   advanceBulk(id: number, limit: number, by: By, options: Pick<ActOptions, 'entity'>): Promise<StoredBulk>;
-  /** Whoever runs it lives, or says that it stops. */
+  /** Records that the process which runs a bulk action is alive, or that it stops. */
   hearOfBulk(id: number, stops: boolean): Promise<void>;
   /**
-   * What became of the events that it was done to, as they stand now: a part of them, after one of them; 1,000 at most. `null`
-   * where there is no such bulk.
+   * Returns the current states of up to 1,000 events of a bulk action, after a position. `null` if the bulk action does
+   * not exist.
    */
   outcomePart(id: number, after: number, limit: number): Promise<OutcomePart | null>;
-  /** What has no result yet will get none. One that has ended stays as it is. */
+  /** Cancels a bulk action. Events without a result get none. A bulk action that has ended stays unchanged. */
   cancelBulk(id: number, by: By): Promise<StoredBulk>;
 }

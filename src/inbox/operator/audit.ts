@@ -57,11 +57,15 @@ export interface EventAct extends Pick<AuditLine, 'actor' | 'via' | 'reason'> {
 }
 
 export interface Audit {
-  /** Writes a line of its own; acts that change events write theirs in their own transaction. */
+  /** Writes an audit line. Acts that change events write theirs in their own transaction. */
   note(act: string, by: By, filter: unknown, counts: Readonly<Record<string, number>>): Promise<number>;
-  /** Replaces the counts of a line, as an act goes on; of one that there is not, nothing. */
+  /** Replaces the counts of an audit line. Does nothing if the line does not exist. */
   recount(seq: number, counts: Readonly<Record<string, number>>): Promise<void>;
+  /** Lists audit lines, newest first. */
   lines(request: PageRequest & AuditFilter): Promise<AuditPage>;
-  /** What was done to one event, the oldest first; of more than 500 acts the newest. Those of an older hookbox are not known. */
+  /**
+   * Returns operators' acts on one event, oldest first, and at most the newest 500. Acts through an older hookbox are
+   * missing.
+   */
   actsOn(key: EventKey): Promise<readonly EventAct[]>;
 }

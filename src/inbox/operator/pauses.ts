@@ -21,12 +21,12 @@ export interface Pause extends StoredPause {
   readonly more: boolean;
 }
 
-/** Types that nobody handles for a while. Each of these is written into the audit in the transaction that does it. */
+/** Pauses of types. The transaction of each also writes its audit line. */
 export interface Pauses {
-  /** `changed` is `false` where it was paused already: that stays as it is. */
+  /** Pauses a type. `changed` is `false` if it was already paused; that pause stays unchanged. */
   pauseType(lane: Lane, by: By): Promise<{ readonly pause: StoredPause; readonly changed: boolean }>;
-  /** Resolves with the pause that has ended, or `null` where there was none. */
+  /** Resumes a type. Returns the ended pause, or `null`. */
   resumeType(lane: Lane, by: By): Promise<StoredPause | null>;
-  /** By endpoint and type. */
+  /** Lists paused types by endpoint and type. */
   pausedTypes(): Promise<readonly Pause[]>;
 }

@@ -84,12 +84,12 @@ export interface CountOptions {
 }
 
 export interface Removal {
-  /** How many events the criteria fit; counting stops at `limit`, which may be `Infinity`. */
+  /** Counts the events that match the criteria, up to `limit`, which may be `Infinity`. */
   prunable(criteria: PruneCriteria, limit: number, options?: CountOptions): Promise<number>;
   /**
-   * Makes tombstones of up to `limit` events, in one transaction that ends early rather than hold the writer for long.
+   * Turns up to `limit` events into tombstones in one transaction. It ends early rather than block the writer.
    *
-   * @param progress - where the step before has ended, and the line of the audit whose count of `pruned` grows with it
+   * @param progress - where the previous step ended, and the audit line whose count of `pruned` grows
    */
   pruneSome(
     criteria: PruneCriteria,
@@ -97,10 +97,10 @@ export interface Removal {
     progress?: { readonly after?: PrunePosition | null; readonly audit?: number },
   ): Promise<PruneStep>;
   /**
-   * Removes everything that is kept about an entity (see `EventFilter.entity`). What the index of entities does not know
-   * yet is not found: call `indexNew` first.
+   * Erases all data about an entity (see `EventFilter.entity`). Call `indexNew` first, because it does not find events
+   * that are not indexed.
    */
   erase(entity: string, by: By, options: EraseOptions): Promise<EraseReport>;
-  /** Takes what an older hookbox has left of up to `limit` events that it has erased; answers with how many it has looked at. */
+  /** Removes what an older hookbox left of up to `limit` erased events. Returns how many it examined. */
   clearErased(limit: number): Promise<number>;
 }

@@ -62,9 +62,9 @@ export interface RetryGroup extends Omit<DeadGroup, 'reason'> {
   readonly nextDueAt: Date | null;
 }
 
-/** A request that its caller may abort. */
+/** A request that its caller can abort. */
 export interface Abortable {
-  /** ends the request when its caller no longer waits */
+  /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -103,39 +103,39 @@ export interface FoundName {
   readonly name: string;
 }
 
-/** Finding events without reading all of them. */
+/** Searches of events. */
 export interface Search {
   /**
-   * Newest first, unless another order is asked for. Looks at no more than a few thousand events for one page, and says where to go on.
+   * Searches events, newest first unless another order is set. A page examines a few thousand events at most.
    *
-   * @throws the signal's reason when it was aborted
+   * @throws the reason of the signal if it is aborted
    */
   search(filter: EventFilter, page: SearchRequest): Promise<EventPage>;
   /**
-   * Counts up to 10,000 events, and looks at no more than `examined` for that, 20,000 unless given; with 0 only what an index knows
-   * is counted.
+   * Counts up to 10,000 events. It examines at most `examined` events, 20,000 by default; with 0 it counts only what an
+   * index knows.
    *
-   * @throws the signal's reason when it was aborted
+   * @throws the reason of the signal if it is aborted
    */
   countFound(filter: EventFilter, options: CountRequest): Promise<EventCount>;
   /**
-   * Ids of events, names or ids of what they are about, and merchants that begin with a text in any case (of A to Z), in the
-   * order of their letters; at most so many of each.
+   * Returns ids, entity names, ids in them, and merchants that begin with a text in any case (A to Z), in alphabetical
+   * order. `limit` is the largest number of each.
    */
   namesLike(text: string, limit: number): Promise<readonly FoundName[]>;
-  /** The summary of one event, or `null`. */
+  /** Returns the summary of one event, or `null`. */
   summary(key: EventKey): Promise<EventSummary | null>;
   /**
-   * The groups of dead events, the largest first; 200 at most.
+   * Returns the groups of dead events, largest first. At most 200.
    *
-   * @throws the signal's reason when it was aborted
+   * @throws the reason of the signal if it is aborted
    */
   deadGroups(request?: Abortable): Promise<readonly DeadGroup[]>;
   /**
-   * Makes newly stored events known to the index of entities and merchants, a batch at a time; resolves with how many are
-   * left. Deliveries do not wait for this, and a search finds events that are not in it yet.
+   * Adds new events to the index of entities and merchants, one batch. Returns the number of events left. Deliveries do
+   * not wait for it, and a search also finds events that are not indexed yet.
    *
-   * @param upTo - the `seq` of the last event that matters; without it, what comes in meanwhile may be left again
+   * @param upTo - the `seq` of the last event to index; without it, events that arrive meanwhile may be left
    */
   indexNew(limit: number, upTo?: number): Promise<number>;
 }

@@ -37,8 +37,8 @@ export interface Blocker {
 
 export interface Waits {
   /**
-   * Why events wait, one by one; `null` for what is processed, dead or not there. A bounded number of steps for each, however
-   * many wait.
+   * Explains why each event is not processed yet. `null` for an event that is processed, dead or unknown. The work for
+   * each event is limited, however many wait.
    *
    * @param now - milliseconds since 1970
    */

@@ -1,3 +1,8 @@
+/**
+ * The inbox in Postgres.
+ *
+ * @module
+ */
 import { ConfigurationError } from '../../errors.ts';
 import { isPostgresUrl, USUAL_SCHEMA } from '../../host/postgres-url.ts';
 import { assertAlone, assertOptions, kindOf, type KnownOptions } from '../../known-options.ts';

@@ -1,3 +1,8 @@
+/**
+ * The inbox in SQLite.
+ *
+ * @module
+ */
 import { ownContext } from '../../host/own-context.ts';
 import { assertLasting } from '../../host/ephemeral-host.ts';
 import { loggerOf } from '../../host/logger.ts';

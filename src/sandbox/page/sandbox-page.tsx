@@ -1,6 +1,5 @@
 /**
- * The dashboard of a sandbox: `sandboxPage` is mounted in a Hono app beside the sandbox itself, or by an adapter's
- * `pageHandler`.
+ * The dashboard of a sandbox. Mount it in a Hono app, or with `pageHandler` of an adapter.
  *
  * @module
  */

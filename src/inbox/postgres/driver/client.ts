@@ -1,4 +1,4 @@
-/** What hookbox asks of a connection of `pg`; one of any version that answers so will do. */
+/** The part of a `pg` connection that hookbox uses. Any version with it fits. */
 export interface PostgresClient {
   query(query: PostgresQuery): Promise<PostgresResult>;
 }
@@ -19,10 +19,10 @@ export interface PostgresConnection extends PostgresClient {
   end?(): Promise<void>;
 }
 
-/** What Postgres says beside an answer. */
+/** A notice of Postgres. */
 export interface PostgresNotice {
   readonly message?: string | undefined;
-  /** its SQLSTATE */
+  /** Its SQLSTATE. */
   readonly code?: string | undefined;
 }
 
