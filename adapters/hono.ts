@@ -103,8 +103,8 @@ export function webhookVerifier(options: VerifierOptions): HonoVerifier {
 }
 
 /**
- * Mounts a page of hookbox, such as the operators' page, on a route that ends in `/*`. In Hono, `app.route('/ops',
- * page)` does the same.
+ * Mounts a page of hookbox, such as the operators' page, on a route that ends in `/*`. In Hono,
+ * `app.route('/ops', page)` does the same.
  *
  * @param page - the page of `opsPage` or `sandboxPage`
  * @example

@@ -26,8 +26,22 @@ export class ConfigurationError extends HookboxError {
 
 /**
  * An inbox cannot be opened. The message says what to change. `sqliteInbox` and `memoryInbox` throw it. `postgresInbox`
- * throws it if `pg` is not installed; for all other causes, the first call to the inbox rejects with it. `code` names
- * the cause.
+ * throws it if `pg` is not installed; for all other causes, the first call to the inbox rejects with it.
+ *
+ * - `FOLDER_MISSING`: the folder of the file does not exist
+ * - `NOT_A_DATABASE`: the file is not a SQLite database
+ * - `NEEDS_NEWER_HOOKBOX`: a newer hookbox wrote the inbox
+ * - `NETWORK_FILE_SYSTEM`, `MOUNTED_FILE`, `SEVERAL_NAMES`: the file is on a network file system, is a mount itself, or
+ * has hard links
+ * - `NOT_DURABLE`: the database does not keep commits, for example because it is in memory
+ * - `EPHEMERAL_HOST`: the disk or memory of the host does not last
+ * - `NODE_TOO_OLD`, `SQLITE_DOES_NOT_LOAD`: better-sqlite3 cannot load
+ * - `LOCKED`: another program holds a lock
+ * - `SCHEMA_MISSING`, `SCHEMA_OLD`: the tables are missing or old, and `migrate` is `false` or not permitted
+ * - `ACCESS_DENIED`: the file or the Postgres role lacks a right
+ * - `SERVER_TOO_OLD`: Postgres is older than version 14
+ * - `READ_ONLY`: the database accepts no writes, for example on a standby
+ * - `CANNOT_OPEN`: any other cause
  */
 export class InboxOpenError extends HookboxError {
   override readonly name = 'InboxOpenError';

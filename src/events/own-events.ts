@@ -3,9 +3,9 @@ import type { EventType } from './event-types.ts';
 import { isStandardSchema, type StandardSchema } from './standard-schema.ts';
 
 /**
- * Your own event types, and your own fields of the eleven: a merchant adds to it. For each type it has the type of a
- * schema, or of `data` itself; of one of the eleven, of the fields that `data` has beside the known ones. The same schemas
- * go to the option `events` of `createReceiver` and `createProcessor`, which has handlers given only what fits.
+ * Declare your own event types here, and your own fields of the eleven types. For each type, give the type of a schema,
+ * or of `data` itself. For one of the eleven types, give only your own fields of `data`. Pass the same schemas to the
+ * option `events` of `createReceiver` and `createProcessor`, so that handlers receive only events that fit.
  *
  * @example
  * ```ts

@@ -66,8 +66,8 @@ export interface HandlerContext<Database = DefaultDatabase> {
     work: (database: Database) => Database extends SynchronousDatabase ? Synchronous<T> : T,
   ): Promise<Awaited<T>>;
   /**
-   * Marks the event as processed without work, and records the reason for operators. Return right after it: `return
-   * ctx.skip('not our warehouse')`.
+   * Marks the event as processed without work, and records the reason for operators. Return right after it:
+   * `return ctx.skip('not our warehouse')`.
    *
    * The last call counts. If the handler then throws or times out, the attempt fails and the reason is dropped. With
    * `transaction`, call it before the commit; later calls have no effect.

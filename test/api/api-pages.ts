@@ -20,7 +20,7 @@ interface Home {
   readonly declaration: Declaration;
 }
 /** How a name of one module is linked from one page. */
-type Link = (name: string) => string | null;
+type Link = (name: string, from?: 'code' | 'comment') => string | null;
 
 /** docs/api/*.md by file name, made of the TSDoc of what package.json exports. */
 export async function apiPages(): Promise<ReadonlyMap<string, string>> {
@@ -131,9 +131,11 @@ function page(entry: string, module: SourceFile, homes: ReadonlyMap<string, Home
   const all = module.exports();
   const linkIn =
     (file: SourceFile): Link =>
-    (name) => {
+    (name, from = 'code') => {
       const found = file.find(name);
-      const home = found && homes.get(keyOf(found));
+      // A comment may name what its file does not import.
+      const named = [...homes.values()].find(({ as, isExported }) => from === 'comment' && isExported && as === name);
+      const home = found ? homes.get(keyOf(found)) : named;
       if (home === undefined) return null;
       return `${home.page === fileOf(entry) ? '' : home.page}#${home.anchor}`;
     };
@@ -178,7 +180,10 @@ function section(heading: string, declaration: Declaration, linkIn: (file: Sourc
     return [signature && `\`\`\`ts\n${signature}\n\`\`\`\n\n${see(signature, name, link)}`, prose(docOf(doc), link)];
   });
   const [first] = declaration.parts;
-  return [`## ${heading}`, ...parts.flat(), first ? members(first.node, file, linkIn) : '']
+  const list = first ? members(first.node, file, linkIn) : '';
+  // Two lists in a row would be one.
+  const isListed = /(?:^|\n\n)- .*$/s.test(parts.flat().at(-1)?.split('\n\n').at(-1) ?? '');
+  return [`## ${heading}`, ...parts.flat(), isListed && list !== '' ? 'Members:' : '', list]
     .filter((part) => part.trim() !== '')
     .join('\n\n');
 }
@@ -365,7 +370,7 @@ function prose({ text, tags }: Doc, link: Link): string {
 
 function linked(text: string, link: Link): string {
   return text.replaceAll(/\{@link (?<name>\w+)\}/g, (_, name: string) => {
-    const to = link(name);
+    const to = link(name, 'comment');
     return to === null ? `\`${name}\`` : `[\`${name}\`](${to})`;
   });
 }
