@@ -63,8 +63,8 @@ export function webhookHandler(
  * handler throws, the answer is 500. If it does not finish by the deadline, the answer is 503. In both cases the
  * service sends the event again.
  *
- * @param handler - receives the delivery, with the raw bytes in `body` and the typed event in `event`, and the host's
- * other arguments
+ * @param handler - receives the delivery and the host's other arguments; the delivery has the raw bytes in `body` and
+ * the typed event in `event`
  * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`
  * @example
  * ```ts

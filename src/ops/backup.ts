@@ -17,8 +17,8 @@ export interface BackupReport {
  * Copies a live SQLite inbox into a new file, with everything else in its database, as of one moment. Another thread
  * makes the copy, so deliveries continue. The file gets its name after it is checked and on disk.
  *
- * To restore it, stop all processes that use the inbox, remove the `-wal` and `-shm` files, and put the copy in place
- * of the old file.
+ * To restore it, first stop all processes that use the inbox. Then remove the `-wal` and `-shm` files, and replace the
+ * old file with the copy.
  *
  * @param file - a path that does not exist yet
  * @throws ConfigurationError `INVALID_OPTION` for an existing path, a missing folder, or an inbox in Postgres, which

@@ -21,9 +21,9 @@ export interface ImportReport extends ImportCounts {
 export interface ImportOptions {
   /**
    * `true` for an export of your own inbox that nobody else could change. The import then also trusts data that is not
-   * in a body, and pauses the types that were paused. Without it, each event is stored as not verified, its entity is
-   * read from its body, and tombstones and high-water marks are not imported as the newest processed event of an
-   * entity.
+   * in a body, and pauses the types that were paused. Without it, each event is stored as not verified, and its entity
+   * is read from its body. The newest processed event of each entity is then read from bodies only, not from tombstones
+   * or marks.
    *
    * @defaultValue `false`
    */

@@ -12,8 +12,8 @@ import { SPREADSHEET_MARK, type ReadableFormat } from './words/readable-formats.
  * line with CR LF; the first line begins with a byte order mark. `json` has one line for each event, with its body as
  * JSON where possible. To import events elsewhere, use `exportEvents`.
  *
- * A CSV cell that begins with `=`, `+`, `-`, `@`, a tab or a line end is prefixed with `'`, because a spreadsheet would
- * run it as a formula. The export contains personal data.
+ * A CSV cell that begins with `=`, `+`, `-`, `@`, a tab or a line end is prefixed with `'`. Otherwise a spreadsheet
+ * would run it as a formula. The export contains personal data.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an invalid filter
  * @throws RangeError for an event that these formats cannot represent; `exportEvents` exports it

@@ -4,9 +4,9 @@ import type { Wait } from '../inbox/operator/waits.ts';
 import { operationsOf } from './operations-of.ts';
 
 /**
- * Explains why an event is not processed yet, by the rules of the claim. It names the event it waits behind and how
- * many wait there, a missing processor for its type, or the time of its next attempt. Returns `null` if the event is
- * processed, dead or unknown.
+ * Explains why an event is not processed yet, by the rules of the claim. The reason may be an older event, with the
+ * number of events behind it. It may also be a missing processor, or the time of the next attempt. Returns `null` if
+ * the event is processed, dead or unknown.
  *
  * @param now - milliseconds since 1970; a processor that was not seen in the ten minutes before counts as gone
  * @throws ConfigurationError `INVALID_OPTION` for an inbox without operators' functions

@@ -22,8 +22,8 @@ export interface EventFilter {
   /** Received before this time. */
   readonly until?: Date;
   /**
-   * Last failed at or after this time. It matches a dead event by the time it died, while its body is stored, and a
-   * retrying event by the end of its last attempt. It matches no others.
+   * Last failed at or after this time. It matches a dead event by the time it died, while its body is stored. It
+   * matches a retrying event by the end of its last attempt. It matches no others.
    */
   readonly failedSince?: Date;
   /** Last failed before this time. */

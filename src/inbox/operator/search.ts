@@ -119,8 +119,8 @@ export interface Search {
    */
   countFound(filter: EventFilter, options: CountRequest): Promise<EventCount>;
   /**
-   * Returns ids, entity names, ids in them, and merchants that begin with a text in any case (A to Z), in alphabetical
-   * order. `limit` is the largest number of each.
+   * Returns ids, entity names, ids in them, and merchants that begin with a text, in alphabetical order. Letters A to Z
+   * match in any case. `limit` is the largest number of each.
    */
   namesLike(text: string, limit: number): Promise<readonly FoundName[]>;
   /** Returns the summary of one event, or `null`. */

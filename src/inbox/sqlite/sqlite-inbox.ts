@@ -61,10 +61,8 @@ const OVERHEAD_BYTES = 512;
  * @param source - a path, whose file is created if its folder exists; or `{ database }` with an open better-sqlite3
  * connection, which you close yourself
  * @throws ConfigurationError `INVALID_OPTION` for an invalid option or a source of another kind
- * @throws InboxOpenError for a missing folder (`FOLDER_MISSING`), a file that is not a database (`NOT_A_DATABASE`), a
- * file of a newer hookbox (`NEEDS_NEWER_HOOKBOX`), a network file system, a mounted file, a file with hard links
- * (`SEVERAL_NAMES`), a locked file, a database in memory (`NOT_DURABLE`) or an `EPHEMERAL_HOST`; its message says what
- * to change
+ * @throws InboxOpenError for a file or connection that cannot be opened or is not durable; {@link InboxOpenError} lists
+ * the causes
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';

@@ -12,7 +12,7 @@ export interface AuthorizationOptions {
   /** Your own login. It returns the visitor, or `null` to deny access. It must not read the body of the request. */
   readonly authorize?: (request: Request) => Visitor | null | Promise<Visitor | null>;
   /**
-   * Users with a password, which the browser asks for. They are viewers unless `role` is set. Works only over HTTPS.
+   * Users with a password, which the browser asks for. They are viewers unless `role` is set. Use it only over HTTPS.
    */
   readonly basic?: readonly {
     readonly user: string;
