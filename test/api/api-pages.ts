@@ -175,15 +175,17 @@ function lists(named: readonly (readonly [name: string, links: readonly string[]
 function section(heading: string, declaration: Declaration, linkIn: (file: SourceFile) => Link): string {
   const link = linkIn(declaration.file);
   const { file, name } = declaration;
-  const parts = declaration.parts.map(({ node, doc }) => {
-    const signature = signatureOf(name, node, file);
-    return [signature && `\`\`\`ts\n${signature}\n\`\`\`\n\n${see(signature, name, link)}`, prose(docOf(doc), link)];
-  });
+  const signatures = declaration.parts.map(({ node }) => signatureOf(name, node, file));
+  const code = signatures.join('\n');
+  const said = declaration.parts.map(({ doc }) => prose(docOf(doc), link));
+  const parts = [code && `\`\`\`ts\n${code}\n\`\`\`\n\n${see(code, name, link)}`, ...said].filter(
+    (part) => part !== '',
+  );
   const [first] = declaration.parts;
   const list = first ? members(first.node, file, linkIn) : '';
   // Two lists in a row would be one.
-  const isListed = /(?:^|\n\n)- .*$/s.test(parts.flat().at(-1)?.split('\n\n').at(-1) ?? '');
-  return [`## ${heading}`, ...parts.flat(), isListed && list !== '' ? 'Members:' : '', list]
+  const isListed = /(?:^|\n\n)- .*$/s.test(parts.at(-1)?.split('\n\n').at(-1) ?? '');
+  return [`## ${heading}`, ...parts, isListed && list !== '' ? 'Members:' : '', list]
     .filter((part) => part.trim() !== '')
     .join('\n\n');
 }
