@@ -1,5 +1,5 @@
 /**
- * hookbox for AWS Lambda behind API Gateway (REST and HTTP), a function URL, or an Application Load Balancer.
+ * The adapter for AWS Lambda behind API Gateway (REST and HTTP), a function URL, or an Application Load Balancer.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import {
   type VerifierOptions,
 } from '../src/index.ts';
 
-/** The part of an HTTP event that hookbox reads; the types of `@types/aws-lambda` fit. */
+/** The part of an HTTP event that hookbox reads. The types of `@types/aws-lambda` fit. */
 export interface HttpEvent {
   readonly httpMethod?: string | undefined;
   readonly headers?: Readonly<Record<string, string | undefined>> | null | undefined;
@@ -25,18 +25,18 @@ export interface HttpEvent {
   readonly requestContext?: unknown;
 }
 
-/** The part of Lambda's context that hookbox reads. */
+/** The part of the Lambda context that hookbox reads. */
 export interface FunctionContext {
   getRemainingTimeInMillis?(): number;
 }
 
-/** An answer in the shape that whatever stands before the function expects. */
+/** The answer, in the shape that the gateway, function URL or load balancer expects. */
 export interface HttpResult {
   statusCode: number;
-  /** for a load balancer */
+  /** For a load balancer. */
   statusDescription?: string;
   headers?: Record<string, string>;
-  /** for a load balancer that sends multi-value headers */
+  /** For a load balancer with multi-value headers. */
   multiValueHeaders?: Record<string, string[]>;
   body: string;
   isBase64Encoded: false;
@@ -48,10 +48,10 @@ const MARGIN_MS = 500;
 const FIX = 'middleware has parsed event.body before hookbox; put hookbox before it.';
 
 /**
- * A Lambda function that stores events and runs their handlers before it answers, unless `processing.mode` says otherwise.
- * Needs an inbox that outlives the function; to hand events to a queue instead, use `webhookVerifier`.
+ * Creates a Lambda function that stores events and runs their handlers before it answers, unless `processing.mode` is
+ * set. It needs an inbox outside the function. To put events into a queue, use `webhookVerifier`.
  *
- * @throws TypeError, from the function, for an event that is no HTTP request
+ * @throws TypeError from the function, if its event is not an HTTP request
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';
@@ -70,12 +70,13 @@ export function webhookHandler(
 }
 
 /**
- * A Lambda function that gives each authentic event to `passOn`, usually to put it into a queue: 200 once that has
- * resolved, 500 when it threw, so that the service sends again. No storage, no deduplication.
+ * Creates a Lambda function that passes each authentic event to `passOn`, which usually puts it into a queue. It
+ * answers 200 when `passOn` resolves. It answers 500 when `passOn` throws, so the service sends the event again. It
+ * neither stores nor deduplicates events.
  *
- * @param passOn - is given the raw bytes in `body` and the typed event in `event`
- * @throws ConfigurationError for a secret or a limit that cannot work; TypeError, from the function, for an event that is
- * no HTTP request
+ * @param passOn - receives the raw bytes in `body` and the typed event in `event`
+ * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`
+ * @throws TypeError from the function, if its event is not an HTTP request
  * @example
  * ```ts
  * import { webhookVerifier } from 'hookbox/aws-lambda';

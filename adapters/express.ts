@@ -1,5 +1,5 @@
 /**
- * hookbox for Express, 5 and 4.
+ * The adapter for Express 5 and 4.
  *
  * @module
  */
@@ -29,8 +29,8 @@ type Middleware = (
 ) => Promise<void>;
 
 /**
- * Answers deliveries. Mount it before `express.json()`; behind it, it works where the raw bytes were kept by
- * `express.raw()` or a `verify` function, and else answers 500 and says in the log how to keep them.
+ * Mounts a receiver in an Express app. Mount it before `express.json()`. After a parser it works only if
+ * `express.raw()` or a `verify` function keeps the raw bytes. Otherwise it answers 500 and logs how to keep them.
  *
  * @example
  * ```ts
@@ -51,10 +51,10 @@ export function webhookHandler(
 }
 
 /**
- * Middleware that lets only authentic events through to your own handler, as `req.webhookEvent` and `req.webhookBody`:
- * no storage, no deduplication.
+ * Middleware that passes only authentic events to your own handler, as `req.webhookEvent` and `req.webhookBody`. It
+ * neither stores nor deduplicates them.
  *
- * @throws ConfigurationError for a secret or a limit that cannot work
+ * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`
  * @example
  * ```ts
  * import express from 'express';
@@ -78,10 +78,10 @@ export function webhookVerifier(options: VerifierOptions): Middleware {
 }
 
 /**
- * Mounts a page of hookbox, such as the operators', at the path that `app.use` or a router gives it, before or behind parsers of
- * forms.
+ * Mounts a page of hookbox, such as the operators' page, at the path of `app.use` or of a router. Mount it before or
+ * after form parsers.
  *
- * @param page - of `opsPage` or `sandboxPage`
+ * @param page - the page of `opsPage` or `sandboxPage`
  * @example
  * ```ts
  * import express from 'express';

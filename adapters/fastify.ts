@@ -1,5 +1,5 @@
 /**
- * hookbox for Fastify 5.
+ * The adapter for Fastify 5.
  *
  * @module
  */
@@ -18,8 +18,7 @@ const FIX =
   'a hook before hookbox has read the body: keep the raw bytes as request.rawBody, or register hookbox outside of that hook.';
 
 /**
- * A plugin that answers deliveries at the prefix it is registered under. Its content-type parser is its own: other routes
- * keep theirs.
+ * A plugin that receives deliveries at its prefix. Its content-type parser applies only to that prefix.
  *
  * @example
  * ```ts
@@ -43,10 +42,10 @@ export function webhookHandler(receiver: Pick<Receiver, 'receive'>): FastifyPlug
 }
 
 /**
- * A plugin for a scope of your own: its routes get only authentic events, as `request.webhookEvent` and
- * `request.webhookBody`. No storage, no deduplication.
+ * A plugin that passes only authentic events to the routes in its scope, as `request.webhookEvent` and
+ * `request.webhookBody`. It neither stores nor deduplicates them.
  *
- * @throws ConfigurationError for a secret or a limit that cannot work
+ * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`
  * @example
  * ```ts
  * import fastify from 'fastify';
@@ -80,10 +79,10 @@ export function webhookVerifier(options: VerifierOptions): FastifyPluginAsync {
 }
 
 /**
- * A plugin that shows a page of hookbox, such as the operators', below the prefix it is registered under. Headers that hooks have
- * set go out with it; `onSend` hooks do not see it.
+ * A plugin that mounts a page of hookbox, such as the operators' page, below its prefix. The answer includes headers
+ * that hooks set; `onSend` hooks do not run.
  *
- * @param page - of `opsPage` or `sandboxPage`
+ * @param page - the page of `opsPage` or `sandboxPage`
  * @example
  * ```ts
  * import fastify from 'fastify';

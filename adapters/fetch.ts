@@ -1,5 +1,5 @@
 /**
- * hookbox for servers that speak `Request` and `Response`: Next.js route handlers, Bun.serve, Deno.serve, Cloudflare
+ * The adapter for hosts with `Request` and `Response`: Next.js route handlers, Bun.serve, Deno.serve, Cloudflare
  * Workers, Vercel and Netlify functions.
  *
  * @module
@@ -20,7 +20,7 @@ import { assertOptions } from '../src/known-options.ts';
 import { VERIFIER_OPTIONS } from '../src/receive/verifier.ts';
 import { discardBody, webBodyReader } from './read-web-body.ts';
 
-/** Asks the host to go on until a promise has settled, although the answer was sent. */
+/** Asks the host to keep running until a promise settles, even after the answer. */
 export type WaitUntil = NonNullable<HostLimits['waitUntil']>;
 
 const FIX = 'something has read the request before: call hookbox first, or give the other one request.clone().';
@@ -29,8 +29,8 @@ const FIX = 'something has read the request before: call hookbox first, or give 
 type Context = readonly unknown[];
 
 /**
- * Answers requests. A handler that runs inline and outlives the deadline is given to the host's `waitUntil`: the one in
- * the options, or the one on whatever the host passes beside the request.
+ * Returns a function from `Request` to `Response` for a receiver. An inline handler that outlives the deadline is
+ * passed to the host's `waitUntil`: the one in the options, or the one in the host's second argument.
  *
  * @example
  * ```ts
@@ -59,12 +59,13 @@ export function webhookHandler(
 }
 
 /**
- * Lets only authentic events through to `handler`, which makes the answer: no storage, no deduplication. When it throws,
- * the answer is 500, and when it is not done by the deadline 503, so that the service sends again.
+ * Passes only authentic events to `handler`, which returns the answer. It neither stores nor deduplicates them. If the
+ * handler throws, the answer is 500. If it does not finish by the deadline, the answer is 503. In both cases the
+ * service sends the event again.
  *
- * @param handler - is given the delivery, with the raw bytes in `body` and the typed event in `event`, and whatever the
- * host passes beside the request
- * @throws ConfigurationError for a secret or a limit that cannot work
+ * @param handler - receives the delivery and the host's other arguments; the delivery has the raw bytes in `body` and
+ * the typed event in `event`
+ * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`
  * @example
  * ```ts
  * import { webhookVerifier } from 'hookbox/fetch';
@@ -96,11 +97,11 @@ export function webhookVerifier<C extends unknown[]>(
 }
 
 /**
- * Mounts a page of hookbox, such as the operators'. What the page is mounted at it finds out from each path: everything before the
- * first part that only the page has, such as `events`. Where that part stands in the path to the page too, give the page its
- * option `base`.
+ * Mounts a page of hookbox, such as the operators' page. The page finds its mount path in each request: the part of the
+ * path before its own first segment, such as `events`. If the mount path contains such a segment, set the page's option
+ * `base`.
  *
- * @param page - of `opsPage` or `sandboxPage`
+ * @param page - the page of `opsPage` or `sandboxPage`
  * @example
  * ```ts
  * import { pageHandler } from 'hookbox/fetch';

@@ -1,5 +1,5 @@
 /**
- * hookbox for Hono: `webhookHandler` stores events, `webhookVerifier` only checks them.
+ * The adapter for Hono. `webhookHandler` stores events; `webhookVerifier` only checks them.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import { addressOf, answerHeaders, joined, type VerifiedWebhook } from './node-e
 import { endStream, lingering, nodeBodyReader } from './read-node-body.ts';
 import { discardBody, webBodyReader } from './read-web-body.ts';
 
-/** What `webhookVerifier` puts into `c.var`. */
+/** The variables that `webhookVerifier` sets in `c.var`. */
 export type WebhookVariables = Pick<VerifiedWebhook, keyof VerifiedWebhook>;
 
 /** The part of Hono's context that hookbox uses. Every Hono 4 has it, as an app may have another copy than hookbox. */
@@ -50,7 +50,7 @@ const FIX =
   'c.req.arrayBuffer(), which Hono keeps, instead of c.req.raw.';
 
 /**
- * Mounts a receiver in a Hono app. Needs the raw body, so nothing before it may parse it.
+ * Mounts a receiver in a Hono app. Mount it before middleware that parses the body.
  *
  * @example
  * ```ts
@@ -71,9 +71,9 @@ export function webhookHandler(receiver: Pick<Receiver, 'receive'>): HonoHandler
 }
 
 /**
- * Middleware that lets only authentic events through to your own handler: no storage, no deduplication.
+ * Middleware that passes only authentic events to your own handler. It neither stores nor deduplicates them.
  *
- * @throws ConfigurationError for a secret or a limit that cannot work
+ * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`
  * @example
  * ```ts
  * import { Hono } from 'hono';
@@ -103,10 +103,10 @@ export function webhookVerifier(options: VerifierOptions): HonoVerifier {
 }
 
 /**
- * Mounts a page of hookbox, such as the operators', behind a route that ends in `/*`, as it is done in other hosts.
- * `app.route('/ops', page)` does the same in Hono.
+ * Mounts a page of hookbox, such as the operators' page, on a route that ends in `/*`. In Hono,
+ * `app.route('/ops', page)` does the same.
  *
- * @param page - of `opsPage` or `sandboxPage`
+ * @param page - the page of `opsPage` or `sandboxPage`
  * @example
  * ```ts
  * import { Hono } from 'hono';

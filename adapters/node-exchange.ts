@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Delivery, InvalidEvent, Outcome, UnknownEvent, VerifiedDelivery, WebhookEvent } from '../src/index.ts';
 import { boundRest, endStream, nodeBodyReader } from './read-node-body.ts';
 
-/** What `webhookVerifier` puts on the request. */
+/** The properties that `webhookVerifier` sets on the request. */
 export interface VerifiedWebhook {
-  /** typed by `type` once `isKnown` has narrowed it; an authentic event that fits no schema has `type: null` and its issues */
+  /** The event; narrow it with `isKnown`. An authentic event that fits no schema has `type: null` and its issues. */
   webhookEvent: WebhookEvent | UnknownEvent | InvalidEvent;
-  /** the raw bytes that were verified */
+  /** The raw bytes that were verified. */
   webhookBody: Uint8Array;
-  /** what they were verified with, for a queue whose consumer verifies again; `null` where none was needed */
+  /** The signature of the body, to verify it again behind a queue. `null` if no signature was needed. */
   webhookSignature: string | null;
 }
 
@@ -66,7 +66,7 @@ export function verifiedWebhook({ event, body, signature }: VerifiedDelivery): V
   return { webhookEvent: event, webhookBody: body, webhookSignature: signature };
 }
 
-/** A request whose event was verified. */
+/** A request with a verified event. */
 export type VerifiedRequest = IncomingMessage & VerifiedWebhook;
 
 /** What frameworks leave of a body that they have read. */

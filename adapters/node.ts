@@ -1,5 +1,5 @@
 /**
- * hookbox for `node:http` and what is built on it: Koa, NestJS, Next.js API routes, Google Cloud Functions.
+ * The adapter for `node:http` and hosts built on it: Koa, NestJS, Next.js API routes, Google Cloud Functions.
  *
  * @module
  */
@@ -27,7 +27,8 @@ interface FastifyReply {
 }
 
 /**
- * Answers requests of a Node server. Takes the bytes from `request.rawBody` where a framework has kept them.
+ * Mounts a receiver in a Node server. It reads the body from the request, or from `request.rawBody` if a framework sets
+ * it.
  *
  * @example
  * ```ts
@@ -53,12 +54,12 @@ export function webhookHandler(
 }
 
 /**
- * Lets only authentic events through to `handler`, as `request.webhookEvent` and `request.webhookBody`: no storage, no
- * deduplication. The handler answers the request; when it throws, the answer is 500, and when it is not done by the
- * deadline 503. Without a handler it is middleware, which calls the next one and leaves the rest to it.
+ * Passes only authentic events to `handler`, as `request.webhookEvent` and `request.webhookBody`. It neither stores nor
+ * deduplicates them. Your handler answers the request. If it throws, the answer is 500. If it does not finish by the
+ * deadline, the answer is 503. Without a handler it is middleware that calls the next function.
  *
- * @typeParam Request - a framework's own, such as NextApiRequest; `Response` likewise
- * @throws ConfigurationError for a secret or a limit that cannot work
+ * @typeParam Request - the request type of a framework, such as NextApiRequest; `Response` likewise
+ * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`
  * @example
  * ```ts
  * import { createServer } from 'node:http';
@@ -107,11 +108,11 @@ export function webhookVerifier<
 }
 
 /**
- * Mounts a page of hookbox, such as the operators'. What the page is mounted at it finds out from each path: everything before the
- * first part that only the page has, such as `events`. Where that part stands in the path to the page too, give the page its
- * option `base`.
+ * Mounts a page of hookbox, such as the operators' page. The page finds its mount path in each request: the part of the
+ * path before its own first segment, such as `events`. If the mount path contains such a segment, set the page's option
+ * `base`.
  *
- * @param page - of `opsPage` or `sandboxPage`
+ * @param page - the page of `opsPage` or `sandboxPage`
  * @example
  * ```ts
  * import { createServer } from 'node:http';

@@ -1,12 +1,19 @@
-/** What every error of hookbox has: a `code` that stays the same when the wording of the message improves. */
+/** The base class of all errors of hookbox. Its `code` stays the same when its message changes. */
 export abstract class HookboxError extends Error {
   abstract readonly code: string;
 
-  /** written out, because bundlers rename classes */
+  /** The class name, written out because bundlers rename classes. */
   abstract override readonly name: string;
 }
 
-/** An option that cannot work: thrown when something is created, never while a delivery is under way. */
+/**
+ * An option is invalid. Thrown when you create something or call an operators' function, never while a delivery is
+ * under way.
+ *
+ * - `UNUSABLE_SECRET`: a secret is missing, is empty, or reads `undefined` or `null`
+ * - `UNKNOWN_EVENT_TYPE`: a key of `handlers` is not an event type
+ * - `INVALID_OPTION`: any other option
+ */
 export class ConfigurationError extends HookboxError {
   override readonly name = 'ConfigurationError';
   readonly code: 'UNUSABLE_SECRET' | 'UNKNOWN_EVENT_TYPE' | 'INVALID_OPTION';
@@ -18,8 +25,23 @@ export class ConfigurationError extends HookboxError {
 }
 
 /**
- * An inbox that cannot be opened; the message says what to change. Thrown by `sqliteInbox` and `memoryInbox`, and by
- * `postgresInbox` where `pg` is not installed; its inbox opens when it is first asked for something, which rejects with it then.
+ * An inbox cannot be opened. The message says what to change. `sqliteInbox` and `memoryInbox` throw it. `postgresInbox`
+ * throws it if `pg` is not installed; for all other causes, the first call to the inbox rejects with it.
+ *
+ * - `FOLDER_MISSING`: the folder of the file does not exist
+ * - `NOT_A_DATABASE`: the file is not a SQLite database
+ * - `NEEDS_NEWER_HOOKBOX`: a newer hookbox wrote the inbox
+ * - `NETWORK_FILE_SYSTEM`, `MOUNTED_FILE`, `SEVERAL_NAMES`: the file is on a network file system, is a mount itself, or
+ * has hard links
+ * - `NOT_DURABLE`: the database does not keep commits, for example because it is in memory
+ * - `EPHEMERAL_HOST`: the disk or memory of the host does not last
+ * - `NODE_TOO_OLD`, `SQLITE_DOES_NOT_LOAD`: better-sqlite3 cannot load
+ * - `LOCKED`: another program holds a lock
+ * - `SCHEMA_MISSING`, `SCHEMA_OLD`: the tables are missing or old, and `migrate` is `false` or not permitted
+ * - `ACCESS_DENIED`: the file or the Postgres role lacks a right
+ * - `SERVER_TOO_OLD`: Postgres is older than version 14
+ * - `READ_ONLY`: the database accepts no writes, for example on a standby
+ * - `CANNOT_OPEN`: any other cause
  */
 export class InboxOpenError extends HookboxError {
   override readonly name = 'InboxOpenError';
@@ -49,8 +71,13 @@ export class InboxOpenError extends HookboxError {
 }
 
 /**
- * An inbox that could not take an event now. Nothing was stored as far as the caller knows; the delivery is answered
- * 503 and the service sends it again.
+ * The inbox could not take an event now. The event is not known to be stored. The delivery is answered 503, and the
+ * service sends it again.
+ *
+ * - `OVERLOADED`: too many deliveries are queued
+ * - `CLOSED`: the inbox is closed
+ * - `DEADLINE`: the deadline passed before the event began to be stored
+ * - `FAILED`: the database reported an error
  */
 export class InboxUnavailableError extends HookboxError {
   override readonly name = 'InboxUnavailableError';
@@ -63,7 +90,7 @@ export class InboxUnavailableError extends HookboxError {
 }
 
 /**
- * Thrown by a handler to say that no retry will help: the event becomes `dead(failed)` at once.
+ * A handler throws it when no retry can help. The event becomes `dead(failed)` at once.
  *
  * @example
  * ```ts
@@ -81,11 +108,11 @@ export class PermanentError extends HookboxError {
 export const LONGEST_WAIT_MS = 30 * 24 * 60 * 60_000;
 
 /**
- * Thrown by a handler to say how long to wait before it runs again, as after a 429 from elsewhere. The attempt has failed and
- * counts as any other; the wait is `afterMs`, or the usual one where that is longer.
+ * A handler throws it to set the wait before the next attempt, for example after a 429 answer. The attempt counts as
+ * failed. The wait is `afterMs`, or the usual wait if that is longer.
  *
- * @throws ConfigurationError `INVALID_OPTION`, as it is made, for anything but milliseconds from 0 to 30 days: the attempt then
- * fails with that, and runs again after the usual wait
+ * @throws ConfigurationError `INVALID_OPTION` from the constructor if `afterMs` is not 0 to 30 days in milliseconds;
+ * the attempt then fails with it and runs again after the usual wait
  * @example
  * ```ts
  * import { RetryLaterError } from 'hookbox';
@@ -101,7 +128,7 @@ export const LONGEST_WAIT_MS = 30 * 24 * 60 * 60_000;
 export class RetryLaterError extends HookboxError {
   override readonly name = 'RetryLaterError';
   readonly code = 'RETRY_LATER';
-  /** milliseconds from the end of the attempt */
+  /** Milliseconds from the end of the attempt. */
   readonly afterMs: number;
 
   constructor(wait: { readonly afterMs: number; readonly message?: string; readonly cause?: unknown }) {
@@ -118,7 +145,19 @@ export class RetryLaterError extends HookboxError {
   }
 }
 
-/** Why `ctx.transaction` did not commit. */
+/**
+ * `ctx.transaction` did not commit, or not as it should.
+ *
+ * - `LEASE_LOST`: another processor may handle the event now
+ * - `ALREADY_COMMITTED`: the handler called it again after a commit
+ * - `ATTEMPT_OVER`: the handler called it after the attempt had ended
+ * - `NOT_SYNCHRONOUS`: on SQLite, `work` returned a promise
+ * - `NOT_COMMITTED`: the connection to Postgres was lost before the commit
+ * - `GIVEN_UP`: on Postgres, `work` had not ended when its attempt was given up
+ * - `NOT_SENT`: on Postgres, `work` sent a BEGIN, COMMIT or ROLLBACK that cannot become a savepoint
+ * - `ENDED_EARLY`: on Postgres, `work` sent COMMIT or ROLLBACK without its own BEGIN, or left its own transaction open
+ * - `ROLLED_BACK_BY_ITSELF`, `COMMITTED_BY_ITSELF`: `work` ended the transaction itself; the event is dead
+ */
 export class TransactionError extends HookboxError {
   override readonly name = 'TransactionError';
   readonly code:

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * hookbox: a durable inbox for the webhooks of the Commerce Ordering Service.
+ * Receivers, processors, handlers, signatures and errors.
  *
  * @module
  */

@@ -76,7 +76,7 @@ const DEARER_THAN_LARGE = [
  * rest has a process of its own, as does what replaces modules or what a process has one of, and what counts steps.
  */
 const TOGETHER = [
-  'test/{check,events,explain,inbox/rules,receive,sender,testing}/*.test.ts',
+  'test/{api,check,events,explain,inbox/rules,receive,sender,testing}/*.test.ts',
   'test/sandbox/!(kill|killed-anywhere|real-clock|story|over-http).test.ts',
   'test/sandbox/openapi/{answers,document,interface-page}.test.ts',
   'test/{docs,examples,fixtures,known-options,printable,signing/secrets,host/logger-pino}.test.ts',

@@ -3,15 +3,17 @@ import type { UnknownEvent, WebhookEvent } from './webhook-event.ts';
 import { isOfTheEleven } from './known-event.ts';
 
 /**
- * Names what an event is about. Events with the same name are handled one at a time and in order; `null` means that an
- * event stands alone. So does anything that is no name (an empty text, one of more than 1,000 characters or with half a
- * surrogate pair, a promise, `undefined`), and whatever is thrown: that is logged, and the event is stored all the same.
+ * Names the entity of an event. Events with the same name are handled one at a time and in order. An event with `null`
+ * is independent of all others.
+ *
+ * An invalid name counts as `null`: an empty text, more than 1,000 characters, half a surrogate pair, a promise or
+ * `undefined`. If the function throws, hookbox logs the error and stores the event without an entity.
  */
 export type EntityOf = (event: WebhookEvent | UnknownEvent) => string | null;
 
 /**
- * The entity of an event: an order or a cart by its merchant (where given) and id; a product by merchant, product and
- * location. `null` where the id is missing, and for types that hookbox does not know.
+ * Returns the entity of an event. For an order or a cart it is the merchant, if given, and the id. For a product it is
+ * the merchant, the product and the location. Returns `null` if the id is missing or the type is unknown.
  *
  * @example
  * ```ts

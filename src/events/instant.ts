@@ -1,11 +1,11 @@
 /**
- * A point in time, finer than a Date: whole milliseconds since 1970 and the nanoseconds beyond them. Events of one
- * entity are ordered by it, and the service may write microseconds.
+ * A point in time with nanoseconds. The inbox orders the events of an entity by it, because the service may send
+ * microseconds.
  */
 export interface Instant {
-  /** milliseconds since 1970-01-01T00:00:00Z */
+  /** Milliseconds since 1970-01-01T00:00:00Z. */
   readonly ms: number;
-  /** nanoseconds within the millisecond, 0 to 999,999; digits beyond the ninth are cut */
+  /** Nanoseconds within the millisecond, 0 to 999,999. Digits after the ninth are cut. */
   readonly ns: number;
 }
 

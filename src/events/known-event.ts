@@ -12,8 +12,8 @@ export function markChecked<Event extends object>(event: Event): Event {
 }
 
 /**
- * Narrows what a `'*'` handler is given to what hookbox knows the data of: the eleven types, and types of your own that a
- * schema of the option `events` has checked.
+ * Narrows the event of a `'*'` handler to a type whose data hookbox has checked: the eleven types, and your own types
+ * with a schema in the option `events`.
  *
  * @example
  * ```ts

@@ -3,9 +3,9 @@ import type { EventType } from './event-types.ts';
 import { isStandardSchema, type StandardSchema } from './standard-schema.ts';
 
 /**
- * Your own event types, and your own fields of the eleven: a merchant adds to it. For each type it has the type of a
- * schema, or of `data` itself; of one of the eleven, of the fields that `data` has beside the known ones. The same schemas
- * go to the option `events` of `createReceiver` and `createProcessor`, which has handlers given only what fits.
+ * Declare your own event types here, and your own fields of the eleven types. For each type, give the type of a schema,
+ * or of `data` itself. For one of the eleven types, give only your own fields of `data`. Pass the same schemas to the
+ * option `events` of `createReceiver` and `createProcessor`, so that handlers receive only events that fit.
  *
  * @example
  * ```ts
@@ -37,10 +37,10 @@ import { isStandardSchema, type StandardSchema } from './standard-schema.ts';
 // oxlint-disable-next-line typescript/no-empty-object-type, typescript/no-empty-interface -- others add to it
 export interface OwnEvents {}
 
-/** The types that a merchant has declared: their own, and those of the eleven with fields of their own. */
+/** The types that you declared: your own, and those of the eleven with your own fields. */
 export type OwnType = Extract<keyof OwnEvents, string>;
 
-/** The eleven types, and a merchant's own. */
+/** The eleven types and your own. */
 export type HandledType = Extract<keyof (Readonly<Record<EventType, unknown>> & OwnEvents), string>;
 
 /** What handlers are given of a declared type: what its schema makes, or the type itself. */
@@ -65,7 +65,10 @@ export type WithOwn<Fields, Own> = {
 /** Without what a schema that lets everything through adds: any name. */
 type Named<Fields> = { [Key in keyof Fields as string extends Key ? never : Key]: Fields[Key] };
 
-/** A schema for each type of your own, and for your own fields of the eleven; any Standard Schema, such as of zod or valibot. */
+/**
+ * A schema for each of your own types, and for your own fields of the eleven types. It takes any Standard Schema, such
+ * as one of zod or valibot.
+ */
 export type EventSchemas = { readonly [T in OwnType]?: StandardSchema<unknown, OwnData<T>> };
 
 /** The schema of a type, where there is one. */

@@ -6,17 +6,20 @@ import { eventSchemas, unknownEventSchema, type Issue, type UnknownEvent, type W
 import { orderItem } from './order.ts';
 import { utf8Text } from './utf8.ts';
 
-/** What a body turned out to be. With `ok: false` and an `id` it is an invalid event; without an `id` it is not an event. */
+/**
+ * The result of {@link parseEvent}. `ok: false` with an `id` is an invalid event. `ok: false` without an `id` is not an
+ * event.
+ */
 export type ParsedEvent =
   | { readonly ok: true; readonly known: true; readonly event: WebhookEvent; readonly issues: readonly Issue[] }
   | { readonly ok: true; readonly known: false; readonly event: UnknownEvent; readonly issues: readonly Issue[] }
   | { readonly ok: false; readonly id: string | null; readonly issues: readonly Issue[] };
 
-/** What the inbox wants to know of a body beside the event itself. */
+/** The type and time that hookbox could read from a body. */
 export interface EventFacts {
-  /** `null` where an invalid event has no readable type */
+  /** `null` if an invalid event has no readable type. */
   readonly type: string | null;
-  /** `null` for invalid events */
+  /** `null` for an invalid event. */
   readonly created: Instant | null;
 }
 
@@ -30,10 +33,11 @@ const MAX_ID_CHARACTERS = 255;
 const SHORT_LIST = 100;
 
 /**
- * Reads the body of a delivery as an event (interface 6.2). Call it on verified bytes.
+ * Parses the body of a delivery as an event (interface 6.2). Pass only verified bytes. It never throws for the content
+ * of a body.
  *
  * @param body - the raw bytes
- * @returns the typed event, the event of an unknown type, or why it is neither; never throws on what a sender controls
+ * @returns the typed event, an event of an unknown type, or the reason why it is neither
  * @example
  * ```ts
  * import { parseEvent } from 'hookbox';

@@ -1,11 +1,11 @@
 import { isInstance } from '../errors.ts';
 
 /**
- * What hookbox asks of a schema: the interface of Standard Schema (https://standardschema.dev), version 1, which those of
- * zod, valibot, ArkType and others have.
+ * The part of [Standard Schema](https://standardschema.dev) version 1 that hookbox uses. The schemas of zod, valibot,
+ * ArkType and others fit.
  *
- * @typeParam Input - what it takes
- * @typeParam Output - what it makes of that
+ * @typeParam Input - the type that the schema accepts
+ * @typeParam Output - the type that the schema returns
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
@@ -16,12 +16,12 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   };
 }
 
-/** What a schema says of a value. */
+/** The result of a schema: the output, or the issues. */
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
 
-/** Something that does not fit. Only its path is looked at, and what it is called: a message may quote the value. */
+/** One issue of a schema. hookbox uses its path and not its message, because a message may quote the value. */
 export interface SchemaIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;

@@ -45,12 +45,15 @@ export const unknownEventSchema = z.object({
 /** The event of one type, as hookbox parses it: without what a merchant has added. */
 type ParsedEventOf<T extends EventType> = z.infer<(typeof eventSchemas)[T]>;
 
-/** Any event of the eleven types, told apart by `type`; without fields of your own, which are checked when it is handled. */
+/**
+ * An event of any of the eleven types; narrow it by `type`. It does not have your own fields, which hookbox checks when
+ * the event is handled.
+ */
 export type WebhookEvent = { [T in EventType]: ParsedEventOf<T> }[EventType];
 
 /**
- * The event of one type, as its handler is given it: `EventOf<'order.ready'>`. What `OwnEvents` says of the type is in its
- * data.
+ * The event of one type as its handler receives it: `EventOf<'order.ready'>`. Its `data` includes the fields that you
+ * declared in `OwnEvents`.
  */
 export type EventOf<T extends HandledType> = T extends OwnType
   ? { id: string; type: T; created: string; data: DataOf<T, OwnData<T>> }
@@ -66,22 +69,26 @@ export type SentEventOf<T extends HandledType> = T extends OwnType
 /** The data of a declared type: of one of the eleven, with the known fields. */
 type DataOf<T extends string, Own> = T extends EventType ? WithOwn<ParsedEventOf<T>['data'], Own> : Own;
 
-/** What a `'*'` handler is given: an event of any type, whose data `isKnown` narrows. */
+/** The event that a `'*'` handler receives. {@link isKnown} narrows its data. */
 export type HandledEvent = { [T in HandledType]: EventOf<T> }[HandledType] | UnknownEvent;
 
 /** An authentic event of a type that this version of hookbox does not know. */
 export type UnknownEvent = z.infer<typeof unknownEventSchema>;
 
-/** Authentic, but its envelope or data does not fit; told apart by `type: null`. Its raw bytes are what there is. */
+/**
+ * An authentic event whose envelope or data does not fit the schema. Its `type` is `null`. The inbox keeps its raw
+ * bytes.
+ */
 export interface InvalidEvent {
   readonly id: string;
   readonly type: null;
   readonly issues: readonly Issue[];
 }
 
-/** Something about an event that does not fit. It names the place and the expectation, never the value. */
+/** One place where an event does not fit the schema. It never contains the value. */
 export interface Issue {
-  /** where in the envelope, for example `data.items.0.price`; empty for the envelope itself */
+  /** The path in the envelope, for example `data.items.0.price`; empty for the envelope itself. */
   readonly path: string;
+  /** What the schema expects there. */
   readonly message: string;
 }

@@ -1,10 +1,10 @@
 import { clearTimeout, setTimeout } from './real-timers.ts';
 
-/** Where processing gets its time from; tests bring a clock of their own. */
+/** The source of time for processing. */
 export interface Clock {
-  /** milliseconds since 1970 */
+  /** Milliseconds since 1970. */
   now(): number;
-  /** Calls back once after a while; returns how to cancel. */
+  /** Calls back once after `ms` milliseconds. Returns a function that cancels it. */
   after(ms: number, callback: () => void): () => void;
 }
 

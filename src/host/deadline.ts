@@ -4,13 +4,13 @@ import type { HostLimits } from './host-limits.ts';
 /** What waiting ends with when the time is up. */
 export const LATE = Symbol('late');
 
-/** By when a delivery has to be answered. One timer serves every step of its way. */
+/** The time by which a delivery must be answered. One timer serves all steps. */
 export interface Deadline {
-  /** on the clock of `performance.now()` */
+  /** The time on the clock of `performance.now()`, in milliseconds. */
   readonly at: number;
-  /** resolves when the time is up, and never once the deadline is met */
+  /** Resolves when the time is over. Never resolves after `met`. */
   readonly passed: Promise<typeof LATE>;
-  /** The delivery is answered: nothing waits any more. */
+  /** Call it when the delivery is answered; it stops the timer. */
   met(): void;
 }
 

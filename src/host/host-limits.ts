@@ -1,10 +1,13 @@
-/** What a host that runs code only while it answers requests lets a delivery do. */
+/** The limits of a host that runs code only while it answers requests. */
 export interface HostLimits {
-  /** how long this request may still take, in milliseconds; the delivery is answered within this or `deadlineMs` */
+  /**
+   * How long this request may still take, in milliseconds. The delivery is answered within this or `deadlineMs`,
+   * whichever is less.
+   */
   readonly remainingMs?: number;
-  /** nothing runs between requests: handlers run inline unless `processing.mode` says otherwise */
+  /** `true` if no code runs between requests. Handlers then run inline, unless `processing.mode` is set. */
   readonly frozenBetweenRequests?: boolean;
-  /** asks the host to go on until a promise has settled, although the answer was sent */
+  /** Asks the host to keep running until a promise settles, even after the answer. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }
 

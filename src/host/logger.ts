@@ -3,9 +3,9 @@ import { ConfigurationError, messageOf } from '../errors.ts';
 import { oneLine } from '../printable.ts';
 
 /**
- * What hookbox reports through: pino, bunyan, roarr, tslog and the console fit as they are, and so does anything with these three
- * methods. winston, LogTape and the logger of Powertools for AWS, which take the message first, are known by their shape and given
- * it so; for another such logger write `{ info: (facts, message) => log.info(message, facts), … }`.
+ * The logger of hookbox. pino, bunyan, roarr, tslog, the console, and any object with these three methods fit. hookbox
+ * recognises winston, LogTape and the logger of Powertools for AWS, which take the message first. For another such
+ * logger pass `{ info: (facts, message) => log.info(message, facts), … }`.
  */
 export interface Logger {
   info(facts: Readonly<Record<string, unknown>>, message: string): void;

@@ -1,6 +1,6 @@
 /**
- * What hookbox asks of OpenTelemetry, so that its types need no package of it: the namespace of `@opentelemetry/api` fits.
- * Contexts and states of traces are handed on as they come.
+ * The part of OpenTelemetry that hookbox uses. Pass the namespace of `@opentelemetry/api`. hookbox itself does not
+ * depend on that package.
  */
 export interface OpenTelemetryApi {
   readonly trace: {
@@ -41,7 +41,7 @@ export interface SpanApi {
   end(): void;
 }
 
-/** How a propagator reads the headers of a delivery. */
+/** Reads the headers of a delivery for a propagator. */
 export interface HeaderGetter {
   keys(carrier: unknown): string[];
   get(carrier: unknown, name: string): string | undefined;

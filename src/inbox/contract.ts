@@ -4,38 +4,38 @@ import type { Operations } from './operator/operations.ts';
 import type { WorkQueue } from './work.ts';
 
 /**
- * The durable store of events. `test/inbox/conformance.ts` says in tests what each inbox must do; nothing that uses one
- * knows where it keeps its events.
+ * A durable store of events. `test/inbox/conformance.ts` tests what each inbox must do.
  *
- * @typeParam Database - what a handler's transaction works on
+ * @typeParam Database - the database that a handler's transaction works on
  */
 export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, AsyncDisposable {
   /**
-   * Stores an event unless its key is known, and resolves once that is durable.
+   * Stores an event unless its key is known. Resolves when the event is durable.
    *
-   * @param deadline - on the clock of `performance.now()`: what has not begun to be stored by then is given up
-   * @throws InboxUnavailableError when it was not stored; it never throws anything else
+   * @param deadline - a time of `performance.now()`, in milliseconds; an event that has not begun to be stored by then
+   * is dropped
+   * @throws InboxUnavailableError if the event was not stored; no other error
    */
   accept(event: IncomingEvent, deadline: number): Promise<Acceptance>;
-  /** The event of a key, or `null`. */
+  /** Returns the event with this key, or `null`. */
   get(key: EventKey): Promise<StoredEvent | null>;
-  /** Events in the order of arrival, after the `seq` of the last one seen; 100 unless `limit` says otherwise. */
+  /** Lists events in order of arrival, after the `seq` of the last one. `limit` is 100 by default. */
   list(page?: { readonly after?: number; readonly limit?: number }): Promise<readonly StoredEvent[]>;
-  /** The file it keeps them in, as commands name it with `--db`; absent where there is none, as in Postgres. */
+  /** The path of the database file, as `--db` takes it. Absent if the inbox has no file, as on Postgres. */
   readonly file?: string;
-  /** The schema of Postgres it keeps them in, as commands name it with `--schema`; absent elsewhere. */
+  /** The Postgres schema, as `--schema` takes it. Absent on other inboxes. */
   readonly schema?: string;
-  /** How many handlers can be inside of `ctx.transaction` at once, where each holds a connection; absent where they take turns. */
+  /** How many handlers can run `ctx.transaction` at once, if each one holds a connection. Absent if they take turns. */
   readonly transactionsAtOnce?: number;
-  /** What `hookbox/ops` works with; absent where an inbox cannot be looked into. */
+  /** The functions that `hookbox/ops` uses. Absent if the inbox does not support operators. */
   readonly operations?: Operations;
   /**
-   * Keeps in order what operators look into, a bounded part at a time and behind the deliveries. Receivers and processors
-   * call it about once a minute; absent where there is nothing to keep.
+   * Maintains the data that operators see, in small parts and after the deliveries. Receivers and processors call it
+   * about once a minute. Absent if the inbox needs no upkeep.
    *
-   * @param options - `isOpen` is asked before each part; with `false` it stops. `upTo` is the `seq` of the last event that
-   * matters; a caller that sets it waits for the end, and the call holds the process until then. Without it, upkeep continues
-   * while there are new events. `report` is called with what an operator has to mend, and how
+   * @param options - `isOpen` is called before each part; `false` stops the upkeep. `upTo` is the `seq` of the last
+   * event to include; with it, the call waits for the end and keeps the process alive. Without it, upkeep continues
+   * while new events arrive. `report` is called with a fault that an operator must repair, and its repair.
    */
   upkeep?(options: {
     readonly now: () => number;
@@ -43,9 +43,9 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
     readonly upTo?: number;
     readonly report?: (problem: { readonly what: string; readonly advice: string }) => void;
   }): Promise<void>;
-  /** Finishes what is waiting and lets go of everything it opened itself. Idempotent. */
+  /** Finishes queued work and closes everything the inbox opened itself. Idempotent. */
   close(): Promise<void>;
 }
 
-/** An inbox of any kind, whatever its transactions work on: what operators' functions take. */
+/** An inbox of any kind. The operators' functions take it. */
 export type AnyInbox = Inbox<unknown>;

@@ -1,4 +1,4 @@
 import type { SqliteDatabase } from './sqlite/opening/database.ts';
 
-/** What a handler's transaction works on where no inbox says it: the database of the one durable inbox there is. */
+/** The database of a handler's transaction, if the inbox does not set another type: that of SQLite. */
 export type DefaultDatabase = SqliteDatabase;

@@ -4,66 +4,66 @@ import type { DeadReason, EventState } from './state.ts';
 /** As long as the id of an event may be: both stand in one index, and Postgres takes a third of a page for an entry. */
 export const LONGEST_ENDPOINT = 255;
 
-/** An event is known by its id within an endpoint, for ever. */
+/** The key of an event: its endpoint and id. It stays unique after pruning. */
 export interface EventKey {
   readonly endpoint: string;
   readonly id: string;
 }
 
-/** A verified delivery's event on its way into the inbox. */
+/** An event that a receiver passes to the inbox. */
 export interface IncomingEvent extends EventKey {
-  /** the raw bytes that were verified */
+  /** The raw bytes that were verified. */
   readonly body: Uint8Array;
-  /** `null` where an invalid event has no readable type */
+  /** `null` if an invalid event has no readable type. */
   readonly type: string | null;
-  /** `null` for invalid events */
+  /** `null` for an invalid event. */
   readonly created: Instant | null;
-  /** events of one entity are handled in order, one at a time; `null` stands alone */
+  /** The entity. Its events are handled in order, one at a time. `null` for an event without an entity. */
   readonly entity: string | null;
-  /** its signature was checked */
+  /** `true` if its signature was checked. */
   readonly verified: boolean;
-  /** its envelope and data fit the schema; invalid events are stored as `dead(invalid)` */
+  /** `true` if its envelope and data fit the schema. Otherwise it is stored as `dead(invalid)`. */
   readonly valid: boolean;
-  /** milliseconds since 1970 */
+  /** Milliseconds since 1970. */
   readonly receivedAt: number;
-  /** the trace context of the delivery, as W3C headers write it; absent where nobody traces */
+  /** The trace context of the delivery, as in W3C headers. Absent without tracing. */
   readonly trace?: string;
 }
 
-/** What became of an event that the inbox took. Returned only when it is durable. */
+/** How the inbox accepted an event. Returned only when the event is durable. */
 export interface Acceptance {
   readonly result: 'stored' | 'duplicate';
-  /** a duplicate whose bytes differ from the stored ones; the other body is kept beside the event */
+  /** `true` for a duplicate with another body. The other body is kept beside the event. */
   readonly conflict: boolean;
-  /** a duplicate whose body took the place of an invalid or an unverified one */
+  /** `true` for a duplicate whose body replaced an invalid or an unverified one. */
   readonly replaced: boolean;
 }
 
-/** What the inbox keeps of an event. */
+/** An event as the inbox stores it. */
 export interface StoredEvent extends EventKey {
-  /** position in the order of arrival; also the cursor of `list` */
+  /** The position in the order of arrival, and the cursor of `list`. */
   readonly seq: number;
   readonly type: string | null;
   readonly created: Instant | null;
   readonly entity: string | null;
   readonly verified: boolean;
   readonly state: EventState;
-  /** set exactly when `state` is `dead` */
+  /** Set only if `state` is `dead`. */
   readonly deadReason: DeadReason | null;
-  /** `null` for a tombstone: pruned, but still known */
+  /** `null` for a tombstone: the event was pruned or erased but is still recognised. */
   readonly body: Uint8Array | null;
   readonly receivedAt: Date;
-  /** how often the service sent it again */
+  /** How often the service sent the event again. */
   readonly redeliveries: Occurrences;
-  /** how often it was sent with other bytes, and the newest of those; `null` for none */
+  /** How often the service sent another body, and the newest of those bodies. `null` if it never did. */
   readonly conflict: (Occurrences & { readonly body: Uint8Array }) | null;
 }
 
-/** How often something happened, with the first, the last and the last twenty times. */
+/** How often something happened, with its first, last and twenty latest times. */
 export interface Occurrences {
   readonly count: number;
   readonly firstAt: Date | null;
   readonly lastAt: Date | null;
-  /** oldest first */
+  /** The times, oldest first. */
   readonly recent: readonly Date[];
 }

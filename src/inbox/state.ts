@@ -14,6 +14,7 @@
  */
 export const eventStates = ['pending', 'processing', 'processed', 'dead', 'ignored'] as const;
 
+/** The state of an event. */
 export type EventState = (typeof eventStates)[number];
 
 /**
@@ -26,6 +27,7 @@ export type EventState = (typeof eventStates)[number];
  */
 export const deadReasons = ['failed', 'crashed', 'invalid'] as const;
 
+/** Why an event is dead. */
 export type DeadReason = (typeof deadReasons)[number];
 
 /** The states that an event can be pruned in: nothing will happen to it by itself. */

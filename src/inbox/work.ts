@@ -3,247 +3,275 @@ import type { EventKey, IncomingEvent } from './event.ts';
 import type { DeadReason } from './state.ts';
 
 /**
- * The right to run a handler for one event for a while. The fence grows with every claim, so whoever has lost the lease
- * is told apart from whoever holds it now.
+ * The right of one processor to run the handler of one event for a limited time. The fence grows with each claim, so it
+ * identifies the current holder.
  */
 export interface Lease {
   readonly seq: number;
   readonly fence: number;
 }
 
-/** What a processor handles. */
+/** The events that a processor handles. */
 export interface Scope {
-  /** the endpoints whose events it handles, by name; `'*'` for every one */
+  /** The names of the endpoints; `'*'` for all. */
   readonly endpoints: readonly string[] | '*';
-  /** the types there is a handler for; `'*'` takes every type */
+  /** The types with a handler; `'*'` for all types. */
   readonly types: readonly string[] | '*';
 }
 
 /** Everything there is. */
 export const EVERYTHING: Scope = { endpoints: '*', types: '*' };
 
+/** A request of a processor for events. */
 export interface ClaimRequest extends Scope {
-  /** milliseconds since 1970 */
+  /** Milliseconds since 1970. */
   readonly now: number;
+  /** How long the new leases last, in milliseconds. */
   readonly leaseMs: number;
-  /** one live lease for each entity, and its events in their order */
+  /** `true` allows one live lease for each entity and claims its events in order. */
   readonly ordered: boolean;
-  /** What whoever claims holds and still runs: if these leases have run out, they are renewed. None unless set. */
+  /**
+   * Leases that the caller holds and whose handlers still run. They are renewed if they ran out.
+   *
+   * @defaultValue none
+   */
   readonly holds?: readonly Lease[];
   /**
-   * Leases of others that ended by then have run out; `now` unless set. Who cannot tell whether the others are alive, because
-   * it was suspended itself or could not write, says when it last could.
+   * Leases of other processors that ended before this time count as run out, in milliseconds since 1970. A process that
+   * was suspended or could not write sets the last time it could.
+   *
+   * @defaultValue `now`
    */
   readonly ranOutBy?: number;
   /**
-   * whoever was seen since then is still there, so that older events of theirs hold back newer ones; milliseconds since
-   * 1970, ten minutes before `now` unless given
+   * Processors seen since this time count as running, and their older events hold back newer ones. In milliseconds
+   * since 1970.
+   *
+   * @defaultValue ten minutes before `now`
    */
   readonly takenSince?: number;
   /**
-   * How many more events there is room for of each type that is handled by its own handler, and as `'*'` of all others
-   * together; of those that are not named, as many as there are.
+   * How many more events of each type the caller can take. `'*'` is for all types without their own handler together.
+   * Types that are not named have no limit.
    */
   readonly room?: Readonly<Record<string, number>>;
 }
 
-/** Some events of one endpoint and type; counted up to a bound, with `more` there are more than that. */
+/** A number of events of one endpoint and type. */
 export interface TypeCount {
   readonly endpoint: string;
   readonly type: string;
   readonly count: number;
+  /** `true` if the count reached its limit and more events exist. */
   readonly more: boolean;
 }
 
-/** What one announcement has done. */
+/** The result of {@link WorkQueue} `announce`. */
 export interface Announced {
-  /** what was put away */
+  /** Events that were set to ignored. */
   readonly ignored: readonly Omit<TypeCount, 'more'>[];
-  /** there is more to look at: announce again, soon */
+  /** `true` if work is left: call `announce` again soon. */
   readonly more: boolean;
 }
 
-/** Events that have waited for ten minutes, and nobody is there who handles them. */
+/** Events that have been pending for ten minutes and that no running processor handles. */
 export interface UnhandledType extends TypeCount {
-  /** when somebody was last seen who does; `null` where nobody has ever handled their endpoint, as other processors run */
+  /**
+   * When a processor that handles them was last seen. `null` if none ever handled their endpoint while other processors
+   * run.
+   */
   readonly since: Date | null;
 }
 
-/** A processor, as it announces itself. */
+/** A processor as it announces itself. */
 export interface ProcessorIdentity {
-  /** its own among all processors */
+  /** Unique among all processors. */
   readonly name: string;
-  /** milliseconds since 1970 */
+  /** Milliseconds since 1970. */
   readonly startedAt: number;
 }
 
-/** A processor that runs. */
+/** A running processor. */
 export interface RunningProcessor extends Scope {
-  /** its process and a random word */
+  /** Its process id and a random word. */
   readonly name: string;
   readonly startedAt: Date;
-  /** it announces itself every five minutes, and has gone when it was not seen for ten */
+  /** When it last announced itself. It does so every five minutes, and counts as gone after ten. */
   readonly seenAt: Date;
 }
 
-/** Who handles what. */
+/** Running processors and handled types. */
 export interface ProcessorsSeen {
-  /** those that run, in the order of their start; those of a hookbox that is older than this list are not in it */
+  /** Running processors in order of their start. */
   readonly processors: readonly RunningProcessor[];
-  /** when each endpoint and type was last seen to be handled, whoever did it; `'*'` for every one */
+  /** When each endpoint and type was last handled by any processor; `'*'` for all. */
   readonly handled: readonly { readonly endpoint: string; readonly type: string; readonly seenAt: Date }[];
 }
 
-/** Events that were put away because nobody handled their type; those that an operator has discarded are not among them. */
+/**
+ * Events that were set to ignored because no processor handled their type. Events that an operator discarded do not
+ * count.
+ */
 export interface IgnoredType extends TypeCount {
-  /** somebody is there now who handles them */
+  /** `true` if a running processor handles them now. */
   readonly handled: boolean;
 }
 
-/** An event under a lease, with what a handler is told. */
+/** An event under a lease. */
 export interface ClaimedEvent extends EventKey {
   readonly lease: Lease;
   readonly body: Uint8Array;
   readonly verified: boolean;
   readonly receivedAt: Date;
-  /** 1 for the first run of a handler for this event */
+  /** The number of this attempt, from 1. */
   readonly attempt: number;
-  /** how often it has failed since it was stored or rerun */
+  /** How often the event failed since it was stored or rerun. */
   readonly failures: number;
-  /** a newer event of its entity was processed already */
+  /** `true` if a newer event of its entity was already processed. */
   readonly superseded: boolean;
-  /** the trace context of the delivery that brought it; absent where nobody traced that */
+  /** The trace context of the delivery. Absent without tracing. */
   readonly trace?: string;
 }
 
-/** What an attempt failed with, cut to a size that is worth keeping. */
+/** The error of an attempt, cut to a limited size. */
 export interface AttemptError {
-  /** the name of the error's class, or the type of what was thrown */
+  /** The name of the error class, or the type of the thrown value. */
   readonly name: string;
   readonly message: string;
   readonly stack: string | null;
 }
 
-/** An attempt whose lease ran out, as reported by the processor that freed it. */
+/** An attempt whose lease ran out. */
 export interface CrashedEvent extends EventKey {
   readonly type: string | null;
   readonly attempt: number;
-  /** `null` where it runs again */
+  /** `null` if the event runs again. */
   readonly deadReason: DeadReason | null;
-  /** when it runs again, in milliseconds since 1970; `null` where it is dead */
+  /** When the event runs again, in milliseconds since 1970. `null` if it is dead. */
   readonly dueAt: number | null;
-  /** `null` unless its handler has committed a transaction by itself */
+  /** `null` unless its handler committed a transaction itself. */
   readonly error: AttemptError | null;
-  /** its processor had said that it closes: it was interrupted and runs again, and has not crashed; absent where it has */
+  /** Set if its processor was closing: the attempt was interrupted and did not crash, and the event runs again. */
   readonly wasClosing?: true;
 }
 
-/** Told of the attempts that a claim has found crashed, once that is durable. */
+/** Called with the crashed attempts that a claim found, after that is durable. */
 export type TellCrashed = (crashed: readonly CrashedEvent[]) => void;
 
-/** What became of the end of an attempt; as of `WorkQueue.settle`. */
+/** The result of `WorkQueue.settle`. */
 export type Settled = boolean | 'committed alone';
 
 /** How an attempt ended. */
 export type Settlement =
-  /** `skipped`: why its handler has let the event go by */
+  /** `skipped`: the reason that the handler gave for skipping the event. */
   | { readonly outcome: 'processed'; readonly skipped?: string }
-  /** `yields`: newer events of its entity need not wait for it; those of an event that does not say so wait */
+  /** `yields`: newer events of its entity do not wait for it. */
   | { readonly outcome: 'retry'; readonly error: AttemptError; readonly dueAt: number; readonly yields?: boolean }
   | { readonly outcome: 'dead'; readonly reason: 'failed' | 'invalid'; readonly error: AttemptError }
-  /** it does not count: ended by `close()`, due at once, or by an inbox whose file is not to be had */
+  /** The attempt does not count. `close()` ended it, or the database file is unavailable. */
   | { readonly outcome: 'interrupted'; readonly dueAt?: number }
-  /** its transaction has committed before, so its event is processed: only its lease ends; `error`: what its handler threw after that */
+  /**
+   * Its transaction already committed, so the event is processed and only its lease ends. `error`: the error that the
+   * handler threw afterwards.
+   */
   | { readonly outcome: 'committed'; readonly error?: AttemptError };
 
-/** One run of a handler, as it is kept. */
+/** One stored attempt. */
 export interface Attempt {
   readonly number: number;
-  /** `manual` for the first run after a rerun */
+  /** `manual` for the first attempt after a rerun. */
   readonly trigger: 'auto' | 'manual';
   readonly outcome: 'processed' | 'failed' | 'crashed' | 'interrupted';
   readonly startedAt: Date;
   readonly endedAt: Date;
-  /** also set on a processed attempt whose handler threw after its transaction was committed */
+  /** The error. A processed attempt has one if its handler threw after the commit. */
   readonly error: AttemptError | null;
-  /** of a processed attempt: why its handler has let the event go by; absent where it has not */
+  /** Why the handler skipped the event. Absent if it did not. */
   readonly skipped?: string;
 }
 
-/** The attempt whose handler asks for a transaction. */
+/** The attempt that asks for a transaction. */
 export interface TransactionAttempt {
   readonly now: () => number;
   readonly signal: AbortSignal;
-  /** aborted when the processor no longer waits for the attempt; its function then loses its connection and locks */
+  /** Aborted when the processor gives up the attempt. Its function then loses its connection and locks. */
   readonly givenUp?: AbortSignal | undefined;
-  /** asked once `work` has returned: why the handler lets the event go by, if it does */
+  /** Called after `work`: returns why the handler skipped the event, if it did. */
   readonly skipped?: (() => string | undefined) | undefined;
 }
 
 /**
  * The part of an inbox that processors use. Each call is atomic, and durable when it resolves.
  *
- * @typeParam Database - what a handler's transaction works on, which each kind of inbox says for itself
+ * @typeParam Database - the database that a handler's transaction works on
  */
 export interface WorkQueue<Database = DefaultDatabase> {
   /**
-   * Moves up to `limit` events that are due from pending to processing, oldest first. Frees leases that ran out. When the
-   * clock was set back, what lies in the future is moved back first (set-back.ts).
+   * Claims up to `limit` due events, oldest first. Releases leases that ran out. If the clock was set back, it first
+   * moves future due times back.
    */
   claim(request: ClaimRequest, limit: number, tell?: TellCrashed): Promise<readonly ClaimedEvent[]>;
   /**
-   * Claims one event for inline mode, whatever its history: `busy` when a live lease holds it or its entity, `settled`
-   * when there is nothing to run, or its type is paused. Frees no other leases than these two, when they ran out.
+   * Claims one event for inline mode. Returns `busy` if a live lease holds the event or its entity. Returns `settled`
+   * if the event needs no run or its type is paused. Releases only these two leases, if they ran out.
    */
   claimOne(key: EventKey, request: ClaimRequest, tell?: TellCrashed): Promise<ClaimedEvent | 'busy' | 'settled'>;
   /**
-   * Extends leases; resolves with those that are still held: one that has run out is, until the event is taken over.
+   * Renews leases and returns those still held. A lease that ran out is held until another processor takes over its
+   * event.
    *
-   * @param isClosing - their processor closes: where one of them runs out, its attempt was interrupted and has not crashed
+   * @param isClosing - the processor is closing: an attempt whose lease runs out was interrupted and did not crash
    */
   renew(leases: readonly Lease[], now: number, leaseMs: number, isClosing?: boolean): Promise<readonly Lease[]>;
   /**
-   * Ends an attempt and its lease, however late: its event is held under its fence until another processor takes it over.
-   * `false` when another has, and nothing was changed; `committed alone` when it has ended otherwise than asked for, as the
-   * function given to `ctx.transaction` had committed by itself: the event is dead.
+   * Ends an attempt and its lease, even late, while no other processor has taken over the event. Returns `false` if
+   * another one has; then nothing changed. Returns `committed alone` if the function in `ctx.transaction` committed by
+   * itself; then the event is dead.
    */
   settle(lease: Lease, settlement: Settlement, now: number): Promise<Settled>;
   /**
-   * Runs `work` in its own transaction, which also marks the event as processed: both happen, or neither. The lease, and
-   * with it the entity, stays held until `settle` ends it as `committed`, or until it runs out.
+   * Runs `work` in a transaction that also marks the event as processed. Either both commit or neither does. The lease
+   * holds the entity until `settle` ends it as `committed`, or until it runs out.
    *
-   * @throws TransactionError, or what `work` or the commit threw; nothing has happened then
+   * @throws TransactionError, or the error of `work` or of the commit; then nothing is committed
    */
   transaction<T>(lease: Lease, work: (database: Database) => T, attempt: TransactionAttempt): Promise<T>;
-  /** When the next event of a scope that is not paused is due or a lease runs out, in milliseconds since 1970; `null` for never. */
+  /**
+   * Returns when the next event of a scope is due or a lease runs out, in milliseconds since 1970. Paused types do not
+   * count. `null` if there is no such event.
+   */
   nextDue(scope: Scope): Promise<number | null>;
   /**
-   * Tells other processors what has a taker, and looks again at events that wait for others. With `ignoreBefore`, puts away
-   * events of these endpoints that have been due since then and whose type nobody was seen to handle for seven days, nor
-   * since then. Does a bounded part of it: announce until there is no more.
+   * Records the types that this processor handles, and checks events that wait for others. With `ignoreBefore`, it sets
+   * due events of these endpoints to ignored: those due since that time whose type no processor handled for seven days,
+   * nor since that time. Each call does a limited part; repeat it while `more` is `true`.
    *
-   * @param processor - who announces; it is among `processors` from then on
+   * @param processor - the processor, which `processors` lists from then on
    */
   announce(scope: Scope, now: number, ignoreBefore: number | null, processor?: ProcessorIdentity): Promise<Announced>;
-  /** A processor ends, and is no longer among `processors`. */
+  /** Removes a processor that ends from `processors`. */
   leave(processor: string): Promise<void>;
-  /** Who runs, and who ever handled what. */
+  /** Returns the running processors, and the processors that ever handled each type. */
   processors(now: number): Promise<ProcessorsSeen>;
   /**
-   * What waits at any endpoint, and nobody is there who handles it. Whoever was seen since `takenSince` is; milliseconds
-   * since 1970, ten minutes before `now` unless given.
+   * Returns pending events at any endpoint that no running processor handles. `takenSince` is in milliseconds since
+   * 1970, ten minutes before `now` by default. A processor seen since then counts as running.
    */
   unhandled(now: number, takenSince?: number): Promise<readonly UnhandledType[]>;
-  /** What was put away since then for want of a handler; both times in milliseconds since 1970. */
+  /**
+   * Returns events that were set to ignored since a time because they had no handler. Both times are in milliseconds
+   * since 1970.
+   */
   ignoredSince(scope: Scope, since: number, now: number): Promise<readonly IgnoredType[]>;
-  /** Calls back whenever this inbox has stored an event that may be due. Returns how to stop. */
+  /** Calls `listener` when this inbox stored an event that may be due. Returns a function that stops it. */
   onPending(listener: () => void): () => void;
-  /** The attempts of an event, oldest first. */
+  /** Returns the attempts of an event, oldest first. */
   attempts(key: EventKey): Promise<readonly Attempt[]>;
   /**
-   * Brings a dead or ignored event back to pending, with what today's schemas make of its body; `false` when it is neither.
+   * Sets a dead or ignored event back to pending, with its body parsed by the current schemas. Returns `false` if it is
+   * neither.
    *
-   * @param readFrom - the body that `content` was read from: when another has taken its place since, nothing is done
+   * @param readFrom - the body that `content` was parsed from; if another body replaced it meanwhile, nothing changes
    */
   rerun(
     key: EventKey,
@@ -252,8 +280,8 @@ export interface WorkQueue<Database = DefaultDatabase> {
     readFrom?: Uint8Array,
   ): Promise<boolean>;
   /**
-   * Makes tombstones of up to `limit` events of these endpoints that were processed before; resolves with how many, 0 when
-   * none is left.
+   * Turns up to `limit` events of these endpoints into tombstones, if they were processed before this time. Returns
+   * their number, 0 if none is left.
    */
   prune(endpoints: Scope['endpoints'], processedBefore: number, limit: number): Promise<number>;
 }

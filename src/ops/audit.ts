@@ -13,12 +13,13 @@ const REQUEST: KnownOptions<PageRequest & AuditFilter> = {
 };
 
 /**
- * What operators did, the newest first: who, when, to which events, why, and with what result.
+ * Lists operators' acts, newest first, with the operator, time, events, reason and result.
  *
- * @param request - `actor` for what one of them did, by the exact name; `since` and `until` for a span; `limit`, 50 lines unless
- * given; `before`, the `next` of the page before. Of a filter five thousand lines are looked at for a page: go on until `next`
- * is `null`
- * @throws ConfigurationError for a limit that is no whole number from 1 to 500, a name that is none, or a time that is none
+ * @param request - `actor`: only this operator, by exact name. `since` and `until`: a time span. `limit`: 50 lines by
+ * default. `before`: the `next` of the previous page. With a filter a page examines 5,000 lines, so continue until
+ * `next` is `null`.
+ * @throws ConfigurationError `INVALID_OPTION` for a limit that is not a whole number from 1 to 500, or an invalid name
+ * or time
  * @example
  * ```ts
  * import { auditLines } from 'hookbox/ops';

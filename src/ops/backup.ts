@@ -3,21 +3,27 @@ import type { AnyInbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import { operationsOf } from './operations-of.ts';
 
+/** The result of {@link backup}. */
 export interface BackupReport {
+  /** The path of the copy. */
   readonly file: string;
+  /** The size of the copy, in bytes. */
   readonly bytes: number;
+  /** The `seq` of its audit line. */
   readonly audit: number;
 }
 
 /**
- * Copies a live inbox into a new file, with everything else that its database holds, complete as of one moment. Deliveries
- * go on meanwhile: the copy is made by another thread. It is checked and on the disk when this resolves, and has its name
- * only then. To restore it, stop what works on the inbox and put the copy in its place, without the `-wal` and `-shm`
- * files of the old one.
+ * Copies a live SQLite inbox into a new file, with everything else in its database, as of one moment. Another thread
+ * makes the copy, so deliveries continue. The file gets its name after it is checked and on disk.
+ *
+ * To restore it, first stop all processes that use the inbox. Then remove the `-wal` and `-shm` files, and replace the
+ * old file with the copy.
  *
  * @param file - a path that does not exist yet
- * @throws ConfigurationError for a path that exists, or whose folder does not, and for an inbox in Postgres, which `pg_dump` copies
- * @throws InboxUnavailableError when the copy could not be made; no file is left then
+ * @throws ConfigurationError `INVALID_OPTION` for an existing path, a missing folder, or an inbox in Postgres, which
+ * `pg_dump` copies
+ * @throws InboxUnavailableError if the copy failed; then no file is left
  * @example
  * ```ts
  * import { backup } from 'hookbox/ops';

@@ -7,37 +7,38 @@ import { operationsOf } from './operations-of.ts';
 /** So many events of a bulk are looked at in one step. */
 const STEP = 1_000;
 
-/** What became of the events that a bulk action was done to, as they stand now. */
+/** The current states of the events of a bulk action. */
 export interface BulkOutcome {
-  /** how many events it was done to; more as long as it runs */
+  /** How many events it acted on. The number grows while it runs. */
   readonly acted: number;
   /**
-   * how they stand now: `waiting` and `retrying` are pending, those that have failed before being `retrying`; of `erased` ones
-   * nothing more is known
+   * How many events are in each state now. `waiting` and `retrying` events are pending; `retrying` ones have failed
+   * before. Nothing else is known of `erased` events.
    */
   readonly counts: Readonly<Record<BulkFate, number>>;
-  /** on so many of them somebody has acted again since; each counts as it stands now */
+  /** How many events an operator acted on again since. Each one counts with its current state. */
   readonly again: number;
-  /** how many are not known here any more: which events they were is kept for a week after the bulk has ended */
+  /** How many events are no longer known. The inbox keeps the list of events for a week after the end. */
   readonly forgotten: number;
 }
 
+/** The options of {@link bulkOutcome}. */
 export interface BulkOutcomeOptions {
-  /** told what was counted so far, after each thousand events; `forgotten` is 0 until the end */
+  /** Called after each thousand events with the counts so far. `forgotten` is 0 until the end. */
   readonly onProgress?: (soFar: BulkOutcome) => void;
-  /** ends the count */
+  /** Aborts the count. */
   readonly signal?: AbortSignal;
 }
 
 const OPTIONS: KnownOptions<BulkOutcomeOptions> = { onProgress: 'function', signal: true };
 
 /**
- * Tells what became of the events that a bulk action was done to: that all of 523 were rerun does not say that their handlers have
- * succeeded. Counts them as they stand now, in steps of a thousand. `listEvents` with the filter `{ bulk: id }` names them.
+ * Counts the current states of a bulk action's events: a rerun of 523 events does not mean that 523 handlers succeeded.
+ * It counts a thousand events at a time. `listEvents` with the filter `{ bulk: id }` lists them.
  *
- * @returns `null` where there is no bulk of this id
- * @throws ConfigurationError for an inbox that cannot be looked into
- * @throws the signal's reason when it was aborted
+ * @returns `null` if there is no bulk action with this id
+ * @throws ConfigurationError `INVALID_OPTION` for an inbox without operators' functions
+ * @throws the reason of the signal if it is aborted
  * @example
  * ```ts
  * import { bulkOutcome } from 'hookbox/ops';

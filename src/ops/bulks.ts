@@ -24,27 +24,28 @@ const RUN: KnownOptions<RunBulkOptions> = {
   onProgress: 'function',
 };
 
+/** The options of {@link previewBulk}. */
 export interface PreviewOptions {
-  /** rerun: ignored and processed events too */
+  /** For a rerun: include ignored and processed events. */
   readonly force?: boolean;
-  /** told how many events were looked at, and how many fit */
+  /** Called with the number of events examined and matched. */
   readonly onProgress?: (examined: number, found: number) => void;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Freezes which events a filter finds now, and says what they are. Nothing happens to them before `runBulk`. Only events
- * that the act applies to are among them, and none that a rerun would need a pruned body for:
+ * Freezes the set of events that match a filter now, and describes it. `runBulk` then acts on them. The set contains
+ * only events that the act applies to, and for a rerun no event whose body was pruned:
  *
- * - for a rerun the dead ones; the ignored ones, too, where `filter.states` names `ignored`: most of them have no handler,
- *   and others were put away on purpose. With `force` the dead, the ignored and the processed ones
- * - for a discard the dead and the pending ones
- * - for a retry-now those that have failed and are due later than now
+ * - rerun: dead events; also ignored ones if `filter.states` names `ignored`; with `force` dead, ignored and processed
+ * events
+ * - discard: dead and pending events
+ * - retry now: failed events whose next attempt is later than now
  *
- * A preview that nobody runs lasts a week.
+ * A preview lasts a week.
  *
- * @throws ConfigurationError for a filter that cannot be, or an act of nobody
- * @throws the signal's reason when it was aborted; nothing is left to run then
+ * @throws ConfigurationError `INVALID_OPTION` for an invalid filter or a missing `by`
+ * @throws the reason of the signal if it is aborted; then no preview is left
  * @example
  * ```ts
  * import { previewBulk } from 'hookbox/ops';
@@ -84,21 +85,26 @@ export async function previewBulk(
   return shownBulk(await operations.sealBulk(id));
 }
 
+/** The options of {@link runBulk}. */
 export interface RunBulkOptions extends Pick<ActOptions, 'entity'> {
-  /** at most so many events a second; 500 unless given, `Infinity` for no limit */
+  /**
+   * The largest number of events per second; `Infinity` for no limit.
+   *
+   * @defaultValue 500
+   */
   readonly ratePerSecond?: number;
-  /** stops after the batch under way; the bulk stays `running`, is `stopped`, and can be resumed */
+  /** Stops after the current batch. The bulk action stays `running`, is `stopped`, and can be resumed. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (bulk: Bulk) => void;
 }
 
 /**
- * Runs what was previewed, or goes on where a run has stopped; each event once, also when two run it at the same time,
- * who then share the rate. Resolves when it is done, cancelled or stopped by the signal. A run has one line in the audit,
- * whose counts grow with it; whoever goes on with it has a line `resume` beside that.
+ * Runs a previewed bulk action, or resumes one. It acts on each event once, even if two processes run it; they share
+ * the rate. Resolves when the bulk action is done, cancelled, or stopped by the signal. A run has one audit line, whose
+ * counts grow with it. Each process that resumes it adds a line `resume`.
  *
- * @throws ConfigurationError for a bulk that is unknown, done or cancelled, or an act of nobody
- * @throws InboxUnavailableError when a batch could not be written; run it again to go on
+ * @throws ConfigurationError `INVALID_OPTION` for a bulk action that is unknown, done or cancelled, or a missing `by`
+ * @throws InboxUnavailableError if a batch was not written; call `runBulk` again to resume
  * @example
  * ```ts
  * import { previewBulk, runBulk } from 'hookbox/ops';
@@ -161,11 +167,11 @@ async function until(time: number, signal: AbortSignal | undefined, live: () => 
 }
 
 /**
- * Ends a bulk action: events that it has not come to are left as they are. Resolves with the bulk as it stands then, which is
- * as it was when it had ended already.
+ * Cancels a bulk action. Remaining events stay unchanged. Returns the bulk action; one that had already ended stays
+ * unchanged.
  *
- * @throws ConfigurationError for a bulk that is unknown, or an act of nobody
- * @throws InboxUnavailableError when nothing was done
+ * @throws ConfigurationError `INVALID_OPTION` for an unknown bulk action or a missing `by`
+ * @throws InboxUnavailableError if nothing was done
  * @example
  * ```ts
  * import { cancelBulk, previewBulk } from 'hookbox/ops';
@@ -183,8 +189,8 @@ export async function cancelBulk(inbox: AnyInbox, id: number, by: By): Promise<B
 }
 
 /**
- * A bulk action as it stands, or `null` where there is none of this id. One whose process seems to have gone is looked at for
- * three seconds before it counts as `stopped`, once.
+ * Returns a bulk action, or `null`. If the process that ran it seems dead, it waits three seconds and checks again
+ * before it reports `stopped`.
  *
  * @example
  * ```ts
@@ -204,10 +210,10 @@ export async function getBulk(inbox: AnyInbox, id: number): Promise<Bulk | null>
 }
 
 /**
- * Bulk actions, the newest first.
+ * Lists bulk actions, newest first.
  *
- * @param page - `before` is the id of the last one of the page before
- * @throws ConfigurationError for a limit that is no whole number from 1 to 500
+ * @param page - `before` is the id of the last bulk action of the previous page
+ * @throws ConfigurationError `INVALID_OPTION` for a limit that is not a whole number from 1 to 500
  * @example
  * ```ts
  * import { listBulks } from 'hookbox/ops';

@@ -1,21 +1,23 @@
 import { latencyBound, type Counted, type CountTotal } from '../inbox/operator/counts.ts';
 import { percentilesOf, type Percentiles } from './percentiles.ts';
 
+/** Numbers of events, attempts and deliveries in a time span. */
 export interface Totals {
   readonly stored: number;
   readonly duplicate: number;
   readonly conflict: number;
   readonly processed: number;
-  /** attempts that failed and are tried again */
+  /** Attempts that failed and are retried. */
   readonly failed: number;
   readonly dead: number;
   readonly ignored: number;
   readonly rerun: number;
   readonly discarded: number;
-  /** deliveries that were not taken in, for whatever reason */
+  /** Deliveries that were not accepted, for any reason. */
   readonly rejected: number;
 }
 
+/** Numbers of one type in a time span. */
 export type TypeTotals = Pick<Totals, 'stored' | 'processed' | 'failed' | 'dead'>;
 
 /** What is counted, in the order in which it happens. */

@@ -7,14 +7,15 @@ import { actOnNamed, type InStates } from './act-on-named.ts';
 const OPTIONS: KnownOptions<InStates> = { states: 'list' };
 
 /**
- * Puts dead and pending events away: nobody will handle them. They become ignored, and can be rerun later. An invalid
- * event can only be ignored when its body fits today's schemas; otherwise it is `still invalid` and stays dead. Once it
- * is pruned or erased, it is neither counted nor grouped with the dead any more.
+ * Discards dead and pending events: no handler runs for them. They become ignored and can be rerun later.
  *
- * @param keys - 500 at most; for more there is `previewBulk`
- * @param options - `states` leaves events in any other state as they are: `changed`
- * @throws ConfigurationError for too many events, or an act of nobody
- * @throws InboxUnavailableError when nothing was done
+ * An invalid event becomes ignored only if its body fits the current schemas. Otherwise the result is `still invalid`
+ * and the event stays dead. After it is pruned or erased, it no longer counts as dead.
+ *
+ * @param keys - at most 500 events; for more use {@link previewBulk}
+ * @param options - with `states`, an event in another state stays unchanged and is reported as `changed`
+ * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
+ * @throws InboxUnavailableError if nothing was done
  * @example
  * ```ts
  * import { discardEvents } from 'hookbox/ops';

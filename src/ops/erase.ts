@@ -9,22 +9,24 @@ const OPTIONS: KnownOptions<EraseOptions> = { dryRun: 'boolean', signal: true, o
 const INDEX_BATCH = 500;
 
 /**
- * Removes everything that is kept about an entity, for a person's right to be forgotten: bodies, what errors said, other
- * bodies under the ids, its name, and what the audit, bulk actions and pauses say of it; events of whatever state, pending ones
- * included, which nobody will handle then. That the ids are known stays, without anything else: a redelivery is still a
- * duplicate, and its body is not kept. An event whose handler runs at that moment is left and counted: erase again.
+ * Erases all data about an entity, for a person's right to be forgotten. It removes bodies, error texts, conflicting
+ * bodies, the name, and mentions in the audit, bulk actions and pauses. It erases events in any state, also pending
+ * ones, which are then never handled. The ids stay known, so a redelivery is still a duplicate and its body is not
+ * kept. An event whose handler is running is left and counted: erase again.
  *
- * Events without an entity are erased whose bodies name it: by hookbox's own rule (`entityOf`), or as `id`, `order_id`,
+ * It also erases events without an entity whose bodies name it: by the built-in `entityOf`, or as `id`, `order_id`,
  * `cart_id` or `product_id` in their data.
- * What goes is overwritten in the file, and the write-ahead log is emptied. Not reached are backups and exports, what
- * handlers wrote elsewhere, and copies that SQLite left on free pages before, on a connection of your
- * own without `PRAGMA secure_delete = ON`. `VACUUM` clears these, when there is time for it.
- * On Postgres nothing is overwritten: what goes is a dead row until VACUUM, and in its log, standbys and archives for as long as
- * the database keeps these.
+ *
+ * On SQLite the data is overwritten in the file, and the write-ahead log is emptied. Not erased are backups, exports,
+ * data that handlers wrote elsewhere, and, on your own connection without `PRAGMA secure_delete = ON`, old copies on
+ * free pages of the file; `VACUUM` removes them.
+ *
+ * On Postgres nothing is overwritten. The data stays in dead rows until VACUUM, and in logs, standbys and archives for
+ * as long as the database keeps them.
  *
  * @param entity - its name (`order:mer_7:ord_42`), or an id in it (`ord_42`)
- * @param by - a reason that names the entity is kept without the name
- * @throws ConfigurationError for an empty name
+ * @param by - the operator; a reason that names the entity is stored without the name
+ * @throws ConfigurationError `INVALID_OPTION` for an empty name
  * @example
  * ```ts
  * import { eraseEntity } from 'hookbox/ops';

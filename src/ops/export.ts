@@ -7,9 +7,11 @@ import type { EventFilter } from '../inbox/operator/filter.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 
+/** The options of {@link exportEvents}. */
 export interface ExportOptions {
+  /** Called with the number of events so far. */
   readonly onProgress?: (events: number) => void;
-  /** ends the export without its last line, so that nobody takes it for a whole one */
+  /** Ends the export without its last line, so the export is recognisably incomplete. */
   readonly signal?: AbortSignal;
 }
 
@@ -19,16 +21,17 @@ export const EXPORT_OPTIONS: KnownOptions<ExportOptions> = { onProgress: 'functi
 const RECOUNT_MS = 1_000;
 
 /**
- * Writes events as lines of JSON, byte-exact, the oldest first: bodies and other bodies in base64, of tombstones the hash,
- * with attempts, errors and redeliveries. Without a filter: all events, which was the newest of each entity that was
- * processed, and which types are paused. The last line says how many there are, so that `importEvents`, which reads them, notices a file that was cut
- * off. Events that are stored meanwhile are not among them; no more than a few are held in memory, unless a filter is
- * given: then their numbers are.
+ * Exports events as lines of JSON, oldest first, byte for byte. Bodies and conflicting bodies are base64; tombstones
+ * have the hash. Attempts, errors and redeliveries are included. Without a filter it exports all events, the newest
+ * processed event of each entity, and the paused types.
  *
- * An export has everything that is personal; keep it as you keep the inbox.
+ * The last line has the number of events, so `importEvents` detects a truncated file. Events that are stored meanwhile
+ * are not included. Only a few events are in memory at a time; with a filter, also the numbers of all matching events.
+ *
+ * An export contains personal data. Protect it like the inbox.
  *
  * @returns lines without line ends
- * @throws ConfigurationError for a filter that cannot be meant
+ * @throws ConfigurationError `INVALID_OPTION` for an invalid filter
  * @example
  * ```ts
  * import { createWriteStream } from 'node:fs';

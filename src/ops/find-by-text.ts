@@ -25,59 +25,67 @@ const PARTS = ['dead', 'retrying', 'others'] as const;
 /** What a text may be taken for. */
 export const READINGS = ['id', 'entity', 'merchant', 'type', 'text'] as const satisfies readonly TakenFor['takenFor'][];
 
-/** Where a step of `findEvents` begins, and what the first one has taken the text for: new names would change that on the way. */
+/** The position of the next step of {@link findEvents}, and how the first step read the text. */
 export interface FindPlace extends TakenFor {
   readonly among: (typeof PARTS)[number];
   readonly before: number | null;
 }
 
+/** The options of {@link findEvents}. */
 export interface FindRequest {
-  /** the `next` of the step before */
+  /** The `next` of the previous step. */
   readonly at?: FindPlace | null;
-  /** at most so many events; 50 unless given, 500 at most */
+  /**
+   * The largest number of events. At most 500.
+   *
+   * @defaultValue 50
+   */
   readonly limit?: number;
-  /** ends it, where nobody waits for it any more */
+  /** Aborts the search. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What else may have been meant. */
+/** Another possible meaning of the text. */
 export interface Suggestion {
   readonly what: FoundName['what'] | 'type';
   readonly name: string;
 }
 
 interface TakenFor {
+  /** What the text was read as. */
   readonly takenFor: Suggestion['what'] | 'text';
-  /** as it is stored, which may be in another case, or longer */
+  /** The name as it is stored, perhaps in another case or longer. */
   readonly name: string;
 }
 
-/** What a text was taken for. */
+/** How a text was read. */
 export interface TextReading extends TakenFor {
-  /** what finds the same by itself */
+  /** The filter that finds the same events. */
   readonly filter: EventFilter;
-  /** other names that begin with the text */
+  /** Other names that begin with the text. */
   readonly others: readonly Suggestion[];
 }
 
+/** The result of {@link findEvents}. */
 export interface FoundEvents extends Omit<EventPage, 'next' | 'nextAt'>, TextReading {
-  /** those that are dead first, then those that are tried again, then the others; each of them the newest first */
+  /** Dead events first, then retrying ones, then all others. Each part is newest first. */
   readonly events: readonly EventSummary[];
-  /** where the next step begins: give it as `at`; `null` when everything was looked at */
+  /** Pass it as `at` for the next step. `null` if everything was examined. */
   readonly next: FindPlace | null;
 }
 
 /**
- * Finds events by whatever somebody has at hand: the id of an event, an order, cart, product or merchant, a type, the beginning
- * of one of these in any case, or a piece of an id or of the text of an error. Events that have failed come first.
+ * Finds events by any text. The text may be the id of an event, order, cart, product or merchant, or a type. It may
+ * also be the beginning of one of these, in any case. Or it is a piece of an id or an error message. Failed events come
+ * first.
  *
- * What exactly one thing is called is taken for that; anything else is looked for in ids, types, names of entities and errors. Each step
- * looks at some 5,000 events, so one may have few of them, or none, and still have a `next`. Bodies are not searched, and of what
- * was erased only the event's id is known.
+ * If the text is the exact name of one thing, only that thing is searched. Otherwise ids, types, entity names and
+ * errors are searched, but not bodies. Erased events are found only by their id. Each step examines about 5,000 events,
+ * so it may return few or no events and still have a `next`.
  *
- * @throws ConfigurationError for a text that is empty or has more than 1,000 characters, and for an inbox that cannot be looked
- * into
- * @throws the reason of `signal` when that was aborted
+ * @throws ConfigurationError `INVALID_OPTION` for a text that is empty or longer than 1,000 characters, or an inbox
+ * without operators' functions
+ * @throws the reason of `signal` if it is aborted
  * @example
  * ```ts
  * import { findEvents } from 'hookbox/ops';

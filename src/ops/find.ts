@@ -12,44 +12,46 @@ import { whyWaiting } from './why-waiting.ts';
 const PAGE: KnownOptions<SearchRequest> = { before: true, beforeAt: true, limit: true, order: true, signal: true };
 const COUNT: KnownOptions<CountOptions> = { signal: true };
 
-/** Everything that is known of one event. */
+/** One event with its history. */
 export interface EventHistory {
   readonly summary: EventSummary;
   readonly event: StoredEvent;
   readonly attempts: readonly Attempt[];
-  /** why it is not handled yet; `null` where it was processed or is dead */
+  /** Why the event is not processed yet. `null` if it is processed or dead. */
   readonly wait: Wait | null;
   /**
-   * deliveries, attempts and acts of operators, the oldest first; an attempt after an operator's rerun is a `manual` one
+   * Deliveries, attempts and operators' acts, oldest first. An attempt after a rerun is `manual`. Acts through an older
+   * hookbox appear only in the audit.
    */
   readonly timeline: readonly TimelineEntry[];
 }
 
+/** One entry of an event's history. */
 export type TimelineEntry =
-  /** the delivery that was stored */
+  /** The delivery that was stored. */
   | { readonly what: 'stored'; readonly at: Date }
-  /** the service sent it again; only the last twenty are known one by one */
+  /** A redelivery. Only the last twenty have their own entry. */
   | { readonly what: 'redelivered'; readonly at: Date }
-  /** so many redeliveries, from then on, before those that are known one by one */
+  /** Earlier redeliveries, counted from this time on. */
   | { readonly what: 'redeliveries'; readonly at: Date; readonly count: number }
-  /** it was sent with other bytes; only the last twenty times are known */
+  /** A delivery with another body. Only the last twenty have an entry. */
   | { readonly what: 'conflict'; readonly at: Date }
   | { readonly what: 'attempt'; readonly at: Date; readonly attempt: Attempt }
-  /** somebody reran, discarded, retried now or erased it */
+  /** An operator's act on the event. */
   | { readonly what: 'act'; readonly at: Date; readonly act: EventAct }
-  /** where it stands now, when it waits for something or is over */
+  /** The next attempt, or the end. */
   | { readonly what: 'due'; readonly at: Date }
   | { readonly what: 'settled'; readonly at: Date; readonly state: EventSummary['state'] };
 
 /**
- * The stored events that fit a filter, newest first unless `page.order` says `oldest` or `failed`, a page at a time. Each page
- * looks at no more than 5,000 events, so one may have few of them, or none, and still have a `next`; go on with that as
- * `before` until it is `null`, in the order `failed` with `nextAt` as `beforeAt` too. What is stored meanwhile is newer than the
- * cursor, so no event comes twice.
+ * Lists stored events that match a filter, newest first, one page at a time. `page.order` may be `oldest` or `failed`.
  *
- * @throws ConfigurationError for a condition that does not exist or cannot be read, and for an inbox that cannot be looked
- * into
- * @throws the reason of `page.signal` when that was aborted
+ * A page examines at most 5,000 events, so it may have few or no events and still have a `next`. Pass `next` as
+ * `before` until it is `null`; in the order `failed`, pass `nextAt` as `beforeAt` too. New events are newer than the
+ * cursor, so no event appears twice.
+ *
+ * @throws ConfigurationError `INVALID_OPTION` for an invalid condition, or an inbox without operators' functions
+ * @throws the reason of `page.signal` if it is aborted
  * @example
  * ```ts
  * import { listEvents } from 'hookbox/ops';
@@ -70,17 +72,17 @@ export async function listEvents(
   return operationsOf(inbox).search(filter, page);
 }
 
+/** The options of {@link countEvents}. */
 export interface CountOptions {
-  /** ends the search when its caller no longer waits */
+  /** Aborts the count. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * How many stored events fit a filter: exact up to 10,000, as far as that can be told from 20,000 events that are looked at.
+ * Counts stored events that match a filter. It examines at most 20,000 events and counts at most 10,000 of them.
  *
- * @throws ConfigurationError for a condition that does not exist or cannot be read, and for an inbox that cannot be looked
- * into
- * @throws the reason of `signal` when that was aborted
+ * @throws ConfigurationError `INVALID_OPTION` for an invalid condition, or an inbox without operators' functions
+ * @throws the reason of `signal` if it is aborted
  * @example
  * ```ts
  * import { countEvents } from 'hookbox/ops';
@@ -101,9 +103,9 @@ export async function countEvents(
 }
 
 /**
- * One event with its deliveries and attempts, or `null`.
+ * Returns one event with its deliveries and attempts, or `null`.
  *
- * @throws ConfigurationError for an inbox that cannot be looked into
+ * @throws ConfigurationError `INVALID_OPTION` for an inbox without operators' functions
  * @example
  * ```ts
  * import { getEvent } from 'hookbox/ops';
@@ -128,10 +130,10 @@ export async function getEvent(inbox: AnyInbox, key: EventKey): Promise<EventHis
 }
 
 /**
- * Dead events, grouped by what their last errors said: the largest 200 groups, the largest first. Those that nobody has said
- * anything of are grouped by their reason.
+ * Groups dead events by the text of their last error. Returns the 200 largest groups, largest first. Events without an
+ * error are grouped by reason.
  *
- * @throws ConfigurationError for an inbox that cannot be looked into
+ * @throws ConfigurationError `INVALID_OPTION` for an inbox without operators' functions
  * @example
  * ```ts
  * import { deadGroups } from 'hookbox/ops';

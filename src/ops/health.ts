@@ -7,33 +7,34 @@ import type { Unhandled } from './unhandled.ts';
 import { watch, type Watch } from './watch.ts';
 import { warningsOf, type Warning } from './words/watch-words.ts';
 
+/** The result of {@link readiness}. */
 export type Readiness =
   | {
       readonly ready: true;
-      /** what waits because nobody handles it: it is stored, but somebody should know */
+      /** Events that no processor handles. They are stored, but need attention. */
       readonly unhandled: Unhandled['waiting'];
       /**
-       * what somebody should see to although deliveries can be stored: a load balancer that stops sending them would make
-       * it worse
+       * Problems that need attention, although deliveries can be stored. A load balancer should keep sending
+       * deliveries.
        */
       readonly warnings: readonly Warning[];
-      /** why nobody could look for these in time: `unhandled` and `warnings` are empty then, and say nothing */
+      /** Why these could not be checked in time. `unhandled` and `warnings` are then empty. */
       readonly unwatched?: string;
     }
   | {
       readonly ready: false;
-      /** tells a stranger nothing about the machine */
+      /** Safe to show to anyone. */
       readonly code: InboxUnavailableError['code'];
-      /** for those who may know the path of the file, or the names of the server */
+      /** Only for people who may see the path of the file or the names of servers. */
       readonly why: string;
     };
 
 /**
- * Whether a delivery could be stored now: writes to the inbox and takes it back, and waits two seconds at most, all in
- * all. Says also what is stored and waits in vain, and warns of silence, of rejections and of processors that have gone; where
- * that cannot be found out in time, it is ready all the same, and says why (`unwatched`).
+ * Tests whether the inbox can store a delivery now: it writes and removes a row. Takes two seconds at most. Also
+ * returns events that no processor handles, and warns of silence, rejections and missing processors. If these cannot be
+ * checked in time, the inbox is still ready and `unwatched` says why.
  *
- * @throws ConfigurationError for an inbox that cannot be looked into
+ * @throws ConfigurationError `INVALID_OPTION` for an inbox without operators' functions
  * @example
  * ```ts
  * import { readiness } from 'hookbox/ops';

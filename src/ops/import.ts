@@ -9,28 +9,38 @@ import { assertOptions, type KnownOptions } from '../known-options.ts';
 import type { Lane } from '../inbox/operator/pauses.ts';
 import { operationsOf } from './operations-of.ts';
 
+/** The result of {@link importEvents}. */
 export interface ImportReport extends ImportCounts {
+  /** The `seq` of its audit line; `null` for a dry run. */
   readonly audit: number | null;
-  /** the types that were paused where the lines were written, and now are here; absent where there were none */
+  /** The types that the export lists as paused, and that are paused here now. Absent if there are none. */
   readonly paused?: readonly Lane[];
 }
 
+/** The options of {@link importEvents}. */
 export interface ImportOptions {
   /**
-   * The lines were written by an inbox of yours, and nobody else could change them: what no body says is believed, too, and
-   * what was paused is paused here.
-   * Without it every event is stored as not verified, its entity is read from its body, and which was the newest of each
-   * entity that was processed is known from bodies only, and not from tombstones or marks.
+   * `true` for an export of your own inbox that nobody else could change. The import then also trusts data that is not
+   * in a body, and pauses the types that were paused. Without it, each event is stored as not verified, and its entity
+   * is read from its body. The newest processed event of each entity is then read from bodies only, not from tombstones
+   * or marks.
+   *
+   * @defaultValue `false`
    */
   readonly trusted?: boolean;
-  /** how events get their entity unless `trusted`: the receiver's option of that name, where it has one */
+  /** The `entity` option of your receiver, if it has one. Used unless `trusted`. */
   readonly entity?: EntityOf;
-  /** only counts what would be imported, known and different */
+  /**
+   * `true` only counts the events.
+   *
+   * @defaultValue `false`
+   */
   readonly dryRun?: boolean;
-  /** what the audit says of where the lines come from, such as the name of the file */
+  /** The source for the audit, such as the name of the file. */
   readonly from?: string;
+  /** Called with the counts so far. */
   readonly onProgress?: (counts: ImportCounts) => void;
-  /** stops after the batch under way; the report says how far it came */
+  /** Stops after the current batch. The report has the counts so far. */
   readonly signal?: AbortSignal;
 }
 
@@ -48,21 +58,21 @@ const BATCH_LINES = 100;
 const BATCH_CHARACTERS = 2 * 1024 * 1024;
 
 /**
- * Takes the lines of an export in: the same bytes, ids, states, attempts and times, in their order, behind what is here.
- * What is here already under a key stays as it is, so importing again is harmless; a type that was resumed
- * since is paused again. An event that was being handled when
- * it was exported is pending and due. Pending events are handled as new ones are: import into a file that no other
- * processor works on, or expect effects twice.
+ * Imports the lines of an export. Bodies, ids, states, attempts, times and the order stay the same; the events come
+ * after the existing ones.
  *
- * The bodies are asked again what they are: a line whose body has another id is refused, and an event that no schema of
- * today fits comes in as dead(invalid) instead of pending. Times that are still to come count as now. Say `trusted` of an
- * export of your own that you move.
+ * An existing event stays unchanged, so a second import is harmless, but it pauses a type again that was resumed. An
+ * event that was being handled is imported as pending and due. Processors handle pending events like new ones. Import
+ * into an inbox that no other processor uses, or expect effects twice.
  *
- * A faulty line ends the import; what came before it has been imported, and the error names the line by its number.
- * Nothing of a line is quoted.
+ * Each body is parsed again. A line whose body has another id is rejected. A pending event that fits no current schema
+ * becomes `dead(invalid)`. A future time becomes the current time. Set `trusted` to move your own export.
  *
- * @param lines - with or without line ends, such as those of `readline`; `exportEvents` of another inbox fits, too
- * @throws ConfigurationError for a line that no export has, and for an export that ends early
+ * A faulty line ends the import, and earlier lines stay imported. The error gives the number of the line and never
+ * quotes it.
+ *
+ * @param lines - with or without line ends, for example from `readline` or from `exportEvents`
+ * @throws ConfigurationError `INVALID_OPTION` for a faulty line, or an export that ends early
  * @example
  * ```ts
  * import { exportEvents, importEvents } from 'hookbox/ops';

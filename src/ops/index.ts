@@ -1,5 +1,5 @@
 /**
- * What an operator does with stored events, as typed functions. The command `hookbox events` and the page only call these.
+ * The operators' functions for stored events. The command `hookbox events` and the operators' page call them.
  *
  * @module
  */

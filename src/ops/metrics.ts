@@ -14,33 +14,32 @@ import { gauge, typeLabels, type Family, type Sample } from './metric-family.ts'
 import { vitalSigns } from './vital-signs.ts';
 import { watch } from './watch.ts';
 
-/** The answer to a scraper. */
+/** The answer to a Prometheus scrape. */
 export interface Metrics {
-  /** for the header `Content-Type` */
+  /** The value of the header `Content-Type`. */
   readonly contentType: string;
-  /** in the text format of Prometheus */
+  /** The metrics in the text format of Prometheus. */
   readonly text: string;
 }
 
 /**
- * What Prometheus scrapes: read from the inbox, so that every process of a file tells the same, and nothing is lost when
- * one ends. The counters begin with the file and only grow. Labels come from fixed lists, or are your own endpoints and the types
- * that your handlers name, 50 at most: a sender's text is none.
+ * Returns metrics for Prometheus. They come from the inbox, so all processes report the same numbers and a restart
+ * loses none. Counters start with the inbox and only grow. Labels are fixed names, your endpoints, and the types of
+ * your handlers, 50 at most. They never contain text of a sender.
  *
- * - `hookbox_events{state}`: how many there are now, counted up to 10,000; `hookbox_events_capped{state}` is 1 where there
- *   are more
- * - `hookbox_oldest_pending_seconds`: how long the oldest pending event has waited; 0 when none does
- * - `hookbox_oldest_due_seconds`: how long the first event that is due has been due; what is paused is not
- * - `hookbox_last_received_timestamp_seconds`, `hookbox_usual_gap_seconds`, `hookbox_silent` and `hookbox_rejecting`: what comes
- *   in, compared with earlier days; where there are several endpoints also for each, under `endpoint`
- * - `hookbox_processors`, `hookbox_missing_processors`, `hookbox_unhandled_events` and
- *   `hookbox_processor_last_seen_timestamp_seconds{type}`: who handles events, and whether anybody does; the last one also for
- *   each endpoint where there are several
- * - `hookbox_deliveries_total{outcome, type, reason}`, `hookbox_attempts_total{outcome, type}` and counters of conflicts,
- *   reruns, discarded and ignored events
- * - `hookbox_answer_seconds` and `hookbox_handler_seconds`: histograms
+ * - `hookbox_events{state}`: events now, counted up to 10,000; `hookbox_events_capped{state}` is 1 if there are more
+ * - `hookbox_oldest_pending_seconds`: the age of the oldest pending event; 0 without one
+ * - `hookbox_oldest_due_seconds`: how long the first due event has been due; paused events do not count
+ * - `hookbox_last_received_timestamp_seconds`, `hookbox_usual_gap_seconds`, `hookbox_silent`, `hookbox_rejecting`:
+ * traffic compared with earlier days; with several endpoints also for each one, as `endpoint`
+ * - `hookbox_processors`, `hookbox_missing_processors`, `hookbox_unhandled_events`,
+ * `hookbox_processor_last_seen_timestamp_seconds{type}`: running and missing processors; with several endpoints the
+ * last one also for each
+ * - `hookbox_deliveries_total{outcome, type, reason}`, `hookbox_attempts_total{outcome, type}`, and counters of
+ * conflicts, reruns, discarded and ignored events
+ * - `hookbox_answer_seconds`, `hookbox_handler_seconds`: histograms
  *
- * @throws ConfigurationError for an inbox that cannot be looked into
+ * @throws ConfigurationError `INVALID_OPTION` for an inbox without operators' functions
  * @example
  * ```ts
  * import { metrics } from 'hookbox/ops';

@@ -9,16 +9,23 @@ import { oneLine } from '../printable.ts';
 import { operationsOf } from './operations-of.ts';
 import { nearest } from '../nearest.ts';
 
-/** Where a type is paused or resumed. */
+/** The options of {@link resumeType}. */
 export interface PauseOptions {
-  /** `default` unless given: each endpoint is paused by itself */
+  /**
+   * The endpoint. Each endpoint is paused separately.
+   *
+   * @defaultValue `'default'`
+   */
   readonly endpoint?: string;
 }
 
+/** The options of {@link pauseType}. */
 export interface PauseTypeOptions extends PauseOptions {
   /**
-   * also an unseen type: hookbox does not know it, no processor has handled it, and no event of it was found.
-   * Without this such a type is refused, as it may be a typing error that pauses nothing
+   * `true` also pauses an unseen type: hookbox does not know it, no processor has handled it, and no event of it was
+   * found. Without it such a type throws, because it may be a typo.
+   *
+   * @defaultValue `false`
    */
   readonly unseen?: boolean;
 }
@@ -27,16 +34,17 @@ const OPTIONS: KnownOptions<PauseOptions> = { endpoint: true };
 const PAUSE: KnownOptions<PauseTypeOptions> = { ...OPTIONS, unseen: 'boolean' };
 
 /**
- * Pauses a type: its events go on being received, stored and answered 200, and no processor on any machine begins to handle one
- * until `resumeType`. Handlers that run already end as they do, as does one whose event is just being taken, which may begin a
- * moment after. Nothing of it is ignored meanwhile, however long it takes, and newer events of the same entity wait for their
- * turn behind it, unless `ordering` is off. Deliveries that are handled inline are stored and answered 200, and wait for a
- * processor.
+ * Pauses a type. Its events are still received, stored and answered 200, but no processor on any machine starts to
+ * handle them until `resumeType`.
  *
- * @returns the pause; `changed` is `false` where the type was paused already, which stays as it was
- * @throws ConfigurationError for an act without an operator's name, for a name that is empty or longer than 150 characters,
- * and, without `unseen`, for an unseen type
- * @throws InboxUnavailableError when nothing was done
+ * Handlers that already run finish. A handler whose event is just being claimed may still start. Paused events are
+ * never ignored. Newer events of the same entity wait behind them, unless `ordering` is off. In inline mode, paused
+ * deliveries are stored, answered 200, and wait for a processor.
+ *
+ * @returns the pause; `changed` is `false` if the type was already paused, and that pause is unchanged
+ * @throws ConfigurationError `INVALID_OPTION` for a missing `by`, a name that is empty or longer than 150 characters,
+ * or an unseen type without `unseen`
+ * @throws InboxUnavailableError if nothing was done
  * @example
  * ```ts
  * import { pauseType } from 'hookbox/ops';
@@ -81,11 +89,11 @@ async function assertSeen(inbox: AnyInbox, type: string): Promise<void> {
 const MOST_MEANT = 3;
 
 /**
- * Ends a pause: processors take what has waited, the oldest first, within about a second.
+ * Resumes a type. Processors claim its pending events within about a second, oldest first.
  *
- * @returns the pause that has ended, or `null` where the type was not paused
- * @throws ConfigurationError for an act of nobody
- * @throws InboxUnavailableError when nothing was done
+ * @returns the ended pause, or `null` if the type was not paused
+ * @throws ConfigurationError `INVALID_OPTION` for a missing `by`
+ * @throws InboxUnavailableError if nothing was done
  * @example
  * ```ts
  * import { resumeType } from 'hookbox/ops';
@@ -106,9 +114,9 @@ export async function resumeType(
 }
 
 /**
- * What is paused, since when, by whom and why, and how many events wait for its end; by endpoint and type.
+ * Lists paused types by endpoint and type, with the operator, time, reason and number of pending events.
  *
- * @throws ConfigurationError for an inbox that cannot be looked into
+ * @throws ConfigurationError `INVALID_OPTION` for an inbox without operators' functions
  * @example
  * ```ts
  * import { pausedTypes } from 'hookbox/ops';

@@ -1,4 +1,4 @@
-/** How long most took, in milliseconds. */
+/** Durations in milliseconds: half, 90 % and 99 % of them were at most this long. */
 export interface Percentiles {
   readonly count: number;
   readonly p50: number | null;

@@ -3,24 +3,25 @@ import { IGNORE_AFTER_MS, TAKER_MS, thereSince } from '../inbox/rules/takers.ts'
 import type { ProcessorsSeen, RunningProcessor, UnhandledType } from '../inbox/work.ts';
 import { operationsOf } from './operations-of.ts';
 
-/** Processors of an endpoint ran, and none does. */
+/** An endpoint whose processors are all gone. */
 export interface MissingProcessors {
-  /** `*` for those of every endpoint */
+  /** The endpoint; `*` for all. */
   readonly endpoint: string;
-  /** what they handled; `*` for every type */
+  /** The types that they handled; `*` for all. */
   readonly types: readonly string[];
-  /** when the last of them was seen */
+  /** When the last of them was seen. */
   readonly since: Date;
 }
 
-/** Who handles events, and who no longer does. */
+/** Running processors and missing ones. */
 export interface Processing {
-  /** those that run, the one that started first at the front */
+  /** Running processors, in order of their start. */
   readonly processors: readonly RunningProcessor[];
-  /** when each type was last seen to be handled, at any endpoint; `*` for every type */
+  /** When each type was last handled at any endpoint; `*` for all types. */
   readonly lastSeen: Readonly<Record<string, Date>>;
-  /** the same by endpoint; `*` for every one */
+  /** The same by endpoint; `*` for all endpoints. */
   readonly handled: ProcessorsSeen['handled'];
+  /** Endpoints whose processors are all gone. */
   readonly missing: readonly MissingProcessors[];
 }
 

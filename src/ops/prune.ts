@@ -6,18 +6,25 @@ import { prunableStates, type PruneCriteria, type PrunePosition, type PruneStep 
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 
+/** The result of {@link pruneEvents}. */
 export interface PruneReport {
-  /** how many became tombstones; for a dry run, how many would */
+  /** How many events became tombstones, or would in a dry run. */
   readonly pruned: number;
-  /** its line in the audit; `null` for a dry run */
+  /** The `seq` of its audit line; `null` for a dry run. */
   readonly audit: number | null;
 }
 
+/** The options of {@link pruneEvents}. */
 export interface PruneOptions {
+  /**
+   * `true` counts the events and changes nothing.
+   *
+   * @defaultValue `false`
+   */
   readonly dryRun?: boolean;
-  /** stops after the batch under way; the report says how far it came, of a dry run how many it had counted */
+  /** Stops after the current batch. The report has the number so far. */
   readonly signal?: AbortSignal;
-  /** told how many became tombstones so far; for a dry run, how many would */
+  /** Called with the number so far. */
   readonly onProgress?: (pruned: number) => void;
 }
 
@@ -33,14 +40,15 @@ const GOAL_MS = 2;
 const REST = 4;
 
 /**
- * Makes tombstones of settled events: their bodies go, what errors said and other bodies under their ids; that they are
- * known stays, so redeliveries are still duplicates. Works in batches so small that deliveries hardly notice, and rests
- * several times as long after each. The audit's line is written first and counts along, so it is right for a run that was
- * killed too; run it again to go on. Behind that counts are summed up and new events indexed, as where functions only receive
- * nobody else does that.
+ * Turns settled events into tombstones. Their bodies, error texts and conflicting bodies are removed. Their ids stay
+ * known, so redeliveries are still duplicates.
  *
- * @param criteria - which events; `processed` ones alone unless `states` says otherwise
- * @throws ConfigurationError for criteria that cannot be meant
+ * It works in small batches and rests several times as long after each, so deliveries are hardly affected. The audit
+ * line is written first and counts along, so it is right even if the process is killed; run it again to continue.
+ * Afterwards it also sums up counts and indexes new events, which serverless receivers do not do themselves.
+ *
+ * @param criteria - the events; only `processed` ones unless `states` is set
+ * @throws ConfigurationError `INVALID_OPTION` for invalid criteria
  * @example
  * ```ts
  * import { pruneEvents } from 'hookbox/ops';

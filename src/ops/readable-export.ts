@@ -8,15 +8,15 @@ import { EXPORT_OPTIONS, exportEvents, type ExportOptions } from './export.ts';
 import { SPREADSHEET_MARK, type ReadableFormat } from './words/readable-formats.ts';
 
 /**
- * Writes events for people, the oldest first, as lines without line ends: `csv` for spreadsheets (RFC 4180; each line has to end
- * with CR LF, and the first begins with a byte order mark, so that they take it for UTF-8), `json` with a line for each event and its body as JSON where it is that. Neither can be imported: `exportEvents`
- * writes what can.
+ * Exports events for people, oldest first, as lines without line ends. `csv` is for spreadsheets (RFC 4180): end each
+ * line with CR LF; the first line begins with a byte order mark. `json` has one line for each event, with its body as
+ * JSON where possible. To import events elsewhere, use `exportEvents`.
  *
- * A cell of CSV that begins with `=`, `+`, `-`, `@`, a tab or a line end has `'` before it, because a spreadsheet would take it
- * for a formula, and bodies come from outside. It has what is personal, as bodies and errors do.
+ * A CSV cell that begins with `=`, `+`, `-`, `@`, a tab or a line end is prefixed with `'`. Otherwise a spreadsheet
+ * would run it as a formula. The export contains personal data.
  *
- * @throws ConfigurationError for a filter that cannot be meant
- * @throws RangeError for an event that says what no export can say; `exportEvents` writes it as it is
+ * @throws ConfigurationError `INVALID_OPTION` for an invalid filter
+ * @throws RangeError for an event that these formats cannot represent; `exportEvents` exports it
  * @example
  * ```ts
  * import { exportReadable } from 'hookbox/ops';

@@ -11,14 +11,15 @@ const OPTIONS: KnownOptions<ActOptions> = { states: 'list', force: 'boolean', en
 const OF_ONE = { entity: true, now: true } as const;
 
 /**
- * Runs the handlers of dead or ignored events again; of processed ones too with `force`. All of them in one transaction
- * with their line in the audit. Each event's bytes are parsed with today's schemas, its history stays, and its attempts go
- * on being counted.
+ * Reruns dead or ignored events, and with `force` processed events too. All events and the audit line are written in
+ * one transaction. hookbox parses each stored body with the current schemas. The history stays, and attempts continue
+ * to be counted.
  *
- * @param keys - 500 at most, whose bodies have 512 KiB together at most, or one; for more there is `previewBulk`
- * @param options - `states` leaves events in any other state as they are: `changed`
- * @throws ConfigurationError for too many events, or an act of nobody
- * @throws InboxUnavailableError when nothing was done
+ * @param keys - at most 500 events whose bodies have at most 512 KiB together, or one event; for more use {@link
+ * previewBulk}
+ * @param options - with `states`, an event in another state stays unchanged and is reported as `changed`
+ * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
+ * @throws InboxUnavailableError if nothing was done
  * @example
  * ```ts
  * import { rerunEvents } from 'hookbox/ops';
@@ -41,25 +42,25 @@ export async function rerunEvents(
   return actOnNamed(inbox, 'rerun', keys, by, options);
 }
 
-/** What became of the wish to rerun an event. */
+/** The result of {@link rerun}. */
 export type RerunResult =
-  /** it is pending, and a processor takes it like a new one */
+  /** The event is pending. A processor handles it like a new one. */
   | 'rerun'
-  /** there is no event of this key */
+  /** No event has this key. */
   | 'unknown'
-  /** it is neither dead nor ignored, so nothing has to be done */
+  /** The event is neither dead nor ignored. */
   | 'not needed'
-  /** its body does not fit today's schemas either */
+  /** The body does not fit the current schemas either. */
   | 'still invalid'
-  /** it was pruned: there is no body to run a handler with */
+  /** The event was pruned, so its body is gone. */
   | 'pruned';
 
 /**
- * Runs the handler for a dead or an ignored event again. Its stored bytes are parsed with today's schemas, its attempts
- * and crashes count from nothing, and its history stays. It leaves no line in the audit: `rerunEvents` of `hookbox/ops` does.
+ * Reruns one dead or ignored event. hookbox parses the stored body with the current schemas. Attempts and crashes are
+ * counted from zero, and the history stays. It writes no audit line; `rerunEvents` of `hookbox/ops` does.
  *
- * @param options - `entity` is the receiver's option of that name, where it has one: it names invalid events, which were
- * stored without an entity
+ * @param options - `entity`: the `entity` option of your receiver, if it has one. It names the entity of an invalid
+ * event, which was stored without one.
  * @example
  * ```ts
  * import { rerun } from 'hookbox';

@@ -7,15 +7,15 @@ import { actOnNamed, type InStates } from './act-on-named.ts';
 const OPTIONS: KnownOptions<InStates> = { states: 'list' };
 
 /**
- * Has events that failed and wait for their next attempt tried again now. Only when they are due changes: their attempts,
- * failures and crashes go on being counted, so that the next backoff is as long as it would have been, and a last attempt is
- * still the last. What waits behind an older event of its entity waits for that all the same. An event in processing, one
- * that is due already and one that is settled is `not needed`, and left as it is.
+ * Makes failed events due now, before their next attempt. Attempts, failures and crashes continue to be counted. So the
+ * next backoff keeps its length, and the last attempt stays the last. An event behind an older event of its entity
+ * still waits for it. An event that is being processed, already due or settled is `not needed` and stays unchanged.
  *
- * @param keys - 500 at most, whose bodies have 512 KiB together at most, or one; for more there is `previewBulk`
- * @param options - `states` leaves events in any other state as they are: `changed`
- * @throws ConfigurationError for too many events, or an act of nobody
- * @throws InboxUnavailableError when nothing was done
+ * @param keys - at most 500 events whose bodies have at most 512 KiB together, or one event; for more use {@link
+ * previewBulk}
+ * @param options - with `states`, an event in another state stays unchanged and is reported as `changed`
+ * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
+ * @throws InboxUnavailableError if nothing was done
  * @example
  * ```ts
  * import { retryEventsNow } from 'hookbox/ops';

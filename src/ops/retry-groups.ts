@@ -8,11 +8,11 @@ const PAGE = 500;
 const MOST = 5_000;
 
 /**
- * Events that have failed and are tried again, grouped by what their last errors said as `deadGroups` are: the largest 200
- * groups, the largest first. Looks at the 5,000 newest of them; where there are others, each group has `more`. The events of
- * a group are those of the filter `{ retrying: true, fingerprint }`, also for `previewBulk(inbox, 'retry-now', …)`.
+ * Groups retrying events by the text of their last error, like `deadGroups`. Returns the 200 largest groups, largest
+ * first. It examines the 5,000 newest retrying events; if more exist, each group has `more`. The filter
+ * `{ retrying: true, fingerprint }` selects the events of a group, also for `previewBulk`.
  *
- * @throws ConfigurationError for an inbox that cannot be looked into
+ * @throws ConfigurationError `INVALID_OPTION` for an inbox without operators' functions
  * @example
  * ```ts
  * import { retryGroups } from 'hookbox/ops';

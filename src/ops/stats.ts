@@ -15,46 +15,66 @@ import { watch } from './watch.ts';
 export type { Totals, TypeTotals } from './counted-sums.ts';
 export type { Percentiles } from './percentiles.ts';
 
-/** What happened in a span of time, and how things stand now. */
+/** The result of {@link stats}: a time span, and the current state. */
 export interface Stats {
   readonly since: Date;
   readonly until: Date;
+  /** The numbers of events now. */
   readonly now: Gauges;
-  /** what nobody handles now, and what was put away before somebody did */
+  /** Events that no processor handles now, and events ignored before one did. */
   readonly unhandled: Unhandled;
-  /** what comes in now, compared with earlier days */
+  /** Current traffic compared with earlier days. */
   readonly traffic: AllTraffic;
-  /** who handles events now, and whose processors have gone */
+  /** Running and missing processors. */
   readonly processing: Processing;
-  /** sums over the span */
+  /** Sums over the time span. */
   readonly totals: Totals;
-  /** `other` are types that neither hookbox knows nor a handler names, `invalid` events that fit no schema */
+  /**
+   * Sums by type. `other` are types that neither hookbox nor a handler names. `invalid` are events that fit no schema.
+   */
   readonly byType: Readonly<Record<string, TypeTotals>>;
+  /** Rejected deliveries by reason. */
   readonly rejectedByReason: Readonly<Record<string, number>>;
-  /** milliseconds, as upper bounds; `null` where nothing was measured, `Infinity` beyond a minute */
+  /** The time to answer, in milliseconds, as upper bounds. `null` without measurements, `Infinity` beyond a minute. */
   readonly answerMs: Percentiles;
+  /** The time of handlers, in milliseconds, as upper bounds. */
   readonly handlerMs: Percentiles;
-  /** the same by type, of those whose handlers ran */
+  /** The time of handlers by type. */
   readonly handlerMsByType: Readonly<Record<string, Percentiles>>;
-  /** redeliveries as part of the deliveries that were taken in, from 0 to 1 */
+  /** Redeliveries as a share of accepted deliveries, 0 to 1. */
   readonly redeliveryRate: number;
-  /** rejections as part of all deliveries, from 0 to 1 */
+  /** Rejections as a share of all deliveries, 0 to 1. */
   readonly rejectionRate: number;
-  /** steps of equal length, oldest first, that cover the span */
+  /** Steps of equal length that cover the span, oldest first. */
   readonly steps: readonly StatsStep[];
 }
 
+/** One step of {@link Stats}. */
 export interface StatsStep extends Totals {
+  /** When the step begins. */
   readonly at: Date;
   readonly answerMs: Percentiles;
 }
 
+/** The options of {@link stats}. */
 export interface StatsOptions {
-  /** an hour before `until` unless given */
+  /**
+   * The beginning of the span.
+   *
+   * @defaultValue one hour before `until`
+   */
   readonly since?: Date;
-  /** now unless given */
+  /**
+   * The end of the span.
+   *
+   * @defaultValue now
+   */
   readonly until?: Date;
-  /** how many steps to cut the span into; 60 unless given, 1,000 at most */
+  /**
+   * The number of steps. At most 1,000.
+   *
+   * @defaultValue 60
+   */
   readonly steps?: number;
 }
 
@@ -64,12 +84,12 @@ const HOUR_MS = 60 * 60_000;
 const MAX_STEPS = 1_000;
 
 /**
- * Counts by state and type over time, the age of the oldest pending event, latencies, and rates.
+ * Counts events by state and type over time. Also returns the age of the oldest pending event, latencies and rates.
  *
- * What is counted has the time of the minute it happened in, and of the hour once that is more than a day ago; it belongs
- * to the step in which that minute or hour begins. So steps of whole hours look best for spans of more than a day.
+ * Counts have the time of their minute, and after a day of their hour. They belong to the step in which that minute or
+ * hour begins. For spans of more than a day, choose steps of whole hours.
  *
- * @throws ConfigurationError for a span without length, or an inbox that cannot be looked into
+ * @throws ConfigurationError `INVALID_OPTION` for an empty span, or an inbox without operators' functions
  * @example
  * ```ts
  * import { stats } from 'hookbox/ops';
@@ -143,10 +163,11 @@ function part(some: number, all: number): number {
 }
 
 /**
- * Deliveries that were not taken in, the latest first, alike ones as one line; the latest thousand kinds are kept.
+ * Lists rejected deliveries, latest first. Deliveries that differ only in time share a line. The inbox keeps the latest
+ * thousand lines.
  *
- * @param limit - how many lines; 100 unless given
- * @throws ConfigurationError for an inbox that cannot be looked into
+ * @param limit - the number of lines; 100 by default
+ * @throws ConfigurationError `INVALID_OPTION` for an inbox without operators' functions
  * @example
  * ```ts
  * import { rejectedDeliveries } from 'hookbox/ops';

@@ -2,13 +2,16 @@ import type { AnyInbox } from '../inbox/contract.ts';
 import { EVERYTHING, type IgnoredType, type UnhandledType } from '../inbox/work.ts';
 import { rerunOfferedSince } from '../inbox/rules/takers.ts';
 
-/** What nobody handles, or nobody did. */
+/** Events that no processor handles, or none did. */
 export interface Unhandled {
-  /** events that have waited for ten minutes, of types that nobody is there to handle */
+  /** Events that have been pending for ten minutes and whose type no running processor handles. */
   readonly waiting: readonly UnhandledType[];
-  /** events that were ignored in the last seven days because nobody handled their type, which somebody does now */
+  /**
+   * Events that were ignored in the last seven days because no processor handled their type, and whose type a processor
+   * handles now.
+   */
   readonly putAway: readonly IgnoredType[];
-  /** when those seven days begin, as a filter has it in `ignoredSince` */
+  /** When these seven days begin, as the filter condition `ignoredSince` takes it. */
   readonly ignoredSince: Date;
 }
 

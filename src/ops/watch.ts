@@ -9,15 +9,15 @@ export interface Watch extends Processing {
   readonly unhandled: Unhandled;
 }
 
-/** What a watch can warn of. */
+/** The problems that hookbox warns of. */
 export type Alarm =
-  /** nothing comes, although much should */
+  /** No deliveries arrive, although many should. */
   | 'silent'
-  /** (nearly) every delivery is rejected */
+  /** All or nearly all deliveries are rejected. */
   | 'rejecting'
-  /** the processors of an endpoint have gone */
+  /** The processors of an endpoint are gone. */
   | 'no-processor'
-  /** events wait, and nobody is there who handles their type */
+  /** Events are pending and no running processor handles their type. */
   | 'unhandled';
 
 /** Looks at an inbox as a watchman does. */

@@ -4,12 +4,12 @@ import type { Wait } from '../inbox/operator/waits.ts';
 import { operationsOf } from './operations-of.ts';
 
 /**
- * Why an event is not handled yet, by the rules that processors claim by: which event it waits behind and how many wait there;
- * that nobody is there who handles its type; when it is tried again. `null` for an event that was processed, is dead or is not
- * there.
+ * Explains why an event is not processed yet, by the rules of the claim. The reason may be an older event, with the
+ * number of events behind it. It may also be a missing processor, or the time of the next attempt. Returns `null` if
+ * the event is processed, dead or unknown.
  *
- * @param now - milliseconds since 1970; whoever was not seen in the ten minutes before counts as gone
- * @throws ConfigurationError for an inbox that cannot be looked into
+ * @param now - milliseconds since 1970; a processor that was not seen in the ten minutes before counts as gone
+ * @throws ConfigurationError `INVALID_OPTION` for an inbox without operators' functions
  * @example
  * ```ts
  * import { whyWaiting } from 'hookbox/ops';

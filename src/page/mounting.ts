@@ -1,13 +1,13 @@
 import { Hono, type Env } from 'hono';
 import { getPath } from 'hono/utils/url';
 
-/** A page of hookbox, which `opsPage` and `sandboxPage` make, and which every adapter mounts with `pageHandler`. */
+/** A page of hookbox. `opsPage` and `sandboxPage` create it; `pageHandler` of each adapter mounts it. */
 export interface Page {
   /**
    * Answers one request.
    *
-   * @param request - with the whole path, as it came
-   * @param env - what the host gives along with it; adapters put it into a `Mounted`
+   * @param request - the request with its full path
+   * @param env - the host's data; adapters pass a `Mounted`
    */
   fetch(request: Request, env?: object): Response | Promise<Response>;
 }

@@ -1,6 +1,5 @@
 /**
- * hookbox's page for operators: `opsPage` is mounted in a Hono app, in any other host by `pageHandler` of its adapter, or
- * served by `hookbox ui`.
+ * The operators' page. Mount it in a Hono app, or with `pageHandler` of an adapter, or run `hookbox ui`.
  *
  * @module
  */
@@ -46,29 +45,37 @@ import type { Operated, Screen, Visit } from './visit.ts';
 export type { Page } from './mounting.ts';
 export type { Operated, Visitor } from './visit.ts';
 
+/** The options of {@link opsPage}. */
 export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, LoginOptions {
   /**
-   * Fields of bodies whose values nobody shall see on the page: `data.customer.email`, `data.items[].name`. They read `•••`
-   * wherever a body is shown or downloaded, nobody can search for them, and the page hands out no export and no backup.
-   * What a handler has put into the text of an error is shown as it is. So are the names of entities, such as
-   * `order:mer_7:ord_42`, which stay searchable too, although they are made of ids in the body: they are what operators work
-   * by. `mask` cannot hide these ids.
+   * Fields of bodies that the page hides: `data.customer.email`, `data.items[].name`. The page shows `•••` in their
+   * place, does not search them, and offers no export or backup. It cannot hide text that a handler put into an error.
+   * It cannot hide entity names, such as `order:mer_7:ord_42`, although they contain ids of the body; they stay
+   * searchable.
    */
   readonly mask?: readonly string[];
-  /** how the page calls itself; `hookbox` unless set */
+  /**
+   * The title of the page.
+   *
+   * @defaultValue `'hookbox'`
+   */
   readonly title?: string;
-  /** The path that browsers see the page at, where something in between takes a part of it away; found out unless set. */
+  /** The path of the page in the browser, if a proxy removes a part of it. Found from each request by default. */
   readonly base?: string;
   /**
-   * The inbox's file or URL, for the commands that the page offers to copy; without it they name none. Of a URL the page shows no
-   * user and no password.
+   * The path or URL of the inbox, for the commands that the page shows. The user and password of a URL are not shown.
    */
   readonly db?: string;
-  /** the schema of an inbox in Postgres, for these commands; that of the inbox unless set */
+  /**
+   * The Postgres schema for these commands.
+   *
+   * @defaultValue the schema of the inbox
+   */
   readonly schema?: string;
   /**
-   * Where a backup lies while it is downloaded: a folder that exists, with room for a whole copy of the inbox; the one that
-   * the operating system has for temporary files unless set.
+   * The folder for a backup during its download. It must exist and have room for a copy of the inbox.
+   *
+   * @defaultValue the operating system's folder for temporary files
    */
   readonly backupFolder?: string;
 }
@@ -85,12 +92,12 @@ const OPTIONS: KnownOptions<OpsPageOptions> = {
 };
 
 /**
- * The page where operators see what is stored, find out what is stuck and why, and rerun it. Everything it does is also a
- * function of `hookbox/ops` and a command; what operators do stands in the audit with their names.
+ * Creates the operators' page. It shows stored events, explains stuck ones and reruns them. Each act is also a function
+ * of `hookbox/ops` and a command, and is in the audit with the operator's name.
  *
  * @param operated - a receiver, or `{ inbox }`
- * @throws ConfigurationError when visitors would not be asked who they are, for options that cannot work, and for an inbox that
- * cannot be looked into, such as `memoryInbox()`
+ * @throws ConfigurationError `INVALID_OPTION` for missing authorization, an invalid option, or an inbox without
+ * operators' functions, such as `memoryInbox()`
  * @example
  * ```ts
  * import { Hono } from 'hono';

@@ -5,19 +5,19 @@ import type { NamedInbox } from '../host/shell-words.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventFilter } from '../inbox/operator/filter.ts';
 
-/** What the page shows: a receiver, or an inbox alone as `{ inbox }`. */
+/** What the page shows: a receiver, or an inbox as `{ inbox }`. */
 export interface Operated {
   readonly inbox: AnyInbox;
-  /** the receiver's option of that name: it names what events were stored as invalid are about, when they are rerun */
+  /** The `entity` option of your receiver. It names the entities of invalid events in a rerun. */
   readonly entity?: EntityOf;
-  /** the receiver's signal of that name: open pages are brought up to date no longer than that */
+  /** The `closing` signal of the receiver. When it is aborted, open pages stop updating. */
   readonly closing?: AbortSignal;
 }
 
-/** Who looks at the page: a viewer reads, an operator acts too. */
+/** A visitor of the page. A `viewer` reads; an `operator` also acts. */
 export interface Visitor {
   readonly role: 'viewer' | 'operator';
-  /** stands in the audit */
+  /** The name in the audit. */
   readonly name: string;
 }
 

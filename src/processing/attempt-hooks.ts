@@ -6,45 +6,46 @@ import type { AttemptEnd, EndedAttempt } from './attempt-end.ts';
 import { HookCalls, type Hook } from './hook-calls.ts';
 import { loggedError } from './logged-error.ts';
 
-/** What a hook is told of an error: without `logErrors: false` its message too, as the log has it. */
+/** The error that a hook receives. With `logErrors: false` it has no message. */
 export interface HookError {
   readonly name: string;
   readonly message?: string;
 }
 
-/** What every hook about an attempt is told; nothing of the body. */
+/** The facts that each hook about an attempt receives. They never contain the body. */
 export interface AttemptHookFacts {
   readonly endpoint: string;
   readonly id: string;
-  /** `null` where the body says none */
+  /** `null` if the body has no type. */
   readonly type: string | null;
-  /** the number of the attempt; 0 where no handler has run */
+  /** The number of the attempt; 0 if no handler ran. */
   readonly attempt: number;
-  /** `null` where nobody has said why: its process went away */
+  /** `null` if the process died, so the error is unknown. */
   readonly error: HookError | null;
-  /** how long the handler ran, in milliseconds; `null` where nobody knows */
+  /** How long the handler ran, in milliseconds; `null` if unknown. */
   readonly durationMs: number | null;
 }
 
-/** An attempt has failed, and the event will be handled again. */
+/** The facts of `onFailed`: an attempt failed, and the event runs again. */
 export interface FailedFacts extends AttemptHookFacts {
-  /** when it runs again; `null` in inline mode, where it does when the service sends it again */
+  /** When the event runs again. `null` in inline mode, where it runs when the service sends it again. */
   readonly dueAt: Date | null;
 }
 
-/** An event is dead: nobody handles it unless somebody acts. */
+/** The facts of `onDead`: an event is dead until an operator acts. */
 export interface DeadFacts extends AttemptHookFacts {
+  /** Why the event is dead. */
   readonly reason: DeadReason;
 }
 
 /**
- * Functions that are told what goes wrong, for alerts. They are called once it is durable, and nothing waits for them: they may
- * throw, reject or hang. At most 100 calls are under way at once; what comes beyond that is left out, and the log says so.
+ * Hooks for alerts. hookbox calls them after the change is durable and does not wait for them. They may throw, reject
+ * or hang. At most 100 calls run at once; hookbox drops further calls and logs that.
  */
 export interface AttemptHooks {
-  /** An attempt has failed or crashed, and the event will be handled again. */
+  /** An attempt failed or crashed, and the event runs again. */
   readonly onFailed?: Hook<FailedFacts>;
-  /** An event is dead: it failed for the last time, crashed three times, or fits no schema. */
+  /** An event is dead: its last attempt failed, it crashed three times, or it fits no schema. */
   readonly onDead?: Hook<DeadFacts>;
 }
 

@@ -6,21 +6,22 @@ import type { DefaultDatabase } from '../inbox/default-database.ts';
 import { didYouMean } from '../nearest.ts';
 import { assertTypeOptions, type TypeOptions } from './type-options.ts';
 
-/** What a handler is told about the delivery that brought its event. */
+/** Facts about the delivery that stored the event. */
 export interface DeliveryFacts {
   readonly endpoint: string;
+  /** When the receiver accepted the delivery. */
   readonly receivedAt: Date;
-  /** `false` where no signature was verified: with `unsafeUnsigned: true`, or after an import that was not trusted */
+  /** `false` if no signature was verified: with `unsafeUnsigned: true`, or after an import without trust. */
   readonly verified: boolean;
 }
 
-/** Logs a text, with facts or without. */
+/** Logs a message, with or without facts. */
 interface HandlerLine {
   (message: string): void;
   (facts: Readonly<Record<string, unknown>>, message: string): void;
 }
 
-/** The logger of a handler: each line has the endpoint, id, type and attempt of its event. */
+/** The logger of a handler. Each line contains the endpoint, id, type and attempt of the event. */
 export interface HandlerLog {
   readonly info: HandlerLine;
   readonly warn: HandlerLine;
@@ -28,53 +29,55 @@ export interface HandlerLog {
 }
 
 /**
- * What a handler is given beside its event.
+ * The second argument of a handler.
  *
- * @typeParam Database - what `transaction` works on: of `sqliteInbox`, its better-sqlite3 connection
+ * @typeParam Database - the database that `transaction` passes to its function; for `sqliteInbox` its better-sqlite3
+ * connection
  */
 export interface HandlerContext<Database = DefaultDatabase> {
-  /** 1 for the first run of a handler for this event */
+  /** The number of this attempt, from 1. */
   readonly attempt: number;
   /**
-   * aborted when the handler has run out of time, lost its lease, or the processor closes: what ends after that has not
-   * done its work and runs again, also when it returns, unless its `transaction` was committed
+   * Aborted when the handler has run out of time or lost its lease, or when the processor closes. A handler that ends
+   * after that has not processed the event, even if it returns. The event runs again, unless `transaction` has
+   * committed.
    */
   readonly signal: AbortSignal;
-  /** a newer event of the same entity was processed already: what this one says is out of date */
+  /** `true` if a newer event of the same entity was already processed, so this event is out of date. */
   readonly superseded: boolean;
-  /** the bytes as they were delivered, which the signature was of: for an archive, or to pass them on */
+  /** The body as it was delivered and signed. Use it to archive or forward the body. */
   readonly rawBody: Uint8Array;
+  /** Facts about the delivery that stored the event. */
   readonly delivery: DeliveryFacts;
-  /** the logger with endpoint, id, type and attempt filled in: `log.info('sent')`, `log.warn({ carrier }, 'late')` */
+  /** A logger that adds the endpoint, id, type and attempt: `log.info('sent')`, `log.warn({ carrier }, 'late')`. */
   readonly log: HandlerLog;
   /**
-   * Runs `work` in a transaction on the inbox's own database that also marks the event as processed. Both are committed or
-   * neither is: what `work` writes there happens exactly once. Success is final, so call it once and last.
+   * Runs `work` in a transaction of the inbox's own database that also marks the event as processed. Either both commit
+   * or neither does, so the writes of `work` happen exactly once. A commit is final: call it once, as the last step.
    *
-   * Await it. A call that fails without having been awaited fails the attempt; one whose failure the handler has awaited and
-   * caught is the handler's to judge.
+   * Await it. If you do not, a failure of the transaction fails the attempt. If you catch the error, your handler
+   * decides the outcome.
    *
-   * @param work - is given the inbox's database and must not end the transaction; on SQLite it is synchronous, on Postgres
-   * transactions inside of it are savepoints
-   * @throws TransactionError, or whatever `work` or the commit threw; nothing is committed then
+   * @param work - receives the database of the inbox and must not end the transaction. On SQLite it must be
+   * synchronous. On Postgres, its own transactions are savepoints.
+   * @throws TransactionError, or the error of `work` or of the commit; then nothing is committed
    */
   transaction<T>(
     work: (database: Database) => Database extends SynchronousDatabase ? Synchronous<T> : T,
   ): Promise<Awaited<T>>;
   /**
-   * Says that there is nothing to do for this event, and why: the attempt counts as processed, and operators see the reason
-   * beside it. Return after it: `return ctx.skip('not our warehouse')`.
+   * Marks the event as processed without work, and records the reason for operators. Return right after it:
+   * `return ctx.skip('not our warehouse')`.
    *
-   * A handler that throws afterwards, or runs out of time, has failed, and the reason is forgotten. With `transaction` it goes
-   * along if it is called before the transaction has committed; after that it does nothing, as what was done was not skipped.
-   * The last call counts.
+   * The last call counts. If the handler then throws or times out, the attempt fails and the reason is dropped. With
+   * `transaction`, call it before the commit; later calls have no effect.
    *
-   * @param reason - for operators, who read the first 500 characters on one line: nothing that names a customer
+   * @param reason - operators see the first 500 characters on one line; do not name a customer
    */
   skip(reason: string): void;
 }
 
-/** A connection that is used by one call at a time, as SQLite's is: an `await` inside a transaction would commit early. */
+/** A connection for one call at a time, such as SQLite's. An `await` inside a transaction would commit early. */
 interface SynchronousDatabase {
   readonly inTransaction: boolean;
 }
@@ -82,17 +85,21 @@ interface SynchronousDatabase {
 /** Anything but a promise. */
 export type Synchronous<T> = T extends PromiseLike<unknown> ? never : T;
 
-/** Runs until it returns or its promise resolves; whatever it throws, `null` too, is a failed attempt. */
+/**
+ * Handles one event. The event is processed when the function returns or its promise resolves. Any thrown value, even
+ * `null`, fails the attempt.
+ */
 export type Handler<Event, Database = DefaultDatabase> = (event: Event, context: HandlerContext<Database>) => unknown;
 
-/** A handler with options of its own. */
+/** A handler with its own options. */
 export interface HandlerWithOptions<Event, Database = DefaultDatabase> extends TypeOptions {
+  /** The handler. */
   readonly handle: Handler<Event, Database>;
 }
 
 /**
- * A handler for each type of interest, those of `OwnEvents` too: a function, or one with options. `'*'` takes every type without
- * one, unknown types too.
+ * A handler, or a handler with options, for each event type, including the types of `OwnEvents`. `'*'` handles all
+ * types without their own handler, including unknown types.
  */
 export type Handlers<Database = DefaultDatabase> = {
   readonly [T in HandledType]?: Handler<EventOf<T>, Database> | HandlerWithOptions<EventOf<T>, Database>;

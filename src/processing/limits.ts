@@ -6,20 +6,34 @@ import type { RetryOptions } from '../inbox/rules/backoff.ts';
 import { limitsByType } from './limits-by-type.ts';
 import { assertRetry } from './type-options.ts';
 
+/** Limits of handlers and the schedule of their retries. */
 export interface ProcessingOptions {
   /**
-   * How many handlers run at once; 10 unless set, or two fewer than your pool of Postgres has connections where that is less. In
-   * inline mode each delivery runs its own.
+   * How many handlers run at once in this process. In inline mode each delivery runs its own handler.
+   *
+   * @defaultValue 10; with a Postgres pool, its number of connections minus two if that is less
    */
   readonly concurrency?: number;
-  /** How long a handler may run before its signal is aborted, in milliseconds; 30,000 unless set. */
+  /**
+   * How long a handler may run before its signal is aborted, in milliseconds.
+   *
+   * @defaultValue 30,000
+   */
   readonly timeoutMs?: number;
-  /** How long a lease holds without being renewed, in milliseconds; 15,000 unless set. */
+  /**
+   * How long a lease lasts without renewal, in milliseconds.
+   *
+   * @defaultValue 15,000
+   */
   readonly leaseMs?: number;
+  /** When and how often a failed event runs again. */
   readonly retry?: RetryOptions;
   /**
-   * How long `close` takes for handlers at most, in milliseconds; 5,000 unless set. Their signals are aborted after three fifths of
-   * it, and what still runs a fifth later is given back. Make it shorter than the time after which your platform kills the process.
+   * How long `close` waits for handlers, in milliseconds. Signals are aborted after three fifths of it. A handler that
+   * still runs a fifth later loses its event, which runs again. Set it shorter than the time after which your platform
+   * kills the process.
+   *
+   * @defaultValue 5,000
    */
   readonly closeMs?: number;
 }

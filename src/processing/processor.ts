@@ -26,36 +26,59 @@ import { Slots } from './slots.ts';
 import { runAttempt } from './run-attempt.ts';
 import { Timers } from './timers.ts';
 
+/**
+ * The options of {@link createProcessor}. It also takes the hooks `onFailed` and `onDead`.
+ *
+ * @typeParam Database - the database that `ctx.transaction` passes to its function
+ */
 export interface ProcessorOptions<Database = DefaultDatabase> extends AttemptHooks {
+  /** The inbox that events are claimed from. */
   readonly inbox: Inbox<Database>;
   /**
-   * Whose events it handles: the name of a receiver's endpoint, several of them, or `'*'` for those of every one; `default`
-   * unless set. Events of other endpoints are left to other processors.
+   * The endpoints whose events it handles: one name, several names, or `'*'` for all endpoints. Other processors handle
+   * the events of other endpoints.
+   *
+   * @defaultValue `'default'`
    */
   readonly endpoint?: string | readonly string[];
-  /** What to run for each type of event; types without a handler are left to other processors. */
+  /** A handler for each event type. Other processors handle types without a handler here. */
   readonly handlers: Handlers<Database>;
   /**
-   * The schemas of your own event types and of your own fields of the eleven: a handler is given only what fits, as its
-   * schema makes it. They are asked when an event is handled, within `timeoutMs`; what does not fit is `dead(invalid)`.
+   * Schemas for your own event types, and for your own fields of the eleven types. hookbox checks an event before its
+   * handler runs, within `timeoutMs`. The handler receives the output of the schema. An event that does not fit becomes
+   * `dead(invalid)`.
    */
   readonly events?: EventSchemas;
-  /** `false` runs the events of one entity in any order and side by side. */
+  /**
+   * `false` handles the events of one entity in any order and concurrently.
+   *
+   * @defaultValue `true`
+   */
   readonly ordering?: boolean;
+  /** Limits and retries of handlers. */
   readonly processing?: ProcessingOptions;
+  /** How long the inbox keeps processed events. */
   readonly retention?: RetentionOptions;
-  /** Where it says what becomes of events: warnings and errors go to the console unless set; `false` for silence. */
+  /**
+   * The logger of the processor; `false` for no log.
+   *
+   * @defaultValue the console, for warnings and errors only
+   */
   readonly logger?: Logger | false;
   /**
-   * What this release of your code is called, such as a version or the hash of a commit; at most 100 characters. Operators see
-   * when it began, and whether handlers fail more often or take longer since.
+   * The name of this release of your code, such as a version or a commit hash. At most 100 characters. Operators see
+   * when the release began, and whether handlers fail more often or take longer since.
    */
   readonly release?: string;
-  /** `false` keeps the messages and stacks of what handlers throw out of the log: they may quote what a customer wrote. */
+  /**
+   * `false` keeps the messages and stacks of handler errors out of the log. They may quote customer data.
+   *
+   * @defaultValue `true`
+   */
   readonly logErrors?: boolean;
-  /** The namespace of `@opentelemetry/api`: each run of a handler is a span, which links to that of its delivery. */
+  /** The namespace of `@opentelemetry/api`. Each handler run becomes a span that links to the span of its delivery. */
   readonly openTelemetry?: OpenTelemetryApi;
-  /** for tests */
+  /** For tests: the clock that handling uses. */
   readonly clock?: Clock;
 }
 
@@ -78,12 +101,12 @@ const OPTIONS: KnownOptions<ProcessorOptions> = {
 
 /** Claims events from an inbox and runs their handlers. */
 export interface Processor extends AsyncDisposable {
-  /** Begins to process. Idempotent. */
+  /** Starts processing. Idempotent. */
   start(): Promise<void>;
   /**
-   * Claims nothing more, waits for running handlers, then aborts their signals, and gives back what they have not finished by
-   * then: it runs again, and the attempt does not count. For handlers it takes `processing.closeMs` at most. Idempotent. The inbox
-   * stays open.
+   * Stops the processor. It claims no more events, waits for running handlers, then aborts their signals. An event
+   * whose handler has not finished by then is released: it runs again, and the attempt does not count. Takes
+   * `processing.closeMs` at most. Idempotent. The inbox stays open.
    */
   close(): Promise<void>;
 }
@@ -96,10 +119,11 @@ const LEAVE_LIMIT_MS = 1_000;
 const ANNOUNCE_MS = TAKER_MS / 2;
 
 /**
- * Creates a processor: each stored event that has a handler reaches it, is retried until it succeeds, and is taken over
- * when the process that ran it goes away.
+ * Creates a processor. It runs the handler of each stored event and retries until the handler succeeds. When a process
+ * dies, another processor takes over its events.
  *
- * @throws ConfigurationError for handlers, endpoints or limits that cannot work, and for options that there are not
+ * @throws ConfigurationError `UNKNOWN_EVENT_TYPE` for a key of `handlers`, or `INVALID_OPTION`, also for an unknown
+ * option
  * @example
  * ```ts
  * import { createProcessor } from 'hookbox';

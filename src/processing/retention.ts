@@ -4,8 +4,13 @@ import type { Scope } from '../inbox/work.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { positive } from '../number-option.ts';
 
+/** How long the inbox keeps events. */
 export interface RetentionOptions {
-  /** Processed events become tombstones after this many days; 30 unless set, and never with `Infinity`. */
+  /**
+   * Days after which a processed event becomes a tombstone. `Infinity` keeps all events.
+   *
+   * @defaultValue 30
+   */
   readonly processedDays?: number;
 }
 

@@ -3,20 +3,23 @@ import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { MAX_TIMER_MS, positive, positiveWhole } from '../number-option.ts';
 import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/backoff.ts';
 
-/** What a handler may bring along for its own type; what is left out is as `processing` says. */
+/** Options of one event type. Unset options have the value of `processing`. */
 export interface TypeOptions {
-  /** When and how often an event is run again; in inline mode the service's own schedule decides instead. */
+  /** When and how often a failed event runs again. In inline mode the service's schedule applies instead. */
   readonly retry?: RetryOptions;
   /** How long the handler may run before its signal is aborted, in milliseconds. */
   readonly timeoutMs?: number;
   /**
-   * How many of these events run at once in this process, within `processing.concurrency`; other types do not wait for them.
-   * Of `'*'`, of all types without a handler of their own together. In inline mode each delivery runs its own.
+   * How many of these events run at once in this process, within `processing.concurrency`. Other types do not wait for
+   * them. For `'*'` it limits all types without their own handler together. In inline mode each delivery runs its own
+   * handler.
    */
   readonly concurrency?: number;
   /**
-   * `false`: an event that has failed does not hold back newer ones of its entity until it is run again; it is told that it
-   * is `superseded` then. `true` unless set.
+   * `false` lets newer events of the entity pass while this event waits for its next attempt. When it then runs,
+   * `ctx.superseded` is `true`.
+   *
+   * @defaultValue `true`
    */
   readonly blocks?: boolean;
 }

@@ -10,30 +10,34 @@ import { HookCalls, type Hook } from '../processing/hook-calls.ts';
 import { silenceWatch, type Silence } from './silence.ts';
 import type { VerifiedDelivery } from './verifier.ts';
 
-/** Another body came under the id of a stored event: the first one stands, and the newest other one is kept beside it. */
+/**
+ * The facts of `onConflict`: another body has the id of a stored event. The stored body stays, and the newest other
+ * body is kept beside it.
+ */
 export interface ConflictFacts {
   readonly endpoint: string;
   readonly id: string;
-  /** of the body that came now; `null` where it fits no schema */
+  /** The type in the new body; `null` if it fits no schema. */
   readonly type: string | null;
 }
 
-/** Nothing was accepted for `silentAfterMs`. */
+/** The facts of `onSilent`: the inbox accepted nothing for `silentAfterMs`. */
 export interface SilentFacts extends Silence {
   readonly endpoint: string;
+  /** The option `silentAfterMs`, in milliseconds. */
   readonly silentAfterMs: number;
 }
 
-/** As `AttemptHooks`, of what happens to deliveries. */
+/** Hooks about deliveries, beside those about attempts. */
 export interface DeliveryHooks extends AttemptHooks {
-  /** An id came again with another body. */
+  /** A delivery had the id of a stored event and another body. */
   readonly onConflict?: Hook<ConflictFacts>;
   /**
-   * This process, and any other on the inbox, has accepted nothing for `silentAfterMs`: maybe the service cannot reach you any
-   * more, or the registration has gone. Once for each silence. Not on hosts that stop between requests.
+   * Neither this process nor another on the inbox accepted a delivery for `silentAfterMs`. The service may not reach
+   * you, or the registration is gone. Called once for each silence. Not called on hosts that stop between requests.
    */
   readonly onSilent?: Hook<SilentFacts>;
-  /** After how long without an accepted delivery `onSilent` is called, in milliseconds; needed with it. */
+  /** How long the inbox may accept nothing before `onSilent` is called, in milliseconds. Required with `onSilent`. */
   readonly silentAfterMs?: number;
 }
 

@@ -1,55 +1,64 @@
 import type { HostLimits } from '../host/host-limits.ts';
 
 /**
- * One HTTP request from the service, as an adapter hands it in. Only `body` and `signature` are needed; the rest lets
- * the receiver give the right answer to requests that are no deliveries.
+ * One HTTP request, as an adapter passes it to a receiver. Only `body` and `signature` are required. The other fields
+ * let the receiver answer other requests correctly.
  */
 export interface Delivery {
-  /** the raw bytes, or a way to read them within limits */
+  /** The raw bytes, or a function that reads them within limits. */
   readonly body: Uint8Array | BodyReader;
-  /** the value of the header `X-Signature` */
+  /** The value of the header `X-Signature`. */
   readonly signature: string | null | undefined;
-  /** the HTTP method; POST when left out */
+  /**
+   * The HTTP method.
+   *
+   * @defaultValue `'POST'`
+   */
   readonly method?: string | undefined;
-  /** the value of the header `Content-Encoding` */
+  /** The value of the header `Content-Encoding`. */
   readonly contentEncoding?: string | null | undefined;
-  /** any other header, by its name in lower case: asked for the trace that a delivery belongs to */
+  /** Returns the value of another header. Its name is in lower case. hookbox reads the trace context with it. */
   readonly header?: (name: string) => string | null | undefined;
-  /** asked only when the delivery is refused: the address it came from, for operators */
+  /** Returns the sender's address, for operators. Called only for a rejected delivery. */
   readonly source?: () => string | null | undefined;
-  /** what the host of a function allows; a server has no need of it */
+  /** Limits of a serverless host. A server leaves it out. */
   readonly host?: HostLimits;
 }
 
-/** Reads a body that is still arriving. Settles by itself when a limit is reached; never rejects. */
+/** Reads a body that is still arriving. It resolves when a limit is reached, and never rejects. */
 export type BodyReader = (limits: BodyLimits) => Promise<BodyRead>;
 
+/** The limits that a body reader keeps. */
 export interface BodyLimits {
-  /** stop when one byte more than this has arrived */
+  /** Stop when the body has more bytes than this. */
   readonly maxBytes: number;
-  /** stop when this resolves: with what it then `ended` by */
+  /** Stop when this promise resolves. Its value is the `ended` of the result. */
   readonly late: Promise<'too-slow' | 'no-room'>;
-  /** where to put what arrives: what a reader keeps beside it is not counted before the body is complete */
+  /** The buffer for the bytes that arrive. Memory outside the buffer is not counted until the body is complete. */
   readonly buffer: BodyBuffer;
 }
 
-/** Puts a body together in memory that is counted (`maxReadingBytes`). */
+/** Collects a body in memory that counts towards `maxReadingBytes`. */
 export interface BodyBuffer {
-  /** Says what `Content-Length` has announced, where there is one: nothing is put aside for it. `null`: read on. */
+  /** Checks the length that `Content-Length` announces. It reserves no memory. `null` means: continue to read. */
   expect(bytes: number): 'too-large' | null;
-  /** Copies what has arrived. `null`: read on; else what the reading has `ended` by. */
+  /** Copies the next bytes. `null` means: continue to read. Any other value is the `ended` of the result. */
   add(chunk: Uint8Array): 'too-large' | 'in-crumbs' | 'no-room' | null;
-  /** All that was added, once it is complete. */
+  /** Returns the complete body. */
   bytes(): Uint8Array;
 }
 
+/** The result of reading a body. */
 export type BodyRead =
-  /** with a `doubt`, they may not be all that was sent: should the signature not match, it says what to change */
+  /**
+   * `doubt` is set if the host may have changed the bytes. If the signature then does not match, the answer says what
+   * to change.
+   */
   | { readonly ended: 'complete'; readonly bytes: Uint8Array; readonly doubt?: string }
   /**
-   * `in-crumbs`: in thousands of chunks of a few bytes. `no-room`: too much of other bodies is arriving. `not-base64`: the
-   * host has said that it is base64, and it is not
+   * `in-crumbs`: thousands of chunks of a few bytes. `no-room`: other bodies use the memory. `not-base64`: the host
+   * says base64, but it is not.
    */
   | { readonly ended: 'too-large' | 'in-crumbs' | 'too-slow' | 'no-room' | 'aborted' | 'not-base64' }
-  /** something else has read the raw bytes before, and they are gone; `fix` says how the merchant keeps them */
+  /** Other code has already read the raw bytes. `fix` says how to keep them. */
   | { readonly ended: 'consumed'; readonly fix?: string };

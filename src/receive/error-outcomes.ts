@@ -2,19 +2,19 @@ import { isError, messageOf, nameOf } from '../errors.ts';
 import { throttle, type Logger } from '../host/logger.ts';
 import { errorOutcome, type Outcome, type Reason, type ErrorOutcome } from './outcome.ts';
 
-/** What is known of a refusal beside its reason. */
+/** More facts about a rejection. */
 export interface ErrorFacts {
-  /** for the sender too */
+  /** Details that the answer shows to the sender. */
   readonly details?: ErrorOutcome['body']['error']['details'];
-  /** what was thrown: for the log only */
+  /** The error behind it. Only for the log. */
   readonly cause?: unknown;
-  /** the name of what the merchant's own function threw, whose text may quote the body: for the log only */
+  /** The name of the error that your function threw. Only for the log; its message may quote the body. */
   readonly error?: string;
-  /** what was read of it: for `bodyOf` only */
+  /** The part of the body that was read. Only for `bodyOf`. */
   readonly body?: Uint8Array;
-  /** what the merchant has to change: for the log only */
+  /** What you must change. Only for the log. */
   readonly fix?: string | undefined;
-  /** called when the log has a line about it */
+  /** Called when the log has a line about it. */
   readonly told?: () => void;
 }
 
@@ -37,7 +37,7 @@ export function reportedErrorOutcomes(logger: Logger): EndWithError {
   };
 }
 
-/** Tells a refusal from what went through. */
+/** Returns `true` for a delivery that was not accepted. */
 export function isErrorOutcome(result: object): result is ErrorOutcome {
   return 'reason' in result;
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** Codes of error answers; the body around them has the shape of interface 7.2. */
+/** The codes of error answers. The error body has the shape of interface 7.2. */
 export type AnswerCode =
   | 'INVALID_SIGNATURE'
   | 'INVALID_BODY'
@@ -13,12 +13,14 @@ export type AnswerCode =
   | 'HANDLER_FAILED'
   | 'TIMEOUT';
 
+/** The JSON body of a 200 answer. */
 export interface AcceptedBody {
   readonly received: true;
   readonly duplicate: boolean;
   readonly id: string;
 }
 
+/** The JSON body of an error answer. */
 export interface ErrorBody {
   readonly error: {
     readonly code: AnswerCode;
@@ -30,34 +32,38 @@ export interface ErrorBody {
 
 type Status = 200 | 400 | 401 | 405 | 409 | 413 | 415 | 500 | 503;
 
+/** An HTTP answer. */
 interface Answer<Body> {
   readonly status: Status;
-  /** beside `Content-Type: application/json` */
+  /** Headers beside `Content-Type: application/json`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Body;
 }
 
+/** A delivery whose event is stored. */
 interface Accepted extends Answer<AcceptedBody> {
   readonly kind: 'stored' | 'duplicate' | 'processed';
-  /** the event's id */
+  /** The id of the event. */
   readonly id: string;
 }
 
+/** An answer other than 200. */
 interface Refused extends Answer<ErrorBody> {
   readonly code: AnswerCode;
-  /** what exactly was wrong, for logs and statistics; the service only sees `code` */
+  /** The exact cause, for logs and statistics. The service sees only `code`. */
   readonly reason: Reason;
 }
 
 /**
- * What became of a delivery, with its HTTP answer in `status`, `headers` and `body`.
+ * The result of a delivery. Its HTTP answer is in `status`, `headers` and `body`.
  *
- * - `stored`: on disk for the first time
- * - `duplicate`: it was there already
- * - `processed`: its handler ran and succeeded (inline mode)
- * - `busy`, `failed`, `timeout`: stored, but its handler could not run, threw, or was not done in time (inline mode)
- * - `rejected`: not authentic, not complete, or no event at all
- * - `unavailable`: not stored as far as is known; the service sends it again
+ * - `stored`: the event is on disk for the first time
+ * - `duplicate`: the event was already stored
+ * - `processed`: the handler succeeded (inline mode)
+ * - `busy`, `failed`, `timeout`: the event is stored, but its handler could not run, threw, or did not finish in time
+ * (inline mode)
+ * - `rejected`: the delivery is not authentic, is incomplete, or is not an event
+ * - `unavailable`: the event is not known to be stored; the service sends it again
  */
 export type Outcome =
   | Accepted
@@ -67,9 +73,10 @@ export type Outcome =
   | (Refused & { readonly kind: 'failed' })
   | (Refused & { readonly kind: 'timeout' });
 
+/** The outcome of a delivery that was not accepted. */
 export type ErrorOutcome = Exclude<Outcome, Accepted>;
 
-/** Each way a delivery can end without being accepted. */
+/** Why a delivery was not accepted. */
 export type Reason = keyof typeof ERROR_OUTCOMES;
 
 /** Tells whether a name is one of them. */

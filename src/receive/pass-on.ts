@@ -3,7 +3,7 @@ import { askToWait, type HostLimits } from '../host/host-limits.ts';
 import type { ErrorOutcome } from './outcome.ts';
 import { nameAndCode, type EndWithError } from './error-outcomes.ts';
 
-/** What the merchant's own function has made of a verified delivery. */
+/** The result of your function for a verified delivery. */
 export interface Passed<T> {
   readonly passed: T;
   readonly id: string;

@@ -32,44 +32,74 @@ import { secretChange } from './secret-change.ts';
 import { upkeepTimer } from './upkeep-timer.ts';
 import { VERIFIER_OPTIONS, verifierOf, type VerifiedDelivery, type VerifierOptions } from './verifier.ts';
 
+/**
+ * The options of {@link createReceiver}. It also takes the options of a verifier and the hooks.
+ *
+ * @typeParam Database - the database that `ctx.transaction` passes to its function
+ */
 export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOptions, DeliveryHooks {
-  /** Where events are stored before they are answered: `sqliteInbox(…)`, or `memoryInbox()` in tests. */
+  /**
+   * The inbox that stores events before they are answered: `sqliteInbox(…)`, `postgresInbox(…)`, or `memoryInbox()` in
+   * tests.
+   */
   readonly inbox: Inbox<Database>;
-  /** The name of this webhook registration, for a merchant with several; at most 255 characters, `default` unless set. */
+  /**
+   * The name of this webhook registration. Set it when you have several registrations. At most 255 characters.
+   *
+   * @defaultValue `'default'`
+   */
   readonly endpoint?: string;
-  /** What to run for each type of event, once `start()` was called; in inline mode, while the delivery waits. */
+  /**
+   * A handler for each event type. In background mode, handlers run after you call `start()`. In inline mode, the
+   * handler runs before the delivery is answered.
+   */
   readonly handlers?: Handlers<Database>;
   /**
-   * The schemas of your own event types and of your own fields of the eleven: a handler is given only what fits, as its
-   * schema makes it. They are asked when an event is handled and not when it is received, so no delivery waits for them or is
-   * refused; what does not fit is `dead(invalid)`, and a rerun asks again.
+   * Schemas for your own event types, and for your own fields of the eleven types. hookbox checks an event when it is
+   * handled, not when it is received, so a schema never delays or rejects a delivery. The handler receives the output
+   * of the schema. An event that does not fit becomes `dead(invalid)`; a rerun checks it again.
    */
   readonly events?: EventSchemas;
-  /** `false` runs the events of one entity in any order and side by side. */
+  /**
+   * `false` handles the events of one entity in any order and concurrently.
+   *
+   * @defaultValue `true`
+   */
   readonly ordering?: boolean;
+  /** How long the inbox keeps processed events. */
   readonly retention?: RetentionOptions;
+  /** Limits and retries of handlers. */
   readonly processing?: ProcessingOptions & {
     /**
-     * `inline` runs the handler before the answer; unless set, it is `inline` on hosts that have no background and
-     * `background` elsewhere.
+     * When handlers run: `background` after the answer, `inline` before it.
+     *
+     * @defaultValue `inline` on hosts that run code only while they answer a request, otherwise `background`
      */
     readonly mode?: 'background' | 'inline';
   };
-  /** Names what an event is about, where the built-in rule does not fit: a function that returns a text or `null`, at once. */
+  /**
+   * Names the entity of an event, in place of the built-in {@link entityOf}. The function must be synchronous.
+   *
+   * @defaultValue `entityOf`
+   */
   readonly entity?: EntityOf;
-  /** `false` keeps the messages and stacks of what handlers throw out of the log: they may quote what a customer wrote. */
+  /**
+   * `false` keeps the messages and stacks of handler errors out of the log. They may quote customer data.
+   *
+   * @defaultValue `true`
+   */
   readonly logErrors?: boolean;
   /**
-   * The namespace of `@opentelemetry/api`: each delivery is a span, whose context is stored with its event; so is each run of a
-   * handler, which links to it.
+   * The namespace of `@opentelemetry/api`. Each delivery becomes a span whose context is stored with its event. Each
+   * handler run becomes a span that links to it.
    */
   readonly openTelemetry?: OpenTelemetryApi;
   /**
-   * What this release of your code is called, such as a version or the hash of a commit; at most 100 characters. Operators see
-   * when it began, and whether handlers fail more often or take longer since.
+   * The name of this release of your code, such as a version or a commit hash. At most 100 characters. Operators see
+   * when the release began, and whether handlers fail more often or take longer since.
    */
   readonly release?: string;
-  /** for tests: what handling takes for the time, such as the clock of `testInbox` in `hookbox/testing` */
+  /** For tests: the clock that handling uses, such as the clock of `testInbox`. */
   readonly clock?: Clock;
 }
 
@@ -94,29 +124,33 @@ const OPTIONS: KnownOptions<ReceiverOptions> = {
   clock: true,
 };
 
-/** Takes deliveries in. Mount it with an adapter, or call `receive` from any server. */
+/** Verifies, stores and answers deliveries. Mount it with an adapter, or call `receive` from any server. */
 export interface Receiver extends AsyncDisposable {
-  /** where it stores; what operators look into */
+  /** The inbox that this receiver stores events in. */
   readonly inbox: AnyInbox;
-  /** how it names what an event is about */
+  /** The function that names the entity of an event. */
   readonly entity: EntityOf;
-  /** aborted when it begins to close */
+  /** Aborted when the receiver begins to close. */
   readonly closing: AbortSignal;
   /**
-   * Verifies, parses and stores one delivery, and says how to answer it (interface 6.3 and 6.4). Resolves within
-   * `deadlineMs`, after the event is durable; never rejects.
+   * Verifies, parses and stores one delivery, and returns its answer (interface 6.3 and 6.4). Resolves within
+   * `deadlineMs`, after the event is durable. Never rejects.
    */
   receive(delivery: Delivery): Promise<Outcome>;
-  /** Begins to run the handlers. Idempotent; nothing to do where they run inline. */
+  /** Starts running handlers. Idempotent. Does nothing in inline mode. */
   start(): Promise<void>;
-  /** Answers new deliveries 503 and resolves when those under way are answered and no handler runs. Idempotent; the inbox stays open. */
+  /**
+   * Stops the receiver. New deliveries are answered 503. Resolves when the deliveries under way are answered and no
+   * handler runs. Idempotent. The inbox stays open.
+   */
   close(): Promise<void>;
 }
 
 /**
- * Creates a receiver: only authentic deliveries come in, and each event is on disk once before it is answered 2xx.
+ * Creates a receiver. A receiver accepts only authentic deliveries and stores each event on disk before it answers 2xx.
  *
- * @throws ConfigurationError for a secret, a handler or a limit that cannot work, and for options that there are not
+ * @throws ConfigurationError `UNUSABLE_SECRET`, `UNKNOWN_EVENT_TYPE` for a key of `handlers`, or `INVALID_OPTION`, also
+ * for an unknown option
  * @example
  * ```ts
  * import { createReceiver, signBody } from 'hookbox';

@@ -11,11 +11,11 @@ export interface SilenceWatch {
   stop(): void;
 }
 
-/** A silence that has lasted for long enough to be told of. */
+/** A silence that lasted long enough to report. */
 export interface Silence {
-  /** when an event of the endpoint was stored last, as the inbox has it; `null` for never */
+  /** When an event of the endpoint was last stored; `null` for never. */
   readonly lastReceivedAt: Date | null;
-  /** how long nothing was accepted, in milliseconds, as far as this process was awake */
+  /** How long nothing was accepted, in milliseconds, while this process was awake. */
   readonly silentForMs: number;
 }
 

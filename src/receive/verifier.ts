@@ -13,36 +13,52 @@ import { passOnTo, type Passed } from './pass-on.ts';
 import { readingRoom, type Reading } from './body-memory.ts';
 import { bodyOf, isErrorOutcome, reportedErrorOutcomes, type ErrorFacts } from './error-outcomes.ts';
 
+/** The options of {@link createVerifier}. */
 export interface VerifierOptions {
   /**
-   * The endpoint's signing secret: text or bytes, several of them while a rotation is under way (one whose variable
-   * is not set is left out), or a function that fetches them. A function is called at start and then once a minute at most; every 5 s after a mismatch, and while it
-   * has not brought any key.
+   * The signing secret of the endpoint: text or bytes. Pass several secrets during a rotation; `undefined` entries are
+   * skipped. Or pass a function that loads them. hookbox calls it at start and at most once a minute. After a mismatch,
+   * or while it has returned no secret, it calls it at most every 5 s.
    */
   readonly secret?: SecretOption;
-  /** For an account without a signing secret only: anyone who knows the URL can then send events. */
+  /**
+   * `true` accepts deliveries without a signature. Use it only for an account without a signing secret: anyone who
+   * knows the URL can then send events.
+   *
+   * @defaultValue `false`
+   */
   readonly unsafeUnsigned?: boolean;
-  /** The largest body that is accepted, in bytes; 1 MiB unless set. */
+  /**
+   * The largest accepted body, in bytes.
+   *
+   * @defaultValue 1,048,576 (1 MiB)
+   */
   readonly maxBodyBytes?: number;
   /**
-   * The most memory, in bytes, that bodies take together while they arrive and are verified; 64 MiB unless set, and at
-   * least `maxBodyBytes`. Beyond it the newest of them is answered 503, and those that began before go on. An eighth of it
-   * is left to bodies of up to 64 KiB.
+   * The memory for all bodies that are arriving or being verified, in bytes. At least `maxBodyBytes`. Beyond it, the
+   * newest bodies are answered 503 and earlier ones continue. One eighth is reserved for bodies of up to 64 KiB.
+   *
+   * @defaultValue 67,108,864 (64 MiB)
    */
   readonly maxReadingBytes?: number;
-  /** Every delivery is answered within this many milliseconds; 9,000 unless set, under the service's 10 s. */
+  /**
+   * The time within which each delivery is answered, in milliseconds. The service waits 10 s.
+   *
+   * @defaultValue 9,000
+   */
   readonly deadlineMs?: number;
   /**
-   * Where rejections, failures and what becomes of events are reported; warnings and errors go to the console unless set.
-   * `false` for silence.
+   * The logger for rejections, failures and the results of events; `false` for no log.
+   *
+   * @defaultValue the console, for warnings and errors only
    */
   readonly logger?: Logger | false;
 }
 
-/** A delivery whose bytes are authentic and hold an event, typed or invalid. */
+/** An authentic delivery with its event, typed or invalid. */
 export interface VerifiedDelivery {
   readonly body: Uint8Array;
-  /** the value of `X-Signature`, so that the body can be verified again elsewhere; `null` where none was needed */
+  /** The value of `X-Signature`, to verify the body again elsewhere. `null` if no signature was needed. */
   readonly signature: string | null;
   readonly verified: boolean;
   readonly id: string;
@@ -50,28 +66,31 @@ export interface VerifiedDelivery {
   readonly facts: EventFacts;
 }
 
-/** The first half of a delivery's way: read, verify, parse. */
+/** Reads, verifies and parses deliveries. It does not store them. */
 export interface Verifier {
   readonly logger: Logger;
-  /** Until when this delivery has to be answered: `deadlineMs` from now, or sooner where its host allows less. */
+  /** Starts the deadline of a delivery: `deadlineMs` from now, or sooner if its host allows less. */
   startDeadline(delivery: Pick<Delivery, 'host'> | null | undefined): Deadline;
   /**
-   * @param deadline - until then the body has to be there; one of its own is started unless given
-   * @throws TypeError for a body that is not bytes
+   * Reads, verifies and parses a delivery. Returns the delivery or the rejection to answer with.
+   *
+   * @param deadline - the body must have arrived by then; a new deadline is started by default
+   * @throws TypeError if the body is not bytes
    */
   verify(delivery: Delivery, deadline?: Deadline): Promise<VerifiedDelivery | ErrorOutcome>;
   /**
-   * Verifies a delivery and gives it to the merchant's own function, within one deadline.
+   * Verifies a delivery and passes it to your function, within one deadline.
    *
-   * @returns what the function has resolved with, or the refusal to answer with: also when it threw, or was not done in time
+   * @returns the result of the function, or the rejection to answer with; also a rejection if the function threw or did
+   * not finish in time
    */
   passOn<T>(
     delivery: Delivery,
     passOn: (verified: VerifiedDelivery) => T | Promise<T>,
   ): Promise<ErrorOutcome | Passed<T>>;
-  /** What was read of the body of a delivery that was refused, if it was. */
+  /** Returns the bytes that were read of a rejected delivery's body, or `null`. */
   bodyOf(refusal: ErrorOutcome): Uint8Array | null;
-  /** The refusal for a reason, reported to the logger; `cause` goes there only. */
+  /** Builds the rejection for a reason and logs it. `cause` goes only to the log. */
   refuse(reason: Reason, more?: ErrorFacts): ErrorOutcome;
 }
 
@@ -89,7 +108,11 @@ export const VERIFIER_OPTIONS: KnownOptions<VerifierOptions> = {
   logger: true,
 };
 
-/** @throws ConfigurationError for a secret or a limit that cannot work, and for options that there are not */
+/**
+ * Creates a verifier. It checks deliveries and does not store them. Adapters use it for `webhookVerifier`.
+ *
+ * @throws ConfigurationError `UNUSABLE_SECRET` for the secret, `INVALID_OPTION` for a limit or an unknown option
+ */
 export function createVerifier(options: VerifierOptions): Verifier {
   assertOptions('webhookVerifier', options, VERIFIER_OPTIONS);
   return verifierOf(options);

@@ -1,46 +1,46 @@
 import { ConfigurationError } from '../errors.ts';
 
-/** The numbers and switches behind the assumptions; each may be set in `createSandbox({ assumptions })`. */
+/** The sandbox's assumptions about gaps in the interface. Set them in `createSandbox({ assumptions })`. */
 export interface Assumptions {
-  /** A3: from the submission of an order to `order.confirmed`, in milliseconds */
+  /** A3: the time from the submission of an order to `order.confirmed`, in milliseconds. */
   readonly confirmedAfterMs: number;
-  /** A3: from `order.confirmed` to `order.ready`, in milliseconds; `estimated_ready_time` says it ahead */
+  /** A3: the time from `order.confirmed` to `order.ready`, in milliseconds. It sets `estimated_ready_time`. */
   readonly readyAfterMs: number;
-  /** A3: from `order.ready` to `order.completed`, in milliseconds */
+  /** A3: the time from `order.ready` to `order.completed`, in milliseconds. */
   readonly completedAfterMs: number;
-  /** A6: units left at which `inventory.low_stock` is sent */
+  /** A6: the number of units at which `inventory.low_stock` is sent. */
   readonly lowStockAt: number;
-  /** A6: idle time of an active cart before `cart.abandoned`, in milliseconds */
+  /** A6: the idle time of an active cart before `cart.abandoned`, in milliseconds. */
   readonly abandonedAfterMs: number;
-  /** A6: idle time before `cart.expires_soon`, in milliseconds */
+  /** A6: the idle time before `cart.expires_soon`, in milliseconds. */
   readonly expiresSoonAfterMs: number;
-  /** A6: idle time before a cart is `Cancelled`, in milliseconds */
+  /** A6: the idle time before a cart is `Cancelled`, in milliseconds. */
   readonly expiredAfterMs: number;
-  /** A7: merchants on a page, unless `size` says another number */
+  /** A7: merchants on a page without `size`. */
   readonly pageSize: number;
-  /** A7: most merchants on a page */
+  /** A7: the most merchants on a page. */
   readonly maxPageSize: number;
-  /** A9: most bytes of a body */
+  /** A9: the largest body, in bytes. */
   readonly maxBodyBytes: number;
-  /** A9: most lines of a cart or an order */
+  /** A9: the most lines of a cart or an order. */
   readonly maxItems: number;
-  /** A10: requests a minute for each key, beside the plan's windows; 0 for no such window */
+  /** A10: requests per minute for each key, beside the limits of the plan; 0 for no limit. */
   readonly perMinute: number;
-  /** A10: requests an hour for each key; 0 for no such window */
+  /** A10: requests per hour for each key; 0 for no limit. */
   readonly perHour: number;
-  /** A10: requests a day (UTC) for each key; 0 for no such window */
+  /** A10: requests per UTC day for each key; 0 for no limit. */
   readonly perDay: number;
-  /** A10: whether `reset` in a 429 body is ISO 8601 and not a Unix timestamp */
+  /** A10: whether `reset` in a 429 body is ISO 8601 instead of a Unix timestamp. */
   readonly resetAsIso: boolean;
-  /** A11: tax on the subtotal; 0.08 is 8 % */
+  /** A11: the tax on the subtotal; 0.08 is 8 %. */
   readonly taxRate: number;
-  /** A11: fee of an order that is delivered, in USD */
+  /** A11: the delivery fee of an order, in USD. */
   readonly deliveryFee: number;
-  /** A12: how far a search goes unless `distance` says so, in kilometres */
+  /** A12: the radius of a search without `distance`, in kilometres. */
   readonly searchDistanceKm: number;
-  /** A12: most products that a search finds */
+  /** A12: the most products in a search result. */
   readonly maxProducts: number;
-  /** A12: whether plain HTTP is accepted from other machines and under any name, too */
+  /** A12: whether plain HTTP is accepted from other machines and under any name. */
   readonly plainHttpAnywhere: boolean;
 }
 

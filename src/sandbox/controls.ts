@@ -52,111 +52,157 @@ import { moveOrder } from './orders.ts';
 import { listCharges, type ChargeRecord } from './payments.ts';
 import type { Store } from './store.ts';
 
-/** What is done to a sandbox beside its operations; with the service itself it is done in its dashboard. */
+/** Controls of a sandbox beside its operations. With the service, you use its dashboard. */
 export interface Controls {
-  /** API keys (interface 5.2 and 5.7) */
+  /** API keys (interface 5.2 and 5.7). */
   readonly keys: {
-    /** the oldest first */
+    /** Lists keys, oldest first. */
     readonly list: () => readonly KeyRecord[];
-    /** the one with a value; `null` where that is unknown, was deleted or has expired */
+    /** Returns the key with a value. `null` if it is unknown, deleted or expired. */
     readonly find: (value: string) => KeyRecord | null;
-    /** @throws ConfigurationError `INVALID_OPTION` for permissions that do not exist */
+    /**
+     * Creates a key.
+     *
+     * @throws ConfigurationError `INVALID_OPTION` for an unknown permission
+     */
     readonly create: (key?: NewKey) => CreatedKey;
-    /** Makes another one like it; the old one works until it is deleted. @throws ApiError `RESOURCE_NOT_FOUND` */
+    /**
+     * Creates a copy of a key. The old key works until you delete it.
+     *
+     * @throws ApiError `RESOURCE_NOT_FOUND`
+     */
     readonly rotate: (id: string) => CreatedKey;
-    /** @throws ApiError `RESOURCE_NOT_FOUND` */
+    /**
+     * Deletes a key.
+     *
+     * @throws ApiError `RESOURCE_NOT_FOUND`
+     */
     readonly delete: (id: string) => void;
   };
-  /** what goes wrong on purpose */
+  /** Faults on purpose. */
   readonly faults: {
-    /** what waits for its time */
+    /** Lists pending faults. */
     readonly list: () => readonly PendingFault[];
-    /** @returns its id. @throws ConfigurationError `INVALID_OPTION` */
+    /**
+     * Adds a fault.
+     *
+     * @returns its id
+     * @throws ConfigurationError `INVALID_OPTION`
+     */
     readonly add: (fault: ServiceFault) => string;
-    /** one of them, or all */
+    /** Removes one fault, or all. */
     readonly remove: (id?: string) => void;
-    /** Has the next so many tries of deliveries go wrong in one way; one unless set. @throws ConfigurationError for no such way */
+    /**
+     * Makes the next tries of deliveries fail in one way. `times` is 1 by default.
+     *
+     * @throws ConfigurationError `INVALID_OPTION` for an unknown kind
+     */
     readonly addToDeliveries: (kind: DeliveryFaultKind, times?: number) => void;
-    /** what deliveries still wait for of it, in this order */
+    /** Lists pending faults of deliveries, in their order. */
     readonly ofDeliveries: () => readonly PendingDeliveryFault[];
-    /** has no more deliveries go wrong, but for tries that it was dealt to already */
+    /** Removes all faults of deliveries, except for tries that already have one. */
     readonly removeFromDeliveries: () => void;
   };
-  /** orders, and their moves by hand (A3) */
+  /** Orders, and moves by hand (A3). */
   readonly orders: {
-    /** the newest first; 100 unless set */
+    /** Lists orders, newest first; 100 by default. */
     readonly list: (most?: number, filter?: OrderFilter) => readonly OrderSummary[];
-    /** one with its body; `null` where there is none */
+    /** Returns one order with its body, or `null`. */
     readonly find: (id: string) => OrderRecord | null;
-    /** how many there are in each state */
+    /** Returns the number of orders in each state. */
     readonly counts: () => Readonly<Record<OrderStatus, number>>;
-    /** what was charged for one, and what was declined or given back; the oldest first */
+    /** Returns the charges, declines and refunds of an order, oldest first. */
     readonly charges: (id: string) => readonly ChargeRecord[];
-    /** @throws ApiError `RESOURCE_NOT_FOUND`, or `RESOURCE_CONFLICT` for a move that is not legal */
+    /**
+     * Moves an order.
+     *
+     * @throws ApiError `RESOURCE_NOT_FOUND`, or `RESOURCE_CONFLICT` for an illegal move
+     */
     readonly move: (id: string, to: OrderStatus) => void;
   };
-  /** how much of each product there is */
+  /** The stock of each product. */
   readonly stock: {
     readonly list: () => readonly StockLevel[];
-    /** @throws ApiError `RESOURCE_NOT_FOUND` for a product that is not sold there; ConfigurationError for no quantity */
+    /**
+     * Sets the stock of a product.
+     *
+     * @throws ApiError `RESOURCE_NOT_FOUND` for a product that is not sold there
+     * @throws ConfigurationError `INVALID_OPTION` for an invalid quantity
+     */
     readonly set: (locationId: string, productId: string, quantity: number) => void;
   };
-  /** where webhooks go (interface 6) */
+  /** Endpoints of webhooks (interface 6). */
   readonly webhooks: {
-    /** the oldest first */
+    /** Lists endpoints, oldest first. */
     readonly list: () => readonly Endpoint[];
-    /** @returns its id. @throws ConfigurationError for an address, a secret or a type that cannot work */
+    /**
+     * Registers an endpoint.
+     *
+     * @returns its id
+     * @throws ConfigurationError `INVALID_OPTION` for an invalid address, secret or type
+     */
     readonly add: (endpoint: EndpointSettings) => string;
-    /** `false` where there is none. @throws ConfigurationError as `add` */
+    /**
+     * Changes an endpoint. Returns `false` if it does not exist.
+     *
+     * @throws ConfigurationError as `add`
+     */
     readonly change: (id: string, settings: Partial<EndpointSettings>) => boolean;
-    /** `false` where there is none; what waits for it is dropped */
+    /** Removes an endpoint and drops its waiting deliveries. Returns `false` if it does not exist. */
     readonly remove: (id: string) => boolean;
-    /** makes a signing secret, for `add` or `change`: nothing keeps it before that, and nothing tells it after that */
+    /** Creates a signing secret for `add` or `change`. The sandbox does not keep or show it. */
     readonly newSecret: () => string;
   };
-  /** events that no operation makes */
+  /** Events that no operation creates. */
   readonly events: {
     /**
-     * Sends one to every endpoint that takes all events, or its type: one of a type or with fields of your own. `buildEvent` of
-     * hookbox/testing makes it, and checks it with your schema; its id and its time are then those of the sandbox. Nothing else
-     * changes by it. On a frozen clock `advance(0)` delivers it.
+     * Sends an event to each endpoint that takes all events or its type. It may have your own type or fields.
+     * `buildEvent` of hookbox/testing creates it and checks it with your schema; the sandbox sets its id and time.
+     * Nothing else changes. On a frozen clock, `advance(0)` delivers it.
      *
      * @returns its id
      * @throws ConfigurationError `INVALID_OPTION` for a type or data that no event can have
      */
     readonly send: (event: EventByHand) => string;
   };
-  /** deliveries and dead letters (interface 6.4) */
+  /** Deliveries and dead letters (interface 6.4). */
   readonly deliveries: {
-    /** the newest first */
+    /** Lists deliveries, newest first. */
     readonly list: (filter?: DeliveryFilter) => readonly Delivery[];
-    /** one with what is delivered; `null` where there is none */
+    /** Returns one delivery with its body, or `null`. */
     readonly find: (id: number) => DeliveryRecord | null;
-    /** how many there are in each state */
+    /** Returns the number of deliveries in each state. */
     readonly counts: () => Readonly<Record<DeliveryState, number>>;
-    /** what was tried of one, the oldest first */
+    /** Lists the tries of a delivery, oldest first. */
     readonly tries: (id: number) => readonly DeliveryTry[];
-    /** Tries once more what has failed; with the next `advance` on a frozen clock. `false` where that cannot be. */
+    /**
+     * Tries a failed delivery once more; on a frozen clock at the next `advance`. Returns `false` if that is not
+     * possible.
+     */
     readonly retry: (id: number) => boolean;
-    /** The same with all dead letters of an endpoint. @returns how many there were */
+    /**
+     * Tries all dead letters of an endpoint once more.
+     *
+     * @returns their number
+     */
     readonly retryDead: (endpoint: string) => number;
-    /** those that were sent and wait for their receiver's answer, at this moment */
+    /** Lists deliveries that wait for their receiver's answer now. */
     readonly underWay: () => readonly Delivery[];
   };
-  /** the clock, beside `now` and `advance` */
+  /** The clock, beside `now` and `advance`. */
   readonly clock: {
     readonly kind: 'frozen' | 'real';
-    /** what happens next, the earliest first; 20 unless set */
+    /** Lists what happens next, earliest first; 20 by default. */
     readonly due: (most?: number) => readonly NextDue[];
   };
-  /** the limits of the plan (interface 8) */
+  /** The limits of the plan (interface 8). */
   readonly limits: {
-    /** the name of the plan; `null` for limits of your own */
+    /** The name of the plan. `null` for your own limits. */
     readonly plan: PlanName | null;
-    /** what a key has used of each window that it has to pass; empty without limits */
+    /** Returns the use of each limit of a key. Empty without limits. */
     readonly use: (keyId: string) => readonly LimitUse[];
   };
-  /** a number that grows with whatever changes, for who looks whether something has */
+  /** Returns a number that grows with each change of the sandbox. */
   readonly version: () => number;
 }
 

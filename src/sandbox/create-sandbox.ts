@@ -22,64 +22,106 @@ import { createRequestIds } from './request-ids.ts';
 import { CATALOGUE_TABLES, sow } from './seed.ts';
 import { openStore, type Store } from './store.ts';
 
-/** Which sandbox is wanted. */
+/** The options of {@link createSandbox}. */
 export interface SandboxOptions {
   /**
-   * where webhooks go: receivers and apps of this process, which need no port, or addresses; nowhere unless set, or where a file
-   * that is opened again has them go. A list, also an empty one, replaces what was given in code before.
+   * Where webhooks go: receivers and apps in this process, which need no port, or URLs. A list, even an empty one,
+   * replaces the webhooks that code set before in the same file.
+   *
+   * @defaultValue none, or those of an existing file
    */
   readonly webhooks?: readonly Webhook[];
-  /** `true` lets webhooks go to other machines; only to this one unless set */
+  /**
+   * `true` sends webhooks to other machines too.
+   *
+   * @defaultValue `false`
+   */
   readonly allowRemote?: boolean;
-  /** the path of its file, made where it is not there; in memory unless set */
+  /**
+   * The path of the sandbox's file, created if missing.
+   *
+   * @defaultValue in memory
+   */
   readonly file?: string;
-  /** makes ids, keys and faults, and repeats them: a whole number; 1 on a frozen clock unless set, any on a real one */
+  /**
+   * A whole number that makes ids, keys and faults repeatable.
+   *
+   * @defaultValue 1 on a frozen clock, random on a real one
+   */
   readonly seed?: number;
-  /** `frozen` unless set: it stands still until `advance` moves it. A `real` one goes by itself. */
+  /**
+   * A `frozen` clock moves only with `advance`. A `real` clock runs.
+   *
+   * @defaultValue `'frozen'`
+   */
   readonly clock?: 'frozen' | 'real';
-  /** what a frozen clock shows at first; the beginning of 2026 (UTC) unless set */
+  /**
+   * The start time of a frozen clock.
+   *
+   * @defaultValue 2026-01-01T00:00:00Z
+   */
   readonly startAt?: Date;
-  /** the plan of interface 8.2, or limits of your own; `Enterprise`, which has none, unless set */
+  /**
+   * A plan of interface 8.2, or your own limits.
+   *
+   * @defaultValue `'Enterprise'`, which has no limits
+   */
   readonly plan?: PlanName | PlanLimits;
-  /** when the account was made, whose months begin on that day; when the sandbox was made unless set */
+  /**
+   * When the account was created. Its quota months begin on that day.
+   *
+   * @defaultValue when the sandbox was created
+   */
   readonly signedUpAt?: Date;
-  /** what is to differ where the interface says nothing */
+  /** Changes to the assumptions about gaps in the interface. */
   readonly assumptions?: Partial<Assumptions>;
-  /** how long a webhook's answer is waited for, in milliseconds of real time; 10,000 unless set (interface 6.4) */
+  /**
+   * How long a webhook waits for its answer, in milliseconds of real time (interface 6.4).
+   *
+   * @defaultValue 10,000
+   */
   readonly deliveryTimeoutMs?: number;
-  /** what goes wrong with which try of which event; nothing unless set */
+  /**
+   * Faults for single tries of single events.
+   *
+   * @defaultValue none
+   */
   readonly deliveryFaults?: FaultPlan;
-  /** told after each try of a delivery, by its id: `deliveries.tries(id)` says what came of it */
+  /** Called after each try of a delivery with its id. `deliveries.tries(id)` returns the result. */
   readonly onTry?: (delivery: number) => void;
-  /** told of failures of the sandbox itself; the console unless set, `false` for silence */
+  /**
+   * The logger for failures of the sandbox itself; `false` for no log.
+   *
+   * @defaultValue the console
+   */
   readonly logger?: Logger | false;
 }
 
-/** The whole service on one machine. */
+/** An imitation of the whole service in your process. */
 export interface Sandbox extends Controls {
-  /** the key that it begins with, which may do everything: the value of the header `Authorization` (interface 5.1) */
+  /** The first API key, with all permissions: the value of the header `Authorization` (interface 5.1). */
   readonly apiKey: string;
-  /** what its clock shows */
+  /** Returns the time of its clock. */
   readonly now: () => Date;
   /**
-   * Answers a request as the service would, without a port: give it to a client in place of `fetch`, or to a server such as
-   * @hono/node-server. Plain HTTP is accepted for the host `sandbox` and loopback names.
+   * Answers a request like the service, without a port. Pass it to a client in place of `fetch`, or to a server such as
+   * @hono/node-server. It accepts plain HTTP for the host `sandbox` and loopback names.
    *
-   * @param request - a request, or where it goes
-   * @param more - what `fetch` takes beside that; or, beside a request, what a server hands along, which tells where the connection
-   * comes from
+   * @param request - a request, or its URL
+   * @param more - the second argument of `fetch`; with a request, the data of a server that tells the address of the
+   * connection
    */
   readonly fetch: (request: Request | string | URL, more?: unknown) => Promise<Response>;
   /**
-   * Moves the clock, and resolves when all that falls due on the way has happened: orders, carts, deliveries, quotas.
+   * Moves the clock. Resolves when everything due until then has happened: orders, carts, deliveries, quotas.
    *
    * @param duration - milliseconds, or a text such as `30 min`; 0 does what is due now
-   * @throws ConfigurationError `INVALID_OPTION` for what is no duration
+   * @throws ConfigurationError `INVALID_OPTION` for an invalid duration
    */
   readonly advance: (duration: number | string) => Promise<void>;
-  /** Ends it: requests under way are answered 503. What a file holds stays. Also by `await using`. */
+  /** Closes the sandbox. Requests under way are answered 503. A file keeps its data. `await using` calls it too. */
   readonly close: () => Promise<void>;
-  /** aborted when it begins to close */
+  /** Aborted when the sandbox begins to close. */
   readonly closing: AbortSignal;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
@@ -116,10 +158,10 @@ const OPTIONS: KnownOptions<SandboxOptions> = {
 const START_AT = new Date('2026-01-01T00:00:00.000Z');
 
 /**
- * Makes a sandbox: all twelve operations of the service, stateful, with its errors, permissions, limits and webhooks
+ * Creates a sandbox: all twelve operations of the service with state, errors, permissions, limits and webhooks
  * (interface 2 to 9).
  *
- * @throws ConfigurationError for an option that cannot work, or a file that cannot be opened
+ * @throws ConfigurationError `INVALID_OPTION` for an invalid option, or a file that cannot be opened
  * @example
  * ```ts
  * import { createSandbox } from 'hookbox/sandbox';

@@ -56,10 +56,10 @@ export function addDeliveryFault(transaction: Transaction, kind: FaultKind, coun
   if (count > 0) transaction.run('INSERT INTO delivery_faults (kind, remaining) VALUES (?, ?)', kind, count);
 }
 
-/** Faults of deliveries that wait for a try. */
+/** Pending faults of deliveries. */
 export interface PendingDeliveryFault {
   readonly kind: FaultKind;
-  /** how many tries will still go wrong so */
+  /** How many more tries fail in this way. */
   readonly timesLeft: number;
 }
 

@@ -2,63 +2,67 @@ import { TRY } from './delivery-queue.ts';
 import type { Reading } from './store.ts';
 
 /**
- * Where a delivery of an event to an endpoint stands: it waits for its first or next try, was answered 2xx, is a dead letter
- * after the last try of the schedule, or was dropped because its endpoint was removed.
+ * The state of a delivery: `waiting` for a try, `delivered` with a 2xx answer, `dead` after the last try of the
+ * schedule, or `dropped` because its endpoint was removed.
  */
 export type DeliveryState = 'waiting' | 'delivered' | 'dead' | 'dropped';
 
-/** A delivery as it is listed. */
+/** A delivery of an event to an endpoint. */
 export interface Delivery {
   readonly id: number;
   readonly event: {
     readonly id: string;
-    /** one of the eleven, or what `events.send` was given */
+    /** One of the eleven types, or the type given to `events.send`. */
     readonly type: string;
     readonly createdAt: Date;
-    /** the id of the order, the cart or the product; `null` where an event that was sent by hand names none */
+    /** The id of the order, cart or product. `null` if an event sent by hand names none. */
     readonly about: string | null;
   };
-  /** the id of its endpoint */
+  /** The id of its endpoint. */
   readonly endpoint: string;
   readonly state: DeliveryState;
-  /** how often it was tried */
+  /** The number of tries. */
   readonly tries: number;
-  /** when it is tried next; `null` unless it waits */
+  /** The next try. `null` unless it waits. */
   readonly nextAt: Date | null;
-  /** since when it no longer waits */
+  /** When it stopped waiting. */
   readonly settledAt: Date | null;
 }
 
-/** A delivery with what is delivered. */
+/** A delivery with its body. */
 export interface DeliveryRecord extends Delivery {
-  /** the exact bytes that are signed and sent */
+  /** The exact bytes that are signed and sent. */
   readonly body: Uint8Array;
 }
 
-/** One request of a delivery, or what hindered it. */
+/** One try of a delivery. */
 export interface DeliveryTry {
-  /** 1 for the first */
+  /** The number of the try, from 1. */
   readonly number: number;
   readonly at: Date;
-  /** `null` without an answer */
+  /** `null` without an answer. */
   readonly status: number | null;
-  /** why it has failed; `null` for success */
+  /** Why it failed; `null` for success. */
   readonly why: string | null;
-  /** what was odd about an answer all the same */
+  /** A remark on an accepted answer. */
   readonly note: string | null;
-  /** the kinds of its faults joined by `+` */
+  /** The kinds of its faults, joined by `+`. */
   readonly fault: string | null;
-  /** whether somebody asked for it */
+  /** `true` if you asked for it. */
   readonly byHand: boolean;
 }
 
-/** Which deliveries are listed. */
+/** Conditions for deliveries. */
 export interface DeliveryFilter {
   readonly state?: DeliveryState;
   readonly endpoint?: string;
-  /** only those with a smaller id: the next page */
+  /** Only deliveries with a smaller id, for the next page. */
   readonly before?: number;
-  /** 100 unless set */
+  /**
+   * The largest number of deliveries.
+   *
+   * @defaultValue 100
+   */
   readonly limit?: number;
 }
 

@@ -47,13 +47,13 @@ export function clearLane(transaction: Transaction, lane: string): void {
   transaction.run('DELETE FROM due WHERE lane = ?', lane);
 }
 
-/** What happens next, as it is listed. */
+/** A coming change of the sandbox. */
 export interface NextDue {
-  /** by the clock of the sandbox; late, where it waits for something that is under way */
+  /** On the clock of the sandbox. Later if it waits for something under way. */
   readonly at: Date;
-  /** the next move of an order, the next thing that is said of an idle cart, or the next try of a delivery */
+  /** The next state of an order, the next event of an idle cart, or the next try of a delivery. */
   readonly what: 'order' | 'cart' | 'delivery';
-  /** the id of the order, the cart or the delivery */
+  /** The id of the order, cart or delivery. */
   readonly id: string;
 }
 

@@ -8,36 +8,44 @@ import { clearLane } from './due.ts';
 import type { LocalReceiver } from './send-webhook.ts';
 import type { Reading, Transaction } from './store.ts';
 
-/** Where webhooks go, as it is given in code (interface 6: a URL, the selected events, a secret). */
+/** A webhook set in code (interface 6): a target, a secret and events. */
 export interface Webhook extends Omit<LocalReceiver, 'to'> {
   /**
-   * A receiver, a fetch handler, a Hono app, an Express app, a handler of `node:http`, a server or a Fastify instance, which
-   * need not listen; or a URL with https, or with http on this machine.
+   * A receiver, fetch handler, Hono app, Express app, `node:http` handler, server or Fastify instance, which need not
+   * listen. Or a URL with https, or with http on this machine.
    */
   readonly to: DeliveryTarget;
-  /** what they are signed with; not signed unless set */
+  /**
+   * The signing secret.
+   *
+   * @defaultValue none, so that deliveries are not signed
+   */
   readonly secret?: Secret;
-  /** all types unless set */
+  /**
+   * The types to send.
+   *
+   * @defaultValue all types
+   */
   readonly events?: readonly EventType[];
 }
 
-/** An endpoint as it is listed: its secret is never told again. */
+/** An endpoint as it is listed, without its secret. */
 export interface Endpoint {
   readonly id: string;
-  /** `null` for a receiver in this process */
+  /** `null` for a receiver in this process. */
   readonly url: string | null;
   readonly isSigned: boolean;
-  /** `null` for all types */
+  /** `null` for all types. */
   readonly events: readonly EventType[] | null;
   readonly createdAt: Date;
 }
 
-/** What is registered, or changed about an endpoint. */
+/** The settings of an endpoint. */
 export interface EndpointSettings {
   readonly url: string;
-  /** `null` for none */
+  /** `null` for no secret. */
   readonly secret: Secret | null;
-  /** `null` for all types */
+  /** `null` for all types. */
   readonly events: readonly EventType[] | null;
 }
 

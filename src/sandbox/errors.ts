@@ -59,7 +59,7 @@ export const OUTAGES = {
   504: 'timeout',
 } as const;
 
-/** One of `OUTAGES`. */
+/** The status of an outage. */
 export type OutageStatus = keyof typeof OUTAGES;
 
 /** `error` of a body (interface 7.2). */

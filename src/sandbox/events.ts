@@ -28,7 +28,7 @@ export function emit<T extends EventType>(
   return written(transaction, type, { object, ...data });
 }
 
-/** What is sent by hand. */
+/** An event to send by hand. */
 export interface EventByHand {
   readonly type: string;
   readonly data: object;

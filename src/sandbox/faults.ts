@@ -12,45 +12,53 @@ export const SERVICE_FAULT_TABLES = `
   ) STRICT;
 `;
 
-/** Something that goes wrong on purpose. */
+/** A fault on purpose. */
 export type ServiceFault = { readonly times?: number } & (
   | {
-      /** an outage before the effect: nothing has happened */
+      /** An outage before the effect: nothing happens. */
       readonly kind: 'before';
       readonly operation?: OperationName;
-      /** 503 unless set */
+      /**
+       * The status of the answer.
+       *
+       * @defaultValue 503
+       */
       readonly status?: OutageStatus;
     }
   | {
-      /** an outage after the effect: it has happened, and the answer does not say so */
+      /** An outage after the effect: it happens, but the answer does not show it. */
       readonly kind: 'after';
       readonly operation?: OperationName;
-      /** 504 unless set */
+      /**
+       * The status of the answer.
+       *
+       * @defaultValue 504
+       */
       readonly status?: OutageStatus;
     }
-  /** it has happened, and the answer never comes */
+  /** The effect happens, but the answer never arrives. */
   | { readonly kind: 'lost-answer'; readonly operation?: OperationName }
-  /** the effect, and the answer, come this many milliseconds of real time later */
+  /** The effect and the answer are this many milliseconds late, in real time. */
   | { readonly kind: 'slow'; readonly operation?: OperationName; readonly ms: number }
-  /** the next submission of an order is declined, whatever the payment method */
+  /** The next submission of an order is declined, whatever its payment method. */
   | { readonly kind: 'decline'; readonly outcome?: DeclineOutcome }
-  /** the next order that the clock would move fails instead (`order.failed`) */
+  /** The next order that the clock would move fails (`order.failed`). */
   | { readonly kind: 'fail-order' }
 );
 
 /** The kind of a fault. */
 export type FaultKind = ServiceFault['kind'];
 
-/** A fault that waits for its time. */
+/** A fault that has not happened yet. */
 export interface PendingFault {
   readonly id: string;
   readonly kind: FaultKind;
-  /** `null` for any */
+  /** `null` for any operation. */
   readonly operation: OperationName | null;
   readonly status: OutageStatus | null;
   readonly ms: number | null;
   readonly outcome: DeclineOutcome | null;
-  /** how often it will still happen */
+  /** How often it will still happen. */
   readonly timesLeft: number;
 }
 

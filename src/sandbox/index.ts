@@ -1,6 +1,6 @@
 /**
- * The whole Commerce Ordering Service on one machine: its operations, its webhooks, its clock and its faults, for tests and for
- * who integrates with the network off.
+ * An imitation of the Commerce Ordering Service in your process: its operations, webhooks, clock and faults. Use it in
+ * tests, and to integrate without a network.
  *
  * @module
  */

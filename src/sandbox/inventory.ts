@@ -102,7 +102,7 @@ function changeStock(
   if (before > 0 && after === 0) emit(tx, 'inventory.out_of_stock', data);
 }
 
-/** How much of a product a location has. */
+/** The stock of a product at a location. */
 export interface StockLevel {
   readonly locationId: string;
   readonly productId: string;

@@ -12,28 +12,36 @@ export const KEY_TABLES = `
   ) STRICT;
 `;
 
-/** A key without its value, which is shown once (interface 5.2). */
+/** An API key without its value, which is shown only once (interface 5.2). */
 export interface KeyRecord {
   readonly id: string;
   readonly name: string;
   readonly permissions: readonly Permission[];
   readonly createdAt: Date;
-  /** `null` for one that does not expire */
+  /** `null` if it does not expire. */
   readonly expiresAt: Date | null;
 }
 
-/** What a new key is to be. */
+/** The settings of a new key. */
 export interface NewKey {
   readonly name?: string;
-  /** all of them unless set */
+  /**
+   * The permissions.
+   *
+   * @defaultValue all
+   */
   readonly permissions?: readonly Permission[];
-  /** by the clock of the sandbox; it does not expire unless set */
+  /**
+   * On the clock of the sandbox.
+   *
+   * @defaultValue never
+   */
   readonly expiresAt?: Date | null;
 }
 
-/** A key that was just made: the one time that its value is shown. */
+/** A new key. Its value is shown only here. */
 export interface CreatedKey extends KeyRecord {
-  /** the value of the header `Authorization` */
+  /** The value of the header `Authorization`. */
   readonly key: string;
 }
 

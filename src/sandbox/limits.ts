@@ -11,11 +11,11 @@ export const LIMIT_TABLES = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-/** How many requests a plan lets pass; what is not set has no limit. */
+/** The limits of a plan. An unset limit does not apply. */
 export interface PlanLimits {
   readonly perMonth?: number;
   readonly perSecond?: number;
-  /** the burst, per 10 seconds */
+  /** The burst, per 10 seconds. */
   readonly perTenSeconds?: number;
 }
 
@@ -34,9 +34,10 @@ export type PlanName = keyof typeof PLANS;
 
 type Length = 'second' | 'ten seconds' | 'minute' | 'hour' | 'day' | 'month';
 
-/** One window's length and what it lets pass. */
+/** A window, and the number of requests it allows. */
 export interface Limit {
   readonly length: Length;
+  /** The most requests in the window. */
   readonly most: number;
 }
 
@@ -77,7 +78,7 @@ export function limitsOf(plan: PlanName | PlanLimits, { perMinute, perHour, perD
   return all.flatMap(([length, most = 0]) => (most === 0 ? [] : [{ length, most }]));
 }
 
-/** How much of a limit is used in the window that the clock is in. */
+/** The use of a limit in the current window. */
 export interface LimitUse extends Limit {
   readonly used: number;
   readonly endsAt: Date;

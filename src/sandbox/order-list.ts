@@ -4,37 +4,37 @@ import { getOrder, type OrderRow } from './orders.ts';
 import type { Order } from './resources.ts';
 import type { Reading } from './store.ts';
 
-/** An order with what the Order body does not say. */
+/** An order, with facts that are not in its body. */
 export interface OrderSummary {
   readonly id: string;
   readonly status: OrderStatus;
   readonly merchantId: string;
   readonly locationId: string;
-  /** USD */
+  /** In USD. */
   readonly total: number;
-  /** whether it was charged and has taken its stock; both are given back when it is cancelled or fails */
+  /** `true` if it was charged and reserves stock. Both are returned when it is cancelled or fails. */
   readonly isSubmitted: boolean;
-  /** where it may be moved to by hand */
+  /** The statuses it may be moved to by hand. */
   readonly moves: readonly OrderStatus[];
-  /** of the customer; empty where none was given */
+  /** Empty without a customer. */
   readonly customerName: string;
   readonly createdAt: Date;
-  /** when it was last moved or submitted */
+  /** When it was last moved or submitted. */
   readonly updatedAt: Date;
-  /** `null` before it is submitted or confirmed */
+  /** `null` before it is submitted or confirmed. */
   readonly estimatedReadyAt: Date | null;
 }
 
 /** An order with its body. */
 export interface OrderRecord extends OrderSummary {
-  /** as the interface answers it (2.4) */
+  /** The order as the interface returns it (2.4). */
   readonly order: Order;
 }
 
-/** Which orders are listed. */
+/** Conditions for orders. */
 export interface OrderFilter {
   readonly status?: OrderStatus;
-  /** only those that are older than the order with this id: the next page */
+  /** Only orders older than the order with this id, for the next page. */
   readonly before?: string;
 }
 

@@ -1,7 +1,7 @@
 /** The states of an order (A3); its events have them, the Order body has not (interface 2.4). */
 export const ORDER_STATUSES = ['created', 'confirmed', 'ready', 'completed', 'cancelled', 'failed'] as const;
 
-/** One of `ORDER_STATUSES`. */
+/** The status of an order. */
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
 /** Where an order may move to; what the clock does comes first. */

@@ -32,7 +32,7 @@ const DECLINES: Readonly<Record<Exclude<PaymentOutcome, 'ok'>, string>> = {
   expired: 'expired_card',
 };
 
-/** Why a charge is declined, beside `ok`. */
+/** Why a charge is declined. */
 export type DeclineOutcome = keyof typeof DECLINES;
 
 /** All of them. */
@@ -134,10 +134,10 @@ export function charge(
   });
 }
 
-/** A charge of an order, or one that was declined. */
+/** A charge of an order, or a declined one. */
 export interface ChargeRecord {
   readonly paymentMethodId: string;
-  /** USD */
+  /** In USD. */
   readonly amount: number;
   readonly state: 'charged' | 'declined' | 'refunded';
   readonly at: Date;

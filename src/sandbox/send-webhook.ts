@@ -10,13 +10,17 @@ import { answerInTime, DEFAULT_PATH } from '../testing/deliver-to.ts';
 import type { DeliveryTarget } from '../testing/delivery-target.ts';
 import { signedHeaders } from '../testing/signed-request.ts';
 
-/** Something in this process that takes webhooks, and how it wants them. */
+/** A target in this process. */
 export interface LocalReceiver {
-  /** a receiver, a fetch handler, a Hono app, an Express app, a handler of `node:http`, a server or a Fastify instance */
+  /** A receiver, fetch handler, Hono app, Express app, `node:http` handler, server or Fastify instance. */
   readonly to: Exclude<DeliveryTarget, string | URL>;
-  /** where an app or a handler has its webhook; `/webhooks` unless set */
+  /**
+   * The path of the webhook in an app or a handler.
+   *
+   * @defaultValue `'/webhooks'`
+   */
   readonly path?: string;
-  /** says what a function is whose parameters do not tell */
+  /** The kind of a function whose parameters do not show it. */
   readonly as?: 'fetch' | 'node';
 }
 

@@ -14,7 +14,7 @@ export const PERMISSIONS = [
   'products:read',
 ] as const;
 
-/** One of `PERMISSIONS`. */
+/** A permission of an API key. */
 export type Permission = (typeof PERMISSIONS)[number];
 
 /** What routes, validation, permissions and docs/sandbox.md need to know of an operation. */

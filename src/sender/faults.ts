@@ -1,35 +1,35 @@
-/** What can go wrong with one try. At most one of `cut`, `slow-body` and `lost-answer` at a time. */
+/** A fault of one try. At most one of `cut`, `slow-body` and `lost-answer` at a time. */
 export type Fault = TimingFault | TamperFault | WireFault;
 
-/** When it is sent, and how often. */
+/** A fault of the time, or the number of deliveries. */
 export type TimingFault =
-  /** sent this much later, so that others overtake it */
+  /** Sent this much later, in milliseconds, so that others overtake it. */
   | { readonly kind: 'late'; readonly ms: number }
-  /** held back until the next multiple of this time, and sent together with whatever else waits for it */
+  /** Sent at the next multiple of this time, in milliseconds, together with other held deliveries. */
   | { readonly kind: 'burst'; readonly everyMs: number }
-  /** sent this many times more at the same moment */
+  /** Sent this many more times at the same moment. */
   | { readonly kind: 'duplicate'; readonly copies: number };
 
-/** What is changed after it was signed, so that it is no longer authentic. */
+/** A change after signing, so that the delivery is not authentic. */
 export type TamperFault =
-  /** one bit of the body; `where` is from 0 to 1 */
+  /** Changes one bit of the body; `where` is 0 to 1. */
   | { readonly kind: 'tampered-body'; readonly where: number }
-  /** one digit of the signature */
+  /** Changes one digit of the signature; `where` is 0 to 1. */
   | { readonly kind: 'tampered-signature'; readonly where: number };
 
-/** What happens to the connection. */
+/** A fault of the connection. */
 export type WireFault =
-  /** cut in the middle of the body; `where` is from 0 to 1, and the last byte is never sent */
+  /** Cuts the connection within the body; `where` is 0 to 1. The last byte is never sent. */
   | { readonly kind: 'cut'; readonly where: number }
-  /** the body comes in pieces over this much real time */
+  /** Sends the body in pieces over this many milliseconds of real time. */
   | { readonly kind: 'slow-body'; readonly ms: number }
-  /** the receiver has answered, and the sender never hears it */
+  /** The receiver answers, but the sender does not receive the answer. */
   | { readonly kind: 'lost-answer' };
 
-/** The name of a fault. */
+/** The kind of a delivery fault. */
 export type FaultKind = Fault['kind'];
 
-/** Which faults the n-th try of an event has. It depends on nothing else, so that the timing of answers changes nothing. */
+/** Returns the faults of each try of an event. Its result depends only on its arguments, so a run is repeatable. */
 export type FaultPlan = (id: string, attempt: number) => readonly Fault[];
 
 /** Nothing goes wrong. */

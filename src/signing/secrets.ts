@@ -6,10 +6,13 @@ import { signingKeys, type Secrets, type SigningKey } from './signature.ts';
 
 export type { Secrets } from './signature.ts';
 
-/** Fetches the secrets from wherever they are kept, for example a secret manager. */
+/** Loads the secrets, for example from a secret manager. */
 export type SecretProvider = () => Secrets | Promise<Secrets>;
 
-/** What `secret` accepts; `undefined` only so that `process.env.SIGNING_SECRET` compiles: it refuses to start. */
+/**
+ * The values that `secret` accepts. `undefined` is in the type so that `process.env.SIGNING_SECRET` compiles; at run
+ * time it throws `UNUSABLE_SECRET`.
+ */
 export type SecretOption = Secrets | SecretProvider | undefined;
 
 /** Where a verifier gets its keys from. */

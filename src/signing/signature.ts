@@ -2,11 +2,11 @@
 import * as crypto from 'node:crypto';
 import { ConfigurationError } from '../errors.ts';
 
-/** A signing secret as the dashboard shows it, or its bytes. */
+/** A signing secret: the text that the dashboard shows, or its bytes. */
 export type Secret = string | Uint8Array;
 
 /**
- * One secret, or several while a rotation is under way. Entries that are `undefined` are left out, as long as there are others:
+ * One secret, or several during a rotation. `undefined` entries are skipped if another secret is present:
  * `[process.env.NEW_SECRET, process.env.OLD_SECRET]`.
  */
 export type Secrets = Secret | readonly (Secret | undefined)[];
@@ -27,9 +27,9 @@ const IS_HEX_DIGIT = Uint8Array.from({ length: 128 }, (_, code) =>
 /**
  * Signs a body as the service does: the lowercase hexadecimal HMAC-SHA256 of its bytes (interface 6.3).
  *
- * @param body - the exact bytes that are sent; a string is signed as its UTF-8 bytes
+ * @param body - the exact bytes to send; a string is signed as UTF-8
  * @returns 64 lowercase hexadecimal digits, the value of `X-Signature`
- * @throws ConfigurationError `UNUSABLE_SECRET` if the secret is missing, empty or reads `undefined` or `null`
+ * @throws ConfigurationError `UNUSABLE_SECRET` if the secret is missing, is empty, or reads `undefined` or `null`
  * @example
  * ```ts
  * import { signBody } from 'hookbox';
@@ -43,14 +43,12 @@ export function signBody(body: Uint8Array | string, secret: Secret): string {
 }
 
 /**
- * Tells whether `signature` is the service's signature of these bytes (interface 6.3), in constant time. With several
- * secrets each is tried, and neither the answer nor its timing tells which one matched.
+ * Verifies the signature of a body in constant time (interface 6.3). With several secrets it tries each one. Neither
+ * the result nor its timing reveals which one matched. A wrong body or signature returns `false` and never throws.
  *
- * Whatever a sender controls (body and signature) gives `false`, never an exception.
- *
- * @param body - the raw bytes as they arrived, before any decoding
- * @param signature - the value of `X-Signature`; anything but exactly 64 lowercase hexadecimal digits is refused
- * @throws ConfigurationError `UNUSABLE_SECRET` if a secret is missing, empty or reads `undefined` or `null`
+ * @param body - the raw bytes as received, before any decoding
+ * @param signature - the value of `X-Signature`; only 64 lowercase hexadecimal digits can match
+ * @throws ConfigurationError `UNUSABLE_SECRET` if a secret is missing, is empty, or reads `undefined` or `null`
  * @example
  * ```ts
  * import { signBody, verifySignature } from 'hookbox';

@@ -14,12 +14,14 @@ import type { SentEventOf, UnknownEvent } from '../events/webhook-event.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { EVENT_BODIES } from './event-bodies.ts';
 
-/** Any part of an event: objects are merged, lists and values take the place of the fixture's, `undefined` removes. */
+/**
+ * Any part of an event. Objects are merged. Lists and values replace those of the fixture. `undefined` removes a field.
+ */
 export type EventOverrides<T extends HandledType> = Merged<Omit<SentEventOf<T>, 'type'>>;
 
-/** What a built event is checked with. */
+/** The options of {@link buildEvent}. */
 export interface BuildEventOptions {
-  /** The schemas of your own types and fields, as `createReceiver` has them. */
+  /** The schemas of your own types and fields, as for `createReceiver`. */
   readonly events?: EventSchemas;
 }
 
@@ -31,16 +33,16 @@ type Replacement<Value> = Value extends readonly unknown[] ? Value : Value exten
 type Json = Record<string, unknown>;
 
 /**
- * Makes a valid event of a type, as the service might send it: that of `fixtures/<type>.json` under an id of its own,
- * created now, about an order, cart or product of its own. To have events that belong together, give them the same
- * `data.id` (for inventory events `data.product_id`).
+ * Builds a valid event of a type, as the service might send it. It is `fixtures/<type>.json` with a new id, created
+ * now, about a new order, cart or product. For related events, give them the same `data.id` (for inventory events
+ * `data.product_id`).
  *
- * With the schemas of your own types as `events`, it makes events of these too, whose `data` is what `overrides` say, and
- * refuses what does not fit. A schema that answers later is not waited for.
+ * With the schemas of your own types in `events`, it also builds events of these types. Their `data` comes from
+ * `overrides` and must fit the schema. An asynchronous schema is not awaited.
  *
- * @param overrides - what is to be different
- * @throws TypeError for anything but one of the eleven types and those of `events`, and for data that does not fit
- * @throws ConfigurationError `INVALID_OPTION` for options that there are not
+ * @param overrides - the parts that differ
+ * @throws TypeError for a type that is neither one of the eleven nor in `events`, and for data that does not fit
+ * @throws ConfigurationError `INVALID_OPTION` for an unknown option
  * @example
  * ```ts
  * import { buildEvent } from 'hookbox/testing';

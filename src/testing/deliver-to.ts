@@ -7,13 +7,21 @@ import { handOver, type DeliveryTarget, type LambdaTarget, type OutgoingDelivery
 import type { LambdaShape } from './lambda-events.ts';
 import { bytesOf, signedHeaders, type Deliverable, type SignedRequestInit } from './signed-request.ts';
 
-/** How a delivery is signed, where it goes, and what is unusual about it. */
+/** The options of {@link deliverTo}. */
 export interface DeliverToOptions extends Pick<SignedRequestInit, 'signature' | 'headers'> {
-  /** what the delivery is signed with */
+  /** The signing secret. */
   readonly secret: Secret;
-  /** where an app or a handler has its webhook; `/webhooks` unless set */
+  /**
+   * The path of the webhook in an app or a handler.
+   *
+   * @defaultValue `'/webhooks'`
+   */
   readonly path?: string;
-  /** how long an answer is waited for; 10,000 unless set, as the service does */
+  /**
+   * How long to wait for the answer, in milliseconds, like the service.
+   *
+   * @defaultValue 10,000
+   */
   readonly timeoutMs?: number;
 }
 
@@ -31,15 +39,15 @@ const TIMEOUT_MS = 10_000;
 export const DEFAULT_PATH = '/webhooks';
 
 /**
- * Delivers an event as the service does (interface 6.3 and 6.4) and resolves with the answer. The target is a URL, a
- * receiver, a fetch handler, a Hono app, an Express app or a handler of `node:http`, a server, a Fastify instance, or a
- * Lambda function; nothing needs to listen.
+ * Delivers an event like the service (interface 6.3 and 6.4) and resolves with the answer. The target is a URL, a
+ * receiver, fetch handler, Hono app, Express app, `node:http` handler, server, Fastify instance or Lambda function. It
+ * need not listen.
  *
- * A function with one parameter is taken for a fetch handler, and one with more for a handler of `node:http`; `as` says
- * otherwise, and is needed for a Lambda function.
+ * A function with one parameter is called as a fetch handler, one with more as a `node:http` handler. `as` overrides
+ * that; a Lambda function needs it.
  *
- * @param event - an event of `buildEvent`, or the bytes or the text of any body
- * @throws Error when there is no answer in time, and whatever the target throws
+ * @param event - an event of `buildEvent`, or the bytes or the text of a body
+ * @throws Error if there is no answer in time, or the error of the target
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';

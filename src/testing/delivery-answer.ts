@@ -1,8 +1,8 @@
-/** How a target answered a delivery. */
+/** The answer of a target. */
 export interface DeliveryAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** what is in the body where it is JSON, and else its text */
+  /** The parsed JSON body, or its text if it is not JSON. */
   readonly body: unknown;
   readonly text: string;
 }

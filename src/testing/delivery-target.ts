@@ -6,7 +6,7 @@ import type { Delivery } from '../receive/delivery.ts';
 import { deliveryAnswer, headersOf, type DeliveryAnswer } from './delivery-answer.ts';
 import { lambdaEvents, type LambdaShape } from './lambda-events.ts';
 
-/** Something with a receiver's `receive`. */
+/** Any object with a receiver's `receive`. */
 export interface ReceivingTarget {
   receive(delivery: Delivery): Promise<{
     readonly status: number;
@@ -15,10 +15,10 @@ export interface ReceivingTarget {
   }>;
 }
 
-/** A function that answers a web `Request`, as Next.js route handlers do. */
+/** A function that answers a web `Request`, such as a Next.js route handler. */
 export type FetchTarget = (request: Request, ...context: never[]) => Response | Promise<Response>;
 
-/** A Hono app, or anything else with a `fetch`. */
+/** A Hono app, or another object with a `fetch`. */
 export interface FetchingTarget {
   fetch(request: Request): Response | Promise<Response>;
 }
@@ -39,7 +39,7 @@ export interface InjectableTarget {
 /** A function of AWS Lambda. */
 export type LambdaTarget = (event: never, context: never, callback: never) => unknown;
 
-/** Whatever `deliverTo` can deliver to, beside the functions of AWS Lambda. */
+/** The targets of {@link deliverTo}, except functions of AWS Lambda. */
 export type DeliveryTarget =
   | string
   | URL

@@ -1,6 +1,6 @@
 /**
- * hookbox for the merchant's own tests: events, signed requests, deliveries to whatever takes them, and an inbox whose time
- * a test controls.
+ * Tools for your own tests: events, signed requests, deliveries to any target, and an inbox whose time your test
+ * controls.
  *
  * @module
  */

@@ -6,23 +6,27 @@ import type { Secret } from '../signing/signature.ts';
 /** An event, or the exact bytes or text of a body. */
 export type Deliverable = object | Uint8Array | string;
 
-/** What is to be unusual about a request. */
+/** The options of {@link signedRequest}. */
 export interface SignedRequestInit {
-  /** where the request goes; `http://localhost/webhooks` unless set */
+  /**
+   * The URL of the request.
+   *
+   * @defaultValue `'http://localhost/webhooks'`
+   */
   readonly url?: string | URL;
-  /** sent instead of the right signature; `null` sends none */
+  /** A signature in place of the right one; `null` for none. */
   readonly signature?: string | null;
-  /** beside those that the service sends, or in place of one of them */
+  /** More headers, or other values of the service's headers. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 const OPTIONS: KnownOptions<SignedRequestInit> = { url: true, signature: true, headers: true };
 
 /**
- * Makes the request that the service would send: a POST of the exact bytes with their signature in `X-Signature`
+ * Creates the request that the service would send: a POST of the exact bytes, with their signature in `X-Signature`
  * (interface 6.3).
  *
- * @param event - an event of `buildEvent`, or the bytes or the text of any body
+ * @param event - an event of `buildEvent`, or the bytes or the text of a body
  * @throws ConfigurationError `UNUSABLE_SECRET`
  * @example
  * ```ts

@@ -1,10 +1,10 @@
 import type { Clock } from '../host/clock.ts';
 
-/** A clock that stands still until a test moves it. */
+/** A clock that only your test moves. */
 export interface TestClock extends Clock {
   /**
-   * Lets time pass. What falls due on the way happens at its own time, one after the other, and is waited for before the
-   * next. A handler that does not end within a second of real time is left running.
+   * Moves the clock, in milliseconds. Everything due happens at its own time, one after the other; each is awaited. A
+   * handler that takes more than a second of real time is left running.
    */
   advance(ms: number): Promise<void>;
 }

@@ -8,24 +8,31 @@ import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { SteppingClock, type TestClock } from './test-clock.ts';
 import { watchedInbox } from './watched-inbox.ts';
 
-/** When the clock begins, and what is behind the inbox. */
+/** The options of {@link testInbox}. */
 export interface TestInboxOptions<Database = DefaultDatabase> {
-  /** What the clock shows at first: a date, or milliseconds since 1970; the time of now unless set. */
+  /**
+   * The start time: a date, or milliseconds since 1970.
+   *
+   * @defaultValue the current time
+   */
   readonly now?: Date | number | string;
-  /** Where events are kept; in memory unless set. `sqliteInbox(file)` where handlers use `ctx.transaction`. */
+  /**
+   * The inbox that stores events. Use `sqliteInbox(file)` if handlers call `ctx.transaction`.
+   *
+   * @defaultValue an inbox in memory
+   */
   readonly inbox?: Inbox<Database>;
 }
 
-/** An inbox with a clock of its own. */
+/** An inbox with its own clock. */
 export interface TestInbox<Database = DefaultDatabase> {
   readonly inbox: Inbox<Database>;
   readonly clock: TestClock;
   /**
-   * Lets time pass until nothing is left to do, all retries included, and resolves with every event: processed, dead
-   * or ignored.
+   * Moves the clock until no work is left, including all retries. Resolves with all events: processed, dead or ignored.
    *
-   * @param options - `withinMs` is how much time may pass on the clock; two days unless set
-   * @throws Error that says what is left, if that is not enough
+   * @param options - `withinMs`: the most time on the clock, in milliseconds; two days by default
+   * @throws Error that names the remaining work, if that time is not enough
    */
   readonly handledAll: (options?: { readonly withinMs?: number }) => Promise<readonly StoredEvent[]>;
 }
@@ -38,10 +45,11 @@ const PAGE = 1_000;
 const SHOWN = 5;
 
 /**
- * An inbox whose time a test controls: hours of retries pass as fast as the handlers run. Give both `inbox` and `clock` to
- * `createReceiver` or `createProcessor`, and start it.
+ * Creates an inbox whose time your test controls. Hours of retries pass as fast as the handlers run. Pass `inbox` and
+ * `clock` to `createReceiver` or `createProcessor`, and start it.
  *
- * @throws TypeError for a `now` that cannot be read; ConfigurationError `INVALID_OPTION` for options that there are not
+ * @throws TypeError for an invalid `now`
+ * @throws ConfigurationError `INVALID_OPTION` for an unknown option
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';

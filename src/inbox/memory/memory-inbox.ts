@@ -1,3 +1,8 @@
+/**
+ * The inbox in memory, for tests.
+ *
+ * @module
+ */
 import { performance } from '../../host/real-timers.ts';
 import { InboxUnavailableError } from '../../errors.ts';
 import { assertLasting } from '../../host/ephemeral-host.ts';
@@ -12,19 +17,27 @@ import { memoryEngine } from './memory-engine.ts';
 import { Entries, type Entry } from './memory-entry.ts';
 import { memoryQueue } from './memory-queue.ts';
 
+/** The options of {@link memoryInbox}. */
 export interface MemoryInboxOptions {
-  /** `true` allows it on hosts of functions, such as AWS Lambda, where it would be taken for an inbox that lasts */
+  /**
+   * `true` allows it on serverless hosts such as AWS Lambda. Without it the inbox throws there, because events would be
+   * lost.
+   *
+   * @defaultValue `false`
+   */
   readonly ephemeral?: boolean;
 }
 
 const OPTIONS: KnownOptions<MemoryInboxOptions> = { ephemeral: 'boolean' };
 
 /**
- * An inbox that forgets everything when the process ends: for tests and for trying things out. It keeps every promise of
- * the contract but durability.
+ * Creates an inbox in memory, for tests and trials. All events are lost when the process ends. Otherwise it behaves
+ * like the other inboxes.
  *
- * @typeParam Database - what the handlers' transactions work on elsewhere, where that is not SQLite; here they have no database
- * @throws ConfigurationError `INVALID_OPTION` for options that there are not; InboxOpenError `EPHEMERAL_HOST` on a host of functions, unless `ephemeral: true` says that loss is meant
+ * @typeParam Database - the database type of your handlers, if it is not SQLite; in memory, transactions have no
+ * database
+ * @throws ConfigurationError `INVALID_OPTION` for an unknown option
+ * @throws InboxOpenError `EPHEMERAL_HOST` on a serverless host, unless `ephemeral` is `true`
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';

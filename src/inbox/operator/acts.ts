@@ -4,102 +4,116 @@ import type { OutcomePart } from './bulk-outcome.ts';
 import type { DeadReason, EventState } from '../state.ts';
 import type { EventFilter, PageRequest } from './filter.ts';
 
-/** Who does something to stored events, and why: it stands in the audit. */
+/** The operator of an act, for the audit. */
 export interface By {
-  /** a name that tells people apart, such as `ada` or `ada@shop-1` */
+  /** A name that identifies the person, such as `ada` or `ada@shop-1`. */
   readonly actor: string;
-  /** through what: `code` unless given */
+  /**
+   * The tool.
+   *
+   * @defaultValue `'code'`
+   */
   readonly via?: 'code' | 'cli' | 'page';
+  /** Why. */
   readonly reason?: string;
-  /** milliseconds since 1970; now unless given */
+  /**
+   * Milliseconds since 1970.
+   *
+   * @defaultValue now
+   */
   readonly now?: number;
 }
 
-/** The actions on chosen or found events. */
-export const acts = [
-  /** runs the handler again: of dead events, of ignored ones if the filter names that state, of processed ones if forced */
-  'rerun',
-  /** takes dead and pending events out of handling */
-  'discard',
-  /** makes an event that waits for its next attempt due at once; nothing else of it changes */
-  'retry-now',
-] as const;
+/** The operators' acts on events. */
+export type Act =
+  /** Run the handler again: for dead events; for ignored ones if asked for; for processed ones with `force`. */
+  | 'rerun'
+  /** Discard dead and pending events, so that no handler runs. They become ignored. */
+  | 'discard'
+  /** Make a retrying event due now. Nothing else changes. */
+  | 'retry-now';
 
-export type Act = (typeof acts)[number];
-
-/** What became of one event under an act. */
+/** The result of an act on one event. */
 export type ActResult =
-  /** it was rerun, discarded or retried now */
+  /** The act was done. */
   | 'done'
-  /** there is no event of this key */
+  /** No event has this key. */
   | 'unknown'
   /**
-   * its state is none that the act applies to: it is there already, or in processing, or processed and not forced. One that
-   * is retried now has to be pending, and due later than now
+   * The act does not apply to the state of the event. It already has the result, or it is in processing, or it is
+   * processed and not forced. A retry now applies only to a pending event that is due later.
    */
   | 'not needed'
-  /** its state is not one of the act's states, for example because another operator has discarded it meanwhile */
+  /** The event is not in one of `states`, for example because another operator discarded it. */
   | 'changed'
   /**
-   * its body does not fit today's schemas either: it cannot be rerun. A dead(invalid) one cannot be discarded, because an
-   * ignored event has a type and a time. It stays dead; once pruned or erased it is a tombstone, which is counted no more
+   * The body does not fit the current schemas either, so the event cannot be rerun. A `dead(invalid)` event cannot be
+   * discarded, because an ignored event has a type and a time. It stays dead. After it is pruned or erased it is a
+   * tombstone and does not count.
    */
   | 'still invalid'
-  /** its body is gone: it cannot be rerun, nor an invalid one discarded */
+  /** The body is gone, so the event cannot be rerun. An invalid event cannot be discarded either. */
   | 'pruned';
 
+/** How many events had each result. */
 export type ActCounts = Readonly<Partial<Record<ActResult, number>>>;
 
+/** The results of an act. */
 export interface ActReport {
-  /** in the order of the keys given */
+  /** In the order of the given keys. */
   readonly results: readonly { readonly key: EventKey; readonly result: ActResult }[];
   readonly counts: ActCounts;
-  /** its line in the audit */
+  /** The `seq` of its audit line. */
   readonly audit: number;
 }
 
+/** The options of an act. */
 export interface ActOptions {
-  /** only events in one of these states, such as the one that was shown; others are `changed`, and left as they are */
+  /** Act only on events in these states, such as the state that was shown. Others are `changed` and stay unchanged. */
   readonly states?: readonly EventState[];
-  /** rerun: processed events too, whose handlers then run once more */
+  /**
+   * Rerun: also processed events. Their handlers run once more.
+   *
+   * @defaultValue `false`
+   */
   readonly force?: boolean;
-  /** how invalid events get their entity: the receiver's option of that name, where it has one */
+  /** The `entity` option of your receiver, if it has one. It names the entities of invalid events. */
   readonly entity?: EntityOf;
 }
 
-/** An act on all events that a filter has found at one moment; what arrives or changes later is not among them. */
+/** A bulk action: an act on all events that matched a filter at one moment. Later events are not part of it. */
 export interface Bulk {
   readonly id: number;
   readonly act: Act;
-  /** `previewed` waits for somebody to run it; `running` may be resumed by anybody when whoever ran it has gone */
+  /** `previewed` waits for a run. `running` may be resumed by any process if its own is gone. */
   readonly state: 'previewed' | 'running' | 'done' | 'cancelled';
   readonly filter: EventFilter;
   readonly force: boolean;
-  /** who took the preview; from the beginning of the run on, who ran it */
+  /** The operator of the preview; after the start, of the run. */
   readonly actor: string;
   readonly reason: string | null;
   readonly createdAt: Date;
   readonly startedAt: Date | null;
   readonly endedAt: Date | null;
-  /** how many events the snapshot has */
+  /** The number of events. */
   readonly total: number;
-  /** what they were at the preview */
+  /** The events at the preview, by kind. */
   readonly breakdown: {
     readonly states: Readonly<Partial<Record<EventState, number>>>;
-    /** `invalid` for those whose type cannot be read; `other` for the rest after a hundred types */
+    /** By type. `invalid` for events without a readable type; `other` for types after the first hundred. */
     readonly types: Readonly<Record<string, number>>;
     readonly deadReasons: Readonly<Partial<Record<DeadReason, number>>>;
-    /** by endpoint; `other` for the rest after a hundred */
+    /** By endpoint. `other` for endpoints after the first hundred. */
     readonly endpoints: Readonly<Record<string, number>>;
   };
-  /** how many have a result */
+  /** How many events have a result. */
   readonly worked: number;
   readonly counts: ActCounts;
-  /** its line in the audit, whose counts grow with it; `null` while it is only previewed */
+  /** The `seq` of its audit line. `null` while it is only previewed. */
   readonly audit: number | null;
   /**
-   * Why a running one has no process: `told` if that process reported that it stops, `silent` if it ended without a report.
-   * `null` for all others.
+   * For a running bulk action that no process runs: `told` if its process reported the stop, `silent` if its process
+   * died. `null` while it runs.
    */
   readonly stopped: 'told' | 'silent' | null;
 }
@@ -117,32 +131,30 @@ export interface StoredBulk extends Omit<Bulk, 'stopped'> {
   } | null;
 }
 
-/** Acts on stored events, each written into the audit in the transaction that does it. */
+/** Acts on stored events. The transaction of an act also writes its audit line. */
 export interface Acts {
-  /**
-   * All keys in one transaction; 500 at most, whose bodies have 512 KiB together at most, or one.
-   */
+  /** Acts on at most 500 events whose bodies have at most 512 KiB together, or on one event, in one transaction. */
   act(act: Act, keys: readonly EventKey[], by: By, options: ActOptions): Promise<ActReport>;
-  /** Begins a snapshot; `addToBulk` fills it, `sealBulk` makes it ready to run. */
+  /** Begins a bulk action. `addToBulk` fills it, and `sealBulk` makes it ready to run. */
   createBulk(act: Act, filter: EventFilter, by: By, force: boolean): Promise<number>;
-  /** 1,000 at most. Takes those that the act applies to, as they are at this moment, and each once. */
+  /** Adds at most 1,000 events. It takes each event once, and only events that the act applies to now. */
   addToBulk(id: number, seqs: readonly number[]): Promise<void>;
   sealBulk(id: number): Promise<StoredBulk>;
   bulk(id: number): Promise<StoredBulk | null>;
-  /** newest first */
+  /** Lists bulk actions, newest first. */
   bulks(page: PageRequest): Promise<readonly StoredBulk[]>;
   /**
-   * Acts on up to `limit` (1,000 at most) of the events that have no result yet, the oldest first, in one transaction that
-   * also notes their results; on fewer when it takes long. One that has ended stays as it is.
+   * Acts on up to `limit` (at most 1,000) events without a result, oldest first, and stores the results in the same
+   * transaction. It takes fewer events if they take long. A bulk action that has ended stays unchanged.
    */
   advanceBulk(id: number, limit: number, by: By, options: Pick<ActOptions, 'entity'>): Promise<StoredBulk>;
-  /** Whoever runs it lives, or says that it stops. */
+  /** Records that the process which runs a bulk action is alive, or that it stops. */
   reportBulk(id: number, stops: boolean): Promise<void>;
   /**
-   * What became of the events that it was done to, as they stand now: a part of them, after one of them; 1,000 at most. `null`
-   * where there is no such bulk.
+   * Returns the current states of up to 1,000 events of a bulk action, after a position. `null` if the bulk action does
+   * not exist.
    */
   outcomePart(id: number, after: number, limit: number): Promise<OutcomePart | null>;
-  /** What has no result yet will get none. One that has ended stays as it is. */
+  /** Cancels a bulk action. Events without a result get none. A bulk action that has ended stays unchanged. */
   cancelBulk(id: number, by: By): Promise<StoredBulk>;
 }

@@ -8,56 +8,63 @@ export interface AuditLine {
   readonly at: Date;
   readonly actor: string;
   readonly via: 'code' | 'cli' | 'page';
-  /** rerun, discard, retry-now, resume, cancel (both of a bulk), pause, resume (of a type), prune, erase, import, export, backup */
+  /**
+   * rerun, discard, retry now, resume, cancel (both of a bulk action), pause, resume (of a type), prune, erase, import,
+   * export or backup.
+   */
   readonly act: string;
   readonly reason: string | null;
   /**
-   * what it was about: the filter, the ids, or the file; as it reads in JSON. Of acts on events it is `{ endpoint, ids }`,
-   * or `{ events }` with a list of these; of a bulk `{ bulk, filter, total }`; `force: true` where it was forced
+   * The target as JSON: a filter, ids or a file. For acts on events it is `{ endpoint, ids }`, or `{ events }` with a
+   * list of these. For a bulk action it is `{ bulk, filter, total }`. A forced act has `force: true`.
    */
   readonly filter: unknown;
-  /** how many of what */
+  /** The number of events by result. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** Which lines are meant; all that is given has to fit. */
+/** Conditions for audit lines. A line must match all of them. */
 export interface AuditFilter {
-  /** by exactly this one */
+  /** The exact name of the operator. */
   readonly actor?: string;
-  /** done then or later */
+  /** Done at or after this time. */
   readonly since?: Date;
-  /** done before then */
+  /** Done before this time. */
   readonly until?: Date;
 }
 
+/** One page of the audit. */
 export interface AuditPage {
-  /** newest first */
+  /** Newest first. */
   readonly lines: readonly AuditLine[];
   /**
-   * where to go on; `null` at the end. Of a filter five thousand lines are looked at for a page, so that one with few lines, or
-   * none, may not be the last
+   * Pass it as `before` for the next page. `null` at the end. With a filter a page examines 5,000 lines, so even a page
+   * without lines may have a `next`.
    */
   readonly next: number | null;
 }
 
-/** An act of an operator on one event. */
+/** An operator's act on one event. */
 export interface EventAct extends Pick<AuditLine, 'actor' | 'via' | 'reason'> {
-  /** when it was done to this event */
+  /** When it was done to this event. */
   readonly at: Date;
-  /** rerun, discard, retry-now or erase */
+  /** rerun, discard, retry now or erase. */
   readonly act: string;
-  /** its line in the audit */
+  /** The `seq` of its audit line. */
   readonly audit: number;
-  /** the bulk that it was a part of */
+  /** The bulk action that it was part of. */
   readonly bulk: number | null;
 }
 
 export interface Audit {
-  /** Writes a line of its own; acts that change events write theirs in their own transaction. */
+  /** Writes an audit line. Acts that change events write theirs in their own transaction. */
   note(act: string, by: By, filter: unknown, counts: Readonly<Record<string, number>>): Promise<number>;
-  /** Replaces the counts of a line, as an act goes on; of one that there is not, nothing. */
+  /** Replaces the counts of an audit line. Does nothing if the line does not exist. */
   recount(seq: number, counts: Readonly<Record<string, number>>): Promise<void>;
+  /** Lists audit lines, newest first. */
   lines(request: PageRequest & AuditFilter): Promise<AuditPage>;
-  /** What was done to one event, the oldest first; of more than 500 acts the newest. */
+  /**
+   * Returns operators' acts on one event, oldest first, and at most the newest 500.
+   */
   actsOn(key: EventKey): Promise<readonly EventAct[]>;
 }

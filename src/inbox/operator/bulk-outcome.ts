@@ -12,6 +12,7 @@ export const bulkFates = [
   'erased',
 ] as const;
 
+/** The current state of an event that a bulk action acted on. */
 export type BulkFate = (typeof bulkFates)[number];
 
 /** What came of some of a bulk's events, in the order of arrival. */

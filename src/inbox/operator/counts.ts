@@ -60,19 +60,19 @@ export interface DeliveryCounts {
   readonly rows: readonly CountRow[];
 }
 
-/** A delivery that was not taken in. */
+/** A rejected delivery. */
 export interface Rejection {
   readonly endpoint: string;
   readonly reason: string;
-  /** the size of its body, as far as it was read */
+  /** The size of the part of its body that was read, in bytes. */
   readonly bytes: number | null;
-  /** SHA-256 of its body, in lowercase hex, where it was read */
+  /** The SHA-256 of its body in lowercase hex, if it was read. */
   readonly sha256: string | null;
-  /** the address it came from, where the adapter knows */
+  /** The address of the sender, if the adapter knows it. */
   readonly source: string | null;
 }
 
-/** Rejections that are alike in everything but the time. */
+/** Rejected deliveries that differ only in time. */
 export interface RejectedDelivery extends Rejection {
   readonly seq: number;
   readonly count: number;
@@ -80,29 +80,29 @@ export interface RejectedDelivery extends Rejection {
   readonly lastAt: Date;
 }
 
-/** How many events there are now, as far as it can be known without reading all of them. */
+/** The current numbers of events. hookbox counts each one up to a limit. */
 export interface Gauges {
   readonly pending: Gauge;
-  /** pending, with a failed attempt behind them */
+  /** Pending events with a failed attempt. */
   readonly retrying: Gauge;
   readonly processing: Gauge;
-  /** without tombstones: nothing can be done about these any more */
+  /** Dead events without tombstones. */
   readonly dead: Gauge;
   readonly ignored: Gauge;
-  /** the pending event that has waited for the longest time */
+  /** The oldest pending event. */
   readonly oldestPending: WaitingEvent | null;
-  /** the pending events that have waited for the longest time, one of each entity, the oldest first; 20 at most */
+  /** The oldest pending event of each entity, oldest first. At most 20. */
   readonly oldest: readonly WaitingEvent[];
 }
 
-/** A pending event, and since when it is. */
+/** A pending event and its age. */
 export interface WaitingEvent extends EventKey {
   readonly receivedAt: Date;
-  /** when it was received, or was rerun, unless it has failed since */
+  /** When it was received, or last rerun if it has not failed since. */
   readonly since: Date;
 }
 
-/** Counted up to a bound; with `more` there are more than that. */
+/** A number that is counted up to a limit. `more` is `true` if there are more. */
 export interface Gauge {
   readonly count: number;
   readonly more: boolean;
@@ -111,36 +111,36 @@ export interface Gauge {
 export interface Counts {
   /** Adds to the counts of a minute. */
   count(rows: readonly CountRow[]): Promise<void>;
-  /** Of the minutes and hours that begin in this span, oldest first. */
+  /** Returns the counts of the minutes and hours that begin in a span, oldest first. */
   counts(since: number, until: number): Promise<readonly CountRow[]>;
-  /** What was ever counted: sums that only grow, also when their minutes and hours are forgotten. */
+  /** Returns the totals of all time. They only grow, even when minutes and hours are removed. */
   totals(): Promise<readonly CountTotal[]>;
   /**
-   * The totals of each span.
+   * Returns the totals of each span.
    *
-   * @throws the signal's reason when it was aborted
+   * @throws the reason of the signal if it is aborted
    */
   totalsIn(spans: readonly CountSpan[], request?: Abortable): Promise<readonly (readonly CountTotal[])[]>;
   /**
-   * What became of the deliveries of some spans that do not overlap.
+   * Returns the results of deliveries in spans that do not overlap.
    *
-   * @param per - summed up by the minute, or by the hour; older counts are kept by the hour only
+   * @param per - the sums: by minute or by hour; older counts exist only by hour
    */
   deliveries(spans: readonly CountSpan[], per: 'minute' | 'hour'): Promise<DeliveryCounts>;
   gauges(): Promise<Gauges>;
-  /** Notes rejections, each with how often; only the latest thousand kinds are kept. */
+  /** Records rejected deliveries with their numbers. The latest thousand kinds are kept. */
   noteRejected(rejections: readonly (Rejection & { readonly count: number; readonly at: number })[]): Promise<void>;
-  /** The latest first. */
+  /** Lists rejected deliveries, latest first. */
   rejected(limit: number): Promise<readonly RejectedDelivery[]>;
   /**
-   * Writes something and takes it back: whether deliveries could be stored now.
+   * Writes and removes a row, to test whether deliveries can be stored.
    *
-   * @throws InboxUnavailableError within two seconds, whatever it waits for
+   * @throws InboxUnavailableError within two seconds
    */
   ping(): Promise<void>;
   /**
-   * Turns the minutes of before into hours, forgets hours that are more than 400 days older, and keeps `totals` quick. In
-   * many small steps; call it every few minutes, with the time of a day ago.
+   * Merges minutes before a time into hours, removes hours that are more than 400 days older, and keeps `totals` fast.
+   * It works in small steps. Call it every few minutes with the time of a day ago.
    */
   coarsen(before: number): Promise<void>;
 }

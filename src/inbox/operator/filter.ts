@@ -2,82 +2,88 @@ import type { EventKey } from '../event.ts';
 import type { DeadReason, EventState } from '../state.ts';
 
 /**
- * Which events are meant; all that is given has to fit. An empty list of types, states or reasons fits nothing. A
- * condition that does not exist is refused, since leaving it out would find more than is meant; so are texts of more than
- * 1,000 characters and lists of more than 100 values.
+ * Conditions for events. An event must match all of them. An empty list matches nothing. Unknown conditions, texts
+ * longer than 1,000 characters and lists with more than 100 values throw.
  */
 export interface EventFilter {
   readonly endpoint?: string;
-  /** the event with exactly this id */
+  /** The event with this exact id. */
   readonly id?: string;
-  /** one of these events; 100 at most */
+  /** One of these events; at most 100. */
   readonly events?: readonly EventKey[];
-  /** one of these types */
+  /** One of these types. */
   readonly types?: readonly string[];
-  /** in one of these states */
+  /** In one of these states. */
   readonly states?: readonly EventState[];
-  /** dead for one of these reasons */
+  /** Dead for one of these reasons. */
   readonly deadReasons?: readonly DeadReason[];
-  /**
-   * received then or later; exact, unless the clock of the receiver's machine was wrong by more than an hour for a while
-   */
+  /** Received at or after this time. Exact, unless the clock of the receiver was wrong by more than an hour. */
   readonly since?: Date;
-  /** received before then */
+  /** Received before this time. */
   readonly until?: Date;
   /**
-   * failed for the last time then or later: a dead event when it died, as long as its body is there, and one that is tried again
-   * when its last attempt ended; no other
+   * Last failed at or after this time. It matches a dead event by the time it died, while its body is stored. It
+   * matches a retrying event by the end of its last attempt. It matches no others.
    */
   readonly failedSince?: Date;
-  /** failed for the last time before then */
+  /** Last failed before this time. */
   readonly failedUntil?: Date;
   /**
-   * the name of an entity (`order:mer_7:ord_42`), or the id of what it is about (`ord_42`); of an event without an entity
-   * the name that `entityOf` would give it, or the `id`, `order_id`, `cart_id` or `product_id` in its data
+   * The name of an entity (`order:mer_7:ord_42`), or the id in it (`ord_42`). For an event without an entity: the name
+   * that `entityOf` returns, or the `id`, `order_id`, `cart_id` or `product_id` in its data.
    */
   readonly entity?: string;
-  /** the `merchant_id` in its data */
+  /** The `merchant_id` in its data. */
   readonly merchant?: string;
-  /** text in `name: message` of the error of its last attempt that has one, in any case */
+  /** Text in `name: message` of its latest error, in any case. */
   readonly error?: string;
-  /** text in its id, its type, the name of its entity or `name: message` of that error, in any case; not in its body */
+  /** Text in its id, type, entity name or latest error, in any case. Bodies are not searched. */
   readonly text?: string;
   /**
-   * the fingerprint of a group of dead letters, in which there are no tombstones; with `retrying: true` of a group of events
-   * that are tried again
+   * The fingerprint of a group of dead events, without tombstones. With `retrying: true`, of a group of retrying
+   * events.
    */
   readonly fingerprint?: string;
-  /** ignored then or later because nobody handled its type; what an operator has discarded is not found */
+  /** Ignored at or after this time because no processor handled its type. Discarded events do not match. */
   readonly ignoredSince?: Date;
-  /** `true`: at least one attempt has failed and there is another to come */
+  /** `true`: an attempt failed and another will follow. */
   readonly retrying?: boolean;
-  /** delivered more than once, or not */
+  /** Whether it was delivered more than once. */
   readonly redelivered?: boolean;
-  /** other bytes came under its id, or not */
+  /** Whether another body was delivered under its id. */
   readonly conflict?: boolean;
-  /** a bulk action has rerun, discarded or retried now it; known for a week after that ended */
+  /** A bulk action acted on it. Known for a week after the end of the bulk action. */
   readonly bulk?: number;
-  /** values in its body, as long as that is there; 8 at most */
+  /** Values in its body, while the body is stored. At most 8. */
   readonly body?: readonly BodyCondition[];
 }
 
+/** A value in the body of an event. */
 export interface BodyCondition {
-  /** names joined by dots, `[n]` for a place in a list, from 0 and from the body's root on: `data.items[0].name` */
+  /** Names joined by dots, with `[n]` for an index from 0, starting at the root: `data.items[0].name`. */
   readonly path: string;
-  /** what a string says, or how `true`, `false`, `null` or a number reads; `12.5` and `12.50` are the same number */
+  /** The text of a string, or `true`, `false`, `null` or a number. `12.5` and `12.50` are the same number. */
   readonly value: string;
 }
 
 /**
- * In which order a search goes through events: as they were received, the newest or the oldest first; or `failed`, dead events
- * alone and without tombstones, the one that died last first. Each has an index.
+ * The order of a search: received `newest` or `oldest` first, or `failed`: only dead events without tombstones, the
+ * latest death first. Each order has an index.
  */
 export type SearchOrder = 'newest' | 'oldest' | 'failed';
 
-/** Where to begin a page and how long it is. */
+/** The start and size of a page. */
 export interface PageRequest {
-  /** the `next` of the page before; from the newest on unless given */
+  /**
+   * The `next` of the previous page.
+   *
+   * @defaultValue the newest
+   */
   readonly before?: number | null;
-  /** at most so many; 50 unless given, 500 at most */
+  /**
+   * The largest number of entries. At most 500.
+   *
+   * @defaultValue 50
+   */
   readonly limit?: number;
 }

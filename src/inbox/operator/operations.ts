@@ -9,7 +9,7 @@ import type { Transfer } from './transfer.ts';
 import type { Waits } from './waits.ts';
 
 /**
- * The part of an inbox that operators use, through the functions of `hookbox/ops`. An inbox may be without it: then it
- * can be received into and processed from, but not looked into.
+ * The part of an inbox that `hookbox/ops` uses. An inbox without it can receive and process events, but operators
+ * cannot see them.
  */
 export interface Operations extends Search, Acts, Audit, Removal, Transfer, Counts, Marks, Waits, Pauses {}

@@ -1,32 +1,32 @@
 import type { By } from './acts.ts';
 
-/** The events of one endpoint that have one type. */
+/** One endpoint and type. */
 export interface Lane {
   readonly endpoint: string;
   readonly type: string;
 }
 
-/** A type whose events are stored and not handled, with who wants it so. */
+/** A paused type, and the operator who paused it. */
 export interface StoredPause extends Lane {
   readonly since: Date;
   readonly actor: string;
   readonly reason: string | null;
 }
 
-/** A pause, and what waits for its end. */
+/** A pause, and its pending events. */
 export interface Pause extends StoredPause {
-  /** how many of its events are pending, counted up to a bound */
+  /** The number of its pending events, counted up to a limit. */
   readonly waiting: number;
-  /** there are more than that, or may be: not everything was looked at */
+  /** `true` if there are or may be more. */
   readonly more: boolean;
 }
 
-/** Types that nobody handles for a while. Each of these is written into the audit in the transaction that does it. */
+/** Pauses of types. The transaction of each also writes its audit line. */
 export interface Pauses {
-  /** `changed` is `false` where it was paused already: that stays as it is. */
+  /** Pauses a type. `changed` is `false` if it was already paused; that pause stays unchanged. */
   pauseType(lane: Lane, by: By): Promise<{ readonly pause: StoredPause; readonly changed: boolean }>;
-  /** Resolves with the pause that has ended, or `null` where there was none. */
+  /** Resumes a type. Returns the ended pause, or `null`. */
   resumeType(lane: Lane, by: By): Promise<StoredPause | null>;
-  /** By endpoint and type. */
+  /** Lists paused types by endpoint and type. */
   pausedTypes(): Promise<readonly Pause[]>;
 }

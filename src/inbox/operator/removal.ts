@@ -3,11 +3,15 @@ import type { By } from './acts.ts';
 
 export { prunableStates, type PrunableState } from '../state.ts';
 
-/** What pruning takes: the body, what errors said and other bodies under the id; the tombstone stays. */
+/** The events to prune. */
 export interface PruneCriteria {
-  /** only events that were settled before then */
+  /** Settled before this time. */
   readonly settledBefore: Date;
-  /** in one of these states; `processed` alone unless given */
+  /**
+   * In one of these states.
+   *
+   * @defaultValue `['processed']`
+   */
   readonly states?: readonly PrunableState[];
   readonly types?: readonly string[];
   readonly endpoint?: string;
@@ -30,36 +34,45 @@ export interface PruneStep {
   readonly heldMs: number;
 }
 
+/** The result of {@link eraseEntity}. */
 export interface EraseReport {
   /**
-   * events whose bodies and errors are gone, pending ones included; and events about another entity, beside which a body
-   * about this one was kept that is gone
+   * Events whose bodies and errors are gone, including pending ones. Also events of another entity, if a conflicting
+   * body about this entity is gone.
    */
   readonly erased: number;
-  /** events whose handler runs at the moment: erase again when it has ended */
+  /** Events whose handlers are running. Erase again when they have ended. */
   readonly inProcessing: number;
-  /** its line in the audit, which names the entity only by a hash; `null` for a dry run, and when it was stopped before it had begun */
+  /**
+   * The `seq` of its audit line, which has only a hash of the entity. `null` for a dry run, or if it was stopped before
+   * it began.
+   */
   readonly audit: number | null;
   /**
-   * the write-ahead log was emptied too; `false` when another process was reading just then: what was erased leaves the
-   * log with a later checkpoint, so erase again. A dry run does this only when it finds nothing, and says `false` otherwise.
-   * `null` on Postgres, whose log is not the inbox's: what was erased leaves the tables with VACUUM, and the log, standbys
-   * and archives as the database's own settings have it
+   * `true` if the write-ahead log was emptied. `false` if another process was reading; erase again, or wait for a later
+   * checkpoint. A dry run empties it only if it finds nothing, and otherwise returns `false`. `null` on Postgres, where
+   * VACUUM removes the rows, and settings of the database decide about logs, standbys and archives.
    */
   readonly logEmptied: boolean | null;
 }
 
-/** How far erasing has come: it enters new events into the index, looks which ones are meant, and takes these. */
+/** The progress of {@link eraseEntity}: it indexes new events, examines events, then erases them. */
 export type EraseProgress =
   | { readonly step: 'indexing'; readonly left: number }
   | { readonly step: 'looking'; readonly examined: number; readonly found: number }
   | { readonly step: 'erasing'; readonly worked: number; readonly total: number };
 
+/** The options of {@link eraseEntity}. */
 export interface EraseOptions {
-  /** only counts */
+  /**
+   * `true` only counts.
+   *
+   * @defaultValue `false`
+   */
   readonly dryRun?: boolean;
-  /** stops after the batch under way: the report says how far it came, and erasing again goes on */
+  /** Stops after the current batch. The report has the numbers so far. Erase again to continue. */
   readonly signal?: AbortSignal;
+  /** Called with the progress. */
   readonly onProgress?: (progress: EraseProgress) => void;
 }
 
@@ -71,12 +84,12 @@ export interface CountOptions {
 }
 
 export interface Removal {
-  /** How many events the criteria fit; counting stops at `limit`, which may be `Infinity`. */
+  /** Counts the events that match the criteria, up to `limit`, which may be `Infinity`. */
   prunable(criteria: PruneCriteria, limit: number, options?: CountOptions): Promise<number>;
   /**
-   * Makes tombstones of up to `limit` events, in one transaction that ends early rather than hold the writer for long.
+   * Turns up to `limit` events into tombstones in one transaction. It ends early rather than block the writer.
    *
-   * @param progress - where the step before has ended, and the line of the audit whose count of `pruned` grows with it
+   * @param progress - where the previous step ended, and the audit line whose count of `pruned` grows
    */
   pruneSome(
     criteria: PruneCriteria,
@@ -84,8 +97,8 @@ export interface Removal {
     progress?: { readonly after?: PrunePosition | null; readonly audit?: number },
   ): Promise<PruneStep>;
   /**
-   * Removes everything that is kept about an entity (see `EventFilter.entity`). What the index of entities does not know
-   * yet is not found: call `indexNew` first.
+   * Erases all data about an entity (see `EventFilter.entity`). Call `indexNew` first, because it does not find events
+   * that are not indexed.
    */
   erase(entity: string, by: By, options: EraseOptions): Promise<EraseReport>;
 }

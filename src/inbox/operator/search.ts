@@ -2,7 +2,7 @@ import type { EventKey } from '../event.ts';
 import type { DeadReason, EventState } from '../state.ts';
 import type { EventFilter, PageRequest, SearchOrder } from './filter.ts';
 
-/** A stored event as lists show it: everything but its bytes. */
+/** A stored event without its body, as lists show it. */
 export interface EventSummary extends EventKey {
   readonly seq: number;
   readonly type: string | null;
@@ -11,67 +11,72 @@ export interface EventSummary extends EventKey {
   readonly state: EventState;
   readonly deadReason: DeadReason | null;
   readonly receivedAt: Date;
-  /** when it was processed, declared dead or ignored */
+  /** When it was processed, ignored, or became dead. */
   readonly settledAt: Date | null;
-  /** when a pending event may be claimed */
+  /** When a pending event is due. */
   readonly dueAt: Date | null;
-  /** how many runs of a handler have begun */
+  /** How many attempts have begun. */
   readonly attempts: number;
-  /** how many have failed since it was stored or rerun */
+  /** How many attempts failed since it was stored or rerun. */
   readonly failures: number;
-  /** how often the service sent it again */
+  /** How often the service sent it again. */
   readonly redeliveries: number;
-  /** how often it was sent with other bytes */
+  /** How often the service sent another body under its id. */
   readonly conflicts: number;
-  /** of its last attempt that has one; of an invalid event, what today's schemas find wrong with it */
+  /** Its latest error. For an invalid event, the issues with the current schemas. */
   readonly lastError: { readonly name: string; readonly message: string } | null;
-  /** the group of dead letters that it belongs to; `null` for a tombstone */
+  /** The group of dead events that it belongs to. `null` for a tombstone. */
   readonly fingerprint: string | null;
-  /** a tombstone: its body is gone */
+  /** `true` for a tombstone: its body is gone. */
   readonly pruned: boolean;
 }
 
+/** One page of events. */
 export interface EventPage {
-  /** newest first, unless another order was asked for */
+  /** Newest first, unless `order` is set. */
   readonly events: readonly EventSummary[];
-  /** where the next page begins: give it as `before`; `null` when everything was looked at */
+  /** Pass it as `before` for the next page. `null` if everything was examined. */
   readonly next: number | null;
-  /** of the order `failed`, wherever there is a next page: give it as `beforeAt`, as it is */
+  /** In the order `failed`: pass it as `beforeAt` for the next page. */
   readonly nextAt?: Date;
-  /** how many stored events were looked at for this page. A page may have few events, or none, and still have a next one. */
+  /** How many events this page examined. A page may have few or no events and still have a `next`. */
   readonly examined: number;
 }
 
-/** Dead events whose last errors say the same, but for ids, numbers and quoted text; tombstones are in no group. */
+/** Dead events whose last errors are the same except for ids, numbers and quoted text. Tombstones are in no group. */
 export interface DeadGroup {
   readonly fingerprint: string;
   readonly reason: DeadReason;
-  /** the error of the newest one */
+  /** The error of the newest event. */
   readonly sample: { readonly name: string; readonly message: string } | null;
   readonly count: number;
-  /** there are more than `count` */
+  /** `true` if there are more than `count`. */
   readonly more: boolean;
   readonly newest: EventSummary;
   readonly oldest: EventSummary;
 }
 
-/** Events that are tried again and whose last errors say the same, but for ids, numbers and quoted text. */
+/** Retrying events whose last errors are the same except for ids, numbers and quoted text. */
 export interface RetryGroup extends Omit<DeadGroup, 'reason'> {
-  /** when the first of them is tried again, or was to be */
+  /** When the first of them is due. */
   readonly nextDueAt: Date | null;
 }
 
-/** A request that its caller may abort. */
+/** A request that its caller can abort. */
 export interface Abortable {
-  /** ends the request when its caller no longer waits */
+  /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** A page of a search. */
 export interface SearchRequest extends PageRequest, Abortable {
-  /** the newest first unless given */
+  /**
+   * The order.
+   *
+   * @defaultValue `'newest'`
+   */
   readonly order?: SearchOrder;
-  /** in the order `failed`: the `nextAt` of the page before */
+  /** In the order `failed`: the `nextAt` of the previous page. */
   readonly beforeAt?: Date;
 }
 
@@ -80,54 +85,57 @@ export interface CountRequest extends Abortable {
   readonly examined?: number;
 }
 
-/** How many events a filter finds, counted up to a bound. */
+/** The number of events that match a filter, counted up to a limit. */
 export interface EventCount {
   readonly count: number;
-  /** there are more than `count` */
+  /** `true` if there are more than `count`. */
   readonly more: boolean;
-  /** counting ended before it had looked at all events, and not because there are so many: there may be more than `count` */
+  /**
+   * `true` if the count ended before all events were examined, and not because of the limit. There may be more than
+   * `count`.
+   */
   readonly cut: boolean;
 }
 
-/** A name that events are found by. */
+/** A name that finds events. */
 export interface FoundName {
   readonly what: 'id' | 'entity' | 'merchant';
   readonly name: string;
 }
 
-/** Finding events without reading all of them. */
+/** Searches of events. */
 export interface Search {
   /**
-   * Newest first, unless another order is asked for. Looks at no more than a few thousand events for one page, and says where to go on.
+   * Searches events, newest first unless another order is set. A page examines a few thousand events at most.
    *
-   * @throws the signal's reason when it was aborted
+   * @throws the reason of the signal if it is aborted
    */
   search(filter: EventFilter, page: SearchRequest): Promise<EventPage>;
   /**
-   * Counts up to 10,000 events, and looks at no more than `examined` for that, 20,000 unless given; with 0 only what an index knows
-   * is counted.
+   * Counts up to 10,000 events. It examines at most `examined` events, 20,000 by default; with 0 it counts only what an
+   * index knows.
    *
-   * @throws the signal's reason when it was aborted
+   * @throws the reason of the signal if it is aborted
    */
   countFound(filter: EventFilter, options: CountRequest): Promise<EventCount>;
   /**
-   * Ids of events, names or ids of what they are about, and merchants that begin with a text in any case (of A to Z), in the
-   * order of their letters; at most so many of each.
+   * Returns ids, entity names, ids in them, and merchants that begin with a text, in alphabetical order. Letters A to Z
+   * match in any case. `limit` is the largest number of each.
    */
   namesLike(text: string, limit: number): Promise<readonly FoundName[]>;
-  /** The summary of one event, or `null`. */
+  /** Returns the summary of one event, or `null`. */
   summary(key: EventKey): Promise<EventSummary | null>;
   /**
-   * The groups of dead events, the largest first; 200 at most.
+   * Returns the groups of dead events, largest first. At most 200.
    *
-   * @throws the signal's reason when it was aborted
+   * @throws the reason of the signal if it is aborted
    */
   deadGroups(request?: Abortable): Promise<readonly DeadGroup[]>;
   /**
-   * Makes newly stored events known to the index of entities and merchants, a batch at a time; resolves with how many are
-   * left. Deliveries do not wait for this, and a search finds events that are not in it yet.
+   * Adds new events to the index of entities and merchants, one batch. Returns the number of events left. Deliveries do
+   * not wait for it, and a search also finds events that are not indexed yet.
    *
-   * @param upTo - the `seq` of the last event that matters; without it, what comes in meanwhile may be left again
+   * @param upTo - the `seq` of the last event to index; without it, events that arrive meanwhile may be left
    */
   indexNew(limit: number, upTo?: number): Promise<number>;
 }

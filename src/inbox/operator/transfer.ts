@@ -1,12 +1,12 @@
 import type { ExportedEvent, ExportedMark } from './export-format.ts';
 import type { EventFilter } from './filter.ts';
 
-/** What importing made of the lines. */
+/** The numbers of imported lines by result. */
 export interface ImportCounts {
   readonly imported: number;
-  /** the same bytes were here already: nothing was changed */
+  /** The event with the same body existed; nothing changed. */
   readonly known: number;
-  /** other bytes were here already under the id: nothing was changed */
+  /** An event with the same id and another body existed; nothing changed. */
   readonly different: number;
 }
 
@@ -24,22 +24,22 @@ export interface ExportPage {
 
 export interface Transfer {
   /**
-   * The lines of an export between its first and its last one, a few at a time, oldest events first. What is stored
-   * later is not among them. Without a filter, the marks of entities follow the events; with one, an import takes them
-   * from the events themselves.
+   * Returns the lines of an export between its first and last line, a few at a time, oldest events first. Later events
+   * are not included. Without a filter, high-water marks follow the events. With a filter, an import reads them from
+   * the events.
    */
   exportPages(filter: EventFilter): AsyncGenerator<ExportPage, void>;
   /**
-   * Takes in what was made of the lines of an export, in one transaction and in their order.
+   * Imports events in one transaction and in their order.
    *
-   * @param options - the line of the audit whose counts grow with it; a dry run only looks what is here already
+   * @param options - the audit line whose counts grow; a dry run only checks which events exist
    */
   importSome(
     records: readonly ImportRecord[],
     options?: { readonly audit?: number; readonly dryRun?: boolean },
   ): Promise<ImportCounts>;
-  /** How large a copy of the live file is at most, in bytes. */
+  /** Returns the largest size of a copy of the live file, in bytes. */
   bytes(): Promise<number>;
-  /** Copies the live file to another path, which must not exist. Resolves with its size in bytes. */
+  /** Copies the live file to a path that does not exist. Returns its size in bytes. */
   backup(file: string): Promise<number>;
 }

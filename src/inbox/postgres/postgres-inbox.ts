@@ -1,3 +1,8 @@
+/**
+ * The inbox in Postgres.
+ *
+ * @module
+ */
 import { ConfigurationError } from '../../errors.ts';
 import { isPostgresUrl, USUAL_SCHEMA } from '../../host/postgres-url.ts';
 import { assertAlone, assertOptions, kindOf, type KnownOptions } from '../../known-options.ts';
@@ -12,24 +17,46 @@ import { assertSchema } from './opening/schema-name.ts';
 export type { PostgresConnection, PostgresPool, PostgresQuery, PostgresResult } from './driver/client.ts';
 export type { PostgresSource } from './driver/connections.ts';
 
+/** The options of {@link postgresInbox}. */
 export interface PostgresInboxOptions {
-  /** The schema that holds the inbox; `hookbox` unless set. It is made if it is not there. */
+  /**
+   * The Postgres schema of the inbox. The inbox creates it if it is missing.
+   *
+   * @defaultValue `'hookbox'`
+   */
   readonly schema?: string;
-  /** `false` leaves tables alone, where a deploy makes them: a schema that is missing or old is refused then. */
+  /**
+   * `false` does not create or change tables, because your deployment does. The inbox then rejects a missing or old
+   * schema.
+   *
+   * @defaultValue `true`
+   */
   readonly migrate?: boolean;
   /**
-   * Whether statements are prepared: `auto`, which gives it up behind a pooler that does not keep them, unless set; `false`
-   * for never.
+   * Whether statements are prepared. `auto` stops preparing them behind a pooler that does not keep them. `false` never
+   * prepares.
+   *
+   * @defaultValue `'auto'`
    */
   readonly prepare?: 'auto' | false;
   /**
-   * Where it listens to other machines, which are told when something is stored: a URL past any pooler; `auto`, which takes that
-   * of the inbox where there is one, unless set; `false` for nowhere. Without it they look for events once a second.
+   * Where the inbox listens for events that other machines store. Pass a URL that bypasses any pooler. `auto` uses the
+   * URL of the inbox, if it has one. With `false` processors look for events once a second.
+   *
+   * @defaultValue `'auto'`
    */
   readonly listen?: 'auto' | false | (string & {});
-  /** How many deliveries may wait for Postgres before new ones are answered 503; 10,000 unless set. */
+  /**
+   * How many deliveries may wait for Postgres. Beyond it, new deliveries are answered 503.
+   *
+   * @defaultValue 10,000
+   */
   readonly maxWaiting?: number;
-  /** How many bytes of bodies may wait; 64 MiB unless set. */
+  /**
+   * How many bytes of bodies may wait for Postgres.
+   *
+   * @defaultValue 67,108,864 (64 MiB)
+   */
   readonly maxWaitingBytes?: number;
 }
 
@@ -37,17 +64,17 @@ const MAX_WAITING = 10_000;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
 /**
- * The inbox of several machines: events in Postgres, in a schema of their own beside the merchant's tables. Any number of
- * processes share it; a commit is durable before it is answered. Needs Postgres 14 or newer and the package `pg`.
+ * Creates an inbox in Postgres, in its own schema beside your tables. Any number of processes and machines may share
+ * it. Each delivery is answered after its commit is durable. Needs Postgres 14 or newer and the package `pg`.
  *
- * It connects when it is first asked for something. Should there be no inbox to be had, that is what rejects, with an
- * `InboxOpenError` whose message says what to grant or change: no rights, no tables, a server that is too old, a standby,
- * `fsync` or `synchronous_commit` off.
+ * The inbox connects at its first call. If it cannot open, that call rejects with an `InboxOpenError` that says what to
+ * grant or change. Causes are missing rights, missing tables, an old server, a standby, or `fsync` or
+ * `synchronous_commit` off.
  *
- * @param source - a URL; or `{ pool }` with an open pool of `pg`, which stays the merchant's to close; or `{ connect }`, which
- * opens one connection for each use, as on hosts where a connection belongs to one request. A variable that is not set is refused.
- * @throws ConfigurationError `INVALID_OPTION` for an option that cannot work
- * @throws InboxOpenError for a URL where `pg` is not installed
+ * @param source - a URL; or `{ pool }` with an open `pg` pool, which you close yourself; or `{ connect }`, which opens
+ * one connection for each use. An unset variable throws.
+ * @throws ConfigurationError `INVALID_OPTION` for an invalid option
+ * @throws InboxOpenError for a URL if `pg` is not installed
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';

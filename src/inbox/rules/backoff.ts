@@ -1,9 +1,22 @@
+/** The schedule of attempts. */
 export interface RetryOptions {
-  /** How often a handler is run before its event is dead; 20 unless set. */
+  /**
+   * How many attempts an event has before it is dead.
+   *
+   * @defaultValue 20
+   */
   readonly attempts?: number;
-  /** The longest wait before the second attempt, in milliseconds; 1,000 unless set. It doubles with each failure. */
+  /**
+   * The longest wait before the second attempt, in milliseconds. It doubles with each failure.
+   *
+   * @defaultValue 1,000
+   */
   readonly baseMs?: number;
-  /** The longest wait before any attempt, in milliseconds; one hour unless set. */
+  /**
+   * The longest wait before any attempt, in milliseconds.
+   *
+   * @defaultValue 3,600,000 (one hour)
+   */
   readonly maxMs?: number;
 }
 

@@ -1,3 +1,8 @@
+/**
+ * The inbox in SQLite.
+ *
+ * @module
+ */
 import { ownContext } from '../../host/own-context.ts';
 import { assertLasting } from '../../host/ephemeral-host.ts';
 import { loggerOf } from '../../host/logger.ts';
@@ -49,15 +54,15 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const OVERHEAD_BYTES = 512;
 
 /**
- * The durable inbox: events in SQLite, in a file of their own or among the merchant's tables. Several processes on one
- * machine may share the file. Every commit is on disk before it is answered (WAL with `synchronous=FULL`).
+ * Opens an inbox in SQLite, in its own file or among your tables. Several processes on one machine may share the file.
+ * Each delivery is answered after its commit is on disk (WAL with `synchronous=FULL`).
  *
- * @typeParam Database - what `ctx.transaction` works on: the connection that was given, with all that its own type has
- * @param source - the path of a file, which is created if its folder exists; or `{ database }` with an open
- * better-sqlite3 connection, which stays the merchant's to close
- * @throws ConfigurationError `INVALID_OPTION` for options that cannot work, and for what is neither a path nor a connection of
- * better-sqlite3; InboxOpenError whose message says what to change: folder missing, no SQLite database, written by a newer
- * hookbox, on a network file system, mounted by itself, with hard links, in memory, locked, on a host whose disk does not last
+ * @typeParam Database - the type of the connection that `ctx.transaction` passes to its function
+ * @param source - a path, whose file is created if its folder exists; or `{ database }` with an open better-sqlite3
+ * connection, which you close yourself
+ * @throws ConfigurationError `INVALID_OPTION` for an invalid option or a source of another kind
+ * @throws InboxOpenError for a file or connection that cannot be opened or is not durable; {@link InboxOpenError} lists
+ * the causes
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';

@@ -6,36 +6,36 @@ import { acceptedIn, cameAt, endpointsIn, firstAt, hoursAt, lastAt, type Endpoin
 import { comparedSpans, DAY_MS, HOUR_MS, type History } from './rhythm.ts';
 import { gapOf, isRejecting, isSilent, rejectingSpan, spanOfGap, spansToKnow, usualGapMs } from './silence.ts';
 
-/** What comes in, and whether that is as usual. */
+/** The deliveries of an endpoint, compared with earlier days. */
 export interface Traffic {
-  /** `null` for all of them together */
+  /** `null` for all endpoints together. */
   readonly endpoint: string | null;
   /**
-   * when a delivery was accepted last, to the second, the minute or the hour; `null` where none is known: counts of 36
-   * days are looked through, or of nine for an endpoint while others go on
+   * When a delivery was last accepted, to the second, minute or hour. `null` if unknown. hookbox examines the counts of
+   * 36 days, or of nine days for one endpoint while others receive deliveries.
    */
   readonly lastReceived: Date | null;
-  /** milliseconds from one delivery to the next, at this hour of earlier days; `null` where nobody can tell, or few come */
+  /** The usual time between deliveries at this hour, in milliseconds. `null` if unknown or if deliveries are rare. */
   readonly usualGapMs: number | null;
-  /** since the last delivery that was accepted, or in the last hour if there was one */
+  /** Deliveries since the last accepted one, or in the last hour if it was accepted then. */
   readonly lately: {
     readonly since: Date;
     readonly accepted: number;
     readonly rejected: number;
-    /** what most of them were rejected for; `null` where none was */
+    /** The most frequent reason of rejection. `null` without rejections. */
     readonly cause: string | null;
   };
   /**
-   * `silent`: nothing comes although much should; `rejecting`: (nearly) every delivery is rejected; `null` where neither is
-   * so, or nobody can tell
+   * `silent`: no deliveries arrive, although many should. `rejecting`: all or nearly all deliveries are rejected. `null`
+   * for neither, or if unknown.
    */
   readonly alarm: 'silent' | 'rejecting' | null;
 }
 
-/** What comes in at an inbox. */
+/** The traffic of an inbox. */
 export interface AllTraffic {
   readonly all: Traffic;
-  /** of each endpoint by its name, where there are several */
+  /** The traffic of each endpoint, if there are several. */
   readonly endpoints: readonly Traffic[];
 }
 

@@ -1,5 +1,6 @@
 /** What an export for people may be: a table for spreadsheets, or JSON that can be read. */
 export const readableFormats = ['csv', 'json'] as const;
+/** The formats of {@link exportReadable}. */
 export type ReadableFormat = (typeof readableFormats)[number];
 
 /** Every format of an export; the exact one alone can be imported. */

@@ -8,13 +8,13 @@ import { HOUR_MS } from '../traffic/rhythm.ts';
 import { age, bounded, listed, number, plural, shortTime } from './format.ts';
 import { causeOfRejection } from './rejection-causes.ts';
 
-/** Something to see to, in a sentence or two. */
+/** A problem, in one or two sentences. */
 export interface Warning {
   readonly alarm: Alarm;
-  /** where; `null` for everywhere */
+  /** `null` for all endpoints. */
   readonly endpoint: string | null;
   readonly text: string;
-  /** the types that nobody handles */
+  /** The types that no processor handles. */
   readonly types: readonly string[];
 }
 

@@ -7,42 +7,48 @@ import { createLoginBrakes, type LoginBrakes, type LoginTry } from './login-brak
 import { knownBrowsers } from './known-browser.ts';
 import { usableSecret } from './usable-secret.ts';
 
-/** Who may see the page. At least one is needed. */
+/** Who may see the page. Set at least one option. */
 export interface AuthorizationOptions {
-  /**
-   * Asks your own log-in: what it returns is who looks at the page, and `null` refuses. It must leave the body of the request
-   * alone.
-   */
+  /** Your own login. It returns the visitor, or `null` to deny access. It must not read the body of the request. */
   readonly authorize?: (request: Request) => Visitor | null | Promise<Visitor | null>;
-  /** Users with a password, whom the browser asks for it; viewers unless `role` says otherwise. Only over HTTPS. */
+  /**
+   * Users with a password, which the browser asks for. They are viewers unless `role` is set. Use it only over HTTPS.
+   */
   readonly basic?: readonly {
     readonly user: string;
-    /** may come from a variable: one that is not set is refused, and so is an empty one */
+    /** May come from a variable; an unset or empty one throws. */
     readonly password: string | undefined;
     readonly role?: Visitor['role'];
   }[];
-  /** Tokens for programs, such as the one that reads `/metrics`; viewers unless `role` says otherwise. */
+  /** Tokens for programs, such as one that reads `/metrics`. They are viewers unless `role` is set. */
   readonly bearer?: readonly {
-    /** may come from a variable, as passwords may */
+    /** May come from a variable; an unset or empty one throws. */
     readonly token: string | undefined;
     readonly role?: Visitor['role'];
     readonly name?: string;
   }[];
   /**
-   * Makes an operator of everybody on this machine, unless `role` says otherwise, and lets nobody else in: connections from
-   * other machines and through proxies are refused. A proxy on this machine that says nothing of itself (no `X-Forwarded-For`,
-   * no `Forwarded`) cannot be noticed. The audit calls them `local`, or by the `name` that is given.
+   * Makes each visitor on this machine an operator, unless `role` is set, and denies access to all others: connections
+   * from other machines and through proxies. It cannot detect a proxy on this machine that sends neither
+   * `X-Forwarded-For` nor `Forwarded`. Their name in the audit is `name`.
+   *
+   * @defaultValue no access; the name `local`
    */
   readonly unsafeOpen?: boolean | { readonly name: string; readonly role?: Visitor['role'] };
 }
 
-/** What the page has to say about log-ins, and with what. */
+/** Logs and secrets of logins. */
 export interface LoginOptions {
-  /** Hears of log-ins that fail, once in ten seconds, without what was given; the console unless set, `false` for silence. */
+  /**
+   * The logger for failed logins, one line in ten seconds and without the credentials; `false` for no log.
+   *
+   * @defaultValue the console
+   */
   readonly logger?: Logger | false;
   /**
-   * What the tokens of forms and the cookie of browsers that have logged in are made with: the same in all processes that serve
-   * one page; random unless set.
+   * The secret behind form tokens and the login cookie. Set the same one in all processes that serve the page.
+   *
+   * @defaultValue random
    */
   readonly secret?: string;
 }

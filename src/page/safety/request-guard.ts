@@ -27,12 +27,15 @@ export const SAFE_HEADERS = {
  */
 export type Guard = (request: Request, peer: string | null) => string | null;
 
+/** The names of the page. */
 export interface GuardOptions {
   /**
-   * The names that the page is reached under, such as `ops.shop.example` or `10.0.0.7:8080`; without a port, any port. Give
-   * them where `authorize` goes by the address or the network of a request: a site that has its name point to your server
-   * (DNS rebinding) has no cookies and no password of yours, but it has your address. Unless set, a page that is open to all
-   * takes loopback names only (and in any case only connections from its own machine, without a proxy), and one with a log-in takes any name but holds forms to the very same.
+   * The host names of the page, such as `ops.shop.example` or `10.0.0.7:8080`; without a port, any port. Set them if
+   * `authorize` decides by the address or network of a request. A site whose name points to your server (DNS rebinding)
+   * has neither your cookies nor your password, but it has your address.
+   *
+   * @defaultValue an open page accepts only loopback names, and only connections from its own machine without a proxy;
+   * a page with a login accepts any name, and forms only under the same name
    */
   readonly hosts?: readonly string[];
 }

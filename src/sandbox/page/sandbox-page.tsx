@@ -1,6 +1,5 @@
 /**
- * The dashboard of a sandbox: `sandboxPage` is mounted in a Hono app beside the sandbox itself, or by an adapter's
- * `pageHandler`.
+ * The dashboard of a sandbox. Mount it in a Hono app, or with `pageHandler` of an adapter.
  *
  * @module
  */
@@ -47,13 +46,21 @@ import { watchVersion } from './watch-version.ts';
 
 export type { Visitor } from '../../page/visit.ts';
 
-/** Who may see the dashboard, and where it is. Without a log-in it is for this machine alone. */
+/** The options of {@link sandboxPage}: who may see the dashboard, and its address. */
 export interface SandboxPageOptions extends AuthorizationOptions, GuardOptions, LoginOptions {
-  /** how the dashboard calls itself; `sandbox` unless set */
+  /**
+   * The title of the dashboard.
+   *
+   * @defaultValue `'sandbox'`
+   */
   readonly title?: string;
-  /** The path that browsers see it at, where something in between takes a part of it away; found out unless set. */
+  /** The path of the dashboard in the browser, if a proxy removes a part of it. Found from each request by default. */
   readonly base?: string;
-  /** the address that the service is reached at, for the examples; that of the dashboard without its path unless set */
+  /**
+   * The address of the service, for the examples.
+   *
+   * @defaultValue the address of the dashboard without its path
+   */
   readonly service?: string;
 }
 
@@ -66,14 +73,15 @@ const OPTIONS: KnownOptions<SandboxPageOptions> = {
 };
 
 /**
- * The dashboard that the interface speaks of (interface 5.2, 6 and 6.4.4), for a sandbox: API keys, endpoints of webhooks, deliveries and
- * dead letters; and orders on a board, stock, the clock and faults. It needs no JavaScript.
+ * Creates the dashboard of a sandbox (interface 5.2, 6 and 6.4.4). It has API keys, webhook endpoints, deliveries, dead
+ * letters, orders, stock, the clock and faults. It needs no JavaScript.
  *
- * Without `authorize`, `basic` or `bearer` there is no log-in: it takes only connections from its own machine, under a
- * loopback name and without a proxy, and its server has to hand the connection on, as those of @hono/node-server, Bun and Deno do.
+ * Without `authorize`, `basic` or `bearer` there is no login. It then accepts only connections from its own machine,
+ * under a loopback name and without a proxy. Its server must pass the connection on, as @hono/node-server, Bun and Deno
+ * do.
  *
- * @param sandbox - what `createSandbox` has made; closing it is up to whoever made it
- * @throws ConfigurationError for options that cannot work
+ * @param sandbox - the sandbox of `createSandbox`; you close it yourself
+ * @throws ConfigurationError `INVALID_OPTION` for an invalid option
  * @example
  * ```ts
  * import { Hono } from 'hono';

@@ -1,55 +1,56 @@
-/** What hookbox asks of a connection of `pg`; one of any version that answers so will do. */
+/** The part of a `pg` connection that hookbox uses. Any version with it fits. */
 export interface PostgresClient {
   query(query: PostgresQuery): Promise<PostgresResult>;
 }
 
-/** A connection that was taken out of a pool, or opened for hookbox, with what lets go of it. */
+/** A connection from a pool, or one that was opened for hookbox. */
 export interface PostgresConnection extends PostgresClient {
-  /** it takes queries before it has answered those before them */
+  /** `true` if it accepts queries before it has answered earlier ones. */
   readonly pipeline?: boolean;
-  /** `T` in a transaction, `E` in one that has failed, `I` in none; an older `pg` does not say */
+  /** Returns `T` in a transaction, `E` in a failed transaction, `I` outside. Absent in an older `pg`. */
   getTransactionStatus?(): string | null;
   on(event: 'error', listener: (failure: Error) => void): unknown;
   on(event: 'notice', listener: (notice: PostgresNotice) => void): unknown;
   removeListener(event: 'error', listener: (failure: Error) => void): unknown;
   removeListener(event: 'notice', listener: (notice: PostgresNotice) => void): unknown;
-  /** gives it back to its pool; with `true` it is thrown away */
+  /** Returns the connection to its pool. `true` destroys it. */
   release?(destroy?: boolean): void;
-  /** closes one that no pool has */
+  /** Closes a connection that belongs to no pool. */
   end?(): Promise<void>;
 }
 
-/** What Postgres says beside an answer. */
+/** A notice of Postgres. */
 export interface PostgresNotice {
   readonly message?: string | undefined;
-  /** its SQLSTATE */
+  /** Its SQLSTATE. */
   readonly code?: string | undefined;
 }
 
-/** What hookbox asks of a pool of `pg`: connections. */
+/** The part of a `pg` pool that hookbox uses. */
 export interface PostgresPool<Connection extends PostgresConnection = PostgresConnection> {
   // Twice, as that of `pg` has a second one with a callback, and TypeScript infers from the last of as many as there are here.
   connect(): Promise<Connection>;
   connect(): Promise<Connection>;
 }
 
-/** A query as `pg` takes it. */
+/** A query as `pg` accepts it. */
 export interface PostgresQuery {
   readonly text: string;
   readonly values?: unknown[];
-  /** prepared under this name, on connections where that works */
+  /** The name of the prepared statement, on connections that support it. */
   readonly name?: string;
-  /** in so many milliseconds it has failed, if it is not answered */
+  /** The time after which an unanswered query fails, in milliseconds. */
   readonly query_timeout?: number;
-  /** how columns are read, whatever the merchant's own settings of `pg` are */
+  /** How columns are parsed, whatever your own settings of `pg` are. */
   readonly types?: { getTypeParser(oid: number): (text: string) => unknown };
 }
 
+/** The result of a query. */
 export interface PostgresResult {
   readonly rows: readonly unknown[];
-  /** the columns of a row */
+  /** The columns of a row. */
   readonly fields?: readonly { readonly name: string }[];
   readonly rowCount: number | null;
-  /** what Postgres says it has done: `ROLLBACK` may be the answer to COMMIT */
+  /** The command that Postgres reports. `COMMIT` may report `ROLLBACK`. */
   readonly command: string;
 }

@@ -1,11 +1,11 @@
 import { causesOf, InboxOpenError, InboxUnavailableError, isError, isInstance } from '../../../errors.ts';
 
 /**
- * The part of a better-sqlite3 connection that hookbox uses. A connection of the merchant's own fits as it is, and
- * hookbox's types need no types of better-sqlite3.
+ * The part of a better-sqlite3 connection that hookbox uses. Your own connection fits, and the types need no types of
+ * better-sqlite3.
  */
 export interface SqliteDatabase {
-  /** the path it was opened with */
+  /** The path that the connection was opened with. */
   readonly name: string;
   readonly open: boolean;
   readonly inTransaction: boolean;
@@ -22,7 +22,10 @@ export interface SqliteStatement {
   run(...parameters: unknown[]): { changes: number; lastInsertRowid: number | bigint };
   get(...parameters: unknown[]): unknown;
   all(...parameters: unknown[]): unknown[];
-  /** asked for plain numbers explicitly, because the merchant's connection may default to BigInt */
+  /**
+   * Sets whether integers are read as BigInt. hookbox always asks for plain numbers, because your connection may
+   * default to BigInt.
+   */
   safeIntegers(toggle?: boolean): SqliteStatement;
 }
 

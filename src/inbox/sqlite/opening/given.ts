@@ -5,22 +5,39 @@ import type { Logger } from '../../../host/logger.ts';
 import { assertAlone, assertOptions, kindOf, type KnownOptions } from '../../../known-options.ts';
 import type { SqliteDatabase } from './database.ts';
 
+/** The options of {@link sqliteInbox}. */
 export interface SqliteInboxOptions {
-  /** How many deliveries may wait for the disk before new ones are answered 503; 10,000 unless set. */
+  /**
+   * How many deliveries may wait for the disk. Beyond it, new deliveries are answered 503.
+   *
+   * @defaultValue 10,000
+   */
   readonly maxWaiting?: number;
-  /** How many bytes of bodies may wait; 64 MiB unless set. */
+  /**
+   * How many bytes of bodies may wait for the disk.
+   *
+   * @defaultValue 67,108,864 (64 MiB)
+   */
   readonly maxWaitingBytes?: number;
   /**
-   * `true` opens a file even on a host whose disk does not last, such as AWS Lambda, and takes a `database` in memory, as in
-   * tests: events are lost there.
+   * `true` allows a host whose disk does not last, such as AWS Lambda, and a `database` in memory, as in tests. Events
+   * are lost there.
+   *
+   * @defaultValue `false`
    */
   readonly ephemeral?: boolean;
   /**
-   * `false` writes on the event loop, which then stands still for each commit; unless set, a thread of the inbox's own
-   * writes, so that the disk holds up nothing else that the server does. Where there can be no thread, it is as with `false`.
+   * `false` writes on the event loop, which blocks during each commit. By default a thread of the inbox writes, so the
+   * disk does not block your server. If no thread can start, the inbox writes on the event loop.
+   *
+   * @defaultValue `true`
    */
   readonly thread?: boolean;
-  /** Told when there can be no thread; the console unless set, `false` for silence. */
+  /**
+   * The logger for a thread that cannot start; `false` for no log.
+   *
+   * @defaultValue the console
+   */
   readonly logger?: Logger | false;
 }
 
