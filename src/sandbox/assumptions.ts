@@ -110,7 +110,7 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   A4: {
     about: 'Submit Order',
     decision:
-      'The answer is 200. It charges the order and takes its stock. A second one is 409. A declined payment is 422 ' +
+      'The answer is 200. It charges the order and takes its stock. A second submission is 409. A declined payment is 422 ' +
       'PAYMENT_FAILED; submit again. An order beyond the stock is 422, also when created.',
     values: [],
   },
