@@ -136,7 +136,7 @@ describe('README', () => {
   });
 });
 
-describe.each(['README.md', 'docs/handling.md', 'docs/operations.md', 'docs/postgres.md'])('%s', (page) => {
+describe.each(['README.md', 'docs/handling.md', 'docs/operations.md', 'docs/databases.md'])('%s', (page) => {
   const examples = blocks(readFileSync(join(root, page), 'utf8'), 'ts');
 
   it('has examples', () => expect(examples).not.toEqual([]));

@@ -86,96 +86,88 @@ export interface Assumption {
 /** Every assumption by its number. */
 export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   A1: {
-    about: 'Create Cart and Add Cart Item',
+    about: 'new carts and items',
     decision:
-      'user_id, location_id and fulfillment_method are required, and status may only be Active; the answer is 201 and ' +
-      "data the cart's id. Each item that is added is a new line, and data is its id. A product has to be sold at the " +
-      "cart's location; a quantity beyond the stock is taken, with a message of level Warning.",
+      'user_id, location_id and fulfillment_method are required; status may only be Active. The answer is 201 with ' +
+      'the new id. Each added item is a new line. The location must sell the product. A quantity beyond the stock ' +
+      'gets a Warning.',
     values: [],
   },
   A2: {
-    about: 'moves of a cart',
+    about: 'cart moves',
     decision:
-      'Active becomes Submitted, with at least one item, or Cancelled. The same status again is true; anything else is 409 ' +
-      'with resource_state. Items change only while a cart is Active. No order and no event comes of it.',
+      'Active becomes Submitted, with at least one item, or Cancelled. The same status again is true; any other ' +
+      'move is 409. Only Active carts change. No event follows.',
     values: [],
   },
   A3: {
-    about: 'moves of an order',
+    about: 'order moves',
     decision:
-      'created, confirmed, ready, completed, in this order; cancelled or failed at any time before completed, which gives ' +
-      'back stock and charge. The Order body has no status; its events and the page have it. Of customer and address no ' +
-      'field is required: a text that was not given is empty, and a customer without an id gets one.',
+      'created, confirmed, ready, completed, in this order. Until completed, an order may be cancelled or failed, ' +
+      'which returns stock and charge. The Order body has no status. No customer or address field is required.',
     values: ['confirmedAfterMs', 'readyAfterMs', 'completedAfterMs'],
   },
   A4: {
     about: 'Submit Order',
     decision:
-      'The answer is 200. The order is charged and takes its stock, and stays created until it is confirmed. Once submitted ' +
-      'or moved on it is 409 with resource_state; declined is 422 PAYMENT_FAILED, and it may be submitted again. An order ' +
-      'beyond the stock is 422 when it is created and when it is submitted; only submission takes the stock.',
+      'The answer is 200. It charges the order and takes its stock. A second submission is 409. A declined payment is 422 ' +
+      'PAYMENT_FAILED; submit again. An order beyond the stock is 422, also when created.',
     values: [],
   },
   A5: {
-    about: 'which operation emits which event',
+    about: 'events',
     decision:
-      'Create Order: order.created. Submit Order: inventory.updated for each product. Then by the clock order.confirmed, ' +
-      'order.ready (at estimated_ready_time) and order.completed; any legal move by hand; order.failed by a fault. Stock ' +
-      'that goes back, and stock that is set by hand, is inventory.updated too.',
+      'Create Order: order.created. Submit Order: inventory.updated for each product. Clock or hand: ' +
+      'order.confirmed, order.ready (at estimated_ready_time), order.completed. Fault: order.failed. Other stock ' +
+      'changes: inventory.updated.',
     values: [],
   },
   A6: {
-    about: 'thresholds and periods',
+    about: 'thresholds',
     decision:
-      'inventory.low_stock when the quantity falls to the threshold or below, inventory.out_of_stock when it falls to 0, ' +
-      'each once a crossing and beside inventory.updated. A cart is idle since it was made, or its items last changed: ' +
-      'then cart.abandoned, cart.expires_soon, and at last it is Cancelled.',
+      'inventory.low_stock is sent once when stock falls to the threshold, inventory.out_of_stock once at 0. A cart ' +
+      'without item changes gets cart.abandoned, then cart.expires_soon, and is Cancelled.',
     values: ['lowStockAt', 'abandonedAfterMs', 'expiresSoonAfterMs', 'expiredAfterMs'],
   },
   A7: {
     about: 'List Merchants',
     decision:
-      'page from 0, size, and sort, which may stand several times, as property or property,(asc|desc); total counts all. ' +
-      'An unknown property is 422.',
+      'page starts at 0. sort may repeat, as property or property,(asc|desc). total counts all. An unknown property ' +
+      'is 422.',
     values: ['pageSize', 'maxPageSize'],
   },
   A8: {
     about: 'permissions',
-    decision:
-      'carts:read, carts:write, orders:write, payment_methods:read, payment_methods:write, merchants:read (categories ' +
-      'too), products:read.',
+    decision: 'Each operation needs the permission that it names; categories need merchants:read.',
     values: [],
   },
   A9: {
-    about: 'order of checks, and sizes',
+    about: 'checks and sizes',
     decision:
-      'key, limit, permission, fault, syntax, validation, existence, state. What is missing or cannot be parsed is 400 ' +
-      'MISSING_REQUIRED_FIELD; a wrong type, word or range 422 with details; an unknown path 404. The codes of section 7.3 ' +
-      'name nothing for 5xx, so these bodies have no code. The Content-Type of a request is not looked at. A text has 1,000 characters at most.',
+      'key, limit, permission, fault, syntax, validation, existence, state. A missing or unparsable value is 400 ' +
+      'MISSING_REQUIRED_FIELD, a wrong one 422 with details, an unknown path 404. 5xx bodies have no code. ' +
+      'Content-Type is ignored. Texts have at most 1,000 characters.',
     values: ['maxBodyBytes', 'maxItems'],
   },
   A10: {
     about: 'limits',
     decision:
-      'Fixed windows that must all let a request pass, each key for itself, the month for the whole account from the day ' +
-      'of sign-up. Headers are those of the window that refused, or else of the one with least left. 401 is not counted, ' +
-      'nor what is refused.',
+      'Fixed windows must all admit a request: per key, but the month per account, from its sign-up. Headers ' +
+      'describe the rejecting window, or the one with least left. 401 and rejected requests do not count.',
     values: ['perMinute', 'perHour', 'perDay', 'resetAsIso'],
   },
   A11: {
-    about: 'money and payment methods',
+    about: 'money and payment',
     decision:
-      'Decimal USD, rounded half up to cents. Payment methods pm_ok, pm_declined, pm_insufficient_funds and pm_expired. A ' +
-      'setup intent is 201 with the address of a local page that adds one to its merchant; the list may be filtered by ' +
-      'merchant_id.',
+      'Decimal USD, rounded half up to cents. Payment methods are pm_ok, pm_declined, pm_insufficient_funds, ' +
+      'pm_expired. A setup intent is 201 with a local page that adds one. merchant_id filters the list.',
     values: ['taxRate', 'deliveryFee'],
   },
   A12: {
-    about: 'Search products, and plain HTTP',
+    about: 'search, plain HTTP',
     decision:
-      'latitude and longitude are required, query and distance (kilometres) are not; each result has the product, its ' +
-      'location, price, available_quantity and distance, the nearest first. Plain HTTP is for loopback names only; ' +
-      'elsewhere it is 403.',
+      'latitude and longitude are required; query and distance (kilometres) are optional. Results come nearest ' +
+      'first. Plain HTTP off loopback is 403.',
     values: ['searchDistanceKm', 'maxProducts', 'plainHttpAnywhere'],
   },
 };

@@ -9,7 +9,7 @@ import { runHookbox } from './run-hookbox.ts';
 
 const there = onPostgres();
 
-/** As docs/postgres.md has it: somebody else migrates, and has not yet. */
+/** As docs/databases.md has it: somebody else migrates, and has not yet. */
 async function roleThatOnlyWorks(): Promise<string> {
   const role = await there.scratchRole();
   await there.pool.query(`CREATE SCHEMA ${quoted(there.schema)}`);

@@ -5,9 +5,9 @@ import { postgresInbox } from '../../../src/inbox/postgres/postgres-inbox.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { postgresUrl, schemaName } from '../../helpers/postgres.ts';
 
-const page = readFileSync(new URL('../../../docs/postgres.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../../docs/databases.md', import.meta.url), 'utf8');
 
-it('the roles of docs/postgres.md, made by an administrator who is no superuser: one migrates, the other works', async () => {
+it('the roles of docs/databases.md, made by an administrator who is no superuser: one migrates, the other works', async () => {
   const [, roles = ''] = /^```sql\n([\s\S]*?)^```$/m.exec(page) ?? [];
   const database = schemaName();
   const admin = schemaName();

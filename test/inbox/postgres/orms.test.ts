@@ -166,6 +166,14 @@ describe.each(orms)('the transactions of %s inside of ctx.transaction', (_, on) 
   });
 });
 
+it('a query that Kysely compiles is one of the transaction', async () => {
+  const end = await ran(pool, async (client) => {
+    const { sql, parameters } = kyselyOn(client).insertInto('orders').values({ id: 'a' }).compile();
+    await client.query(sql, [...parameters]);
+  });
+  expect(end).toEqual({ ended: 'committed', written: 'a', state: 'processed' });
+});
+
 it('a stream of rows is one of the transaction', async () => {
   const seen: unknown[] = [];
   const end = await ran(pool, async (client) => {
