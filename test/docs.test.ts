@@ -87,10 +87,10 @@ it('the README links to each page', () => {
 it.each([
   ['options by type', /`\{ handle, retry, timeoutMs, concurrency, blocks \}`\]\(docs\/handling\.md#options-by-type\)/],
   ['a later retry', /RetryLaterError\(\{ afterMs \}\)/],
-  ['nothing to do', /ctx\.skip\(.*docs\/handling\.md#nothing-to-do-ctxskip/],
+  ['nothing to do', /ctx\.skip\(.*docs\/handling\.md#skip-an-event-ctxskip/],
   ['hooks', /docs\/handling\.md#hooks-for-alerts\) `onFailed`, `onDead`, `onConflict` and `onSilent`/],
   ['traces', /\[OpenTelemetry\]\(docs\/handling\.md#traces\)/],
-  ['own types', /docs\/handling\.md#types-and-fields-of-your-own/],
+  ['own types', /docs\/handling\.md#your-own-types-and-fields/],
   ['alerts and a dashboard', /\[Prometheus and Grafana\]\(docs\/monitoring\/README\.md\)/],
   ['a pause', /\[paused\]\(docs\/operations\.md#pause-a-type\)/],
   ['the search box', /search box/],

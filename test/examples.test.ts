@@ -136,20 +136,23 @@ describe('README', () => {
   });
 });
 
-describe.each(['README.md', 'docs/handling.md', 'docs/operations.md', 'docs/databases.md'])('%s', (page) => {
-  const examples = blocks(readFileSync(join(root, page), 'utf8'), 'ts');
+describe.each(['README.md', 'docs/handling.md', 'docs/typescript.md', 'docs/operations.md', 'docs/databases.md'])(
+  '%s',
+  (page) => {
+    const examples = blocks(readFileSync(join(root, page), 'utf8'), 'ts');
 
-  it('has examples', () => expect(examples).not.toEqual([]));
+    it('has examples', () => expect(examples).not.toEqual([]));
 
-  it.each(examples.map((code, index) => ({ name: `example ${index + 1}`, code })))(
-    '$name runs as it stands',
-    async ({ name, code }) => {
-      const result = await runTypeScript(code, `${page}-${name}`.replaceAll(/\W/g, '-'));
-      expect(result.output).not.toMatch(/error/i);
-      expect(result.code).toBe(0);
-    },
-  );
-});
+    it.each(examples.map((code, index) => ({ name: `example ${index + 1}`, code })))(
+      '$name runs as it stands',
+      async ({ name, code }) => {
+        const result = await runTypeScript(code, `${page}-${name}`.replaceAll(/\W/g, '-'));
+        expect(result.output).not.toMatch(/error/i);
+        expect(result.code).toBe(0);
+      },
+    );
+  },
+);
 
 describe('TSDoc examples', () => {
   const examples = globSync(['src/**/*.{ts,tsx}', 'adapters/*.ts'], { cwd: root }).flatMap((file) => {

@@ -39,7 +39,7 @@ export const LONG: readonly string[] = [
   'test/ops/page/{page,lists}-script.test.ts',
   'test/ops/utf-16{le,be}.test.ts',
   'test/cli/{hostile-inbox,scenario}.test.ts',
-  'test/{examples,tutorial}.test.ts',
+  'test/{examples,guides,tutorial}.test.ts',
   'test/check/{wrong-endpoints,putting-off,evidence}.test.ts',
   'test/cli/{replay,events-keep,doctor,demo}.test.ts',
   'test/runtimes/{workerd,bun,deno,node22,node24,node26}.test.ts',

@@ -6,9 +6,16 @@ const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url));
 const FENCE = /^```(?<language>\w+)\n(?:\/\/|#) (?<name>.+)\n(?<code>[\s\S]*?)^```$/gm;
 const ALL = /^```\w+$/gm;
 
-const markdown = ['adapters', 'signature-does-not-match']
-  .map((page) => readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8'))
-  .join('\n');
+const page = (name: string): string => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8');
+/** From here on, test/guides.test.ts leaves docs/typescript.md to the tests of hosts. */
+const BUNDLING = '## Bundle with esbuild';
+const typescript = page('typescript');
+// Last, as of two blocks with one title the last counts.
+const markdown = [
+  page('adapters'),
+  page('signature-does-not-match'),
+  typescript.slice(typescript.indexOf(BUNDLING)),
+].join('\n');
 const named = [...markdown.matchAll(FENCE)].map(({ groups: { name = '', code = '' } = {} }) => [name, code] as const);
 /** Blocks with a title. The others show lines of a file, as test/docs.test.ts sees to it. */
 const blocks = new Map(named.filter(([name]) => !name.startsWith('examples/')));
@@ -20,12 +27,12 @@ const files = new Map(
 );
 const used = new Set<string>();
 
-/** How many blocks docs/adapters.md and docs/signature-does-not-match.md have, also those that begin with no name. */
+/** How many blocks the pages have, also those that begin with no name. */
 export const blockCount = (markdown.match(ALL) ?? []).length;
 /** Their first lines, which are comments: a title, or the file whose lines they show. */
 export const blockNames: readonly string[] = named.map(([name]) => name);
 
-/** A file of examples/, or a block of the two pages by its title. */
+/** A file of examples/, or a block of the pages by its title. */
 export function example(name: string): string {
   const code = files.get(name) ?? blocks.get(name);
   if (code === undefined) throw new Error(`there is no examples/${name}, and no block that begins with this comment`);

@@ -11,7 +11,7 @@ const PROJECTS = fileURLToPath(new URL('projects', import.meta.url));
 
 const NEEDED = ['@types/node'];
 const FRAMEWORKS = ['express', '@types/express', 'fastify', '@types/better-sqlite3'];
-/** The oldest TypeScript that hookbox's types are for, as docs/adapters.md says; the repository's own is the newest. */
+/** The oldest TypeScript that hookbox's types are for, as docs/typescript.md says; the repository's own is the newest. */
 export const OLDEST_TYPESCRIPT = '5.8';
 /** The oldest Hono that apps may have, as docs/adapters.md says; hookbox has a newer one beside it. */
 export const OLDEST_HONO = '4.6.0';

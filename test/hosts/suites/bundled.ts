@@ -6,7 +6,7 @@ import { VERSION } from '../../../src/version.ts';
 import { part, requirePart } from '../../helpers/parts.ts';
 import { scratchFolder } from '../../helpers/scratch-folder.ts';
 import { expectConsole } from '../console.ts';
-import { example, inlineCode } from '../page.ts';
+import { example } from '../page.ts';
 import { ROOT, type Project } from '../project.ts';
 import { expectNoThread, expectThread, tellingOfThreads } from '../ready-threads.ts';
 import { run, startServer, type RunningServer } from '../server.ts';
@@ -29,20 +29,27 @@ interface Nft {
   readonly nodeFileTrace: (files: readonly string[], options: object) => Promise<{ fileList: ReadonlySet<string> }>;
 }
 
-/** The command that the docs show, and with ES modules what they add to it. */
+/** The command that docs/typescript.md shows; for CommonJS without what only ES modules need. */
 async function esbuild(
   input: string,
   out: string,
   format: Format,
-  changes: readonly (readonly [string, string])[] = [],
+  changes: readonly (readonly [string | RegExp, string])[] = [],
 ) {
-  let command = example('bundle it with esbuild').trim().replace('--outdir=out', `--outdir='${out}'`);
-  if (format === 'esm') command = `${command.replace('=cjs', '=esm')} ${inlineCode('--banner:js=')}`;
-  for (const [from, to] of changes) command = command.replace(from, to);
+  const FOR_CJS = [
+    ['=esm', '=cjs'],
+    [' --out-extension:.js=.mjs', ''],
+    [/ --banner:js=".*"/, ''],
+  ] as const;
+  let command = example('bundle it with esbuild')
+    .trim()
+    .replace(/^npx /, '')
+    .replace('--outdir=out', `--outdir='${out}'`);
+  for (const [from, to] of [...(format === 'cjs' ? FOR_CJS : []), ...changes]) command = command.replace(from, to);
   const PATH = [dirname(part('.bin/esbuild')), process.env['PATH']].join(delimiter);
   const ended = await run(['sh', '-c', `${command} --log-level=error`], dirname(input), { PATH });
   expect(ended).toEqual({ code: 0, output: '' });
-  return 'server.js';
+  return format === 'esm' ? 'server.mjs' : 'server.js';
 }
 
 async function byRolldown(input: string, out: string, format: Format): Promise<string> {

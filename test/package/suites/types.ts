@@ -52,7 +52,7 @@ export function typesSuite(installed: () => Installed): void {
   );
 
   it('say which is the oldest TypeScript', () => {
-    const page = readFileSync(join(installed().package, 'docs/adapters.md'), 'utf8');
+    const page = readFileSync(join(installed().package, 'docs/typescript.md'), 'utf8');
     expect(page).toContain(`TypeScript ${OLDEST_TYPESCRIPT} or newer`);
   });
 
