@@ -45,7 +45,7 @@ const container = (...path: readonly (string | number)[]): unknown =>
   at(deployment, 'spec', 'template', 'spec', 'containers', 0, ...path);
 
 /** A shop's server with the page at `/ops`, whose port comes back. */
-async function serving(): Promise<{ port: number; breakInbox(): Promise<void> }> {
+async function serving(): Promise<{ port: number; breakInbox: () => Promise<void> }> {
   const inbox = sqliteInbox(scratchFile());
   const app = express();
   app.use(
@@ -170,12 +170,9 @@ describe('docs/deploy.md', () => {
     expect(unit['ExecStart']).toMatch(/^\/\S+\/node server\.mjs$/);
     expect(unit['WorkingDirectory']).toMatch(/^\//);
     // A unit with a misspelt name starts without that setting.
-    expect(Object.keys(unit).toSorted()).toEqual(
-      [
-        ...['After', 'Description', 'Wants', 'WantedBy'],
-        ...['DynamicUser', 'Environment', 'EnvironmentFile', 'ExecStart', 'Restart', 'StateDirectory'],
-        ...['TimeoutStopSec', 'WorkingDirectory'],
-      ].toSorted(),
-    );
+    const names =
+      'After Description DynamicUser Environment EnvironmentFile ExecStart Restart StateDirectory TimeoutStopSec ' +
+      'WantedBy Wants WorkingDirectory';
+    expect(Object.keys(unit).toSorted()).toEqual(names.split(' '));
   });
 });

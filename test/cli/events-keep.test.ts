@@ -299,7 +299,8 @@ describe('hookbox events import --handled', () => {
     });
     expect(JSON.parse(again.stdout)).toEqual({ imported: 1, known: 1, notProcessed: [], audit: 2 });
     const shown = await events(cwd, 'show', 'evt_1', '--db', 'new.db');
-    expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('processed') });
+    expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('only its id was imported') });
+    expect(shown.stdout).not.toContain('delivered');
   });
 
   it('names each event that is stored and not processed, and exits with 3', async () => {
