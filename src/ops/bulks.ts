@@ -7,7 +7,7 @@ import { hasEnded, unknownBulk } from '../inbox/rules/bulks.ts';
 import { askedByFilter, searchedFor } from '../inbox/rules/operator-acts.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { positive } from '../number-option.ts';
-import { HEARD_EVERY_MS, judgedBulks, shownBulk } from './bulk-silence.ts';
+import { HEARTBEAT_MS, judgedBulks, shownBulk } from './bulk-silence.ts';
 import { operationsOf } from './operations-of.ts';
 
 const PREVIEW_PAGE = 500;
@@ -138,11 +138,11 @@ export async function runBulk(inbox: AnyInbox, id: number, by: By, options: RunB
       if (!isOurs) return shownBulk(bulk);
       // What others have worked meanwhile counts too. Time that was lost is not caught up with.
       next = Math.max(next + ((bulk.worked - worked) / ratePerSecond) * 1_000, performance.now());
-      await until(next, signal, () => operations.hearOfBulk(id, false));
+      await until(next, signal, () => operations.reportBulk(id, false));
     }
   } finally {
-    // Who cannot say so is not heard of any more.
-    if (isOurs) await operations.hearOfBulk(id, true).catch(() => {});
+    // Without this report its heartbeats end.
+    if (isOurs) await operations.reportBulk(id, true).catch(() => {});
   }
 }
 
@@ -154,9 +154,9 @@ export async function runBulk(inbox: AnyInbox, id: number, by: By, options: RunB
 async function until(time: number, signal: AbortSignal | undefined, live: () => Promise<void>): Promise<void> {
   for (let ms = time - performance.now(); ms >= 1; ms = time - performance.now()) {
     // An aborted wait is no failure: the loop looks at the signal. Nor is a word that could not be written.
-    await sleep(Math.min(ms, HEARD_EVERY_MS), undefined, signal && { signal }).catch(() => {});
+    await sleep(Math.min(ms, HEARTBEAT_MS), undefined, signal && { signal }).catch(() => {});
     if (signal?.aborted === true) return;
-    if (ms > HEARD_EVERY_MS) await live().catch(() => {});
+    if (ms > HEARTBEAT_MS) await live().catch(() => {});
   }
 }
 

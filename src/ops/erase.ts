@@ -17,8 +17,8 @@ const INDEX_BATCH = 500;
  * Events without an entity are erased whose bodies name it: by hookbox's own rule (`entityOf`), or as `id`, `order_id`,
  * `cart_id` or `product_id` in their data.
  * What goes is overwritten in the file, and the write-ahead log is emptied. Not reached are backups and exports, what
- * handlers wrote elsewhere, and copies that SQLite left on free pages before: in files that an older hookbox has
- * written, and on a connection of your own without `PRAGMA secure_delete = ON`. `VACUUM` clears these, when there is time for it.
+ * handlers wrote elsewhere, and copies that SQLite left on free pages before, on a connection of your
+ * own without `PRAGMA secure_delete = ON`. `VACUUM` clears these, when there is time for it.
  * On Postgres nothing is overwritten: what goes is a dead row until VACUUM, and in its log, standbys and archives for as long as
  * the database keeps these.
  *

@@ -20,8 +20,7 @@ export interface EventHistory {
   /** why it is not handled yet; `null` where it was processed or is dead */
   readonly wait: Wait | null;
   /**
-   * deliveries, attempts and acts of operators, the oldest first; an attempt after an operator's rerun is a `manual` one. Acts
-   * through an older hookbox, which did not note them by event, stand in the audit alone
+   * deliveries, attempts and acts of operators, the oldest first; an attempt after an operator's rerun is a `manual` one
    */
   readonly timeline: readonly TimelineEntry[];
 }

@@ -33,8 +33,6 @@ const PAUSE: KnownOptions<PauseTypeOptions> = { ...OPTIONS, unseen: 'boolean' };
  * turn behind it, unless `ordering` is off. Deliveries that are handled inline are stored and answered 200, and wait for a
  * processor.
  *
- * Each process has to know pauses: a process with an older hookbox continues to handle the type.
- *
  * @returns the pause; `changed` is `false` where the type was paused already, which stays as it was
  * @throws ConfigurationError for an act without an operator's name, for a name that is empty or longer than 150 characters,
  * and, without `unseen`, for an unseen type

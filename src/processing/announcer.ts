@@ -102,7 +102,7 @@ export function createAnnouncer({
       try {
         await inbox.leave(name);
       } catch {
-        // The inbox cannot be reached, or is of an older hookbox, which has no such method.
+        // The inbox cannot be reached. Silence says the same ten minutes later.
       }
     },
     async tellWhatWasPutAway() {

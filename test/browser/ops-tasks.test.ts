@@ -1,4 +1,4 @@
-/** What an operator comes for, from the overview on, each in at most five actions; docs/operations.md has their table. */
+/** What an operator comes for, from the overview on, each in at most five actions; docs/operations.md lists them. */
 import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -19,8 +19,8 @@ const MOST = 5;
 const TOLD = new Map(
   readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
     .split('\n')
-    .map((line) => /^\| (.+\?|.+\.) +\| .+ \| +(\d+) +\|$/.exec(line))
-    .flatMap((row) => (row === null ? [] : [[row[1]?.trim() ?? '', Number(row[2])] as const])),
+    .map((line) => /^- \*\*(.+[?.])\*\* .+: (\d+)$/.exec(line))
+    .flatMap((row) => (row === null ? [] : [[row[1] ?? '', Number(row[2])] as const])),
 );
 const tried = new Set<string>();
 
@@ -121,7 +121,7 @@ task('Who reran something yesterday?', async ({ page, does, sees }) => {
   await sees(YESTERDAYS.reason, 'main tbody');
 });
 
-task('Give the dead to a colleague.', async ({ page, does }) => {
+task('Export the dead events.', async ({ page, does }) => {
   await does.click(page.getByRole('link', { name: 'Dead letters' }));
   await does.click(page.getByText('Export all dead events…'));
   const download = page.waitForEvent('download');
@@ -133,7 +133,7 @@ task('Give the dead to a colleague.', async ({ page, does }) => {
     .toMatchObject({ act: 'export', actor: 'ada', counts: { events: dead.count } });
 });
 
-task('Discard the poison.', async ({ page, does, sees }) => {
+task('Discard a group of dead events.', async ({ page, does, sees }) => {
   const poison = (await deadGroups(site.inbox)).find(({ sample }) => sample?.name === 'TaxError');
   const count = poison?.count ?? 0;
   expect(count).toBeGreaterThan(3);
@@ -159,7 +159,7 @@ task('Discard one event.', async ({ page, does, sees }) => {
   await sees('its order was cancelled', '#timeline');
 });
 
-task('Rerun what the outage has killed, and nothing else.', async ({ page, does, sees }) => {
+task('Rerun only the events of the outage.', async ({ page, does, sees }) => {
   const dead = await countEvents(site.inbox, { states: ['dead'] });
   await does.click(page.getByRole('link', { name: 'Dead letters' }));
   const group = page.getByRole('row').filter({ hasText: 'ECONNREFUSED' });

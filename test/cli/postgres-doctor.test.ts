@@ -142,9 +142,7 @@ describe('hookbox doctor on Postgres', () => {
     );
     expect(await rights()).toMatchObject({ status: 'ok' });
     expect(await at('migrations')()).toMatchObject({ status: 'ok' });
-    await there.pool.query(
-      `DROP TABLE ${quoted(there.schema)}.audit; DELETE FROM ${quoted(there.schema)}.migrations WHERE version = 2`,
-    );
+    await there.pool.query(`DROP TABLE ${quoted(there.schema)}.audit; DELETE FROM ${quoted(there.schema)}.migrations`);
     expect(await rights()).toMatchObject({
       status: 'problem',
       advice: expect.stringMatching(/^Run hookbox migrate .*: GRANT CREATE ON SCHEMA /),

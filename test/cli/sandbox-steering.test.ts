@@ -336,7 +336,7 @@ describe('who is not there or not allowed', () => {
     for (const sandbox of [killed, alive]) await expect.poll(kept).toContain(nameOf(sandbox));
     killed.child.kill('SIGKILL');
     await killed.ended();
-    // Of a container that shares the folder, whose processes are not to be seen here; and of an older hookbox.
+    // Of a container that shares the folder, whose processes are not to be seen here, and a file without a process.
     const pid = killed.child.pid ?? 0;
     writeFileSync(join(env.TMPDIR, FOLDER, 'sandbox-1'), `token\n${pid}\nelsewhere`);
     writeFileSync(join(env.TMPDIR, FOLDER, 'sandbox-2'), 'token');

@@ -8,7 +8,6 @@ const TABLES = [
   'conflicts',
   'attempts',
   'entities',
-  'takers',
   'handling',
   'processors',
   'terms',

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { keepHandy } from '../../src/inbox/operator/background-upkeep.ts';
+import { runUpkeep } from '../../src/inbox/operator/background-upkeep.ts';
 
 it('counts are put together once a minute, also while a backlog of events is indexed, which may take hours', async () => {
   let ms = 0;
@@ -13,14 +13,13 @@ it('counts are put together once a minute, also while a backlog of events is ind
       return (left -= 1);
     },
     coarsen: async (before: number) => void did.push(`coarsen ${before}`),
-    clearErased: async () => did.push('clear'),
   };
   const isOpen = (): boolean => {
     ms += 20_000;
     return true;
   };
-  await keepHandy(operations, { now: () => 25 * 3_600_000 + 7, isOpen });
-  const minute = ['coarsen 7', 'clear', 'index', 'index', 'index'];
+  await runUpkeep(operations, { now: () => 25 * 3_600_000 + 7, isOpen });
+  const minute = ['coarsen 7', 'index', 'index', 'index'];
   expect(did).toEqual([...minute, ...minute, ...minute]);
 });
 
@@ -32,23 +31,7 @@ it('stops between two steps once it is told to', async () => {
       return 1;
     },
     coarsen: async () => void did.push('coarsen'),
-    clearErased: async () => did.push('clear'),
   };
-  await keepHandy(operations, { now: Date.now, isOpen: () => did.length === 0 });
-  expect(did).toEqual(['coarsen', 'clear', 'index']);
-});
-
-it('what an older hookbox has left of many events goes without a minute between two batches, and stops when it is told to', async () => {
-  const cleared = async (full: number, isOpen: (batches: number) => boolean): Promise<number> => {
-    let batches = 0;
-    const operations = {
-      indexNew: async () => 0,
-      coarsen: async () => {},
-      clearErased: async (limit: number) => ((batches += 1) <= full ? limit : 1),
-    };
-    await keepHandy(operations, { now: Date.now, isOpen: () => isOpen(batches) });
-    return batches;
-  };
-  expect(await cleared(3, () => true)).toBe(4);
-  expect(await cleared(Infinity, (batches) => batches < 2)).toBe(2);
+  await runUpkeep(operations, { now: Date.now, isOpen: () => did.length === 0 });
+  expect(did).toEqual(['coarsen', 'index']);
 });

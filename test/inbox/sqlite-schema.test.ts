@@ -31,10 +31,13 @@ const constraints: Record<string, readonly string[]> = {
     `${PROCESSED}, dead_reason = 'crashed'`,
   ],
   events_in_processing_have_a_lease: ["state = 'processing', claimed_ms = 1", "state = 'processing'"],
-  leases_are_on_what_runs: ['claimed_ms = 1, lease_until_ms = 2', `${DEAD}, claimed_ms = 1, lease_until_ms = 2`],
-  leases_know_since_when: ["state = 'processing', lease_until_ms = 2", `${PROCESSED}, claimed_ms = 1`],
+  only_running_events_have_a_lease: [
+    'claimed_ms = 1, lease_until_ms = 2',
+    `${DEAD}, claimed_ms = 1, lease_until_ms = 2`,
+  ],
+  leases_have_a_start: ["state = 'processing', lease_until_ms = 2", `${PROCESSED}, claimed_ms = 1`],
   only_pending_events_are_parked: [`${PROCESSED}, parked = 1`, `${DEAD}, parked = 1`, `${PROCESSING}, parked = 1`],
-  settled_events_know_since_when: [
+  settled_events_have_a_time: [
     "state = 'processed'",
     "state = 'dead', dead_reason = 'failed'",
     "state = 'ignored'",

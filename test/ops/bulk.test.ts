@@ -69,7 +69,7 @@ testBulks('bulks in SQLite', async () => {
       return database.prepare(sql).get(was, becomes) as { events: number; moves: number };
     },
     async heardEarlier(id, ms) {
-      database.prepare('UPDATE hookbox_bulks SET heard_ms = heard_ms - ? WHERE id = ?').run(ms, id);
+      database.prepare('UPDATE hookbox_bulks SET heartbeat_ms = heartbeat_ms - ? WHERE id = ?').run(ms, id);
     },
     rows: async () => database.prepare('SELECT * FROM hookbox_events').all(),
     bulks: async () => database.prepare<[], number>('SELECT count(*) FROM hookbox_bulks').pluck().get() ?? 0,

@@ -67,11 +67,6 @@ testErasing('erasing in SQLite', async () => ({
       END;
     `);
   },
-  async erasesAsBefore(id) {
-    database
-      .prepare("UPDATE hookbox_events SET body = NULL, body_sha256 = x'00', entity = NULL, erased_ms = 1 WHERE id = ?")
-      .run(id);
-  },
   onDisk: async (text) => onDisk(text),
 }));
 

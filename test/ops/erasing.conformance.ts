@@ -44,8 +44,6 @@ export interface ErasedStore {
   breaksAt(seq: number): Promise<() => Promise<void>>;
   /** While an event is erased, somebody else acts. */
   actsMeanwhile(act: string, filter: string): Promise<void>;
-  /** An older hookbox erases it, which knows neither of traces nor of what is skipped. */
-  erasesAsBefore(id: string): Promise<void>;
   /** Where a text still stands. */
   onDisk(text: string): Promise<readonly string[]>;
 }
@@ -115,22 +113,6 @@ export function testErasing(name: string, open: () => Promise<ErasedStore>): voi
         }
         expect(await eraseEntity(inbox, ENTITY, ADA)).toMatchObject({ erased: 1 });
         expect(JSON.stringify(await inbox.attempts(EVENT))).not.toContain(SECRET);
-      });
-
-      it('takes what an older hookbox leaves, which knows less of what there is to take', async () => {
-        await storeIn(inbox, { ...EVENT, trace: SECRET }, { ...orderEvent('other'), trace: 'kept' });
-        const now = START + 1;
-        for (const { lease } of await inbox.claim({ ...ANY, now }, 2)) {
-          await inbox.settle(lease, { outcome: 'processed', skipped: SECRET }, now);
-        }
-        await store.erasesAsBefore(EVENT.id);
-        expect(JSON.stringify(await inbox.attempts(EVENT))).toContain(SECRET);
-        expect(await operationsOf(inbox).clearErased(10)).toBe(1);
-        expect(JSON.stringify(await inbox.attempts(EVENT))).not.toContain(SECRET);
-        expect(JSON.stringify(await inbox.attempts(orderEvent('other')))).toContain(SECRET);
-        await eraseEntity(inbox, 'order::other', ADA);
-        expect(await store.onDisk(SECRET)).toEqual([]);
-        expect(await operationsOf(inbox).clearErased(10)).toBe(0);
       });
 
       it('puts a pending event away, and lets go of what waits for it', async () => {

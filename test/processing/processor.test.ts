@@ -1001,9 +1001,9 @@ describe('close()', () => {
     expect((await event('evt_2')).state).toBe('pending');
   });
 
-  it('resolves on the inbox of an older hookbox, which has no leave()', async () => {
-    const older = Object.assign({ ...inbox }, { leave: undefined });
-    const running = await started({ '*': () => {} }, { inbox: older });
+  it('resolves where the inbox cannot be told that it leaves', async () => {
+    const failing = Object.assign({ ...inbox }, { leave: async () => Promise.reject(new Error('the disk is gone')) });
+    const running = await started({ '*': () => {} }, { inbox: failing });
     await expect(running.close()).resolves.toBeUndefined();
   });
 

@@ -20,7 +20,7 @@ export function pauseCommand(): Command {
     .addHelpText(
       'after',
       '\nDeliveries are answered 200 as before. Handlers that run already end as they do. Newer events about the same order,\n' +
-        'cart or product wait behind what is paused. An older hookbox on the same inbox does not know pauses.',
+        'cart or product wait behind what is paused.',
     )
     .action(async (type: string | undefined, options: PauseOptions) => {
       const { listPauses, pause } = await import('./pause.ts');

@@ -35,7 +35,7 @@ export function replayCommand(): Command {
       'after',
       '\nReplay is for other receivers, and for events that yours has lost: a receiver that has an event answers that it is\n' +
         'a duplicate, and runs no handler. To handle a dead event again, use hookbox events rerun. Redirects are not\n' +
-        'followed. A file of an older hookbox gets the tables that this version needs.\n' +
+        'followed.\n' +
         'Exit codes: 0 all were accepted, 3 only some, 1 none, 4 nothing was found.',
     )
     .action(async (sources: string[], options: ReplayOptions) => {

@@ -12,7 +12,7 @@ export interface DbOptions {
 }
 
 /** What `--db` says of itself. */
-const DB = 'the inbox (a file of an older hookbox gets the tables that this version needs)';
+const DB = 'the inbox';
 const USUAL_FILE = 'hookbox.db';
 
 /** Adds where the inbox is; without that it is a file of this folder. */

@@ -8,8 +8,8 @@ import { openFile } from './open-inbox.ts';
 
 /**
  * Opens an inbox, for commands that read what is stored: they make no new one, and no tables in the database of another
- * program. A file of an older hookbox gets the tables that this version needs; those in Postgres are made by
- * `hookbox migrate` and by who receives, as a role that only looks may not.
+ * program. In Postgres `hookbox migrate` and receivers make them, as a role that only
+ * reads may not.
  *
  * @throws CommandError, with the exit code for what is not found
  */

@@ -72,7 +72,7 @@ export function toldOf(failure: unknown, options: DbOptions): unknown {
       );
     case 'SCHEMA_OLD':
       return new CommandError(
-        `The inbox in ${where} is one of an older hookbox. Run hookbox migrate first, which only adds to it.`,
+        `The inbox in ${where} lacks steps of this version of hookbox. Run hookbox migrate first.`,
       );
     default:
       return failure;

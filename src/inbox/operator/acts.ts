@@ -15,14 +15,17 @@ export interface By {
   readonly now?: number;
 }
 
-/** What can be done to events that are picked or found. */
-export type Act =
-  /** run the handler again: of dead and ignored events (of these only if told to), and of processed ones when forced */
-  | 'rerun'
-  /** put away events that nobody shall handle: dead and pending ones become ignored */
-  | 'discard'
-  /** try again now what waits for its next attempt: a retrying event is due at once, and nothing else of it changes */
-  | 'retry-now';
+/** The actions on chosen or found events. */
+export const acts = [
+  /** runs the handler again: of dead events, of ignored ones if the filter names that state, of processed ones if forced */
+  'rerun',
+  /** takes dead and pending events out of handling */
+  'discard',
+  /** makes an event that waits for its next attempt due at once; nothing else of it changes */
+  'retry-now',
+] as const;
+
+export type Act = (typeof acts)[number];
 
 /** What became of one event under an act. */
 export type ActResult =
@@ -86,7 +89,7 @@ export interface Bulk {
     /** `invalid` for those whose type cannot be read; `other` for the rest after a hundred types */
     readonly types: Readonly<Record<string, number>>;
     readonly deadReasons: Readonly<Partial<Record<DeadReason, number>>>;
-    /** by endpoint; `other` for the rest after a hundred, and none where an older hookbox has counted */
+    /** by endpoint; `other` for the rest after a hundred */
     readonly endpoints: Readonly<Record<string, number>>;
   };
   /** how many have a result */
@@ -95,23 +98,21 @@ export interface Bulk {
   /** its line in the audit, whose counts grow with it; `null` while it is only previewed */
   readonly audit: number | null;
   /**
-   * Of a running one whether nobody runs it any more: `told` where whoever ran it has said that it stops, `silent` where its
-   * process has ended without a word. `null` while it runs; an older hookbox does not tell.
+   * Why a running one has no process: `told` if that process reported that it stops, `silent` if it ended without a report.
+   * `null` for all others.
    */
   readonly stopped: 'told' | 'silent' | null;
 }
 
-/** A bulk as it is kept. */
+/** A bulk as it is stored. */
 export interface StoredBulk extends Omit<Bulk, 'stopped'> {
-  /** of whoever runs it, by the clock of the inbox; `null` for nothing yet */
-  readonly heard: {
-    /** when that was: to tell one time from another */
+  /** the last one of its process, by the clock of the inbox; `null` before the first */
+  readonly heartbeat: {
+    /** milliseconds since 1970; tells one heartbeat from another */
     readonly ms: number;
     /** how long ago */
     readonly silentMs: number;
-    /** how many had a result then */
-    readonly worked: number;
-    /** that it stops */
+    /** the process reported that it stops */
     readonly stopped: boolean;
   } | null;
 }
@@ -136,7 +137,7 @@ export interface Acts {
    */
   advanceBulk(id: number, limit: number, by: By, options: Pick<ActOptions, 'entity'>): Promise<StoredBulk>;
   /** Whoever runs it lives, or says that it stops. */
-  hearOfBulk(id: number, stops: boolean): Promise<void>;
+  reportBulk(id: number, stops: boolean): Promise<void>;
   /**
    * What became of the events that it was done to, as they stand now: a part of them, after one of them; 1,000 at most. `null`
    * where there is no such bulk.

@@ -58,6 +58,6 @@ export interface Audit {
   /** Replaces the counts of a line, as an act goes on; of one that there is not, nothing. */
   recount(seq: number, counts: Readonly<Record<string, number>>): Promise<void>;
   lines(request: PageRequest & AuditFilter): Promise<AuditPage>;
-  /** What was done to one event, the oldest first; of more than 500 acts the newest. Those of an older hookbox are not known. */
+  /** What was done to one event, the oldest first; of more than 500 acts the newest. */
   actsOn(key: EventKey): Promise<readonly EventAct[]>;
 }

@@ -4,10 +4,7 @@ import type { EventFilter } from './filter.ts';
 /** A bulk as it is stored; the CHECKs of the table hold the unions, and the texts without a name are JSON. */
 export interface BulkRow {
   readonly id: number;
-  /** what an older hookbox takes it for */
-  readonly act: StoredAct['act'];
-  /** what it is, where `act` does not say it */
-  readonly does: StoredAct['does'];
+  readonly act: Act;
   readonly state: Bulk['state'];
   readonly force: boolean | 0 | 1;
   readonly filter: string;
@@ -21,31 +18,16 @@ export interface BulkRow {
   readonly worked: number;
   readonly counts: string;
   readonly audit: number | null;
-  readonly heard_ms: number | null;
-  readonly heard_worked: number | null;
+  readonly heartbeat_ms: number | null;
   readonly stopped: boolean | 0 | 1;
-  /** since it was heard of, by the clock that has written that */
+  /** since its last heartbeat, by the clock that wrote that */
   readonly silent_ms: number | null;
-}
-
-export interface StoredAct {
-  readonly act: 'rerun' | 'discard';
-  readonly does: Exclude<Act, 'rerun' | 'discard'> | null;
-}
-
-/** As an act is stored. Its first column has a CHECK that knows two of them, and a CHECK cannot be changed in SQLite. */
-export function storedAct(act: Act): StoredAct {
-  return act === 'rerun' || act === 'discard' ? { act, does: null } : { act: 'rerun', does: act };
-}
-
-export function actOf({ act, does }: StoredAct): Act {
-  return does ?? act;
 }
 
 export function bulkOf(row: BulkRow): StoredBulk {
   return {
     id: row.id,
-    act: actOf(row),
+    act: row.act,
     state: row.state,
     filter: filterOf(row.filter),
     force: Boolean(row.force),
@@ -59,13 +41,12 @@ export function bulkOf(row: BulkRow): StoredBulk {
     worked: row.worked,
     counts: JSON.parse(row.counts) as ActCounts, // written by advanceBulk
     audit: row.audit,
-    heard: heardOf(row),
+    heartbeat: heartbeatOf(row),
   };
 }
 
-function heardOf({ heard_ms: ms, heard_worked: worked, silent_ms: silentMs, stopped }: BulkRow): StoredBulk['heard'] {
-  if (ms === null || worked === null || silentMs === null) return null;
-  return { ms, silentMs, worked, stopped: Boolean(stopped) };
+function heartbeatOf({ heartbeat_ms: ms, silent_ms: silentMs, stopped }: BulkRow): StoredBulk['heartbeat'] {
+  return ms === null || silentMs === null ? null : { ms, silentMs, stopped: Boolean(stopped) };
 }
 
 export function breakdownOf({ breakdown }: Pick<BulkRow, 'breakdown'>): Bulk['breakdown'] {

@@ -4,7 +4,7 @@ export interface Mark {
   readonly kind: 'release' | 'secret';
   /** what the release is called; the endpoint of the secret */
   readonly name: string;
-  /** the one where that is so; `*` for several, and for releases that an older hookbox has noted */
+  /** the one that has it; `*` for several */
   readonly endpoint: string;
   readonly at: Date;
 }

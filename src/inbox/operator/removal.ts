@@ -88,6 +88,4 @@ export interface Removal {
    * yet is not found: call `indexNew` first.
    */
   erase(entity: string, by: By, options: EraseOptions): Promise<EraseReport>;
-  /** Takes what an older hookbox has left of up to `limit` events that it has erased; answers with how many it has looked at. */
-  clearErased(limit: number): Promise<number>;
 }

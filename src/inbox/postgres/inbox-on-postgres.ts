@@ -2,7 +2,7 @@ import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
 import { InboxUnavailableError } from '../../errors.ts';
 import type { Inbox } from '../contract.ts';
 import { GroupCommit } from '../group-commit.ts';
-import { keepHandy } from '../operator/background-upkeep.ts';
+import { runUpkeep } from '../operator/background-upkeep.ts';
 import type { Operations } from '../operator/operations.ts';
 import { PING_LIMIT_MS } from '../operator/pinger.ts';
 import type { Acceptance, EventKey, StoredEvent } from '../event.ts';
@@ -199,7 +199,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
         await asked(() => look(how));
       } finally {
         // Operators find stored events even if this role or this server stops the look early.
-        await keepHandy(operations, how);
+        await runUpkeep(operations, how);
       }
     },
     close,

@@ -199,10 +199,8 @@ export function movesOf(t: Tables) {
     // It is erased: what is left is a tombstone without an entity.
     erase: `
       UPDATE ${t.events} SET body = NULL, body_sha256 = coalesce($2, body_sha256), entity = NULL, slot = $3, erased_ms = $4,
-        trace = NULL, cleared = true
+        trace = NULL
       WHERE seq = $1`,
-    /** An older hookbox has erased these. */
-    clear: `UPDATE ${t.events} SET trace = NULL, cleared = true WHERE seq = ANY($1::bigint[])`,
     erasePending: `
       WITH taken AS (DELETE FROM ${t.queue} WHERE seq = $1 AND lease_until_ms IS NULL RETURNING *)
       INSERT INTO ${t.shelf} (seq, state, endpoint, type, settled_ms, due_ms, attempts, failures, crashes, fence, pruned)

@@ -42,8 +42,8 @@ export interface BulkEngine extends ActEngine, AuditLines, OldBulks {
   openEvents(id: number, limit: number): Steps<readonly number[]>;
   noteResult(id: number, seq: number, result: ActResult): Steps<void>;
   saveWorked(id: number, worked: number, counts: Bulk['counts']): Steps<void>;
-  /** Whoever runs it is heard of, and whether it stops. */
-  noteHeard(id: number, stops: boolean): Steps<void>;
+  /** Its process reports, also whether it stops. */
+  noteHeartbeat(id: number, stops: boolean): Steps<void>;
   endBulk(id: number, state: 'done' | 'cancelled', now: number): Steps<void>;
 }
 
@@ -126,7 +126,7 @@ export function* advanceBulk(
   }
   const counts = new Sums(bulk.counts).add(...results).toRecord();
   yield* engine.saveWorked(id, bulk.worked + results.length, counts);
-  yield* engine.noteHeard(id, false);
+  yield* engine.noteHeartbeat(id, false);
   yield* engine.recountAuditLine(audit, counts);
   if (acted.length > 0) yield* engine.noteActed(audit, acted, author.now);
   if ((yield* engine.openEvents(id, 1)).length === 0) yield* engine.endBulk(id, 'done', author.now);

@@ -129,13 +129,9 @@ export function prepareMoves(database: SqliteDatabase) {
         `UPDATE hookbox_events
          SET state = :state, settled_ms = coalesce(settled_ms, :now),
              parked = 0, yields = 0, trigger = 'auto', body = NULL, body_sha256 = coalesce(:hash, body_sha256),
-             entity = NULL, fingerprint = NULL, trace = NULL, erased_ms = :now, cleared = 1
+             entity = NULL, fingerprint = NULL, trace = NULL, erased_ms = :now
          WHERE seq = :seq`,
       );
-    },
-    /** An older hookbox has erased it. */
-    get clear() {
-      return statement(database, 'UPDATE hookbox_events SET trace = NULL, cleared = 1 WHERE seq = :seq');
     },
     get importEvent() {
       return statement(

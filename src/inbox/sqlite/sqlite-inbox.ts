@@ -7,7 +7,7 @@ import { positive } from '../../number-option.ts';
 import type { Inbox } from '../contract.ts';
 import type { StoredEvent } from '../event.ts';
 import { GroupCommit } from '../group-commit.ts';
-import { keepHandy } from '../operator/background-upkeep.ts';
+import { runUpkeep } from '../operator/background-upkeep.ts';
 import { WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
 import type { ClaimProgress } from '../rules/claim.ts';
 import { Unheard } from '../unheard.ts';
@@ -269,7 +269,7 @@ export function sqliteInbox(
     unhandled: (now, takenSince) => read('unhandled', now, takenSince),
     ignoredSince: (scope, since, now) => read('ignoredSince', scope, since, now),
     attempts: (key) => read('attempts', key),
-    upkeep: (how) => keepHandy(operations, how),
+    upkeep: (how) => runUpkeep(operations, how),
     onPending(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

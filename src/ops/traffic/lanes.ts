@@ -4,7 +4,7 @@ import { hourOf, type HourCounts } from './rhythm.ts';
 /** Deliveries that are judged together: those of an endpoint, or, for `null`, all of them. */
 export type Endpoint = string | null;
 
-/** Of what was counted, the deliveries of an endpoint that were accepted. What older processes accept counts for all alone. */
+/** Of what was counted, the deliveries of an endpoint that were accepted. */
 export function acceptedAt(endpoint: Endpoint, { what, detail }: Pick<CountRow, 'what' | 'detail'>): boolean {
   return endpoint === null ? what === 'stored' || what === 'duplicate' : what === 'arrived' && detail === endpoint;
 }

@@ -106,7 +106,7 @@ function alarmOf(
   return last !== null && isSilent(last, now, history) ? 'silent' : null;
 }
 
-/** A receiver of an older hookbox does not say at which endpoint: then no endpoint is known to be silent. */
+/** The counts of a receiver that was killed may lack its last deliveries: then no endpoint is known to be silent. */
 function isAccountedFor(rows: readonly CountRow[], span: CountSpan): boolean {
   const arrived = rows.filter(({ what, at }) => what === 'arrived' && at >= span.since && at <= span.until);
   return cameAt(null, rows, span).accepted <= arrived.reduce((sum, { count }) => sum + count, 0) + UNDER_WAY;

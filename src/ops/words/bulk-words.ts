@@ -70,7 +70,7 @@ function typesInWords({ breakdown }: Pick<Bulk, 'breakdown'>): string {
   return largestInWords(breakdown.types, (type) => oneLine(type, 60), 'of', 'other type');
 }
 
-/** `3 at live and 3 at test`; nothing where all are at the usual endpoint, or an older hookbox has counted. */
+/** `3 at live and 3 at test`; nothing where all are at the usual endpoint. */
 function endpointsInWords({ breakdown, total }: Pick<Bulk, 'breakdown' | 'total'>): readonly string[] {
   const [first, second] = Object.keys(breakdown.endpoints);
   if (first === undefined || (second === undefined && first === DEFAULT_ENDPOINT)) return [];

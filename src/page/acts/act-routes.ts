@@ -102,7 +102,7 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     // The screen that is shown next must not say that nobody runs it. What cannot be written now is said by the run itself.
     if (bulk.stopped !== null)
       await operationsOf(inbox)
-        .hearOfBulk(id, false)
+        .reportBulk(id, false)
         .catch(() => {});
     begin(id, byOf(shell, c, form), rate);
     return c.redirect(begunHref(href), 303);

@@ -34,7 +34,7 @@ const REASONS: Readonly<Record<Reason, 'in the table' | 'not logged as a refusal
 
 /** The table of docs/answers.md. */
 export function reasons(): void {
-  const rows = rowsUnder('Refusals');
+  const rows = rowsUnder('Rejections');
 
   it('has each reason that is logged, and no other', () => {
     const logged = Object.entries(REASONS).filter(([, where]) => where === 'in the table');

@@ -59,7 +59,7 @@ testBulks('bulks in Postgres', async () => {
       return rows[0] ?? { events: 0, moves: 0 };
     },
     async heardEarlier(id, ms) {
-      await pool.query(`UPDATE ${t.bulks} SET heard_ms = heard_ms - $2 WHERE id = $1`, [id, ms]);
+      await pool.query(`UPDATE ${t.bulks} SET heartbeat_ms = heartbeat_ms - $2 WHERE id = $1`, [id, ms]);
     },
     async rows() {
       const { rows } = await pool.query(

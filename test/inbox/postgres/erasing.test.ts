@@ -58,12 +58,6 @@ testErasing('erasing in Postgres', async () => {
         END$$;
         CREATE TRIGGER act AFTER UPDATE OF erased_ms ON ${t.events} FOR EACH ROW EXECUTE FUNCTION ${ofSchema}.act()`);
     },
-    async erasesAsBefore(id) {
-      await pool.query(
-        `UPDATE ${t.events} SET body = NULL, body_sha256 = '\\x00', entity = NULL, erased_ms = 1 WHERE id = $1`,
-        [id],
-      );
-    },
     /** In what rows can be seen: what was is in dead rows and the log for a while. */
     async onDisk(text) {
       const found: string[] = [];

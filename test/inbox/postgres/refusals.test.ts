@@ -6,7 +6,6 @@ import { postgresInbox } from '../../../src/inbox/postgres/postgres-inbox.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, postgresUrl, schemaName } from '../../helpers/postgres.ts';
 import { proxiedPool } from './proxied-pool.ts';
-import { rewrittenPool } from './rewritten-pool.ts';
 
 const KEY = { endpoint: 'default', id: 'evt_1' };
 let url: string;
@@ -198,27 +197,4 @@ it.each([
   const text = `${SWALLOW}; ${spoil}`;
   await pool.query(text.replaceAll('$t', () => tablesIn(schema).queue).replaceAll('$schema', () => quoted(schema)));
   expect(await refusal(url, schema)).toBe('it was opened');
-});
-
-it('a migration that waits for a table in use lets go again and again, and is done in the end', async () => {
-  const schema = await ownSchema();
-  const t = tablesIn(schema);
-  await pool.query(
-    `DELETE FROM ${t.migrations} WHERE version = 5; DROP TABLE ${t.bulks}, ${t.bulk_events}, ${t.imported};
-     DROP INDEX ${quoted(schema)}.shelf_prunable`,
-  );
-  const holder = await pool.connect();
-  await holder.query(`BEGIN; LOCK TABLE ${t.shelf} IN ROW EXCLUSIVE MODE`);
-  const asked: string[] = [];
-  const fast = rewrittenPool(pool, (text) => {
-    asked.push(text);
-    return text.replace(/lock_timeout = 1500/, 'lock_timeout = 100');
-  });
-  await using inbox = postgresInbox({ pool: fast }, { schema });
-  const opened = inbox.accept(incoming(), later());
-  const rollbacks = () => asked.filter((text) => text === 'ROLLBACK').length;
-  await expect.poll(rollbacks, { timeout: 15_000 }).toBeGreaterThan(1);
-  await holder.query('COMMIT');
-  holder.release();
-  expect(await opened).toMatchObject({ result: 'stored' });
 });

@@ -35,7 +35,7 @@ const previewed: StoredBulk = {
   worked: 0,
   counts: {},
   audit: null,
-  heard: null,
+  heartbeat: null,
 };
 const running: StoredBulk = { ...previewed, state: 'running', worked: 2, counts: { done: 1, unknown: 1 }, audit: 8 };
 const endless = { add: () => false, isOver: () => false };

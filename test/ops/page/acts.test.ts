@@ -294,7 +294,7 @@ describe('all that match', () => {
     const advance = vi.spyOn(operationsOf(inbox), 'advanceBulk');
     expect(leadsTo(await post('/bulks/1/run', { rate: '1000' }))).toBe('/bulks/1?done=running');
     expect(advance).not.toHaveBeenCalled();
-    await operationsOf(inbox).hearOfBulk(1, true);
+    await operationsOf(inbox).reportBulk(1, true);
     await post('/bulks/1/run', { rate: '1000' });
     await vi.waitFor(async () => expect((await getBulk(inbox, 1))?.state).toBe('done'), { timeout: 20_000 });
   });

@@ -565,8 +565,15 @@ describe('Bulk actions', () => {
     [true, 'It has stopped at 32 of 128.'],
     [false, 'It has stopped at 32 of 128: its process ended without a word.'],
   ])('one that nobody runs any more says so, and how to run the rest: %#', async (stopped, said) => {
-    const heard = { ms: 1, silentMs: 120_000, worked: 32, stopped };
-    const running = bulkOf({ state: 'running', startedAt: ago(2), worked: 32, counts: { done: 32 }, audit: 3, heard });
+    const heartbeat = { ms: 1, silentMs: 120_000, stopped };
+    const running = bulkOf({
+      state: 'running',
+      startedAt: ago(2),
+      worked: 32,
+      counts: { done: 32 },
+      audit: 3,
+      heartbeat,
+    });
     const visit = stubVisit({ bulk: async () => running, bulks: async () => [running] }, { path: '/bulks' });
     const html = await htmlOf(await bulkScreen(visit, 7));
     expect(textOf(partOf(html, 'sentence'))).toContain(said);

@@ -119,7 +119,7 @@ export function deadGroup(parts: Partial<DeadGroup> = {}): DeadGroup {
 
 export function bulkOf(parts: Partial<StoredBulk> = {}): StoredBulk {
   return {
-    heard: null,
+    heartbeat: null,
     id: 7,
     act: 'rerun',
     state: 'previewed',

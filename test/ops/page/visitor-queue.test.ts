@@ -172,8 +172,8 @@ describe('a page that somebody floods', () => {
 
 test('what was found out for one visitor is known to the next', async () => {
   const { inbox, html } = openedPage();
-  const heard = { ms: 1, silentMs: 120_000, worked: 32, stopped: false };
-  const silent = bulkOf({ state: 'running', startedAt: new Date(), worked: 32, audit: 3, heard });
+  const heartbeat = { ms: 1, silentMs: 120_000, stopped: false };
+  const silent = bulkOf({ state: 'running', startedAt: new Date(), worked: 32, audit: 3, heartbeat });
   const bulk = vi.spyOn(operationsOf(inbox), 'bulk').mockImplementation(async () => silent);
   const asked: number[] = [];
   for (let visits = 0; visits < 3; visits += 1) {

@@ -96,7 +96,7 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       const [warning] = warningsOf(await watch(inbox, NOON), inbox, new Date(NOON));
       expect(warning).toMatchObject({ alarm: 'silent', endpoint: 'other' });
       expect(warning?.text).toContain('Nothing was received at other since 08:59 UTC');
-      // A receiver of an older version does not say where a delivery came in: it may have been there.
+      // A receiver that was killed has not counted where its last deliveries came in: it may have been there.
       await operations.count([counted(NOON - HOUR, 'stored', 'order.ready', 40)]);
       expect(await alarmsAt(NOON)).toEqual([null, 'one shop well', 'other well']);
     });

@@ -6,9 +6,9 @@ import { DatabaseFailure } from '../driver/faults.ts';
 import type { Session } from '../driver/session.ts';
 import { literal, quoted, type Tables } from '../sql/tables.ts';
 import { migrations } from './migrations.ts';
-import type { Migration } from './schema/migration.ts';
+import type { Migration } from './schema.ts';
 
-export const NEWEST = migrations.at(-1)?.version ?? 0;
+export const NEWEST = newestOf(migrations);
 
 /** Whoever migrates holds it, so that of several processes that start one does and the others find it done. */
 const LOCK = 5_417_090_261;
@@ -41,6 +41,7 @@ export interface Place {
 export async function missingMigrations(
   session: Session,
   { schema, tables }: Place,
+  steps: readonly Migration[] = migrations,
 ): Promise<readonly Migration[] | null> {
   // Asked of the catalogue: what it keeps of it in memory may be of before somebody else has migrated.
   const there = await session.row(
@@ -52,28 +53,35 @@ export async function missingMigrations(
   const applied = await session.rows<{ version: number; needs: number }>(
     `SELECT version, needs FROM ${tables.migrations}`,
   );
-  if (applied.some(({ needs }) => needs > NEWEST)) {
+  if (applied.some(({ needs }) => needs > newestOf(steps))) {
     throw new InboxOpenError(
       'NEEDS_NEWER_HOOKBOX',
       `The inbox in the schema ${schema} was written by a newer version of hookbox. Upgrade hookbox here.`,
     );
   }
-  return migrations.filter(({ version }) => applied.every((row) => row.version !== version));
+  return steps.filter(({ version }) => applied.every((row) => row.version !== version));
 }
 
-/** Does all that is missing, each in a transaction of its own. */
-export async function migrate(session: Session, { schema, tables }: Place): Promise<void> {
+/**
+ * Takes all missing steps, each in its own transaction: while one waits for a table in use, it holds no table that the other
+ * process may want next.
+ */
+export async function migrate(
+  session: Session,
+  { schema, tables }: Place,
+  steps: readonly Migration[] = migrations,
+): Promise<void> {
   for (let isDone = false; !isDone;) {
     // Postgres gives up first.
     await session.exec(`${BEGIN}; ${TAKE_LOCK}`, 2 * LOCK_TIMEOUT_MS);
-    const missing = await missingMigrations(session, { schema, tables });
+    const missing = await missingMigrations(session, { schema, tables }, steps);
     if (missing === null) {
       // A role that may not create schemas may own this one.
       const there = await session.row('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
       if (there === undefined) await session.exec(`CREATE SCHEMA ${quoted(schema)}`);
       await session.exec(createMigrations(tables));
     }
-    const [next] = missing ?? migrations;
+    const [next] = missing ?? steps;
     if (next === undefined) isDone = true;
     else await made(session, statementsOf(next, tables));
     await committed(session);
@@ -120,4 +128,8 @@ function statementsOf({ version, name, needs, sql }: Migration, tables: Tables):
   const line = `INSERT INTO ${tables.migrations} (version, name, needs) VALUES (${version}, ${literal(name)}, ${needs});`;
   // As deep as it stands among the code.
   return `${sql(tables).replaceAll(/^ {4}/gm, '').trim()}\n${line}`;
+}
+
+function newestOf(steps: readonly Migration[]): number {
+  return steps.at(-1)?.version ?? 0;
 }

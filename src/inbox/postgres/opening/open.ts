@@ -5,7 +5,7 @@ import type { Session } from '../driver/session.ts';
 import { quoted } from '../sql/tables.ts';
 import { migrate, missingMigrations, NEWEST, type Place } from './migrate.ts';
 import { askedRights, missingRight } from './rights.ts';
-import type { Migration } from './schema/migration.ts';
+import type { Migration } from './schema.ts';
 import { askedServer, faultsOf, type Server } from './server.ts';
 import { missingRows, refuseFaults, tableFaults } from './table-faults.ts';
 
@@ -67,7 +67,7 @@ function refuseServer(server: Server): void {
 
 function notMigrated(schema: string, isThere: boolean): InboxOpenError {
   const what = isThere
-    ? `The inbox in the schema ${schema} is one of an older hookbox, and \`migrate: false\` keeps it from being changed.`
+    ? `The inbox in the schema ${schema} lacks steps of this version of hookbox, and \`migrate: false\` keeps it unchanged.`
     : `There is no hookbox inbox in the schema ${schema}, and \`migrate: false\` keeps it from being made.`;
   const migrate = ['hookbox migrate', ...inboxOptions({ schema })].join(' ');
   const advice = `Run ${migrate} where you deploy, which brings it to version ${NEWEST}, or leave the option out.`;

@@ -45,7 +45,6 @@ export function followClock(
       statements.moves.moveLease.run({ seq, until: movedBack(until, back, now + leaseMs) });
     }
     statements.queue.moveHandling.run({ now, back });
-    statements.queue.moveTakers.run({ now, back });
     statements.queue.moveProcessors.run({ now, back });
     statements.queue.startMoving.run({ latest: latestTime(0, now), back: (backBefore ?? 0) + back });
   } else {

@@ -4,12 +4,6 @@ import type { Scope } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 import { pauseOf, type PauseRow } from '../sql/pause-row.ts';
 
-/**
- * What is written for processes that know no endpoints is a minute older than now: whatever one of them writes itself
- * stands out, and five minutes later, when it is written again, it is still well within the ten that they look at.
- */
-const MIRROR_LAG_MS = 60_000;
-
 /** Who handles what. */
 export function takers({ queue }: NamedStatements): Takers {
   return {
@@ -17,7 +11,6 @@ export function takers({ queue }: NamedStatements): Takers {
     noteTaker({ endpoints, types }, now) {
       for (const type of types === '*' ? ['*'] : types) {
         for (const endpoint of endpoints === '*' ? ['*'] : endpoints) queue.take.run({ endpoint, type, now });
-        queue.mirrorTake.run({ type, mirrored: now - MIRROR_LAG_MS });
       }
       return DONE;
     },

@@ -1,36 +1,9 @@
 import { InboxOpenError } from '../../../errors.ts';
 import type { SqliteDatabase } from './database.ts';
-import { clock } from './schema/05-clock.ts';
-import { endpoints } from './schema/04-endpoints.ts';
-import { events } from './schema/01-events.ts';
-import { handling } from './schema/02-handling.ts';
-import { retryNow } from './schema/06-retry-now.ts';
-import { leases } from './schema/13-leases.ts';
-import { leftBehind } from './schema/11-left-behind.ts';
-import { marks } from './schema/09-marks.ts';
-import { marksByEndpoint } from './schema/12-marks-by-endpoint.ts';
-import type { Migration } from './schema/migration.ts';
-import { operations } from './schema/03-operations.ts';
-import { optionsByType } from './schema/07-options-by-type.ts';
-import { pauses } from './schema/10-pauses.ts';
-import { processors } from './schema/08-processors.ts';
+import { schema, type Migration } from './schema.ts';
 
-/** Numbered and named; within a major version they only add. */
-const migrations: readonly Migration[] = [
-  events,
-  handling,
-  operations,
-  endpoints,
-  clock,
-  retryNow,
-  optionsByType,
-  processors,
-  marks,
-  pauses,
-  leftBehind,
-  marksByEndpoint,
-  leases,
-];
+/** In their order. Within a minor version the schema stays. */
+const migrations: readonly Migration[] = [schema];
 
 /** The tables of an inbox, as far as this hookbox knows them; any other is the merchant's, whatever its name. */
 export const TABLES: readonly string[] = [
@@ -39,15 +12,15 @@ export const TABLES: readonly string[] = [
 ];
 
 /** The newest version of the tables that this hookbox knows. */
-export const KNOWN_VERSION = Math.max(...migrations.map(({ version }) => version));
+export const KNOWN_VERSION = newestOf(migrations);
 
 /**
- * Brings the tables of a file up to date, in one transaction that also is the write after which the caller looks at
- * `synchronous`. Safe when several processes start at once: the second one finds the work done.
+ * Makes the tables of a file, or brings them up to date, in one transaction. The caller checks `synchronous` after this
+ * write. Of several processes that start at once the first does the work.
  *
  * @throws InboxOpenError `NEEDS_NEWER_HOOKBOX`
  */
-export function migrate(database: SqliteDatabase): void {
+export function migrate(database: SqliteDatabase, steps: readonly Migration[] = migrations): void {
   database.exec('BEGIN IMMEDIATE');
   try {
     database.exec(`
@@ -59,14 +32,15 @@ export function migrate(database: SqliteDatabase): void {
       ) STRICT
     `);
     const present = versionOf(database);
-    if (present.needs > KNOWN_VERSION) {
+    const known = newestOf(steps);
+    if (present.needs > known) {
       throw new InboxOpenError(
         'NEEDS_NEWER_HOOKBOX',
         `${database.name} was written by a newer hookbox: it needs schema version ${present.needs} and this hookbox ` +
-          `knows up to ${KNOWN_VERSION}. Update the package hookbox in this process; the file is unchanged.`,
+          `knows up to ${known}. Update the package hookbox in this process; the file is unchanged.`,
       );
     }
-    for (const { version, name, needs, sql } of migrations) {
+    for (const { version, name, needs, sql } of steps) {
       if (version <= present.version) continue;
       database.exec(sql);
       database
@@ -89,4 +63,8 @@ export function versionOf(database: Pick<SqliteDatabase, 'prepare'>): { version:
     .safeIntegers(false)
     .get();
   return row as { version: number; needs: number }; // the columns of the statement above
+}
+
+function newestOf(steps: readonly Migration[]): number {
+  return Math.max(...steps.map(({ version }) => version));
 }

@@ -17,21 +17,15 @@ export const PENDING_TYPES = `WITH RECURSIVE ${readyTypes()} SELECT type FROM ty
 
 const READY_ENDPOINTS = distinctValues('endpoints', 'value', 'endpoint', READY);
 
-/** When a process that knows no endpoints was last seen: it handles every one. */
-const OTHERS_SEEN = 'CASE WHEN seen_ms IS NOT mirrored_ms THEN seen_ms ELSE others_ms END';
-
 /** The types of an endpoint that somebody handles who was seen since then: a dozen at most, as handlers name them. */
 export const TAKEN_TYPES = `
-  SELECT type FROM hookbox_handling WHERE endpoint IN (:endpoint, '*') AND seen_ms > :since
-  UNION SELECT type FROM hookbox_takers WHERE type > '' AND ${OTHERS_SEEN} > :since`;
+  SELECT DISTINCT type FROM hookbox_handling WHERE endpoint IN (:endpoint, '*') AND seen_ms > :since`;
 
 /** A type at an endpoint is paused. */
 const PAUSED = 'SELECT 1 FROM hookbox_pauses AS p WHERE p.endpoint = endpoints.value AND p.type = types.value';
 /** When each endpoint and type was last seen to be handled. */
-export const EVER_TAKEN = `
-  SELECT endpoint, type, seen_ms AS at FROM hookbox_handling
-  UNION ALL SELECT '*', type, ${OTHERS_SEEN} FROM hookbox_takers WHERE type > '' AND ${OTHERS_SEEN} IS NOT NULL
-  ORDER BY 1, 2`;
+export const EVER_TAKEN =
+  "SELECT endpoint, type, seen_ms AS at FROM hookbox_handling WHERE endpoint >= '' ORDER BY 1, 2";
 
 /** What has failed and lets newer events of its entity pass, which is seldom: by an index of its own. */
 const YIELDING = `yields = 1 AND state = 'pending' AND entity = +:entity AND endpoint = +:endpoint`;
@@ -100,10 +94,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     takenTypes: prepare(TAKEN_TYPES),
     pauses: prepare("SELECT * FROM hookbox_pauses WHERE endpoint >= ''"),
     lastSeen: prepare(`
-      SELECT max(at) AS at FROM (
-        SELECT max(seen_ms) AS at FROM hookbox_handling WHERE endpoint IN (:endpoint, '*') AND type IN (:type, '*')
-        UNION ALL SELECT max(${OTHERS_SEEN}) FROM hookbox_takers WHERE type IN (:type, '*')
-      )
+      SELECT max(seen_ms) AS at FROM hookbox_handling WHERE endpoint IN (:endpoint, '*') AND type IN (:type, '*')
     `),
     /** The oldest event of an entity that waits and holds others back. */
     frontOfEntity: prepare(`
@@ -192,13 +183,6 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       INSERT INTO hookbox_handling (endpoint, type, seen_ms) VALUES (:endpoint, :type, :now)
       ON CONFLICT (endpoint, type) DO UPDATE SET seen_ms = max(seen_ms, excluded.seen_ms)
     `),
-    /** For processes that know no endpoints; what one of them has said last is kept apart. */
-    mirrorTake: prepare(`
-      INSERT INTO hookbox_takers (type, seen_ms, mirrored_ms) VALUES (:type, :mirrored, :mirrored)
-      ON CONFLICT (type) DO UPDATE SET
-        others_ms = ${OTHERS_SEEN},
-        seen_ms = max(seen_ms, excluded.seen_ms), mirrored_ms = max(seen_ms, excluded.seen_ms)
-    `),
 
     raiseHighWater: prepare(`
       INSERT INTO hookbox_entities (entity, endpoint, created_ms, created_ns)
@@ -234,12 +218,6 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     leases: prepare('SELECT seq, lease_until_ms FROM hookbox_events WHERE lease_until_ms IS NOT NULL'),
     moveHandling: prepare('UPDATE hookbox_handling SET seen_ms = seen_ms - :back WHERE seen_ms > :now'),
     moveProcessors: prepare('UPDATE hookbox_processors SET seen_ms = seen_ms - :back WHERE seen_ms > :now'),
-    moveTakers: prepare(`
-      UPDATE hookbox_takers SET
-        seen_ms = iif(seen_ms > :now, seen_ms - :back, seen_ms),
-        mirrored_ms = iif(mirrored_ms > :now, mirrored_ms - :back, mirrored_ms),
-        others_ms = iif(others_ms > :now, others_ms - :back, others_ms)
-    `),
     startMoving: prepare(`
       UPDATE hookbox_clock SET latest_ms = :latest, back_ms = :back, endpoint = NULL, due_ms = 0, seq = 0 WHERE id = 1
     `),

@@ -10,7 +10,7 @@ import { NoThread, type Thread } from './thread.ts';
 /** What receivers and processors keep for operators once a second: the writer does it between two groups. */
 export type WriterOperations = Pick<
   Operations,
-  'count' | 'noteRejected' | 'noteRelease' | 'noteSecret' | 'coarsen' | 'indexNew' | 'clearErased' | 'ping'
+  'count' | 'noteRejected' | 'noteRelease' | 'noteSecret' | 'coarsen' | 'indexNew' | 'ping'
 >;
 
 /** An export goes page by page: its reader may be slow, or go away. */
@@ -76,7 +76,6 @@ export function threadedOperations({ writer, operators, here, newest }: Places):
     noteSecret: wrote('noteSecret'),
     coarsen: wrote('coarsen'),
     indexNew: wrote('indexNew'),
-    clearErased: wrote('clearErased'),
     // A thread that hangs on its disk does not even say so.
     ping: pinger(wrote('ping')),
 
@@ -91,7 +90,7 @@ export function threadedOperations({ writer, operators, here, newest }: Places):
     sealBulk: looked('sealBulk'),
     bulk: looked('bulk'),
     bulks: looked('bulks'),
-    hearOfBulk: looked('hearOfBulk'),
+    reportBulk: looked('reportBulk'),
     outcomePart: looked('outcomePart'),
     cancelBulk: looked('cancelBulk'),
     pauseType: looked('pauseType'),

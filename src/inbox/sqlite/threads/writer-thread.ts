@@ -11,7 +11,6 @@ import { runMove, runRead, type Move } from '../jobs.ts';
 import { checkpointIfLong } from '../opening/log-limit.ts';
 import { marks } from '../operator/counts/kept-marks.ts';
 import { counts } from '../operator/counts/stored-counts.ts';
-import { clearErased } from '../operator/removal/clear-erased.ts';
 import { indexNew, SEARCH_INDEX } from '../operator/search/search-words.ts';
 import { accessOf } from '../operator/access.ts';
 import type { Statements } from '../statements.ts';
@@ -31,7 +30,6 @@ const operations: WriterOperations = {
   ...counts(access),
   ...marks(access),
   indexNew: (...given) => indexNew(access, ...given),
-  clearErased: (limit) => clearErased(access, limit),
 };
 /** To a writer that was started again comes what an earlier one has lent: it knows nothing of that. */
 const loans = new Map<number, GiveBack>();

@@ -1,5 +1,5 @@
 import type { StoredBulk } from '../../../operator/acts.ts';
-import { actOf, breakdownOf, bulkOf, filterOf, type BulkRow } from '../../../operator/bulk-record.ts';
+import { breakdownOf, bulkOf, filterOf, type BulkRow } from '../../../operator/bulk-record.ts';
 import type { BulkEngine, OldBulks } from '../../../rules/bulks.ts';
 import { asked } from '../../../rules/steps.ts';
 import type { Session } from '../../driver/session.ts';
@@ -8,15 +8,23 @@ import type { Scene } from '../../engine/scene.ts';
 
 type Part = Pick<
   BulkEngine,
-  'filling' | 'saveSnapshot' | 'seal' | 'bulk' | 'startBulk' | 'saveWorked' | 'noteHeard' | 'endBulk' | keyof OldBulks
+  | 'filling'
+  | 'saveSnapshot'
+  | 'seal'
+  | 'bulk'
+  | 'startBulk'
+  | 'saveWorked'
+  | 'noteHeartbeat'
+  | 'endBulk'
+  | keyof OldBulks
 >;
 
 /** Of the server: machines need not agree with it, nor with each other. */
 const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
 /** By their names: a newer version may add others, and Postgres refuses what is prepared to say `*` after that. */
-export const COLUMNS = `id, act, does, state, force, filter, actor, reason, created_ms, started_ms, ended_ms, total, breakdown,
-  worked, counts, audit, heard_ms, heard_worked, stopped, ${NOW} - heard_ms AS silent_ms`;
+export const COLUMNS = `id, act, state, force, filter, actor, reason, created_ms, started_ms, ended_ms, total, breakdown,
+  worked, counts, audit, heartbeat_ms, stopped, ${NOW} - heartbeat_ms AS silent_ms`;
 
 /** One whose snapshot is complete. */
 export const COMPLETE = `id = $1 AND state <> 'filling'`;
@@ -36,7 +44,7 @@ export function bulkRecords({ session, t }: Pick<Scene, 'session' | 't'>): Part 
           if (row === undefined) return null;
           return {
             id,
-            act: actOf(row),
+            act: row.act,
             force: row.force === true,
             filter: filterOf(row.filter),
             breakdown: breakdownOf(row),
@@ -60,8 +68,8 @@ export function bulkRecords({ session, t }: Pick<Scene, 'session' | 't'>): Part 
       ),
     saveWorked: (id, worked, counts) =>
       run(`UPDATE ${t.bulks} SET worked = $2, counts = $3 WHERE id = $1`, [id, worked, JSON.stringify(counts)]),
-    noteHeard: (id, stops) =>
-      run(`UPDATE ${t.bulks} SET heard_ms = ${NOW}, heard_worked = worked, stopped = $2 WHERE id = $1`, [id, stops]),
+    noteHeartbeat: (id, stops) =>
+      run(`UPDATE ${t.bulks} SET heartbeat_ms = ${NOW}, stopped = $2 WHERE id = $1`, [id, stops]),
     endBulk: (id, state, now) => run(`UPDATE ${t.bulks} SET state = $2, ended_ms = $3 WHERE id = $1`, [id, state, now]),
 
     giveUpFilling: (since) =>

@@ -1,7 +1,7 @@
 import { positiveWhole } from '../../../../number-option.ts';
 import type { Acts, StoredBulk } from '../../../operator/acts.ts';
 import { authorOf } from '../../../operator/author.ts';
-import { storedAct, type BulkRow } from '../../../operator/bulk-record.ts';
+import { type BulkRow } from '../../../operator/bulk-record.ts';
 import { assertFilter } from '../../../operator/check-filter.ts';
 import { pageBounds } from '../../../operator/page-bounds.ts';
 import type { Author } from '../../../rules/audit-line.ts';
@@ -64,11 +64,10 @@ export function bulks({ store, ask, notify }: Access): Omit<Acts, 'act'> {
         doneOnce(store, {
           async work(session) {
             const { actor, reason, now } = inDatabase(author);
-            const stored = storedAct(act);
             const row = await session.row<{ id: number }>(
-              `INSERT INTO ${t.bulks} (act, does, state, force, filter, actor, reason, created_ms)
-               VALUES ($1, $2, 'filling', $3, $4, $5, $6, $7) RETURNING id`,
-              [stored.act, stored.does, force, JSON.stringify(filter), toText(actor), textOrNull(reason), now],
+              `INSERT INTO ${t.bulks} (act, state, force, filter, actor, reason, created_ms)
+               VALUES ($1, 'filling', $2, $3, $4, $5, $6) RETURNING id`,
+              [act, force, JSON.stringify(filter), toText(actor), textOrNull(reason), now],
             );
             return row?.id ?? 0;
           },
@@ -147,8 +146,8 @@ export function bulks({ store, ask, notify }: Access): Omit<Acts, 'act'> {
       return toCaller(bulk);
     },
 
-    async hearOfBulk(id, stops) {
-      const work = (session: Session) => awaited(bulkRecords({ session, t }).noteHeard(id, stops));
+    async reportBulk(id, stops) {
+      const work = (session: Session) => awaited(bulkRecords({ session, t }).noteHeartbeat(id, stops));
       await ask(() => database.transaction({ work }));
     },
 

@@ -7,7 +7,6 @@ import { toKey } from '../../sql/keys.ts';
 import type { Access } from '../access.ts';
 import { auditLines } from '../audit/audit-line.ts';
 import { doneOnce } from '../done-once.ts';
-import { clearErased } from './clear-erased.ts';
 import { byteSlice } from './byte-slice.ts';
 import type { EntityIndex } from './entity-index.ts';
 import { aboutEntity, erasures } from './erasures.ts';
@@ -16,7 +15,7 @@ import { keptActs } from './kept-acts.ts';
 const NO_LEASES = { ordered: false, exclusive: false } as const;
 
 /** Removes what is kept about an entity. */
-export function erasing(access: Access, index: EntityIndex): Pick<Removal, 'erase' | 'clearErased'> {
+export function erasing(access: Access, index: EntityIndex): Pick<Removal, 'erase'> {
   const { store: there, ask, notify } = access;
   const { database, t, time, scene, writeAt } = there;
   const inDatabase = (author: Author): Author => ({ ...author, now: time.toDatabase(author.now) });
@@ -63,8 +62,5 @@ export function erasing(access: Access, index: EntityIndex): Pick<Removal, 'eras
     emptyLog: async () => null,
     notify,
   };
-  return {
-    erase: (entity, by, options) => eraseEntity(store, entity, by, options),
-    clearErased: (limit) => clearErased(access, limit),
-  };
+  return { erase: (entity, by, options) => eraseEntity(store, entity, by, options) };
 }

@@ -6,7 +6,7 @@ import type { SqliteDatabase } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 
 /** With the time of now. */
-export const SELECT_BULKS = 'SELECT *, ? - heard_ms AS silent_ms FROM hookbox_bulks';
+export const SELECT_BULKS = 'SELECT *, ? - heartbeat_ms AS silent_ms FROM hookbox_bulks';
 
 /** One whose snapshot is complete. */
 export function findBulk(database: SqliteDatabase, id: number): StoredBulk | null {
@@ -17,7 +17,7 @@ export function findBulk(database: SqliteDatabase, id: number): StoredBulk | nul
 
 type Part = Pick<
   BulkEngine,
-  'bulk' | 'startBulk' | 'openEvents' | 'noteResult' | 'saveWorked' | 'noteHeard' | 'endBulk'
+  'bulk' | 'startBulk' | 'openEvents' | 'noteResult' | 'saveWorked' | 'noteHeartbeat' | 'endBulk'
 >;
 
 /** Bulks as they are run. */
@@ -44,8 +44,8 @@ export function bulkRecords(database: SqliteDatabase): Part {
     saveWorked(id, worked, counts) {
       return run('UPDATE hookbox_bulks SET worked = ?, counts = ? WHERE id = ?', worked, JSON.stringify(counts), id);
     },
-    noteHeard(id, stops) {
-      const text = 'UPDATE hookbox_bulks SET heard_ms = ?, heard_worked = worked, stopped = ? WHERE id = ?';
+    noteHeartbeat(id, stops) {
+      const text = 'UPDATE hookbox_bulks SET heartbeat_ms = ?, stopped = ? WHERE id = ?';
       return run(text, Date.now(), stops ? 1 : 0, id);
     },
     endBulk(id, state, now) {

@@ -1,10 +1,10 @@
-import { actOf, breakdownOf, filterOf, type BulkRow } from '../../../operator/bulk-record.ts';
+import { breakdownOf, filterOf, type BulkRow } from '../../../operator/bulk-record.ts';
 import type { BulkEngine } from '../../../rules/bulks.ts';
 import { answer, DONE } from '../../../rules/steps.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 
-type FillingRow = Pick<BulkRow, 'id' | 'act' | 'does' | 'force' | 'filter' | 'breakdown' | 'created_ms'>;
+type FillingRow = Pick<BulkRow, 'id' | 'act' | 'force' | 'filter' | 'breakdown' | 'created_ms'>;
 
 /** Snapshots while they are being taken. */
 export function snapshots(
@@ -15,14 +15,14 @@ export function snapshots(
       // One that was created at 0 was given up (clear-old-bulks.ts).
       const found = statement(
         database,
-        `SELECT id, act, does, force, filter, breakdown, created_ms FROM hookbox_bulks
+        `SELECT id, act, force, filter, breakdown, created_ms FROM hookbox_bulks
          WHERE id = ? AND state = 'filling' AND created_ms > 0`,
       ).get(id);
       if (found === undefined) return answer(null);
       const row = found as FillingRow;
       return answer({
         id,
-        act: actOf(row),
+        act: row.act,
         force: Boolean(row.force),
         filter: filterOf(row.filter),
         breakdown: breakdownOf(row),

@@ -1,6 +1,6 @@
 import { positiveWhole } from '../../../../number-option.ts';
 import type { Acts } from '../../../operator/acts.ts';
-import { bulkOf, storedAct, type BulkRow } from '../../../operator/bulk-record.ts';
+import { bulkOf, type BulkRow } from '../../../operator/bulk-record.ts';
 import { assertFilter } from '../../../operator/check-filter.ts';
 import {
   addToBulk,
@@ -37,12 +37,11 @@ export function bulks(access: Access): Omit<Acts, 'act'> {
       await clearAway(access, author.now);
       return access.write(({ database }, waitedMs) => {
         const { actor, reason, now } = atCommit(author, waitedMs);
-        const stored = storedAct(act);
         const { lastInsertRowid } = statement(
           database,
-          `INSERT INTO hookbox_bulks (act, does, state, force, filter, actor, reason, created_ms)
-           VALUES (?, ?, 'filling', ?, ?, ?, ?, ?)`,
-        ).run(stored.act, stored.does, force ? 1 : 0, JSON.stringify(filter), actor, reason, now);
+          `INSERT INTO hookbox_bulks (act, state, force, filter, actor, reason, created_ms)
+           VALUES (?, 'filling', ?, ?, ?, ?, ?)`,
+        ).run(act, force ? 1 : 0, JSON.stringify(filter), actor, reason, now);
         return Number(lastInsertRowid);
       });
     },
@@ -82,8 +81,8 @@ export function bulks(access: Access): Omit<Acts, 'act'> {
       return bulk;
     },
 
-    async hearOfBulk(id, stops) {
-      await access.write(({ database }) => atOnce(bulkRecords(database).noteHeard(id, stops)));
+    async reportBulk(id, stops) {
+      await access.write(({ database }) => atOnce(bulkRecords(database).noteHeartbeat(id, stops)));
     },
 
     async outcomePart(id, after, limit) {

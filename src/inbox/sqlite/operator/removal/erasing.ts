@@ -10,13 +10,12 @@ import type { Access } from '../access.ts';
 import { auditLines } from '../audit/audit-line.ts';
 import { atCommit } from '../../../operator/author.ts';
 import { forgetTerms } from '../search/search-words.ts';
-import { clearErased } from './clear-erased.ts';
 import { keptActs } from './erased-names.ts';
 import { eventsAbout, findings } from './events-about.ts';
 import { emptyLog, securely } from './secure-deletion.ts';
 
 /** Removes what is kept about an entity. */
-export function erasing(access: Access): Pick<Removal, 'erase' | 'clearErased'> {
+export function erasing(access: Access): Pick<Removal, 'erase'> {
   const store = {
     ...eventsAbout(access),
     acts: keptActs(access),
@@ -40,10 +39,7 @@ export function erasing(access: Access): Pick<Removal, 'erase' | 'clearErased'> 
     emptyLog: () => emptyLog(access),
     notify: () => access.notify(),
   } satisfies ErasingStore;
-  return {
-    erase: (entity, by, options) => eraseEntity(store, entity, by, options),
-    clearErased: (limit) => clearErased(access, limit),
-  };
+  return { erase: (entity, by, options) => eraseEntity(store, entity, by, options) };
 }
 
 /** What erasing asks for, on the tables of a file; call it within `securely`. */

@@ -19,21 +19,12 @@ export interface TermRow {
   readonly entity: string | null;
 }
 
-/**
- * How far the index goes, in hookbox_progress. In a database of UTF-16 an older hookbox could not read what bodies say, and
- * has noted that it did: there it is begun anew, under a name that such a process does not know.
- */
+/** The row of hookbox_progress that says how far the index goes. */
 const INDEXED = 'terms';
-const INDEXED_UTF16 = 'terms in UTF-16';
 
 /** The terms of events up to this `seq` are in the index. */
 export function indexedUpTo(database: SqliteDatabase): number {
-  return progressOf(database, progressName(database));
-}
-
-function progressName(database: SqliteDatabase): string {
-  const { encoding } = statement(database, 'PRAGMA encoding').get() as { encoding: string };
-  return encoding === 'UTF-8' ? INDEXED : INDEXED_UTF16;
+  return progressOf(database, INDEXED);
 }
 
 /** Whether an event has a term: from the index as far as that goes, and from the event itself after that. */
@@ -66,7 +57,7 @@ function indexBatch(database: SqliteDatabase, limit: number): number {
     slice.add(0);
     if (slice.isOver()) break;
   }
-  setProgress(database, progressName(database), indexed);
+  setProgress(database, INDEXED, indexed);
   return indexed;
 }
 

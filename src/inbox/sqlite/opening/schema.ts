@@ -1,0 +1,322 @@
+import { deadReasons, eventStates } from '../../state.ts';
+
+const list = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(', ');
+
+/** A step from one version of the tables to the next. */
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  /** the oldest version that a process must know to work on a file with this one */
+  readonly needs: number;
+  readonly sql: string;
+}
+
+/**
+ * The tables of an inbox. An index of `hookbox_events` is partial where it can be, so that an event only pays for it while its
+ * state asks for it; the comment of each names its readers.
+ */
+export const schema: Migration = {
+  version: 1,
+  name: 'hookbox 0.1',
+  needs: 1,
+  sql: `
+    CREATE TABLE hookbox_events (
+      seq            INTEGER PRIMARY KEY,
+      endpoint       TEXT    NOT NULL,
+      id             TEXT    NOT NULL,
+      type           TEXT,
+      created_ms     INTEGER,
+      created_ns     INTEGER,
+      entity         TEXT,
+      verified       INTEGER NOT NULL CHECK (verified IN (0, 1)),
+      state          TEXT    NOT NULL CHECK (state IN (${list(eventStates)})),
+      dead_reason    TEXT             CHECK (dead_reason IN (${list(deadReasons)})),
+      received_ms    INTEGER NOT NULL,
+      settled_ms     INTEGER,
+      due_ms         INTEGER NOT NULL,
+      -- 0: may be claimed when due; 1: waits for an older event of its entity; 2: no processor has looked at it yet
+      parked         INTEGER NOT NULL DEFAULT 0 CHECK (parked IN (0, 1, 2)),
+      -- 1: it has failed and lets newer events of its entity pass (blocks: false)
+      yields         INTEGER NOT NULL DEFAULT 0 CHECK (yields IN (0, 1)),
+      attempts       INTEGER NOT NULL DEFAULT 0,
+      failures       INTEGER NOT NULL DEFAULT 0,
+      crashes        INTEGER NOT NULL DEFAULT 0,
+      trigger        TEXT    NOT NULL DEFAULT 'auto' CHECK (trigger IN ('auto', 'manual')),
+      fence          INTEGER NOT NULL DEFAULT 0,
+      claimed_ms     INTEGER,
+      lease_until_ms INTEGER,
+      -- 1: a transaction of its handler is committed, and the end of the attempt is not
+      effect         INTEGER NOT NULL DEFAULT 0 CHECK (effect IN (0, 1)),
+      -- 1: its processor is closing; if the lease runs out then, the attempt was interrupted
+      closing        INTEGER NOT NULL DEFAULT 0 CHECK (closing IN (0, 1)),
+      -- groups dead events: a hash of the last error without ids, numbers and quoted text
+      fingerprint    TEXT,
+      -- all about its entity was erased; another body under its id is not kept either
+      erased_ms      INTEGER,
+      -- an operator discarded it: in inline mode a redelivery does not run it
+      discarded_ms   INTEGER,
+      -- the trace context of its delivery as in the W3C headers: traceparent, a space, tracestate
+      trace          TEXT,
+      body_sha256    BLOB,
+      body           BLOB,
+      CONSTRAINT dead_events_have_a_reason
+        CHECK ((state = 'dead') = (dead_reason IS NOT NULL)),
+      CONSTRAINT events_in_processing_have_a_lease
+        CHECK (state != 'processing' OR lease_until_ms IS NOT NULL),
+      -- A processed event keeps its lease while its handler runs on after the commit of its transaction.
+      CONSTRAINT only_running_events_have_a_lease
+        CHECK (lease_until_ms IS NULL OR state IN ('processing', 'processed')),
+      CONSTRAINT leases_have_a_start
+        CHECK ((lease_until_ms IS NULL) = (claimed_ms IS NULL)),
+      CONSTRAINT only_pending_events_are_parked
+        CHECK (parked = 0 OR state = 'pending'),
+      CONSTRAINT settled_events_have_a_time
+        CHECK ((state IN ('processed', 'dead', 'ignored')) = (settled_ms IS NOT NULL)),
+      CONSTRAINT valid_events_have_a_type_and_a_time
+        CHECK ((type IS NOT NULL AND created_ms IS NOT NULL AND created_ns IS NOT NULL) OR dead_reason IS 'invalid'
+          -- Of an event that other code has handled, the inbox knows the id only.
+          OR (state = 'processed' AND body IS NULL AND length(body_sha256) = 0)),
+      CONSTRAINT tombstones_keep_a_hash
+        CHECK ((body IS NULL) = (body_sha256 IS NOT NULL)),
+      CONSTRAINT only_settled_events_become_tombstones
+        CHECK (body IS NOT NULL OR state IN ('processed', 'dead', 'ignored'))
+    ) STRICT;
+
+    -- Every delivery and every verb on one event. A rowid table with a unique index takes bodies faster than a WITHOUT
+    -- ROWID table (docs/benchmarks.md).
+    CREATE UNIQUE INDEX hookbox_events_by_key ON hookbox_events (id, endpoint);
+
+    -- Claims. Parked events wait for an older one of their entity and are not in the indexes of due events, so that ten
+    -- thousand of them behind one that fails cost nothing. An event joins these when a processor looks for work.
+    CREATE INDEX hookbox_events_due ON hookbox_events (type, due_ms, seq)
+      WHERE state = 'pending' AND parked = 0;
+    CREATE INDEX hookbox_events_due_of_type ON hookbox_events (endpoint, type, due_ms, seq)
+      WHERE state = 'pending' AND parked = 0;
+    CREATE INDEX hookbox_events_due_of_endpoint ON hookbox_events (endpoint, due_ms, seq)
+      WHERE state = 'pending' AND parked = 0;
+    -- Claims look for new events here: a delivery writes no index but this one and the key's.
+    CREATE INDEX hookbox_events_aside ON hookbox_events (parked, seq)
+      WHERE parked > 0;
+    -- The front of an entity: of all events, of those of some types, and of those that hold others back.
+    CREATE INDEX hookbox_events_waiting ON hookbox_events (entity, endpoint, created_ms, created_ns, seq)
+      WHERE state = 'pending' AND parked < 2 AND entity IS NOT NULL;
+    CREATE INDEX hookbox_events_waiting_of_type ON hookbox_events (entity, endpoint, type, created_ms, created_ns, seq)
+      WHERE state = 'pending' AND parked < 2 AND entity IS NOT NULL;
+    CREATE INDEX hookbox_events_holding ON hookbox_events (entity, endpoint, created_ms, created_ns, seq)
+      WHERE state = 'pending' AND parked < 2 AND entity IS NOT NULL AND yields = 0;
+    CREATE INDEX hookbox_events_yielding ON hookbox_events (entity, endpoint, parked)
+      WHERE yields = 1 AND state = 'pending';
+    -- Claims, and leases that ran out.
+    CREATE INDEX hookbox_events_leased ON hookbox_events (entity, endpoint, lease_until_ms, crashes, state)
+      WHERE lease_until_ms IS NOT NULL;
+
+    -- Pruning by time: of all endpoints and of one. Of one index for all states SQLite would sort everything that fits.
+    CREATE INDEX hookbox_events_prunable ON hookbox_events (settled_ms)
+      WHERE state = 'processed' AND body IS NOT NULL;
+    CREATE INDEX hookbox_events_prunable_of_endpoint ON hookbox_events (endpoint, settled_ms)
+      WHERE state = 'processed' AND body IS NOT NULL;
+    CREATE INDEX hookbox_events_prunable_dead ON hookbox_events (settled_ms)
+      WHERE state = 'dead' AND body IS NOT NULL;
+    CREATE INDEX hookbox_events_prunable_ignored ON hookbox_events (settled_ms)
+      WHERE state = 'ignored' AND body IS NOT NULL;
+
+    -- Operators' first questions. An event that is handled well is in none of these.
+    CREATE INDEX hookbox_events_put_away ON hookbox_events (state)
+      WHERE state IN ('dead', 'ignored');
+    CREATE INDEX hookbox_events_dead ON hookbox_events (ifnull(fingerprint, dead_reason))
+      WHERE state = 'dead' AND body IS NOT NULL;
+    CREATE INDEX hookbox_events_retrying ON hookbox_events (seq, failures)
+      WHERE state = 'pending' AND failures > 0;
+    CREATE INDEX hookbox_events_unhandled ON hookbox_events (endpoint, type, settled_ms)
+      WHERE state = 'ignored' AND discarded_ms IS NULL AND body IS NOT NULL;
+
+    CREATE TABLE hookbox_redeliveries (
+      seq      INTEGER PRIMARY KEY REFERENCES hookbox_events (seq),
+      count    INTEGER NOT NULL CHECK (count > 0),
+      first_ms INTEGER NOT NULL,
+      last_ms  INTEGER NOT NULL,
+      recent   TEXT    NOT NULL CHECK (json_array_length(recent) BETWEEN 1 AND 20)
+    ) STRICT;
+    CREATE TABLE hookbox_conflicts (
+      seq      INTEGER PRIMARY KEY REFERENCES hookbox_events (seq),
+      count    INTEGER NOT NULL CHECK (count > 0),
+      first_ms INTEGER NOT NULL,
+      last_ms  INTEGER NOT NULL,
+      recent   TEXT    NOT NULL CHECK (json_array_length(recent) BETWEEN 1 AND 20),
+      body     BLOB    NOT NULL
+    ) STRICT;
+
+    -- The newest processed event of each entity. It outlives the events.
+    CREATE TABLE hookbox_entities (
+      entity     TEXT    NOT NULL,
+      endpoint   TEXT    NOT NULL,
+      created_ms INTEGER NOT NULL,
+      created_ns INTEGER NOT NULL,
+      PRIMARY KEY (entity, endpoint)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE hookbox_attempts (
+      seq           INTEGER NOT NULL REFERENCES hookbox_events (seq),
+      number        INTEGER NOT NULL CHECK (number > 0),
+      trigger       TEXT    NOT NULL CHECK (trigger IN ('auto', 'manual')),
+      outcome       TEXT    NOT NULL CHECK (outcome IN ('processed', 'failed', 'crashed', 'interrupted')),
+      started_ms    INTEGER NOT NULL,
+      ended_ms      INTEGER NOT NULL,
+      error_name    TEXT,
+      error_message TEXT,
+      error_stack   TEXT,
+      -- why the handler skipped the event
+      skipped       TEXT,
+      -- the number of the claim that found it crashed: if its answer is lost, the next claim reports it
+      found_by      INTEGER,
+      PRIMARY KEY (seq, number),
+      CONSTRAINT failed_attempts_have_an_error CHECK (outcome != 'failed' OR error_name IS NOT NULL)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX hookbox_attempts_found ON hookbox_attempts (found_by) WHERE found_by IS NOT NULL;
+
+    -- When processors last announced an endpoint and type; '*' for every one.
+    CREATE TABLE hookbox_handling (
+      endpoint TEXT    NOT NULL,
+      type     TEXT    NOT NULL,
+      seen_ms  INTEGER NOT NULL,
+      PRIMARY KEY (endpoint, type)
+    ) STRICT, WITHOUT ROWID;
+    -- Running processors, with what they handle as JSON. One that is silent for ten minutes is taken for ended.
+    CREATE TABLE hookbox_processors (
+      name       TEXT    PRIMARY KEY,
+      endpoints  TEXT    NOT NULL CHECK (json_valid(endpoints)),
+      types      TEXT    NOT NULL CHECK (json_valid(types)),
+      started_ms INTEGER NOT NULL,
+      seen_ms    INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    -- Types of an endpoint that processors leave alone until they are resumed.
+    CREATE TABLE hookbox_pauses (
+      endpoint TEXT    NOT NULL,
+      type     TEXT    NOT NULL,
+      since_ms INTEGER NOT NULL,
+      actor    TEXT    NOT NULL,
+      reason   TEXT,
+      PRIMARY KEY (endpoint, type)
+    ) STRICT, WITHOUT ROWID;
+    -- The latest time at which a lease or a due time was written, to see when the clock is set back (../set-back.ts). While
+    -- pending events are moved back by back_ms, it keeps the progress: first the parked ones, up to seq; then those of each
+    -- endpoint, up to (due_ms, seq).
+    CREATE TABLE hookbox_clock (
+      id        INTEGER PRIMARY KEY CHECK (id = 1),
+      latest_ms INTEGER NOT NULL,
+      back_ms   INTEGER CHECK (back_ms > 0),
+      endpoint  TEXT,
+      due_ms    INTEGER NOT NULL DEFAULT 0,
+      seq       INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    INSERT INTO hookbox_clock (id, latest_ms) VALUES (1, 0);
+
+    -- The words by which operators find events: 'entity order:mer_7:ord_42', 'entity ord_42', 'merchant mer_7'. Filled behind
+    -- the deliveries, up to the seq in hookbox_progress.
+    CREATE TABLE hookbox_terms (
+      term TEXT    NOT NULL,
+      seq  INTEGER NOT NULL,
+      PRIMARY KEY (term, seq)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE hookbox_progress (
+      what TEXT    PRIMARY KEY,
+      seq  INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    -- New counts, and the sums that they are moved to now and then (operator/counts/).
+    CREATE TABLE hookbox_counts (
+      minute_ms INTEGER NOT NULL,
+      what      TEXT    NOT NULL,
+      detail    TEXT    NOT NULL,
+      count     INTEGER NOT NULL,
+      PRIMARY KEY (minute_ms, what, detail)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE hookbox_count_sums (
+      per    TEXT    NOT NULL CHECK (per IN ('minute', 'hour', 'all')),
+      at_ms  INTEGER NOT NULL,
+      what   TEXT    NOT NULL,
+      detail TEXT    NOT NULL,
+      count  INTEGER NOT NULL,
+      PRIMARY KEY (per, at_ms, what, detail)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE hookbox_rejected (
+      seq      INTEGER PRIMARY KEY,
+      endpoint TEXT    NOT NULL,
+      reason   TEXT    NOT NULL,
+      bytes    INTEGER,
+      sha256   TEXT,
+      source   TEXT,
+      count    INTEGER NOT NULL CHECK (count > 0),
+      first_ms INTEGER NOT NULL,
+      last_ms  INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX hookbox_rejected_alike
+      ON hookbox_rejected (endpoint, reason, ifnull(sha256, ''), ifnull(source, ''), ifnull(bytes, -1));
+    CREATE INDEX hookbox_rejected_latest ON hookbox_rejected (last_ms);
+
+    -- When a release was first seen or came back, and when a new secret of an endpoint began; nothing of a secret itself.
+    CREATE TABLE hookbox_marks (
+      seq      INTEGER PRIMARY KEY,
+      kind     TEXT    NOT NULL,
+      name     TEXT    NOT NULL,
+      -- of the processes with this release; '*' for several
+      endpoint TEXT    NOT NULL,
+      at_ms    INTEGER NOT NULL,
+      -- when a process last reported it, and when its last process ended
+      seen_ms  INTEGER NOT NULL,
+      ended_ms INTEGER
+    ) STRICT;
+    CREATE INDEX hookbox_marks_in_time ON hookbox_marks (at_ms);
+    CREATE INDEX hookbox_marks_of_kind ON hookbox_marks (kind, at_ms);
+    CREATE INDEX hookbox_marks_of_name ON hookbox_marks (kind, name, at_ms);
+
+    CREATE TABLE hookbox_audit (
+      seq    INTEGER PRIMARY KEY,
+      at_ms  INTEGER NOT NULL,
+      actor  TEXT    NOT NULL,
+      via    TEXT    NOT NULL CHECK (via IN ('code', 'cli', 'page')),
+      act    TEXT    NOT NULL,
+      reason TEXT,
+      filter TEXT    NOT NULL CHECK (json_valid(filter)),
+      counts TEXT    NOT NULL CHECK (json_valid(counts))
+    ) STRICT;
+    -- The lines of the audit about each event.
+    CREATE TABLE hookbox_event_acts (
+      seq   INTEGER NOT NULL,
+      audit INTEGER NOT NULL REFERENCES hookbox_audit (seq),
+      at_ms INTEGER NOT NULL,
+      PRIMARY KEY (seq, audit)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE hookbox_bulks (
+      id           INTEGER PRIMARY KEY,
+      act          TEXT    NOT NULL CHECK (act IN ('rerun', 'discard', 'retry-now')),
+      state        TEXT    NOT NULL CHECK (state IN ('filling', 'previewed', 'running', 'done', 'cancelled')),
+      force        INTEGER NOT NULL CHECK (force IN (0, 1)),
+      filter       TEXT    NOT NULL CHECK (json_valid(filter)),
+      actor        TEXT    NOT NULL,
+      reason       TEXT,
+      created_ms   INTEGER NOT NULL,
+      started_ms   INTEGER,
+      ended_ms     INTEGER,
+      total        INTEGER NOT NULL DEFAULT 0,
+      breakdown    TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(breakdown)),
+      worked       INTEGER NOT NULL DEFAULT 0,
+      counts       TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(counts)),
+      audit        INTEGER REFERENCES hookbox_audit (seq),
+      -- when its process last reported, and whether to say that it stops
+      heartbeat_ms INTEGER,
+      stopped      INTEGER NOT NULL DEFAULT 0 CHECK (stopped IN (0, 1)),
+      CONSTRAINT ended_bulks_have_a_time CHECK ((state IN ('done', 'cancelled')) = (ended_ms IS NOT NULL)),
+      CONSTRAINT started_bulks_are_audited CHECK (started_ms IS NULL OR audit IS NOT NULL)
+    ) STRICT;
+    CREATE TABLE hookbox_bulk_events (
+      bulk   INTEGER NOT NULL REFERENCES hookbox_bulks (id),
+      seq    INTEGER NOT NULL,
+      result TEXT,
+      PRIMARY KEY (bulk, seq)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX hookbox_bulk_events_open ON hookbox_bulk_events (bulk, seq) WHERE result IS NULL;
+  `,
+};
