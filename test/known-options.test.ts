@@ -72,6 +72,7 @@ const CALLS: Readonly<Record<string, readonly unknown[]>> = {
   'hookbox/ops eraseEntity': [looked, 'ord_1', by, {}],
   'hookbox/ops exportEvents': [looked, by, {}, {}],
   'hookbox/ops importEvents': [looked, [], by, {}],
+  'hookbox/ops importHandled': [looked, [], by, {}],
   'hookbox/ops stats': [looked, {}],
   'hookbox/ops auditLines': [looked, {}],
   'hookbox/ops/page opsPage': [{ inbox: looked }, {}],
@@ -185,6 +186,7 @@ describe('an option that is on or off, or a function', () => {
     ['hookbox/ops eraseEntity', 'dryRun'],
     ['hookbox/ops importEvents', 'dryRun'],
     ['hookbox/ops importEvents', 'trusted'],
+    ['hookbox/ops importHandled', 'dryRun'],
   ];
 
   it.each(switches)(

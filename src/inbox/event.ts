@@ -59,6 +59,11 @@ export interface StoredEvent extends EventKey {
   readonly conflict: (Occurrences & { readonly body: Uint8Array }) | null;
 }
 
+/** Whether an import has recorded the id only, because other code had handled the event. Other processed events have a type. */
+export function isImportedId({ state, type }: Pick<StoredEvent, 'state' | 'type'>): boolean {
+  return state === 'processed' && type === null;
+}
+
 /** How often something happened, with its first, last and twenty latest times. */
 export interface Occurrences {
   readonly count: number;

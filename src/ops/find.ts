@@ -1,5 +1,5 @@
 import type { AnyInbox } from '../inbox/contract.ts';
-import type { EventKey, StoredEvent } from '../inbox/event.ts';
+import { isImportedId, type EventKey, type StoredEvent } from '../inbox/event.ts';
 import type { EventAct } from '../inbox/operator/audit.ts';
 import type { EventFilter } from '../inbox/operator/filter.ts';
 import type { DeadGroup, EventCount, EventPage, EventSummary, SearchRequest } from '../inbox/operator/search.ts';
@@ -157,7 +157,7 @@ function timelineOf(
   acts: readonly EventAct[],
 ): readonly TimelineEntry[] {
   const { redeliveries, conflict } = event;
-  const timeline: TimelineEntry[] = [{ what: 'stored', at: event.receivedAt }];
+  const timeline: TimelineEntry[] = isImportedId(event) ? [] : [{ what: 'stored', at: event.receivedAt }];
   const untold = redeliveries.count - redeliveries.recent.length;
   if (untold > 0 && redeliveries.firstAt !== null) {
     timeline.push({ what: 'redeliveries', at: redeliveries.firstAt, count: untold });

@@ -35,6 +35,7 @@ export { exportEvents, type ExportOptions } from './export.ts';
 export { exportReadable } from './readable-export.ts';
 export type { ReadableFormat } from './words/readable-formats.ts';
 export { importEvents, type ImportOptions, type ImportReport } from './import.ts';
+export { importHandled, type ImportHandledOptions, type ImportHandledReport } from './import-handled.ts';
 export { backup, type BackupReport } from './backup.ts';
 export {
   stats,

@@ -283,6 +283,58 @@ function imported(input: string, options: RunOptions): Promise<Ran> {
   return runHookbox(['events', 'import', '-', '--db', 'new.db'], { ...options, input });
 }
 
+describe('hookbox events import --handled', () => {
+  it('records the ids of a file as processed, and a repeat changes nothing', async () => {
+    const cwd = scratchFolder();
+    writeFileSync(join(cwd, 'ids.txt'), '\ufeffevt_1\r\n\r\nevt_2\nevt_3');
+    const first = await events(cwd, 'import', '--handled', 'ids.txt', '--db', 'new.db');
+    expect(first).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'note: new.db is a new inbox.\n3 ids recorded as processed, 0 processed already\n',
+    });
+    const again = await runHookbox(['events', 'import', '-', '--handled', '--db', 'new.db', '--json'], {
+      cwd,
+      input: 'evt_2\nevt_4\n',
+    });
+    expect(JSON.parse(again.stdout)).toEqual({ imported: 1, known: 1, notProcessed: [], audit: 2 });
+    const shown = await events(cwd, 'show', 'evt_1', '--db', 'new.db');
+    expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('only its id was imported') });
+    expect(shown.stdout).not.toContain('delivered');
+  });
+
+  it('names each event that is stored and not processed, and exits with 3', async () => {
+    const cwd = await stockedFolder();
+    const ran = await runHookbox(['events', 'import', '-', '--handled'], { cwd, input: 'evt_dead_1\nevt_gone\n' });
+    expect(ran).toMatchObject({ code: 3, stdout: '' });
+    expect(ran.stderr).toContain('1 id recorded as processed, 0 processed already\n');
+    expect(ran.stderr).toContain('not changed: evt_dead_1 is stored and dead\n');
+    expect(ran.stderr).toContain('npx hookbox events discard <id>');
+  });
+
+  it.each([
+    ['a table', 'id,status\nevt_1,done\n', 'Line 1 is not one event id.'],
+    ['JSON', '"evt_1"\n', 'Line 1 is not one event id.'],
+    ['a long line', `evt_1\n${'x'.repeat(256)}\n`, 'Line 2 is not one event id.'],
+    ['nothing', '\n', 'There are no ids in it.'],
+  ])('refuses %s', async (_, input, said) => {
+    const cwd = scratchFolder();
+    const ran = await runHookbox(['events', 'import', '-', '--handled', '--db', 'new.db'], { cwd, input });
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining(said) });
+  });
+
+  it.each([
+    [['--handled', '--trusted'], '--trusted is for an export'],
+    [['--endpoint', 'shop'], '--endpoint needs --handled'],
+  ])('refuses %j', async (args, said) => {
+    const cwd = scratchFolder();
+    expect(await events(cwd, 'import', 'ids.txt', ...args)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(said),
+    });
+  });
+});
+
 it('hookbox events import ends with Ctrl-C although its input goes on, and what came is there', async () => {
   const cwd = await stockedFolder();
   const { stdout } = await events(cwd, 'export');

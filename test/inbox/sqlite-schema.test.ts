@@ -50,6 +50,8 @@ const constraints: Record<string, readonly string[]> = {
     'created_ns = NULL',
     `${DEAD}, type = NULL`,
     `${PROCESSED}, created_ms = NULL`,
+    `${TOMBSTONE}, type = NULL`,
+    `${IGNORED}, body = NULL, body_sha256 = x'', type = NULL`,
   ],
   tombstones_keep_a_hash: [`${PROCESSED}, body = NULL`, `${PROCESSED}, body_sha256 = x'00'`, "body_sha256 = x'00'"],
   only_settled_events_become_tombstones: [
@@ -67,6 +69,7 @@ describe('hookbox_events lets in', () => {
     DEAD,
     IGNORED,
     TOMBSTONE,
+    "state = 'processed', settled_ms = 1, body = NULL, body_sha256 = x'', type = NULL, created_ms = NULL",
     'parked = 1',
   ])('an event with %s', (change) => {
     expect(update(change)).toBe(1);

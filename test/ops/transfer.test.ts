@@ -9,6 +9,7 @@ import { scratchFile } from '../helpers/scratch-folder.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { plantDead } from './events-in-states.ts';
 import { ADA, exported, fill } from './filled-inbox.ts';
+import { testImportHandled } from './import-handled.conformance.ts';
 import { testTransfer } from './transfer.conformance.ts';
 
 /** An export of our own. */
@@ -26,6 +27,8 @@ testTransfer('transfer between files', {
     `);
   },
 });
+
+testImportHandled('handled ids in a file', { open: async () => opened() });
 
 it('export and import keep each column, but for those that mean something only where an event is handled or was erased', async () => {
   const inbox = opened();

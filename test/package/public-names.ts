@@ -43,6 +43,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
     'getEvent',
     'retryEventsNow',
     'importEvents',
+    'importHandled',
     'listBulks',
     'listEvents',
     'metrics',

@@ -1,19 +1,16 @@
-import { createReadStream, existsSync, statSync } from 'node:fs';
+import { createReadStream, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { ConfigurationError, messageOf } from '../../errors.ts';
-import type { Inbox } from '../../inbox/contract.ts';
 import { importEvents, type ImportCounts, type ImportReport } from '../../ops/index.ts';
 import { number, plural } from '../../ops/words/format.ts';
-import { isInPostgres, shownInbox, type DbOptions } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { CommandError, EXIT, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
 import { oneLine } from '../../printable.ts';
-import { openInbox } from '../shared/open-inbox.ts';
 import { printJson, tell } from '../shared/output.ts';
 import { progressBar } from '../shared/progress-bar.ts';
-import { requireFile } from '../shared/read-input.ts';
 import { byOf } from './by.ts';
+import { newOrExistingInbox, refuseMissing } from './import-source.ts';
 import { linesOf } from '../../ops/import-lines.ts';
 import type { ByOptions, InboxOptions } from './event-options.ts';
 import { underWay } from '../shared/interruptible.ts';
@@ -29,7 +26,7 @@ export async function importFrom(path: string, options: ImportCommandOptions): P
   const { dryRun = false, trusted = false, json = false } = options;
   if (path !== '-') refuseMissing(path);
   const signal = interruption();
-  await using inbox = dryRun ? await existingInbox(options) : await newOrExisting(options);
+  await using inbox = dryRun ? await existingInbox(options) : await newOrExistingInbox(options);
 
   const source = path === '-' ? process.stdin : createReadStream(path);
   // Standard input may never end.
@@ -77,24 +74,4 @@ const NOT_TRUSTED =
 
 function sumOf({ imported, known, different }: ImportCounts): number {
   return imported + known + different;
-}
-
-/** After a move to another machine there is no inbox yet. */
-async function newOrExisting(options: DbOptions): Promise<Inbox> {
-  const isNew = !(await isThere(options));
-  const inbox = await openInbox(options);
-  // Only now, as it may not be to be had.
-  if (isNew) tell(`note: ${shownInbox(options)} is a new inbox.`);
-  return inbox;
-}
-
-async function isThere(options: DbOptions): Promise<boolean> {
-  if (!isInPostgres(options)) return existsSync(options.db);
-  const { isOnPostgres } = await import('../shared/postgres-inbox.ts');
-  return isOnPostgres(options);
-}
-
-function refuseMissing(path: string): void {
-  requireFile(path);
-  if (!existsSync(path)) throw new CommandError(`There is no file ${oneLine(path)}.`, EXIT.notFound);
 }

@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../../inbox/event.ts';
+import { isImportedId, type StoredEvent } from '../../inbox/event.ts';
 import { getEvent, type EventHistory } from '../../ops/index.ts';
 import { bytes, plural, relative } from '../../ops/words/format.ts';
 import { stateText } from '../../ops/words/event-words.ts';
@@ -72,6 +72,8 @@ function asJson({ summary, event, timeline, wait }: EventHistory, mask: Masking)
   };
 }
 
+const IMPORTED_ID = 'unknown: other code handled the event, and only its id was imported';
+
 /** What it says otherwise; nothing where one of the two is gone. */
 function diffFields(body: Uint8Array | null, other: Uint8Array, mask: Masking): { readonly diff?: BodyDiff } {
   return body === null || other.byteLength === 0 ? {} : { diff: bodyDiff(body, other, mask) };
@@ -96,7 +98,7 @@ function asText({ summary, event, timeline, wait }: EventHistory, mask: Masking,
     ...timelineLines(timeline, now),
     '',
     ...(body === null
-      ? [styled('bold', 'Body'), 'pruned: only a hash of it is left']
+      ? [styled('bold', 'Body'), isImportedId(event) ? IMPORTED_ID : 'pruned: only a hash of it is left']
       : [styled('bold', `Body (${bytes(body.byteLength)})`), ...readableBody(mask(body))]),
     ...(conflict === null || conflict.body.byteLength === 0
       ? []

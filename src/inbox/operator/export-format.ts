@@ -111,7 +111,7 @@ const bytes = z
   .transform((written): Uint8Array => Buffer.from(written, 'base64'));
 const hash = z
   .string()
-  .regex(/^[0-9a-f]{64}$/)
+  .regex(/^([0-9a-f]{64})?$/)
   .transform((written): Uint8Array => Buffer.from(written, 'hex'));
 const occurrences = {
   count: whole.min(1),
@@ -162,7 +162,7 @@ const eventSchema = z
     erasedMs: ms.nullable(),
     discardedMs: ms.nullable(),
     body: bytes.nullable(),
-    /** of a tombstone's body */
+    /** of a tombstone's body; empty if the body is unknown, as of an event that other code has handled */
     sha256: hash.nullable(),
     attempts: z.array(attemptSchema).max(100_000),
     redeliveries: z.strictObject(occurrences).nullable(),
@@ -175,14 +175,15 @@ const eventSchema = z
   // What the CHECKs of the tables hold, and more: a line that breaks one shall be told by its number.
   .superRefine((event, context) => {
     const settled = event.state !== 'pending' && event.state !== 'processing';
+    const isUnknown = event.sha256?.byteLength === 0 && event.state === 'processed';
     const numbers = event.attempts.map(({ number }) => number);
     const sound: Readonly<Record<string, boolean>> = {
       deadReason: (event.state === 'dead') === (event.deadReason !== null),
       settledMs: settled === (event.settledMs !== null),
-      type: event.type !== null || event.deadReason === 'invalid',
-      created: event.created !== null || event.deadReason === 'invalid',
+      type: event.type !== null || event.deadReason === 'invalid' || isUnknown,
+      created: event.created !== null || event.deadReason === 'invalid' || isUnknown,
       body: event.body === null ? settled : event.erasedMs === null,
-      sha256: (event.body === null) === (event.sha256 !== null),
+      sha256: (event.body === null) === (event.sha256 !== null) && (event.sha256?.byteLength !== 0 || isUnknown),
       entity: event.entity === null || event.erasedMs === null,
       conflict:
         event.conflict === null ||

@@ -1,6 +1,6 @@
 import { isFarAhead } from '../../events/far-ahead.ts';
 import type { Child } from 'hono/jsx';
-import type { EventKey } from '../../inbox/event.ts';
+import { isImportedId, type StoredEvent, type EventKey } from '../../inbox/event.ts';
 import type { Act as ActName } from '../../inbox/operator/acts.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
 import { askedByKey, mayBeDone, summaryAt } from '../../inbox/rules/operator-acts.ts';
@@ -174,9 +174,7 @@ function Facts({
           {conflicts > 0 && `, ${number(conflicts)} with other bytes`}
         </Fact>
         <Fact name="signature">{summary.verified ? 'verified' : 'not checked'}</Fact>
-        <Fact name="body">
-          {event.body === null ? 'pruned: only a tombstone is left' : bytes(event.body.byteLength)}
-        </Fact>
+        <Fact name="body">{event.body === null ? bodyGone(event) : bytes(event.body.byteLength)}</Fact>
         {fingerprint !== null && (
           <Fact name="group">
             <a href={eventsHref(base, { states: ['dead'], fingerprint })}>dead events with the same error</a>
@@ -304,4 +302,9 @@ function Act({
       <Copyable text={eventCommand(act, summary, { ...visit.named, force })} />
     </details>
   );
+}
+
+function bodyGone(event: StoredEvent): string {
+  if (isImportedId(event)) return 'unknown: other code handled the event, and only its id was imported';
+  return 'pruned: only a tombstone is left';
 }

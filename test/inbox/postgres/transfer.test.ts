@@ -11,6 +11,7 @@ import { scratchFile } from '../../helpers/scratch-folder.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { ANY, FAILED, handleAgain, handled } from '../../ops/events-in-states.ts';
 import { ADA, exported, fill } from '../../ops/filled-inbox.ts';
+import { testImportHandled } from '../../ops/import-handled.conformance.ts';
 import { testTransfer } from '../../ops/transfer.conformance.ts';
 import { testImportRules } from '../../ops/import-rules.conformance.ts';
 import { interferedPool, type Interference } from './interfered-pool.ts';
@@ -57,6 +58,8 @@ testTransfer('transfer between schemas', {
     onTestFinished(async () => void (await pool.query(`DROP FUNCTION ${refuse} CASCADE`)));
   },
 });
+
+testImportHandled('handled ids in a schema', { open: () => opened() });
 
 testImportRules('what an import into a schema believes', {
   open: () => opened(),

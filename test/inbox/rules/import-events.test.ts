@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { StoredBody } from '../../../src/inbox/rules/engine.ts';
 import { importEvents, tryImport } from '../../../src/inbox/rules/import-events.ts';
 import { atOnce } from '../../../src/inbox/rules/steps.ts';
-import { hashOf } from '../../../src/inbox/rules/tombstone.ts';
+import { hashOf, UNKNOWN_HASH } from '../../../src/inbox/rules/tombstone.ts';
 import type { ImportCounts, ImportRecord } from '../../../src/inbox/operator/transfer.ts';
 import { scripted } from './scripted-engine.ts';
 
@@ -62,6 +62,8 @@ it.each<[string, StoredBody | undefined, Exported, keyof ImportCounts]>([
   ['of which a tombstone of other bytes is here', { body: null, hash: hashOf(OTHER) }, event, 'different'],
   ['that is a tombstone, of a body that is here', { body: BODY, hash: null }, tombstone, 'known'],
   ['that is a tombstone, of another body', { body: OTHER, hash: null }, tombstone, 'different'],
+  ['of an unknown body', { body: OTHER, hash: null }, { ...tombstone, sha256: UNKNOWN_HASH }, 'known'],
+  ['whose body is unknown here', { body: null, hash: UNKNOWN_HASH }, event, 'known'],
   ['that is a tombstone here too', { body: null, hash: hashOf(BODY) }, tombstone, 'known'],
 ])('an event %s', (_, here, imported, outcome) => {
   const counts = { imported: 0, known: 0, different: 0, [outcome]: 1 };

@@ -1,0 +1,165 @@
+import { ConfigurationError } from '../errors.ts';
+import { isUsableId } from '../events/parse.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
+import type { By } from '../inbox/operator/acts.ts';
+import type { ExportedEvent } from '../inbox/operator/export-format.ts';
+import { UNKNOWN_HASH } from '../inbox/rules/tombstone.ts';
+import type { EventState } from '../inbox/state.ts';
+import { assertOptions, kindOf, type KnownOptions } from '../known-options.ts';
+import { operationsOf } from './operations-of.ts';
+
+/** What became of the ids. */
+export interface ImportHandledReport {
+  /** ids that are recorded as processed now */
+  readonly imported: number;
+  /** ids that were processed here already */
+  readonly known: number;
+  /** events that are stored here and not processed: they keep their state, and a pending one still runs */
+  readonly notProcessed: readonly { readonly id: string; readonly state: EventState }[];
+  /** its line in the audit; `null` for a dry run */
+  readonly audit: number | null;
+}
+
+/** Which endpoint received the events, and how the import runs. */
+export interface ImportHandledOptions {
+  /** the receiver's option of that name; `default` unless given */
+  readonly endpoint?: string;
+  /** only counts, and changes nothing */
+  readonly dryRun?: boolean;
+  /** what the audit says of where the ids come from, such as the name of the file */
+  readonly from?: string;
+  readonly onProgress?: (counts: Pick<ImportHandledReport, 'imported' | 'known'>) => void;
+  /** stops after the batch under way; the report says how far it came */
+  readonly signal?: AbortSignal;
+}
+
+const OPTIONS: KnownOptions<ImportHandledOptions> = {
+  endpoint: true,
+  dryRun: 'boolean',
+  from: true,
+  onProgress: 'function',
+  signal: true,
+};
+
+/** What one transaction takes: deliveries share its commit. */
+const BATCH_IDS = 100;
+const LONGEST_ENDPOINT = 1_000;
+
+/**
+ * Records event ids that other code has handled. A later delivery of such an id is answered as a duplicate, and no handler
+ * runs. Import the ids before you switch to hookbox, and once more after it.
+ *
+ * An event that the inbox stores already keeps its state. The report lists each one that is not processed, because its
+ * handler may still run. You can stop an import and repeat it, also while deliveries arrive.
+ *
+ * An id says neither its type nor its time nor its body. So `ctx.superseded` does not know about these events, and a
+ * redelivery with another body is no conflict.
+ *
+ * @param ids - the ids that the service gave its events
+ * @throws ConfigurationError for an id that no event can have; the ids before it may be imported
+ * @throws InboxUnavailableError when the inbox cannot store; repeat the import
+ * @example
+ * ```ts
+ * import { importHandled } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('shop.db');
+ * const report = await importHandled(inbox, ['evt_1', 'evt_2'], { actor: 'ada', reason: 'the move to hookbox' });
+ * console.log(`${report.imported} ids`);
+ * await inbox.close();
+ * ```
+ */
+export async function importHandled(
+  inbox: AnyInbox,
+  ids: AsyncIterable<string> | Iterable<string>,
+  by: By,
+  options: ImportHandledOptions = {},
+): Promise<ImportHandledReport> {
+  assertOptions('importHandled', options, OPTIONS);
+  const { endpoint = 'default', dryRun = false, from, onProgress, signal } = options;
+  assertEndpoint(endpoint);
+  const operations = operationsOf(inbox);
+  const counts = { imported: 0, known: 0 };
+  const notProcessed: { id: string; state: EventState }[] = [];
+  const about = { handled: true, endpoint, ...(from !== undefined && { from }) };
+  const audit = dryRun ? null : await operations.note('import', by, about, { ...counts, different: 0 });
+
+  for await (const batch of batches(ids)) {
+    const now = by.now ?? Date.now();
+    const records = batch.map((id) => ({
+      event: handledEvent({ endpoint, id }, now),
+      raisesMark: false,
+      trusted: false,
+    }));
+    const taken = await operations.importSome(records, audit === null ? { dryRun } : { audit });
+    counts.imported += taken.imported;
+    const open = taken.known + taken.different === 0 ? [] : await statesOtherThanProcessed(inbox, endpoint, batch);
+    notProcessed.push(...open);
+    counts.known += taken.known + taken.different - open.length;
+    onProgress?.({ ...counts });
+    if (signal?.aborted === true) break;
+  }
+  return { ...counts, notProcessed, audit };
+}
+
+async function* batches(ids: AsyncIterable<string> | Iterable<string>): AsyncGenerator<readonly string[], void> {
+  let batch = new Set<string>();
+  let number = 0;
+  for await (const id of ids) {
+    number += 1;
+    if (!isUsableId(id)) {
+      const message = `importHandled: id ${number} is not a well-formed string of 1 to 255 characters.`;
+      throw new ConfigurationError('INVALID_OPTION', message);
+    }
+    batch.add(id);
+    if (batch.size < BATCH_IDS) continue;
+    yield [...batch];
+    batch = new Set();
+  }
+  if (batch.size > 0) yield [...batch];
+}
+
+async function statesOtherThanProcessed(
+  inbox: AnyInbox,
+  endpoint: string,
+  ids: readonly string[],
+): Promise<{ id: string; state: EventState }[]> {
+  const events = await Promise.all(ids.map((id) => inbox.get({ endpoint, id })));
+  return events.flatMap((event) =>
+    event === null || event.state === 'processed' ? [] : [{ id: event.id, state: event.state }],
+  );
+}
+
+/** A tombstone about which the inbox knows nothing but the id. */
+function handledEvent(key: { readonly endpoint: string; readonly id: string }, now: number): ExportedEvent {
+  return {
+    ...key,
+    type: null,
+    created: null,
+    entity: null,
+    verified: false,
+    state: 'processed',
+    deadReason: null,
+    receivedMs: now,
+    settledMs: now,
+    dueMs: now,
+    begun: 0,
+    failures: 0,
+    crashes: 0,
+    trigger: 'auto',
+    fingerprint: null,
+    erasedMs: null,
+    discardedMs: null,
+    body: null,
+    sha256: UNKNOWN_HASH,
+    attempts: [],
+    redeliveries: null,
+    conflict: null,
+  };
+}
+
+function assertEndpoint(endpoint: unknown): void {
+  if (typeof endpoint === 'string' && endpoint !== '' && endpoint.length <= LONGEST_ENDPOINT) return;
+  const message = `importHandled: endpoint must be a name of 1 to ${LONGEST_ENDPOINT} characters, not ${kindOf(endpoint)}.`;
+  throw new ConfigurationError('INVALID_OPTION', message);
+}
