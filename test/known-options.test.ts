@@ -84,7 +84,9 @@ const CALLS: Readonly<Record<string, readonly unknown[]>> = {
 };
 
 const WITHOUT_OPTIONS = [
-  ...['signBody', 'verifySignature', 'parseEvent', 'isKnown', 'entityOf', 'isErrorOutcome'].map((name) => `hookbox ${name}`),
+  ...['signBody', 'verifySignature', 'parseEvent', 'isKnown', 'entityOf', 'isErrorOutcome'].map(
+    (name) => `hookbox ${name}`,
+  ),
   ...[
     'getEvent',
     'whyWaiting',

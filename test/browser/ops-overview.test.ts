@@ -110,7 +110,7 @@ describe('after a day with an outage', () => {
     const { page } = ada;
     await ada.open('/dead');
     await page.getByRole('row').filter({ hasText: 'TaxError' }).getByRole('button', { name: 'Rerun group…' }).click();
-    await page.locator('#run').getByLabel('Reason, for the audit').fill('the rate is there');
+    await page.locator('#run').getByLabel('Reason').fill('the rate is there');
     await page.locator('#run').getByRole('button').click();
     const { pathname } = new URL(page.url());
     const id = Number(pathname.split('/').at(-1));

@@ -151,7 +151,7 @@ task('Discard the poison.', async ({ page, does, sees }) => {
 task('Discard one event.', async ({ page, does, sees }) => {
   await does.click(page.getByRole('link', { name: 'Dead letters' }));
   const group = page.getByRole('row').filter({ hasText: 'ECONNREFUSED' });
-  await does.click(group.getByRole('link', { name: 'see the newest' }));
+  await does.click(group.getByRole('link', { name: 'show newest' }));
   await does.click(page.locator('#discard > summary'));
   await does.write('its order was cancelled');
   await does.press('Enter');

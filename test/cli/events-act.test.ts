@@ -143,10 +143,10 @@ describe('hookbox events rerun and discard, by a filter', () => {
     expect(ran).toMatchObject({
       code: 0,
       stderr:
-        'Will rerun 2 events: 1 order.created and 1 order.ready; all dead (failed). Nothing has happened yet.\n' +
+        'Will rerun 2 events: 1 order.created and 1 order.ready; all dead (failed). Preview: nothing has been deleted.\n' +
         'No processor is running: the events wait until one is started.\n' +
         '2 rerun\n2 events are pending; a processor with handlers takes them.\n' +
-        'To see what became of them later: hookbox events bulks 1\n',
+        'To see outcome later: hookbox events bulks 1\n',
     });
     const filter = { states: ['dead'], error: 'shop' } as const;
     const bulk = await inboxOf(twin, async (inbox) => {
@@ -197,7 +197,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
     ]);
     expect(people).toMatchObject({ code: 0, stderr: '' });
     expect(people.stdout).toMatch(
-      /^Will discard 30 events: 30 order\.created; all dead \(failed\)\. Nothing has happened yet\.\n\nThe newest of them:\n\n/,
+      /^Will discard 30 events: 30 order\.created; all dead \(failed\)\. Preview: nothing has been deleted\.\n\nThe newest of them:\n\n/,
     );
     expect(people.stdout.match(/(?<= {2})dead_\d+/g)).toEqual(Array.from({ length: 10 }, (_, n) => `dead_${29 - n}`));
     expect(JSON.parse(programs.stdout)).toMatchObject({
@@ -259,7 +259,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
     ]);
     expect(other).toMatchObject({ code: 2, stderr: `error: Bulk ${id} is to rerun: use hookbox events rerun.\n` });
     const now = 120 - Number(worked);
-    const look = 'To see what became of them later: hookbox events bulks 1\n';
+    const look = 'To see outcome later: hookbox events bulks 1\n';
     const told = `${now} rerun\nIn all 120 rerun\n${now} events are pending; a processor with handlers takes them.\n${look}`;
     expect(resumed).toMatchObject({ code: 0, stderr: told });
     expect((await statesIn(cwd)).every((line) => line.endsWith(' pending 1'))).toBe(true);

@@ -25,18 +25,18 @@ async function stocked(): Promise<(...args: readonly string[]) => Promise<Ran>> 
 
 it('pause, resume and what lies between: who and why is told, and what waits', async () => {
   const events = await stocked();
-  expect(await events('pause')).toEqual({ code: 0, stdout: '', stderr: 'Nothing is paused.\n' });
+  expect(await events('pause')).toEqual({ code: 0, stdout: '', stderr: 'No types are paused.\n' });
   expect(await events('resume', 'order.created')).toMatchObject({ code: 4, stdout: '' });
   const paused = await events('pause', 'order.created', ...BY);
   expect(paused).toMatchObject({ code: 0 });
-  expect(paused.stdout).toMatch(/^order\.created is paused since .* UTC by ada: the till is down\.\n$/);
+  expect(paused.stdout).toMatch(/^order\.created paused since .* UTC by ada: the till is down\.\n$/);
   expect(paused.stderr).toContain('hookbox events resume order.created');
-  expect((await events('pause', 'order.created')).stderr).toContain('It was paused already, and stays as it was.');
+  expect((await events('pause', 'order.created')).stderr).toContain('Nothing was done: the type is already paused.');
   expect(JSON.parse((await events('pause', '--json')).stdout)).toMatchObject({ type: 'order.created', waiting: 1 });
-  expect((await events('show', 'evt_1')).stdout).toContain('waits; order.created is paused since');
+  expect((await events('show', 'evt_1')).stdout).toContain('waits; order.created paused since');
   const rerun = await events('rerun', 'evt_2');
   expect(rerun.stderr).toMatch(
-    /order\.created is paused since .*: the till is down\. 1 event waits until it is resumed\./,
+    /order\.created paused since .*: the till is down\. 1 event waits until it is resumed\./,
   );
   const resumed = await events('resume', 'order.created', '--actor', 'ada');
   expect(resumed.stdout).toMatch(/^Resumed: order\.created, paused (now|\d+ s ago) by ada\.\n$/);
@@ -50,8 +50,8 @@ it('a type that nobody has seen is not paused, unless that is said', async () =>
   expect(mistyped.stderr).toContain('Nobody has seen the type "order.craeted"');
   expect(mistyped.stderr).toContain('Did you mean order.created?');
   expect(mistyped.stderr).toContain('--unseen');
-  expect((await events('pause')).stderr).toBe('Nothing is paused.\n');
-  expect((await events('pause', 'loyalty.earned', '--unseen')).stdout).toContain('loyalty.earned is paused since');
+  expect((await events('pause')).stderr).toBe('No types are paused.\n');
+  expect((await events('pause', 'loyalty.earned', '--unseen')).stdout).toContain('loyalty.earned paused since');
 });
 
 it('a pause at an endpoint that no processor names says so: what was meant goes on', async () => {

@@ -99,7 +99,7 @@ export function testBulkOutcomes(name: string, open: () => Promise<Inbox>): void
       expect(wrong?.timeline.map(({ what }) => what)).not.toContain('act');
     });
 
-    it('a week after a bulk has ended, what became of its events is not known any more, and that is said', async () => {
+    it('a week after a bulk has ended, what became of its events is no longer known, and that is said', async () => {
       const inbox = await open();
       await handled(inbox, FAILED, orderEvent('a'), orderEvent('b'));
       const { id } = await previewBulk(inbox, 'rerun', {}, ADA);

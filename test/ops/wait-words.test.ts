@@ -42,7 +42,7 @@ it.each<[Wait | null, string]>([
   [{ reason: 'suspect', waiting: none }, 'waits for its turn: its process ended while it was handled'],
   [{ reason: 'discarded' }, 'was discarded by an operator'],
   [{ reason: 'not handled', lastSeen: null }, 'was put away; no processor that handles order.created was ever seen'],
-  [null, 'waits no longer'],
+  [null, 'is no longer waiting'],
 ])('%o is said in words', (wait, words) => {
   const said = waitInWords(summary(), wait, NOW)
     .map((part) => (typeof part === 'string' ? part : part.id))

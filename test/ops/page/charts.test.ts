@@ -163,7 +163,7 @@ describe('outcomes over time', () => {
 
   test('without anything to show it says so', () => {
     const quiet = chartOf([step(0), step(1)]);
-    expect(textOf(partOf(quiet, 'outcomes-table'))).toContain('Nothing happened in this span.');
+    expect(textOf(partOf(quiet, 'outcomes-table'))).toContain('Nothing happened in this period.');
     expect(tagsOf(drawing(quiet)).filter(({ name }) => name === 'rect' || name === 'a')).toEqual([]);
     expect(textOf(drawing(quiet))).not.toContain('NaN');
   });
@@ -213,7 +213,7 @@ describe('answer latency', () => {
 
   test('without a delivery it says so', () => {
     const quiet = written(LatencyChart({ steps: [step(0)], stepMs: STEP_MS, now: NOW, total: unmeasured }));
-    expect(textOf(partOf(quiet, 'latency-description'))).toBe('No delivery was answered in this span.');
+    expect(textOf(partOf(quiet, 'latency-description'))).toBe('No delivery was answered in this period.');
   });
 });
 
@@ -240,7 +240,7 @@ describe('dead by type', () => {
 
   test('says that none died', () => {
     expect(textOf(written(DeadByTypeChart({ byType: { 'order.ready': { ...none, dead: 0 } } })))).toBe(
-      'Dead by type No event died in this span.',
+      'Dead by type No event died in this period.',
     );
   });
 });

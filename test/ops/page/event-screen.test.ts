@@ -97,7 +97,7 @@ describe('what has happened', () => {
     [
       'processed',
       (inbox: Inbox) => handled(inbox, { outcome: 'processed' }, orderEvent('evt_1')),
-      'Its handler has succeeded.',
+      'Its handler succeeded.',
     ],
   ] as const)('of one that is %s is said in a sentence', async ([, make, said]) => {
     const { inbox, html } = openedPage();
@@ -163,9 +163,9 @@ describe('what can be done', () => {
     bury(database, 'evt_1');
     database.close();
     const page = await html(EVENT);
-    expect(textOf(partOf(page, 'acts'))).toContain('Its body was pruned, so it cannot be rerun.');
+    expect(textOf(partOf(page, 'acts'))).toContain('The body was pruned, so the event cannot be rerun.');
     expect(partOf(page, 'body')).toBe('');
-    expect(textOf(partOf(page, 'facts'))).toContain('pruned: only a tombstone is left');
+    expect(textOf(partOf(page, 'facts'))).toContain('pruned; a tombstone remains');
   });
 
   test('with the tombstone of an invalid one is nothing', async () => {
@@ -248,7 +248,7 @@ describe('the body', () => {
   test('that is no JSON is shown as what it is', async () => {
     const opened = openedPage();
     await withBody(opened, Uint8Array.from([0x7b, 0xff, 0xfe, 0x3c]));
-    expect(textOf(partOf(await opened.html(EVENT), 'body'))).toContain('The body is no JSON in UTF-8. Show it raw');
+    expect(textOf(partOf(await opened.html(EVENT), 'body'))).toContain('The body is not JSON in UTF-8. Show it raw');
     expect(textOf(partOf(await opened.html(`${EVENT}?view=hex`), 'body'))).toContain('7b ff fe 3c');
   });
 

@@ -87,7 +87,7 @@ describe('the list', () => {
     );
     // Whoever goes on from there and finds none has found none at all.
     expect(olderIn(none)).toBe('?error=x&found=none&before=3');
-    expect(textOf(partOf(await html(`/events${olderIn(none)}`), 'none'))).toBe('No event fits.');
+    expect(textOf(partOf(await html(`/events${olderIn(none)}`), 'none'))).toBe('No event matches.');
   });
 
   test('that has nothing offers nothing to do with it', async () => {
@@ -116,11 +116,11 @@ describe('the list', () => {
   });
 
   test.for([
-    ['/events', 'No event fits.'],
-    ['/events?before=7', 'No older event fits. Back to the beginning'],
-    ['/events?before=x', 'No event fits.'],
-    ['/events?before=-1', 'No event fits.'],
-    ['/events?before=99999999999999999999', 'No event fits.'],
+    ['/events', 'No event matches.'],
+    ['/events?before=7', 'No older event fits. Back to the start'],
+    ['/events?before=x', 'No event matches.'],
+    ['/events?before=-1', 'No event matches.'],
+    ['/events?before=99999999999999999999', 'No event matches.'],
   ] as const)('at %s: %s', async ([path, said]) => {
     const { html } = openedPage();
     expect(textOf(partOf(await html(path), 'live'))).toBe(said);
@@ -242,10 +242,10 @@ describe('what can be done with all that match', () => {
     const offered = async (query: string) => textOf(partOf(await html(`/events${query}`), 'acts'));
     // More than a page is counted, and only what the preview would find.
     expect(await offered('')).toMatch(
-      /^Rerun these 52 dead events… ignored and processed ones too Discard these 55 dead or pending events… Export all events…/,
+      /^Rerun these 52 dead events… also ignored and processed events Discard these 55 dead or pending events… Export all events…/,
     );
     expect(await offered('?state=pending')).toMatch(/^Discard these 3 pending events… Export/);
-    expect(await offered('?state=processed')).toMatch(/^Rerun… ignored and processed ones too Export/);
+    expect(await offered('?state=processed')).toMatch(/^Rerun… also ignored and processed events Export/);
     expect(partOf(await html('/events?state=processed'), 'acts')).toContain('name="force" value="yes" required');
     expect(await offered('?id=dead_7')).toMatch(/^Rerun this dead event… .* Discard this dead event… Export/);
     expect(await offered('?error=nothing+has+this')).not.toContain('Discard');

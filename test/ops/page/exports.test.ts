@@ -102,7 +102,7 @@ describe('Dead letters are exported', () => {
       const answer = await page.post('/maintenance/export', fields);
       return [answer.status, textOf(await answer.text())];
     };
-    const nothing = [400, expect.stringContaining('Choose first, each by its box. Nothing was exported.')];
+    const nothing = [400, expect.stringContaining('Select rows by their checkboxes first. Nothing was exported.')];
     expect(await said({ state: 'dead' })).toEqual(nothing);
     expect(await said({ chosen: 'yes', format: 'csv' })).toEqual(nothing);
     // A field that is empty chooses nothing, and is no export of all.

@@ -130,10 +130,10 @@ test('a search goes on by itself to the end of the file; it can be stopped, and 
   gates.get(700)?.resolve();
   expect(page.url()).toBe(`${origin}/ops/events?error=down`);
 
-  await page.getByRole('link', { name: 'Go on looking' }).click();
-  await page.locator('#looked', { hasText: 'That did not work' }).waitFor();
+  await page.getByRole('link', { name: 'Search further' }).click();
+  await page.locator('#looked', { hasText: 'Request failed' }).waitFor();
   expect(await page.locator('#events tbody tr').count()).toBe(2);
-  await page.getByRole('link', { name: 'Go on looking' }).click();
+  await page.getByRole('link', { name: 'Search further' }).click();
   await page.locator('tr[data-event="default/evt_300"]').waitFor();
   await page.locator('#older').waitFor({ state: 'detached' });
   // Each step once, but for what was stopped, what failed, and looks at the first page.

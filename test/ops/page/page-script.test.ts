@@ -57,7 +57,7 @@ test('an event that changes keeps what is typed and what is open, until it is se
   await page.locator('#stack-1 summary').click();
   await page.locator('#discard input[name=reason]').focus();
   await store(inbox, orderEvent('evt_1'));
-  await page.locator('#timeline').getByText('sent again by the service').waitFor();
+  await page.locator('#timeline').getByText('redelivered').waitFor();
   expect(await asks(page, 'document.activeElement.name')).toBe('reason');
   expect(await page.locator('#stack-1').getAttribute('open')).not.toBeNull();
   // Keys are letters while somebody types.
@@ -217,7 +217,7 @@ test('r and d mean the rows that are chosen, and not the one that is selected', 
   // Groups are acted on one at a time: where some are chosen, none of them is meant alone.
   await page.goto(`${origin}/ops/dead`);
   for (const pressed of ['j', 'x', 'r', 'd']) await page.keyboard.press(pressed);
-  await page.getByText('Rerun and discard take one group at a time.').waitFor();
+  await page.getByText('Rerun and discard work on one group at a time.').waitFor();
   await page.waitForLoadState('networkidle');
   expect(page.url()).toBe(`${origin}/ops/dead`);
   expect(await listBulks(inbox)).toHaveLength(2);

@@ -84,15 +84,15 @@ test('a type is paused and resumed with a reason, seen on the overview and by it
   });
   expect(paused.status).toBe(303);
   const screen = textOf(await html('/paused?done=paused'));
-  expect(screen).toContain('Paused: its events are stored and wait until the type is resumed.');
+  expect(screen).toContain('Paused. Its events are stored and wait until you resume the type.');
   expect(screen).toContain('the till is down');
   const overview = await html('');
   expect(textOf(partOf(overview, 'headline'))).toMatch(
-    /^1 event of order\.created waits, as it is paused since .* by ada: the till is down\. Resume it$/,
+    /^1 event of order\.created waits, as it paused since .* by ada: the till is down\. Resume it$/,
   );
   expect(partOf(overview, 'paused')).toBe('');
   expect(textOf(partOf(await html('/events/default/evt_1'), 'headline'))).toContain(
-    'It waits; order.created is paused since',
+    'It waits; order.created paused since',
   );
   expect(
     (await post('/paused/pause', { type: 'order.created', endpoint: 'default' })).headers.get('location'),
@@ -122,7 +122,7 @@ test('a type is paused and resumed with a reason, seen on the overview and by it
   expect(textOf(partOf(await html('/audit'), 'audit'))).toMatch(
     /resume ada through this page .*order\.created.* the till is back .*pause ada through this page .* the till is down$/,
   );
-  expect(textOf(partOf(await html('/paused'), 'none'))).toBe('Nothing is paused.');
+  expect(textOf(partOf(await html('/paused'), 'none'))).toBe('No types are paused.');
   expect(await html('')).not.toContain('id="paused"');
 });
 

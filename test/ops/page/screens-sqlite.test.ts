@@ -65,7 +65,7 @@ test('an operator sees what is dead and what waits, reruns a group, and finds bo
   const [group] = await deadGroups(inbox);
   const { id } = await previewBulk(inbox, 'rerun', { fingerprint: group?.fingerprint ?? '' }, ADA);
   expect(await textOn(bulkScreen(visitTo(inbox), id), 'sentence')).toBe(
-    'Will rerun 3 events: 3 order.created; all dead (failed). Nothing has happened yet.',
+    'Will rerun 3 events: 3 order.created; all dead (failed). Preview: nothing has been deleted.',
   );
   await runBulk(inbox, id, ADA);
   expect(await textOn(bulkScreen(visitTo(inbox), id), 'outcome')).toContain(
@@ -136,9 +136,9 @@ test('a bar of what died or failed leads to as many events as it counts', async 
   const links = Array.from(table.matchAll(/<td data-label="(dead|failed, tried again)"><a href="\/ops([^"]*)">(\d+)/g));
   expect(links.map(([, outcome, , count]) => [outcome, count])).toEqual([
     ['dead', '2'],
-    ['failed, tried again', '3'],
+    ['failed, to be retried', '3'],
     ['dead', '1'],
-    ['failed, tried again', '2'],
+    ['failed, to be retried', '2'],
   ]);
   for (const [, , href = '', count] of links) {
     const list = partOf(await html(href.replaceAll('&amp;', '&')), 'events');

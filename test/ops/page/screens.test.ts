@@ -48,7 +48,7 @@ describe('Overview', () => {
   test('says that nothing is stuck when nothing is', async () => {
     const html = await htmlOf(await overviewScreen(stubVisit()));
     expect(textOf(partOf(html, 'headline'))).toBe(
-      'Nothing is stuck: no event has been pending for more than a minute, and none is dead.',
+      'All well: no event is dead or has been pending for more than a minute.',
     );
     expect(partOf(html, 'waiting')).toBe('');
   });
@@ -286,7 +286,7 @@ describe('Rejected', () => {
   test('says that none was rejected', async () => {
     const html = await htmlOf(await rejectedScreen(stubVisit()));
     expect(textOf(partOf(html, 'rates'))).toBe('In the last 24 h No delivery was rejected.');
-    expect(textOf(partOf(html, 'latest'))).toContain('No rejected delivery is kept.');
+    expect(textOf(partOf(html, 'latest'))).toContain('No rejected deliveries.');
   });
 
   test('gives rates by reason, in words, with what to do', async () => {
@@ -420,9 +420,9 @@ describe('Bulk actions', () => {
       777,
       'of the first 1,000: 99 processed, 900 waiting for a handler, 1 failed again and tried again later',
     ],
-    [{}, 12, null, 'not known any more'],
-    [{}, 0, null, 'nothing was done'],
-  ] as const)('the list tells what became of them: %j of %i', async ([counts, done, next, told]) => {
+    [{}, 12, null, 'no longer known'],
+    [{}, 0, null, 'nothing done'],
+  ] as const)('the list tells outcome: %j of %i', async ([counts, done, next, told]) => {
     const asked: unknown[] = [];
     const bulk = bulkOf({
       state: 'done',
@@ -484,7 +484,7 @@ describe('Bulk actions', () => {
   test.for([
     [
       bulkOf(),
-      'Will rerun 128 events: 120 order.created and 8 order.ready; all dead (failed). Nothing has happened yet.',
+      'Will rerun 128 events: 120 order.created and 8 order.ready; all dead (failed). Preview: nothing has been deleted.',
     ],
     [
       bulkOf({
@@ -515,7 +515,7 @@ describe('Bulk actions', () => {
     ],
     [
       bulkOf({ breakdown: { types: { a: 128 }, states: { dead: 128 }, deadReasons: {}, endpoints: { test: 128 } } }),
-      'Will rerun 128 events: 128 a; all dead; all at test. Nothing has happened yet.',
+      'Will rerun 128 events: 128 a; all dead; all at test. Preview: nothing has been deleted.',
     ],
     [
       bulkOf({ total: 0, breakdown: { types: {}, states: {}, deadReasons: {}, endpoints: {} } }),
@@ -558,7 +558,7 @@ describe('Bulk actions', () => {
     const bar = tagsOf(progress).find(({ name }) => name === 'progress');
     expect(bar?.attributes).toMatchObject({ max: '128', value: '32' });
     expect([...formsOf(html).keys()]).toEqual(['/ops/bulks/7/cancel']);
-    expect(textOf(partOf(html, 'acts'))).toContain('Cancel what is left');
+    expect(textOf(partOf(html, 'acts'))).toContain('Cancel the rest');
   });
 
   test.each([
@@ -621,7 +621,7 @@ describe('Audit', () => {
     counts: { done: 1, 'not needed': 1 },
   } as const;
 
-  test('says that nothing was done yet', async () => {
+  test('says that nothing done yet', async () => {
     expect(await textOfPart(auditScreen(stubVisit()), 'none')).toContain('No operator has done anything yet.');
   });
 
@@ -686,7 +686,7 @@ describe('Audit', () => {
       { path: `/audit?day=${encodeURIComponent(day)}` },
     );
     const html = await htmlOf(await auditScreen(visit));
-    expect(textOf(partOf(html, 'problems'))).toBe(`${day} is no day. Write it as 2026-01-31.`);
+    expect(textOf(partOf(html, 'problems'))).toBe(`${day} is not a date such as 2026-01-31.`);
     expect(asked).toEqual([]);
   });
 

@@ -50,7 +50,7 @@ describe('the search box', () => {
     const page = await html('/events?q=ORD_k7');
     expect(rowsIn(page)).toEqual(['evt_Aa2', 'evt_Aa3', 'evt_Aa1']);
     expect(textOf(partOf(page, 'taken'))).toBe(
-      'Taken for what events are about: ord_K7, what has failed first. Look for it as a piece of text',
+      'Taken for what events are about: ord_K7, failed events first. Search for it as text',
     );
     expect(textOf(partOf(page, 'count'))).toBe('3 events');
     // What is done with all of them is done with what was found.
@@ -192,7 +192,7 @@ describe('a list', () => {
     expect(textOf(partOf(await html('/bulks/1'), 'facts'))).toContain('evt/2');
     // Nothing chosen is not all.
     const none = await post('/bulks', { chosen: 'yes', act: 'discard' });
-    expect([none.status, await none.text()]).toEqual([400, expect.stringContaining('Nothing is chosen')]);
+    expect([none.status, await none.text()]).toEqual([400, expect.stringContaining('Nothing selected')]);
     const wrong = await post('/bulks', { chosen: 'yes', act: 'discard', event: 'evt_1' });
     expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringContaining('names no event')]);
     expect(await inbox.operations?.bulk(2)).toBeNull();
