@@ -202,7 +202,7 @@ export function nameOf(thrown: unknown): string {
   try {
     return isError(thrown) ? thrown.name.slice(0, 100) : `a thrown ${typeof thrown}`;
   } catch {
-    return 'something that has no name';
+    return 'a value without a name';
   }
 }
 
@@ -218,6 +218,6 @@ export function messageOf(thrown: unknown): string {
     const isOfSqlite = typeof code === 'string' && code.startsWith('SQLITE_');
     return isOfSqlite && !text.includes(code) ? `${text} (${code})` : text;
   } catch {
-    return 'something that has no text was thrown';
+    return 'a value without a text was thrown';
   }
 }

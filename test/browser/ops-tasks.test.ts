@@ -155,7 +155,7 @@ task('Discard one event.', async ({ page, does, sees }) => {
   await does.click(page.locator('#discard > summary'));
   await does.write('its order was cancelled');
   await does.press('Enter');
-  await sees('The event is put away');
+  await sees('The event is discarded');
   await sees('its order was cancelled', '#timeline');
 });
 

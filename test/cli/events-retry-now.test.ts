@@ -20,7 +20,7 @@ async function inboxOf<T>(folder: string, look: (inbox: Inbox) => Promise<T>): P
   return await look(inbox);
 }
 
-/** `evt_a` and `evt_b` are tried again in an hour; `evt_due` was to be by now, and `evt_dead` will not be. */
+/** `evt_a` and `evt_b` are next attempt in an hour; `evt_due` was to be by now, and `evt_dead` will not be. */
 async function stocked(): Promise<string> {
   const cwd = scratchFolder();
   const retry = (inMs: number) => ({ outcome: 'retry', error: failure, dueAt: Date.now() + inMs }) as const;

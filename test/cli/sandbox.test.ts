@@ -135,7 +135,7 @@ it('says of https to a server without it what is wrong, in words', async () => {
   const plain = await listening((_, response) => response.end());
   const to = plain.url.replace('http:', 'https:');
   const sandbox = await sandboxing(['--clock', 'frozen', '--to', to]);
-  const words = 'the server there speaks http and not https';
+  const words = 'the server uses http, not https';
   expect(await sandbox.note('nobody listens at')).toContain(`(${words})`);
   await sandbox.call('POST', '/order', ORDER);
   await sandbox.steer(['advance', '0']);

@@ -18,7 +18,7 @@ describe('the console logger', () => {
 
   it('writes warnings and errors, each under the name of hookbox with its facts', () => {
     consoleLogger.warn({ reason: 'signature-mismatch', status: 401 }, 'delivery rejected');
-    consoleLogger.error({ cause: 'disk full' }, 'delivery not taken in');
+    consoleLogger.error({ cause: 'disk full' }, 'delivery not stored');
     expect(lines).toEqual([
       { method: 'warn', text: 'hookbox: delivery rejected (reason=signature-mismatch, status=401)' },
       { method: 'error', text: 'hookbox: delivery not taken in (cause=disk full)' },

@@ -181,7 +181,7 @@ it('where no release was ever named it says how to name one, however many secret
   expect(unnamed).toMatchObject({ isReleaseUnnamed: true, release: null });
   const { types, spans, isReleaseUnnamed } = unnamed;
   const html = written(TypeChanges({ changes: types, spans, isReleaseUnnamed }));
-  expect(textOf(partOf(html, 'no-release'))).toMatch(/^No release was ever named\. Give .* the option release/);
+  expect(textOf(partOf(html, 'no-release'))).toMatch(/^To compare releases, give .* the option release/);
   // Weeks before the span, and with all these secrets since.
   expect(await asked([begun(-30 * 24 * 60), ...secrets])).toMatchObject({ isReleaseUnnamed: false, release: null });
 });

@@ -141,7 +141,7 @@ describe('ctx.skip', () => {
     ],
     ['takes the last of two reasons', (_, ctx) => [ctx.skip('one'), ctx.skip('two')], { skipped: 'two' }],
     ['cuts what is long', (_, ctx) => ctx.skip('x'.repeat(9_999)), { skipped: `${'x'.repeat(500)}…` }],
-    ['says so where no reason was given', (_, ctx) => ctx.skip('  '), { skipped: 'no reason was given' }],
+    ['says so where no reason was given', (_, ctx) => ctx.skip('  '), { skipped: 'no reason given' }],
   ])('%s', async (_, handler, expected) => {
     const { inbox, processor } = await started({ '*': handler }, [['evt_1']]);
     expect(await inbox.attempts({ endpoint: 'default', id: 'evt_1' })).toMatchObject([expected]);

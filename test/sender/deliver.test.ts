@@ -79,7 +79,7 @@ describe('deliver', () => {
     ],
     [
       'is cut',
-      'the body of the answer was cut',
+      'the response body was cut off',
       (_, response) => {
         response.writeHead(202, { 'Content-Length': 100 });
         response.write('half', () => response.destroy());

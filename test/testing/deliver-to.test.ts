@@ -214,7 +214,7 @@ describe('deliverTo', () => {
   it('says that a handler of Hono is delivered to through its app', async () => {
     const receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
     const delivered = deliverTo(forHono.webhookHandler(receiver), '{}', { secret });
-    await expect(delivered).rejects.toThrow('This is a handler of Hono: pass the app that it is mounted in.');
+    await expect(delivered).rejects.toThrow('This is a Hono handler. Pass the app that mounts it.');
     await receiver.close();
   });
 

@@ -260,8 +260,8 @@ describe('all that match', () => {
     [{}, 'An action is rerun, discard or retry-now.'],
     // Half a filter would find more than was meant.
     [{ act: 'rerun', states: 'dead' }, 'There is no field "states"'],
-    [{ act: 'rerun', since: 'soon' }, 'since is no time'],
-    [{ act: 'rerun', state: 'undead' }, '"undead" is none of'],
+    [{ act: 'rerun', since: 'soon' }, 'since must be a time'],
+    [{ act: 'rerun', state: 'undead' }, 'not "undead"'],
     [{ act: 'rerun', body: 'data[=x' }, 'data['],
     [{ act: 'rerun', body: 'data.secret=x' }, 'data.secret is masked'],
   ] as const)('are none for %j', async ([fields, said]) => {
@@ -354,7 +354,7 @@ describe('pruning', () => {
     );
     expect((await inbox.get({ endpoint: 'default', id: 'evt_3' }))?.body).not.toBeNull();
     const broken = await post('/maintenance/prune', { ...fields, settledBefore: 'soon' });
-    expect(textOf(partOf(await broken.text(), 'problem'))).toContain('no time that can be read');
+    expect(textOf(partOf(await broken.text(), 'problem'))).toContain('no valid time');
   });
 
   test('takes only the endpoint that is given', async () => {
@@ -392,11 +392,11 @@ describe('pruning', () => {
   });
 
   test.for([
-    [{ olderThanDays: '', states: ['processed'] }, 'Give the days'],
-    [{ olderThanDays: '-1', states: ['processed'] }, 'Give the days'],
-    [{ olderThanDays: '1e3', states: ['processed'] }, 'Give the days'],
-    [{ olderThanDays: '30' }, 'Choose one of the states'],
-    [{ olderThanDays: '30', states: ['pending'] }, 'Choose one of the states'],
+    [{ olderThanDays: '', states: ['processed'] }, 'The days must be'],
+    [{ olderThanDays: '-1', states: ['processed'] }, 'The days must be'],
+    [{ olderThanDays: '1e3', states: ['processed'] }, 'The days must be'],
+    [{ olderThanDays: '30' }, 'Select a state'],
+    [{ olderThanDays: '30', states: ['pending'] }, 'Select a state'],
   ] as const)('is not done for %j', async ([fields, said]) => {
     const { post } = openedPage();
     const answer = await post('/maintenance/prune', { ...fields, confirm: '9' });

@@ -125,7 +125,7 @@ describe('outcomes over time', () => {
     const [unfinished] = classed(drawing(html), 'rect', 'unfinished');
     expect(unfinished?.attributes['x']).toBe('80%');
     expect(textOf(drawing(html))).toContain('03:59: 2 received so far');
-    expect(textOf(partOf(html, 'outcomes-table'))).toContain('03:59 (not over yet) 2 0 0 0 0');
+    expect(textOf(partOf(html, 'outcomes-table'))).toContain('03:59 (not complete) 2 0 0 0 0');
   });
 
   test('bars are links to the events, which keys find in the table', () => {

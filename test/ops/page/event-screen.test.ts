@@ -42,7 +42,7 @@ describe('what has happened', () => {
     expect(timeline).toContain('attempt 1: failed after 1 ms Error: the shop is down Stack Error: the shop is down');
     expect(timeline).toMatch(/dead \(failed\)$/);
     expect(textOf(partOf(page, 'headline'))).toBe(
-      'dead (failed) Nobody handles it unless you act: Error: the shop is down',
+      'dead (failed) It is not retried unless you rerun it: Error: the shop is down',
     );
     expect(partOf(page, 'stack-1')).toMatch(/^<details id="stack-1"><summary>/);
   });
@@ -79,12 +79,12 @@ describe('what has happened', () => {
     [
       'pending',
       (inbox: Inbox) => store(inbox, orderEvent('evt_1')),
-      'It waits; no processor that handles order.created was ever seen.',
+      'It waits; no processor for order.created has ever run.',
     ],
     [
       'retrying',
       (inbox: Inbox) => handled(inbox, RETRY, orderEvent('evt_1')),
-      'It has failed once: Error: the shop is down; no processor that handles order.created was ever seen; where handlers run inline',
+      'It has failed once: Error: the shop is down; no processor for order.created has ever run; in inline mode',
     ],
     [
       'processing',
@@ -92,7 +92,7 @@ describe('what has happened', () => {
         await store(inbox, orderEvent('evt_1'));
         await inbox.claimOne(orderEvent('evt_1'), { ...ANY, now: START + 1 });
       },
-      'Its handler runs now.',
+      'Its handler is running.',
     ],
     [
       'processed',
@@ -298,7 +298,7 @@ describe('masked fields', () => {
       const text = await opened.html(`${EVENT}${path}`);
       expect(text, path).not.toContain('s3cret');
       expect(text, path).not.toContain('2d 73 33 63');
-      if (!path.startsWith('/')) expect(textOf(text), path).toContain('those are not the bytes that were received');
+      if (!path.startsWith('/')) expect(textOf(text), path).toContain('these are not the bytes received');
     }
     expect(textOf(await opened.html(EVENT))).toContain('total: 1.50');
     expect(await opened.html(`${EVENT}/raw`)).toContain('"email":"•••"');

@@ -30,7 +30,7 @@ describe('the list', () => {
       /^order\.created evt_1 Copy dead \(failed\) order::ord_1 1 Jan(?: 2026)? 00:00 \(.* ago\) 1 1 Jan(?: 2026)? 00:00 Error: the shop is down$/,
     );
     expect(textOf(partOf(page, 'event-2'))).toMatch(
-      /^order\.ready evt_2 Copy pending nobody takes this type order::evt_2 1 Jan(?: 2026)? 00:00 \(.* ago\) 1 time$/,
+      /^order\.ready evt_2 Copy pending no processor handles this type order::evt_2 1 Jan(?: 2026)? 00:00 \(.* ago\) 1 time$/,
     );
   });
 
@@ -191,14 +191,14 @@ describe('the filter bar', () => {
   });
 
   test.for([
-    ['since=soon', 'since is no time'],
-    ['state=undead', '"undead" is none of'],
-    ['body=x', '"x" is no path and value'],
+    ['since=soon', 'since must be a time'],
+    ['state=undead', 'not "undead"'],
+    ['body=x', 'not "x"'],
     // The inbox itself refuses this one.
     ['body=data%5B%3D1', 'data['],
-    ['retrying=perhaps', 'retrying is yes or no'],
-    [`id=${'x'.repeat(2_000)}`, 'id is longer than 1000 characters'],
-    ['state=%3Cscript%3Ealert(1)%3C%2Fscript%3E', '"<script>alert(1)</script>" is none of'],
+    ['retrying=perhaps', 'retrying must be yes or no'],
+    [`id=${'x'.repeat(2_000)}`, 'id must have at most 1000 characters'],
+    ['state=%3Cscript%3Ealert(1)%3C%2Fscript%3E', 'not "<script>alert(1)</script>"'],
   ] as const)('says what is wrong with %s, and lists nothing that was not asked for', async ([query, said]) => {
     const { inbox, html } = openedPage();
     await store(inbox, orderEvent('evt_1'));

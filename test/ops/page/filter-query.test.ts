@@ -147,16 +147,16 @@ test('says what is wrong with each field that cannot be read', () => {
   const { filter, problems } = read('state=dead&state=undead&deadReason=bored&retrying=maybe&body=data.x&body==1&id=a');
   expect(filter).toEqual({ id: 'a', states: ['dead'] });
   expect(problems).toEqual([
-    '"undead" is none of pending, processing, processed, dead and ignored.',
+    'not "undead" pending, processing, processed, dead and ignored.',
     '"bored" is none of failed, crashed and invalid.',
-    'retrying is yes or no, not "maybe".',
+    'retrying must be yes or no, not "maybe".',
     '"data.x" is no path and value. Write data.items[0].name=Espresso, for example.',
     '"=1" is no path and value. Write data.items[0].name=Espresso, for example.',
   ]);
 });
 
 test('repeats no more of a text than fits, and nothing that turns others round', () => {
-  expect(read(`id=${'x'.repeat(1_001)}`)).toEqual({ filter: {}, problems: ['id is longer than 1000 characters.'] });
+  expect(read(`id=${'x'.repeat(1_001)}`)).toEqual({ filter: {}, problems: ['id must have at most 1000 characters.'] });
   expect(read('state=%E2%80%AEdaed%0A').problems).toEqual([
     '"\\u{202e}daed\\u{a}" is none of pending, processing, processed, dead and ignored.',
   ]);

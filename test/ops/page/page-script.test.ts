@@ -65,7 +65,7 @@ test('an event that changes keeps what is typed and what is open, until it is se
   expect(await page.locator('#discard input[name=reason]').inputValue()).toBe('half a reason: jkr/?');
   await page.keyboard.press('Enter');
   await page.locator('#headline .state-ignored').waitFor();
-  expect(await page.locator('#flash').textContent()).toContain('The event is put away');
+  expect(await page.locator('#flash').textContent()).toContain('The event is discarded');
   // Said once: not in the URL any more (playwright hears of that after the page has done it).
   await expect.poll(() => page.url()).toBe(`${origin}/ops/events/default/evt_1`);
   // What the guard goes by, as a browser sends it.

@@ -102,7 +102,7 @@ describe('mounted', () => {
     expect(() => opsPage({ inbox }, { basic: [ADA], mask: ['a..b'] })).toThrow(/mask/);
     expect(() => opsPage({ inbox }, { basic: [ADA], hosts: [] })).toThrow(/hosts/);
     for (const secret of ['', '  ', 'undefined']) {
-      expect(() => opsPage({ inbox }, { basic: [ADA], secret })).toThrow('secret is empty, or a variable was not set.');
+      expect(() => opsPage({ inbox }, { basic: [ADA], secret })).toThrow('secret must not be empty set.');
     }
   });
 });

@@ -22,7 +22,7 @@ test('a bulk action tells what became of its events, and leads to them', async (
   const preview = await html(`/bulks/${id}`);
   expect(preview).not.toContain('id="outcome"');
   expect(textOf(partOf(preview, 'sentence'))).toContain(
-    'The 1 invalid: each is read again by today’s schemas. What still does not fit is left as it is: dead (invalid).',
+    'The 1 invalid event is parsed again with today’s schemas; an event that still does not fit stays dead (invalid).',
   );
   await runBulk(inbox, id, ADA);
   await handleAgain(inbox, FAILED, orderEvent('a'), orderEvent('b'));
@@ -163,7 +163,7 @@ test('what is still to come is no entry of what has happened', async () => {
   expect(textOf(entry)).toMatch(/^Still to come: its next attempt, in 1 h \(20\S+ \S+ UTC\)$/);
 });
 
-test('other bytes under an id are shown as what differs, and masked values stay masked', async () => {
+test('other bytes under an id are shown as Differences, and masked values stay masked', async () => {
   const { inbox, html } = openedPage({ mask: ['data.total'] });
   await store(inbox, orderEvent('evt_1'), orderEvent('evt_1', { total: 7, createdAt: 1 }));
   const diff = textOf(partOf(await html('/events/default/evt_1'), 'diff'));

@@ -26,7 +26,7 @@ describe('one event that is tried again later', () => {
     const { inbox, html, post } = openedPage();
     await handled(inbox, inMinutes(60), orderEvent('evt_1'));
     const act = partOf(await html(EVENT), 'retry-now');
-    expect(textOf(act)).toContain('Its failures go on being counted.');
+    expect(textOf(act)).toContain('Its failures still count.');
     expect(act).toContain('Retry this event now');
     expect(act).toContain(`<code>hookbox events retry-now evt_1`);
     const answer = await post(`${EVENT}/retry-now`, { reason: 'the warehouse is back' });

@@ -91,7 +91,7 @@ describe('Overview', () => {
       '14 events are dead in 2 groups, some since 03:29 UTC (30 min) ' +
         '12, some since 03:29 UTC (30 min), none received for 1 h 30 min: TypeError: Cannot read properties of undefined ' +
         '2, some since 03:29 UTC (30 min), none received for 1 h 30 min: the process ended three times while it was handled ' +
-        '2 orders are stuck: evt_5 has failed 15 times: TypeError: no vat; tried again in 5 min; 63 wait behind it. ' +
+        '2 orders are stuck: evt_5 has failed 15 times: TypeError: no vat; next attempt in 5 min; 63 wait behind it. ' +
         'The oldest of them has waited since 03:12 UTC (47 min).',
     );
     expect(hrefsOf(partOf(html, 'headline'))).toEqual([
@@ -108,7 +108,7 @@ describe('Overview', () => {
       '/ops/events/default/evt_5',
     ]);
     expect(textOf(partOf(html, 'waiting-1'))).toContain('waits behind evt_5, which has failed 15 times');
-    expect(textOf(partOf(html, 'waiting-8'))).toContain('no processor that handles order.created was seen for 2 h');
+    expect(textOf(partOf(html, 'waiting-8'))).toContain('no processor for order.created has run for 2 h');
   });
 
   test('names an event that no processor has taken, and counts kinds apart', async () => {
@@ -128,7 +128,7 @@ describe('Overview', () => {
     const html = await htmlOf(await overviewScreen(visit));
     const headline = textOf(partOf(html, 'headline'));
     expect(headline).toContain('At least 1 event, 1 cart, 1 product and 1 entity are stuck');
-    expect(headline).toContain('evt_1 waits; no processor that handles order.created was ever seen.');
+    expect(headline).toContain('evt_1 waits; no processor for order.created has ever run.');
     expect(textOf(partOf(html, 'vital'))).toMatch(/^No event is dead\. Last received 47 min ago\./);
   });
 
@@ -151,7 +151,7 @@ describe('Overview', () => {
     });
     const html = await htmlOf(await overviewScreen(visit));
     expect(textOf(partOf(html, 'headline'))).toBe(
-      'At least 3 orders are stuck: evt_old was put off; tried in 5 min. ' +
+      'At least 3 orders are stuck: evt_old is delayed; first attempt in 5 min. ' +
         'The oldest of them has waited since 13 Mar 17:59 UTC (10 h). ' +
         'At least 1 order has failed and is tried again: evt_50 has failed twice; tried in 5 min.',
     );
@@ -332,7 +332,7 @@ describe('Rejected', () => {
     });
     const html = await htmlOf(await rejectedScreen(visit));
     expect(textOf(partOf(html, 'rejection-4'))).toBe(
-      'It came without a signature. 214 2026-03-14 03:58:07 UTC (1 min ago) 2026-03-13 19:39:07 UTC (8 h 20 min ago) ' +
+      'The X-Signature header is missing. 214 2026-03-14 03:58:07 UTC (1 min ago) 2026-03-13 19:39:07 UTC (8 h 20 min ago) ' +
         `default 203.0.113.7 812 bytes SHA-256 ${'a3'.repeat(32)}`,
     );
     expect(textOf(partOf(html, 'rejection-5'))).toMatch(/default not known not read$/);
@@ -446,7 +446,7 @@ describe('Bulk actions', () => {
   });
 
   test.for([
-    ['previewed', 'The run was asked for, and has not begun yet.'],
+    ['previewed', 'The run has not begun yet.'],
     ['running', 'The run has begun.'],
     ['done', ''],
     ['cancelled', ''],
@@ -511,7 +511,7 @@ describe('Bulk actions', () => {
           endpoints: { live: 21, test: 7 },
         },
       }),
-      'Reruns 28 events: 7 a, 6 b, 5 c, 4 d, 3 e and 3 of 2 other types; all ignored; 21 at live and 7 at test.',
+      'Rerunning 28 events: 7 a, 6 b, 5 c, 4 d, 3 e and 3 of 2 other types; all ignored; 21 at live and 7 at test.',
     ],
     [
       bulkOf({ breakdown: { types: { a: 128 }, states: { dead: 128 }, deadReasons: {}, endpoints: { test: 128 } } }),
@@ -563,7 +563,7 @@ describe('Bulk actions', () => {
 
   test.each([
     [true, 'It has stopped at 32 of 128.'],
-    [false, 'It has stopped at 32 of 128: its process ended without a word.'],
+    [false, 'It has stopped at 32 of 128: its process ended.'],
   ])('one that nobody runs any more says so, and how to run the rest: %#', async (stopped, said) => {
     const heard = { ms: 1, silentMs: 120_000, worked: 32, stopped };
     const running = bulkOf({ state: 'running', startedAt: ago(2), worked: 32, counts: { done: 32 }, audit: 3, heard });
@@ -572,7 +572,7 @@ describe('Bulk actions', () => {
     expect(textOf(partOf(html, 'sentence'))).toContain(said);
     expect(textOf(partOf(html, 'acts'))).toContain('Run the rest?');
     expect([...formsOf(html).keys()]).toEqual(['/ops/bulks/7/cancel', '/ops/bulks/7/run']);
-    expect(textOf(partOf(html, 'acts'))).toContain('Resume the 96 left');
+    expect(textOf(partOf(html, 'acts'))).toContain('Run the remaining 96');
     expect(textOf(partOf(await htmlOf(await bulksScreen(visit)), 'bulk-7'))).toContain(said.slice(7, -1));
   });
 

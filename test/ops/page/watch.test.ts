@@ -20,7 +20,7 @@ it('says first that nothing comes and that nobody handles what came, with links,
     /^Nothing was received since (\d+ \w{3} )?\d\d:\d\d UTC \(2 h\); at this hour one usually comes every 8 s\. The last/,
   );
   expect(told).toMatch(
-    /No processor was seen for order\.created and order\.ready since .* UTC \(2 h 5 min\): 40 events wait\. Show them/,
+    /No processor has run for order\.created and order\.ready since .* UTC \(2 h 5 min\): 40 events wait\. Show them/,
   );
   const links = tagsOf(partOf(html, 'headline')).flatMap(({ attributes }) => attributes['href'] ?? []);
   expect(links).toEqual([
@@ -34,7 +34,7 @@ it('says first that nothing comes and that nobody handles what came, with links,
   for (const said of ['every 8 s', 'No processor']) expect(text.split(said), said).toHaveLength(2);
   expect(partOf(html, 'unhandled')).toBe('');
   expect(text).not.toContain('stuck');
-  expect(textOf(partOf(html, 'waiting'))).toMatch(/\(2 h 5 min ago\) nobody takes this type /);
+  expect(textOf(partOf(html, 'waiting'))).toMatch(/\(2 h 5 min ago\) no processor handles this type /);
 
   await inbox.announce({ endpoints: '*', types: ['order.created'] }, now.getTime() - 9_000, null, {
     name: '12-<b>',

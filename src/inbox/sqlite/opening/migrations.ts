@@ -62,8 +62,8 @@ export function migrate(database: SqliteDatabase): void {
     if (present.needs > KNOWN_VERSION) {
       throw new InboxOpenError(
         'NEEDS_NEWER_HOOKBOX',
-        `${database.name} was written by a newer hookbox: it needs schema version ${present.needs} and this hookbox ` +
-          `knows up to ${KNOWN_VERSION}. Update the package hookbox in this process; the file is unchanged.`,
+        `A newer hookbox wrote ${database.name}: it needs schema version ${present.needs}, and this hookbox ` +
+          `knows up to ${KNOWN_VERSION}. Update hookbox in this process; the file is unchanged.`,
       );
     }
     for (const { version, name, needs, sql } of migrations) {
