@@ -265,7 +265,7 @@ it('a processor has no mode, which is for receivers', () => {
 it.each([[undefined], [42], [' ']])('no text to find events by is said to be none: %j', async (text) => {
   expect(await failureOf('hookbox/ops findEvents', [looked, text])).toMatchObject({
     code: 'INVALID_OPTION',
-    message: 'There is no text to find events by.',
+    message: 'text must not be empty.',
   });
 });
 

@@ -88,54 +88,54 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   A1: {
     about: 'Create Cart and Add Cart Item',
     decision:
-      'user_id, location_id and fulfillment_method are required, and status may only be Active; the answer is 201 and ' +
-      "data the cart's id. Each item that is added is a new line, and data is its id. A product has to be sold at the " +
-      "cart's location; a quantity beyond the stock is taken, with a message of level Warning.",
+      'user_id, location_id and fulfillment_method are required, and status may only be Active. The answer is 201, and ' +
+      "data is the cart's id. Each added item is a new line, and data is its id. A product must be sold at the " +
+      "cart's location. A quantity beyond the stock is accepted, with a message of level Warning.",
     values: [],
   },
   A2: {
-    about: 'moves of a cart',
+    about: 'status changes of a cart',
     decision:
-      'Active becomes Submitted, with at least one item, or Cancelled. The same status again is true; anything else is 409 ' +
-      'with resource_state. Items change only while a cart is Active. No order and no event comes of it.',
+      'Active becomes Submitted (with at least one item) or Cancelled. The same status again succeeds; any other is 409 ' +
+      'with resource_state. Items change only while a cart is Active. A cart creates no order and no event.',
     values: [],
   },
   A3: {
-    about: 'moves of an order',
+    about: 'status changes of an order',
     decision:
-      'created, confirmed, ready, completed, in this order; cancelled or failed at any time before completed, which gives ' +
-      'back stock and charge. The Order body has no status; its events and the page have it. Of customer and address no ' +
-      'field is required: a text that was not given is empty, and a customer without an id gets one.',
+      'created, confirmed, ready, completed, in this order; cancelled or failed at any time before completed, which returns ' +
+      'stock and charge. The Order body has no status; its events and the page do. Customer and address have no ' +
+      'required fields: a missing text is empty, and a customer without an id gets one.',
     values: ['confirmedAfterMs', 'readyAfterMs', 'completedAfterMs'],
   },
   A4: {
     about: 'Submit Order',
     decision:
       'The answer is 200. The order is charged and takes its stock, and stays created until it is confirmed. Once submitted ' +
-      'or moved on it is 409 with resource_state; declined is 422 PAYMENT_FAILED, and it may be submitted again. An order ' +
-      'beyond the stock is 422 when it is created and when it is submitted; only submission takes the stock.',
+      'or moved on, it is 409 with resource_state. A declined payment is 422 PAYMENT_FAILED; submit again. An order ' +
+      'beyond the stock is 422 at creation and submission; only submission takes the stock.',
     values: [],
   },
   A5: {
     about: 'which operation emits which event',
     decision:
-      'Create Order: order.created. Submit Order: inventory.updated for each product. Then by the clock order.confirmed, ' +
-      'order.ready (at estimated_ready_time) and order.completed; any legal move by hand; order.failed by a fault. Stock ' +
-      'that goes back, and stock that is set by hand, is inventory.updated too.',
+      'Create Order: order.created. Submit Order: inventory.updated for each product. Then, with the clock, order.confirmed, ' +
+      'order.ready (at estimated_ready_time) and order.completed; any allowed move by hand; order.failed by a fault. Stock ' +
+      'that is returned or set by hand emits inventory.updated, too.',
     values: [],
   },
   A6: {
     about: 'thresholds and periods',
     decision:
       'inventory.low_stock when the quantity falls to the threshold or below, inventory.out_of_stock when it falls to 0, ' +
-      'each once a crossing and beside inventory.updated. A cart is idle since it was made, or its items last changed: ' +
-      'then cart.abandoned, cart.expires_soon, and at last it is Cancelled.',
+      'once per crossing, beside inventory.updated. A cart is idle since its creation or the last change of its items: ' +
+      'then cart.abandoned, cart.expires_soon, and finally it becomes Cancelled.',
     values: ['lowStockAt', 'abandonedAfterMs', 'expiresSoonAfterMs', 'expiredAfterMs'],
   },
   A7: {
     about: 'List Merchants',
     decision:
-      'page from 0, size, and sort, which may stand several times, as property or property,(asc|desc); total counts all. ' +
+      'page from 0, size, and sort (repeatable) as property or property,(asc|desc); total counts all. ' +
       'An unknown property is 422.',
     values: ['pageSize', 'maxPageSize'],
   },
@@ -150,32 +150,32 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
     about: 'order of checks, and sizes',
     decision:
       'key, limit, permission, fault, syntax, validation, existence, state. What is missing or cannot be parsed is 400 ' +
-      'MISSING_REQUIRED_FIELD; a wrong type, word or range 422 with details; an unknown path 404. The codes of section 7.3 ' +
-      'name nothing for 5xx, so these bodies have no code. The Content-Type of a request is not looked at. A text has 1,000 characters at most.',
+      'MISSING_REQUIRED_FIELD; a wrong type, value or range is 422 with details; an unknown path is 404. Section 7.3 ' +
+      'has no codes for 5xx, so these bodies have none. The Content-Type of a request is ignored. A text has at most 1,000 characters.',
     values: ['maxBodyBytes', 'maxItems'],
   },
   A10: {
     about: 'limits',
     decision:
-      'Fixed windows that must all let a request pass, each key for itself, the month for the whole account from the day ' +
-      'of sign-up. Headers are those of the window that refused, or else of the one with least left. 401 is not counted, ' +
-      'nor what is refused.',
+      'Fixed windows per key; the month is per account, from the day ' +
+      'of sign-up. Headers describe the window that rejected the request, or the one with the least left. 401 and ' +
+      'rejected requests are not counted.',
     values: ['perMinute', 'perHour', 'perDay', 'resetAsIso'],
   },
   A11: {
     about: 'money and payment methods',
     decision:
       'Decimal USD, rounded half up to cents. Payment methods pm_ok, pm_declined, pm_insufficient_funds and pm_expired. A ' +
-      'setup intent is 201 with the address of a local page that adds one to its merchant; the list may be filtered by ' +
+      'setup intent is 201 with the URL of a local page that adds one to its merchant; filter the list by ' +
       'merchant_id.',
     values: ['taxRate', 'deliveryFee'],
   },
   A12: {
     about: 'Search products, and plain HTTP',
     decision:
-      'latitude and longitude are required, query and distance (kilometres) are not; each result has the product, its ' +
-      'location, price, available_quantity and distance, the nearest first. Plain HTTP is for loopback names only; ' +
-      'elsewhere it is 403.',
+      'latitude and longitude are required; query and distance (kilometres) are optional. Each result has the product, its ' +
+      'location, price, available_quantity and distance, nearest first. Plain HTTP works for loopback names only; ' +
+      'others get 403.',
     values: ['searchDistanceKm', 'maxProducts', 'plainHttpAnywhere'],
   },
 };
@@ -203,7 +203,7 @@ export function assumptionsWith(changes: Partial<Assumptions> = {}): Assumptions
   for (const [name, value] of Object.entries(changes)) {
     if (!Object.hasOwn(DEFAULT_ASSUMPTIONS, name)) {
       const known = Object.keys(DEFAULT_ASSUMPTIONS).join(', ');
-      const message = `assumptions: there is none named ${JSON.stringify(name)}. There are ${known}.`;
+      const message = `assumptions: unknown name ${JSON.stringify(name)}. Allowed: ${known}.`;
       throw new ConfigurationError('INVALID_OPTION', message);
     }
     checkValue(name as keyof Assumptions, value);
@@ -212,11 +212,11 @@ export function assumptionsWith(changes: Partial<Assumptions> = {}): Assumptions
   if (all.abandonedAfterMs > all.expiresSoonAfterMs || all.expiresSoonAfterMs > all.expiredAfterMs) {
     throw new ConfigurationError(
       'INVALID_OPTION',
-      'assumptions: a cart is abandoned first, then expires soon, and then has expired.',
+      'assumptions: the times of a cart must grow: abandoned, expires soon, expired.',
     );
   }
   if (all.pageSize > all.maxPageSize) {
-    throw new ConfigurationError('INVALID_OPTION', 'assumptions: pageSize is beyond maxPageSize.');
+    throw new ConfigurationError('INVALID_OPTION', 'assumptions: pageSize must be at most maxPageSize.');
   }
   return all;
 }

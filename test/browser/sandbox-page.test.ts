@@ -56,7 +56,7 @@ describe('who integrates a shop', () => {
     await page.getByRole('link', { name: 'Webhooks' }).click();
     await page.getByLabel(/^URL/).fill(site.shop);
     await page.getByRole('button', { name: 'Register it' }).click();
-    await sees(page, 'Copy it now: it is not shown again.');
+    await sees(page, 'Copy it now. It is not shown again.');
 
     const id = await orderFromOutside(site, key, { name: 'Ada' });
     await page.getByRole('link', { name: 'Orders' }).click();
@@ -77,7 +77,7 @@ describe('who integrates a shop', () => {
     await sees(page, 'It is tried once more.');
     await page.getByRole('link', { name: 'Deliveries' }).click();
     await page.getByRole('button', { name: 'Send what is due now' }).click();
-    await sees(page, 'What was due has happened.');
+    await sees(page, 'All due work is done.');
     await page.getByRole('link', { name: 'Deliveries' }).click();
     await row.getByText('delivered').waitFor();
     expect(ada.troubles).toEqual([]);
@@ -100,7 +100,7 @@ describe('who integrates a shop', () => {
     await tabTo(page, /^URL/);
     await keyboard.type(site.shop);
     await press(page, 'Register it');
-    await sees(page, 'Copy it now: it is not shown again.');
+    await sees(page, 'Copy it now. It is not shown again.');
 
     const id = await orderFromOutside(site, key);
     await press(page, 'Orders');
@@ -121,8 +121,8 @@ describe('who integrates a shop', () => {
     await press(page, /^Retry order\.completed/);
     await sees(page, 'It is tried once more.');
     await press(page, 'Clock');
-    await press(page, 'Do what is due now');
-    await sees(page, 'What was due has happened.');
+    await press(page, 'Run due work now');
+    await sees(page, 'All due work is done.');
     await press(page, 'Deliveries');
     await page.locator('#deliveries').waitFor();
     await keyboard.press('j');

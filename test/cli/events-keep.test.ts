@@ -324,7 +324,7 @@ describe('the lines of a stream', () => {
     async function* endless(): AsyncGenerator<Uint8Array> {
       for (;;) yield megabyte;
     }
-    await expect(linesOf(endless()).next()).rejects.toThrow('A line is longer than any that an export has.');
+    await expect(linesOf(endless()).next()).rejects.toThrow('A line is longer than any line of an export.');
   });
 
   async function* chunks(...texts: readonly string[]): AsyncGenerator<Uint8Array> {

@@ -308,7 +308,7 @@ describe('what a sandbox is told', () => {
         2,
         'A sandbox keeps its state in a file of its own. It is a URL, not the path of a file.',
       ],
-      [['--db', 'text'], 2, 'it is no SQLite database'],
+      [['--db', 'text'], 2, 'it is not a SQLite database'],
       [['--db', 'folder'], 2, 'folder is a folder. Give the path of a file.'],
       [['--db', 'none/shop.db'], 2, 'none/shop.db cannot be opened for a sandbox'],
       [['--to', 'ftp://localhost:3000/webhooks'], 2, 'is no http or https URL.'],

@@ -83,7 +83,7 @@ describe('with plain forms alone', () => {
     const rest = await user.send(all, `Retry all dead of ${endpoint?.id}`);
     expect(rest.said).toMatch(/^\d dead letters? will be tried once more/);
     const sent = await user.send(rest, 'Send what is due');
-    expect(sent.said).toBe('What was due has happened.');
+    expect(sent.said).toBe('All due work is done.');
     expect(sandbox.deliveries.counts()).toMatchObject({ dead: 0, waiting: 0 });
     expect((await user.open(`/deliveries/${first?.id}`)).text).toMatch(/8 .* 200 – – by hand/);
     for (const { body, signature } of seen) expect(verifySignature(Buffer.from(body), signature, secret)).toBe(true);
@@ -140,14 +140,14 @@ describe('with plain forms alone', () => {
     ).toMatchObject({ quantity: 3 });
 
     const faults = await user.open('/faults');
-    await user.send(faults, 'Have an operation go wrong', {
+    await user.send(faults, 'Add an operation fault', {
       kind: 'before',
       operation: 'createOrder',
       times: '2',
       status: '500',
     });
-    await user.send(faults, 'Have an operation go wrong', { kind: 'slow', ms: '5', operation: 'getCart' });
-    await user.send(faults, 'Have deliveries go wrong', { kind: 'cut', times: '4' });
+    await user.send(faults, 'Add an operation fault', { kind: 'slow', ms: '5', operation: 'getCart' });
+    await user.send(faults, 'Add a delivery fault', { kind: 'cut', times: '4' });
     expect(sandbox.faults.list()).toMatchObject([
       { kind: 'before', operation: 'createOrder', timesLeft: 2, status: 500 },
       { kind: 'slow', ms: 5, operation: 'getCart', timesLeft: 1 },
@@ -218,7 +218,7 @@ describe('what comes out of order', () => {
     const user = new FormUser(sandbox);
     const made = await user.send(await user.open('/keys'), 'Make a key', { name: '  ' });
     const { id = '' } = sandbox.keys.list().at(-1) ?? {};
-    expect(made.text).toContain(`The key ${id}. Copy it now: it is not shown again.`);
+    expect(made.text).toContain(`The key ${id}. Copy it now. It is not shown again.`);
   });
 
   it('a form that was refused is shown as it was filled in, but for a secret', async () => {
@@ -228,8 +228,8 @@ describe('what comes out of order', () => {
       ['/keys', 'Make a key', { name: 'my "key"', permissions: ['carts:read', 'orders:write'], expires: 'soon' }],
       ['/webhooks', 'Register an endpoint', { url: 'http://shop.example/', events: ['order.ready'], signing: 'none' }],
       ['/clock', 'Move the clock by a time of your own', { by: 'tomorrow' }],
-      ['/faults', 'Have an operation go wrong', { kind: 'slow', operation: 'getCart', times: '3', status: '503' }],
-      ['/faults', 'Have deliveries go wrong', { kind: 'burst', times: '0' }],
+      ['/faults', 'Add an operation fault', { kind: 'slow', operation: 'getCart', times: '3', status: '503' }],
+      ['/faults', 'Add a delivery fault', { kind: 'burst', times: '0' }],
     ];
     const fieldsOf = (...read: Parameters<typeof readForm>) =>
       readForm(...read)
@@ -325,26 +325,21 @@ describe('what comes out of order', () => {
     await using sandbox = createSandbox({ allowRemote: true });
     const user = new FormUser(sandbox);
     const asked: readonly (readonly [string, string, Record<string, string | string[]>, string])[] = [
-      ['/keys', 'Make a key', { permissions: [] }, 'Choose at least one permission.'],
+      ['/keys', 'Make a key', { permissions: [] }, 'Select at least one permission.'],
       ['/keys', 'Make a key', { expires: 'soon' }, 'not by "soon"'],
       ['/keys', 'Make a key', { expires: '999999999999 d' }, 'Nothing was done.'],
       ['/webhooks', 'Register an endpoint', { url: 'http://shop.example/' }, 'needs https'],
       ['/webhooks', 'Register an endpoint', { url: 'javascript:alert(1)' }, 'https URL'],
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', events: [] }, 'Choose at least one type'],
-      [
-        '/webhooks',
-        'Register an endpoint',
-        { url: 'https://a.example', secret: 'mine' },
-        'A secret of yours was given',
-      ],
+      ['/webhooks', 'Register an endpoint', { url: 'https://a.example', secret: 'mine' }, 'Your own secret was given'],
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', signing: 'own' }, 'secret'],
       ['/clock', 'Move the clock by a time of your own', { by: 'tomorrow' }, 'not by "tomorrow"'],
       ['/clock', 'Move the clock by a time of your own', { by: '9999999999 d' }, 'Nothing was done.'],
-      ['/faults', 'Have an operation go wrong', { kind: 'slow' }, 'ms is how slow'],
-      ['/faults', 'Have an operation go wrong', { kind: 'decline', operation: 'getCart' }, 'takes no operation'],
-      ['/faults', 'Have an operation go wrong', { times: '0' }, 'times must be'],
-      ['/faults', 'Have deliveries go wrong', { kind: 'late', times: '0' }, 'how often'],
-      ['/faults', 'Have deliveries go wrong', { kind: '__proto__' }, 'how deliveries are to go wrong'],
+      ['/faults', 'Add an operation fault', { kind: 'slow' }, 'ms is how slow'],
+      ['/faults', 'Add an operation fault', { kind: 'decline', operation: 'getCart' }, 'takes no operation'],
+      ['/faults', 'Add an operation fault', { times: '0' }, 'times must be'],
+      ['/faults', 'Add a delivery fault', { kind: 'late', times: '0' }, 'how often'],
+      ['/faults', 'Add a delivery fault', { kind: '__proto__' }, 'how deliveries are to go wrong'],
       ['/stock', `Set the stock of Country loaf at ${PIER}`, { product: 'prod_x' }, 'There is no'],
       ['/stock', `Set the stock of Country loaf at ${PIER}`, { quantity: '99999999999' }, 'from 0 to 2147483647'],
     ];
