@@ -322,7 +322,7 @@ describe('an inbox that is none', () => {
 
   it('is refused by what operators do, too', async () => {
     for (const given of [undefined, 'shop.db']) {
-      await expect(ops.readiness(given as never)).rejects.toThrow('The first argument is an inbox');
+      await expect(ops.readiness(given as never)).rejects.toThrow('The first argument must be an inbox');
       expect(() => page.opsPage(given as never, { unsafeOpen: true })).toThrow('a receiver, or { inbox }');
     }
   });

@@ -117,7 +117,7 @@ describe('after a day with an outage', () => {
     await expect.poll(async () => (await getBulk(site.inbox, id))?.state).toBe('done');
     await page.reload();
     expect(await page.locator('main').innerText()).not.toContain('has begun');
-    expect(await page.locator('#outcome').innerText()).toMatch(/Of \d+ events that were rerun, \d+ are waiting/);
+    expect(await page.locator('#outcome').innerText()).toMatch(/Of \d+ events rerun, \d+ are waiting/);
 
     await ada.open('/bulks');
     const row = await page.locator(`#bulk-${id}`).innerText();

@@ -60,7 +60,9 @@ describe('a silent shop', () => {
     const { page } = ada;
     await ada.open('');
     const [silence, unhandled] = await page.locator('main #headline > li').allInnerTexts();
-    expect(silence).toMatch(/^Nothing was received since .*\(2 h\); at this hour one usually comes every 8 s\./);
+    expect(silence).toMatch(
+      /^Nothing was received since .*\(2 h\); at this hour a delivery usually arrives every 8 s\./,
+    );
     expect(unhandled).toMatch(/^No processor has run for order\.created and order\.ready since .*: 40 events wait\./);
     expect([...(await layoutFaults(page)), ...(await accessibilityFaults(page))]).toEqual([]);
     await page.emulateMedia({ colorScheme: 'dark' });

@@ -47,10 +47,10 @@ describe('who integrates a shop', () => {
     await using ada = await visitor(browser, site, { ...AT, ...how });
     const { page } = ada;
     await ada.open('');
-    await sees(page, 'There are no orders.');
+    await sees(page, 'No orders yet.');
     await page.getByRole('link', { name: 'API keys' }).click();
     await page.getByLabel('Name').fill('from outside');
-    await page.getByRole('button', { name: 'Make the key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     const key = (await page.locator('#shown-once code').first().textContent()) ?? '';
 
     await page.getByRole('link', { name: 'Webhooks' }).click();
@@ -68,13 +68,13 @@ describe('who integrates a shop', () => {
     await page.getByRole('link', { name: 'Clock', exact: true }).click();
     await page.getByLabel(/^By/).fill('40 h');
     await page.getByRole('button', { name: 'Move on', exact: true }).click();
-    await sees(page, 'The clock was moved by 1 d 16 h');
+    await sees(page, 'The clock moved by 1 d 16 h');
     await page.getByRole('link', { name: 'Deliveries' }).click();
     const row = page.getByRole('row').filter({ hasText: 'order.confirmed' });
     await row.getByText('answered 500').waitFor();
     site.mend();
     await row.getByRole('button', { name: 'Retry' }).click();
-    await sees(page, 'It is tried once more.');
+    await sees(page, 'The delivery will be retried.');
     await page.getByRole('link', { name: 'Deliveries' }).click();
     await page.getByRole('button', { name: 'Send what is due now' }).click();
     await sees(page, 'All due work is done.');
@@ -111,7 +111,7 @@ describe('who integrates a shop', () => {
     await tabTo(page, /^By/);
     await keyboard.type('40 h');
     await enter(page);
-    await sees(page, 'The clock was moved by 1 d 16 h');
+    await sees(page, 'The clock moved by 1 d 16 h');
     await press(page, 'Deliveries');
     await page.locator('#deliveries').waitFor();
     site.mend();
@@ -119,7 +119,7 @@ describe('who integrates a shop', () => {
     await keyboard.press('j');
     expect(await focused(page)).toBe('order.completed');
     await press(page, /^Retry order\.completed/);
-    await sees(page, 'It is tried once more.');
+    await sees(page, 'The delivery will be retried.');
     await press(page, 'Clock');
     await press(page, 'Run due work now');
     await sees(page, 'All due work is done.');

@@ -97,7 +97,7 @@ describe('hookbox events erase', () => {
     onTestFinished(() => void database.close());
     const reading = database.prepare('SELECT id FROM hookbox_events').iterate();
     reading.next();
-    const inLog = expect.stringContaining('What was erased is still in the write-ahead log');
+    const inLog = expect.stringContaining('The write-ahead log still holds the erased data');
     expect(await events(cwd, 'erase', 'ord_42', '--yes')).toMatchObject({ code: 0, stderr: inLog });
     expect(await events(cwd, 'erase', 'ord_42', '--yes')).toMatchObject({ code: 4, stderr: inLog });
     reading.return?.();

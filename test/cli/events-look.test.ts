@@ -292,7 +292,7 @@ describe('the options of a filter', () => {
     const nine = Array.from({ length: 9 }, (_, n) => ['--body', `data.f${n}=1`]).flat();
     const { code, stdout, stderr } = await events('list', ...nine);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain('A filter takes 8 values of body at most, and this one has 9. Leave some out.');
+    expect(stderr).toContain('The filter condition body must have at most 8 values, not 9.');
   });
 
   it.each(['data.total', '=12'])('refuse %s as a condition', (body) => {

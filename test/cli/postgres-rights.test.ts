@@ -68,7 +68,7 @@ it('the doctor says of such a role that the next start makes no tables', async (
   const role = await roleThatOnlyWorks();
   const { code, stdout } = await there.hookbox(['doctor', '--port', '0'], there.urlOf(role));
   expect(code).toBe(1);
-  expect(stdout).toContain('may not make the tables that are missing');
+  expect(stdout).toContain('may not create the missing tables');
   expect(stdout).toContain('holds no inbox yet; hookbox migrate brings it there, with a role that may make tables');
   expect(stdout).not.toContain('the next start');
 });

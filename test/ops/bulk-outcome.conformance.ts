@@ -54,7 +54,7 @@ export function testBulkOutcomes(name: string, open: () => Promise<Inbox>): void
         forgotten: 0,
       });
       expect(outcome && outcomeInWords('rerun', outcome)).toBe(
-        'Of 7 events that were rerun, 2 are processed, 1 is waiting for a handler, 1 is failed again and tried again later, ' +
+        'Of 7 events rerun, 2 are processed, 1 is waiting for a handler, 1 is waiting for a retry, ' +
           '1 is dead again, 1 is ignored and 1 is erased since. ' +
           'On 2 of them somebody has acted again since: they count as they stand now.',
       );

@@ -983,7 +983,7 @@ describe('close()', () => {
     const closing = running.close();
     await clock.advance(5_000);
     await closing;
-    const told = log.lines.filter(({ message }) => message.startsWith('the handler ran on after close()'));
+    const told = log.lines.filter(({ message }) => message.startsWith('handler was still running after close()'));
     expect(told).toMatchObject([{ level: 'warn', facts: { id: 'does not', attempt: 1 } }]);
   });
 

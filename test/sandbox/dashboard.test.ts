@@ -69,19 +69,19 @@ describe('with plain forms alone', () => {
     expect(buttonsOf(moved.html)).toContain(`Mark ready order ${data.id}`);
 
     const waited = await user.send(await user.open('/clock'), 'Move the clock by a time of your own', { by: '40 h' });
-    expect(waited.said).toBe('The clock was moved by 1 d 16 h, and what fell due has happened.');
+    expect(waited.said).toBe('The clock moved by 1 d 16 h, and what fell due has happened.');
     const dead = await user.open('/deliveries?state=dead');
     expect(dead.text).toMatch(/order\.confirmed .* dead 7 answered 500 Retry/);
 
     isDown = false;
     const [first] = sandbox.deliveries.list({ state: 'dead' });
     const retried = await user.send(dead, `Retry delivery ${first?.id}`);
-    expect(retried.said).toContain('It is tried once more.');
+    expect(retried.said).toContain('The delivery will be retried.');
     expect(retried.text).toContain('state waiting');
     const all = await user.open('/deliveries');
     const [endpoint] = sandbox.webhooks.list();
     const rest = await user.send(all, `Retry all dead of ${endpoint?.id}`);
-    expect(rest.said).toMatch(/^\d dead letters? will be tried once more/);
+    expect(rest.said).toMatch(/^\d dead letters? will be retried/);
     const sent = await user.send(rest, 'Send what is due');
     expect(sent.said).toBe('All due work is done.');
     expect(sandbox.deliveries.counts()).toMatchObject({ dead: 0, waiting: 0 });
@@ -154,8 +154,8 @@ describe('with plain forms alone', () => {
     ]);
     expect((await service.call('POST', '/order', NEW_ORDER)).status).toBe(500);
     const set2 = await user.open('/faults');
-    expect(set2.text).toMatch(/before: an outage before the effect Create Order status 500 1 Clear/);
-    expect(set2.text).toContain('cut off in the middle of the body, 4 times');
+    expect(set2.text).toMatch(/before: outage before the effect Create Order status 500 1 Clear/);
+    expect(set2.text).toContain('connection cut within the body, 4 times');
     await user.send(set2, `Clear the fault ${sandbox.faults.list()[0]?.id}`);
     expect(sandbox.faults.list()).toMatchObject([{ kind: 'slow' }]);
     await user.send(set2, 'Clear all faults of operations');
@@ -194,7 +194,7 @@ describe('what comes out of order', () => {
     const [first, second] = await Promise.all([user.post(hour), user.post(hour)]);
     expect(sandbox.now().getTime() - before).toBe(3_600_000);
     expect(first.said).toContain('was moved by 1 h');
-    expect(second.said).toContain('This form came twice.');
+    expect(second.said).toContain('The form was sent twice');
     // Another sight of the same form is another form; and so is another button.
     await user.post(readForm(clock.html, 'Move the clock by a step', {}, '1 minute on'));
     await user.post(readForm((await user.open('/clock')).html, 'Move the clock by a step', {}, '1 hour on'));
@@ -260,7 +260,7 @@ describe('what comes out of order', () => {
     for (const button of ['Confirm', 'Cancel']) {
       const late = await user.send(board, `Move order ${id}`, {}, `${button} order ${id}`);
       expect(late.status).toBe(409);
-      expect(late.text).toContain('The order has moved meanwhile: it is ready now. Nothing was done.');
+      expect(late.text).toContain('The order has changed to ready since you opened the page. Nothing was done.');
     }
     expect(orders.find(id)?.status).toBe('ready');
     // Moves that no button offers are refused by the sandbox.
@@ -296,7 +296,7 @@ describe('what comes out of order', () => {
       expect([path, (await user.open(path)).status]).toEqual([path, 404]);
     }
     const waiting = await user.post({ ...any, action: '/dashboard/deliveries/1/retry' });
-    expect(waiting.said).toContain('has yet to be tried for the first time');
+    expect(waiting.said).toContain('waits for its first attempt');
   });
 
   it('webhooks go to other machines only where the sandbox allows it', async () => {
@@ -373,7 +373,7 @@ describe('a sandbox that is away', () => {
     const user = new FormUser(sandbox);
     sandbox.stock.set(PIER, LOAF, 20);
     const late = await user.send(await user.open('/clock'), 'Move the clock by a step', {}, '1 minute on');
-    expect(late.said).toContain('The clock is on its way');
+    expect(late.said).toContain('The clock is moving');
     answered.resolve(new Response());
     await sandbox.advance(0);
     expect(sandbox.deliveries.counts()).toMatchObject({ delivered: 1 });

@@ -74,7 +74,7 @@ describe('deliver', () => {
   const unfinished: readonly (readonly [string, string, Behaviour])[] = [
     [
       'does not end',
-      'the body of the answer did not end within 0.15 s',
+      'the response body did not end within 0.15 s',
       (_, response) => response.writeHead(202).write('half'),
     ],
     [

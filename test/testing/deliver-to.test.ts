@@ -200,7 +200,7 @@ describe('deliverTo', () => {
   it('rejects with what a Lambda function throws, and when it returns no answer', async () => {
     const broken = async (): Promise<never> => Promise.reject(new Error('out of order'));
     await expect(deliverTo(broken, '{}', { secret, as: 'alb' })).rejects.toThrow('out of order');
-    await expect(deliverTo(() => 'done', '{}', { secret, as: 'alb' })).rejects.toThrow('no answer with a statusCode');
+    await expect(deliverTo(() => 'done', '{}', { secret, as: 'alb' })).rejects.toThrow('a response with a statusCode');
   });
 
   it.each([

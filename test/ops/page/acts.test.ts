@@ -125,7 +125,7 @@ describe('a token', () => {
     const answer = await app.request(`http://shop.example/ops${EVENT}/rerun`, { method: 'POST', headers, body });
     expect([answer.status, textOf(await answer.text())]).toEqual([
       403,
-      expect.stringContaining('reload the page, and send it again'),
+      expect.stringContaining('reload the page and send the form again'),
     ]);
     expect(await stateOf(inbox, 'evt_1')).toBe('dead');
     expect((await auditLines(inbox)).lines).toEqual([]);
@@ -381,7 +381,7 @@ describe('pruning', () => {
     for (const typed of ['', '500', '5000 events', '4999']) {
       const answer = await post('/maintenance/prune', { ...FIELDS, confirm: '5000', typed, reason: 'old "ones"' });
       const preview = partOf(await answer.text(), 'preview');
-      expect(textOf(preview)).toContain('That is not how many they are. Nothing was done.');
+      expect(textOf(preview)).toContain('The number is wrong. Nothing was done.');
       expect(tagsOf(preview).find(({ attributes }) => attributes['name'] === 'reason')?.attributes['value']).toBe(
         'old "ones"',
       );
@@ -438,10 +438,10 @@ describe('erasing', () => {
     expect(textOf(partOf(await again.text(), 'preview'))).toContain('Would erase 2 events');
     for (const typed of ['', '2', 'ord_10']) {
       const other = await post('/maintenance/erase', { entity: 'ord_1', confirm: '2', typed });
-      expect(textOf(partOf(await other.text(), 'preview'))).toContain('That is not what is erased. Nothing was done.');
+      expect(textOf(partOf(await other.text(), 'preview'))).toContain('The name does not match. Nothing was done.');
     }
     const empty = await post('/maintenance/erase', { entity: '  ', confirm: '1' });
-    expect(textOf(partOf(await empty.text(), 'problem'))).toContain('Say what to erase');
+    expect(textOf(partOf(await empty.text(), 'problem'))).toContain('Enter what to erase');
     expect(await stateOf(inbox, 'evt_1')).toBe('pending');
   });
 });
@@ -556,7 +556,7 @@ describe('copies', () => {
     expect([first.status, second.status, textOf(await second.text())]).toEqual([
       200,
       409,
-      expect.stringContaining('Another backup is being made or downloaded.'),
+      expect.stringContaining('Another backup is running.'),
     ]);
     expect(readdirSync(backupFolder).length).toBe(1);
     await first.arrayBuffer();
@@ -575,7 +575,10 @@ describe('copies', () => {
     const { post, inbox } = openedPage({ backupFolder });
     const large = vi.spyOn(inbox.operations as Operations, 'bytes').mockResolvedValue(2 ** 60);
     const answer = await post('/maintenance/backup');
-    expect([answer.status, textOf(await answer.text())]).toEqual([507, expect.stringContaining('A copy takes up to')]);
+    expect([answer.status, textOf(await answer.text())]).toEqual([
+      507,
+      expect.stringContaining('A backup needs up to'),
+    ]);
     expect(readdirSync(backupFolder)).toEqual([]);
     expect((await auditLines(inbox)).lines).toEqual([]);
     large.mockRestore();
@@ -604,7 +607,7 @@ describe('copies', () => {
     for (const answer of [await get('/maintenance/export'), await post('/maintenance/backup')]) {
       expect([answer.status, textOf(await answer.text())]).toEqual([
         403,
-        expect.stringContaining('This page masks some fields'),
+        expect.stringContaining('This page masks fields'),
       ]);
     }
   });

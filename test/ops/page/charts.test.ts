@@ -121,7 +121,7 @@ describe('outcomes over time', () => {
   test('the step that is not over is marked, and said', () => {
     const whole = chartOf(steps.slice(0, -1));
     expect(classed(drawing(whole), 'rect', 'unfinished')).toEqual([]);
-    expect(textOf(whole)).not.toContain('not over yet');
+    expect(textOf(whole)).not.toContain('not complete');
     const [unfinished] = classed(drawing(html), 'rect', 'unfinished');
     expect(unfinished?.attributes['x']).toBe('80%');
     expect(textOf(drawing(html))).toContain('03:59: 2 received so far');
@@ -197,7 +197,7 @@ describe('answer latency', () => {
 
   test('the line of 10 s is where 10 s are', () => {
     const mark = partMarked(drawing(html));
-    expect(textOf(mark)).toContain('10 s: the service gives up');
+    expect(textOf(mark)).toContain('10 s: the service times out');
     expect(
       figure(
         tagsOf(mark).find(({ name }) => name === 'line'),

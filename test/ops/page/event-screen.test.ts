@@ -110,7 +110,7 @@ describe('what has happened', () => {
     const answer = await get(eventHref('', { endpoint: 'default', id: hostileTexts.script }));
     const text = await answer.text();
     expect(answer.status).toBe(404);
-    expect(textOf(partOf(text, 'main'))).toContain(`There is no event ${hostileTexts.script} here.`);
+    expect(textOf(partOf(text, 'main'))).toContain(`The inbox has no event ${hostileTexts.script}.`);
     expect(tagsOf(text).filter(({ name }) => name === 'script').length).toBe(1);
   });
 });

@@ -98,7 +98,7 @@ describe('mounted', () => {
   test('refuses to be made of what cannot work', () => {
     const { inbox } = openedPage();
     expect(() => opsPage({ inbox })).toThrow(ConfigurationError);
-    expect(() => opsPage({ inbox: memoryInbox() }, { basic: [ADA] })).toThrow(/cannot be looked into/);
+    expect(() => opsPage({ inbox: memoryInbox() }, { basic: [ADA] })).toThrow(/does not support operations/);
     expect(() => opsPage({ inbox }, { basic: [ADA], mask: ['a..b'] })).toThrow(/mask/);
     expect(() => opsPage({ inbox }, { basic: [ADA], hosts: [] })).toThrow(/hosts/);
     for (const secret of ['', '  ', 'undefined']) {
@@ -223,7 +223,7 @@ describe('who is let in', () => {
     });
     expect([answer.status, textOf(await answer.text())]).toEqual([
       403,
-      expect.stringContaining('Only operators may do this.'),
+      expect.stringContaining('Only operators can do this.'),
     ]);
     expect((await get('/maintenance/export', signedIn(VIC))).status).toBe(403);
   });
@@ -311,7 +311,7 @@ describe('a flash', () => {
     expect(await said('done=events-pruned&figures=1234')).toContain('1,234 events were pruned');
     expect(await said('done=erased&figures=1.2.0')).toContain('1 event was erased. 2 events were in processing');
     expect(await said('done=erased&figures=1.2.0')).not.toContain('log');
-    expect(await said('done=erased&figures=1.0.1')).toContain('still in the write-ahead log, which another process');
+    expect(await said('done=erased&figures=1.0.1')).toContain('The write-ahead log still holds the erased data');
   });
 
   test.for([

@@ -80,7 +80,7 @@ test('all that a filter finds are previewed, and run', async () => {
     'Will retry 2 events: 2 order.created; all pending. Preview: nothing has been deleted.',
   );
   expect(partOf(preview, 'run')).toContain('Retry 2 events now');
-  expect(textOf(partOf(preview, 'acts'))).toContain('one whose last attempt this is dies if it fails');
+  expect(textOf(partOf(preview, 'acts'))).toContain('an event that fails its last attempt becomes dead');
   expect(await isDue(inbox, 'evt_1')).toBe(false);
   await post('/bulks/1/run', { rate: '500' });
   await expect.poll(async () => (await getBulk(inbox, 1))?.state).toBe('done');

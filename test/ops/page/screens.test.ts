@@ -285,7 +285,7 @@ describe('Dead letters', () => {
 describe('Rejected', () => {
   test('says that none was rejected', async () => {
     const html = await htmlOf(await rejectedScreen(stubVisit()));
-    expect(textOf(partOf(html, 'rates'))).toBe('In the last 24 h No delivery was rejected.');
+    expect(textOf(partOf(html, 'rates'))).toBe('In the last 24 h No deliveries were rejected.');
     expect(textOf(partOf(html, 'latest'))).toContain('No rejected deliveries.');
   });
 
@@ -299,7 +299,9 @@ describe('Rejected', () => {
     });
     const html = await htmlOf(await rejectedScreen(visit));
     expect(textOf(partOf(html, 'rates'))).toContain('10 deliveries were rejected: 10% of all.');
-    expect(textOf(partOf(html, 'reason-signature-mismatch'))).toMatch(/^signature-mismatch 9 90% Its signature is not/);
+    expect(textOf(partOf(html, 'reason-signature-mismatch'))).toMatch(
+      /^signature-mismatch 9 90% The signature does not match/,
+    );
     expect(textOf(partOf(html, 'reason-body-too-large'))).toContain('maxBodyBytes');
   });
 
@@ -390,7 +392,7 @@ describe('Bulk actions', () => {
   });
 
   test('says where to begin when there are none', async () => {
-    expect(await textOfPart(bulksScreen(stubVisit()), 'none')).toContain('Begin on Dead letters');
+    expect(await textOfPart(bulksScreen(stubVisit()), 'none')).toContain('Start one from a group on Dead letters');
   });
 
   test('lists them, and leads to older ones only when the page is full', async () => {
@@ -418,7 +420,7 @@ describe('Bulk actions', () => {
       { waiting: 900, retrying: 1, processed: 99 },
       4_000,
       777,
-      'of the first 1,000: 99 processed, 900 waiting for a handler, 1 failed again and tried again later',
+      'of the first 1,000: 99 processed, 900 waiting for a handler, 1 waiting for a retry',
     ],
     [{}, 12, null, 'no longer known'],
     [{}, 0, null, 'nothing done'],
@@ -591,7 +593,7 @@ describe('Bulk actions', () => {
     const html = await htmlOf(await bulkScreen(stubVisit({ bulk: async () => done, outcomePart }), 7));
     const text = textOf(html);
     expect(text).toContain('Reran 119 of 128 events');
-    expect(text).toContain('Of 119 events that were rerun, 86 are processed and 33 are dead again.');
+    expect(text).toContain('Of 119 events rerun, 86 are processed and 33 are dead again.');
     for (const count of ['86', '33', '9']) expect(text.match(new RegExp(`\\b${count} [a-z]`, 'g'))).toHaveLength(1);
     expect(textOf(partOf(html, 'results'))).toBe('9 still invalid under today’s schemas');
     expect(text).not.toContain('119 rerun');
@@ -754,7 +756,7 @@ describe('Health', () => {
       ...counting([counted(3, 'answer-ms', '7', 99), counted(3, 'answer-ms', '1500', 1)]),
     });
     const html = await htmlOf(await healthScreen(visit));
-    expect(textOf(partOf(html, 'ready'))).toContain('Ready: a delivery that came now would be stored.');
+    expect(textOf(partOf(html, 'ready'))).toContain('Ready: a test write just succeeded.');
     const standing = textOf(partOf(html, 'standing'));
     expect(standing).toContain('oldest pending evt_1, received 2026-03-14 03:12:07 UTC (47 min ago)');
     expect(standing).toContain('3 pending (1 of them after a failure)');
@@ -783,7 +785,7 @@ describe('Maintenance', () => {
     ]);
     expect(hrefsOf(html)).toContain('/ops/maintenance/export');
     for (const act of ['prune', 'erase', 'export', 'import', 'backup']) {
-      expect(textOf(partOf(html, act))).toMatch(/Lost for good: |Nothing is lost/);
+      expect(textOf(partOf(html, act))).toMatch(/Deleted for good: |Nothing is deleted/);
     }
     const upload = tagsOf(html).find(({ attributes }) => attributes['action'] === '/ops/maintenance/import');
     expect(upload?.attributes['enctype']).toBe('multipart/form-data');
@@ -815,7 +817,7 @@ describe('Maintenance', () => {
     expect(textOf(preview)).toContain(
       'Would prune 1,234 events: processed and dead, settled more than 30 days ago, of type order.ready, at the endpoint shop-b.',
     );
-    expect(textOf(preview)).toContain('Dead and ignored events cannot be rerun any more');
+    expect(textOf(preview)).toContain('Pruned dead and ignored events can no longer be rerun');
     const sent = tagsOf(preview).filter(({ name, attributes }) => name === 'input' && attributes['type'] === 'hidden');
     expect(sent.map(({ attributes: { name, value } }) => `${name}=${value}`)).toEqual([
       'csrf=token-of-ada',

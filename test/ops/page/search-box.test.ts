@@ -67,7 +67,7 @@ describe('the search box', () => {
     expect(textOf(partOf(page, 'suggestions'))).toBe('Did you mean ord_K7 ?');
     expect(textOf(partOf(await html('/events?q=ordr.ready'), 'suggestions'))).toBe('Did you mean order.ready ?');
     const hostile = await html(`/events?${new URLSearchParams({ q: hostileTexts.script }).toString()}`);
-    expect(textOf(partOf(hostile, 'none'))).toContain('No event has this in its id');
+    expect(textOf(partOf(hostile, 'none'))).toContain('No event has this text in its id');
     expect(tagsOf(hostile).filter(({ name }) => name === 'script').length).toBe(1);
     expect(textOf(partOf(await html(`/events?q=${'x'.repeat(1_001)}`), 'problems'))).toContain('1000 characters');
   });
@@ -194,7 +194,10 @@ describe('a list', () => {
     const none = await post('/bulks', { chosen: 'yes', act: 'discard' });
     expect([none.status, await none.text()]).toEqual([400, expect.stringContaining('Nothing selected')]);
     const wrong = await post('/bulks', { chosen: 'yes', act: 'discard', event: 'evt_1' });
-    expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringContaining('names no event')]);
+    expect([wrong.status, await wrong.text()]).toEqual([
+      400,
+      expect.stringContaining('event must be the key of an event'),
+    ]);
     expect(await inbox.operations?.bulk(2)).toBeNull();
     const viewers = await (await get('/events', signedIn(VIC))).text();
     expect(rowsIn(viewers).length).toBe(5);
