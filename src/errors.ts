@@ -106,7 +106,7 @@ export class RetryLaterError extends HookboxError {
 
   constructor(wait: { readonly afterMs: number; readonly message?: string; readonly cause?: unknown }) {
     const { afterMs, message, cause } = Object(wait) as typeof wait;
-    super(message ?? `to be tried again in ${afterMs} ms`, { cause });
+    super(message ?? `retry in ${afterMs} ms`, { cause });
     if (!(typeof afterMs === 'number' && afterMs >= 0 && afterMs <= LONGEST_WAIT_MS)) {
       throw new ConfigurationError(
         'INVALID_OPTION',

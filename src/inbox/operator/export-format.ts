@@ -63,7 +63,7 @@ export function readExportLine(text: string): ExportLine {
   try {
     value = JSON.parse(text);
   } catch {
-    return { fault: 'it is no JSON' };
+    return { fault: 'it is not JSON' };
   }
   if (typeof value !== 'object' || value === null) return { fault: NO_LINE };
   if ('hookbox' in value) return first(value);

@@ -144,6 +144,6 @@ export class WakeUp {
 const DEAF = {
   what:
     'LISTEN/NOTIFY does not work on this connection: a test NOTIFY did not arrive. The process polls for new events once a ' +
-    'second, and goes on trying to listen.',
+    'second, and keeps trying to listen.',
   advice: 'Behind a pooler, set `listen` to a direct URL, or to false.',
 } as const;

@@ -22,7 +22,7 @@ export function waitInWords(event: EventSummary, wait: Wait | null, now: Date): 
     case 'paused':
       return [`${history(event) ?? 'waits'}; ${pausedInWords(wait.pause)}`];
     case 'no taker':
-      return [`${history(event) ?? 'waits'}; ${nobody(event, wait.lastSeen, now)}`];
+      return [`${history(event) ?? 'waits'}; ${withoutProcessor(event, wait.lastSeen, now)}`];
     case 'behind':
       return ['waits behind ', wait.blocker.event, `, which ${blockerInWords(wait.blocker, now)}`];
     case 'later':
@@ -40,7 +40,7 @@ export function waitInWords(event: EventSummary, wait: Wait | null, now: Date): 
     case 'discarded':
       return ['was discarded by an operator'];
     case 'not handled':
-      return [`was ignored; ${nobody(event, wait.lastSeen, now)}`];
+      return [`was ignored; ${withoutProcessor(event, wait.lastSeen, now)}`];
   }
 }
 
@@ -100,7 +100,7 @@ function nextAttempt({ attempts }: EventSummary): string {
   return attempts > 0 ? 'next attempt' : 'first attempt';
 }
 
-function nobody(event: EventSummary, lastSeen: Date | null, now: Date): string {
+function withoutProcessor(event: EventSummary, lastSeen: Date | null, now: Date): string {
   const noProcessor = `no processor for ${typeOf(event)}`;
   if (lastSeen !== null) return `${noProcessor} has run for ${since(lastSeen, now)}`;
   // An attempt without a processor: its handler runs inline.

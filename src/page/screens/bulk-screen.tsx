@@ -256,7 +256,7 @@ function Acts({ bulk, visit, warning }: { readonly bulk: Bulk; readonly visit: V
       ) : (
         <p>
           {isUnderWay(bulk)
-            ? 'If the process that runs it ends, this page shows that within about a minute and lets you resume.'
+            ? 'If the process that runs it ends, this page shows that within about a minute and lets you run the rest.'
             : 'It has stopped. Run the rest to continue; no event is handled twice.'}
         </p>
       )}

@@ -136,8 +136,8 @@ function Onward({
     >
       {cut && (
         <span id="looked">
-          {`${plural(examined, 'event')} searched, ${number(events.length)} found +
-            ${looked === null ? '' : ` (${percent(looked)} of the inbox searched)`}. `}
+          {`${plural(examined, 'event')} searched, ${number(events.length)} found` +
+            `${looked === null ? '' : ` (${percent(looked)} of the inbox searched)`}. `}
         </span>
       )}
       <a href={query} rel="next">

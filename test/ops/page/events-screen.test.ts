@@ -77,13 +77,13 @@ describe('the list', () => {
     search.mockResolvedValueOnce({ events: [summary()], next: 777, examined: 5_000 });
     const page = await html('/events?error=x');
     expect(textOf(partOf(page, 'older'))).toBe(
-      'Looked at 5,000 events and found 1 here; there are others (0% of the file). Go on looking',
+      '5,000 events searched, 1 found (0% of the inbox searched). Search further',
     );
     expect(olderIn(page)).toBe('?error=x&before=777');
     search.mockResolvedValueOnce({ events: [], next: 3, examined: 5_000 });
     const none = await html('/events?error=x');
     expect(textOf(partOf(none, 'live'))).toBe(
-      'Looked at 5,000 events and found 0 here; there are others (0% of the file). Go on looking',
+      '5,000 events searched, 0 found (0% of the inbox searched). Search further',
     );
     // Whoever goes on from there and finds none has found none at all.
     expect(olderIn(none)).toBe('?error=x&found=none&before=3');

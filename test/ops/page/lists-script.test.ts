@@ -126,7 +126,7 @@ test('a search goes on by itself to the end of the file; it can be stopped, and 
   await page.goto(`${origin}/ops/events?error=down`);
   await page.locator('tr[data-event="default/evt_900"]').waitFor();
   await page.getByRole('button', { name: 'Stop' }).click();
-  await page.locator('#looked', { hasText: 'Looked at 300 events, found 1. Stopped.' }).waitFor();
+  await page.locator('#looked', { hasText: '300 events searched, 1 found. Stopped.' }).waitFor();
   gates.get(700)?.resolve();
   expect(page.url()).toBe(`${origin}/ops/events?error=down`);
 

@@ -29,7 +29,7 @@ export function ordersScreen(visit: SandboxVisit): Screen {
         </p>
         {rows.length === 0 ? (
           <p class="notice" id="none">
-            There are none{before === null ? '' : ' that are older'}.
+            {before === null ? 'No orders.' : 'No older orders.'}
           </p>
         ) : (
           <OrdersTable visit={visit} orders={rows} />
