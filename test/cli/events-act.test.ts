@@ -143,7 +143,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
     expect(ran).toMatchObject({
       code: 0,
       stderr:
-        'Will rerun 2 events: 1 order.created and 1 order.ready; all dead (failed). Preview: nothing has been deleted.\n' +
+        'Will rerun 2 events: 1 order.created and 1 order.ready; all dead (failed). Nothing has happened yet.\n' +
         'No processor is running: the events wait until one is started.\n' +
         '2 rerun\n2 events are pending; a processor with handlers takes them.\n' +
         'To see outcome later: hookbox events bulks 1\n',
@@ -197,7 +197,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
     ]);
     expect(people).toMatchObject({ code: 0, stderr: '' });
     expect(people.stdout).toMatch(
-      /^Will discard 30 events: 30 order\.created; all dead \(failed\)\. Preview: nothing has been deleted\.\n\nThe newest of them:\n\n/,
+      /^Will discard 30 events: 30 order\.created; all dead \(failed\)\. Nothing has happened yet\.\n\nThe newest of them:\n\n/,
     );
     expect(people.stdout.match(/(?<= {2})dead_\d+/g)).toEqual(Array.from({ length: 10 }, (_, n) => `dead_${29 - n}`));
     expect(JSON.parse(programs.stdout)).toMatchObject({

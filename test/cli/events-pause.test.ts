@@ -29,14 +29,14 @@ it('pause, resume and what lies between: who and why is told, and what waits', a
   expect(await events('resume', 'order.created')).toMatchObject({ code: 4, stdout: '' });
   const paused = await events('pause', 'order.created', ...BY);
   expect(paused).toMatchObject({ code: 0 });
-  expect(paused.stdout).toMatch(/^order\.created paused since .* UTC by ada: the till is down\.\n$/);
+  expect(paused.stdout).toMatch(/^order\.created is paused since .* UTC by ada: the till is down\.\n$/);
   expect(paused.stderr).toContain('hookbox events resume order.created');
   expect((await events('pause', 'order.created')).stderr).toContain('Nothing was done: the type is already paused.');
   expect(JSON.parse((await events('pause', '--json')).stdout)).toMatchObject({ type: 'order.created', waiting: 1 });
-  expect((await events('show', 'evt_1')).stdout).toContain('waits; order.created paused since');
+  expect((await events('show', 'evt_1')).stdout).toContain('waits; order.created is paused since');
   const rerun = await events('rerun', 'evt_2');
   expect(rerun.stderr).toMatch(
-    /order\.created paused since .*: the till is down\. 1 event waits until it is resumed\./,
+    /order\.created is paused since .*: the till is down\. 1 event waits until it is resumed\./,
   );
   const resumed = await events('resume', 'order.created', '--actor', 'ada');
   expect(resumed.stdout).toMatch(/^Resumed: order\.created, paused (now|\d+ s ago) by ada\.\n$/);
@@ -51,7 +51,7 @@ it('a type that nobody has seen is not paused, unless that is said', async () =>
   expect(mistyped.stderr).toContain('Did you mean order.created?');
   expect(mistyped.stderr).toContain('--unseen');
   expect((await events('pause')).stderr).toBe('No types are paused.\n');
-  expect((await events('pause', 'loyalty.earned', '--unseen')).stdout).toContain('loyalty.earned paused since');
+  expect((await events('pause', 'loyalty.earned', '--unseen')).stdout).toContain('loyalty.earned is paused since');
 });
 
 it('a pause at an endpoint that no processor names says so: what was meant goes on', async () => {

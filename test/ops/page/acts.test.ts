@@ -77,7 +77,7 @@ describe('one event', () => {
     const answer = await post(`${EVENT}/${act}`, Object.fromEntries(fields));
     expect(answer.status).toBe(409);
     expect(textOf(await answer.text())).toContain(
-      `This event was ${shown} when the page was drawn, and is ${now} now. Nothing was done`,
+      `The event changed from ${shown} to ${now} after you opened the page. Nothing was done`,
     );
     expect(await stateOf(inbox, 'evt_1')).toBe(now);
   });
@@ -210,7 +210,7 @@ describe('all that match', () => {
     const preview = await post('/bulks', { act: 'rerun', type: 'order.created', state: 'dead', reason: 'shop is up' });
     expect([preview.status, leadsTo(preview)]).toEqual([303, '/bulks/1']);
     expect(textOf(await html('/bulks/1'))).toContain(
-      'Will rerun 2 events: 2 order.created; all dead (failed). Preview: nothing has been deleted.',
+      'Will rerun 2 events: 2 order.created; all dead (failed). Nothing has happened yet.',
     );
     expect(await stateOf(inbox, 'evt_1')).toBe('dead');
     await handled(inbox, FAILED, orderEvent('evt_4'));
@@ -256,10 +256,10 @@ describe('all that match', () => {
   });
 
   test.for([
-    [{ act: 'erase' }, 'An action is rerun, discard or retry-now.'],
-    [{}, 'An action is rerun, discard or retry-now.'],
+    [{ act: 'erase' }, 'The act must be rerun, discard or retry-now.'],
+    [{}, 'The act must be rerun, discard or retry-now.'],
     // Half a filter would find more than was meant.
-    [{ act: 'rerun', states: 'dead' }, 'There is no field "states"'],
+    [{ act: 'rerun', states: 'dead' }, 'Unknown filter field "states"'],
     [{ act: 'rerun', since: 'soon' }, 'since must be a time'],
     [{ act: 'rerun', state: 'undead' }, 'not "undead"'],
     [{ act: 'rerun', body: 'data[=x' }, 'data['],
@@ -482,7 +482,7 @@ describe('copies', () => {
     const answer = await get('/maintenance/export?states=dead');
     expect([answer.status, textOf(await answer.text())]).toEqual([
       400,
-      expect.stringContaining('There is no field "states"'),
+      expect.stringContaining('Unknown filter field "states"'),
     ]);
     expect((await auditLines(inbox)).lines).toEqual([]);
   });
@@ -501,8 +501,8 @@ describe('copies', () => {
   });
 
   test.for([
-    ['nothing', new FormData(), 'Choose the file'],
-    ['an empty file', upload(''), 'Choose the file'],
+    ['nothing', new FormData(), 'Select an export file'],
+    ['an empty file', upload(''), 'Select an export file'],
     ['what is no export', upload('{"secret":"s3cret"}\n'), 'line 1'],
     [
       'a text in the place of a file',
@@ -511,7 +511,7 @@ describe('copies', () => {
         form.set('file', 'text');
         return form;
       })(),
-      'Choose the file',
+      'Select an export file',
     ],
   ] as const)('an import of %s says what is wrong, and not what stands there', async ([, form, said]) => {
     const { post } = openedPage();

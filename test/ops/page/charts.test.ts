@@ -75,7 +75,7 @@ describe('outcomes over time', () => {
     const picture = tagsOf(html).find(({ attributes }) => attributes['role'] === 'group');
     expect(textOf(partOf(html, picture?.attributes['aria-labelledby'] ?? ''))).toBe('Outcomes over time');
     expect(textOf(partOf(html, picture?.attributes['aria-describedby'] ?? ''))).toBe(
-      'In this span: 157 received, 143 processed, 6 failed, tried again, 4 dead, 700 rejected. Most died from 03:49 on: 3.',
+      'In this period: 157 received, 143 processed, 6 failed, to be retried, 4 dead, 700 rejected. Most died from 03:49 on: 3.',
     );
     expect(textOf(partOf(html, 'outcomes-table'))).toContain('03:49 100 90 6 3 0 03:51 50 49 0 1 700');
   });
@@ -181,7 +181,7 @@ describe('answer latency', () => {
 
   test('says in words how long answers took, and when they took too long', () => {
     expect(textOf(partOf(html, 'latency-description'))).toBe(
-      'Half of 30 answers took at most 10 ms, 99 of 100 over 60 s. 1 step of 4 had a p99 beyond 10 s.',
+      'Of 30 answers, half took at most 10 ms and 99% over 60 s. 1 step of 4 had a p99 beyond 10 s.',
     );
   });
 

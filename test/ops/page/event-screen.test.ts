@@ -55,7 +55,7 @@ describe('what has happened', () => {
     const event = orderEvent('evt_1', { createdAt: hours * 3_600 });
     await handled(inbox, { outcome: 'processed' }, event);
     const text = textOf(await html(EVENT));
-    expect(text.includes('more than a day ahead: older events are not superseded by this one')).toBe(isSaid);
+    expect(text.includes('more than a day ahead, so it does not supersede older events')).toBe(isSaid);
   });
 
   test('says of an event that was never tried that its first attempt has not begun', async () => {
@@ -241,14 +241,14 @@ describe('the body', () => {
     await withBody(opened, '{"id":"evt_1","total":1}');
     await withBody(opened, '{"id":"evt_1","total":2.50}');
     const body = textOf(partOf(await opened.html(EVENT), 'body'));
-    expect(body).toMatch(/The bytes that count .* total: 1 .* The newest other bytes under this id .* total: 2\.50/);
+    expect(body).toMatch(/Stored body .* total: 1 .* Newest other body under this id .* total: 2\.50/);
     expect(await (await opened.get(`${EVENT}/conflict`)).text()).toBe('{"id":"evt_1","total":2.50}');
   });
 
   test('that is no JSON is shown as what it is', async () => {
     const opened = openedPage();
     await withBody(opened, Uint8Array.from([0x7b, 0xff, 0xfe, 0x3c]));
-    expect(textOf(partOf(await opened.html(EVENT), 'body'))).toContain('The body is not JSON in UTF-8. Show it raw');
+    expect(textOf(partOf(await opened.html(EVENT), 'body'))).toContain('The body is not JSON in UTF-8. Show raw');
     expect(textOf(partOf(await opened.html(`${EVENT}?view=hex`), 'body'))).toContain('7b ff fe 3c');
   });
 
@@ -265,7 +265,7 @@ describe('the body', () => {
       expect(page.length, view).toBeLessThan(1_500_000);
       expect(tagsOf(page).filter(({ name }) => name === 'script').length, view).toBe(1);
       if (view === 'tree' && body.length > 200_000)
-        expect(textOf(partOf(page, 'body'))).toMatch(/left out here.* Show raw|characters\)/);
+        expect(textOf(partOf(page, 'body'))).toMatch(/Some values are omitted.* Show raw|characters\)/);
     }
   });
 

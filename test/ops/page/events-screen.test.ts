@@ -117,7 +117,7 @@ describe('the list', () => {
 
   test.for([
     ['/events', 'No event matches.'],
-    ['/events?before=7', 'No older event fits. Back to the start'],
+    ['/events?before=7', 'No older event matches. Back to the start'],
     ['/events?before=x', 'No event matches.'],
     ['/events?before=-1', 'No event matches.'],
     ['/events?before=99999999999999999999', 'No event matches.'],

@@ -24,7 +24,7 @@ test('what is previewed says that no processor is running, that its type is paus
   await inbox.announce({ endpoints: ['default'], types: ['order.created'] }, Date.now(), null, running);
   for (const text of [await said(), await ofOne()]) {
     expect(text).toMatch(
-      /order\.created paused since .* by ada: the till is down\. Its events wait until it is resumed\./,
+      /order\.created is paused since .* by ada: the till is down\. Its events wait until it is resumed\./,
     );
     expect(text).not.toContain(NONE);
   }

@@ -41,7 +41,7 @@ test('twenty events are on a first screen, a line each; on a phone each is a car
   expect(await page.locator('#events tbody tr', { hasText: 'evt_7Kx9mQ2vT4' }).count()).toBe(50);
   expect(await page.locator(`#events [title="${idOf(55)}"]`).count()).toBe(1);
   expect(await page.getByRole('columnheader', { name: 'endpoint' }).count()).toBe(0);
-  expect(await page.getByRole('columnheader', { name: 'about' }).count()).toBe(1);
+  expect(await page.getByRole('columnheader', { name: 'entity' }).count()).toBe(1);
 
   await page.setViewportSize({ width: 390, height: 844 });
   if (process.env['SHOTS']) await page.screenshot({ path: `${process.env['SHOTS']}/phone.png` });
@@ -62,13 +62,13 @@ test('what is chosen stays chosen while the list lives, and goes through a previ
   const box = (n: number) => page.locator(`tr[data-event="default/evt_${n}"] input`);
   await box(4).click();
   await box(2).click({ modifiers: ['Shift'] });
-  expect(await page.locator('#chosen-count').textContent()).toBe('3 chosen:');
+  expect(await page.locator('#chosen-count').textContent()).toBe('3 selected:');
   await handled(inbox, FAILED, orderEvent('evt_6'));
   await page.getByRole('button', { name: '1 new' }).click();
   await page.locator('tr[data-event="default/evt_6"]').waitFor();
-  expect(await page.locator('#chosen-count').textContent()).toBe('3 chosen:');
+  expect(await page.locator('#chosen-count').textContent()).toBe('3 selected:');
   await page.keyboard.press('x');
-  expect(await page.locator('#chosen-count').textContent()).toBe('4 chosen:');
+  expect(await page.locator('#chosen-count').textContent()).toBe('4 selected:');
   await box(3).click();
   await page.locator('#chosen').getByRole('button', { name: 'Rerun…' }).click();
   await page.waitForURL('**/bulks/*');
@@ -131,7 +131,7 @@ test('a search goes on by itself to the end of the file; it can be stopped, and 
   expect(page.url()).toBe(`${origin}/ops/events?error=down`);
 
   await page.getByRole('link', { name: 'Search further' }).click();
-  await page.locator('#looked', { hasText: 'Request failed' }).waitFor();
+  await page.locator('#looked', { hasText: 'Search failed' }).waitFor();
   expect(await page.locator('#events tbody tr').count()).toBe(2);
   await page.getByRole('link', { name: 'Search further' }).click();
   await page.locator('tr[data-event="default/evt_300"]').waitFor();

@@ -82,7 +82,7 @@ test('a form that somebody is in asks for what it asked for, whatever has become
   expect(await asks(page, 'new FormData(document.activeElement.form).get("force")')).toBeNull();
   expect(await page.locator('#rerun-again input[name=force]').count()).toBe(1);
   await page.keyboard.press('Enter');
-  await page.getByText('This event was dead when the page was drawn, and is processed now.').waitFor();
+  await page.getByText('The event changed from dead to processed after you opened the page.').waitFor();
   expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.state).toBe('processed');
   await page.goto(`${origin}/ops/events/default/evt_1`);
   await page.locator('#live-state[data-state=live]').waitFor();
@@ -105,7 +105,7 @@ test('a form goes with what is shown until somebody opens it', async () => {
   await page.locator('#headline .state-dead').waitFor();
   expect(await asked()).toBe('ignored');
   await page.getByRole('button', { name: 'Rerun this event' }).click();
-  await page.getByText('This event was ignored when the page was drawn, and is dead now.').waitFor();
+  await page.getByText('The event changed from ignored to dead after you opened the page.').waitFor();
   expect((await inbox.get(event))?.state).toBe('dead');
 });
 

@@ -77,14 +77,14 @@ test('all that a filter finds are previewed, and run', async () => {
   expect(leadsTo(await post('/bulks', { act: 'retry-now', retrying: 'yes' }))).toBe('/bulks/1');
   const preview = await html('/bulks/1');
   expect(textOf(partOf(preview, 'sentence'))).toBe(
-    'Will retry 2 events: 2 order.created; all pending. Preview: nothing has been deleted.',
+    'Will retry 2 events: 2 order.created; all pending. Nothing has happened yet.',
   );
   expect(partOf(preview, 'run')).toContain('Retry 2 events now');
   expect(textOf(partOf(preview, 'acts'))).toContain('an event that fails its last attempt becomes dead');
   expect(await isDue(inbox, 'evt_1')).toBe(false);
   await post('/bulks/1/run', { rate: '500' });
   await expect.poll(async () => (await getBulk(inbox, 1))?.state).toBe('done');
-  expect(textOf(partOf(await html('/bulks/1'), 'outcome'))).toContain('Of 2 events that were retried now, 2 are ');
+  expect(textOf(partOf(await html('/bulks/1'), 'outcome'))).toContain('Of 2 events retried now, 2 are ');
   expect(await Promise.all(['evt_1', 'evt_2'].map((id) => isDue(inbox, id)))).toEqual([true, true]);
 });
 

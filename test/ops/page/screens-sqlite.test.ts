@@ -65,7 +65,7 @@ test('an operator sees what is dead and what waits, reruns a group, and finds bo
   const [group] = await deadGroups(inbox);
   const { id } = await previewBulk(inbox, 'rerun', { fingerprint: group?.fingerprint ?? '' }, ADA);
   expect(await textOn(bulkScreen(visitTo(inbox), id), 'sentence')).toBe(
-    'Will rerun 3 events: 3 order.created; all dead (failed). Preview: nothing has been deleted.',
+    'Will rerun 3 events: 3 order.created; all dead (failed). Nothing has happened yet.',
   );
   await runBulk(inbox, id, ADA);
   expect(await textOn(bulkScreen(visitTo(inbox), id), 'outcome')).toContain('Of 3 events rerun, 3 are waiting');
@@ -101,7 +101,7 @@ test('an inbox without anything in it has words on every screen', async () => {
   expect(await textOn(overviewScreen(visit), 'headline')).toMatch(/^All well/);
   expect(await textOn(deadLettersScreen(visit), 'none')).toMatch(/^No event is dead/);
   expect(await textOn(rejectedScreen(visit), 'rates')).toContain('No deliveries were rejected.');
-  expect(await textOn(bulksScreen(visit), 'none')).toMatch(/^No events were rerun/);
+  expect(await textOn(bulksScreen(visit), 'none')).toMatch(/^No bulk actions yet/);
   expect(await textOn(auditScreen(visit), 'none')).toMatch(/^No operator/);
   expect(await textOn(healthScreen(visit), 'ready')).toMatch(/^Ready/);
 });
@@ -131,7 +131,9 @@ test('a bar of what died or failed leads to as many events as it counts', async 
   }
   vi.setSystemTime(now);
   const table = partOf(await html('?range=1h'), 'outcomes-table');
-  const links = Array.from(table.matchAll(/<td data-label="(dead|failed, tried again)"><a href="\/ops([^"]*)">(\d+)/g));
+  const links = Array.from(
+    table.matchAll(/<td data-label="(dead|failed, to be retried)"><a href="\/ops([^"]*)">(\d+)/g),
+  );
   expect(links.map(([, outcome, , count]) => [outcome, count])).toEqual([
     ['dead', '2'],
     ['failed, to be retried', '3'],

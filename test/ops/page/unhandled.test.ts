@@ -15,13 +15,13 @@ describe.each([
     'the overview',
     overviewScreen,
     'headline',
-    /No processor has run for order\.created at shop-a since .*40 min.*: 12 events wait/,
+    /No processor for order\.created at shop-a has run since .*40 min.*: 12 events wait/,
   ],
   [
     'the health screen',
     healthScreen,
     'unhandled',
-    /No processor for order\.created at shop-a since .*40 min.*: 12 pending/,
+    /No processor for order\.created at shop-a has run since .*40 min.*: 12 pending/,
   ],
 ] as const)('%s', (_, screen, where, waits) => {
   test('says nothing where everything is handled', async () => {
