@@ -27,7 +27,7 @@ test('lists one reason alone, for whoever asks for it, and says so where there i
   expect(textOf(one)).toMatch(/^Latest rejected deliveries Only overloaded\. All reasons 100 deliveries in 50 lines\./);
   expect(tagsOf(one).find(({ name }) => name === 'a')?.attributes['href']).toBe('?range=7d#latest');
   expect(textOf(await shown('?reason=%3Cb%3E'))).toBe(
-    'The latest Only <b>. All reasons No delivery that was rejected for this is kept.',
+    'Latest rejected deliveries Only <b>. All reasons No deliveries rejected for this reason.',
   );
 });
 
