@@ -67,7 +67,7 @@ describe('a silent shop', () => {
     expect([...(await layoutFaults(page)), ...(await accessibilityFaults(page))]).toEqual([]);
     await page.emulateMedia({ colorScheme: 'dark' });
     expect(await accessibilityFaults(page, 'color-contrast')).toEqual([]);
-    await page.getByRole('link', { name: 'Show them' }).click();
+    await page.getByRole('link', { name: 'Show events' }).click();
     expect(await page.locator('main .state-pending').count()).toBe(LEFT_WAITING);
     expect(ada.troubles).toEqual([]);
   });

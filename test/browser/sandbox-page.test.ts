@@ -55,7 +55,7 @@ describe('who integrates a shop', () => {
 
     await page.getByRole('link', { name: 'Webhooks' }).click();
     await page.getByLabel(/^URL/).fill(site.shop);
-    await page.getByRole('button', { name: 'Register it' }).click();
+    await page.getByRole('button', { name: 'Register' }).click();
     await sees(page, 'Copy it now. It is not shown again.');
 
     const id = await orderFromOutside(site, key, { name: 'Ada' });
@@ -128,7 +128,7 @@ describe('who integrates a shop', () => {
     await keyboard.press('j');
     await enter(page);
     await page.waitForURL('**/dashboard/deliveries/*');
-    await page.locator('#tries').getByText('by hand').waitFor();
+    await page.locator('#tries').getByText('manual').waitFor();
     expect(site.sandbox.deliveries.counts()).toMatchObject({ delivered: 1, dead: 3 });
 
     await press(page, 'API keys');

@@ -370,7 +370,7 @@ describe('the lines of a stream', () => {
     ['zstd', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0])],
   ])('are not looked for in what is compressed: %s', async (name, bytes) => {
     await expect(linesOf(chunks(bytes.toString('latin1'))).next()).rejects.toThrow(
-      new RegExp(`^It is compressed \\(${name}\\): uncompress it first, with \\w+\\.`),
+      new RegExp(`^The file is compressed \\(${name}\\)\\. Decompress it first: \\w+\\.`),
     );
   });
 });
@@ -384,7 +384,7 @@ it('hookbox events import reads an export that PowerShell has written, and names
   expect(read).toMatchObject({ code: 0, stderr: expect.stringContaining(`${STOCKED.length} events imported`) });
   expect(await events(cwd, 'import', 'small.ndjson.gz')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('small.ndjson.gz: It is compressed (gzip): uncompress it first, with gunzip.'),
+    stderr: expect.stringContaining('small.ndjson.gz: The file is compressed (gzip). Decompress it first: gunzip.'),
   });
 });
 

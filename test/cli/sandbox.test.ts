@@ -208,7 +208,7 @@ describe('a sandbox in a file', () => {
     expect(answer.status).toBe(200);
     const human = running(['sandbox', '--port', '0', '--db', 'shop.db'], { cwd });
     expect((await human.ended()).stderr).toContain(
-      'shop.db cannot be opened for a sandbox: another process has it open, another sandbox or the receiver whose inbox it is.',
+      'shop.db cannot be opened for a sandbox: another process has it open, such as another sandbox or a receiver.',
     );
     await sandbox.stop('SIGTERM');
     const again = running(['sandbox', '--port', '0', '--db', 'shop.db'], { cwd, env: { TMPDIR: scratchFolder() } });

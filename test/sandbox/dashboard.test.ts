@@ -14,7 +14,7 @@ describe('with plain forms alone', () => {
   it.each(PERMISSIONS)('a key with %s alone is shown with a request that it may send', async (permission) => {
     await using sandbox = createSandbox();
     const user = new FormUser(sandbox);
-    const made = await user.send(await user.open('/keys'), 'Make a key', { permissions: [permission] });
+    const made = await user.send(await user.open('/keys'), 'Create a key', { permissions: [permission] });
     const line = /curl .*/.exec(made.text)?.[0] ?? '';
     const [, method = 'GET', url = ''] = /^curl (?:-X (\w+) )?"([^"]+)"/.exec(line) ?? [];
     const [, key = ''] = /-H "Authorization: (sbx_[\w-]{32})"/.exec(line) ?? [];
@@ -37,7 +37,7 @@ describe('with plain forms alone', () => {
     await using sandbox = createSandbox();
     const user = new FormUser(sandbox);
 
-    const made = await user.send(await user.open('/keys'), 'Make a key', {
+    const made = await user.send(await user.open('/keys'), 'Create a key', {
       name: 'curl',
       permissions: ['orders:write', 'merchants:read'],
       expires: '30 d',
@@ -68,8 +68,8 @@ describe('with plain forms alone', () => {
     expect(sandbox.orders.find(data.id)?.status).toBe('confirmed');
     expect(buttonsOf(moved.html)).toContain(`Mark ready order ${data.id}`);
 
-    const waited = await user.send(await user.open('/clock'), 'Move the clock by a time of your own', { by: '40 h' });
-    expect(waited.said).toBe('The clock moved by 1 d 16 h, and what fell due has happened.');
+    const waited = await user.send(await user.open('/clock'), 'Move the clock by another duration', { by: '40 h' });
+    expect(waited.said).toBe('The clock moved by 1 d 16 h, and all work due by then is done.');
     const dead = await user.open('/deliveries?state=dead');
     expect(dead.text).toMatch(/order\.confirmed .* dead 7 answered 500 Retry/);
 
@@ -158,8 +158,8 @@ describe('with plain forms alone', () => {
     expect(set2.text).toContain('connection cut within the body, 4 times');
     await user.send(set2, `Clear the fault ${sandbox.faults.list()[0]?.id}`);
     expect(sandbox.faults.list()).toMatchObject([{ kind: 'slow' }]);
-    await user.send(set2, 'Clear all faults of operations');
-    await user.send(set2, 'Clear all faults of deliveries');
+    await user.send(set2, 'Clear all operation faults');
+    await user.send(set2, 'Clear all delivery faults');
     expect([sandbox.faults.list(), sandbox.faults.ofDeliveries()]).toEqual([[], []]);
   });
 
@@ -173,7 +173,7 @@ describe('with plain forms alone', () => {
     );
     const clock = await user.open('/clock');
     expect(clock.text).toContain('It is 2026-01-01 00:00:00 UTC on a frozen clock.');
-    expect(clock.text).toMatch(new RegExp(`\\(in 1 min\\) an order moves on ${id}`));
+    expect(clock.text).toMatch(new RegExp(`\\(in 1 min\\) order ${id}`));
     expect((await user.send(clock, 'Move the clock by a step', {}, '1 minute on')).said).toContain('1 min');
     expect((await user.open(`/orders/${id}`)).text).toMatch(/state confirmed submitted .* by pm_ok: charged/);
   });
@@ -183,7 +183,7 @@ describe('what comes out of order', () => {
   it('a form that comes twice does its act once, and shows the same secret', async () => {
     await using sandbox = createSandbox();
     const user = new FormUser(sandbox);
-    const key = readForm((await user.open('/keys')).html, 'Make a key', { name: 'double' });
+    const key = readForm((await user.open('/keys')).html, 'Create a key', { name: 'double' });
     const [one, other] = await Promise.all([user.post(key), user.post(key)]);
     expect(sandbox.keys.list()).toHaveLength(2);
     expect(KEY.exec(one.text)?.[0]).toBe(KEY.exec(other.text)?.[0]);
@@ -216,7 +216,7 @@ describe('what comes out of order', () => {
   it('a key without a name is told by its id', async () => {
     await using sandbox = createSandbox();
     const user = new FormUser(sandbox);
-    const made = await user.send(await user.open('/keys'), 'Make a key', { name: '  ' });
+    const made = await user.send(await user.open('/keys'), 'Create a key', { name: '  ' });
     const { id = '' } = sandbox.keys.list().at(-1) ?? {};
     expect(made.text).toContain(`The key ${id}. Copy it now. It is not shown again.`);
   });
@@ -225,9 +225,9 @@ describe('what comes out of order', () => {
     await using sandbox = createSandbox();
     const user = new FormUser(sandbox);
     const filled: readonly (readonly [string, string, Record<string, string | string[]>])[] = [
-      ['/keys', 'Make a key', { name: 'my "key"', permissions: ['carts:read', 'orders:write'], expires: 'soon' }],
+      ['/keys', 'Create a key', { name: 'my "key"', permissions: ['carts:read', 'orders:write'], expires: 'soon' }],
       ['/webhooks', 'Register an endpoint', { url: 'http://shop.example/', events: ['order.ready'], signing: 'none' }],
-      ['/clock', 'Move the clock by a time of your own', { by: 'tomorrow' }],
+      ['/clock', 'Move the clock by another duration', { by: 'tomorrow' }],
       ['/faults', 'Add an operation fault', { kind: 'slow', operation: 'getCart', times: '3', status: '503' }],
       ['/faults', 'Add a delivery fault', { kind: 'burst', times: '0' }],
     ];
@@ -325,16 +325,16 @@ describe('what comes out of order', () => {
     await using sandbox = createSandbox({ allowRemote: true });
     const user = new FormUser(sandbox);
     const asked: readonly (readonly [string, string, Record<string, string | string[]>, string])[] = [
-      ['/keys', 'Make a key', { permissions: [] }, 'Select at least one permission.'],
-      ['/keys', 'Make a key', { expires: 'soon' }, 'not by "soon"'],
-      ['/keys', 'Make a key', { expires: '999999999999 d' }, 'Nothing was done.'],
+      ['/keys', 'Create a key', { permissions: [] }, 'Select at least one permission.'],
+      ['/keys', 'Create a key', { expires: 'soon' }, 'not by "soon"'],
+      ['/keys', 'Create a key', { expires: '999999999999 d' }, 'Nothing was done.'],
       ['/webhooks', 'Register an endpoint', { url: 'http://shop.example/' }, 'needs https'],
       ['/webhooks', 'Register an endpoint', { url: 'javascript:alert(1)' }, 'https URL'],
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', events: [] }, 'Choose at least one type'],
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', secret: 'mine' }, 'Your own secret was given'],
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', signing: 'own' }, 'secret'],
-      ['/clock', 'Move the clock by a time of your own', { by: 'tomorrow' }, 'not by "tomorrow"'],
-      ['/clock', 'Move the clock by a time of your own', { by: '9999999999 d' }, 'Nothing was done.'],
+      ['/clock', 'Move the clock by another duration', { by: 'tomorrow' }, 'not by "tomorrow"'],
+      ['/clock', 'Move the clock by another duration', { by: '9999999999 d' }, 'Nothing was done.'],
       ['/faults', 'Add an operation fault', { kind: 'slow' }, 'ms is how slow'],
       ['/faults', 'Add an operation fault', { kind: 'decline', operation: 'getCart' }, 'takes no operation'],
       ['/faults', 'Add an operation fault', { times: '0' }, 'times must be'],
@@ -364,7 +364,7 @@ describe('a sandbox that is away', () => {
       expect([path, status, text]).toEqual([path, 503, expect.stringContaining('The sandbox is closed.')]);
     }
     expect((await user.send(clock, 'Move the clock by a step', {}, '1 hour on')).status).toBe(503);
-    expect((await user.send(keys, 'Make a key')).status).toBe(503);
+    expect((await user.send(keys, 'Create a key')).status).toBe(503);
   });
 
   it('does not keep an answer waiting for a receiver that answers late', async () => {

@@ -27,7 +27,7 @@ function poolOf(settings: ConstructorParameters<typeof Pool>[0]): Pool {
 
 it('a server that nobody reaches is named by host, port and database, by a URL as by a pool', async () => {
   const url = `postgres://ada:${PASSWORD}@127.0.0.1:1/shop`;
-  const refused = 'the connection to Postgres has failed (ECONNREFUSED)';
+  const refused = 'the connection to Postgres failed (ECONNREFUSED)';
   expect(await failureOf(url)).toBe(`${refused}: postgres://127.0.0.1:1/shop`);
   expect(await failureOf({ pool: poolOf({ connectionString: url }) })).toBe(`${refused}: postgres://127.0.0.1:1/shop`);
   const parts = { host: '127.0.0.1', port: 1, database: 'shop', user: 'ada', password: PASSWORD };
