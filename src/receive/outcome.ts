@@ -118,7 +118,7 @@ const ERROR_OUTCOMES = {
   'encoding-unsupported': rejected(
     415,
     'UNSUPPORTED_ENCODING',
-    'The body has a Content-Encoding and is not JSON. Send it uncompressed, exactly as signed.',
+    'The body has a Content-Encoding and does not parse as an event. Send it uncompressed, exactly as signed.',
   ),
   'method-not-allowed': rejected(405, 'METHOD_NOT_ALLOWED', 'Send deliveries with POST.', { Allow: 'POST' }),
   'body-not-base64': rejected(

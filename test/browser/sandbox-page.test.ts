@@ -99,7 +99,7 @@ describe('who integrates a shop', () => {
     await press(page, 'Webhooks');
     await tabTo(page, /^URL/);
     await keyboard.type(site.shop);
-    await press(page, 'Register it');
+    await press(page, 'Register');
     await sees(page, 'Copy it now. It is not shown again.');
 
     const id = await orderFromOutside(site, key);
