@@ -23,7 +23,7 @@ describe('an operator who is asked about an order', () => {
     await ada.open('');
     await page.getByRole('link', { name: 'Events', exact: true }).click();
     await page.locator('#filtering > summary').click();
-    await page.getByLabel('About').fill(ORDER);
+    await page.getByLabel('Entity', { exact: true }).fill(ORDER);
     await page.getByRole('button', { name: 'Filter', exact: true }).click();
     await page.waitForURL(`**/ops/events?entity=${ORDER}`);
     expect(await page.locator('table.list tbody tr').count()).toBe(1);

@@ -85,7 +85,7 @@ describe('with plain forms alone', () => {
     const sent = await user.send(rest, 'Send what is due');
     expect(sent.said).toBe('All due work is done.');
     expect(sandbox.deliveries.counts()).toMatchObject({ dead: 0, waiting: 0 });
-    expect((await user.open(`/deliveries/${first?.id}`)).text).toMatch(/8 .* 200 – – by hand/);
+    expect((await user.open(`/deliveries/${first?.id}`)).text).toMatch(/8 .* 200 – – manual/);
     for (const { body, signature } of seen) expect(verifySignature(Buffer.from(body), signature, secret)).toBe(true);
   });
 
@@ -193,7 +193,7 @@ describe('what comes out of order', () => {
     const before = sandbox.now().getTime();
     const [first, second] = await Promise.all([user.post(hour), user.post(hour)]);
     expect(sandbox.now().getTime() - before).toBe(3_600_000);
-    expect(first.said).toContain('was moved by 1 h');
+    expect(first.said).toContain('The clock moved by 1 h');
     expect(second.said).toContain('The form was sent twice');
     // Another sight of the same form is another form; and so is another button.
     await user.post(readForm(clock.html, 'Move the clock by a step', {}, '1 minute on'));
@@ -326,10 +326,10 @@ describe('what comes out of order', () => {
     const user = new FormUser(sandbox);
     const asked: readonly (readonly [string, string, Record<string, string | string[]>, string])[] = [
       ['/keys', 'Create a key', { permissions: [] }, 'Select at least one permission.'],
-      ['/keys', 'Create a key', { expires: 'soon' }, 'not by "soon"'],
+      ['/keys', 'Create a key', { expires: 'soon' }, 'not "soon"'],
       ['/keys', 'Create a key', { expires: '999999999999 d' }, 'Nothing was done.'],
       ['/webhooks', 'Register an endpoint', { url: 'http://shop.example/' }, 'needs https'],
-      ['/webhooks', 'Register an endpoint', { url: 'javascript:alert(1)' }, 'https URL'],
+      ['/webhooks', 'Register an endpoint', { url: 'javascript:alert(1)' }, 'must use https'],
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', events: [] }, 'Choose at least one type'],
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', secret: 'mine' }, 'Your own secret was given'],
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', signing: 'own' }, 'secret'],

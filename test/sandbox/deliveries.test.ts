@@ -427,8 +427,8 @@ describe('endpoints', () => {
   it.each([
     ['http://shop.example/webhooks', 'needs https'],
     ['http://localhost.example/webhooks', 'needs https'],
-    ['ftp://127.0.0.1/', 'https URL'],
-    ['webhooks', 'https URL'],
+    ['ftp://127.0.0.1/', 'must use https'],
+    ['webhooks', 'must use https'],
     ['https://ann:secret@shop.example/', 'user name or password'],
   ])('are not at %s', async (url, message) => {
     await using shop = openShop();
