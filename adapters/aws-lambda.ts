@@ -45,7 +45,7 @@ export interface HttpResult {
 /** What it takes to hand the answer out before Lambda ends the function. */
 const MARGIN_MS = 500;
 
-const FIX = 'middleware has parsed event.body before hookbox; put hookbox before it.';
+const FIX = 'middleware parsed event.body before hookbox. Put hookbox first.';
 
 /**
  * Creates a Lambda function that stores events and runs their handlers before it answers, unless `processing.mode` is
@@ -120,7 +120,7 @@ function methodOf(event: HttpEvent): string {
   const method = fieldOf(event, 'httpMethod') ?? fieldOf(fieldOf(fieldOf(event, 'requestContext'), 'http'), 'method');
   if (typeof method === 'string') return method;
   throw new TypeError(
-    'This event is no HTTP request. Give the function of hookbox a trigger of API Gateway, a function URL or a load balancer.',
+    'The Lambda event is not an HTTP request. Use a trigger of API Gateway, a function URL or a load balancer.',
   );
 }
 

@@ -19,7 +19,7 @@ declare global {
 }
 
 const FIX =
-  'mount the webhook route before express.json(); or, if it must come after, have that keep the raw bytes: ' +
+  'mount the webhook route before express.json(), or make express.json keep the raw body: ' +
   "express.json({ limit: '1mb', verify: (req, res, bytes) => { req.rawBody = bytes } }).";
 
 type Middleware = (

@@ -15,7 +15,7 @@ declare module 'fastify' {
 }
 
 const FIX =
-  'a hook before hookbox has read the body: keep the raw bytes as request.rawBody, or register hookbox outside of that hook.';
+  'another hook read the body first. Keep the raw body as request.rawBody, or register hookbox outside that hook.';
 
 /**
  * A plugin that receives deliveries at its prefix. Its content-type parser applies only to that prefix.

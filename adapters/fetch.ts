@@ -23,7 +23,7 @@ import { discardBody, webBodyReader } from './read-web-body.ts';
 /** Asks the host to keep running until a promise settles, even after the answer. */
 export type WaitUntil = NonNullable<HostLimits['waitUntil']>;
 
-const FIX = 'something has read the request before: call hookbox first, or give the other one request.clone().';
+const FIX = 'other code read the request first. Call hookbox first, or pass request.clone() to the other code.';
 
 /** What a host passes beside the request: bindings, an execution context, the server. */
 type Context = readonly unknown[];

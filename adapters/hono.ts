@@ -46,7 +46,7 @@ type HonoVerifier = ((c: HonoContext, next: () => Promise<void>) => Promise<Resp
   MiddlewareHandler<{ Variables: WebhookVariables }>;
 
 const FIX =
-  'something has read the body before: mount the webhook route before it, or read with c.req.text() or ' +
+  'other code read the body first. Mount the webhook route before it, or read with c.req.text() or ' +
   'c.req.arrayBuffer(), which Hono keeps, instead of c.req.raw.';
 
 /**

@@ -13,7 +13,7 @@ import { nodePage } from './node-page.ts';
 export type { VerifiedRequest, VerifiedWebhook } from './node-exchange.ts';
 
 const FIX =
-  'let nothing read the body before hookbox, or keep the raw bytes as request.rawBody. Next.js: export const config = ' +
+  'call hookbox before other code reads the body, or keep the raw body as request.rawBody. Next.js: export const config = ' +
   '{ api: { bodyParser: false } }. NestJS: NestFactory.create(AppModule, { rawBody: true }). Koa: mount the route before ' +
   'the body parser.';
 

@@ -133,7 +133,7 @@ export class RetryLaterError extends HookboxError {
 
   constructor(wait: { readonly afterMs: number; readonly message?: string; readonly cause?: unknown }) {
     const { afterMs, message, cause } = Object(wait) as typeof wait;
-    super(message ?? `to be tried again in ${afterMs} ms`, { cause });
+    super(message ?? `retry in ${afterMs} ms`, { cause });
     if (!(typeof afterMs === 'number' && afterMs >= 0 && afterMs <= LONGEST_WAIT_MS)) {
       throw new ConfigurationError(
         'INVALID_OPTION',
@@ -241,7 +241,7 @@ export function nameOf(thrown: unknown): string {
   try {
     return isError(thrown) ? thrown.name.slice(0, 100) : `a thrown ${typeof thrown}`;
   } catch {
-    return 'something that has no name';
+    return 'a value without a name';
   }
 }
 
@@ -257,6 +257,6 @@ export function messageOf(thrown: unknown): string {
     const isOfSqlite = typeof code === 'string' && code.startsWith('SQLITE_');
     return isOfSqlite && !text.includes(code) ? `${text} (${code})` : text;
   } catch {
-    return 'something that has no text was thrown';
+    return 'a value without a text was thrown';
   }
 }

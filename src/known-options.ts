@@ -28,12 +28,12 @@ const KINDS = { boolean: 'true or false', function: 'a function', list: 'a list'
  */
 export function assertOptions(whose: string, given: unknown, known: Known, hint = ''): asserts given is object {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw refusal(`${whose}: Its options are an object, not ${kindOf(given)}.`, known, hint);
+    throw refusal(`${whose}: options must be an object, not ${kindOf(given)}.`, known, hint);
   }
   const unknown = unknownKey(given, known);
   if (unknown !== undefined) {
     const meant = didYouMean(unknown, Object.keys(known));
-    const fault = `${whose}: There is no option ${named(unknown)}.`;
+    const fault = `${whose}: unknown option ${named(unknown)}.`;
     throw refusal(meant === null ? fault : `${fault} ${meant}`, known, hint);
   }
   for (const [name, kind] of Object.entries(known)) {
@@ -52,7 +52,7 @@ export function assertAlone(whose: string, source: unknown, read: Known, known: 
   // What is not written as { pool } or { database }, such as a pool itself, has more to it.
   if (typeof source !== 'object' || source === null || Object.getPrototypeOf(source) !== Object.prototype) return;
   const beside = unknownKey(source, read);
-  if (beside !== undefined) throw refusal(`${whose}: ${named(beside)} is not read here.`, known, hint);
+  if (beside !== undefined) throw refusal(`${whose} does not read ${named(beside)}.`, known, hint);
 }
 
 function unknownKey(given: object, known: Known): string | undefined {
@@ -60,13 +60,13 @@ function unknownKey(given: object, known: Known): string | undefined {
 }
 
 function refusal(fault: string, known: Known, hint: string): ConfigurationError {
-  const all = `There are ${Object.keys(known).join(', ')}.`;
+  const all = `Allowed: ${Object.keys(known).join(', ')}.`;
   return new ConfigurationError('INVALID_OPTION', [fault, hint, all].filter((part) => part !== '').join(' '));
 }
 
 /** What is no name may be anything, also a URL. */
 function named(key: string): string {
-  return /^\w{1,40}$/.test(key) ? `\`${key}\`` : 'of that name';
+  return /^\w{1,40}$/.test(key) ? `\`${key}\`` : '(name hidden)';
 }
 
 /** Whatever was given is not quoted: it may be a secret. */

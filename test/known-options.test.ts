@@ -140,7 +140,7 @@ describe.each(Object.entries(CALLS))('%s', (name, given) => {
     expect(failure).toBeInstanceOf(hookbox.ConfigurationError);
     expect(failure).toMatchObject({
       code: 'INVALID_OPTION',
-      message: expect.stringMatching(/^[\w: ]+There is no option `dryrun`\..* There are \w+/),
+      message: expect.stringMatching(/^[\w: ]+unknown option `dryrun`\..* Allowed: \w+/),
     });
   });
 
@@ -164,7 +164,7 @@ it.each([
     () => Reflect.apply(hookbox.createReceiver, undefined, [{ secret, inbox, ...wrong }]),
     () => Reflect.apply(hookbox.createProcessor, undefined, [{ inbox, handlers: {}, ...wrong }]),
   ]) {
-    expect(create).toThrow(`${where}: There is no option`);
+    expect(create).toThrow(`${where}: unknown option`);
   }
 });
 
@@ -224,10 +224,10 @@ describe('an option that is on or off, or a function', () => {
     [
       'a user',
       { unsafeOpen: false, basic: [{ user: 'ada', pasword: 'hunter2' }] },
-      'basic[0]: There is no option `pasword`',
+      'basic[0]: unknown option `pasword`',
     ],
-    ['a token', { unsafeOpen: false, bearer: ['hunter2'] }, 'bearer[0]: Its options are an object, not a string.'],
-    ['unsafeOpen', { unsafeOpen: 'false' }, 'unsafeOpen: Its options are an object, not a string.'],
+    ['a token', { unsafeOpen: false, bearer: ['hunter2'] }, 'bearer[0]: options must be an object, not a string.'],
+    ['unsafeOpen', { unsafeOpen: 'false' }, 'unsafeOpen: options must be an object, not a string.'],
   ])('who is let in, and what is hidden, is said as it has to be: %s', async (_, options, why) => {
     const failure = await failureOf('hookbox/ops/page opsPage', [{ inbox: looked }, { unsafeOpen: true, ...options }]);
     expect(failure).toMatchObject({ name: 'ConfigurationError', message: expect.stringContaining(why) });
@@ -242,10 +242,20 @@ describe('an option that is on or off, or a function', () => {
 describe('a postgresInbox', () => {
   it.each<[string, unknown, object, RegExp]>([
     ['prepare: true', 'postgres://db/shop', { prepare: true }, /prepare must be 'auto' or false, not a boolean/],
-    ['listen: true', 'postgres://db/shop', { listen: true }, /listen must be 'auto', false, or a URL that begins/],
+    ['listen: true', 'postgres://db/shop', { listen: true }, /listen must be 'auto', false, or a URL starting/],
     ['a URL that is none for listen', 'postgres://db/shop', { listen: 'hunter2' }, /listen must be/],
-    ['a URL for a pool', { pool: 'postgres://shop:hunter2@db/shop' }, {}, /pool is a string without connect\(\)/],
-    ['another object for a pool', { pool: { query() {} } }, {}, /pool is another object without connect\(\)/],
+    [
+      'a URL for a pool',
+      { pool: 'postgres://shop:hunter2@db/shop' },
+      {},
+      /pool must be a pool of pg, not a string without connect\(\)/,
+    ],
+    [
+      'another object for a pool',
+      { pool: { query() {} } },
+      {},
+      /pool must be a pool of pg, not another object without connect\(\)/,
+    ],
     ['no pool', { pool: undefined }, {}, /Is DATABASE_URL set/],
     ['nothing', undefined, {}, /Is DATABASE_URL set/],
     ['a pool and connections', { pool: { connect() {} }, connect() {} }, {}, /\{ pool \} or \{ connect \}, not both/],
@@ -267,14 +277,14 @@ it('a processor has no mode, which is for receivers', () => {
 it.each([[undefined], [42], [' ']])('no text to find events by is said to be none: %j', async (text) => {
   expect(await failureOf('hookbox/ops findEvents', [looked, text])).toMatchObject({
     code: 'INVALID_OPTION',
-    message: 'There is no text to find events by.',
+    message: 'text must not be empty.',
   });
 });
 
 it('what is pruned is looked into, too: a condition that is passed over takes more than is meant', async () => {
   const criteria = { settledBefore: new Date(), type: ['order.created'] };
   expect(await failureOf('hookbox/ops pruneEvents', [looked, criteria, by])).toMatchObject({
-    message: expect.stringContaining('no option `type`'),
+    message: expect.stringContaining('unknown option `type`'),
   });
 });
 
@@ -287,12 +297,12 @@ describe('the source of a sqliteInbox', () => {
     ['is null', null, /Is HOOKBOX_DB set/],
     ['is a number', 7, /a number/],
     ['is a URL of Postgres', 'postgres://shop:hunter2@db/shop', /postgresInbox/],
-    ['is an object without a connection', { file: 'shop.db' }, /`file` is not read here/],
-    ['is empty', {}, /has no database/],
-    ['has a path for a connection', { database: 'shop.db' }, /write it alone/],
+    ['is an object without a connection', { file: 'shop.db' }, /does not read `file`/],
+    ['is empty', {}, /lacks database/],
+    ['has a path for a connection', { database: 'shop.db' }, /Pass a path directly/],
     ['has no connection', { database: undefined }, /undefined/],
     ['has a connection of another library', { database: ofAnotherLibrary }, /no pragma\(\)/],
-    ['has options beside it', { database: {}, ephemeral: true }, /`ephemeral` is not read.*second argument/],
+    ['has options beside it', { database: {}, ephemeral: true }, /does not read `ephemeral`.*second argument/],
   ])('that %s is refused with a sentence', (_, source, why) => {
     expect(() => open(source)).toThrow(hookbox.ConfigurationError);
     expect(() => open(source)).toThrow(why);
@@ -324,7 +334,7 @@ describe('an inbox that is none', () => {
 
   it('is refused by what operators do, too', async () => {
     for (const given of [undefined, 'shop.db']) {
-      await expect(ops.readiness(given as never)).rejects.toThrow('The first argument is an inbox');
+      await expect(ops.readiness(given as never)).rejects.toThrow('The first argument must be an inbox');
       expect(() => page.opsPage(given as never, { unsafeOpen: true })).toThrow('a receiver, or { inbox }');
     }
   });

@@ -79,9 +79,9 @@ function isThenable(named: unknown): boolean {
 }
 
 function described(named: unknown): string {
-  if (isThenable(named)) return 'a promise: it must not be async';
+  if (isThenable(named)) return 'a promise; it must not be async';
   if (typeof named !== 'string') return named === undefined ? 'undefined' : `${article(typeof named)} ${typeof named}`;
-  if (named === '') return 'an empty text';
+  if (named === '') return 'an empty string';
   return named.isWellFormed() ? `more than ${MAX_CHARACTERS} characters` : 'half a surrogate pair';
 }
 

@@ -83,7 +83,7 @@ export function declaredTypes(schemas: EventSchemas): readonly string[] {
 
 /** How a type of one's own is declared, for whoever has used one that is not. */
 export function howToDeclare(type: string): string {
-  return `A type of your own needs a schema in the option events: { ${JSON.stringify(type)}: schema }.`;
+  return `To add a type of your own, set its schema in the option events: { ${JSON.stringify(type)}: schema }.`;
 }
 
 /** @throws ConfigurationError `INVALID_OPTION` for what is no plain object of schemas */
@@ -92,11 +92,12 @@ export function assertEventSchemas(schemas: unknown): asserts schemas is EventSc
     throw invalid("events must be an object with a schema for each type, such as { 'loyalty.earned': schema }.");
   }
   for (const [type, schema] of Object.entries(schemas)) {
-    if (type === '' || type === '*') throw invalid(`events has the key ${JSON.stringify(type)}, which names no type.`);
+    if (type === '' || type === '*')
+      throw invalid(`events has the key ${JSON.stringify(type)}, which is not a type name.`);
     if (!isStandardSchema(schema)) {
       throw invalid(
-        `The schema of ${type} in events is none that hookbox can ask. Give one that has the interface of Standard Schema, ` +
-          "version 1, as those of zod (3.24 or newer) and valibot have: { 'loyalty.earned': z.object({ … }) }.",
+        `The schema of ${type} in events must implement Standard Schema, ` +
+          "version 1, as zod (3.24 or newer) and valibot do: { 'loyalty.earned': z.object({ … }) }.",
       );
     }
   }

@@ -59,9 +59,7 @@ export function isToCome(answer: unknown): answer is PromiseLike<unknown> {
 }
 
 function noAnswer(of: string): TypeError {
-  return new TypeError(
-    `The schema of ${of} has answered with neither a value nor issues, as Standard Schema wants it.`,
-  );
+  return new TypeError(`The schema of ${of} returned neither value nor issues, as Standard Schema requires.`);
 }
 
 /** More would only be longer. */

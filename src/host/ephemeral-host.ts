@@ -11,8 +11,8 @@ export interface EphemeralHost {
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-const FUNCTION = { fate: 'each instance has a disk of its own that is thrown away', frozenBetweenRequests: true };
-const CONTAINER = { fate: 'the disk is memory that is gone with the instance', frozenBetweenRequests: true };
+const FUNCTION = { fate: 'each instance has its own temporary disk', frozenBetweenRequests: true };
+const CONTAINER = { fate: 'the disk is in memory and is lost with the instance', frozenBetweenRequests: true };
 
 /** How each host makes itself known, as its own documentation says. */
 const HOSTS: readonly (EphemeralHost & { readonly isHere: (variables: Variables, userAgent: string) => boolean })[] = [
@@ -41,7 +41,7 @@ const HOSTS: readonly (EphemeralHost & { readonly isHere: (variables: Variables,
   },
   {
     name: 'Heroku',
-    fate: "the dyno's disk is emptied at every restart, at least once a day",
+    fate: "a restart, at least once a day, clears the dyno's disk",
     frozenBetweenRequests: false,
     isHere: ({ DYNO }) => isSet(DYNO),
   },
@@ -73,10 +73,10 @@ export function assertLasting(inbox: string, ephemeral: boolean): void {
   if (host === null) return;
   throw new InboxOpenError(
     'EPHEMERAL_HOST',
-    `${inbox} would lose events on ${host.name}: ${host.fate}. Keep them in Postgres, with postgresInbox of ` +
-      `hookbox/postgres. Or verify there with webhookVerifier and hand the verified body to a queue that lasts, or run ` +
-      `the receiver on a machine with a disk. Where loss is meant, as in a preview or a test, give ${inbox} the option ` +
-      `ephemeral: true.`,
+    `${inbox} would lose events on ${host.name}: ${host.fate}. Keep events in Postgres, with postgresInbox of ` +
+      `hookbox/postgres. Or verify with webhookVerifier and pass the verified body to a durable queue, or run ` +
+      `the receiver on a machine with a disk. If loss is acceptable, as in a preview or test, set the option ` +
+      `ephemeral: true of ${inbox}.`,
   );
 }
 

@@ -35,7 +35,7 @@ export function loggerOf(given: Logger | false | undefined): Logger {
   }
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `logger must have the methods ${LEVELS.join(', ')}, each for facts and a message, as those of pino; false is silence.`,
+    `logger must have the methods ${LEVELS.join(', ')}, called with (facts, message) as in pino, or be false for no log.`,
   );
 }
 

@@ -101,7 +101,7 @@ export class GroupCommit<Job> {
     const full = count >= this.#limits.maxWaiting;
     const heavy = this.#bytes > 0 && this.#bytes + bytes > this.#limits.maxWaitingBytes;
     if (!this.#closed && (full || heavy)) {
-      return Promise.reject(new InboxUnavailableError('OVERLOADED', `${count} deliveries are waiting already`));
+      return Promise.reject(new InboxUnavailableError('OVERLOADED', `${count} deliveries are already waiting`));
     }
     return this.#enqueue(job, bytes, deadline);
   }
@@ -275,7 +275,7 @@ export class GroupCommit<Job> {
         continue;
       }
       this.#bytes -= job.bytes;
-      job.reject(new InboxUnavailableError('DEADLINE', 'the database was not free in time'));
+      job.reject(new InboxUnavailableError('DEADLINE', 'the database stayed locked past the deadline'));
     }
     this.#waiting = inTime;
   }

@@ -126,7 +126,7 @@ export async function runBulk(inbox: AnyInbox, id: number, by: By, options: RunB
   let bulk = await operations.bulk(id);
   if (bulk === null) throw unknownBulk(id);
   if (hasEnded(bulk)) {
-    const message = `Bulk ${id} is ${bulk.state} already. Preview again to act on what the filter finds now.`;
+    const message = `Bulk action ${id} is already ${bulk.state}. Preview again to act on the events that match now.`;
     throw new ConfigurationError('INVALID_OPTION', message);
   }
   if (bulk.state === 'running') await operations.note('resume', by, { bulk: id }, { left: bulk.total - bulk.worked });

@@ -120,9 +120,9 @@ export async function readText(
   }: { readonly kinds?: readonly FoundName['what'][]; readonly taken?: TakenFor | null } = {},
 ): Promise<TextReading> {
   const wanted = typeof text === 'string' ? text.trim() : ''; // in JavaScript it may be left out
-  if (wanted === '') throw new ConfigurationError('INVALID_OPTION', 'There is no text to find events by.');
+  if (wanted === '') throw new ConfigurationError('INVALID_OPTION', 'text must not be empty.');
   if (wanted.length > LONGEST_TEXT) {
-    throw new ConfigurationError('INVALID_OPTION', `The text is longer than ${LONGEST_TEXT} characters.`);
+    throw new ConfigurationError('INVALID_OPTION', `text must have at most ${LONGEST_TEXT} characters.`);
   }
   const like = (await operationsOf(inbox).namesLike(wanted, NAMES + 1)).filter(({ what }) => kinds.includes(what));
   const read = (takenFor: TakenFor['takenFor'], name: string): TextReading => ({
@@ -180,7 +180,7 @@ function assertPlace({ among, takenFor, name }: FindPlace): void {
   if (PARTS.includes(among) && READINGS.includes(takenFor) && typeof name === 'string') return;
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `A step begins among ${PARTS.join(', ')}, and takes the text for what the step before said: give its next as at.`,
+    `at must be the next of the previous step (one of ${PARTS.join(', ')}), with its reading of the text.`,
   );
 }
 

@@ -67,7 +67,7 @@ async function watched(inbox: AnyInbox, deadline: Deadline): Promise<Watched> {
   const blind = (unwatched: string): Watched => ({ unhandled: [], warnings: [], unwatched });
   try {
     const seen = await withinDeadline(watchOnce(inbox), deadline);
-    if (seen === LATE) return blind(`the inbox was not looked through within ${PING_LIMIT_MS / 1_000} s`);
+    if (seen === LATE) return blind(`the check of the inbox took more than ${PING_LIMIT_MS / 1_000} s`);
     return { unhandled: seen.unhandled.waiting, warnings: warningsOf(seen, inbox, new Date()) };
   } catch (failure) {
     return blind(messageOf(failure));

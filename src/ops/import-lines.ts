@@ -25,7 +25,7 @@ export async function* linesOf(
     unfinished.push(chunk.subarray(from));
     length += chunk.byteLength - from;
     if (length > LONGEST_LINE) {
-      throw new ConfigurationError('INVALID_OPTION', 'A line is longer than any that an export has.');
+      throw new ConfigurationError('INVALID_OPTION', 'A line is longer than any line of an export.');
     }
   }
   if (length > 0) yield Buffer.concat(unfinished).toString();

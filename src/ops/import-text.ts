@@ -54,7 +54,7 @@ function refuseCompressed(bytes: Uint8Array): void {
   const [, name, command] = compressed;
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `It is compressed (${name}): uncompress it first, with ${command}. Nothing was imported.`,
+    `The file is compressed (${name}). Decompress it first: ${command}. Nothing was imported.`,
   );
 }
 

@@ -167,7 +167,7 @@ async function* batches(
   yield { pauses, records, fault: place === 'behind' ? null : `${endedEarly(number, place)} ${SO_FAR}` };
 }
 
-const SO_FAR = 'What came before was imported; importing it again is harmless.';
+const SO_FAR = 'The lines before it were imported; importing them again is harmless.';
 
 function faultOf(
   line: ReturnType<typeof readExportLine>,
@@ -175,7 +175,7 @@ function faultOf(
   seen: ExportTotals,
 ): string | null {
   if ('fault' in line) return line.fault;
-  if (place === 'behind') return 'it stands behind the last line of the export';
+  if (place === 'behind') return 'it follows the last line of the export';
   if ((place === 'before') !== 'first' in line) {
     return place === 'before' ? 'the first line of the export is missing' : 'it begins another export';
   }
@@ -188,6 +188,6 @@ function faultOf(
 }
 
 function endedEarly(lines: number, place: 'before' | 'within'): string {
-  if (place === 'before') return 'There is no export to import.';
-  return `The export ends early, after line ${lines}: its last line is missing, so events may be, too.`;
+  if (place === 'before') return 'The file is empty.';
+  return `The export ends early, after line ${lines}: its last line is missing, and perhaps events.`;
 }

@@ -80,28 +80,28 @@ function standing(gauges: Gauges, due: number | null, now: number): Family[] {
   const states = ['pending', 'processing', 'dead', 'ignored'] as const;
   const waited = oldestPending === null ? 0 : Math.max(0, now - oldestPending.since.getTime()) / 1_000;
   return [
-    gauge('hookbox_build_info', 'The version of hookbox that answers.', [{ value: 1, labels: { version: VERSION } }]),
+    gauge('hookbox_build_info', 'Version of hookbox.', [{ value: 1, labels: { version: VERSION } }]),
     gauge(
       'hookbox_events',
-      'Events by state, counted up to 10,000; processed ones are not counted.',
+      'Events by state, counted up to 10,000; processed events are not counted.',
       states.map((state) => ({ value: gauges[state].count, labels: { state } })),
     ),
     gauge(
       'hookbox_events_capped',
-      '1 where there are more events than hookbox_events says.',
+      '1 when hookbox_events reached its counting limit, so more events exist.',
       states.map((state) => ({ value: gauges[state].more ? 1 : 0, labels: { state } })),
     ),
-    gauge('hookbox_retrying_events', 'Pending events with a failed attempt behind them, counted up to 10,000.', [
+    gauge('hookbox_retrying_events', 'Pending events with a failed attempt, counted up to 10,000.', [
       { value: gauges.retrying.count, labels: {} },
     ]),
     gauge(
       'hookbox_oldest_pending_seconds',
-      'How long ago the oldest pending event was received or rerun; 0 when none is.',
+      'Age of the oldest pending event since it was received or rerun; 0 without one.',
       [{ value: waited, labels: {} }],
     ),
     gauge(
       'hookbox_oldest_due_seconds',
-      'How long the event that is due for the longest time has been due, or its lease has been over; 0 when none is due. Paused ones are not.',
+      'Longest time that an event has been due, or its lease expired; 0 when none is due. Paused events are not due.',
       [{ value: due === null ? 0 : Math.max(0, now - due) / 1_000, labels: {} }],
     ),
   ];
@@ -109,19 +109,17 @@ function standing(gauges: Gauges, due: number | null, now: number): Family[] {
 
 /** Their names are what people have typed: no label. */
 function paused(count: number): Family {
-  return gauge('hookbox_paused_types', 'Types of endpoints whose events are stored and not handled until resumed.', [
-    { value: count, labels: {} },
-  ]);
+  return gauge('hookbox_paused_types', 'Paused types, counted per endpoint.', [{ value: count, labels: {} }]);
 }
 
 const COUNTERS = {
   hookbox_deliveries_total: 'Deliveries by outcome: stored, duplicate, or rejected for a reason.',
-  hookbox_conflicts_total: 'Duplicates whose bytes were others than those of the stored event.',
+  hookbox_conflicts_total: 'Redeliveries with a different body than the stored event.',
   hookbox_attempts_total:
-    'Attempts that have ended, by outcome: processed, failed (or crashed, and tried again), or dead (the last one). Interrupted ones are not counted. An event that does not fit the schema on arrival is dead without an attempt, and counted as that.',
-  hookbox_ignored_total: 'Events that no processor had a handler for.',
-  hookbox_reruns_total: 'Events that operators had run again.',
-  hookbox_discarded_total: 'Events that operators put away.',
+    'Ended attempts by outcome: processed, failed (or crashed, to be retried) or dead (the last one). Interrupted attempts are not counted. An event that is invalid on arrival counts as dead without an attempt.',
+  hookbox_ignored_total: 'Events ignored because no processor handled their type.',
+  hookbox_reruns_total: 'Events rerun by operators.',
+  hookbox_discarded_total: 'Events discarded by operators.',
 } as const;
 
 interface Counting {
@@ -178,8 +176,8 @@ function known(by: 'type' | 'reason', detail: string, types: ReadonlySet<string>
 
 function histograms(totals: readonly CountTotal[]): Family[] {
   return [
-    histogram('hookbox_answer_seconds', 'From the arrival of a delivery to its answer', 'answer-ms', totals),
-    histogram('hookbox_handler_seconds', 'How long handlers ran', 'handler-ms', totals),
+    histogram('hookbox_answer_seconds', 'Time from the arrival of a delivery to its answer', 'answer-ms', totals),
+    histogram('hookbox_handler_seconds', 'Run time of handlers', 'handler-ms', totals),
   ];
 }
 
@@ -204,7 +202,7 @@ function histogram(name: string, help: string, what: Counted, totals: readonly C
   // Only the buckets are kept, so the sum is an estimate; histogram_quantile does not use it.
   return {
     name,
-    help: `${help}; the sum is estimated from the middle of the buckets.`,
+    help: `${help}; the sum is estimated from bucket midpoints.`,
     type: 'histogram',
     aggregator: 'sum',
     values,

@@ -6,9 +6,12 @@ import type { Operations } from '../inbox/operator/operations.ts';
 /** @throws ConfigurationError for an inbox that cannot be looked into, such as `memoryInbox()`, and for what is none */
 export function operationsOf(inbox: Pick<AnyInbox, 'operations'>): Operations {
   if (typeof inbox !== 'object' || inbox === null) {
-    const message = `The first argument is an inbox, such as sqliteInbox('shop.db'), not ${kindOf(inbox)}.`;
+    const message = `The first argument must be an inbox, such as sqliteInbox('shop.db'), not ${kindOf(inbox)}.`;
     throw new ConfigurationError('INVALID_OPTION', message);
   }
   if (inbox.operations !== undefined) return inbox.operations;
-  throw new ConfigurationError('INVALID_OPTION', 'This inbox cannot be looked into. Use sqliteInbox or postgresInbox.');
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    'This inbox does not support operations. Use sqliteInbox or postgresInbox.',
+  );
 }

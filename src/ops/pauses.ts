@@ -82,7 +82,7 @@ async function assertSeen(inbox: AnyInbox, type: string): Promise<void> {
   const meant = near.length === 0 || near.length > MOST_MEANT ? '' : ` Did you mean ${near.join(' or ')}?`;
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `Nobody has seen the type ${oneLine(JSON.stringify(type), 160)}: no processor handles it, and no event of it was found.${meant} To pause it all the same, set unseen (--unseen).`,
+    `Unknown type ${oneLine(JSON.stringify(type), 160)}: it has no processor and no events.${meant} To pause it anyway, set unseen (--unseen).`,
   );
 }
 

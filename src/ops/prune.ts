@@ -112,13 +112,16 @@ function nextBatch(batch: number, { pruned, workMs }: PruneStep): number {
 
 function refuseUnclear({ settledBefore, states }: PruneCriteria): void {
   if (!(settledBefore instanceof Date) || Number.isNaN(settledBefore.getTime())) {
-    throw new ConfigurationError('INVALID_OPTION', 'settledBefore must be a time: only older events are pruned.');
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      'settledBefore must be a valid Date. Only events settled before it are pruned.',
+    );
   }
   const known: readonly string[] = prunableStates;
   if (states !== undefined && (states.length === 0 || states.some((state) => !known.includes(state)))) {
     throw new ConfigurationError(
       'INVALID_OPTION',
-      `states must be some of ${prunableStates.join(', ')}: the others still need their bodies.`,
+      `states must be from ${prunableStates.join(', ')}, because events in other states need their bodies.`,
     );
   }
 }

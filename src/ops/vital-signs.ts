@@ -22,32 +22,32 @@ export function vitalSigns(
   return [
     gauge(
       'hookbox_last_received_timestamp_seconds',
-      'When a delivery was accepted last, in seconds since 1970; absent when none is known; 36 days are looked through, or nine at an endpoint.',
+      'Unix time of the last accepted delivery in the last 36 days (nine days per endpoint); absent if unknown.',
       each(({ lastReceived }) => (lastReceived === null ? null : lastReceived.getTime() / 1_000)),
     ),
     gauge(
       'hookbox_usual_gap_seconds',
-      'From one delivery to the next, at this hour of earlier days; absent where nobody can tell.',
+      'Usual time between deliveries at this hour on earlier days; absent if unknown.',
       each(({ usualGapMs }) => (usualGapMs === null ? null : usualGapMs / 1_000)),
     ),
-    gauge('hookbox_silent', '1 when nothing comes although much should, going by earlier days.', alarm('silent')),
+    gauge('hookbox_silent', '1 when no delivery arrives although earlier days had many.', alarm('silent')),
     gauge(
       'hookbox_rejecting',
-      '1 when nearly every delivery is rejected, as after a wrong secret.',
+      '1 when nearly all deliveries are rejected, for example with a wrong secret.',
       alarm('rejecting'),
     ),
-    gauge('hookbox_processors', 'Processors that run.', [{ value: processors.length, labels: {} }]),
-    gauge('hookbox_missing_processors', 'Endpoints that had processors in the last seven days, and have none now.', [
+    gauge('hookbox_processors', 'Running processors.', [{ value: processors.length, labels: {} }]),
+    gauge('hookbox_missing_processors', 'Endpoints that had processors in the last seven days and have none now.', [
       { value: missing.length, labels: {} },
     ]),
     gauge(
       'hookbox_unhandled_events',
-      'Events that wait for ten minutes and whose type nobody handles, up to 1,000 of each.',
+      'Events waiting for ten minutes without a processor for their type, up to 1,000 per type.',
       [{ value: unhandled.waiting.reduce((sum, { count }) => sum + count, 0), labels: {} }],
     ),
     gauge(
       'hookbox_processor_last_seen_timestamp_seconds',
-      'When a processor for the type was last seen, in seconds since 1970; * is one for every type.',
+      'Unix time when a processor for the type was last seen; * stands for all types.',
       lastSeenByType(handled, types),
     ),
   ];

@@ -13,15 +13,15 @@ const NAVIGATION: Look['navigation'] = [
 ];
 
 const KEYS: ReturnType<Look['keys']> = [
-  ['/', 'to the search box'],
+  ['/', 'go to the search box'],
   ['j', 'next row'],
   ['k', 'previous row'],
   ['Enter', 'open the row'],
-  ['x', 'choose the row'],
+  ['x', 'select the row'],
   ['c', 'copy the id of the row'],
-  ['r', 'rerun what is chosen, or the event or group: asks before anything happens'],
-  ['d', 'discard what is chosen, or the event or group: asks before anything happens'],
-  ['?', 'these keys'],
+  ['r', 'rerun the selection, event or group; asks first'],
+  ['d', 'discard the selection, event or group; asks first'],
+  ['?', 'show these keys'],
   ['Esc', 'close, or leave a field'],
 ];
 
@@ -34,7 +34,7 @@ export const OPERATORS_LOOK: Look = {
   styles: ['page.css', 'lists.css'],
   search: { path: '/events', hint: 'Order, event, merchant or error' },
   footing(role) {
-    const may = role === 'operator' ? 'an operator: what you do stands in the audit.' : 'a viewer: you can read.';
+    const may = role === 'operator' ? 'an operator; the audit records what you do.' : 'a viewer; you can only read.';
     return `${may} All times are UTC.`;
   },
 };

@@ -122,7 +122,7 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   assertOptions('opsPage', options, OPTIONS);
   // Said when the page is made, and not when it is first opened.
   if (typeof operated !== 'object' || operated === null || !('inbox' in operated)) {
-    throw new ConfigurationError('INVALID_OPTION', 'opsPage is given a receiver, or { inbox }.');
+    throw new ConfigurationError('INVALID_OPTION', 'opsPage needs a receiver, or { inbox }, as its first argument.');
   }
   const { inbox } = operated;
   operationsOf(inbox);
@@ -144,9 +144,11 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   const page = new Hono<PageEnv>();
   page.onError((failure, c) => {
     // The text of any other error may quote a body or name a path.
-    const said = isInstance(failure, HookboxError) ? failure.message : `It failed with ${nameOf(failure)}.`;
+    const said = isInstance(failure, HookboxError)
+      ? failure.message
+      : `The request failed with ${nameOf(failure)}. The log has the details.`;
     const busy = isInstance(failure, HookboxError) && failure.name === 'InboxUnavailableError';
-    return shell.problem(c, busy ? 503 : 500, 'That did not work', said);
+    return shell.problem(c, busy ? 503 : 500, 'Request failed', said);
   });
 
   page.use('*', safeHeaders);

@@ -79,7 +79,7 @@ export function attemptEnding({
         doubt.wrote(now, clock.now());
         return isHeld;
       } catch (failure) {
-        failed('cannot write how an attempt ended', failure);
+        failed('cannot store the result of an attempt', failure);
         await timers.pause(AGAIN_MS);
       }
     }
@@ -98,7 +98,7 @@ export function attemptEnding({
     const done: Promise<void> = work
       .then(
         () => {},
-        (failure: unknown) => failed('cannot give back an event', failure),
+        (failure: unknown) => failed('cannot release an event', failure),
       )
       .finally(() => givingBack.delete(done));
     givingBack.add(done);
@@ -125,7 +125,7 @@ export function attemptEnding({
       leases.keep(lease, attempt);
       running.set(ended, { lease, attempt });
       ended
-        .catch((failure: unknown) => failed('cannot write how an attempt ended', failure))
+        .catch((failure: unknown) => failed('cannot store the result of an attempt', failure))
         .finally(() => running.delete(ended));
     },
     async write(lease, attempt, end) {

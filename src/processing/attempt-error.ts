@@ -84,7 +84,7 @@ function withCode(error: Error): string {
 /** What is kept of why a handler has let its event go by, whatever it has given as a text. */
 export function skipReason(given: unknown): string {
   const text = oneLine(textOf(() => given, ERROR_CHARACTERS.skipped).trim(), ERROR_CHARACTERS.skipped);
-  return text === '' ? 'no reason was given' : text;
+  return text === '' ? 'no reason given' : text;
 }
 
 /** What a signature looks like: a handler may have quoted one. */
@@ -98,7 +98,7 @@ function textOf(read: () => unknown, characters: number): string {
     // Cuts a far too long text first, and searches only the rest for secrets.
     return cut(withoutPasswords(cut(text, 2 * characters)).replaceAll(SIGNATURE, '…'), characters);
   } catch {
-    return 'something that has no text';
+    return 'a value without a text';
   }
 }
 

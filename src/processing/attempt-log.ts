@@ -13,20 +13,20 @@ import { loggedError } from './logged-error.ts';
 const SAID = {
   processed: 'event processed',
   skipped: 'event skipped by its handler',
-  failed: 'handler failed and is run again; the command shows more',
-  later: 'its handler asks to run later; the command shows more',
-  failedInline: 'handler failed; it runs again when the service sends again',
+  failed: 'handler failed and will be retried; the command shows details',
+  later: 'handler asked to run later; the command shows details',
+  failedInline: 'handler failed; it runs again at the next delivery',
   dead: 'event is dead; the command shows why',
-  lost: 'the lease was lost before the handler ended; the event runs again',
-  lostInline: 'the lease was lost before the handler ended; the event runs when it is sent again',
-  failedLate: 'the handler failed after its transaction was committed; it is not run again',
-  withoutFile: 'ctx.transaction cannot be had; the handler runs again later, which does not count',
+  lost: 'the lease expired before the handler ended; the event runs again',
+  lostInline: 'the lease expired before the handler ended; the event runs at its next delivery',
+  failedLate: 'handler failed after its transaction was committed; it does not run again',
+  withoutFile: 'ctx.transaction is not available now; the handler runs again later, and this attempt does not count',
   spoiled: COMMITTED_BY_ITSELF,
   outlived:
-    'the handler ran on after close() had aborted ctx.signal; its event runs again. End at the signal, or raise processing.closeMs',
+    'handler was still running after close() aborted ctx.signal; the event runs again. Stop at the signal, or raise processing.closeMs',
   killed:
-    'a process was killed before its close() was done; the event runs again, and the attempt does not count. Set ' +
-    'processing.closeMs below the time that your platform gives, or raise that',
+    'a process was killed before close() finished; the event runs again, and the attempt does not count. Set ' +
+    'processing.closeMs below the shutdown time of your platform, or raise that time',
 } as const;
 
 const LINES: ReadonlySet<string> = new Set(Object.values(SAID));

@@ -10,18 +10,18 @@ export function assertEndpoint(endpoint: unknown): asserts endpoint is string {
   if (given === null) return;
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `endpoint must name a webhook registration, such as 'shop-a', not ${given}. Leave it out for '${DEFAULT_ENDPOINT}'; ` +
-      "'*' is for processors, alone, and means every endpoint.",
+    `endpoint must name a webhook registration, such as 'shop-a', not ${given}. Omit it for '${DEFAULT_ENDPOINT}'; ` +
+      "only processors take '*', for every endpoint.",
   );
 }
 
 function mistaken(endpoint: unknown): string | null {
   if (typeof endpoint !== 'string') return typeof endpoint;
-  if (endpoint === '') return 'an empty text';
+  if (endpoint === '') return 'an empty string';
   if (endpoint === '*') return "'*'";
   // No database holds one as it is: two names would become one, and what came to one a duplicate of the other's.
-  if (!endpoint.isWellFormed()) return 'a text with half a surrogate pair';
-  return endpoint.length > LONGEST_ENDPOINT ? `a text of more than ${LONGEST_ENDPOINT} characters` : null;
+  if (!endpoint.isWellFormed()) return 'a string with half a surrogate pair';
+  return endpoint.length > LONGEST_ENDPOINT ? `a string of more than ${LONGEST_ENDPOINT} characters` : null;
 }
 
 /**
@@ -35,7 +35,7 @@ export function endpointsOf(endpoint: string | readonly string[] = DEFAULT_ENDPO
   if (names.length === 0) {
     throw new ConfigurationError(
       'INVALID_OPTION',
-      "endpoint is an empty list, so nothing would be handled. Name the endpoints, or give '*' for every one.",
+      "endpoint must not be an empty list. Name the endpoints, or use '*' for all.",
     );
   }
   return [...new Set(names)].map((name) => {

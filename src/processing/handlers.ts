@@ -133,7 +133,7 @@ export function assertHandlers(handlers: Handlers, schemas: EventSchemas = {}): 
       const meant = didYouMean(type, [...eventTypes, ...Object.keys(schemas)]);
       throw new ConfigurationError(
         'UNKNOWN_EVENT_TYPE',
-        `handlers has the key ${JSON.stringify(type)}, which is no event type. ${meant === null ? '' : `${meant} `}Use '*' ` +
+        `handlers has the key ${JSON.stringify(type)}, which is not an event type. ${meant === null ? '' : `${meant} `}Use '*' ` +
           `for types that hookbox does not know, or one of: ${eventTypes.join(', ')}. ${howToDeclare(type)}`,
       );
     }
@@ -142,7 +142,7 @@ export function assertHandlers(handlers: Handlers, schemas: EventSchemas = {}): 
     } else if (typeof handler !== 'function') {
       throw new ConfigurationError(
         'INVALID_OPTION',
-        `The handler of ${type} is ${kindOf(handler)} and not a function. Give a function, { handle, … }, or leave the key out.`,
+        `The handler of ${type} must be a function or { handle, … }, not ${kindOf(handler)}.`,
       );
     }
   }
@@ -165,7 +165,7 @@ function fixFor(value: unknown): string {
   if (value instanceof Map) return 'Write Object.fromEntries(handlers).';
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return "Write { '*': … } for every type.";
   return (
-    'Methods of a class are on its prototype, where hookbox does not look: write ' +
+    'hookbox does not read methods on a prototype. Write ' +
     "{ 'order.created': (event, context) => shop.orderCreated(event, context) }."
   );
 }

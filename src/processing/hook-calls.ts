@@ -26,7 +26,7 @@ export class HookCalls {
   call<Facts extends { readonly endpoint: string }>(name: string, hook: Hook<Facts> | undefined, facts: Facts): void {
     if (hook === undefined) return;
     if (this.#underWay.size >= MOST) {
-      this.#warn(`${name} full`, { hook: name }, 'too many calls of hooks have not ended: this one is left out');
+      this.#warn(`${name} full`, { hook: name }, 'too many hook calls are running, so this call is skipped');
       return;
     }
     const { promise: limit, resolve: giveUp } = Promise.withResolvers<void>();
@@ -36,7 +36,7 @@ export class HookCalls {
       .then(
         () => {},
         // Its text may quote what it was about to tell.
-        (failure: unknown) => this.#warn(name, { hook: name, error: nameOf(failure) }, 'a hook has failed'),
+        (failure: unknown) => this.#warn(name, { hook: name, error: nameOf(failure) }, 'a hook failed'),
       );
     const done = Promise.race([called, limit]).finally(() => {
       clearTimeout(timer);

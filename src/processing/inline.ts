@@ -122,7 +122,7 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
     const claiming = claim(key);
     const claimed = await withinDeadline(claiming, deadline);
     if (claimed === LATE) {
-      logger.warn({ ...key }, 'the inbox was not free in time to begin; the event runs when it is sent again');
+      logger.warn({ ...key }, 'the inbox was busy until the deadline; the event runs at its next delivery');
       const late = claiming.then((claimed) => (typeof claimed === 'object' ? [claimed] : []));
       askToWait(waitUntil, ending.giveBackUnrun(late));
       return 'late';

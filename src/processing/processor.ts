@@ -293,14 +293,14 @@ export function processorOf(options: ProcessorOptions): Processor {
     if (!isOpen()) return; // closed meanwhile
     release.begin();
     stopListening = inbox.onPending(() => inOwnContext(pump));
-    every(AGAIN_MS, 'cannot look for events', poll, unanswered);
-    every(AGAIN_MS, 'cannot announce the handlers', () => announcer.showAgain(), unanswered);
-    every(ANNOUNCE_MS, 'cannot announce the handlers', async () => (await announcer.announce())());
-    every(UPKEEP_EVERY_MS, 'cannot prune', prune);
-    every(UPKEEP_EVERY_MS, 'cannot keep what operators look into', upkeep);
+    every(AGAIN_MS, 'cannot find new events', poll, unanswered);
+    every(AGAIN_MS, 'cannot register this processor in the inbox', () => announcer.showAgain(), unanswered);
+    every(ANNOUNCE_MS, 'cannot register this processor in the inbox', async () => (await announcer.announce())());
+    every(UPKEEP_EVERY_MS, 'cannot prune events', prune);
+    every(UPKEEP_EVERY_MS, 'cannot store statistics for operators', upkeep);
     sweepOn()
       .then(() => announcer.tellWhatWasPutAway())
-      .catch((failure: unknown) => void report('cannot look through what waits', failure));
+      .catch((failure: unknown) => void report('cannot check waiting events', failure));
     pump();
   }
 

@@ -18,8 +18,8 @@ interface Call {
 
 type Run = <T>(work: (database: DefaultDatabase) => T) => Promise<T>;
 
-const TWICE = 'ctx.transaction was called before for this event: put everything into one call.';
-const OVER = 'ctx.transaction was called after the handler had ended; nothing was committed. Await it in the handler.';
+const TWICE = 'ctx.transaction can be called once per attempt. Put all writes into one call.';
+const OVER = 'ctx.transaction was called after the handler ended, so nothing was committed. Await it in the handler.';
 
 /** The calls of `ctx.transaction` in one attempt, and what they mean for how it ends. */
 export class TransactionCalls {

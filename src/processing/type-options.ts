@@ -45,7 +45,7 @@ export function assertTypeOptions(type: string, handler: object): void {
   if (typeof handle !== 'function') {
     throw new ConfigurationError(
       'INVALID_OPTION',
-      `${name}.handle is ${typeof handle} and not a function. Give a function, or leave the key ${type} out.`,
+      `${name}.handle must be a function, not ${typeof handle}. Or remove the key ${type}.`,
     );
   }
   if (timeoutMs !== undefined) positive(`${name}.timeoutMs`, timeoutMs, MAX_TIMER_MS);

@@ -23,8 +23,8 @@ export function unhandledLog(logger: Logger) {
         told.add(kind);
         logger.warn(
           { endpoint, type: oneLine(type), count },
-          'events are ignored, because no processor of their endpoint has handled their type for seven days; once you ' +
-            'handle it, rerun them',
+          'events were ignored, because no processor has handled their type for seven days; once you ' +
+            'have a handler, rerun them',
         );
       }
     },
@@ -37,7 +37,7 @@ export function unhandledLog(logger: Logger) {
           seldom(JSON.stringify([endpoint]), () => {
             logger.warn(
               facts,
-              'events are stored at an endpoint that no processor handles: start one with createProcessor({ endpoint }), ' +
+              'events are stored, but no processor handles their endpoint: start one with createProcessor({ endpoint }), ' +
                 'or call start() of its receiver',
             );
           });
@@ -46,7 +46,7 @@ export function unhandledLog(logger: Logger) {
         seldom(kindOf(endpoint, type), () => {
           logger.warn(
             facts,
-            `nobody handles ${oneLine(type)} since ${since.toISOString()}: its events wait until a processor with a ` +
+            `no processor has handled ${oneLine(type)} since ${since.toISOString()}: its events wait until a processor with a ` +
               'handler for it runs',
           );
         });
@@ -66,7 +66,7 @@ export function unhandledLog(logger: Logger) {
         const command = rerunIgnoredCommand({ endpoint, types: named, ignoredSince: since }, inbox);
         logger.warn(
           { endpoint, count: here.some(({ more }) => more) ? `more than ${count}` : count, command },
-          'events that this processor handles were ignored in the last seven days, when nobody handled them; the command ' +
+          'events of types that this processor handles were ignored in the last seven days; the command ' +
             'reruns them',
         );
       }

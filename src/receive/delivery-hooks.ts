@@ -61,7 +61,7 @@ export interface DeliveryHookOptions extends DeliveryHooks {
 export function deliveryHooks(options: DeliveryHookOptions): DeliveryHookCalls {
   const { onConflict, onSilent, onDead, silentAfterMs, inbox, endpoint, logger, clock } = options;
   if (onSilent !== undefined && silentAfterMs === undefined) {
-    const why = 'onSilent is never called without silentAfterMs: say after how many milliseconds without a delivery.';
+    const why = 'onSilent needs silentAfterMs, the milliseconds without a delivery after which it is called.';
     throw new ConfigurationError('INVALID_OPTION', why);
   }
   if (silentAfterMs !== undefined) positive('silentAfterMs', silentAfterMs, MAX_TIMER_MS);

@@ -16,7 +16,7 @@ export function deliveryLog(logger: Logger, endpoint: string): DeliveryLog {
   return {
     uselessEntity(id, error) {
       seldom('entity', (suppressed) => {
-        const message = 'the rule for the entity has named nothing that can be used; the event stands alone';
+        const message = 'the entity rule returned no usable name, so the event has no entity and is not ordered';
         logger.error({ endpoint, id, error, suppressed }, message);
       });
     },
@@ -30,13 +30,16 @@ export function deliveryLog(logger: Logger, endpoint: string): DeliveryLog {
         seldom('far ahead', (suppressed) => {
           logger.warn(
             { ...facts, suppressed },
-            'created is more than a day ahead; older events are not superseded by this one',
+            'created is more than a day ahead, so this event does not supersede older ones',
           );
         });
       }
       if (conflict) {
         seldom('conflict', (suppressed) => {
-          logger.warn({ endpoint, id, suppressed }, 'the same id came with another body; the first one stands');
+          logger.warn(
+            { endpoint, id, suppressed },
+            'a redelivery has the same id but another body; the first body is kept',
+          );
         });
       }
     },

@@ -77,7 +77,7 @@ function report(
   const { message: hint, request_id: requestId } = body.error;
   const facts = { reason, status, requestId, suppressed, hint, ...(error !== undefined && { error }) };
   const isRejected = kind === 'rejected';
-  const happened = isRejected ? 'delivery rejected' : 'delivery not taken in';
+  const happened = isRejected ? 'delivery rejected' : 'delivery not stored';
   const what = fix === undefined ? happened : `${happened}: ${fix}`;
   if (isRejected) return logger.warn(facts, what);
   logger.error(cause === undefined ? facts : { ...facts, cause: messageOf(cause) }, what);

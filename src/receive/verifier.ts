@@ -237,7 +237,7 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
 }
 
 const ENCODED =
-  'it came with a Content-Encoding, so a proxy may have compressed what was signed: switch that off for this path';
+  'the request has a Content-Encoding, so a proxy may have compressed the signed body: switch that off for this path';
 
 const UNREAD = {
   'too-large': 'body-too-large',
@@ -276,13 +276,13 @@ function mostHeld(maxReadingBytes: number | undefined, maxBytes: number): number
   if (positive('maxReadingBytes', maxReadingBytes) >= maxBytes) return maxReadingBytes;
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `maxReadingBytes must be at least maxBodyBytes (${maxBytes}), or the largest body would never be read; it is ${maxReadingBytes}.`,
+    `maxReadingBytes must be at least maxBodyBytes (${maxBytes}), not ${maxReadingBytes}.`,
   );
 }
 
 function assertBytes(body: Uint8Array): void {
   if (body instanceof Uint8Array) return;
-  throw new TypeError('body must be the raw bytes as a Uint8Array: a parsed or decoded body cannot be verified');
+  throw new TypeError('body must be the raw body as a Uint8Array; a parsed or decoded body cannot be verified');
 }
 
 function isIdentity(encoding: string | null | undefined): boolean {
@@ -294,12 +294,12 @@ function chosenKeys(options: VerifierOptions, logger: Logger): KeySource | 'unsi
     if (options.secret !== undefined) {
       throw new ConfigurationError(
         'INVALID_OPTION',
-        'secret and unsafeUnsigned: true exclude each other. Keep the secret and drop unsafeUnsigned.',
+        'Set either secret or unsafeUnsigned: true, not both. With a secret, remove unsafeUnsigned.',
       );
     }
     return 'unsigned';
   }
-  return keySource(options.secret, (why) => logger.error({}, `the secret provider brought nothing: ${why}`));
+  return keySource(options.secret, (why) => logger.error({}, `the secret provider returned no secret: ${why}`));
 }
 
 function asDetail({ path, message }: { path: string; message: string }): { field: string; message: string } {

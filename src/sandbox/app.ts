@@ -77,7 +77,7 @@ export function createApp({ store, assumptions, limits, requestIds, logger, clos
 
   app.notFound((c) => {
     const extras = { resource_type: 'path', resource_id: c.req.path };
-    return refuse(c, new ApiError('RESOURCE_NOT_FOUND', 'There is no such operation.', extras));
+    return refuse(c, new ApiError('RESOURCE_NOT_FOUND', 'Unknown operation.', extras));
   });
   app.onError((failure, c) => {
     if (failure instanceof ApiError) return refuse(c, failure);

@@ -195,7 +195,7 @@ export function assumptionsWith(changes: Partial<Assumptions> = {}): Assumptions
   for (const [name, value] of Object.entries(changes)) {
     if (!Object.hasOwn(DEFAULT_ASSUMPTIONS, name)) {
       const known = Object.keys(DEFAULT_ASSUMPTIONS).join(', ');
-      const message = `assumptions: there is none named ${JSON.stringify(name)}. There are ${known}.`;
+      const message = `assumptions: unknown name ${JSON.stringify(name)}. Allowed: ${known}.`;
       throw new ConfigurationError('INVALID_OPTION', message);
     }
     checkValue(name as keyof Assumptions, value);
@@ -204,11 +204,11 @@ export function assumptionsWith(changes: Partial<Assumptions> = {}): Assumptions
   if (all.abandonedAfterMs > all.expiresSoonAfterMs || all.expiresSoonAfterMs > all.expiredAfterMs) {
     throw new ConfigurationError(
       'INVALID_OPTION',
-      'assumptions: a cart is abandoned first, then expires soon, and then has expired.',
+      'assumptions: the times of a cart must grow: abandoned, expires soon, expired.',
     );
   }
   if (all.pageSize > all.maxPageSize) {
-    throw new ConfigurationError('INVALID_OPTION', 'assumptions: pageSize is beyond maxPageSize.');
+    throw new ConfigurationError('INVALID_OPTION', 'assumptions: pageSize must be at most maxPageSize.');
   }
   return all;
 }

@@ -105,8 +105,9 @@ function itemOf({ id, cart_id, product_id, product_name, quantity, created_ms, u
 export function updateCart(tx: Transaction, id: string, status: CartStatus): true {
   const cart = cartRow(tx, id);
   if (cart.status === status) return true;
-  if (cart.status !== 'Active') throw conflict(`A cart that is ${cart.status} stays so.`, cart);
-  if (status === 'Submitted' && itemCount(tx, id) === 0) throw conflict('A cart without items is not submitted.', cart);
+  if (cart.status !== 'Active') throw conflict(`A cart that is ${cart.status} cannot change its status.`, cart);
+  if (status === 'Submitted' && itemCount(tx, id) === 0)
+    throw conflict('A cart without items cannot be submitted.', cart);
   leaveActive(tx, id, status);
   return true;
 }
@@ -122,7 +123,7 @@ export function addCartItem(
   const product = offeredProduct(tx, cart.location_id, product_id);
   requireActive(cart);
   if (itemCount(tx, cartId) >= assumptions.maxItems) {
-    throw conflict(`A cart has ${assumptions.maxItems} items at most.`, cart);
+    throw conflict(`A cart must have at most ${assumptions.maxItems} items.`, cart);
   }
   const id = tx.newId('item');
   const [created_ms, updated_ms] = [tx.now, tx.now];
@@ -195,7 +196,7 @@ function itemCount(db: Reading, cartId: string): number {
 }
 
 function requireActive(cart: CartRow): void {
-  if (cart.status !== 'Active') throw conflict('Items change only while a cart is Active.', cart);
+  if (cart.status !== 'Active') throw conflict('Items can only change while a cart is Active.', cart);
 }
 
 function conflict(message: string, { status }: CartRow): ApiError {
@@ -221,7 +222,7 @@ function stockMessages({ id, quantity: available }: OfferedProduct, wanted: numb
     {
       context: 'cart_item',
       level: 'Warning',
-      text: 'There is not that much in stock: an order of it would be refused.',
+      text: 'The quantity exceeds the stock. An order with it would be rejected.',
       data: { product_id: id, available_quantity: available, requested_quantity: wanted },
     },
   ];

@@ -34,7 +34,7 @@ export function listMerchants(
   { pageSize, maxPageSize }: Assumptions,
 ): Result<'listMerchants'> {
   const { page = 0, size = pageSize, sort = [] } = query;
-  if (size > maxPageSize) throw invalid('size', `must be ${maxPageSize} at most`);
+  if (size > maxPageSize) throw invalid('size', `must be at most ${maxPageSize}`);
   const order = [...sort.map(orderBy), 'id'].join(', ');
   const rows = db.all(
     `SELECT * FROM merchants ORDER BY ${order} LIMIT ? OFFSET ?`,

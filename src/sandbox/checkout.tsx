@@ -28,16 +28,19 @@ export function createCheckout(store: Store, assumptions: Assumptions, logger: L
 
   app.get('/checkout/:id', (c) => {
     const intent = findSetupIntent(store, c.req.param('id'));
-    return intent === null ? c.text('There is no such checkout.', 404) : c.html(<CheckoutPage {...intent} />);
+    return intent === null ? c.text('This checkout does not exist.', 404) : c.html(<CheckoutPage {...intent} />);
   });
 
-  const limited = bodyLimit({ maxSize: MOST_BYTES, onError: (c) => c.text('That is no form of this page.', 413) });
+  const limited = bodyLimit({
+    maxSize: MOST_BYTES,
+    onError: (c) => c.text('The request is not a form of this page.', 413),
+  });
   app.post('/checkout/:id', limited, async (c) => {
     const id = c.req.param('id');
-    if (findSetupIntent(store, id) === null) return c.text('There is no such checkout.', 404);
+    if (findSetupIntent(store, id) === null) return c.text('This checkout does not exist.', 404);
     const sent = await c.req.text().catch(() => '');
     const outcome = OUTCOMES.find((one) => one === new URLSearchParams(sent).get('outcome'));
-    if (outcome === undefined) return c.text('Choose one of the cards.', 422);
+    if (outcome === undefined) return c.text('Select a card.', 422);
     store.write((tx) => completeSetupIntent(tx, id, outcome));
     return c.redirect(new URL(c.req.url).pathname, 303);
   });
@@ -67,7 +70,7 @@ function CardForm() {
   return (
     <form method="post">
       <fieldset>
-        <legend>Which card? No money moves in the sandbox.</legend>
+        <legend>Select a test card. The sandbox moves no money.</legend>
         {OUTCOMES.map((outcome, at) => (
           <p>
             <label>
@@ -77,7 +80,7 @@ function CardForm() {
           </p>
         ))}
       </fieldset>
-      <button>Add it</button>
+      <button>Add</button>
     </form>
   );
 }

@@ -104,7 +104,7 @@ function look(source: TimeSource): { readonly timeOfDay: number; readonly timePa
 /** @throws ConfigurationError `INVALID_OPTION` for a time that the clock does not show */
 export function checkedTime(at: number): number {
   if (Number.isSafeInteger(at) && at >= 0 && at <= LATEST) return at;
-  throw new ConfigurationError('INVALID_OPTION', 'The clock of the sandbox shows times from 1970 to 9999.');
+  throw new ConfigurationError('INVALID_OPTION', 'The sandbox clock must stay between the years 1970 and 9999.');
 }
 
 /**
@@ -115,6 +115,6 @@ export function checkedTime(at: number): number {
 export function durationMs(duration: number | string): number {
   const ms = typeof duration === 'string' ? parseDuration(duration) : duration;
   if (ms !== null && Number.isSafeInteger(ms) && ms >= 0) return ms;
-  const message = `The clock is moved by a text such as '30 min' or 1h30m, with units (ms, s, min, h, d), or in code by whole milliseconds, not by ${JSON.stringify(duration)}.`;
+  const message = `The duration must be a text such as '30 min' or 1h30m (units ms, s, min, h, d) or, in code, whole milliseconds, not ${JSON.stringify(duration)}.`;
   throw new ConfigurationError('INVALID_OPTION', message);
 }

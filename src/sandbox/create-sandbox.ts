@@ -185,7 +185,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   }
   for (const [name, time] of Object.entries({ startAt, signedUpAt: options.signedUpAt ?? startAt })) {
     if (!(time instanceof Date) || Number.isNaN(time.getTime())) {
-      throw new ConfigurationError('INVALID_OPTION', `${name} must be a Date, and a time that there is.`);
+      throw new ConfigurationError('INVALID_OPTION', `${name} must be a valid Date.`);
     }
   }
   const assumptions = assumptionsWith(options.assumptions);
@@ -194,7 +194,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const clock = kind === 'frozen' ? frozenClock(startAt.getTime()) : realClock();
   const seed = options.seed ?? (kind === 'frozen' ? 1 : undefined);
   if (seed !== undefined && !(Number.isSafeInteger(seed) && seed >= 0)) {
-    throw new ConfigurationError('INVALID_OPTION', 'seed must be a whole number from 0 on.');
+    throw new ConfigurationError('INVALID_OPTION', 'seed must be a whole number of 0 or more.');
   }
   const store = openStore({ file: options.file, clock, seed, tables: TABLES });
   try {
@@ -213,7 +213,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       timeoutMs: positiveWhole('deliveryTimeoutMs', options.deliveryTimeoutMs ?? 10_000, MAX_TIMER_MS),
       faults: options.deliveryFaults,
       onTry: options.onTry,
-      onFailure: (failure) => logger.error({ error: nameOf(failure) }, 'the sandbox could not do what was due'),
+      onFailure: (failure) => logger.error({ error: nameOf(failure) }, 'the sandbox failed to run due work'),
     });
 
     let closed: Promise<void> | undefined;

@@ -99,7 +99,7 @@ export function createDueRunner(store: Store, options: DueRunnerOptions): DueRun
 
   function begin(due: Due): void {
     const { [due.kind]: work } = options.work;
-    if (work === undefined) throw new Error(`Nothing is known about what is due: ${due.kind}.`);
+    if (work === undefined) throw new Error(`Unknown kind of due work: ${due.kind}.`);
     const key = keyOf(due);
     const ended = work(due)
       .catch(fail)

@@ -180,7 +180,7 @@ function setEndpoint(
   if (secret !== null) signingKeys(secret);
   for (const type of events ?? []) {
     if (isEventType(type)) continue;
-    const message = `${JSON.stringify(type)} is no event type. Use some of: ${eventTypes.join(', ')}.`;
+    const message = `${JSON.stringify(type)} is not an event type. Allowed: ${eventTypes.join(', ')}.`;
     throw new ConfigurationError('UNKNOWN_EVENT_TYPE', message);
   }
   const sql = 'UPDATE endpoints SET url = ?, secret = ?, events = ? WHERE id = ?';
@@ -235,20 +235,17 @@ function typesIn(events: string | null): readonly EventType[] | null {
 function checkedUrl(text: string, allowRemote: boolean): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw new ConfigurationError(
-      'INVALID_OPTION',
-      'A webhook goes to an https URL, or to an http URL on this machine.',
-    );
+    throw new ConfigurationError('INVALID_OPTION', 'The URL of a webhook must use https, or http on this machine.');
   }
   if (url.username !== '' || url.password !== '') {
-    const message = 'The URL of a webhook carries a user name or a password. Leave them out: URLs end up in logs.';
+    const message = 'The URL of a webhook must not contain a user name or password, because URLs end up in logs.';
     throw new ConfigurationError('INVALID_OPTION', message);
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    throw new ConfigurationError('INVALID_OPTION', `A webhook that leaves this machine needs https: ${url.host}.`);
+    throw new ConfigurationError('INVALID_OPTION', `A webhook to another machine needs https: ${url.host}.`);
   }
   if (!allowRemote && !isLoopback(url.hostname)) {
-    const message = `${url.host} is another machine. This sandbox sends to its own machine only, unless it is started with --allow-remote (in code: allowRemote: true).`;
+    const message = `${url.host} is another machine. To let the sandbox send there, start it with --allow-remote (in code: allowRemote: true).`;
     throw new ConfigurationError('INVALID_OPTION', message);
   }
   return url.href;

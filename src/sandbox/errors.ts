@@ -113,7 +113,7 @@ export function notFound(type: string, id: string): ApiError {
 
 /** A 422 about one field. */
 export function invalid(field: string, message: string): ApiError {
-  return new ApiError('VALIDATION_ERROR', `The request does not fit: ${field} ${message}.`, {
+  return new ApiError('VALIDATION_ERROR', `Invalid request: ${field} ${message}.`, {
     details: [{ field, message }],
   });
 }

@@ -43,18 +43,18 @@ export interface EventByHand {
 export function sendByHand(transaction: Transaction, { type, data }: EventByHand): string {
   const isName = typeof type === 'string' && type !== '' && type.length <= MOST_OF_TYPE && oneLine(type) === type;
   if (!isName) {
-    const message = `The type of an event is a text of 1 to ${MOST_OF_TYPE} characters on one line, such as 'loyalty.earned'.`;
+    const message = `type must be a text of 1 to ${MOST_OF_TYPE} characters on one line, such as 'loyalty.earned'.`;
     throw new ConfigurationError('INVALID_OPTION', message);
   }
   if (typeof data !== 'object' || data === null || Array.isArray(data)) {
-    throw new ConfigurationError('INVALID_OPTION', `The data of an event is an object, not ${kindOf(data)}.`);
+    throw new ConfigurationError('INVALID_OPTION', `data must be an object, not ${kindOf(data)}.`);
   }
   try {
     return written(transaction, type, data);
   } catch (failure) {
     // Of what JSON cannot say, such as a bigint or what holds itself.
     if (!(failure instanceof TypeError)) throw failure;
-    throw new ConfigurationError('INVALID_OPTION', `The data of an event is JSON: ${messageOf(failure)}`);
+    throw new ConfigurationError('INVALID_OPTION', `data must be serializable as JSON: ${messageOf(failure)}`);
   }
 }
 

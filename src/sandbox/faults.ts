@@ -77,7 +77,7 @@ const MOST_MS = 600_000;
 export function addFault(tx: Transaction, fault: ServiceFault): string {
   const { kind, times = 1 } = fault;
   const unknown = Object.keys(fault).find((name) => !NAMES.has(name));
-  check(unknown === undefined, `there is no ${JSON.stringify(unknown)} in one, only ${[...NAMES].join(', ')}`);
+  check(unknown === undefined, `unknown field ${JSON.stringify(unknown)}. Allowed: ${[...NAMES].join(', ')}`);
   const { operation = null, status = null, ms = null, outcome = null } = fault as Partial<Omit<PendingFault, 'id'>>;
   check(FAULT_KINDS.includes(kind), `kind must be one of ${FAULT_KINDS.join(', ')}`);
   check(Number.isSafeInteger(times) && times >= 1, 'times must be a whole number above 0');
@@ -85,11 +85,14 @@ export function addFault(tx: Transaction, fault: ServiceFault): string {
     operation === null || Object.hasOwn(OPERATIONS, operation),
     `operation must be one of ${OPERATION_NAMES.join(', ')}`,
   );
-  check(operation === null || !OF_ORDERS.has(kind), `${kind} is of orders, and takes no operation`);
+  check(operation === null || !OF_ORDERS.has(kind), `${kind} is a fault of orders and takes no operation`);
   check(status === null || Object.hasOwn(OUTAGES, status), 'status must be 500, 502, 503 or 504');
-  check(outcome === null || DECLINE_OUTCOMES.includes(outcome), `outcome must be ${DECLINE_OUTCOMES.join(', ')}`);
+  check(
+    outcome === null || DECLINE_OUTCOMES.includes(outcome),
+    `outcome must be one of ${DECLINE_OUTCOMES.join(', ')}`,
+  );
   const isDelay = ms !== null && Number.isSafeInteger(ms) && ms >= 0 && ms <= MOST_MS;
-  check(kind === 'slow' ? isDelay : ms === null, `ms is how slow a slow answer is, up to ${MOST_MS}`);
+  check(kind === 'slow' ? isDelay : ms === null, `ms, the delay of a slow answer, must be from 0 to ${MOST_MS}`);
   const id = tx.newId('fault');
   insert(tx, 'faults', {
     id,

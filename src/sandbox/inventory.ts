@@ -36,7 +36,7 @@ export function requireStock(db: Reading, locationId: string, lines: readonly Li
   for (const { product_id, quantity } of byProduct(lines)) {
     const available = offeredProduct(db, locationId, product_id).quantity;
     if (quantity > available) {
-      throw new ApiError('INSUFFICIENT_INVENTORY', 'There is not enough of a product in stock.', {
+      throw new ApiError('INSUFFICIENT_INVENTORY', 'The quantity of a product exceeds the stock.', {
         available_quantity: available,
         requested_quantity: quantity,
         product_id,

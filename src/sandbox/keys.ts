@@ -56,11 +56,12 @@ export function createKey(tx: Transaction, seed: number, options: NewKey = {}): 
   if (wrong !== undefined) {
     throw new ConfigurationError(
       'INVALID_OPTION',
-      `There is no permission ${JSON.stringify(wrong)}. There are ${PERMISSIONS.join(', ')}.`,
+      `Unknown permission ${JSON.stringify(wrong)}. Allowed: ${PERMISSIONS.join(', ')}.`,
     );
   }
   const expiresMs = expiresAt === null ? null : expiresAt.getTime();
-  if (Number.isNaN(expiresMs)) throw new ConfigurationError('INVALID_OPTION', 'expiresAt is no time.');
+  if (Number.isNaN(expiresMs))
+    throw new ConfigurationError('INVALID_OPTION', 'expiresAt must be a valid Date or null.');
   const id = tx.newId('key');
   const key = keyValue(seed, id);
   const granted = PERMISSIONS.filter((permission) => permissions.includes(permission));
@@ -121,12 +122,16 @@ export function listKeys(db: Reading): readonly KeyRecord[] {
  */
 export function requireKey(db: Reading, sent: string | null | undefined, now: number): KeyRecord {
   if (sent === null || sent === undefined || sent === '') {
-    throw invalidKey('The header Authorization is missing: its value is the API key.');
+    throw invalidKey('The header Authorization is missing. Set it to the API key.');
   }
   const row = db.get(`SELECT ${COLUMNS} FROM api_keys WHERE hash = ?`, hashOf(sent)) as KeyRow | undefined;
   if (row === undefined) {
     const isSchemed = /^\S+\s/.test(sent);
-    throw invalidKey(isSchemed ? 'The API key stands alone, without a scheme word.' : 'This API key is unknown.');
+    throw invalidKey(
+      isSchemed
+        ? 'Authorization must be the API key alone, without a scheme such as Bearer.'
+        : 'This API key is unknown.',
+    );
   }
   if (row.expires_ms !== null && row.expires_ms <= now) throw invalidKey('This API key has expired.');
   return recordOf(row);

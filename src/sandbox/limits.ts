@@ -61,7 +61,7 @@ export function limitsOf(plan: PlanName | PlanLimits, { perMinute, perHour, perD
   }
   for (const [name, most] of Object.entries(limits)) {
     if (!PLAN_WINDOWS.includes(name)) {
-      const message = `plan: there is no limit ${JSON.stringify(name)}, only ${PLAN_WINDOWS.join(', ')}.`;
+      const message = `plan: unknown limit ${JSON.stringify(name)}. Allowed: ${PLAN_WINDOWS.join(', ')}.`;
       throw new ConfigurationError('INVALID_OPTION', message);
     }
     if (Number.isSafeInteger(most) && most >= 1) continue;
@@ -136,7 +136,7 @@ export function countRequest(
   const wait = Math.max(1, Math.ceil((end - tx.now) / 1_000));
   return {
     headers: { ...headersOf(refusing, 0), 'X-RateLimit-Retry-After': String(wait) },
-    refusal: new ApiError('RATE_LIMIT_EXCEEDED', `Too many requests: ${most} a ${refusing.length} are let in.`, {
+    refusal: new ApiError('RATE_LIMIT_EXCEEDED', `Too many requests: the limit is ${most} per ${refusing.length}.`, {
       retry_after: wait,
       limit: most,
       remaining: 0,

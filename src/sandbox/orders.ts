@@ -118,8 +118,8 @@ export function submitOrder(
   const order = orderRow(tx, id);
   const bill = { orderId: id, merchantId: order.merchant_id, paymentMethodId, cents: order.total };
   const usual = paymentOutcome(tx, bill);
-  if (order.status !== 'created') throw conflict('This order has moved on.', order.status);
-  if (order.submitted_ms !== null) throw conflict('This order was submitted before.', 'submitted');
+  if (order.status !== 'created') throw conflict('The order has already moved on.', order.status);
+  if (order.submitted_ms !== null) throw conflict('The order was already submitted.', 'submitted');
   const lines = itemRows(tx, id);
   requireStock(tx, order.location_id, lines);
   const declined = charge(tx, bill, takeFault(tx, 'submitOrder', 'decline')?.outcome ?? usual);
@@ -166,7 +166,7 @@ export function getOrder(db: Reading, id: string): Order {
 export function moveOrder(tx: Transaction, id: string, to: OrderStatus, assumptions: Assumptions): void {
   const order = orderRow(tx, id);
   if (!legalMoves(order.status).includes(to)) {
-    throw conflict(`An order that is ${order.status} does not become ${to}.`, order.status);
+    throw conflict(`An order that is ${order.status} cannot become ${to}.`, order.status);
   }
   const readyAt = to === 'confirmed' ? tx.now + assumptions.readyAfterMs : order.estimated_ready_ms;
   const sql = 'UPDATE orders SET status = ?, estimated_ready_ms = ?, updated_ms = ? WHERE id = ?';

@@ -24,7 +24,7 @@ export function createOwnPage(assumptions: Assumptions, logger: Logger, what: st
 
   app.onError((failure, c) => {
     logger.error({ error: nameOf(failure) }, `the sandbox could not show ${what}`);
-    return c.text('Something went wrong.', 500);
+    return c.text('Unexpected error.', 500);
   });
   return app;
 }

@@ -42,7 +42,7 @@ async function readBody(request: Request, maxBytes: number): Promise<unknown> {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
-    throw missing('body', 'The body is missing, or is no JSON.');
+    throw missing('body', 'The body is missing or is not JSON.');
   }
 }
 
@@ -55,12 +55,12 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
     if (length !== null && Number(length) <= maxBytes) return new Uint8Array(await request.arrayBuffer());
     for await (const chunk of request.body ?? []) {
       size += chunk.byteLength;
-      if (size > maxBytes) throw invalid('body', `must have ${maxBytes} bytes at most`);
+      if (size > maxBytes) throw invalid('body', `must have at most ${maxBytes} bytes`);
       chunks.push(chunk);
     }
   } catch (failure) {
     if (failure instanceof ApiError) throw failure;
-    throw missing('body', 'The body was cut off.');
+    throw missing('body', 'The body is incomplete.');
   }
   return Buffer.concat(chunks);
 }
@@ -74,7 +74,7 @@ function checked(schema: z.ZodObject, value: unknown): unknown {
     const field = nameOf(gone.path);
     throw missing(field, `${field} is missing.`);
   }
-  throw new ApiError('VALIDATION_ERROR', 'The request does not fit.', { details: detailsOf(issues) });
+  throw new ApiError('VALIDATION_ERROR', 'The request is invalid.', { details: detailsOf(issues) });
 }
 
 /** A body of wrong fields makes no answer that is larger than itself. */

@@ -169,7 +169,7 @@ export const newCart = z
   .object({
     user_id: id.meta(like('usr_1')),
     location_id: id.meta(like('loc_bakery_pier')),
-    status: cartStatus.optional().meta({ description: 'Active where it is given', ...assumed('A1') }),
+    status: cartStatus.optional().meta({ description: 'Active, if present', ...assumed('A1') }),
     fulfillment_method: fulfillmentMethod.meta(like('Pickup')),
   })
   .meta({ id: 'NewCart', ...assumed('A1') });
@@ -233,7 +233,7 @@ export const newSetupIntent = z.object({ merchant_id: id.meta(like('mer_bakery')
 
 /** A11. */
 export const paymentMethodQuery = z.object({
-  merchant_id: id.optional().meta({ description: 'only what may be used there', ...assumed('A11') }),
+  merchant_id: id.optional().meta({ description: 'only methods usable there', ...assumed('A11') }),
 });
 
 /** Interface 4.10 and A7; what may be sorted by is looked at with the merchants. */
@@ -257,7 +257,7 @@ export const merchantQuery = z.object({
     )
     .max(10)
     .optional()
-    .meta({ description: 'property or property,(asc|desc); may stand several times', ...assumed('A7') }),
+    .meta({ description: 'property or property,(asc|desc); repeatable', ...assumed('A7') }),
 });
 
 /** Interface 4.12 and A12. */

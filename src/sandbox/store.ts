@@ -140,7 +140,7 @@ function opened(
     get,
     all,
     write(work) {
-      if (database.inTransaction) throw new Error('A transaction is open already: pass it on.');
+      if (database.inTransaction) throw new Error('A transaction is already open. Pass it on.');
       const { now, ahead } = clock.reading();
       const result = committed(() => {
         const done = work({ now, get, all, run, newId });
@@ -158,7 +158,7 @@ function opened(
 function openDatabase(file: string | undefined): SqliteDatabase {
   const whyNot = file === undefined ? null : whyNoPath(file);
   if (whyNot !== null) {
-    throw new ConfigurationError('INVALID_OPTION', `A sandbox keeps its state in a file of its own. ${whyNot}`);
+    throw new ConfigurationError('INVALID_OPTION', `A sandbox needs its own file. ${whyNot}`);
   }
   let database: SqliteDatabase | undefined;
   try {
@@ -175,8 +175,8 @@ function openDatabase(file: string | undefined): SqliteDatabase {
 }
 
 function reasonOf(failure: unknown): string {
-  if (isBusy(failure)) return 'another process has it open, another sandbox or the receiver whose inbox it is';
-  return sqliteCode(failure) === 'SQLITE_NOTADB' ? 'it is no SQLite database' : messageOf(failure);
+  if (isBusy(failure)) return 'another process has it open, such as another sandbox or a receiver';
+  return sqliteCode(failure) === 'SQLITE_NOTADB' ? 'it is not a SQLite database' : messageOf(failure);
 }
 
 /** Whether it is a sandbox's file; `false` for one that is empty. */
@@ -185,9 +185,8 @@ function isSandbox(database: SqliteDatabase): boolean {
   const version = Number(database.pragma('user_version', { simple: true }));
   if (id === APPLICATION_ID && version === VERSION) return true;
   if (id === 0 && version === 0 && database.prepare('SELECT 1 FROM sqlite_master').get() === undefined) return false;
-  const whose =
-    id === APPLICATION_ID ? 'was made by another version of hookbox' : 'is no sandbox’s: it holds something else';
-  throw new ConfigurationError('INVALID_OPTION', `${database.name} ${whose}. Give another path.`);
+  const whose = id === APPLICATION_ID ? 'was made by another version of hookbox' : 'is not a sandbox file';
+  throw new ConfigurationError('INVALID_OPTION', `${database.name} ${whose}. Pass another path.`);
 }
 
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -9,5 +9,5 @@ export function connectionWords({ code, message }: NodeJS.ErrnoException): strin
   if (code === 'ECONNREFUSED') return 'the connection was refused';
   // A socket says the one, and a request that has written to it meanwhile the other.
   const isTls = code === 'EPROTO' || code?.startsWith('ERR_SSL_') === true;
-  return isTls && NO_TLS.test(message) ? 'the server there speaks http and not https' : null;
+  return isTls && NO_TLS.test(message) ? 'the server uses http, not https' : null;
 }

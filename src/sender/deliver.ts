@@ -100,7 +100,7 @@ function send(
     const within = `within ${timeoutMs / 1_000} s`;
     const tooLate = (): void => {
       if (receiving === undefined) sent.destroy(new DeliveryError('TIMEOUT', `no answer ${within}`));
-      else receiving.destroy(new Error(`the body of the answer did not end ${within}`));
+      else receiving.destroy(new Error(`the response body did not end ${within}`));
     };
     const timer = setTimeout(tooLate, Math.max(deadline - performance.now(), 0));
     sent.on('error', fail);
@@ -165,7 +165,7 @@ async function readAnswer(received: IncomingMessage): Promise<Answer> {
       size += chunk.byteLength;
     }
   } catch (failure) {
-    note = codeOf(failure as Error) === 'ECONNRESET' ? 'the body of the answer was cut' : messageOf(failure);
+    note = codeOf(failure as Error) === 'ECONNRESET' ? 'the response body was cut off' : messageOf(failure);
   }
   const body = Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES).toString();
   return { status: received.statusCode ?? 0, headers: received.headers, body, note };

@@ -10,7 +10,7 @@ const FORGE = {
   'changed-signature': (body, secret) => ({ body, signature: tamperedSignature(signBody(body, secret), 0) }),
   unsigned: (body) => ({ body, signature: null }),
   'empty-signature': (body) => ({ body, signature: '' }),
-  'other-secret': (body) => ({ body, signature: signBody(body, 'a secret that was guessed') }),
+  'other-secret': (body) => ({ body, signature: signBody(body, 'a guessed secret') }),
   uppercase: (body, secret) => ({ body, signature: uppercaseOf(body, secret) }),
   prefixed: (body, secret) => ({ body, signature: `sha256=${signBody(body, secret)}` }),
   truncated: (body, secret) => ({ body, signature: signBody(body, secret).slice(0, 32) }),

@@ -50,7 +50,7 @@ export function randomFault(kind: FaultKind, random: () => number): Fault {
 export function randomFaults({ seed, count, ids, kinds = FAULT_KINDS }: RandomFaultOptions): FaultPlan {
   const failing = kinds.filter((kind) => isFailing(randomFault(kind, () => 0)));
   if (failing.length === 0) {
-    const message = 'Only a try that fails is followed by another: give at least one kind that makes it fail.';
+    const message = 'Only a failed attempt is followed by another. Add at least one kind that makes an attempt fail.';
     throw new ConfigurationError('INVALID_OPTION', message);
   }
   const shares = sharesOf(seed, count, ids);
@@ -62,7 +62,7 @@ export function randomFaults({ seed, count, ids, kinds = FAULT_KINDS }: RandomFa
 /** How many faults each event gets. */
 function sharesOf(seed: number, count: number, ids: readonly string[]): ReadonlyMap<string, number> {
   if (count > ids.length * MOST_FOR_ONE) {
-    const message = `${count} faults are too many for ${ids.length} events: ${MOST_FOR_ONE} fit into each.`;
+    const message = `${ids.length} events can have at most ${MOST_FOR_ONE} faults each, not ${count} in all.`;
     throw new ConfigurationError('INVALID_OPTION', message);
   }
   const shares = new Map<string, number>();

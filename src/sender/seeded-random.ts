@@ -20,7 +20,7 @@ export function whole(random: () => number, least: number, most: number): number
 
 /** @throws RangeError for an empty list */
 export function oneOf<T>(random: () => number, list: readonly T[]): T {
-  if (list.length === 0) throw new RangeError('There is nothing to choose from.');
+  if (list.length === 0) throw new RangeError('The list to choose from is empty.');
   return list[whole(random, 0, list.length - 1)] as T; // within the list
 }
 

@@ -226,7 +226,7 @@ export function createService(options: ServiceOptions): Service {
   async function retryNow(letter: DeadLetter): Promise<DeliveryEnd> {
     const place = letters.indexOf(letter);
     const before = deliveryOf.get(letter);
-    if (place === -1 || before === undefined) throw new Error('That is no dead letter, or no longer one.');
+    if (place === -1 || before === undefined) throw new Error('The delivery is not a dead letter.');
     letters.splice(place, 1);
     const delivery = { ...before, attempts: [...before.attempts], copies: [...before.copies] };
     const attempt = await attemptAt(delivery, clock.now());

@@ -118,7 +118,7 @@ const oneCall: typeof crypto.hash | undefined = crypto.hash;
 /** HMAC-SHA256 as 64 lowercase hexadecimal digits. */
 function hmac(body: Uint8Array, key: SigningKey): string {
   // An ArrayBuffer would be copied as nothing, and what was signed before would be signed again.
-  if (!(body instanceof Uint8Array)) throw new TypeError('the body must be the raw bytes as a Uint8Array');
+  if (!(body instanceof Uint8Array)) throw new TypeError('body must be the raw body as a Uint8Array');
   if (body.byteLength > SMALL_BYTES || oneCall === undefined) {
     return crypto.createHmac('sha256', key.bytes).update(body).digest('hex');
   }
@@ -145,14 +145,14 @@ function readyKey(bytes: Uint8Array): SigningKey {
 export function signingKeys(secret: Secrets): readonly SigningKey[] {
   if (!isList(secret)) return [signingKey(secret)];
   if (secret.length === 0) {
-    throw new ConfigurationError('UNUSABLE_SECRET', 'The list of signing secrets is empty: give at least one.');
+    throw new ConfigurationError('UNUSABLE_SECRET', 'The list of signing secrets is empty. Add at least one.');
   }
   // Before a rotation and after it there is no second one, and its variable is not set.
   const keys = secret.flatMap((one, index) => (one === undefined ? [] : [signingKey(one, `secret[${index}]`)]));
   if (keys.length > 0) return keys;
   throw new ConfigurationError(
     'UNUSABLE_SECRET',
-    `secret[0] is undefined${secret.length > 1 ? ', and so are the others' : ''}: the list of signing secrets has none. Set at ` +
+    `secret[0] is undefined${secret.length > 1 ? ', and so are the others' : ''}: the list has no signing secret. Set at ` +
       "least one to the endpoint's signing secret from the dashboard, for example through SIGNING_SECRET.",
   );
 }
@@ -172,7 +172,8 @@ function signingKey(secret: Secret, name = 'secret'): SigningKey {
   if (typeof secret === 'string') {
     const text = secret.trim();
     if (text === '') return unusable('is empty');
-    if (text === 'undefined' || text === 'null') return unusable(`reads "${text}", so a variable was not set`);
+    if (text === 'undefined' || text === 'null')
+      return unusable(`is the text "${text}", so an environment variable is not set`);
     return readyKey(Buffer.from(secret, 'utf8'));
   }
   if (secret instanceof Uint8Array) {

@@ -83,8 +83,9 @@ export function newEvent(type: string): Json {
 
 function ownEvent(type: string, isDeclared: boolean): Json {
   if (isDeclared) return newEvent(type);
+  const meant = didYouMean(type, eventTypes);
   throw new TypeError(
-    `${JSON.stringify(type)} is no event type. ${didYouMean(type, eventTypes) ?? 'It is like none.'} Use one of: ${eventTypes.join(', ')}. ` +
+    `${JSON.stringify(type)} is not an event type. ${meant === null ? '' : `${meant} `}Use one of: ${eventTypes.join(', ')}. ` +
       howToDeclare(type),
   );
 }

@@ -110,7 +110,7 @@ export async function answerInTime(
 ): Promise<DeliveryAnswer> {
   const late = new AbortController();
   const timer = setTimeout(() => {
-    const message = `No answer within ${timeoutMs} ms: the service counts that as a failed delivery.`;
+    const message = `No answer within ${timeoutMs} ms; the service counts that as a failed delivery.`;
     late.abort(new DeliveryError('TIMEOUT', message));
   }, timeoutMs);
   const endsAt = performance.now() + timeoutMs;

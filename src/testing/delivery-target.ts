@@ -106,7 +106,7 @@ function webRequest({ path, headers, bytes }: OutgoingDelivery, base: string | U
 function noContext(request: Request): Request {
   return Object.defineProperty(request, 'req', {
     get() {
-      throw new TypeError('This is a handler of Hono: pass the app that it is mounted in.');
+      throw new TypeError('This is a Hono handler. Pass the app that mounts it.');
     },
   });
 }
@@ -159,7 +159,7 @@ async function invoke(target: Invocable, delivery: OutgoingDelivery, shape: Lamb
     functionName: 'webhooks',
     getRemainingTimeInMillis: () => Math.max(0, delivery.endsAt - performance.now()),
   });
-  if (!isLambdaResult(result)) throw new TypeError('The function returned no answer with a statusCode.');
+  if (!isLambdaResult(result)) throw new TypeError('The function must return a response with a statusCode.');
   const { statusCode, headers = {}, multiValueHeaders = {}, body = '', isBase64Encoded = false } = result;
   const text = isBase64Encoded ? Buffer.from(body, 'base64').toString() : body;
   return deliveryAnswer(statusCode, headersOf({ ...headers, ...multiValueHeaders }), text);

@@ -84,7 +84,7 @@ export function testInbox(options: TestInboxOptions = {}): TestInbox {
   const { now = Date.now(), inbox: kept } = options;
   if (kept !== undefined) assertInbox('testInbox', kept, 'accept');
   const startsAt = new Date(now).getTime();
-  if (Number.isNaN(startsAt)) throw new TypeError(`now must be a date or milliseconds since 1970, not ${String(now)}.`);
+  if (Number.isNaN(startsAt)) throw new TypeError(`now must be a Date or milliseconds since 1970, not ${String(now)}.`);
   const { inbox, rest } = watchedInbox(kept ?? memoryInbox({ ephemeral: true }), PATIENCE_MS);
   const clock = new SteppingClock(startsAt, rest);
 
@@ -118,10 +118,9 @@ function leftOver(events: readonly StoredEvent[], withinMs: number, isWaitedFor:
   const names = left.slice(0, SHOWN).map(({ id, type, state }) => `${id} (${type}, ${state})`);
   const more = left.length > SHOWN ? ` and ${left.length - SHOWN} more` : '';
   const what = `Not handled: ${names.join(', ')}${more}.`;
-  if (isWaitedFor)
-    return `${what} ${withinMs} ms have passed on the test's clock; give withinMs more, or see inbox.attempts.`;
+  if (isWaitedFor) return `${what} ${withinMs} ms passed on the test clock. Raise withinMs, or look at inbox.attempts.`;
   return (
-    `${what} Nothing waits for the test's clock: give clock and inbox of testInbox to createReceiver or createProcessor, ` +
-    'and await start(). Handlers that run inline are run again by delivering again.'
+    `${what} Nothing uses the test clock: pass clock and inbox of testInbox to createReceiver or createProcessor, ` +
+    'and await start(). In inline mode, deliver the event again to run its handler again.'
   );
 }

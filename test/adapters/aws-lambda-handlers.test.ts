@@ -50,7 +50,7 @@ describe('the handlers of a function', () => {
     expect(await inbox.list()).toMatchObject([{ state: 'pending' }]);
   });
 
-  it('are run again for a delivery that is sent again after a 500', async () => {
+  it('are run again for a delivery that is redelivered after a 500', async () => {
     let attempts = 0;
     const fails = async (): Promise<void> => {
       attempts += 1;
@@ -155,7 +155,7 @@ describe('webhookVerifier', () => {
     });
   });
 
-  it('passes on what was sent again, and what fits no schema', async () => {
+  it('passes on what was redelivered, and what fits no schema', async () => {
     const types: unknown[] = [];
     const { call } = verifying(({ event }) => types.push(event.type));
     const [event, invalid] = [signedEvent(), signedEvent({ data: { total: 'twelve' } })];

@@ -157,7 +157,7 @@ describe.each([500, 900_000])('hookbox/fastify, with hooks before it and a body 
 
     expect(performance.now() - began).toBeLessThan(AT_ONCE_MS);
     for (const answer of answers) expectRefused(answer, { status: 500, code: 'BODY_CONSUMED' });
-    const message = expect.stringContaining('keep the raw bytes as request.rawBody') as unknown;
+    const message = expect.stringContaining('eep the raw body as request.rawBody') as unknown;
     expect(served.log[0]).toMatchObject({ level: 'error', facts: { reason: 'body-consumed' }, message });
     expect(await served.inbox.list()).toEqual([]);
   });

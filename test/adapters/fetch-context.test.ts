@@ -125,7 +125,7 @@ describe('waitUntil', () => {
     finish(new Error('the handler has failed'));
 
     await expect(context.work[0]).resolves.toBeDefined();
-    expect(await inbox.list()).toMatchObject([{ state: 'pending' }]); // until it is sent again
+    expect(await inbox.list()).toMatchObject([{ state: 'pending' }]); // until it is redelivered
   });
 
   it.each([
@@ -191,7 +191,7 @@ describe('a request to hookbox/fetch', () => {
   it.each([
     ['no body', undefined],
     ['null as its body', null],
-    ['an empty text', ''],
+    ['an empty string', ''],
     ['an empty stream', sourceOf([]).stream],
   ])('with %s is 400 under the right signature, and 401 without one', async (_, body) => {
     const { fetch } = receiving();
@@ -222,7 +222,7 @@ describe('a request to hookbox/fetch', () => {
     expectRefused(await fetch(request), { status: 500, code: 'BODY_CONSUMED' });
 
     expect(log).toMatchObject([{ level: 'error', facts: { reason: 'body-consumed' } }]);
-    expect(JSON.stringify(log)).toMatch(/before anything that parses bodies/i);
+    expect(JSON.stringify(log)).toMatch(/before body parsers/i);
     expect(await inbox.list()).toEqual([]);
   });
 

@@ -49,7 +49,7 @@ export interface Controls {
 /** A stored event, its bytes in base64. */
 export interface SeenEvent extends Pick<StoredEvent, 'endpoint' | 'id' | 'type' | 'verified' | 'state' | 'deadReason'> {
   readonly body: string | null;
-  /** how often it was sent again */
+  /** how often it was redelivered */
   readonly redeliveries: number;
   /** the newest of the other bodies that came under its id */
   readonly conflict: string | null;

@@ -78,7 +78,7 @@ it('by the keyboard alone a group is exported, and those that are chosen', async
   await ada.open('/dead');
   await keyboard.press('j');
   await keyboard.press('x');
-  await page.locator('#chosen-count').getByText('1 chosen:').waitFor();
+  await page.locator('#chosen-count').getByText('1 selected:').waitFor();
   // Past what else the row has, to its menu.
   await tabTo(page, 'Export group…');
   await keyboard.press('Enter');
@@ -104,7 +104,7 @@ it('groups stay chosen, and their menu open, when others die meanwhile', async (
   await shop.site.deliver(orderEvent('ord_45', 'order.created', 'CHF'));
   await group.getByRole('cell', { name: '4', exact: true }).waitFor();
   expect(await group.getByRole('checkbox').isChecked()).toBe(true);
-  expect(await page.locator('#chosen-count').textContent()).toBe('1 chosen:');
+  expect(await page.locator('#chosen-count').textContent()).toBe('1 selected:');
   const chosen = page.locator('#export-chosen').getByRole('button', { name: 'JSON' });
   expect(await idsIn(page, () => chosen.click())).toEqual([...GROUP, eventOf('ord_45', 'order.created')]);
   for (const menu of await page.locator('#export-all > summary, #groups .export > summary').all()) await menu.click();

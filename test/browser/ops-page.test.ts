@@ -23,7 +23,7 @@ describe('an operator who is asked about an order', () => {
     await ada.open('');
     await page.getByRole('link', { name: 'Events', exact: true }).click();
     await page.locator('#filtering > summary').click();
-    await page.getByLabel('About').fill(ORDER);
+    await page.getByLabel('Entity', { exact: true }).fill(ORDER);
     await page.getByRole('button', { name: 'Filter', exact: true }).click();
     await page.waitForURL(`**/ops/events?entity=${ORDER}`);
     expect(await page.locator('table.list tbody tr').count()).toBe(1);
@@ -40,7 +40,7 @@ describe('an operator who is asked about an order', () => {
     shop.mend();
     await page.getByLabel(/^Reason/).fill('Swiss VAT is back');
     await page.getByRole('button', { name: 'Rerun 3 events' }).click();
-    await sees(page, 'Of 3 events that were rerun, 3 are processed.');
+    await sees(page, 'Of 3 events rerun, 3 are processed.');
 
     await page.getByRole('link', { name: 'Events', exact: true }).click();
     await page.getByLabel('Find events').fill(ORDER);
@@ -89,7 +89,7 @@ describe('an operator who is asked about an order', () => {
 
     shop.mend();
     await keyboard.press('Enter');
-    await sees(page, 'Of 3 events that were rerun, 3 are processed.');
+    await sees(page, 'Of 3 events rerun, 3 are processed.');
     await ada.open(`/events/default/${KEY.id}`);
     await page.locator('#headline .state-processed').waitFor();
     expect(ada.troubles).toEqual([]);
@@ -134,7 +134,7 @@ describe('an operator who is asked about an order', () => {
         await page.reload();
         return page.locator('main').textContent();
       })
-      .toContain('Of 3 events that were rerun, 3 are processed.');
+      .toContain('Of 3 events rerun, 3 are processed.');
     await shop.site.handled();
     await ada.open(`/events/default/${KEY.id}`);
     await page.locator('#headline .state-processed').waitFor();

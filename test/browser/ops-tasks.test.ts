@@ -145,17 +145,17 @@ task('Discard a group of dead events.', async ({ page, does, sees }) => {
   await does.click(page.getByLabel(/^Reason/));
   await does.write('test orders without a tax rate');
   await does.press('Enter');
-  await sees(`Of ${count} events that were discarded, ${count} are ignored.`);
+  await sees(`Of ${count} events discarded, ${count} are ignored.`);
 });
 
 task('Discard one event.', async ({ page, does, sees }) => {
   await does.click(page.getByRole('link', { name: 'Dead letters' }));
   const group = page.getByRole('row').filter({ hasText: 'ECONNREFUSED' });
-  await does.click(group.getByRole('link', { name: 'see the newest' }));
+  await does.click(group.getByRole('link', { name: 'show newest' }));
   await does.click(page.locator('#discard > summary'));
   await does.write('its order was cancelled');
   await does.press('Enter');
-  await sees('The event is put away');
+  await sees('The event is discarded');
   await sees('its order was cancelled', '#timeline');
 });
 
@@ -168,7 +168,7 @@ task('Rerun only the events of the outage.', async ({ page, does, sees }) => {
   await does.click(page.getByLabel(/^Reason/));
   await does.write('the database is back');
   await does.press('Enter');
-  await sees(/Of (\d+) events that were rerun, \1 are processed\./);
+  await sees(/Of (\d+) events rerun, \1 are processed\./);
   const [line] = (await auditLines(site.inbox)).lines;
   expect(line).toMatchObject({ act: 'rerun', actor: 'ada', reason: 'the database is back' });
   const left = await countEvents(site.inbox, { states: ['dead'] });
@@ -183,7 +183,10 @@ task('Did it succeed?', async ({ page, does, sees }) => {
 task(
   'Nothing was received for two hours?',
   async ({ sees }) => {
-    await sees(/Nothing was received since .*\(2 h\); at this hour one usually comes every 8 s\./, '#headline > li');
+    await sees(
+      /Nothing was received since .*\(2 h\); at this hour a delivery usually arrives every 8 s\./,
+      '#headline > li',
+    );
   },
   () => silent,
 );

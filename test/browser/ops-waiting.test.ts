@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-/** Three events that failed and are tried again in an hour; what they need is back. */
+/** Three events that failed and are next attempt in an hour; what they need is back. */
 async function siteAfterFailures(): Promise<OpsSite> {
   const site = await opsSite({ handlers: { '*': () => {} } });
   onTestFinished(() => site[Symbol.asyncDispose]());

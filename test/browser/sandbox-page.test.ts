@@ -47,16 +47,16 @@ describe('who integrates a shop', () => {
     await using ada = await visitor(browser, site, { ...AT, ...how });
     const { page } = ada;
     await ada.open('');
-    await sees(page, 'There are no orders.');
+    await sees(page, 'No orders yet.');
     await page.getByRole('link', { name: 'API keys' }).click();
     await page.getByLabel('Name').fill('from outside');
-    await page.getByRole('button', { name: 'Make the key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     const key = (await page.locator('#shown-once code').first().textContent()) ?? '';
 
     await page.getByRole('link', { name: 'Webhooks' }).click();
     await page.getByLabel(/^URL/).fill(site.shop);
-    await page.getByRole('button', { name: 'Register it' }).click();
-    await sees(page, 'Copy it now: it is not shown again.');
+    await page.getByRole('button', { name: 'Register' }).click();
+    await sees(page, 'Copy it now. It is not shown again.');
 
     const id = await orderFromOutside(site, key, { name: 'Ada' });
     await page.getByRole('link', { name: 'Orders' }).click();
@@ -68,16 +68,16 @@ describe('who integrates a shop', () => {
     await page.getByRole('link', { name: 'Clock', exact: true }).click();
     await page.getByLabel(/^By/).fill('40 h');
     await page.getByRole('button', { name: 'Move on', exact: true }).click();
-    await sees(page, 'The clock was moved by 1 d 16 h');
+    await sees(page, 'The clock moved by 1 d 16 h');
     await page.getByRole('link', { name: 'Deliveries' }).click();
     const row = page.getByRole('row').filter({ hasText: 'order.confirmed' });
     await row.getByText('answered 500').waitFor();
     site.mend();
     await row.getByRole('button', { name: 'Retry' }).click();
-    await sees(page, 'It is tried once more.');
+    await sees(page, 'The delivery will be retried.');
     await page.getByRole('link', { name: 'Deliveries' }).click();
     await page.getByRole('button', { name: 'Send what is due now' }).click();
-    await sees(page, 'What was due has happened.');
+    await sees(page, 'All due work is done.');
     await page.getByRole('link', { name: 'Deliveries' }).click();
     await row.getByText('delivered').waitFor();
     expect(ada.troubles).toEqual([]);
@@ -99,8 +99,8 @@ describe('who integrates a shop', () => {
     await press(page, 'Webhooks');
     await tabTo(page, /^URL/);
     await keyboard.type(site.shop);
-    await press(page, 'Register it');
-    await sees(page, 'Copy it now: it is not shown again.');
+    await press(page, 'Register');
+    await sees(page, 'Copy it now. It is not shown again.');
 
     const id = await orderFromOutside(site, key);
     await press(page, 'Orders');
@@ -111,7 +111,7 @@ describe('who integrates a shop', () => {
     await tabTo(page, /^By/);
     await keyboard.type('40 h');
     await enter(page);
-    await sees(page, 'The clock was moved by 1 d 16 h');
+    await sees(page, 'The clock moved by 1 d 16 h');
     await press(page, 'Deliveries');
     await page.locator('#deliveries').waitFor();
     site.mend();
@@ -119,16 +119,16 @@ describe('who integrates a shop', () => {
     await keyboard.press('j');
     expect(await focused(page)).toBe('order.completed');
     await press(page, /^Retry order\.completed/);
-    await sees(page, 'It is tried once more.');
+    await sees(page, 'The delivery will be retried.');
     await press(page, 'Clock');
-    await press(page, 'Do what is due now');
-    await sees(page, 'What was due has happened.');
+    await press(page, 'Run due work now');
+    await sees(page, 'All due work is done.');
     await press(page, 'Deliveries');
     await page.locator('#deliveries').waitFor();
     await keyboard.press('j');
     await enter(page);
     await page.waitForURL('**/dashboard/deliveries/*');
-    await page.locator('#tries').getByText('by hand').waitFor();
+    await page.locator('#tries').getByText('manual').waitFor();
     expect(site.sandbox.deliveries.counts()).toMatchObject({ delivered: 1, dead: 3 });
 
     await press(page, 'API keys');

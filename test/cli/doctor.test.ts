@@ -244,8 +244,8 @@ describe('the secret', () => {
   it.each([
     ['', 'problem', 'SIGNING_SECRET is not set, or empty'],
     ['   ', 'problem', 'secret is empty'],
-    ['undefined', 'problem', 'so a variable was not set'],
-    ['null', 'problem', 'so a variable was not set'],
+    ['undefined', 'problem', 'so an environment variable is not set'],
+    ['null', 'problem', 'so an environment variable is not set'],
     [` ${SECRET}`, 'warning', 'begins or ends with white space'],
     [`${SECRET}\n`, 'warning', 'begins or ends with white space'],
     ['"whsec_0123456789abcdef"', 'warning', 'is in quotation marks'],

@@ -74,7 +74,7 @@ describe('hookbox events rerun and discard, by ids', () => {
     expect(ran).toEqual({
       code: 3,
       stdout:
-        'rerun  evt_dead_1\nleft alone: neither dead nor ignored by then  evt_done\n' +
+        'rerun  evt_dead_1\nunchanged: neither dead nor ignored  evt_done\n' +
         'still invalid under today’s schemas  evt_invalid\nrerun  evt_hostile\n',
       stderr:
         'There is no event "evt_no" in hookbox.db.\n2 events are pending; a processor with handlers takes them.\n' +
@@ -93,7 +93,7 @@ describe('hookbox events rerun and discard, by ids', () => {
     const none = await events(cwd, 'rerun', 'evt_dead_1', '--state', 'ignored', ...(dry === '' ? [] : [dry]));
     expect([none.code, none.stdout]).toEqual([
       1,
-      'left alone: in another state than you asked for by then, such as discarded  evt_dead_1\n',
+      'unchanged: its state had changed, for example to discarded  evt_dead_1\n',
     ]);
     expect(await statesIn(cwd)).toEqual(before);
     const some = await events(cwd, 'discard', 'evt_dead_1', '--state', 'dead', '--state', 'pending');
@@ -105,7 +105,7 @@ describe('hookbox events rerun and discard, by ids', () => {
   it('offers --force only for what it would take', async () => {
     const cwd = await stockedFolder();
     const waiting = await events(cwd, 'rerun', 'evt_new', 'evt_pruned');
-    expect(waiting.stdout).toContain('left alone: neither dead nor ignored by then  evt_new\n');
+    expect(waiting.stdout).toContain('unchanged: neither dead nor ignored  evt_new\n');
     expect(waiting.stderr).not.toContain('--force');
     const processed = await events(cwd, 'rerun', 'evt_new', 'evt_done', '--dry-run');
     expect(processed.stderr).toBe('Add --force to rerun processed events, too.\n');
@@ -146,7 +146,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
         'Will rerun 2 events: 1 order.created and 1 order.ready; all dead (failed). Nothing has happened yet.\n' +
         'No processor is running: the events wait until one is started.\n' +
         '2 rerun\n2 events are pending; a processor with handlers takes them.\n' +
-        'To see what became of them later: hookbox events bulks 1\n',
+        'To see outcome later: hookbox events bulks 1\n',
     });
     const filter = { states: ['dead'], error: 'shop' } as const;
     const bulk = await inboxOf(twin, async (inbox) => {
@@ -259,7 +259,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
     ]);
     expect(other).toMatchObject({ code: 2, stderr: `error: Bulk ${id} is to rerun: use hookbox events rerun.\n` });
     const now = 120 - Number(worked);
-    const look = 'To see what became of them later: hookbox events bulks 1\n';
+    const look = 'To see outcome later: hookbox events bulks 1\n';
     const told = `${now} rerun\nIn all 120 rerun\n${now} events are pending; a processor with handlers takes them.\n${look}`;
     expect(resumed).toMatchObject({ code: 0, stderr: told });
     expect((await statesIn(cwd)).every((line) => line.endsWith(' pending 1'))).toBe(true);
@@ -334,7 +334,7 @@ describe('hookbox events rerun', () => {
       [[], 2, 'Say what to rerun: event ids, a filter such as --state dead --since 2h, or --all.'],
       [['--resume', '7'], 4, 'There is no bulk action 7 in hookbox.db.'],
       [['--all', '--rate', '0'], 2, 'Give a number above 0.'],
-      [['evt_dead_1', '--actor', ' '], 2, 'actor must say who acts'],
+      [['evt_dead_1', '--actor', ' '], 2, 'actor must be a name'],
     ];
     await Promise.all(
       cases.map(async ([args, code, message]) => {

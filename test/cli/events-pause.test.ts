@@ -25,13 +25,13 @@ async function stocked(): Promise<(...args: readonly string[]) => Promise<Ran>> 
 
 it('pause, resume and what lies between: who and why is told, and what waits', async () => {
   const events = await stocked();
-  expect(await events('pause')).toEqual({ code: 0, stdout: '', stderr: 'Nothing is paused.\n' });
+  expect(await events('pause')).toEqual({ code: 0, stdout: '', stderr: 'No types are paused.\n' });
   expect(await events('resume', 'order.created')).toMatchObject({ code: 4, stdout: '' });
   const paused = await events('pause', 'order.created', ...BY);
   expect(paused).toMatchObject({ code: 0 });
   expect(paused.stdout).toMatch(/^order\.created is paused since .* UTC by ada: the till is down\.\n$/);
   expect(paused.stderr).toContain('hookbox events resume order.created');
-  expect((await events('pause', 'order.created')).stderr).toContain('It was paused already, and stays as it was.');
+  expect((await events('pause', 'order.created')).stderr).toContain('Nothing was done: the type is already paused.');
   expect(JSON.parse((await events('pause', '--json')).stdout)).toMatchObject({ type: 'order.created', waiting: 1 });
   expect((await events('show', 'evt_1')).stdout).toContain('waits; order.created is paused since');
   const rerun = await events('rerun', 'evt_2');
@@ -47,10 +47,10 @@ it('a type that nobody has seen is not paused, unless that is said', async () =>
   const events = await stocked();
   const mistyped = await events('pause', 'order.craeted');
   expect(mistyped).toMatchObject({ code: 2, stdout: '' });
-  expect(mistyped.stderr).toContain('Nobody has seen the type "order.craeted"');
+  expect(mistyped.stderr).toContain('Unknown type "order.craeted"');
   expect(mistyped.stderr).toContain('Did you mean order.created?');
   expect(mistyped.stderr).toContain('--unseen');
-  expect((await events('pause')).stderr).toBe('Nothing is paused.\n');
+  expect((await events('pause')).stderr).toBe('No types are paused.\n');
   expect((await events('pause', 'loyalty.earned', '--unseen')).stdout).toContain('loyalty.earned is paused since');
 });
 
@@ -78,7 +78,7 @@ it('a bulk by its number says what became of its events, and how to list the dea
     code: 0,
     stderr: 'To list the dead ones: hookbox events list --bulk 1 --state dead\n',
   });
-  expect(stdout).toContain('Of 2 events that were rerun, 1 is waiting for a handler and 1 is dead again.');
+  expect(stdout).toContain('Of 2 events rerun, 1 is waiting for a handler and 1 is dead again.');
   expect(JSON.parse((await events('bulks', '1', '--json')).stdout)).toMatchObject({
     id: 1,
     outcome: { counts: { dead: 1 } },

@@ -20,7 +20,7 @@ async function inboxOf<T>(folder: string, look: (inbox: Inbox) => Promise<T>): P
   return await look(inbox);
 }
 
-/** `evt_a` and `evt_b` are tried again in an hour; `evt_due` was to be by now, and `evt_dead` will not be. */
+/** `evt_a` and `evt_b` are next attempt in an hour; `evt_due` was to be by now, and `evt_dead` will not be. */
 async function stocked(): Promise<string> {
   const cwd = scratchFolder();
   const retry = (inMs: number) => ({ outcome: 'retry', error: failure, dueAt: Date.now() + inMs }) as const;
@@ -49,7 +49,7 @@ it('of ids tells what became of each, as a dry run has foreseen', async () => {
   const ids = ['evt_a', 'evt_due', 'evt_dead', 'evt_no'];
   const dry = await retryNow(cwd, '--dry-run', ...ids);
   expect(await due(cwd, 'evt_a')).toEqual([false]);
-  const left = 'left alone: due already, settled or in processing by then';
+  const left = 'unchanged: already due, settled or in processing';
   expect(await retryNow(cwd, ...ids, ...BY)).toEqual({
     code: 3,
     stdout: `retried now  evt_a\n${left}  evt_due\n${left}  evt_dead\n`,

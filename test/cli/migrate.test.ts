@@ -100,7 +100,7 @@ describe('hookbox migrate', () => {
     const schema = scratchSchema();
     await pool.query(`CREATE SCHEMA ${quoted(schema)}; CREATE TABLE ${quoted(schema)}.audit (mine int)`);
     const ran = await migrate(schema);
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining("holds tables that are not hookbox's") });
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('contains tables of another program') });
     const { rows } = await pool.query('SELECT relname FROM pg_class WHERE relnamespace = $1::regnamespace', [
       quoted(schema),
     ]);
@@ -117,13 +117,13 @@ describe('hookbox migrate', () => {
     expect(await migrate(newer)).toMatchObject({ code: 1, stderr: expect.stringContaining('Upgrade hookbox here.') });
     await pool.query(`CREATE SCHEMA ${quoted(other)}; CREATE TABLE ${quoted(other)}.migrations (id int)`);
     const ran = await migrate(other);
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining("holds tables that are not hookbox's") });
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('contains tables of another program') });
   });
 
   it.each([
     ['no inbox', [], 'Say with --db or HOOKBOX_DB which Postgres'],
     ['a file', ['--db', 'shop.db'], 'is for an inbox in Postgres, and --db is a file'],
-    ['a server of another kind', ['--db', 'mysql://ada:secret@db/shop'], 'begins with postgres:// or postgresql://'],
+    ['a server of another kind', ['--db', 'mysql://ada:secret@db/shop'], 'starting with postgres:// or postgresql://'],
     ['no name', ['--print', '--schema', ''], 'schema must be a name'],
     ['two ways to print', ['--print', '--json'], 'Leave --json out'],
   ])('refuses %s', async (_, args, message) => {

@@ -88,7 +88,7 @@ describe('hookbox doctor on Postgres', () => {
     const finding = (await examine()).find('sequences');
     expect(finding).toMatchObject({
       status: 'problem',
-      what: expect.stringMatching(/go on from 2, and \d is stored/),
+      what: expect.stringMatching(/continues at 2, but the table already has \d/),
     });
     const line = /^Run: (.*)$/.exec(finding?.advice ?? '')?.[1] ?? '';
     // What is refused, and what asks whether it is ready, says the same.
@@ -195,7 +195,7 @@ describe('hookbox doctor on Postgres', () => {
     expect(code).toBe(1);
     expect(find('server')).toMatchObject({
       status: 'problem',
-      what: 'postgres://127.0.0.1:1/shop cannot be used: the connection to Postgres has failed (ECONNREFUSED)',
+      what: 'postgres://127.0.0.1:1/shop cannot be used: the connection to Postgres failed (ECONNREFUSED)',
     });
   });
 

@@ -21,7 +21,7 @@ it('a role that may make no tables is told what is missing, and not what it has'
   const role = await roleThatOnlyWorks();
   const migrated = await there.hookbox(['migrate'], there.urlOf(role));
   expect(migrated).toMatchObject({ code: 1, stdout: '' });
-  const grant = `Run hookbox migrate with a role that may; or, for one role that does it all: GRANT CREATE ON SCHEMA ${quoted(there.schema)} TO ${quoted(role)}`;
+  const grant = `Run hookbox migrate with a role that may; or grant this role everything: GRANT CREATE ON SCHEMA ${quoted(there.schema)} TO ${quoted(role)}`;
   expect(migrated.stderr).toContain(grant);
   expect(migrated.stderr).not.toContain('ON DATABASE');
 
@@ -68,7 +68,7 @@ it('the doctor says of such a role that the next start makes no tables', async (
   const role = await roleThatOnlyWorks();
   const { code, stdout } = await there.hookbox(['doctor', '--port', '0'], there.urlOf(role));
   expect(code).toBe(1);
-  expect(stdout).toContain('may not make the tables that are missing');
+  expect(stdout).toContain('may not create the missing tables');
   expect(stdout).toContain('holds no inbox yet; hookbox migrate brings it there, with a role that may make tables');
   expect(stdout).not.toContain('the next start');
 });

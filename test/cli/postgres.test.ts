@@ -82,13 +82,13 @@ describe('the password of a URL', () => {
       'it is of another kind',
       () => `mysql://ada:${PASSWORD}@127.0.0.1/shop`,
       2,
-      'begins with postgres:// or postgresql://',
+      'starting with postgres:// or postgresql://',
     ],
     [
       'it is in capitals',
       () => `POSTGRES://ada:${PASSWORD}@127.0.0.1/shop`,
       2,
-      'begins with postgres:// or postgresql://',
+      'starting with postgres:// or postgresql://',
     ],
   ])('is not printed where %s', async (_, made, code, message) => {
     const ran = await Promise.all(
@@ -107,7 +107,7 @@ describe('the password of a URL', () => {
   it('is not printed where it is wrong', async () => {
     // Of whom a password is asked, there or not.
     const ran = await there.hookbox(['events', 'list'], there.urlOf('guarded'));
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('Look at the role and the password') });
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('Check the role and password') });
     expect(ran.stderr).not.toContain(PASSWORD);
   });
 });
@@ -167,7 +167,7 @@ describe('a URL in a wrong place is not repeated', () => {
       expect(ran).toEqual({
         code: 2,
         stdout: '',
-        stderr: 'error: --db is the path of a file, or a URL that begins with postgres:// or postgresql://.\n',
+        stderr: 'error: --db is the path of a file, or a URL that starting with postgres:// or postgresql://.\n',
       });
     }
     expect(readdirSync(there.cwd)).toEqual([]);

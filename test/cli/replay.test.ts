@@ -364,7 +364,7 @@ describe('hookbox replay', () => {
     writeFileSync(join(cwd, 'text.db'), 'x'.repeat(5_000));
     const text = await runHookbox(['replay', '--all', '--db', 'text.db'], { cwd });
     expect(text).toMatchObject({ code: 1, stdout: '' });
-    expect(text.stderr).toContain('is no SQLite database');
+    expect(text.stderr).toContain('is not a SQLite database');
   });
 
   it.each([

@@ -85,7 +85,7 @@ describe('a sandbox that runs', () => {
     expect(await sandbox.steer(['move', id, 'cancelled'])).toMatchObject({ code: 0, stdout: `${id} cancelled\n` });
     expect(await sandbox.steer(['move', id, 'ready'])).toMatchObject({
       code: 1,
-      stderr: 'error: An order that is cancelled does not become ready.\n',
+      stderr: 'error: An order that is cancelled cannot become ready.\n',
     });
     expect(await sandbox.steer(['move', 'ord_none', 'ready'])).toMatchObject({ code: 4 });
 

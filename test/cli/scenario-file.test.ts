@@ -51,7 +51,7 @@ describe('a scenario file', () => {
       },
       'down: expected one',
     ],
-    ['too many faults', { ...sound, randomFaults: { count: 7 } }, 'randomFaults: 7 faults are too many for 1 events'],
+    ['too many faults', { ...sound, randomFaults: { count: 7 } }, 'randomFaults: 1 events can have at most'],
     ['no expectation', { ...sound, expect: { stored: 'twice' } }, 'expect.stored: expected "once" or a whole number'],
   ])('with %s is refused, with the place and what is expected there', async (_, content, message) => {
     const refused = planned(content);

@@ -271,7 +271,7 @@ describe('hookbox serve', () => {
       "export default { 'order.ready': 1 }",
       ['it.mjs'],
       2,
-      'The handler of order.ready is number and not a function.',
+      'The handler of order.ready must be a function or { handle, … }, not number.',
     ],
     ['no handlers', 'export default 3', ['it.mjs'], 2, 'it.mjs exports no handlers. Write: export default {'],
     ['a syntax error', 'export default {', ['it.mjs'], 1, 'node --check it.mjs shows where.'],

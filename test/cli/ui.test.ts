@@ -117,7 +117,7 @@ describe.skipIf(fromSource)('hookbox ui', () => {
       [['--host', '0.0.0.0', '--port', '0'], 2, 'needs a log-in: set HOOKBOX_UI_PASSWORD'],
       [['--db', 'none.db'], 4, 'There is no file none.db.'],
       [['--password-file', 'none'], 4, 'The password cannot be read'],
-      [['--mask', 'data..email', '--port', '0'], 2, '"data..email" is no path'],
+      [['--mask', 'data..email', '--port', '0'], 2, '"data..email" is not a path'],
     ];
     await Promise.all(
       cases.map(async ([args, code, message]) => {

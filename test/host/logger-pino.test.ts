@@ -81,11 +81,11 @@ describe('pino as the logger', () => {
 
     const messages = lines().map(({ msg }) => msg);
     for (const expected of [
-      'the same id came with another body; the first one stands',
+      'a redelivery has the same id but another body; the first body is kept',
       'stored as dead(invalid)',
       'delivery rejected',
       'event is dead; the command shows why',
-      'delivery not taken in',
+      'delivery not stored',
     ]) {
       expect(messages).toContain(expected);
     }

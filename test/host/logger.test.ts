@@ -18,16 +18,16 @@ describe('the console logger', () => {
 
   it('writes warnings and errors, each under the name of hookbox with its facts', () => {
     consoleLogger.warn({ reason: 'signature-mismatch', status: 401 }, 'delivery rejected');
-    consoleLogger.error({ cause: 'disk full' }, 'delivery not taken in');
+    consoleLogger.error({ cause: 'disk full' }, 'delivery not stored');
     expect(lines).toEqual([
       { method: 'warn', text: 'hookbox: delivery rejected (reason=signature-mismatch, status=401)' },
-      { method: 'error', text: 'hookbox: delivery not taken in (cause=disk full)' },
+      { method: 'error', text: 'hookbox: delivery not stored (cause=disk full)' },
     ]);
   });
 
   it('writes no brackets where there are no facts', () => {
-    consoleLogger.error({}, 'the secret provider brought nothing');
-    expect(lines).toEqual([{ method: 'error', text: 'hookbox: the secret provider brought nothing' }]);
+    consoleLogger.error({}, 'the secret provider returned no secret');
+    expect(lines).toEqual([{ method: 'error', text: 'hookbox: the secret provider returned no secret' }]);
   });
 
   it('keeps quiet about what is merely informative', () => {

@@ -35,7 +35,7 @@ async function threeWaiting() {
 
 test('what is late leaves the queue while both groups hang, and makes room', async () => {
   const { queue, ends, groups, answers } = await threeWaiting();
-  await expect(queue.submit('one too many', 10, Infinity)).rejects.toThrow('4 deliveries are waiting already');
+  await expect(queue.submit('one too many', 10, Infinity)).rejects.toThrow('4 deliveries are already waiting');
   await vi.advanceTimersByTimeAsync(7_000);
   expect(ends).toEqual(['third: the database was not free in time', 'fourth: the database was not free in time']);
   void queue.submit('fifth', 10, Infinity).then(() => ends.push('fifth stored'));

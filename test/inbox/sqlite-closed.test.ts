@@ -53,7 +53,7 @@ describe.each([true, false])('thread: %s', (thread) => {
     for (const name of ['transaction', 'exportPages']) {
       expect(await refusal(asks[name]?.(inbox) ?? Promise.resolve()), name).toMatchObject({
         code: 'CLOSED',
-        message: 'the connection that the inbox was given is closed',
+        message: 'the connection that you passed is closed',
       });
     }
   });

@@ -252,7 +252,7 @@ describe.each(PLACEMENTS)('a file of its own that was deleted: %s', (placement) 
     move(file, `${file}.away`);
     writeFileSync(file, 'These are notes, not a database. '.repeat(200));
     expect((await receiveEach(receiver, 'evt', 4)).refused).toHaveLength(4);
-    expect(logged).toEqual([expect.stringMatching(/shop\.db is no SQLite database/)]);
+    expect(logged).toEqual([expect.stringMatching(/shop\.db is not a SQLite database/)]);
     rmSync(file);
     move(`${file}.away`, file);
     expect((await receiveEach(receiver, 'evt', 4)).refused).toEqual([]);

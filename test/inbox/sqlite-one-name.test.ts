@@ -85,7 +85,7 @@ describe.runIf(platform() === 'linux')('a file that is mounted by itself', () =>
     const said = await openedBehind(`mount --bind '${file}' '${mounted}'`, mounted);
     expect(said).toMatch(/^MOUNTED_FILE: /);
     expect(said).toContain(`${mounted} is mounted by itself`);
-    expect(said).toContain('Mount the folder that holds the file instead');
+    expect(said).toContain('Mount the folder instead');
   });
 
   it('is refused behind a link, and with spaces in its name', async () => {

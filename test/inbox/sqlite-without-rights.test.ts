@@ -81,7 +81,7 @@ describe.runIf(platform() === 'linux')('a file that nobody may use', () => {
       inOwnMounts(`mount --bind ${at} ${at}; mount -o remount,bind,ro ${at}`),
     );
     expect(await child.line()).toBe(
-      `CANNOT_OPEN: ${file} cannot be opened: ${at} is on a file system that is mounted read-only: mount it for writing.`,
+      `CANNOT_OPEN: ${file} cannot be opened: ${at} is on a read-only file system. Mount it for writing.`,
     );
   });
 });

@@ -115,7 +115,7 @@ describe('backup', () => {
     const before = readdirSync(dirname(target));
     await expect(backup(inbox, target, ADA)).rejects.toMatchObject({
       code: 'INVALID_OPTION',
-      message: `${target} exists already. Give a path that does not.`,
+      message: `${target} already exists. Pass a new path.`,
     });
     expect(readdirSync(dirname(target))).toEqual(before);
   });

@@ -6,7 +6,7 @@ import { differenceInWords } from '../../src/ops/words/diff-words.ts';
 const diffOf = (one: string | Uint8Array, other: string | Uint8Array, ...masked: string[]): BodyDiff =>
   bodyDiff(Buffer.from(one), Buffer.from(other), createMask(masked).mask);
 
-describe('what differs between two bodies', () => {
+describe('Differences between two bodies', () => {
   it('is told by path: what changed, what came, what went', () => {
     const one = '{"id":"e","data":{"total":42.5,"items":[{"name":"Tea"},{"name":"Cake"}],"note":null,"a.b":1}}';
     const other = '{"id":"e","data":{"total":43,"items":[{"name":"Tea","qty":2}],"tip":"1","a.b":2}}';

@@ -54,9 +54,9 @@ export function testBulkOutcomes(name: string, open: () => Promise<Inbox>): void
         forgotten: 0,
       });
       expect(outcome && outcomeInWords('rerun', outcome)).toBe(
-        'Of 7 events that were rerun, 2 are processed, 1 is waiting for a handler, 1 is failed again and tried again later, ' +
+        'Of 7 events rerun, 2 are processed, 1 is waiting for a handler, 1 is waiting for a retry, ' +
           '1 is dead again, 1 is ignored and 1 is erased since. ' +
-          'On 2 of them somebody has acted again since: they count as they stand now.',
+          'An operator has acted on 2 of them since; they count in their present state.',
       );
       const listed = async (fate: Parameters<typeof filterOfFate>[1]) =>
         (await listEvents(inbox, filterOfFate(id, fate) ?? {})).events.map((event) => event.id);
@@ -99,7 +99,7 @@ export function testBulkOutcomes(name: string, open: () => Promise<Inbox>): void
       expect(wrong?.timeline.map(({ what }) => what)).not.toContain('act');
     });
 
-    it('a week after a bulk has ended, what became of its events is not known any more, and that is said', async () => {
+    it('a week after a bulk has ended, what became of its events is no longer known, and that is said', async () => {
       const inbox = await open();
       await handled(inbox, FAILED, orderEvent('a'), orderEvent('b'));
       const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
@@ -109,7 +109,7 @@ export function testBulkOutcomes(name: string, open: () => Promise<Inbox>): void
       const outcome = await bulkOutcome(inbox, id);
       expect(outcome).toEqual({ acted: 2, counts: none, again: 0, forgotten: 2 });
       expect(outcome && outcomeInWords('rerun', outcome)).toBe(
-        'What became of 2 events is not known here any more: which events they were is kept for a week after a bulk action has ended.',
+        'The outcome of 2 events is no longer known: a bulk action keeps its list of events for a week after it ends.',
       );
       // The event itself still knows.
       const history = await getEvent(inbox, { endpoint: 'default', id: 'a' });

@@ -188,8 +188,8 @@ export function testBulks(name: string, open: () => Promise<BulkStore>): void {
         await expect(preview).rejects.toBe(gone);
         expect(await listBulks(inbox)).toEqual([]);
         expect(await getBulk(inbox, 1)).toBeNull();
-        await expect(runBulk(inbox, 1, ADA)).rejects.toThrow('no bulk 1');
-        await expect(cancelBulk(inbox, 1, ADA)).rejects.toThrow('no bulk 1');
+        await expect(runBulk(inbox, 1, ADA)).rejects.toThrow('no bulk action 1');
+        await expect(cancelBulk(inbox, 1, ADA)).rejects.toThrow('no bulk action 1');
       });
 
       it('tells which endpoints it reaches: a group of dead letters knows none', async () => {
@@ -261,7 +261,7 @@ export function testBulks(name: string, open: () => Promise<BulkStore>): void {
         );
         expect(await snapshots()).toEqual([]);
         expect(await getBulk(inbox, waiting.id)).toMatchObject({ state: 'cancelled' });
-        await expect(runBulk(inbox, waiting.id, ADA)).rejects.toThrow('cancelled already');
+        await expect(runBulk(inbox, waiting.id, ADA)).rejects.toThrow('already cancelled');
         // What was run stays on record, and no id is given twice.
         expect(await getBulk(inbox, run.id)).toMatchObject({ state: 'done' });
         expect(last.id).toBe(died + 5);
@@ -477,7 +477,7 @@ export function testBulks(name: string, open: () => Promise<BulkStore>): void {
         const bulk = await getBulk(inbox, id);
         if (bulk === null) throw new Error('there is one');
         expect(bulk).toMatchObject({ state: 'running', stopped: 'silent' });
-        expect(stateInWords(bulk)).toBe('stopped at 1 of 3: its process ended without a word');
+        expect(stateInWords(bulk)).toBe('stopped at 1 of 3: its process ended');
         // Shorter than a look that waits.
         const again = await Promise.race([listBulks(inbox), new Promise((resolve) => setTimeout(resolve, 2_500))]);
         expect(again).toEqual([bulk]);
@@ -530,7 +530,7 @@ export function testBulks(name: string, open: () => Promise<BulkStore>): void {
         const lines = (await auditLines(inbox)).lines.length;
         const again = runBulk(inbox, id, ADA);
         await expect(again).rejects.toThrow(ConfigurationError);
-        await expect(again).rejects.toThrow(`Bulk ${id} is ${state} already. Preview again`);
+        await expect(again).rejects.toThrow(`Bulk action ${id} is already ${state}. Preview again`);
         expect((await auditLines(inbox)).lines).toHaveLength(lines);
       });
     });

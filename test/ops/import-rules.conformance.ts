@@ -170,7 +170,7 @@ export function testImportRules(name: string, store: ImportedStore): void {
         ['dead', DEAD],
       ])('what was %s may fit no schema of today, but must have had a type and a time', async (_, settled) => {
         expect(await refusal({ ...settled, body: base64('{"id":"evt_1","type":"order.created"}') })).toBe(
-          said('its body is none of an event that was valid, as its state says'),
+          said('its body is invalid, although its state is that of a valid event'),
         );
         const event = await taken({ ...settled, body: bodyOf('evt_1', { data: { id: 7 } }) });
         expect(event).toMatchObject({ ...('state' in settled && { state: settled['state'] }), created: { ms: START } });

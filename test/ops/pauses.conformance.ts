@@ -83,7 +83,7 @@ export function testPauses(name: string, open: () => Promise<PauseStore>): void 
       const pause = (type: string, options = {}) => pauseType(inbox, type, ADA, options);
       await expect(pause('order.craeted')).rejects.toThrow('Did you mean order.created?');
       await expect(pause('loyalty.eraned')).rejects.toThrow('Did you mean loyalty.earned?');
-      await expect(pause('*')).rejects.toThrow('Nobody has seen the type "*"');
+      await expect(pause('*')).rejects.toThrow('Unknown type "*"');
       await expect(pause('x\u202e\n'.repeat(30))).rejects.not.toThrow(/[\n\u202e]/);
       expect(await pausedTypes(inbox)).toEqual([]);
       expect((await auditLines(inbox)).lines).toEqual([]);

@@ -91,7 +91,7 @@ export function testSummaries(name: string, open: () => Promise<SummarizedStore>
       });
     });
 
-    it('of one that was sent again, failed, was rerun and failed once more before it went well', async () => {
+    it('of one that was redelivered, failed, was rerun and failed once more before it went well', async () => {
       const { inbox } = await open();
       await handled(inbox, RETRY, orderEvent('evt'));
       await handleAgain(inbox, FAILED, orderEvent('evt'));

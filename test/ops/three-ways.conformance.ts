@@ -51,7 +51,7 @@ const filter = { states: ['dead' as const], error: 'shop is down' };
 const FOUND = ['--state', 'dead', '--error', 'shop is down'];
 const MONTH_MS = 30 * 86_400_000;
 
-/** One that is tried again in an hour, whenever the test runs. */
+/** One that is next attempt in an hour, whenever the test runs. */
 const LATER = { endpoint: 'default', id: 'evt_later' };
 const retryLater = (inbox: Inbox): Promise<void> =>
   handled(inbox, { outcome: 'retry', error: failure, dueAt: Date.now() + 3_600_000 }, orderEvent(LATER.id));

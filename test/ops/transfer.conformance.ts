@@ -344,7 +344,7 @@ export function testTransfer(name: string, store: TransferStore): void {
         const importing = importEvents(inbox, lines.slice(0, 2), ADA);
         await expect(importing).rejects.toThrow(
           'The export ends early, after line 2: its last line is missing, so events may be, too. ' +
-            'What came before was imported; importing it again is harmless.',
+            'The lines before it were imported; importing them again is harmless.',
         );
         expect(await inbox.list()).toMatchObject([{ id: 'one' }]);
         expect((await auditLines(inbox)).lines).toMatchObject([{ act: 'import', counts: { imported: 1 } }]);
@@ -418,7 +418,7 @@ export function testTransfer(name: string, store: TransferStore): void {
         const [message, imported] = await refused([FIRST, one, anEvent('two', change), LAST]);
         expect(message).toBe(
           `Line 3 cannot be imported: its ${path} cannot be. ` +
-            'What came before was imported; importing it again is harmless.',
+            'The lines before it were imported; importing them again is harmless.',
         );
         expect(imported).toBe(1);
       });

@@ -80,7 +80,7 @@ it('whether the deployment broke it is one look: since it began, beside as long 
   const html = written(TypeChanges({ changes: types, spans, isReleaseUnnamed }));
   expect(textOf(partOf(html, 'verdict'))).toBe(verdict(types));
   expect(partOf(html, 'no-release')).toBe('');
-  expect(textOf(html)).toContain('order.ready 50 80% ▲ was 1% 1 – too few to tell');
+  expect(textOf(html)).toContain('order.ready 50 80% ▲ was 1% 1 – too few runs');
   expect(textOf(html)).toContain('order.created 40 0% was 2% 0 700 ms ▲ was 50 ms');
 });
 
@@ -181,7 +181,7 @@ it('where no release was ever named it says how to name one, however many secret
   expect(unnamed).toMatchObject({ isReleaseUnnamed: true, release: null });
   const { types, spans, isReleaseUnnamed } = unnamed;
   const html = written(TypeChanges({ changes: types, spans, isReleaseUnnamed }));
-  expect(textOf(partOf(html, 'no-release'))).toMatch(/^No release was ever named\. Give .* the option release/);
+  expect(textOf(partOf(html, 'no-release'))).toMatch(/^To compare releases, give .* the option release/);
   // Weeks before the span, and with all these secrets since.
   expect(await asked([begun(-30 * 24 * 60), ...secrets])).toMatchObject({ isReleaseUnnamed: false, release: null });
 });

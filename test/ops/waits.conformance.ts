@@ -26,7 +26,7 @@ async function looked(inbox: Inbox, types: readonly string[] | '*', take = 0): P
   return claimed.map(({ id }) => id);
 }
 
-/** Its handler fails, and it is tried again in five minutes. */
+/** Its handler fails, and it is next attempt in five minutes. */
 async function fails(inbox: Inbox, id: string, times: number): Promise<void> {
   for (let n = 0; n < times; n += 1) {
     await handleAgain(inbox, { outcome: 'retry', error: failure, dueAt: NOW + 300_000 }, ofOrder(id));

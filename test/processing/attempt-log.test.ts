@@ -161,7 +161,7 @@ describe('the log of a handler that fails', () => {
     expect(await receiver.receive(orderDelivery('evt_1'))).toMatchObject({ status: 500 });
     expect(lines[0]).toMatchObject({
       level: 'warn',
-      message: expect.stringContaining('when the service sends again'),
+      message: expect.stringContaining('it runs again at the next delivery'),
       facts: { ...EVENT, command: SHOW, err: { message: 'not yet' } },
     });
     expect(lines[0]?.facts).not.toHaveProperty('dueAt');
@@ -195,7 +195,7 @@ describe('the log of a handler that succeeds', () => {
     const inbox = memoryInbox();
     const settle: Inbox['settle'] = async () => 'committed alone';
     const { level, facts, message } = await lineOf(new Error('disk I/O error'), {}, { ...inbox, settle });
-    expect([level, message]).toEqual(['error', expect.stringContaining('ended the transaction itself with COMMIT')]);
+    expect([level, message]).toEqual(['error', expect.stringContaining('ran COMMIT itself')]);
     expect(facts).toMatchObject(EVENT);
   });
 

@@ -402,7 +402,7 @@ it('more than two thousand parked events with the lowest numbers keep nobody fro
   await inbox.accept(incoming(freed), later());
   expect(await inbox.claim({ ...REQUEST, ...READY }, 10)).toEqual([]);
 
-  // Nobody handles carts any more; orders are still held back.
+  // No processor for carts any more; orders are still held back.
   for (let round = 1; round <= 3; round += 1) {
     const now = START + TAKER_MS + round;
     await inbox.announce(CREATED, now, null);

@@ -106,9 +106,9 @@ describe.each([
 
 describe('an endpoint that is none', () => {
   it.each([
-    ['an empty text', ''],
+    ['an empty string', ''],
     ['a text of 256 characters', 'x'.repeat(256)],
-    ['a text with half a surrogate pair', 'shop-\ud83d'],
+    ['a string with half a surrogate pair', 'shop-\ud83d'],
     ['an empty list', []],
     ['a list with an empty text', ['shop-a', '']],
     ["a list with '*'", ['shop-a', '*']],

@@ -156,7 +156,7 @@ describe('what is given as events and handlers', () => {
       expect.objectContaining({
         code: 'UNKNOWN_EVENT_TYPE',
         message: expect.stringMatching(
-          /^handlers has the key "loyalty\.erned", which is no event type\. .*\. A type of your own needs a schema in the option events: \{ "loyalty\.erned": schema \}\.$/,
+          /^handlers has the key "loyalty\.erned", which is not an event type\. .*\. To add a type of your own, set its schema in the option events: \{ "loyalty\.erned": schema \}\.$/,
         ),
       }),
     );

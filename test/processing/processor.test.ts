@@ -262,7 +262,7 @@ describe('the handler for', () => {
     '%j, which is no type, is refused at creation',
     (type) => {
       expect(() => processor({ [type]: () => {} })).toThrow(ConfigurationError);
-      expect(() => processor({ [type]: () => {} })).toThrow(/no event type/);
+      expect(() => processor({ [type]: () => {} })).toThrow(/not an event type/);
     },
   );
 
@@ -274,7 +274,7 @@ describe('the handler for', () => {
   ])('%j was meant for %s, and is told so', (typed, meant) => {
     const events = { 'loyalty.earned': schemaBy((value) => ({ value })) };
     const create = () => createProcessor({ inbox, events, handlers: { [typed]: () => {} } });
-    expect(create).toThrow(`no event type. Did you mean ${meant}? Use '*'`);
+    expect(create).toThrow(`not an event type. Did you mean ${meant}? Use '*'`);
   });
 
   it('nothing at all: a receive-only process takes nothing', async () => {
@@ -957,7 +957,7 @@ describe('close()', () => {
       await clock.advance(60_000);
       const ended = [...Array<string>(times).fill('interrupted'), 'processed'];
       expect([await outcomes('evt_1'), await outcomes('evt_2')]).toEqual([ended, ended]);
-      const told = log.lines.filter(({ message }) => message.includes('killed before its close() was done'));
+      const told = log.lines.filter(({ message }) => message.includes('killed before close() finished'));
       expect(new Set(told.map(({ level, facts: { id, attempt } }) => [level, id, attempt].join(' ')))).toEqual(
         new Set(Array.from({ length: times }, (_, n) => [1, 2].map((id) => `warn evt_${id} ${n + 1}`)).flat()),
       );
@@ -983,7 +983,7 @@ describe('close()', () => {
     const closing = running.close();
     await clock.advance(5_000);
     await closing;
-    const told = log.lines.filter(({ message }) => message.startsWith('the handler ran on after close()'));
+    const told = log.lines.filter(({ message }) => message.startsWith('handler was still running after close()'));
     expect(told).toMatchObject([{ level: 'warn', facts: { id: 'does not', attempt: 1 } }]);
   });
 

@@ -182,7 +182,7 @@ export function testScope(name: string, open: () => Inbox): void {
       expect(await states(inbox)).toEqual({ created: 'ignored' });
     });
 
-    it('nobody is gone who was seen since the time to judge by, however late it is', async () => {
+    it('nobody is gone who has run since the time to judge by, however late it is', async () => {
       await using inbox = await holding(created);
       await inbox.announce(CREATED, START + 1, null);
       const late = START + 3 * IGNORE_AFTER_MS;

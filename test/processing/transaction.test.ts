@@ -406,7 +406,7 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
       60_000,
     );
     expect(failure).toBeInstanceOf(TransactionError);
-    expect(failure).toMatchObject({ code: 'LEASE_LOST', message: expect.stringContaining('nothing was committed') });
+    expect(failure).toMatchObject({ code: 'LEASE_LOST', message: expect.stringContaining('Nothing was committed') });
     expect(work).not.toHaveBeenCalled();
     expect((await attempts()).map(({ outcome }) => outcome)).toEqual(['crashed', 'crashed', 'processed']);
   });
@@ -580,7 +580,7 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
       expect(await attempts()).toMatchObject([
         {
           outcome: 'failed',
-          error: { name: 'TransactionError', message: expect.stringMatching(/transaction itself/) },
+          error: { name: 'TransactionError', message: expect.stringMatching(/itself/) },
         },
       ]);
       expect(log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
@@ -602,7 +602,7 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
       expect([effects(), await state()]).toEqual([[], 'dead']);
       expect((await attempts())[0]).toMatchObject({
         outcome: 'failed',
-        error: { name: 'TransactionError', message: expect.stringMatching(/transaction itself/) },
+        error: { name: 'TransactionError', message: expect.stringMatching(/itself/) },
       });
     });
 

@@ -34,7 +34,7 @@ function receiving() {
 }
 
 describe('what operators are told of answers', () => {
-  it('counts what was stored, sent again, sent with other bytes and refused, in the minute it happened', async () => {
+  it('counts what was stored, redelivered, sent with other bytes and refused, in the minute it happened', async () => {
     const { receiver, send, read } = receiving();
     await send(eventBody('evt_1'));
     await send(eventBody('evt_1'));

@@ -292,7 +292,7 @@ describe('receive never rejects', () => {
     });
     expect(outcome).toMatchObject({ kind: 'unavailable', status: 503, reason: 'internal' });
     expect(lines).toEqual([
-      { level: 'error', message: 'delivery not taken in', facts: expect.objectContaining({ reason: 'internal' }) },
+      { level: 'error', message: 'delivery not stored', facts: expect.objectContaining({ reason: 'internal' }) },
     ]);
     expect(lines[0]?.facts['cause']).toMatch(/raw bytes/);
   });
@@ -326,7 +326,7 @@ describe('receive never rejects', () => {
     await receiver.receive(signed(body));
     const told = lines.filter(({ facts, message }) => message === again || facts['reason'] === reason);
     expect(told.map(({ level, message }) => [level, message])).toEqual([
-      ['error', 'delivery not taken in'],
+      ['error', 'delivery not stored'],
       ['warn', again],
     ]);
     expect(told[1]?.facts).toEqual({ endpoint: 'shop-2', failedForSeconds: expect.any(Number) });
@@ -343,7 +343,7 @@ describe('receive never rejects', () => {
     });
     const receiver = receiving({ inbox });
     for (let n = 0; n < 20; n += 1) await receiver.receive(signed(event(`evt_${n}`)));
-    expect(lines.map(({ message }) => message)).toEqual(['delivery not taken in', 'the inbox stores deliveries again']);
+    expect(lines.map(({ message }) => message)).toEqual(['delivery not stored', 'the inbox stores deliveries again']);
   });
 
   it('and goes on after a failure', async () => {

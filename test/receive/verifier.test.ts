@@ -385,7 +385,7 @@ describe('what is reported', () => {
     expect(lines).toEqual([
       {
         level: 'error',
-        message: 'delivery not taken in',
+        message: 'delivery not stored',
         facts: {
           reason: 'inbox-failing',
           status: 503,

@@ -27,8 +27,8 @@ describe('a frozen clock', () => {
   });
 
   it.each([-1, 1.5, NaN, Infinity, Date.UTC(10_000, 0)])('shows no time such as %d', (at) => {
-    expect(() => frozenClock(at)).toThrow('from 1970 to 9999');
-    expect(() => frozenClock(START).moveTo(at)).toThrow('from 1970 to 9999');
+    expect(() => frozenClock(at)).toThrow('between the years 1970 and 9999');
+    expect(() => frozenClock(START).moveTo(at)).toThrow('between the years 1970 and 9999');
   });
 });
 

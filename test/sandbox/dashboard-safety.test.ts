@@ -187,7 +187,7 @@ describe('what others wrote', () => {
       );
       expect([headers.get('cache-control'), headers.get('x-frame-options')], path).toEqual(['no-store', 'DENY']);
     }
-    const form = readForm((await user.open('/keys')).html, 'Make a key');
+    const form = readForm((await user.open('/keys')).html, 'Create a key');
     const made = await user.ask(form.action, { method: 'POST', body: new URLSearchParams(form.body) });
     expect([made.status, made.headers.get('location'), made.headers.get('cache-control')]).toEqual([
       200,

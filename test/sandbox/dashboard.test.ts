@@ -14,7 +14,7 @@ describe('with plain forms alone', () => {
   it.each(PERMISSIONS)('a key with %s alone is shown with a request that it may send', async (permission) => {
     await using sandbox = createSandbox();
     const user = new FormUser(sandbox);
-    const made = await user.send(await user.open('/keys'), 'Make a key', { permissions: [permission] });
+    const made = await user.send(await user.open('/keys'), 'Create a key', { permissions: [permission] });
     const line = /curl .*/.exec(made.text)?.[0] ?? '';
     const [, method = 'GET', url = ''] = /^curl (?:-X (\w+) )?"([^"]+)"/.exec(line) ?? [];
     const [, key = ''] = /-H "Authorization: (sbx_[\w-]{32})"/.exec(line) ?? [];
@@ -37,7 +37,7 @@ describe('with plain forms alone', () => {
     await using sandbox = createSandbox();
     const user = new FormUser(sandbox);
 
-    const made = await user.send(await user.open('/keys'), 'Make a key', {
+    const made = await user.send(await user.open('/keys'), 'Create a key', {
       name: 'curl',
       permissions: ['orders:write', 'merchants:read'],
       expires: '30 d',
@@ -68,24 +68,24 @@ describe('with plain forms alone', () => {
     expect(sandbox.orders.find(data.id)?.status).toBe('confirmed');
     expect(buttonsOf(moved.html)).toContain(`Mark ready order ${data.id}`);
 
-    const waited = await user.send(await user.open('/clock'), 'Move the clock by a time of your own', { by: '40 h' });
-    expect(waited.said).toBe('The clock was moved by 1 d 16 h, and what fell due has happened.');
+    const waited = await user.send(await user.open('/clock'), 'Move the clock by another duration', { by: '40 h' });
+    expect(waited.said).toBe('The clock moved by 1 d 16 h, and all work due by then is done.');
     const dead = await user.open('/deliveries?state=dead');
     expect(dead.text).toMatch(/order\.confirmed .* dead 7 answered 500 Retry/);
 
     isDown = false;
     const [first] = sandbox.deliveries.list({ state: 'dead' });
     const retried = await user.send(dead, `Retry delivery ${first?.id}`);
-    expect(retried.said).toContain('It is tried once more.');
+    expect(retried.said).toContain('The delivery will be retried.');
     expect(retried.text).toContain('state waiting');
     const all = await user.open('/deliveries');
     const [endpoint] = sandbox.webhooks.list();
     const rest = await user.send(all, `Retry all dead of ${endpoint?.id}`);
-    expect(rest.said).toMatch(/^\d dead letters? will be tried once more/);
+    expect(rest.said).toMatch(/^\d dead letters? will be retried/);
     const sent = await user.send(rest, 'Send what is due');
-    expect(sent.said).toBe('What was due has happened.');
+    expect(sent.said).toBe('All due work is done.');
     expect(sandbox.deliveries.counts()).toMatchObject({ dead: 0, waiting: 0 });
-    expect((await user.open(`/deliveries/${first?.id}`)).text).toMatch(/8 .* 200 – – by hand/);
+    expect((await user.open(`/deliveries/${first?.id}`)).text).toMatch(/8 .* 200 – – manual/);
     for (const { body, signature } of seen) expect(verifySignature(Buffer.from(body), signature, secret)).toBe(true);
   });
 
@@ -140,26 +140,26 @@ describe('with plain forms alone', () => {
     ).toMatchObject({ quantity: 3 });
 
     const faults = await user.open('/faults');
-    await user.send(faults, 'Have an operation go wrong', {
+    await user.send(faults, 'Add an operation fault', {
       kind: 'before',
       operation: 'createOrder',
       times: '2',
       status: '500',
     });
-    await user.send(faults, 'Have an operation go wrong', { kind: 'slow', ms: '5', operation: 'getCart' });
-    await user.send(faults, 'Have deliveries go wrong', { kind: 'cut', times: '4' });
+    await user.send(faults, 'Add an operation fault', { kind: 'slow', ms: '5', operation: 'getCart' });
+    await user.send(faults, 'Add a delivery fault', { kind: 'cut', times: '4' });
     expect(sandbox.faults.list()).toMatchObject([
       { kind: 'before', operation: 'createOrder', timesLeft: 2, status: 500 },
       { kind: 'slow', ms: 5, operation: 'getCart', timesLeft: 1 },
     ]);
     expect((await service.call('POST', '/order', NEW_ORDER)).status).toBe(500);
     const set2 = await user.open('/faults');
-    expect(set2.text).toMatch(/before: an outage before the effect Create Order status 500 1 Clear/);
-    expect(set2.text).toContain('cut off in the middle of the body, 4 times');
+    expect(set2.text).toMatch(/before: outage before the effect Create Order status 500 1 Clear/);
+    expect(set2.text).toContain('connection cut within the body, 4 times');
     await user.send(set2, `Clear the fault ${sandbox.faults.list()[0]?.id}`);
     expect(sandbox.faults.list()).toMatchObject([{ kind: 'slow' }]);
-    await user.send(set2, 'Clear all faults of operations');
-    await user.send(set2, 'Clear all faults of deliveries');
+    await user.send(set2, 'Clear all operation faults');
+    await user.send(set2, 'Clear all delivery faults');
     expect([sandbox.faults.list(), sandbox.faults.ofDeliveries()]).toEqual([[], []]);
   });
 
@@ -173,7 +173,7 @@ describe('with plain forms alone', () => {
     );
     const clock = await user.open('/clock');
     expect(clock.text).toContain('It is 2026-01-01 00:00:00 UTC on a frozen clock.');
-    expect(clock.text).toMatch(new RegExp(`\\(in 1 min\\) an order moves on ${id}`));
+    expect(clock.text).toMatch(new RegExp(`\\(in 1 min\\) order ${id}`));
     expect((await user.send(clock, 'Move the clock by a step', {}, '1 minute on')).said).toContain('1 min');
     expect((await user.open(`/orders/${id}`)).text).toMatch(/state confirmed submitted .* by pm_ok: charged/);
   });
@@ -183,7 +183,7 @@ describe('what comes out of order', () => {
   it('a form that comes twice does its act once, and shows the same secret', async () => {
     await using sandbox = createSandbox();
     const user = new FormUser(sandbox);
-    const key = readForm((await user.open('/keys')).html, 'Make a key', { name: 'double' });
+    const key = readForm((await user.open('/keys')).html, 'Create a key', { name: 'double' });
     const [one, other] = await Promise.all([user.post(key), user.post(key)]);
     expect(sandbox.keys.list()).toHaveLength(2);
     expect(KEY.exec(one.text)?.[0]).toBe(KEY.exec(other.text)?.[0]);
@@ -193,8 +193,8 @@ describe('what comes out of order', () => {
     const before = sandbox.now().getTime();
     const [first, second] = await Promise.all([user.post(hour), user.post(hour)]);
     expect(sandbox.now().getTime() - before).toBe(3_600_000);
-    expect(first.said).toContain('was moved by 1 h');
-    expect(second.said).toContain('This form came twice.');
+    expect(first.said).toContain('The clock moved by 1 h');
+    expect(second.said).toContain('The form was sent twice');
     // Another sight of the same form is another form; and so is another button.
     await user.post(readForm(clock.html, 'Move the clock by a step', {}, '1 minute on'));
     await user.post(readForm((await user.open('/clock')).html, 'Move the clock by a step', {}, '1 hour on'));
@@ -216,20 +216,20 @@ describe('what comes out of order', () => {
   it('a key without a name is told by its id', async () => {
     await using sandbox = createSandbox();
     const user = new FormUser(sandbox);
-    const made = await user.send(await user.open('/keys'), 'Make a key', { name: '  ' });
+    const made = await user.send(await user.open('/keys'), 'Create a key', { name: '  ' });
     const { id = '' } = sandbox.keys.list().at(-1) ?? {};
-    expect(made.text).toContain(`The key ${id}. Copy it now: it is not shown again.`);
+    expect(made.text).toContain(`The key ${id}. Copy it now. It is not shown again.`);
   });
 
   it('a form that was refused is shown as it was filled in, but for a secret', async () => {
     await using sandbox = createSandbox();
     const user = new FormUser(sandbox);
     const filled: readonly (readonly [string, string, Record<string, string | string[]>])[] = [
-      ['/keys', 'Make a key', { name: 'my "key"', permissions: ['carts:read', 'orders:write'], expires: 'soon' }],
+      ['/keys', 'Create a key', { name: 'my "key"', permissions: ['carts:read', 'orders:write'], expires: 'soon' }],
       ['/webhooks', 'Register an endpoint', { url: 'http://shop.example/', events: ['order.ready'], signing: 'none' }],
-      ['/clock', 'Move the clock by a time of your own', { by: 'tomorrow' }],
-      ['/faults', 'Have an operation go wrong', { kind: 'slow', operation: 'getCart', times: '3', status: '503' }],
-      ['/faults', 'Have deliveries go wrong', { kind: 'burst', times: '0' }],
+      ['/clock', 'Move the clock by another duration', { by: 'tomorrow' }],
+      ['/faults', 'Add an operation fault', { kind: 'slow', operation: 'getCart', times: '3', status: '503' }],
+      ['/faults', 'Add a delivery fault', { kind: 'burst', times: '0' }],
     ];
     const fieldsOf = (...read: Parameters<typeof readForm>) =>
       readForm(...read)
@@ -260,7 +260,7 @@ describe('what comes out of order', () => {
     for (const button of ['Confirm', 'Cancel']) {
       const late = await user.send(board, `Move order ${id}`, {}, `${button} order ${id}`);
       expect(late.status).toBe(409);
-      expect(late.text).toContain('The order has moved meanwhile: it is ready now. Nothing was done.');
+      expect(late.text).toContain('The order has changed to ready since you opened the page. Nothing was done.');
     }
     expect(orders.find(id)?.status).toBe('ready');
     // Moves that no button offers are refused by the sandbox.
@@ -296,7 +296,7 @@ describe('what comes out of order', () => {
       expect([path, (await user.open(path)).status]).toEqual([path, 404]);
     }
     const waiting = await user.post({ ...any, action: '/dashboard/deliveries/1/retry' });
-    expect(waiting.said).toContain('has yet to be tried for the first time');
+    expect(waiting.said).toContain('waits for its first attempt');
   });
 
   it('webhooks go to other machines only where the sandbox allows it', async () => {
@@ -325,26 +325,21 @@ describe('what comes out of order', () => {
     await using sandbox = createSandbox({ allowRemote: true });
     const user = new FormUser(sandbox);
     const asked: readonly (readonly [string, string, Record<string, string | string[]>, string])[] = [
-      ['/keys', 'Make a key', { permissions: [] }, 'Choose at least one permission.'],
-      ['/keys', 'Make a key', { expires: 'soon' }, 'not by "soon"'],
-      ['/keys', 'Make a key', { expires: '999999999999 d' }, 'Nothing was done.'],
+      ['/keys', 'Create a key', { permissions: [] }, 'Select at least one permission.'],
+      ['/keys', 'Create a key', { expires: 'soon' }, 'not "soon"'],
+      ['/keys', 'Create a key', { expires: '999999999999 d' }, 'Nothing was done.'],
       ['/webhooks', 'Register an endpoint', { url: 'http://shop.example/' }, 'needs https'],
-      ['/webhooks', 'Register an endpoint', { url: 'javascript:alert(1)' }, 'https URL'],
+      ['/webhooks', 'Register an endpoint', { url: 'javascript:alert(1)' }, 'must use https'],
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', events: [] }, 'Choose at least one type'],
-      [
-        '/webhooks',
-        'Register an endpoint',
-        { url: 'https://a.example', secret: 'mine' },
-        'A secret of yours was given',
-      ],
+      ['/webhooks', 'Register an endpoint', { url: 'https://a.example', secret: 'mine' }, 'Your own secret was given'],
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', signing: 'own' }, 'secret'],
-      ['/clock', 'Move the clock by a time of your own', { by: 'tomorrow' }, 'not by "tomorrow"'],
-      ['/clock', 'Move the clock by a time of your own', { by: '9999999999 d' }, 'Nothing was done.'],
-      ['/faults', 'Have an operation go wrong', { kind: 'slow' }, 'ms is how slow'],
-      ['/faults', 'Have an operation go wrong', { kind: 'decline', operation: 'getCart' }, 'takes no operation'],
-      ['/faults', 'Have an operation go wrong', { times: '0' }, 'times must be'],
-      ['/faults', 'Have deliveries go wrong', { kind: 'late', times: '0' }, 'how often'],
-      ['/faults', 'Have deliveries go wrong', { kind: '__proto__' }, 'how deliveries are to go wrong'],
+      ['/clock', 'Move the clock by another duration', { by: 'tomorrow' }, 'not by "tomorrow"'],
+      ['/clock', 'Move the clock by another duration', { by: '9999999999 d' }, 'Nothing was done.'],
+      ['/faults', 'Add an operation fault', { kind: 'slow' }, 'ms is how slow'],
+      ['/faults', 'Add an operation fault', { kind: 'decline', operation: 'getCart' }, 'takes no operation'],
+      ['/faults', 'Add an operation fault', { times: '0' }, 'times must be'],
+      ['/faults', 'Add a delivery fault', { kind: 'late', times: '0' }, 'how often'],
+      ['/faults', 'Add a delivery fault', { kind: '__proto__' }, 'how deliveries are to go wrong'],
       ['/stock', `Set the stock of Country loaf at ${PIER}`, { product: 'prod_x' }, 'There is no'],
       ['/stock', `Set the stock of Country loaf at ${PIER}`, { quantity: '99999999999' }, 'from 0 to 2147483647'],
     ];
@@ -369,7 +364,7 @@ describe('a sandbox that is away', () => {
       expect([path, status, text]).toEqual([path, 503, expect.stringContaining('The sandbox is closed.')]);
     }
     expect((await user.send(clock, 'Move the clock by a step', {}, '1 hour on')).status).toBe(503);
-    expect((await user.send(keys, 'Make a key')).status).toBe(503);
+    expect((await user.send(keys, 'Create a key')).status).toBe(503);
   });
 
   it('does not keep an answer waiting for a receiver that answers late', async () => {
@@ -378,7 +373,7 @@ describe('a sandbox that is away', () => {
     const user = new FormUser(sandbox);
     sandbox.stock.set(PIER, LOAF, 20);
     const late = await user.send(await user.open('/clock'), 'Move the clock by a step', {}, '1 minute on');
-    expect(late.said).toContain('The clock is on its way');
+    expect(late.said).toContain('The clock is moving');
     answered.resolve(new Response());
     await sandbox.advance(0);
     expect(sandbox.deliveries.counts()).toMatchObject({ delivered: 1 });

@@ -120,7 +120,7 @@ describe('on a frozen clock', () => {
   it('it is not moved beyond the times that there are, and nothing happens on the way', async () => {
     await using shop = openShop();
     shop.sellAt(START + MINUTE);
-    await expect(shop.dispatch.advance('9999999 d')).rejects.toThrow('from 1970 to 9999');
+    await expect(shop.dispatch.advance('9999999 d')).rejects.toThrow('between the years 1970 and 9999');
     expect(shop.store.clock.now()).toBe(START);
     expect(shop.store.all('SELECT * FROM sales')).toEqual([]);
   });
@@ -427,9 +427,9 @@ describe('endpoints', () => {
   it.each([
     ['http://shop.example/webhooks', 'needs https'],
     ['http://localhost.example/webhooks', 'needs https'],
-    ['ftp://127.0.0.1/', 'https URL'],
-    ['webhooks', 'https URL'],
-    ['https://ann:secret@shop.example/', 'user name or a password'],
+    ['ftp://127.0.0.1/', 'must use https'],
+    ['webhooks', 'must use https'],
+    ['https://ann:secret@shop.example/', 'user name or password'],
   ])('are not at %s', async (url, message) => {
     await using shop = openShop();
     const add = () => shop.store.write((transaction) => addEndpoint(transaction, { url, secret: null, events: null }));
@@ -450,7 +450,7 @@ describe('endpoints', () => {
     const to = async () => new Response();
     expect(() => openShop({ webhooks: [{ to, secret: '' }] })).toThrow('secret');
     expect(() => openShop({ webhooks: [{ to, events: ['order.lost' as 'order.ready'] }] })).toThrow(
-      '"order.lost" is no event type',
+      '"order.lost" is not an event type',
     );
   });
 });

@@ -196,7 +196,7 @@ describe('a sandbox that is closed', () => {
     expect(states(again)).toEqual(['delivered after 1']);
   });
 
-  it('does not wait for a receiver that never answers: what was under way is sent again by the next', async () => {
+  it('does not wait for a receiver that never answers: what was under way is redelivered by the next', async () => {
     const file = scratchFile();
     await using server = await endpoint((request, response) => {
       if (server.arrived.length > 1) response.writeHead(200).end();

@@ -126,7 +126,7 @@ describe('an order', () => {
       await service.events();
       expect(service.sandbox.orders.list()).toMatchObject([{ id, status: state, moves: legal }]);
       for (const to of all.filter((one) => !legal.includes(one))) {
-        expect(() => service.sandbox.orders.move(id, to)).toThrow(`does not become ${to}`);
+        expect(() => service.sandbox.orders.move(id, to)).toThrow(`cannot become ${to}`);
       }
       expect(await service.types()).toEqual([]);
     }

@@ -74,12 +74,12 @@ describe('deliver', () => {
   const unfinished: readonly (readonly [string, string, Behaviour])[] = [
     [
       'does not end',
-      'the body of the answer did not end within 0.15 s',
+      'the response body did not end within 0.15 s',
       (_, response) => response.writeHead(202).write('half'),
     ],
     [
       'is cut',
-      'the body of the answer was cut',
+      'the response body was cut off',
       (_, response) => {
         response.writeHead(202, { 'Content-Length': 100 });
         response.write('half', () => response.destroy());

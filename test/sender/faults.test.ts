@@ -118,7 +118,11 @@ describe('random faults', () => {
 
   it.each([
     ['more than fit', { count: 1_801 }, '1801 faults are too many for 300 events: 6 fit into each.'],
-    ['none that fails', { count: 1, kinds: ['late', 'burst'] as const }, 'at least one kind that makes it fail'],
+    [
+      'none that fails',
+      { count: 1, kinds: ['late', 'burst'] as const },
+      'at least one kind that makes an attempt fail',
+    ],
   ])('refuse %s', (_, options, message) => {
     expect(() => randomFaults({ seed: 1, ids, ...options })).toThrow(message);
   });

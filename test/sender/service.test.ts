@@ -165,7 +165,7 @@ describe('success', () => {
   it('is a 2xx whose body never ends, with a note', async () => {
     await using to = await endpoint((_, response) => response.writeHead(200).write('{'));
     using sender = service(to.url, { timeoutMs: 100 });
-    const note = 'the body of the answer did not end within 0.1 s';
+    const note = 'the response body did not end within 0.1 s';
     expect(await sender.deliver(eventBody())).toMatchObject({
       outcome: 'delivered',
       attempts: [{ status: 200, why: null, note }],

@@ -77,7 +77,7 @@ describe('buildEvent', () => {
 
   it('refuses a type that is none', () => {
     expect(() => buildEvent('order.crated' as EventType)).toThrow(
-      /^"order\.crated" is no event type\. Did you mean order\.created\? Use one of: order\.created, /,
+      /^"order\.crated" is not an event type\. Did you mean order\.created\? Use one of: order\.created, /,
     );
   });
 
@@ -127,7 +127,7 @@ describe('buildEvent', () => {
 
     it('refuses a type that has no schema, and says how it gets one', () => {
       expect(() => build('loyalty.erned')).toThrow(
-        /A type of your own needs a schema in the option events: \{ "loyalty\.erned": schema \}\.$/,
+        /To add a type of your own, set its schema in the option events: \{ "loyalty\.erned": schema \}\.$/,
       );
     });
   });

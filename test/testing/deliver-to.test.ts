@@ -200,7 +200,7 @@ describe('deliverTo', () => {
   it('rejects with what a Lambda function throws, and when it returns no answer', async () => {
     const broken = async (): Promise<never> => Promise.reject(new Error('out of order'));
     await expect(deliverTo(broken, '{}', { secret, as: 'alb' })).rejects.toThrow('out of order');
-    await expect(deliverTo(() => 'done', '{}', { secret, as: 'alb' })).rejects.toThrow('no answer with a statusCode');
+    await expect(deliverTo(() => 'done', '{}', { secret, as: 'alb' })).rejects.toThrow('a response with a statusCode');
   });
 
   it.each([
@@ -214,7 +214,7 @@ describe('deliverTo', () => {
   it('says that a handler of Hono is delivered to through its app', async () => {
     const receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
     const delivered = deliverTo(forHono.webhookHandler(receiver), '{}', { secret });
-    await expect(delivered).rejects.toThrow('This is a handler of Hono: pass the app that it is mounted in.');
+    await expect(delivered).rejects.toThrow('This is a Hono handler. Pass the app that mounts it.');
     await receiver.close();
   });
 

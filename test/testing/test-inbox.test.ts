@@ -200,7 +200,7 @@ describe('testInbox', () => {
     const { inbox, handledAll } = testInbox();
     const receiver = createReceiver({ secret, inbox, logger: silent });
     await deliverTo(receiver, buildEvent('order.ready'), { secret });
-    await expect(handledAll()).rejects.toThrow('give clock and inbox of testInbox to createReceiver');
+    await expect(handledAll()).rejects.toThrow('pass clock and inbox of testInbox to createReceiver');
     await receiver.close();
   });
 

@@ -90,15 +90,15 @@ export function memoryQueue(entries: Entries, engine: Engine): { queue: WorkQueu
 }
 
 function lost(): TransactionError {
-  return new TransactionError('LEASE_LOST', 'The lease on this event was lost; nothing was committed.');
+  return new TransactionError('LEASE_LOST', 'The attempt lost its lease on this event. Nothing was committed.');
 }
 
 /** There is nothing to write to, and nothing that could be taken back: exactly once cannot be promised in memory. */
 const noDatabase: SqliteDatabase = new Proxy({} as SqliteDatabase, {
   get(_, name) {
     throw new Error(
-      `memoryInbox has no database, so ctx.transaction cannot use it (${String(name)}). Use sqliteInbox where it matters ` +
-        'what a transaction writes.',
+      `memoryInbox has no database, so ctx.transaction cannot use it (${String(name)}). Use sqliteInbox to test ` +
+        'transactions.',
     );
   },
 });

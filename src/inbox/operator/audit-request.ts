@@ -28,7 +28,7 @@ export function auditBounds(request: PageRequest & AuditFilter): AuditBounds {
   const { actor, since, until } = request;
   const name = actor === undefined ? null : typeof actor === 'string' ? nameOf(actor) : '';
   if (name === '' || (actor ?? '').length > LONGEST_TEXT) {
-    throw new ConfigurationError('INVALID_OPTION', 'actor must be the name of somebody who acts.');
+    throw new ConfigurationError('INVALID_OPTION', 'actor must be a non-empty name.');
   }
   const bounds = { actor: name, since: timeOf('since', since), until: timeOf('until', until) };
   return { ...pageBounds(request), ...bounds, isFiltered: Object.values(bounds).some((bound) => bound !== null) };
@@ -37,7 +37,7 @@ export function auditBounds(request: PageRequest & AuditFilter): AuditBounds {
 function timeOf(name: string, at: Date | undefined): number | null {
   if (at === undefined) return null;
   if (!(at instanceof Date) || Number.isNaN(at.getTime())) {
-    throw new ConfigurationError('INVALID_OPTION', `${name} must be a time.`);
+    throw new ConfigurationError('INVALID_OPTION', `${name} must be a valid Date.`);
   }
   return at.getTime();
 }

@@ -13,7 +13,7 @@ const REASON_CHARACTERS = 1_000;
 export function authorOf({ actor, via = 'code', reason, now = Date.now() }: By): Author {
   const name = typeof actor === 'string' ? nameOf(actor) : '';
   if (name === '') {
-    throw new ConfigurationError('INVALID_OPTION', 'actor must say who acts: the audit keeps it.');
+    throw new ConfigurationError('INVALID_OPTION', 'actor must be a name, such as ada; the audit records it.');
   }
   if (via !== 'code' && via !== 'cli' && via !== 'page') {
     throw new ConfigurationError('INVALID_OPTION', `via must be 'code', 'cli' or 'page', not ${String(via)}.`);

@@ -17,7 +17,7 @@ export function bodyPath(path: string): readonly BodyStep[] {
     if (name === undefined || places === undefined) {
       throw new ConfigurationError(
         'INVALID_OPTION',
-        `${JSON.stringify(path.slice(0, 200))} is no path into a body. Write one such as data.items[0].name.`,
+        `${JSON.stringify(path.slice(0, 200))} is not a body path. Write a path such as data.items[0].name.`,
       );
     }
     return [name, ...Array.from(places.matchAll(/\d+/g), Number)];

@@ -58,14 +58,14 @@ export function assertFilter(filter: EventFilter): void {
     if (value === undefined) continue;
     if (!Object.hasOwn(checks, name)) {
       throw refused(
-        `There is no condition ${JSON.stringify(name.slice(0, 100))}. There are ${Object.keys(checks).join(', ')}.`,
+        `Unknown filter condition ${JSON.stringify(name.slice(0, 100))}. Allowed: ${Object.keys(checks).join(', ')}.`,
       );
     }
     // Before each of them is looked at: there may be very many.
     if (Array.isArray(value)) assertFew(name, value.length);
-    if (!checks[name as keyof EventFilter](value)) throw refused(`The condition ${name} cannot be read.`);
+    if (!checks[name as keyof EventFilter](value)) throw refused(`The filter condition ${name} has an invalid value.`);
     if (textsOf(value).some((one) => one.length > LONGEST_TEXT)) {
-      throw refused(`The condition ${name} is longer than ${LONGEST_TEXT} characters. Ask for less of it.`);
+      throw refused(`The filter condition ${name} must have at most ${LONGEST_TEXT} characters.`);
     }
   }
   for (const { path } of filter.body ?? []) bodyPath(path);
@@ -85,7 +85,7 @@ export function filterFault(filter: EventFilter): string | null {
 function assertFew(name: string, count: number): void {
   const most = name === 'body' ? MOST_BODY_CONDITIONS : MOST_LISTED;
   if (count <= most) return;
-  throw refused(`A filter takes ${most} values of ${name} at most, and this one has ${count}. Leave some out.`);
+  throw refused(`The filter condition ${name} must have at most ${most} values, not ${count}.`);
 }
 
 /** Every text in a condition that was checked. */

@@ -58,12 +58,12 @@ export function eventLine(event: ExportedEvent): string {
 }
 
 export function readExportLine(text: string): ExportLine {
-  if (text.length > LONGEST_LINE) return { fault: 'it is longer than any that an export has' };
+  if (text.length > LONGEST_LINE) return { fault: 'it is longer than any line of an export' };
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return { fault: 'it is no JSON' };
+    return { fault: 'it is not JSON' };
   }
   if (typeof value !== 'object' || value === null) return { fault: NO_LINE };
   if ('hookbox' in value) return first(value);
@@ -74,11 +74,11 @@ export function readExportLine(text: string): ExportLine {
   return { fault: NO_LINE };
 }
 
-const NO_LINE = 'it is no line of an exact export of hookbox; what was exported as csv or json cannot be imported';
+const NO_LINE = 'it is not a line of an exact hookbox export; exports as csv or json cannot be imported';
 
 function first(value: object): ExportLine {
   if ('version' in value && typeof value.version === 'number' && value.version > VERSION) {
-    return { fault: `it begins an export of version ${value.version}, and this hookbox knows up to ${VERSION}` };
+    return { fault: `the export has version ${value.version}, and this hookbox reads up to version ${VERSION}` };
   }
   return firstLineSchema.safeParse(value).success ? { first: true } : { fault: NO_LINE };
 }
@@ -88,7 +88,7 @@ function read<Line>(value: object, schema: z.ZodType<Line>): Line | { readonly f
   if (result.success) return result.data;
   // Only names that stand in the schema are in a path; any other is somebody's text.
   const path = result.error.issues[0]?.path.join('.');
-  return { fault: `its ${path === '' ? 'fields' : path} cannot be` };
+  return { fault: `its ${path === '' ? 'fields' : path} must not have this value` };
 }
 
 /** No counter comes to more in the life of an inbox, and sums of it stay exact. */

@@ -33,7 +33,7 @@ export function importedEvent(line: ExportedEvent, rules: ImportRules): Imported
   const fault = otherId(line.id, line.body, 'body') ?? otherId(line.id, line.conflict?.body ?? null, 'other body');
   if (fault !== null) return { fault };
   const content = line.body === null ? contentOfTombstone(line) : contentOf(line, line.body, rules);
-  if (content === null) return { fault: 'its body is none of an event that was valid, as its state says' };
+  if (content === null) return { fault: 'its body is invalid, although its state is that of a valid event' };
   const event = inTime({ ...line, ...content, verified: rules.trusted && line.verified }, rules);
   const raisesMark = event.state === 'processed' && (rules.trusted || event.body !== null);
   return { event, raisesMark, trusted: rules.trusted };
@@ -44,7 +44,7 @@ function otherId(id: string, body: Uint8Array | null, name: string): string | nu
   if (body === null || body.byteLength === 0) return null;
   const { parsed } = readEvent(body);
   const own = parsed.ok ? parsed.event.id : parsed.id;
-  if (own === null) return `its ${name} is none that a receiver takes`;
+  if (own === null) return `its ${name} is not valid JSON with an id`;
   return own === id ? null : `its ${name} has another id`;
 }
 

@@ -17,6 +17,6 @@ export function pinger(write: () => Promise<void>): () => Promise<void> {
     } finally {
       deadline.met();
     }
-    throw new InboxUnavailableError('DEADLINE', `the database was not free within ${PING_LIMIT_MS / 1_000} s`);
+    throw new InboxUnavailableError('DEADLINE', `the database stayed locked for ${PING_LIMIT_MS / 1_000} s`);
   };
 }

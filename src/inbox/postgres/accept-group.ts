@@ -50,7 +50,7 @@ export async function acceptGroup(store: Store, group: readonly Arrival[]): Prom
 function failed(failure: unknown): CommitOutcome {
   const unavailable = asUnavailable(failure);
   if (isInstance(unavailable, InboxUnavailableError)) return { failure: unavailable };
-  const words = isError(failure) ? failure.message : 'Postgres has not stored it';
+  const words = isError(failure) ? failure.message : 'Postgres did not store the event';
   return { failure: new InboxUnavailableError('FAILED', words) };
 }
 

@@ -113,7 +113,7 @@ async function runOnce<T>(
 }
 
 function lost(): TransactionError {
-  return new TransactionError('LEASE_LOST', 'The lease on this event was lost; nothing was committed.');
+  return new TransactionError('LEASE_LOST', 'The attempt lost its lease on this event. Nothing was committed.');
 }
 
 /** A transaction that is marked as that of an attempt, and the process of the server that it runs in. */
@@ -288,19 +288,19 @@ async function wasCommitted({ database }: Store, id: string): Promise<boolean> {
 }
 
 const CAUGHT =
-  'A statement of the function given to ctx.transaction has failed, which ends a transaction in Postgres, and the function ' +
-  'has caught that. Nothing was committed. Let it be thrown, or use a SAVEPOINT.';
+  'A statement in ctx.transaction failed, which aborts the Postgres transaction, and your function ' +
+  'caught the error. Nothing was committed. Let the error throw, or use a SAVEPOINT.';
 
 const GIVEN_UP =
-  'The function given to ctx.transaction had not ended when its attempt was given up. Its connection was closed, and nothing ' +
-  'was committed. Most likely it waits for';
-const ON_STATEMENT = 'a statement that Postgres has not answered, such as one that waits for a lock';
-const ON_POOL = 'a connection of the same pool, which has none left: use the client that the function is given';
-const ON_SOMETHING = 'something outside of Postgres that never comes: give it a limit of its own, or await it before';
+  'The function in ctx.transaction was still running when its attempt ended. Its connection was closed, and nothing ' +
+  'was committed. It probably waits for';
+const ON_STATEMENT = 'a statement that Postgres has not finished, such as one that waits for a lock';
+const ON_POOL = 'a connection of the same exhausted pool: use the client passed to the function';
+const ON_SOMETHING = 'a call outside Postgres: give it a timeout, or await it before ctx.transaction';
 
 const NOT_COMMITTED = 'The transaction of ctx.transaction was not committed.';
 
 const ROLLED_BACK =
-  'The function given to ctx.transaction ended the transaction itself with ROLLBACK. What it wrote after that is ' +
-  'committed on its own, so the event is dead instead of being run again. Leave the transaction to hookbox; throw to roll ' +
+  'The function in ctx.transaction ran ROLLBACK itself. Its later writes were ' +
+  'committed without the event, so the event is dead and is not retried. Leave COMMIT and ROLLBACK to hookbox; throw to roll ' +
   'back.';

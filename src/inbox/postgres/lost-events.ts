@@ -46,9 +46,9 @@ export function wordsOfLost(t: Tables, { count, ids }: LostFound): { what: strin
   const line = shelveLost(t, 'true').replaceAll(/\s+/g, ' ');
   return {
     what:
-      `Nothing says what became of ${count === 1 ? 'an event' : `${count} events`} that ${count === 1 ? 'was' : 'were'} ` +
-      `acknowledged (${named}${more}): rows were taken out of the tables of hookbox from outside, and nobody will handle ` +
+      `The outcome is unknown for ${count === 1 ? 'an event' : `${count} events`} that ${count === 1 ? 'was' : 'were'} ` +
+      `acknowledged (${named}${more}): rows were deleted from the tables of hookbox from outside, and no handler will run for ` +
       `${count === 1 ? 'it' : 'them'}.`,
-    advice: `This puts them among the dead, where you rerun them (hookbox events rerun --dead-reason crashed): ${line};`,
+    advice: `This statement makes them dead, so that you can rerun them (hookbox events rerun --dead-reason crashed): ${line};`,
   };
 }

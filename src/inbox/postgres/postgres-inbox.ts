@@ -120,7 +120,7 @@ const OPTIONS: KnownOptions<PostgresInboxOptions> = {
 };
 
 const SOURCES = { pool: true, connect: true } as const;
-const SECOND = 'Options are the second argument: postgresInbox({ pool }, { schema }).';
+const SECOND = 'Pass options as the second argument: postgresInbox({ pool }, { schema }).';
 
 /** `true` would be neither, and prepare nothing. */
 function assertPrepare(prepare: unknown): void {
@@ -145,19 +145,19 @@ function assertSource<Source>(source: Source): asserts source is Exclude<Source,
   const pool: unknown = isObject ? Reflect.get(source, 'pool') : undefined;
   const connects = isObject && typeof Reflect.get(source, 'connect') === 'function';
   const isPool = typeof pool === 'object' && pool !== null && typeof Reflect.get(pool, 'connect') === 'function';
-  if (connects && pool !== undefined) throw refusal('It is given { pool } or { connect }, not both.');
+  if (connects && pool !== undefined) throw refusal('Pass { pool } or { connect }, not both.');
   if (connects || isPool) return;
   const isNamed = isObject && 'pool' in source && pool !== undefined;
   throw refusal(
-    'It is given a URL, { pool } with a pool of pg, or { connect } with a function. ' +
-      (isNamed ? `pool is ${kindOf(pool)} without connect(), and no pool of pg.` : 'Is DATABASE_URL set?'),
+    'Pass a URL, { pool } with a pool of pg, or { connect } with a function. ' +
+      (isNamed ? `pool must be a pool of pg, not ${kindOf(pool)} without connect().` : 'Is DATABASE_URL set?'),
   );
 }
 
 /** What is no URL is not quoted either. */
 function assertUrl(url: unknown, what: string): string {
   if (typeof url === 'string' && isPostgresUrl(url)) return url;
-  throw refusal(`${what} that begins with postgres:// or postgresql://.`);
+  throw refusal(`${what} starting with postgres:// or postgresql://.`);
 }
 
 function refusal(why: string): ConfigurationError {

@@ -143,7 +143,7 @@ export class WakeUp {
 
 const DEAF = {
   what:
-    'This process does not hear of what other machines store: what it has sent by NOTIFY does not come back to it. It looks once a ' +
-    'second, and goes on trying to listen.',
-  advice: 'If a pooler stands between, give a URL past it as `listen`, or listen: false.',
+    'LISTEN/NOTIFY does not work on this connection: a test NOTIFY did not arrive. The process polls for new events once a ' +
+    'second, and keeps trying to listen.',
+  advice: 'Behind a pooler, set `listen` to a direct URL, or to false.',
 } as const;

@@ -70,7 +70,7 @@ export function* refuseTooManyKeys(engine: Pick<ActEngine, 'acted'>, keys: reado
   if (keys.length > MOST_KEYS) {
     throw new ConfigurationError(
       'INVALID_OPTION',
-      `${keys.length} events are too many for one act: ${MOST_KEYS} is the most. Use a bulk (previewBulk, then runBulk).`,
+      `One act takes at most ${MOST_KEYS} events, not ${keys.length}. Use a bulk action (previewBulk, then runBulk).`,
     );
   }
   if (keys.length < 2) return;
@@ -79,8 +79,8 @@ export function* refuseTooManyKeys(engine: Pick<ActEngine, 'acted'>, keys: reado
   if (bytes <= MOST_BYTES) return;
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `The bodies of these ${keys.length} events have ${bytes} bytes together, and ${MOST_BYTES} is the most for one act. ` +
-      'Name fewer at a time, or use a bulk (previewBulk, then runBulk).',
+    `One act takes bodies of at most ${MOST_BYTES} bytes, and these ${keys.length} events have ${bytes}. ` +
+      'Name fewer events, or use a bulk action (previewBulk, then runBulk).',
   );
 }
 

@@ -170,15 +170,16 @@ export function* clearOldBulks(engine: OldBulks, now: number, isFirst: boolean):
 }
 
 export function refuseTooMany(seqs: readonly number[]): void {
-  if (seqs.length > MOST_AT_ONCE) throw invalid(`${seqs.length} events at once; ${MOST_AT_ONCE} is the most.`);
+  if (seqs.length > MOST_AT_ONCE)
+    throw invalid(`A bulk action takes at most ${MOST_AT_ONCE} events at once, not ${seqs.length}.`);
 }
 
 export function unknownBulk(id: number): ConfigurationError {
-  return invalid(`There is no bulk ${id}.`);
+  return invalid(`There is no bulk action ${id}.`);
 }
 
 export function notFilling(id: number): ConfigurationError {
-  return invalid(`The preview of bulk ${id} has ended already, or took longer than an hour. Preview again.`);
+  return invalid(`The preview of bulk action ${id} has ended or took more than an hour. Preview again.`);
 }
 
 function invalid(message: string): ConfigurationError {

@@ -2,7 +2,7 @@ import type { Settlement } from '../work.ts';
 
 /** What the error says of an event whose function has committed by itself. */
 export const COMMITTED_BY_ITSELF =
-  'The function given to ctx.transaction ended the transaction itself with COMMIT. What it wrote until then is ' +
+  'The function in ctx.transaction ran COMMIT itself. What it wrote until then is ' +
   'committed, so the event is dead instead of being run again. Leave the transaction to hookbox, and look at what was ' +
   'written before you rerun it.';
 

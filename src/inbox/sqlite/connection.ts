@@ -32,7 +32,7 @@ export interface Connection extends Transactions<Statements> {
 /** What a thread opens was there when the inbox was opened; somebody may hold its lock just now. */
 const FIRST_WAIT_MS = 1_000;
 
-const OPEN_AGAIN = 'Open your connection again, and start the inbox with that one.';
+const OPEN_AGAIN = 'Reopen your connection, and start the inbox with it.';
 
 interface Prepared {
   readonly database: SqliteDatabase;
@@ -182,7 +182,7 @@ export function adoptedConnection(
   let closed = false;
   const current = (): Prepared => {
     if (closed) throw isClosed('the inbox');
-    if (!database.open) throw isClosed('the connection that the inbox was given');
+    if (!database.open) throw isClosed('the connection that you passed');
     return prepared;
   };
   return {

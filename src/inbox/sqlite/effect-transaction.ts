@@ -74,7 +74,7 @@ function attempt<T>(
 }
 
 function lost(): TransactionError {
-  return new TransactionError('LEASE_LOST', 'The lease on this event was lost; nothing was committed.');
+  return new TransactionError('LEASE_LOST', 'The attempt lost its lease on this event. Nothing was committed.');
 }
 
 function begin(connection: Connection) {
@@ -138,6 +138,6 @@ function savepointStands(database: SqliteDatabase): boolean {
 }
 
 const ROLLED_BACK =
-  'The function given to ctx.transaction ended the transaction itself with ROLLBACK, or something in it did, such as ' +
+  'The function in ctx.transaction, or a statement in it, rolled the transaction back itself, such as ' +
   'INSERT OR ROLLBACK. What it wrote after that is committed on its own, so the event is dead instead of being run ' +
   'again. Leave the transaction to hookbox; throw to roll back.';

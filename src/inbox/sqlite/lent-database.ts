@@ -46,5 +46,5 @@ function guarded<T extends object>(target: T): T {
 }
 
 const OVER =
-  'The function given to ctx.transaction has ended, and this goes on behind it: nothing was written. The function is to be ' +
-  'synchronous; await before it, and only write inside it.';
+  'The function in ctx.transaction has ended, and this call came later, so nothing was written. The function must be ' +
+  'synchronous: await before it, and only write inside it.';

@@ -165,11 +165,11 @@ export function sqliteInbox(
     givenUp = threads?.close().finally(() => (givenUp = null)) ?? null;
     threads = null;
     connection.leaveCheckpoints(false);
-    warn(cause, 'no thread for the inbox here: its disk is waited for on the event loop');
+    warn(cause, 'the inbox has no thread here, so disk writes block the event loop');
   }
 
   function noOperators(cause: unknown): void {
-    warn(cause, 'no thread for operators here: what they look for holds up the event loop');
+    warn(cause, 'operator searches have no thread here, so they block the event loop');
   }
 
   function warn(cause: unknown, message: string): void {
@@ -285,7 +285,7 @@ export function sqliteInbox(
 }
 
 const NO_TEMPORARY_FILES =
-  'SQLite can make no temporary file here, and your connection has its temporary data in files: what needs some fails. Run ' +
+  'SQLite cannot create temporary files here, and your connection keeps temporary data in files, so some queries fail. Run ' +
   'PRAGMA temp_store = MEMORY on it';
 
 /** What is committed on this thread: a move, or whatever an operator's function does. */

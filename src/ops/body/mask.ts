@@ -63,7 +63,7 @@ export function createMask(paths: readonly string[] = []): Mask {
       const covered = asked.find((path) => steps.some((one) => overlaps(one, stepsOrNone(path))));
       return covered === undefined
         ? null
-        : `${covered} is masked on this page, so nobody can search for its values here.`;
+        : `${covered} is masked on this page, so you cannot search for its values here.`;
     },
   };
 }
@@ -79,7 +79,7 @@ function stepsOf(path: string): readonly Step[] {
   if (steps.length > 0) return steps;
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `mask: ${JSON.stringify(path)} is no path. Write names joined by dots, and [] for the places of a list: data.items[].name`,
+    `mask: ${JSON.stringify(path)} is not a path. Join names with dots, and write [] for list items: data.items[].name`,
   );
 }
 

@@ -4,9 +4,9 @@ import type { EventCount } from '../../inbox/operator/search.ts';
 import type { EventState } from '../../inbox/state.ts';
 import { number } from './format.ts';
 
-/** How an act is said of events, wherever somebody is told of it. */
+/** The words for an act, in each tense. */
 interface ActWords {
-  /** what the preview says that will happen, and what is said of it later */
+  /** before, during and after the act, and after a cancellation */
   readonly will: string;
   readonly does: string;
   readonly did: string;
@@ -21,30 +21,30 @@ interface ActWords {
 export const ACT_WORDS = {
   rerun: {
     will: 'Will rerun',
-    does: 'Reruns',
+    does: 'Rerunning',
     did: 'Reran',
-    wasTo: 'Was to rerun',
+    wasTo: 'Would have rerun',
     done: 'rerun',
-    notNeeded: 'left alone: neither dead nor ignored by then',
-    changed: 'left alone: in another state than you asked for by then, such as discarded',
+    notNeeded: 'unchanged: neither dead nor ignored',
+    changed: 'unchanged: its state had changed, for example to discarded',
   },
   discard: {
     will: 'Will discard',
-    does: 'Discards',
+    does: 'Discarding',
     did: 'Discarded',
-    wasTo: 'Was to discard',
+    wasTo: 'Would have discarded',
     done: 'discarded',
-    notNeeded: 'left alone: settled or in processing by then',
-    changed: 'left alone: in another state than you asked for by then, such as rerun',
+    notNeeded: 'unchanged: already settled or in processing',
+    changed: 'unchanged: its state had changed, for example by a rerun',
   },
   'retry-now': {
     will: 'Will retry',
-    does: 'Retries',
+    does: 'Retrying',
     did: 'Retried',
-    wasTo: 'Was to retry',
+    wasTo: 'Would have retried',
     done: 'retried now',
-    notNeeded: 'left alone: due already, settled or in processing by then',
-    changed: 'left alone: in another state than you asked for by then',
+    notNeeded: 'unchanged: already due, settled or in processing',
+    changed: 'unchanged: its state had changed',
   },
 } as const satisfies Record<Act, ActWords>;
 

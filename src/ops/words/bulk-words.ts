@@ -27,7 +27,7 @@ export function stateInWords(bulk: Bulk): string {
 /** Where one has come to that nobody runs any more, and how that was found. */
 function stoppedInWords({ stopped, worked, total }: Bulk): string {
   const where = `stopped at ${number(worked)} of ${number(total)}`;
-  return stopped === 'silent' ? `${where}: its process ended without a word` : where;
+  return stopped === 'silent' ? `${where}: its process ended` : where;
 }
 
 /** What an act takes of what a filter finds, where that is not seen from its name. */
@@ -44,7 +44,7 @@ export function sentenceOf(
   const { act, state, total, force, counts = {} } = bulk;
   const { done = 0 } = counts;
   if (total === 0) {
-    return `No event fits: there is nothing to ${act}${force ? '' : TAKES[act]}.`;
+    return `No event matches, so there is nothing to ${act}${force ? '' : TAKES[act]}.`;
   }
   const { will, does, did, wasTo } = ACT_WORDS[act];
   const verb = { previewed: will, running: does, done: did, cancelled: wasTo }[state];
@@ -62,8 +62,9 @@ export function sentenceOf(
 function invalidInWords({ act, total, breakdown }: Pick<Bulk, 'act' | 'total' | 'breakdown'>): string {
   const { invalid = 0 } = breakdown.deadReasons;
   if (invalid === 0 || act === 'retry-now') return '';
-  const [which, each] = invalid === total ? ['', 'Each'] : [` The ${number(invalid)} invalid:`, 'each'];
-  return `${which} ${each} is read again by today’s schemas. What still does not fit is left as it is: dead (invalid).`;
+  const which =
+    invalid === total ? 'Each event is' : `The ${plural(invalid, 'invalid event')} ${invalid === 1 ? 'is' : 'are'}`;
+  return ` ${which} parsed again with today’s schemas; an event that still does not fit stays dead (invalid).`;
 }
 
 function typesInWords({ breakdown }: Pick<Bulk, 'breakdown'>): string {

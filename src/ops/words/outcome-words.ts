@@ -15,7 +15,7 @@ export function fateInWords(act: Act, fate: BulkFate): string {
     case 'waiting':
       return 'waiting for a handler';
     case 'retrying':
-      return act === 'rerun' ? 'failed again and tried again later' : 'failed and tried again later';
+      return 'waiting for a retry';
     case 'dead':
       return act === 'rerun' ? 'dead again' : 'dead';
     case 'ignored':
@@ -53,7 +53,7 @@ export interface FateWords {
   readonly text: string;
 }
 
-/** `Of 523 events that were rerun, 463 are processed and 60 are dead again.` */
+/** `Of 523 events rerun, 463 are processed and 60 are dead again.` */
 export function outcomeInWords(act: Act, outcome: BulkOutcome): string {
   return outcomeWords(act, outcome)
     .map((part) => (typeof part === 'string' ? part : part.text))
@@ -68,13 +68,13 @@ export function outcomeWords(act: Act, outcome: BulkOutcome): readonly (string |
     return { fate, text: `${number(counts[fate])} ${counts[fate] === 1 ? 'is' : 'are'} ${fateInWords(act, fate)}` };
   });
   const known = acted - forgotten;
-  const begin = `Of ${plural(acted, 'event')} that ${acted === 1 ? 'was' : 'were'} ${ACT_WORDS[act].done}, `;
+  const begin = `Of ${plural(acted, 'event')} ${ACT_WORDS[act].done}, `;
   const rest = [
     again > 0 &&
-      `On ${number(again)} of them somebody has acted again since: ${again === 1 ? 'it counts as it stands' : 'they count as they stand'} now.`,
+      `An operator has acted on ${number(again)} of them since; ${again === 1 ? 'it counts in its present state' : 'they count in their present state'}.`,
     forgotten > 0 &&
-      `What became of ${known > 0 ? number(forgotten) : plural(forgotten, 'event')} is not known here any more: ` +
-        'which events they were is kept for a week after a bulk action has ended.',
+      `The outcome of ${known > 0 ? number(forgotten) : plural(forgotten, 'event')} is no longer known: ` +
+        'a bulk action keeps its list of events for a week after it ends.',
   ];
   const sentences = rest.filter((sentence) => sentence !== false).join(' ');
   if (known <= 0) return [sentences];

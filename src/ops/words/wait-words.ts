@@ -12,39 +12,39 @@ export type WaitWords = readonly (string | EventKey)[];
 const MOST_OF_ERROR = 160;
 const TIMES: Readonly<Record<number, string>> = { 1: 'once', 2: 'twice' };
 
-/** How an event stands and what it waits for, as it goes on after the event's name: `waits behind evt_1, which has failed twice`. */
+/** Why an event waits, as a phrase after its name: `waits behind evt_1, which has failed twice`. */
 export function waitInWords(event: EventSummary, wait: Wait | null, now: Date): WaitWords {
   switch (wait?.reason) {
     case undefined:
-      return ['waits no longer'];
+      return ['is no longer waiting'];
     case 'running':
       return [`has been running for ${since(wait.since, now)}${behindIt(wait.waiting)}`];
     case 'paused':
       return [`${history(event) ?? 'waits'}; ${pausedInWords(wait.pause)}`];
     case 'no taker':
-      return [`${history(event) ?? 'waits'}; ${nobody(event, wait.lastSeen, now)}`];
+      return [`${history(event) ?? 'waits'}; ${withoutProcessor(event, wait.lastSeen, now)}`];
     case 'behind':
       return ['waits behind ', wait.blocker.event, `, which ${blockerInWords(wait.blocker, now)}`];
     case 'later':
       return [
-        `${history(event) ?? 'was put off'}; ${again(event)} ${relative(wait.dueAt, now)}${behindIt(wait.waiting)}`,
+        `${history(event) ?? 'is delayed'}; ${nextAttempt(event)} ${relative(wait.dueAt, now)}${behindIt(wait.waiting)}`,
       ];
     case 'suspect':
       return [
-        `waits for its turn: its process ended while it was handled, and such events run one at a time${behindIt(wait.waiting)}`,
+        `waits for its turn: a process ended while handling it, and such events run one at a time${behindIt(wait.waiting)}`,
       ];
     case 'next': {
-      const seen = `its turn has come, and a processor that handles ${typeOf(event)} was last seen ${relative(wait.lastSeen, now)}`;
-      return [`${history(event) ?? 'was never tried'}; ${seen}${behindIt(wait.waiting)}`];
+      const seen = `is due, and a processor for ${typeOf(event)} was last seen ${relative(wait.lastSeen, now)}`;
+      return [`${history(event) ?? 'has not been tried'}; ${seen}${behindIt(wait.waiting)}`];
     }
     case 'discarded':
       return ['was discarded by an operator'];
     case 'not handled':
-      return [`was put away; ${nobody(event, wait.lastSeen, now)}`];
+      return [`was ignored; ${withoutProcessor(event, wait.lastSeen, now)}`];
   }
 }
 
-/** The same in a few words, for a row of a list: `behind evt_1`, `due in 5 min`, `type paused`; none where there is no wait. */
+/** The same in a few words, for a row of a list: `behind evt_1`, `due in 5 min`, `type paused`; empty without a wait. */
 export function waitInBrief(wait: Wait | null, now: Date): WaitWords {
   switch (wait?.reason) {
     case undefined:
@@ -54,7 +54,7 @@ export function waitInBrief(wait: Wait | null, now: Date): WaitWords {
     case 'paused':
       return ['type paused'];
     case 'no taker':
-      return ['nobody takes this type'];
+      return ['no processor handles this type'];
     case 'behind':
       return ['behind ', wait.blocker.event];
     case 'later':
@@ -62,17 +62,17 @@ export function waitInBrief(wait: Wait | null, now: Date): WaitWords {
     case 'suspect':
       return ['waits for its turn'];
     case 'next':
-      return ['its turn has come'];
+      return ['due now'];
     case 'discarded':
       return ['discarded'];
     case 'not handled':
-      return ['nobody handled this type'];
+      return ['no processor handled this type'];
   }
 }
 
 /** What an event does that others wait for, after `which`. */
 export function blockerInWords({ event, runningSince, paused = false, waiting }: Blocker, now: Date): string {
-  const stands = paused ? 'is paused with its type' : standing(event, runningSince, now);
+  const stands = paused ? 'waits because its type is paused' : standing(event, runningSince, now);
   return `${stands}${behindIt(waiting)}`;
 }
 
@@ -83,8 +83,8 @@ function standing(event: EventSummary, runningSince: Date | null, now: Date): st
   }
   const { dueAt } = event;
   if (dueAt !== null && dueAt > now)
-    return `${history(event) ?? 'was put off'}; ${again(event)} ${relative(dueAt, now)}`;
-  return history(event) ?? 'was never tried and is due';
+    return `${history(event) ?? 'is delayed'}; ${nextAttempt(event)} ${relative(dueAt, now)}`;
+  return history(event) ?? 'is due and has not been tried';
 }
 
 /** What was tried; `null` for nothing. */
@@ -96,16 +96,16 @@ function history({ failures, attempts, lastError }: EventSummary): string | null
   return attempts > 0 ? 'was interrupted or rerun' : null;
 }
 
-function again({ attempts }: EventSummary): string {
-  return attempts > 0 ? 'tried again' : 'tried';
+function nextAttempt({ attempts }: EventSummary): string {
+  return attempts > 0 ? 'next attempt' : 'first attempt';
 }
 
-function nobody(event: EventSummary, lastSeen: Date | null, now: Date): string {
-  const whoever = `no processor that handles ${typeOf(event)}`;
-  if (lastSeen !== null) return `${whoever} was seen for ${since(lastSeen, now)}`;
-  // Somebody has run it nevertheless.
-  const inline = event.attempts === 0 ? '' : '; where handlers run inline, its next delivery runs it';
-  return `${whoever} was ever seen${inline}`;
+function withoutProcessor(event: EventSummary, lastSeen: Date | null, now: Date): string {
+  const noProcessor = `no processor for ${typeOf(event)}`;
+  if (lastSeen !== null) return `${noProcessor} has run for ${since(lastSeen, now)}`;
+  // An attempt without a processor: its handler runs inline.
+  const inline = event.attempts === 0 ? '' : '; in inline mode, its next delivery runs it';
+  return `${noProcessor} has ever run${inline}`;
 }
 
 function typeOf({ type }: EventSummary): string {

@@ -62,7 +62,7 @@ function trafficWarning(lane: Traffic, inbox: Pick<AnyInbox, 'file'>, now: Date)
     const why = cause === null ? '' : ` ${causeOfRejection(cause, inbox).cause}`;
     return { alarm, endpoint, types: [], text: `${which}.${why}` };
   }
-  const usual = usualGapMs === null ? 'more comes on other days' : usualText(usualGapMs);
+  const usual = usualGapMs === null ? 'more arrived on other days' : usualText(usualGapMs);
   const since = lastReceived === null ? '' : ` since ${sinceText(lastReceived, now)}`;
   return { alarm: 'silent', endpoint, types: [], text: `Nothing was received${at}${since}; ${usual}.` };
 }
@@ -80,18 +80,21 @@ function absent(
     const [{ endpoint, since }] = some as [UnhandledType, ...UnhandledType[]]; // a group has at least one
     const types = some.map(({ type }) => type);
     const count = some.reduce((sum, each) => sum + each.count, 0);
-    const seen = since === null ? 'No processor has ever handled the endpoint of' : 'No processor was seen for';
-    const when = since === null ? '' : ` since ${sinceText(since, now)}`;
+    const where = `${typesText(types)}${named(endpoint)}`;
+    const noProcessor =
+      since === null
+        ? `No processor has ever run for the endpoint of ${where}`
+        : `No processor for ${where} has run since ${sinceText(since, now)}`;
     const wait = `${bounded({ count, more: some.some(({ more }) => more) })} ${count === 1 ? 'event waits' : 'events wait'}`;
     return {
       alarm: 'unhandled',
       endpoint,
       types,
-      text: `${seen} ${typesText(types)}${named(endpoint)}${when}: ${wait}.`,
+      text: `${noProcessor}: ${wait}.`,
     };
   });
   const gone = missing.map(({ endpoint, types, since }): Warning => {
-    const text = `No processor was seen for ${typesText(types)}${named(endpoint)} since ${sinceText(since, now)}.`;
+    const text = `No processor for ${typesText(types)}${named(endpoint)} has run since ${sinceText(since, now)}.`;
     return { alarm: 'no-processor', endpoint, types, text };
   });
   return [...unhandled, ...gone];
@@ -114,7 +117,7 @@ export function sinceText(at: Date, now: Date): string {
 }
 
 function usualText(ms: number): string {
-  return `${ms < HOUR_MS ? 'at this hour ' : ''}one usually comes every ${gap(ms)}`;
+  return `${ms < HOUR_MS ? 'at this hour ' : ''}a delivery usually arrives every ${gap(ms)}`;
 }
 
 /** `8 s`; a gap of less than a second has digits. */
@@ -123,7 +126,7 @@ function gap(ms: number): string {
 }
 
 /**
- * What is usual, and who is there: `Last received 6 s ago; at this hour one usually comes every 8 s.`
+ * What is usual, and who is there: `Last received 6 s ago; at this hour a delivery usually arrives every 8 s.`
  *
  * @param said - the warnings that stand beside it: what these have said is not said again
  */
@@ -139,7 +142,7 @@ export function calmText(
   const usual = usualGapMs === null ? '' : `; ${usualText(usualGapMs)}`;
   const received =
     lastReceived === null
-      ? 'Nothing was received yet'
+      ? 'No delivery received yet'
       : `Last received ${age(now.getTime() - lastReceived.getTime())} ago`;
   return [
     ...(isSilent ? [] : [`${received}${usual}.`]),
@@ -148,8 +151,8 @@ export function calmText(
 }
 
 function processorsText(processors: Watch['processors']): string {
-  if (processors.length === 0) return 'No processor runs that has announced itself';
+  if (processors.length === 0) return 'No processor is running';
   const types = new Set(processors.flatMap(({ types }) => types));
   const handled = types.has('*') ? 'every type' : plural(types.size, 'type');
-  return `${plural(processors.length, 'processor')} for ${handled} ${processors.length === 1 ? 'runs' : 'run'}`;
+  return `${plural(processors.length, 'processor')} ${processors.length === 1 ? 'is' : 'are'} running, for ${handled}`;
 }

@@ -63,17 +63,17 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     if (form.has('format')) return chosenExport(c, shell);
     const act = actOf(fieldOf(form, 'act'));
     if (act === null) {
-      const known = 'An action is rerun, discard or retry-now. Nothing was done.';
-      return shell.problem(c, 400, 'No such act', known);
+      const known = 'The act must be rerun, discard or retry-now. Nothing was done.';
+      return shell.problem(c, 400, 'Unknown act', known);
     }
     // Without any of them it would be an act on all events.
     if (fieldOf(form, 'chosen') !== '' && !form.has('event')) {
-      return shell.problem(c, 400, 'Nothing is chosen', 'Choose the events first, each by its box. Nothing was done.');
+      return shell.problem(c, 400, 'Nothing selected', 'Select events by their checkboxes first. Nothing was done.');
     }
     const { filter, problems } = readFilter(fieldsOf(form), shell.visitOf(c).now);
     const refused = shell.mask.refusal(filter);
     const wrong = refused === null ? problems : [...problems, refused];
-    if (wrong.length > 0) return shell.problem(c, 400, 'The filter cannot be read', wrong.join(' '));
+    if (wrong.length > 0) return shell.problem(c, 400, 'Invalid filter', wrong.join(' '));
     const bulk = await previewBulk(inbox, act, filter, byOf(shell, c, form), {
       force: fieldOf(form, 'force') === 'yes',
       signal: c.req.raw.signal,
@@ -89,8 +89,8 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
       return shell.problem(
         c,
         400,
-        'No such rate',
-        `The rate is a whole number from 1 to ${FASTEST}. Nothing was done.`,
+        'Invalid rate',
+        `The rate must be a whole number from 1 to ${FASTEST}. Nothing was done.`,
       );
     }
     const bulk = await getBulk(inbox, id);
@@ -137,15 +137,15 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     const shown = fieldOf(c.get('form'), 'state');
     const state = result === 'done' || shown === '' ? undefined : (await operationsOf(inbox).summary(key))?.state;
     if (state !== undefined && state !== shown) {
-      const sentence = `This event was ${shown} when the page was drawn, and is ${state} now. Nothing was done: go back, reload the page, and decide again.`;
-      return shell.problem(c, 409, 'It has changed', sentence);
+      const sentence = `The event changed from ${shown} to ${state} after you opened the page. Nothing was done. Go back and reload the page.`;
+      return shell.problem(c, 409, 'The event has changed', sentence);
     }
     const code = result === 'done' ? done : SAID[result ?? 'unknown'];
     return c.redirect(withFlash(eventHref(shell.baseOf(c), key), code), 303);
   }
 
   function noSuchBulk(c: PageContext): Promise<Response> {
-    return shell.problem(c, 404, 'No such bulk action', 'There is no bulk action of this number. Nothing was done.');
+    return shell.problem(c, 404, 'No such bulk action', 'No bulk action has this number. Nothing was done.');
   }
 }
 

@@ -32,8 +32,8 @@ export function backupRoute(page: Hono<PageEnv>, shell: Shell, parent: string): 
     }
     if (shell.mask.masks) return masked(c, shell);
     if (isUnderWay) {
-      const sentence = 'Another backup is being made or downloaded. Try again when it is done. Nothing was done.';
-      return shell.problem(c, 409, 'One at a time', sentence);
+      const sentence = 'Another backup is running. Try again when it ends. Nothing was done.';
+      return shell.problem(c, 409, 'Backup already running', sentence);
     }
     isUnderWay = true;
     let folder: string | null = null;
@@ -47,9 +47,9 @@ export function backupRoute(page: Hono<PageEnv>, shell: Shell, parent: string): 
       if (needed > free) {
         await end();
         const sentence =
-          `A copy takes up to ${bytes(needed)}, and there are ${bytes(free)} free where this server keeps it meanwhile. ` +
-          'Use hookbox events backup on the machine itself, with a path on another disk. Nothing was done.';
-        return await shell.problem(c, 507, 'No room for a copy', sentence);
+          `A backup needs up to ${bytes(needed)} of temporary space, and ${bytes(free)} are free on this server. ` +
+          'Run hookbox events backup on the server, with a path on another disk. Nothing was done.';
+        return await shell.problem(c, 507, 'Not enough disk space', sentence);
       }
       folder = await mkdtemp(join(parent, PREFIX));
       const copied = await backup(inbox, join(folder, 'inbox.db'), byOf(shell, c, c.get('form')));

@@ -24,14 +24,19 @@ export function downloadRoutes(page: Hono<PageEnv>, shell: Shell): void {
   page.get('/maintenance/export', async (c) => {
     const { visitor, url } = shell.visitOf(c);
     if (visitor.role !== 'operator') {
-      return shell.problem(c, 403, 'Not allowed', 'You look on as a viewer. Only operators may export.');
+      return shell.problem(c, 403, 'Not allowed', 'Your role is viewer. Only operators can export.');
     }
     if (shell.mask.masks) return masked(c, shell);
     if (c.req.method === 'HEAD') return c.body(null);
     // It stands in the audit, so another site's link must not do it.
     const site = c.req.header('sec-fetch-site') ?? 'none';
     if (site !== 'same-origin' && site !== 'none') {
-      return shell.problem(c, 403, 'Not from here', 'An export is begun on this page, and not by a link elsewhere.');
+      return shell.problem(
+        c,
+        403,
+        'Request from another site',
+        'Start the export on this page, not from a link elsewhere.',
+      );
     }
     return exportAnswer(c, shell, url.searchParams);
   });
@@ -40,7 +45,7 @@ export function downloadRoutes(page: Hono<PageEnv>, shell: Shell): void {
   page.post('/maintenance/export', postedForm(shell, MAX_FORM_BYTES), (c) => chosenExport(c, shell));
 
   async function body(c: PageContext, bytes: Uint8Array | null, name: string): Promise<Response> {
-    if (bytes === null) return shell.problem(c, 404, 'Nothing to download', 'There is no such body here.');
+    if (bytes === null) return shell.problem(c, 404, 'Not found', 'The event has no such body.');
     return c.body(Uint8Array.from(shell.mask.mask(bytes)), 200, {
       'Content-Type': 'application/octet-stream',
       // The id is the sender's text, so it is no file name.

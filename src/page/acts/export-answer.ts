@@ -21,7 +21,7 @@ export async function chosenExport(c: PageContext, shell: Shell): Promise<Respon
   // Without any of them it would be an export of all events.
   const isChosen = [...fields.getAll('event'), ...fields.getAll('fingerprint')].some((value) => value.trim() !== '');
   if (!isChosen) {
-    return shell.problem(c, 400, 'Nothing is chosen', 'Choose first, each by its box. Nothing was exported.');
+    return shell.problem(c, 400, 'Nothing selected', 'Select rows by their checkboxes first. Nothing was exported.');
   }
   return exportAnswer(c, shell, fields);
 }
@@ -33,8 +33,8 @@ export async function exportAnswer(c: PageContext, shell: Shell, fields: URLSear
   const { filter, problems } = readFilter(fields, now);
   const groups = [...new Set(fields.getAll('fingerprint').filter((value) => value.trim() !== ''))];
   const wrong =
-    groups.length > MOST_GROUPS ? [`${groups.length} groups at once; ${MOST_GROUPS} is the most.`] : problems;
-  if (wrong.length > 0) return shell.problem(c, 400, 'The filter cannot be read', wrong.join(' '));
+    groups.length > MOST_GROUPS ? [`Select at most ${MOST_GROUPS} groups, not ${groups.length}.`] : problems;
+  if (wrong.length > 0) return shell.problem(c, 400, 'Invalid filter', wrong.join(' '));
   const ended = new AbortController();
   const by = { actor: visitor.name, via: 'page' } as const;
   const { signal } = ended;

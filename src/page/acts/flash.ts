@@ -7,31 +7,30 @@ export const LOGS = [true, false, null] as const;
 
 /** What an act came to, as the page that comes after it says. */
 const SAYINGS = {
-  rerun: () => 'The event is pending again. A processor that has a handler for its type takes it.',
-  discarded: () => 'The event is put away: nobody handles it unless you rerun it.',
-  'retried-now': () => 'The event is due now. A processor that has a handler for its type takes it, in its order.',
-  unknown: () => 'There is no event of this id. Nothing was done.',
-  'not-needed': () => 'Nothing was done: the event is in a state that this does not apply to.',
+  rerun: () => 'The event is pending again. A processor for its type will handle it.',
+  discarded: () => 'The event is discarded. Rerun it to handle it after all.',
+  'retried-now': () => 'The event is due now. A processor for its type will handle it, in order.',
+  unknown: () => 'No event has this id. Nothing was done.',
+  'not-needed': () => 'Nothing was done: this act does not apply to the event’s state.',
   'still-invalid': () =>
-    'Nothing was done: the body of the event does not fit the schemas of today either. It can be pruned or erased.',
-  pruned: () => 'Nothing was done: the body of the event was pruned, so there is nothing to run a handler with.',
-  paused: () => 'Paused: its events are stored and wait until the type is resumed.',
-  'paused-already': () => 'It was paused already, and stays as it was.',
-  resumed: () => 'Resumed: processors take what has waited, the oldest first.',
-  'not-paused': () => 'Nothing was done: that type is not paused at this endpoint.',
-  cancelled: () => 'Cancelled: events that it had not come to are left as they are.',
-  'events-pruned': ([events = 0]) => `${counted(events)} pruned: the bodies are gone, the tombstones stay.`,
-  pruning: () =>
-    'The prune goes on when you leave this page. Its line below says how many events it has pruned so far.',
+    'Nothing was done: the body does not fit today’s schemas either. You can prune or erase the event.',
+  pruned: () => 'Nothing was done: the body of the event was pruned, so no handler can run.',
+  paused: () => 'Paused. Its events are stored and wait until you resume the type.',
+  'paused-already': () => 'Nothing was done: the type is already paused.',
+  resumed: () => 'Resumed. Processors handle the waiting events, oldest first.',
+  'not-paused': () => 'Nothing was done: the type is not paused at this endpoint.',
+  cancelled: () => 'Cancelled. The remaining events are unchanged.',
+  'events-pruned': ([events = 0]) => `${counted(events)} pruned. Their bodies are deleted; tombstones remain.`,
+  pruning: () => 'The prune continues if you leave this page. The line below shows its progress.',
   erased: ([events = 0, inProcessing = 0, log = 0]) =>
     `${counted(events)} erased.` +
     (inProcessing === 0
       ? ''
-      : ` ${counted(inProcessing)} in processing and left as they are: erase again when the handlers have ended.`) +
+      : ` ${counted(inProcessing)} in processing and not erased: erase again when their handlers have ended.`) +
     sentenceAfter(leftInLog(LOGS[log] ?? null)),
   imported: ([imported = 0, known = 0, different = 0]) =>
-    `${counted(imported)} imported; ${number(known)} were here already` +
-    (different === 0 ? '.' : `, and ${number(different)} with other bytes, which were left as they are.`),
+    `${counted(imported)} imported; ${number(known)} already in the inbox` +
+    (different === 0 ? '.' : `, and ${number(different)} with a different body, which were not changed.`),
 } as const satisfies Sayings;
 
 /** What can be said after an act. */

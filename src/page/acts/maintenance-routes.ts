@@ -31,15 +31,15 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
   page.post('/maintenance/prune', posted, async (c) => {
     const form = c.get('form');
     const olderThanDays = daysOf(fieldOf(form, 'olderThanDays'));
-    if (olderThanDays === null) return preview(c, wrong(`Give the days as a number from 0 to ${MAX_DAYS}.`));
+    if (olderThanDays === null) return preview(c, wrong(`The days must be a number from 0 to ${MAX_DAYS}.`));
     const asked = valuesOf(form, 'states');
     const states = prunableStates.filter((state) => asked.includes(state));
-    if (states.length === 0) return preview(c, wrong(`Choose one of the states ${prunableStates.join(', ')}.`));
+    if (states.length === 0) return preview(c, wrong(`Select a state: ${prunableStates.join(', ')}.`));
     const types = valuesOf(form, 'types');
     const endpoint = fieldOf(form, 'endpoint');
     const previewed = fieldOf(form, 'settledBefore');
     const settledBefore = previewed === '' ? daysAgo(olderThanDays) : instantOf(previewed);
-    if (settledBefore === null) return preview(c, wrong('The form has no time that can be read. Preview it again.'));
+    if (settledBefore === null) return preview(c, wrong('The form has no valid time. Preview the prune again.'));
     const criteria: PruneCriteria = {
       settledBefore,
       states,
@@ -51,7 +51,7 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
     const confirmed = confirmedCount(fieldOf(form, 'confirm'));
     const isTyped = confirmedCount(fieldOf(form, 'typed').replaceAll(/[,\s]/g, '')) === confirmed;
     if (confirmed === null || !isTyped || count > confirmed) {
-      const again = askedAgain(form, count, isTyped ? 'There are more by now.' : 'That is not how many they are.');
+      const again = askedAgain(form, count, isTyped ? 'More events match now.' : 'The number is wrong.');
       return preview(c, { act: 'prune', olderThanDays, settledBefore, states, types, endpoint, count, ...again });
     }
     const pruned = await startedPrune(criteria, by);
@@ -66,13 +66,13 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
   page.post('/maintenance/erase', posted, async (c) => {
     const form = c.get('form');
     const entity = fieldOf(form, 'entity');
-    if (entity === '') return preview(c, wrong('Say what to erase: the id of an order, for example.'));
+    if (entity === '') return preview(c, wrong('Enter what to erase, such as the id of an order.'));
     const by = byOf(shell, c, form);
     const report = await eraseEntity(inbox, entity, by, { dryRun: true });
     const confirmed = confirmedCount(fieldOf(form, 'confirm'));
     const isTyped = fieldOf(form, 'typed') === entity;
     if (confirmed === null || !isTyped || report.erased > confirmed) {
-      const again = askedAgain(form, report.erased, isTyped ? 'There are more by now.' : 'That is not what is erased.');
+      const again = askedAgain(form, report.erased, isTyped ? 'More events match now.' : 'The name does not match.');
       return preview(c, { act: 'erase', entity, report, ...again });
     }
     const { erased, inProcessing, logEmptied } = await eraseEntity(inbox, entity, by);
@@ -85,7 +85,7 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
   page.post('/maintenance/import', postedForm(shell, MAX_IMPORT_BYTES + AROUND_FILE), async (c) => {
     const form = c.get('form');
     const file = form.get('file');
-    if (!(file instanceof File) || file.size === 0) return preview(c, wrong('Choose the file of an export.'));
+    if (!(file instanceof File) || file.size === 0) return preview(c, wrong('Select an export file.'));
     try {
       const { imported, known, different } = await importEvents(inbox, linesOf(file.stream()), byOf(shell, c, form), {
         trusted: fieldOf(form, 'trusted') === 'yes',

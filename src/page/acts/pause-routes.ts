@@ -34,7 +34,7 @@ export function pauseRoutes(page: Hono<PageEnv>, shell: Shell): void {
       return c.redirect(withFlash(`${shell.baseOf(c)}/paused`, await act()), 303);
     } catch (failure) {
       if (!(failure instanceof ConfigurationError)) throw failure;
-      return shell.problem(c, 400, 'That cannot be', `${failure.message} Nothing was done.`);
+      return shell.problem(c, 400, 'Cannot pause', `${failure.message} Nothing was done.`);
     }
   }
 }

@@ -36,7 +36,7 @@
     all.checked = chosen > 0 && chosen === boxes().length;
     all.indeterminate = chosen > 0 && !all.checked;
     bar.hidden = chosen === 0;
-    byId('chosen-count').textContent = `${chosen} chosen:`;
+    byId('chosen-count').textContent = `${chosen} selected:`;
   }
 
   // A browser that comes back to a page remembers its boxes.

@@ -181,7 +181,7 @@
       if (older === null || older.dataset.examined === undefined) return;
       const room = Number(byId('events')?.dataset.rows ?? 50) - rowsOf(list).length;
       if (room <= 0) {
-        tell(older, looked, 'Stopped: the page is full.', false);
+        tell(older, looked, 'Stopped because the page is full.', false);
         return;
       }
       tell(older, looked, '', true);
@@ -189,7 +189,7 @@
       try {
         parts = await partsAt(`${older.querySelector('a').getAttribute('href')}&limit=${room}`, signal);
       } catch {
-        tell(older, looked, signal.aborted ? 'Stopped.' : 'That did not work: the server did not answer.', false);
+        tell(older, looked, signal.aborted ? 'Stopped.' : 'Search failed: the server did not answer.', false);
         return;
       }
       if (parts === null) return;
@@ -224,9 +224,9 @@
     const said = byId('looked');
     const share = older.dataset.looked;
     const bar = document.createElement('progress');
-    bar.setAttribute('aria-label', 'How much was looked at');
+    bar.setAttribute('aria-label', 'Search progress');
     if (share !== undefined) bar.value = Number(share);
-    const text = `Looked at ${looked.toLocaleString('en-GB')} events, found ${rowsOf(list).length}. ${what} `;
+    const text = `${looked.toLocaleString('en-GB')} events searched, ${rowsOf(list).length} found. ${what} `;
     said.replaceChildren(...(isGoing ? [bar, ' '] : []), text);
     older.querySelector('#stop')?.remove();
     if (!isGoing) return;

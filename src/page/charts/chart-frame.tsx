@@ -64,7 +64,7 @@ export function ChartFigure({
       </svg>
       {below}
       <details id={`${id}-table`}>
-        <summary>The figures</summary>
+        <summary>Show as a table</summary>
         {table}
       </details>
     </figure>

@@ -19,7 +19,7 @@ export function DeadByTypeChart({ byType }: Pick<Stats, 'byType'>) {
     return (
       <section class="panel" id="dead-by-type">
         <h2>Dead by type</h2>
-        <p class="muted">No event died in this span.</p>
+        <p class="muted">No event died in this period.</p>
       </section>
     );
   }

@@ -13,8 +13,8 @@ export function LatencyChart({ steps, stepMs, now, total }: Span & { readonly to
   const late = steps.filter(({ answerMs: { p99 } }) => (p99 ?? 0) > DEADLINE_MS).length;
   const spoken =
     total.count === 0
-      ? 'No delivery was answered in this span.'
-      : `Half of ${plural(total.count, 'answer')} took ${atMost(total.p50)}, 99 of 100 ${atMost(total.p99)}. ` +
+      ? 'No delivery was answered in this period.'
+      : `Of ${plural(total.count, 'answer')}, half took ${atMost(total.p50)} and 99% ${atMost(total.p99)}. ` +
         `${late === 0 ? 'No step' : plural(late, 'step')} of ${number(steps.length)} had a p99 beyond 10 s.`;
   return (
     <ChartFigure
@@ -42,7 +42,7 @@ export function LatencyChart({ steps, stepMs, now, total }: Span & { readonly to
       {[10, 100, 1_000].map((ms) => (
         <Level y={latencyY(ms)} label={latency(ms)} />
       ))}
-      <Level y={latencyY(DEADLINE_MS)} label="10 s: the service gives up" mark />
+      <Level y={latencyY(DEADLINE_MS)} label="10 s: the service times out" mark />
       <TimeAxis steps={steps} stepMs={stepMs} now={now} />
     </ChartFigure>
   );
@@ -105,11 +105,11 @@ function latencyY(ms: number): number {
 
 function LatencyTable({ steps, now }: Pick<Span, 'steps' | 'now'>) {
   const told = steps.filter(({ answerMs }) => answerMs.count > 0);
-  if (told.length === 0) return <p>No delivery was answered in this span.</p>;
+  if (told.length === 0) return <p>No delivery was answered in this period.</p>;
   return (
     <ListTable
       columns={['from (UTC)', 'answers', 'p50', 'p90', 'p99', 'slowest']}
-      caption="Latencies are counted in steps, so each of them is an upper bound."
+      caption="Each latency is the upper bound of its bucket."
     >
       {told.map(({ at, answerMs }) => (
         <tr>

@@ -27,7 +27,7 @@ export function OutcomesChart({ steps, stepMs, now, base, marks }: Outcomes) {
     <ChartFigure
       id="outcomes"
       title="Outcomes over time"
-      description={`In this span: ${spoken}. ${busiest(steps, now)}`}
+      description={`In this period: ${spoken}. ${busiest(steps, now)}`}
       height={height}
       linked
       legend={<Legend totals={totals} isUnfinished={steps.some((step) => !isOver(step, stepMs, now))} />}
@@ -136,7 +136,7 @@ function Legend({
           <svg class="chart key" width="14" height="14" aria-hidden="true">
             <rect class="unfinished" fill="url(#outcomes-unfinished)" x="1" y="1" width="12" height="12" />
           </svg>{' '}
-          not over yet
+          not complete
         </li>
       )}
     </ul>
@@ -145,10 +145,10 @@ function Legend({
 
 function OutcomesTable({ steps, stepMs, now, base }: Omit<Outcomes, 'marks'>) {
   const told = steps.filter((step) => outcomes.some((outcome) => countOf(step, outcome) > 0));
-  if (told.length === 0) return <p>Nothing happened in this span.</p>;
+  if (told.length === 0) return <p>Nothing happened in this period.</p>;
   return (
     <table class="list">
-      <caption>Steps in which nothing happened are left out.</caption>
+      <caption>Empty steps are omitted.</caption>
       <thead>
         <tr>
           <th scope="col">from (UTC)</th>
@@ -162,7 +162,7 @@ function OutcomesTable({ steps, stepMs, now, base }: Omit<Outcomes, 'marks'>) {
           <tr>
             <th scope="row">
               <time datetime={step.at.toISOString()}>{shortTime(step.at, now)}</time>
-              {!isOver(step, stepMs, now) && ' (not over yet)'}
+              {!isOver(step, stepMs, now) && ' (not complete)'}
             </th>
             {outcomes.map((outcome) => {
               const count = countOf(step, outcome);

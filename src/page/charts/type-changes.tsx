@@ -23,19 +23,19 @@ export function TypeChanges({
       ) : (
         <>
           <p id="verdict">{verdict(changes)}</p>
-          <Table changes={changes.slice(0, SHOWN)} caption={`Runs of handlers ${spans}. Durations are upper bounds.`} />
+          <Table changes={changes.slice(0, SHOWN)} caption={`Handler runs ${spans}. Durations are upper bounds.`} />
           {changes.length > SHOWN && (
             <details id="other-types">
               <summary>{plural(changes.length - SHOWN, 'other type')}</summary>
-              <Table changes={changes.slice(SHOWN)} caption="Those that fail less." />
+              <Table changes={changes.slice(SHOWN)} caption="The rest" />
             </details>
           )}
         </>
       )}
       {isReleaseUnnamed && (
         <p class="muted" id="no-release">
-          No release was ever named. Give receivers and processors the option <code>release</code>, such as a version or
-          the hash of a commit: then this is since it began.
+          To compare releases, give receivers and processors the option <code>release</code>, such as a version or a
+          commit hash.
         </p>
       )}
     </section>
@@ -47,7 +47,7 @@ const SHOWN = 5;
 
 function Table({ changes, caption }: { readonly changes: readonly TypeChange[]; readonly caption: string }) {
   return (
-    <ListTable columns={['type', 'runs', 'failed', 'dead', 'half took']} caption={caption}>
+    <ListTable columns={['type', 'runs', 'failed', 'dead', 'median']} caption={caption}>
       {changes.map((change) => (
         <Row change={change} />
       ))}
@@ -75,7 +75,7 @@ function Row({ change }: { readonly change: TypeChange }) {
         <Figure now={failedPart(after)} before={failedPart(before)} compared={failures} />
       </td>
       <td data-label="dead">{number(after.dead)}</td>
-      <td data-label="half took">
+      <td data-label="median">
         <Figure now={latency(after.handlerMs.p50)} before={latency(before.handlerMs.p50)} compared={durations} />
       </td>
     </tr>
@@ -94,7 +94,7 @@ function Figure({
   return (
     <>
       {compared === 'worse' ? <strong class="worse">{now} ▲</strong> : now}{' '}
-      <span class="muted">{compared === 'too few' ? 'too few to tell' : `was ${before}`}</span>
+      <span class="muted">{compared === 'too few' ? 'too few runs' : `was ${before}`}</span>
     </>
   );
 }

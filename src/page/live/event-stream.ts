@@ -80,7 +80,7 @@ export function liveStreams<Standing extends object>(
   }
 
   return (request, env) => {
-    if (until?.aborted === true) return new Response('This server closes.', { status: 503 });
+    if (until?.aborted === true) return new Response('The server is closing.', { status: 503 });
     if (open.size >= maxStreams) {
       return new Response('Too many pages are open.', { status: 503, headers: { 'Retry-After': '30' } });
     }

@@ -7,19 +7,19 @@ import { ListTable } from './list-table.tsx';
 export function WhatDiffers({ diff }: { readonly diff: BodyDiff }) {
   return (
     <section class="panel" id="diff">
-      <h3>What differs</h3>
+      <h3>Differences</h3>
       <p>{differenceInWords(diff)}</p>
       {diff.kind === 'changes' && (
-        <ListTable columns={['where', 'in the bytes that count', 'in the other ones']}>
+        <ListTable columns={['where', 'stored body', 'other body']}>
           {diff.changes.map(({ path, was, is }) => (
             <tr>
               <th scope="row">
                 <StoredText text={path} atMost={200} />
               </th>
-              <td data-label="in the bytes that count">
+              <td data-label="stored body">
                 <Value text={was} />
               </td>
-              <td data-label="in the other ones">
+              <td data-label="other body">
                 <Value text={is} />
               </td>
             </tr>
@@ -31,6 +31,6 @@ export function WhatDiffers({ diff }: { readonly diff: BodyDiff }) {
 }
 
 function Value({ text }: { readonly text: string | null }) {
-  if (text === null) return <span class="muted">nothing there</span>;
+  if (text === null) return <span class="muted">absent</span>;
   return <StoredText text={text} atMost={201} />;
 }

@@ -24,8 +24,7 @@ export function BodyTree({ body, rawHref }: { readonly body: Uint8Array; readonl
       </div>
       {leftOut && (
         <p class="notice">
-          Values are left out here, because there are so many or because they are so deep within one another.{' '}
-          <a href={rawHref}>Show raw</a>
+          Some values are omitted: the body has too many, or they are nested too deeply. <a href={rawHref}>Show raw</a>
         </p>
       )}
     </>
@@ -40,7 +39,7 @@ export function BodyJson({ body, rawHref }: { readonly body: Uint8Array; readonl
   if (body.byteLength > MOST_CHARACTERS) {
     return (
       <p class="notice">
-        The body is too large for this view. <a href={rawHref}>Show it raw</a>
+        The body is too large for the tree view. <a href={rawHref}>Show raw</a>
       </p>
     );
   }
@@ -49,8 +48,10 @@ export function BodyJson({ body, rawHref }: { readonly body: Uint8Array; readonl
   const lines = printableJson(prettyJson(text));
   return (
     <>
-      {lines.length > MOST_CHARACTERS && <p class="notice">These are the first lines; the raw text has all of it.</p>}
-      <pre class="raw" tabindex={0} aria-label="The body as JSON, a value on each line">
+      {lines.length > MOST_CHARACTERS && (
+        <p class="notice">Only the first lines are shown. The raw view has the rest.</p>
+      )}
+      <pre class="raw" tabindex={0} aria-label="The body as JSON, one value per line">
         {lines.slice(0, MOST_CHARACTERS)}
       </pre>
     </>
@@ -60,7 +61,7 @@ export function BodyJson({ body, rawHref }: { readonly body: Uint8Array; readonl
 function NoJson({ rawHref }: { readonly rawHref: string }) {
   return (
     <p class="warning">
-      The body is no JSON in UTF-8. <a href={rawHref}>Show it raw</a>
+      The body is not JSON in UTF-8. <a href={rawHref}>Show raw</a>
     </p>
   );
 }

@@ -2,8 +2,8 @@
 export function ChooseHead() {
   return (
     <>
-      <input type="checkbox" id="choose-all" aria-label="Choose all that are shown" hidden />
-      <span class="unseen">choose</span>
+      <input type="checkbox" id="choose-all" aria-label="Select all shown" hidden />
+      <span class="unseen">select</span>
     </>
   );
 }

@@ -67,7 +67,7 @@ export function ErrorGroups<Group extends ErrorGroup>({
                   name="fingerprint"
                   value={group.fingerprint}
                   form={choiceOf}
-                  aria-label={`Choose the group ${oneLine(row.cause, 80)}`}
+                  aria-label={`Select the group ${oneLine(row.cause, 80)}`}
                 />
               </td>
             )}
@@ -81,7 +81,7 @@ export function ErrorGroups<Group extends ErrorGroup>({
               <td data-label={name}>{row.cells[at]}</td>
             ))}
             <td data-label="newest received">
-              <Time at={group.newest.receivedAt} now={now} /> <a href={eventHref(base, group.newest)}>see the newest</a>
+              <Time at={group.newest.receivedAt} now={now} /> <a href={eventHref(base, group.newest)}>show newest</a>
             </td>
             {mayAct && (
               <td data-label="act" class="actions">

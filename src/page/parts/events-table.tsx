@@ -52,14 +52,14 @@ export function EventsTable({ events, waits, visit, order }: TableParts) {
           </th>
           <th scope="col">state</th>
           <th scope="col" data-col="waits">
-            why it waits
+            waiting for
           </th>
           <th scope="col" data-col="about">
-            about
+            entity{' '}
           </th>
           <Sorted name="received" order={order} by={order === 'newest' ? 'oldest' : 'newest'} visit={visit} />
           <th scope="col" data-col="again">
-            sent again
+            redelivered
           </th>
           <th scope="col" data-col="attempts">
             attempts
@@ -115,12 +115,12 @@ function EventRow({
     <tr id={`event-${seq}`} data-href={href} data-event={eventPath(event)}>
       {mayChoose && (
         <td data-col="choose">
-          <input type="checkbox" name="event" value={eventPath(event)} aria-label={`Choose ${oneLine(id)}`} />
+          <input type="checkbox" name="event" value={eventPath(event)} aria-label={`Select ${oneLine(id)}`} />
         </td>
       )}
       <th scope="row" data-col="event">
         <a href={href} aria-label={type === null ? undefined : listedName(type, 40)}>
-          <Listed text={type ?? 'no readable type'} atMost={40} end={10} />
+          <Listed text={type ?? 'unknown type'} atMost={40} end={10} />
         </a>
       </th>
       <td data-col="id">
@@ -150,7 +150,7 @@ function EventRow({
       </td>
       <td data-col="again">
         {again}
-        {conflicts > 0 && <strong>{again === '' ? '' : ', '}other bytes</strong>}
+        {conflicts > 0 && <strong>{again === '' ? '' : ', '}conflict</strong>}
       </td>
       <td data-col="attempts">{attempts > 0 && number(attempts)}</td>
       <td data-col="died">

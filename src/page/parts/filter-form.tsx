@@ -45,10 +45,10 @@ export function FilterForm({
           <input type="hidden" name="event" value={event} />
         ))}
         <div class="row">
-          <Field name="entity" label="About" hint="ord_42, or order:mer_7:ord_42" fields={fields} />
+          <Field name="entity" label="Entity" hint="ord_42, or order:mer_7:ord_42" fields={fields} />
           <Field name="id" label="Event id" hint="evt_…" fields={fields} />
-          <Field name="text" label="Text" hint="in ids, names or errors" fields={fields} />
-          <Field name="error" label="Error has" hint="text of the last error" fields={fields} />
+          <Field name="text" label="Text" hint="in ids, types, entities or errors" fields={fields} />
+          <Field name="error" label="Last error" hint="contains" fields={fields} />
           <Field name="since" label="Received since" hint="2h, 14:00, or 2026-01-31" fields={fields} />
           <Field name="until" label="until" hint="15m, or a time (UTC)" fields={fields} />
           <Field name="failedSince" label="Failed since" hint="2h, 14:00, or 2026-01-31" fields={fields} />
@@ -62,17 +62,22 @@ export function FilterForm({
               <span>Another type</span> <input type="text" name="type" maxlength={255} autocomplete="off" />
             </label>
           </Choices>
-          <Choices name="deadReason" label="Dead because" values={deadReasons} fields={fields} />
+          <Choices name="deadReason" label="Dead reason" values={deadReasons} fields={fields} />
           <div class="row">
             <Field name="merchant" label="Merchant" hint="mer_7" fields={fields} />
             <Conditions fields={fields} />
             <Field name="endpoint" label="Endpoint" hint="default" fields={fields} />
-            <Field name="fingerprint" label="Group of dead letters" hint="" fields={fields} />
-            <Field name="ignoredSince" label="Nobody handled, since" hint="7d, or a time (UTC)" fields={fields} />
-            <Field name="bulk" label="Bulk action" hint="its number" fields={fields} />
-            <YesNo name="retrying" label="Failed, tried again" fields={fields} />
-            <YesNo name="redelivered" label="Sent again" fields={fields} />
-            <YesNo name="conflict" label="Other bytes came" fields={fields} />
+            <Field name="fingerprint" label="Dead letter group" hint="" fields={fields} />
+            <Field
+              name="ignoredSince"
+              label="Ignored without a handler since"
+              hint="7d, or a time (UTC)"
+              fields={fields}
+            />
+            <Field name="bulk" label="Bulk action" hint="number" fields={fields} />
+            <YesNo name="retrying" label="Failed, to be retried" fields={fields} />
+            <YesNo name="redelivered" label="Redelivered" fields={fields} />
+            <YesNo name="conflict" label="Has conflicts" fields={fields} />
           </div>
         </details>
         <div class="actions">
@@ -120,17 +125,16 @@ function isTime(name: string): name is (typeof TIMES)[number] {
 
 /** How a field is called where its form is folded away, unless by its name in the URL. */
 const LABELS = new Map([
-  ['entity', 'about'],
   ['id', 'event id'],
-  ['error', 'error has'],
+  ['error', 'last error contains'],
   ['since', 'received since'],
   ['until', 'received before'],
   ['failedSince', 'failed since'],
   ['failedUntil', 'failed before'],
-  ['deadReason', 'dead because'],
-  ['body', 'body has'],
+  ['deadReason', 'dead reason'],
+  ['body', 'body contains'],
   ['fingerprint', 'group'],
-  ['ignoredSince', 'nobody handled, since'],
+  ['ignoredSince', 'ignored without a handler since'],
 ]);
 
 /** What is asked for seldom enough to be folded away. */
@@ -178,7 +182,7 @@ function Conditions({ fields }: { readonly fields: URLSearchParams }) {
     <>
       {[...given, ''].map((text, n) => (
         <label class="field">
-          <span>{n === 0 ? 'Body has' : 'and'}</span>{' '}
+          <span>{n === 0 ? 'Body contains' : 'and'}</span>{' '}
           <input
             type="text"
             name="body"

@@ -62,21 +62,21 @@ export function readFilter(fields: URLSearchParams, now: Date): FilterQuery {
   const all = (name: Field, longest = LONGEST_TEXT): readonly string[] => {
     const values = fields.getAll(name).filter((value) => value.trim() !== '');
     const fitting = values.filter((value) => value.length <= longest);
-    if (fitting.length < values.length) problems.push(`${name} is longer than ${longest} characters.`);
+    if (fitting.length < values.length) problems.push(`${name} must have at most ${longest} characters.`);
     return [...new Set(fitting)];
   };
   const one = (name: Field): string | undefined => all(name)[0]?.trim();
   const anyOf = <Value extends string>(name: Field, known: readonly Value[]): readonly Value[] | undefined => {
     const values = all(name);
     const wrong = values.filter((value) => !known.some((each) => each === value));
-    for (const value of wrong) problems.push(`${shown(value)} is none of ${listed(known)}.`);
+    for (const value of wrong) problems.push(`${name} must be one of ${listed(known)}, not ${shown(value)}.`);
     const right = known.filter((each) => values.includes(each));
     return right.length > 0 ? right : undefined;
   };
   const yesOrNo = (name: Field): boolean | undefined => {
     const value = one(name);
     if (value === undefined) return undefined;
-    if (value !== 'yes' && value !== 'no') problems.push(`${name} is yes or no, not ${shown(value)}.`);
+    if (value !== 'yes' && value !== 'no') problems.push(`${name} must be yes or no, not ${shown(value)}.`);
     return value === 'yes' ? true : value === 'no' ? false : undefined;
   };
   const time = (name: Field): Date | undefined => {
@@ -84,21 +84,23 @@ export function readFilter(fields: URLSearchParams, now: Date): FilterQuery {
     if (value === undefined) return undefined;
     const read = parseTime(value, now.getTime());
     if (read === null)
-      problems.push(`${name} is no time: ${shown(value)}. Write 15m, 2h or 7d, or 14:00, or 2026-01-31 08:00 (UTC).`);
+      problems.push(
+        `${name} must be a time such as 15m, 2h, 7d, 14:00 or 2026-01-31 08:00 (UTC), not ${shown(value)}.`,
+      );
     return read ?? undefined;
   };
   const bulkNumber = (): number | undefined => {
     const value = one('bulk');
     if (value === undefined) return undefined;
     if (/^[1-9]\d{0,14}$/.test(value)) return Number(value);
-    problems.push(`bulk is the number of a bulk action, not ${shown(value)}.`);
+    problems.push(`bulk must be the number of a bulk action, not ${shown(value)}.`);
     return undefined;
   };
   const conditions = (): readonly BodyCondition[] | undefined => {
     const read = all('body').flatMap((text) => {
       const condition = readCondition(text);
       if (condition === null) {
-        problems.push(`${shown(text)} is no path and value. Write data.items[0].name=Espresso, for example.`);
+        problems.push(`body must be a path and a value, such as data.items[0].name=Espresso, not ${shown(text)}.`);
       }
       return condition ?? [];
     });
@@ -107,7 +109,7 @@ export function readFilter(fields: URLSearchParams, now: Date): FilterQuery {
 
   const events = all('event', LONGEST_NAME).flatMap((text) => {
     const key = eventOf(text);
-    if (key === null) problems.push(`${shown(text)} names no event.`);
+    if (key === null) problems.push(`event must be the key of an event, not ${shown(text)}.`);
     return key ?? [];
   });
 
@@ -145,7 +147,7 @@ function unknownIn(fields: URLSearchParams): string[] {
   const known = new Set<string>([...FIELDS, ...BESIDE]);
   const given = [...fields].filter(([name, value]) => value.trim() !== '' && !known.has(name));
   const names = [...new Set(given.map(([name]) => name))].slice(0, MAX_PROBLEMS);
-  return names.map((name) => `There is no field ${shown(name)}: a filter has ${listed(FIELDS)}.`);
+  return names.map((name) => `Unknown filter field ${shown(name)}. Allowed: ${listed(FIELDS)}.`);
 }
 
 /** Whether it asks for anything at all. */

@@ -12,17 +12,17 @@ const LABELS = new Map([
   ['ids', 'events'],
   ['types', 'type'],
   ['states', 'state'],
-  ['deadReasons', 'dead because'],
+  ['deadReasons', 'dead reason'],
   ['since', 'received since'],
   ['until', 'received before'],
   ['failedSince', 'failed since'],
   ['failedUntil', 'failed before'],
   ['settledBefore', 'settled before'],
-  ['entity', 'about'],
-  ['error', 'error has'],
+
+  ['error', 'last error contains'],
   ['fingerprint', 'group'],
-  ['ignoredSince', 'nobody handled, since'],
-  ['body', 'body has'],
+  ['ignoredSince', 'ignored without a handler since'],
+  ['body', 'body contains'],
   ['bulk', 'bulk action'],
 ]);
 

@@ -23,7 +23,7 @@ export function ActsOnAll({
   // No field of a form says that nothing is meant: without one, all would be.
   if (filter.states?.length === 0) return <></>;
   return (
-    <section class="actions" id="acts" aria-label="What can be done with all of them">
+    <section class="actions" id="acts" aria-label="Acts on all events of the list">
       <BulkForm visit={visit} filter={filter} act="rerun" actedOn={actedOn.rerun} />
       <BulkForm visit={visit} filter={filter} act="discard" actedOn={actedOn.discard} />
       {mayWaitForRetry(filter) && (
@@ -78,7 +78,7 @@ function BulkForm({
 function Force({ isRequired }: { readonly isRequired: boolean }) {
   return (
     <label>
-      <input type="checkbox" name="force" value="yes" required={isRequired} /> ignored and processed ones too
+      <input type="checkbox" name="force" value="yes" required={isRequired} /> also ignored and processed events
     </label>
   );
 }
@@ -96,11 +96,11 @@ export function ActsOnChosen({
   if (visit.visitor.role !== 'operator') return <>{children}</>;
   return (
     <div id="choice">
-      <ActForm visit={visit} to="/bulks" label="What can be done with those that are chosen">
+      <ActForm visit={visit} to="/bulks" label="Acts on the selected events">
         <input type="hidden" name="chosen" value="yes" />
         {children}
         <div class="actions chosen" id="chosen">
-          <span id="chosen-count">Chosen:</span>
+          <span id="chosen-count">Selected:</span>
           <button type="submit" name="act" value="rerun">
             Rerun…
           </button>
@@ -113,7 +113,7 @@ export function ActsOnChosen({
             </button>
           )}
           <label>
-            <input type="checkbox" name="force" value="yes" /> rerun processed ones too
+            <input type="checkbox" name="force" value="yes" /> also rerun processed events
           </label>
           <ExportMenu visit={visit} id="export-chosen" what="" />
         </div>

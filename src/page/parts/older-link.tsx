@@ -9,7 +9,7 @@ export function pageOf(url: URL): { readonly before: number | null } {
 export function BackLink({ href }: { readonly href: string }) {
   return (
     <p class="pages" id="back">
-      <a href={href}>Back to the beginning</a>
+      <a href={href}>Back to the start</a>
     </p>
   );
 }

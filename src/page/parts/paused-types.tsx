@@ -16,14 +16,14 @@ export function PausedTypes({ visit, pauses }: { readonly visit: Visit; readonly
       <ul>
         {pauses.map((pause) => (
           <li class="warning">
-            <PausedType pause={pause} /> is paused since <Time at={pause.since} now={now} /> by{' '}
+            <PausedType pause={pause} /> paused since <Time at={pause.since} now={now} /> by{' '}
             <StoredText text={pause.actor} atMost={60} />
             {pause.reason !== null && (
               <>
                 : <StoredText text={pause.reason} atMost={300} />
               </>
             )}
-            . <Waiting pause={pause} base={base} /> <a href={`${base}/paused`}>Resume it</a>
+            . <Waiting pause={pause} base={base} /> <a href={`${base}/paused`}>Resume</a>
           </li>
         ))}
       </ul>
@@ -44,7 +44,7 @@ export function PausedType({ pause: { type, endpoint } }: { readonly pause: Paus
 /** How many events wait for its end, as a link to them. */
 export function Waiting({ pause, base }: { readonly pause: Pause; readonly base: string }) {
   const { endpoint, type, waiting, more } = pause;
-  if (waiting === 0 && !more) return <>No event waits for it yet.</>;
+  if (waiting === 0 && !more) return <>No events are waiting.</>;
   return (
     <>
       <a href={eventsHref(base, { endpoint, types: [type], states: ['pending'] })}>

@@ -13,16 +13,14 @@ export function ProcessorsPanel({ processing, now }: { readonly processing: Proc
       <h2>Processors</h2>
       {missing.map(({ endpoint, types, since }) => (
         <p class="warning">
-          None was seen for <StoredText text={typesText(types)} />
+          No processor for <StoredText text={typesText(types)} />
           {endpoint === '*' ? '' : ' at '}
-          {endpoint === '*' ? <></> : <StoredText text={endpoint} atMost={80} />} since <Time at={since} now={now} />.
+          {endpoint === '*' ? <></> : <StoredText text={endpoint} atMost={80} />} has run since{' '}
+          <Time at={since} now={now} />.
         </p>
       ))}
       {processors.length === 0 ? (
-        <p>
-          None runs that has announced itself. Handlers that run before the answer (inline mode) need none; a processor
-          that is started is listed here within a second, and leaves when it is closed.
-        </p>
+        <p>No processor is running. Inline mode needs none. A processor appears here within a second of its start.</p>
       ) : (
         <ListTable columns={['process', 'endpoints', 'handles', 'started', 'last seen']}>
           {processors.map((processor) => (
@@ -42,11 +40,11 @@ function ProcessorRow({ processor, now }: { readonly processor: RunningProcessor
         <StoredText text={name} atMost={40} />
       </th>
       <td data-label="endpoints">
-        <StoredText text={endpoints === '*' ? 'every one' : endpoints.join(', ')} atMost={160} />
+        <StoredText text={endpoints === '*' ? 'all' : endpoints.join(', ')} atMost={160} />
       </td>
       <td data-label="handles">
         <StoredText
-          text={types === '*' ? 'every type' : types.length === 0 ? 'nothing' : types.join(', ')}
+          text={types === '*' ? 'all types' : types.length === 0 ? 'nothing' : types.join(', ')}
           atMost={400}
         />
       </td>

@@ -35,7 +35,7 @@ function Cut({ shown, of }: { readonly shown: number; readonly of: number }) {
   if (of <= shown) return <></>;
   return (
     <p class="notice">
-      The first {size(shown)} of {number(of)} bytes. Download the body to see the rest.
+      The first {size(shown)} of {number(of)} bytes are shown. Download the body to see the rest.
     </p>
   );
 }

@@ -15,7 +15,7 @@ export function ReasonField({
 }) {
   return (
     <label>
-      Reason, for the audit{' '}
+      Reason{' '}
       <input
         type="text"
         name="reason"

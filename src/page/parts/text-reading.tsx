@@ -10,12 +10,12 @@ export function TakenFor({ reading, visit }: { readonly reading: TextReading; re
   const { takenFor, name, others } = reading;
   return (
     <p class="taken" id="taken">
-      Taken for {TAKEN_FOR[takenFor]}:{' '}
+      Searched as {TAKEN_FOR[takenFor]}:{' '}
       <strong>
         <Shortened text={name} atMost={60} />
       </strong>
-      , what has failed first.{' '}
-      {takenFor !== 'text' && <a href={eventsHref(visit.base, { text: name })}>Look for it as a piece of text</a>}
+      , failed events first.{' '}
+      {takenFor !== 'text' && <a href={eventsHref(visit.base, { text: name })}>Search for it as text</a>}
       {others.length > 0 && (
         <span class="others">
           {' '}
@@ -53,22 +53,18 @@ export function NothingFits({
   readonly isFurther: boolean;
   readonly visit: Visit;
 }) {
-  if (reading === null) return <p>{isFurther ? 'No older event fits.' : 'No event fits.'}</p>;
+  if (reading === null) return <p>{isFurther ? 'No older event matches.' : 'No event matches.'}</p>;
   return (
     <>
-      <p>
-        {isFurther
-          ? 'No further event has this.'
-          : 'No event has this in its id, its type, what it is about or its last error.'}
-      </p>
+      <p>{isFurther ? 'No older event matches.' : 'No event has this text in its id, type, entity or last error.'}</p>
       {suggestions.length > 0 && (
         <p id="suggestions">
           Did you mean <Names names={suggestions} visit={visit} />?
         </p>
       )}
       <p class="muted">
-        Bodies are not searched by the box: <a href={`${visit.base}/events#filters`}>the filter</a> finds values in
-        them. What was erased is known by the id of its event alone.
+        The search box does not search bodies; <a href={`${visit.base}/events#filters`}>the filter</a> does. Erased
+        events are found by their id only.
       </p>
     </>
   );

@@ -46,7 +46,7 @@ export function Ranges({
   readonly kept?: Readonly<Record<string, string>>;
 }) {
   return (
-    <nav class="ranges" aria-label="Span of time">
+    <nav class="ranges" aria-label="Time range">
       {ranges.map(({ name, label }) => (
         <a href={rangeQuery(name, kept)} aria-current={name === current.name ? 'true' : undefined}>
           {label}

@@ -52,13 +52,13 @@ function Entry({
 }) {
   switch (entry.what) {
     case 'stored':
-      return <>received and stored{summary.verified ? '' : ', without a signature that was checked'}</>;
+      return <>received and stored{summary.verified ? '' : ', signature not checked'}</>;
     case 'redelivered':
-      return <>sent again by the service</>;
+      return <>redelivered</>;
     case 'redeliveries':
-      return <>from here on sent again {plural(entry.count, 'time')}, beside those below</>;
+      return <>redelivered {plural(entry.count, 'more time')} from here on</>;
     case 'conflict':
-      return <>sent with other bytes: the first ones count, and the newest others are kept beside them</>;
+      return <>redelivered with a different body (conflict): the first body counts, and the newest other one is kept</>;
     case 'act':
       return <ActEntry act={entry.act} base={base} />;
     case 'attempts':
@@ -90,7 +90,7 @@ function ActEntry({ act: { act, actor, via, reason, bulk }, base }: { readonly a
         </>
       )}
       {reason === null ? (
-        <span class="muted">, without a reason</span>
+        <span class="muted">, no reason given</span>
       ) : (
         <>
           : <StoredText text={reason} atMost={1_000} />
@@ -119,7 +119,7 @@ function FoldedEntry({ folded: { attempts, last }, now }: { readonly folded: Fol
         </p>
       </div>
       <details id={`each-from-${first.number}`}>
-        <summary>Each of them</summary>
+        <summary>All attempts</summary>
         <ol class="timeline">
           {attempts.map((attempt) => (
             <li class={`entry ${oneLine(attempt.outcome, 20)}`}>

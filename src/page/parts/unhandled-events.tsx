@@ -22,17 +22,16 @@ export function UnhandledEvents({
       <ul>
         {waiting.map(({ endpoint, type, since, ...count }) => (
           <li class="warning">
-            {since === null ? 'No processor has ever handled the endpoint of ' : 'Nobody handles '}
+            {since === null ? 'No processor has ever run for the endpoint of ' : 'No processor for '}
             <StoredText text={type} atMost={80} />
             <AtEndpoint endpoint={endpoint} />
             {since !== null && (
               <>
                 {' '}
-                since <Time at={since} now={now} />
+                has run since <Time at={since} now={now} />
               </>
             )}
-            : <a href={eventsHref(base, { endpoint, types: [type], states: ['pending'] })}>{bounded(count)} pending</a>{' '}
-            until a processor with a handler for it runs.
+            : <a href={eventsHref(base, { endpoint, types: [type], states: ['pending'] })}>{bounded(count)} pending</a>
           </li>
         ))}
         {putAway.map(({ endpoint, type, count, more }) => (
@@ -41,7 +40,7 @@ export function UnhandledEvents({
               {bounded({ count, more })} of <StoredText text={type} atMost={80} />
               <AtEndpoint endpoint={endpoint} />
             </a>{' '}
-            ignored in the last seven days, when nobody handled them. They can be rerun there, or with{' '}
+            ignored in the last seven days without a handler. Rerun them there, or with{' '}
             <code>{rerunIgnoredCommand({ endpoint, types: [type], ignoredSince }, named)}</code>
           </li>
         ))}

@@ -106,24 +106,24 @@ export function createAuthorization(
   const seldom = throttle();
   // A text is no answer to this: that of a variable which says false would let everybody in.
   if (typeof unsafeOpen !== 'boolean')
-    assertOptions('unsafeOpen', unsafeOpen, OPEN, 'Write true, or { name: who they are }.');
+    assertOptions('unsafeOpen', unsafeOpen, OPEN, 'Return true, or { name } with the name of the visitor.');
   const everybody = unsafeOpen
     ? known({ role: 'operator', name: 'local', ...(unsafeOpen !== true && unsafeOpen) })
     : null;
   const asks = authorize !== undefined || basic.length > 0 || bearer.length > 0;
   if (!asks && everybody === null) {
     throw refusal(
-      'opsPage needs authorize, basic or bearer: who can reach the page sees every event and can rerun all of them. ' +
-        'Only for a page on the loopback address there is unsafeOpen: true.',
+      'opsPage needs authorize, basic or bearer, because its visitors see every event and can rerun all. ' +
+        'For a page on the loopback address alone, set unsafeOpen: true instead.',
     );
   }
   if (asks && everybody !== null)
-    throw refusal('unsafeOpen lets everybody in, so authorize, basic and bearer would ask nobody.');
+    throw refusal('unsafeOpen turns the log-in off. Remove it, or remove authorize, basic and bearer.');
   const users = basic.map((entry, n) => {
     assertOptions(`basic[${n}]`, entry, USER);
     const { user, password, role = 'viewer' } = entry;
     if (typeof user !== 'string' || user === '' || user.includes(':')) {
-      throw refusal(`basic[${n}].user must not be empty, nor have a colon.`);
+      throw refusal(`basic[${n}].user must not be empty or contain a colon.`);
     }
     return {
       credentials: digest(`${user}:${usableSecret(password, `basic[${n}].password`)}`),
@@ -175,7 +175,7 @@ export function createAuthorization(
         // What is typed into the field of the name may be a password.
         const isUser = basic.some((one) => one.user === user);
         const facts = { source: login.source ?? 'unknown', ...(isUser && { user }), suppressed };
-        logger.warn(facts, 'a log-in to the page was refused');
+        logger.warn(facts, 'a log-in to the page was rejected');
       });
     }
     return 'found' in tried ? verdict(found) : { refused: 429, retryAfterS: Math.ceil(tried.waitMs / 1_000) };

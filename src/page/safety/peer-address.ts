@@ -50,13 +50,13 @@ const PROXIED =
 export function notFromHere({ headers }: Request, peer: string | null): string | null {
   if (peer === null) {
     return (
-      'This page has no log-in, so it is for its own machine alone, and its server does not say where a request comes from. ' +
-      'Mount it by pageHandler of hookbox/express, hookbox/fastify or hookbox/node; or serve it by @hono/node-server, Bun.serve or ' +
-      'Deno.serve, and hand the second argument of fetch on to the page; ' +
-      'or give the page authorize, basic or bearer.'
+      'This page has no log-in, so it answers only its own machine, and its server does not pass on the client address. ' +
+      'Mount it with pageHandler of hookbox/express, hookbox/fastify or hookbox/node; or serve it with @hono/node-server, Bun.serve or ' +
+      'Deno.serve and pass the second argument of fetch on to the page; ' +
+      'or set authorize, basic or bearer.'
     );
   }
   const isProxied = [...headers.keys()].some((name) => PROXIED.test(name));
   if (isLoopbackAddress(peer) && !isProxied) return null;
-  return 'This page has no log-in, so it is for its own machine alone. To reach it from elsewhere, also through a proxy, it needs one.';
+  return 'This page has no log-in, so it answers only its own machine. To reach it from elsewhere or through a proxy, set authorize, basic or bearer.';
 }

@@ -15,24 +15,24 @@ export function postedForm(frame: Frame, maxBytes: number): MiddlewareHandler<Pa
   const limited = bodyLimit({
     maxSize: maxBytes,
     // This is called with the context of this middleware.
-    onError: (c) => frame.problem(c as PageContext, 413, 'Too large', `This takes ${bytes(maxBytes)} at most.`),
+    onError: (c) => frame.problem(c as PageContext, 413, 'Too large', `The form must be at most ${bytes(maxBytes)}.`),
   });
   return async (c, next) => {
     const visitor = frame.visitorOf(c);
     if (visitor.role !== 'operator') {
-      return frame.problem(
-        c,
-        403,
-        'Not allowed',
-        'You look on as a viewer. Only operators may do this. Nothing was done.',
-      );
+      return frame.problem(c, 403, 'Not allowed', 'Your role is viewer. Only operators can do this. Nothing was done.');
     }
     return limited(c, async () => {
       const form = await formOf(c);
       if (form === null) {
-        c.res = await frame.problem(c, 400, 'No form', 'This is no form that the page has sent. Nothing was done.');
+        c.res = await frame.problem(
+          c,
+          400,
+          'Invalid form',
+          'The request is not a form of this page. Nothing was done.',
+        );
       } else if (!frame.tokens.isTokenOf(visitor, form.get('csrf'))) {
-        c.res = await frame.problem(c, 403, 'Out of date', OUT_OF_DATE);
+        c.res = await frame.problem(c, 403, 'Form out of date', OUT_OF_DATE);
       } else {
         c.set('form', form);
         await next();
@@ -42,8 +42,8 @@ export function postedForm(frame: Frame, maxBytes: number): MiddlewareHandler<Pa
 }
 
 const OUT_OF_DATE =
-  'This form is out of date: the server was restarted since, or you were somebody else then. ' +
-  'Go back, reload the page, and send it again. Nothing was done.';
+  'The server restarted, or you logged in as another user, after you opened this form. ' +
+  'Nothing was done. Go back, reload the page and send the form again.';
 
 async function formOf(c: PageContext): Promise<FormData | null> {
   try {

@@ -49,7 +49,11 @@ export interface GuardOptions {
  */
 export function createGuard({ hosts }: GuardOptions, openToAll: boolean): Guard {
   const names = hosts?.map(readHost);
-  if (names?.length === 0) throw new ConfigurationError('INVALID_OPTION', 'hosts is empty: nobody could see the page.');
+  if (names?.length === 0)
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      'hosts must not be empty. Name the hosts that serve the page, such as ops.shop.example.',
+    );
 
   const isOurs = (host: string): boolean => {
     if (names !== undefined) return names.some((name) => matches(name, host));
@@ -59,7 +63,7 @@ export function createGuard({ hosts }: GuardOptions, openToAll: boolean): Guard 
   return (request, peer) => {
     const host = hostOf(request);
     if (host === null || !isOurs(host)) {
-      return 'This page is not served under the name that you asked for. Add it to the option hosts if it should be.';
+      return 'This page does not answer to this host name. To allow it, add it to the option hosts.';
     }
     // The name is the client's word: through 0.0.0.0 anybody can say localhost.
     const far = openToAll ? notFromHere(request, peer) : null;
@@ -77,13 +81,13 @@ export function createGuard({ hosts }: GuardOptions, openToAll: boolean): Guard 
   };
 }
 
-const ELSEWHERE = 'This was sent from another site, or the browser does not say from where. Nothing was done.';
+const ELSEWHERE = 'The request came from another site, or its browser does not name the site. Nothing was done.';
 
 /** Links from elsewhere may lead here; other sites have no business to embed or fetch what is here. */
 function mayRead({ headers }: Request, site: string | null): string | null {
   if (site === null || site === 'same-origin' || site === 'none') return null;
   const isLink = headers.get('sec-fetch-mode') === 'navigate' && headers.get('sec-fetch-dest') === 'document';
-  return isLink ? null : 'Another site has asked for this. Open the page itself.';
+  return isLink ? null : 'The request came from another site. Open the page directly.';
 }
 
 /** As the client has sent it; requests of tests and of hosts without HTTP/1 have it in the URL only. */
@@ -115,7 +119,7 @@ function readHost(text: string): HostName {
     const shown = JSON.stringify(text);
     throw new ConfigurationError(
       'INVALID_OPTION',
-      `hosts: ${shown} is no host. Write a name such as ops.shop.example.`,
+      `hosts must hold host names such as ops.shop.example, not ${shown}.`,
     );
   }
   return { name: nameOf(read), port: /:\d+$/.test(text.trim()) ? portOf(read) : null };

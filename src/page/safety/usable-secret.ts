@@ -7,5 +7,8 @@ import { ConfigurationError } from '../../errors.ts';
  */
 export function usableSecret(secret: unknown, name: string): string {
   if (typeof secret === 'string' && secret.trim() !== '' && secret !== 'undefined' && secret !== 'null') return secret;
-  throw new ConfigurationError('INVALID_OPTION', `${name} is empty, or a variable was not set.`);
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    `${name} must not be empty, “undefined” or “null”. Check that its environment variable is set.`,
+  );
 }

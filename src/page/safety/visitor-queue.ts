@@ -96,7 +96,7 @@ export function inTurn(frame: Frame, queue: VisitorQueue = visitorQueue()): Midd
       return;
     }
     c.header('Retry-After', String(RETRY_AFTER_S));
-    const sentence = `Too much is being looked up here at once. Try again in ${RETRY_AFTER_S} seconds. Nothing was done.`;
+    const sentence = `The page is busy. Nothing was done. Try again in ${RETRY_AFTER_S} seconds.`;
     return frame.problem(c, 429, 'Too many requests', sentence);
   };
 }

@@ -27,7 +27,7 @@ export async function auditScreen(visit: Visit): Promise<Screen> {
         <AuditFilterForm query={query} base={base} now={now} />
         {query.filter === null ? (
           <p class="warning" role="alert" id="problems">
-            <bdi>{oneLine(query.day, 40)}</bdi> is no day. Write it as 2026-01-31.
+            <bdi>{oneLine(query.day, 40)}</bdi> is not a date such as 2026-01-31.
           </p>
         ) : (
           <Lines query={query} filter={query.filter} page={await pageOfAudit(visit, query.filter)} visit={visit} />
@@ -61,7 +61,7 @@ function Lines({
           {noneInWords({ isFiltered, isFurther, next })}
           {!isFiltered &&
             !isFurther &&
-            ' Each rerun, discard, retry-now, prune, erase, export, import and backup will stand here.'}
+            ' Each rerun, discard, retry, prune, erase, export, import and backup is listed here.'}
         </p>
       ) : (
         <table class="list" id="audit">
@@ -125,12 +125,12 @@ function AuditRow({
 }
 
 /** Counts whose names are those of a program. */
-const COUNTED = new Map([['inProcessing', 'left in processing']]);
+const COUNTED = new Map([['inProcessing', 'still in processing']]);
 
 /** `120 done, 8 not needed` */
 function countsInWords(counts: AuditLine['counts']): string {
   const parts = Object.entries(counts).map(
     ([what, count]) => `${number(count)} ${oneLine(COUNTED.get(what) ?? what, 40)}`,
   );
-  return parts.length === 0 ? 'nothing counted' : parts.join(', ');
+  return parts.length === 0 ? 'none' : parts.join(', ');
 }

@@ -5,6 +5,7 @@ import { hasEnded } from '../../inbox/rules/bulks.ts';
 import { getBulk, USUAL_RATE } from '../../ops/bulks.ts';
 import { listEvents } from '../../ops/find.ts';
 import { lanesOf } from '../../ops/held-up.ts';
+import { ACT_WORDS } from '../../ops/words/act-words.ts';
 import { doneOf, sentenceOf, stateInWords } from '../../ops/words/bulk-words.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
 import { withDead } from '../../ops/words/tab-words.ts';
@@ -31,7 +32,7 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
       current: '/bulks',
       content: (
         <p class="notice">
-          There is no bulk action of this number. A preview that nobody ran is removed after some days.{' '}
+          No bulk action has this number. A preview that is not run is removed after some days.{' '}
           <a href={`${visit.base}/bulks`}>All bulk actions</a>
         </p>
       ),
@@ -50,11 +51,11 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
         {isBegun(visit.url) && !hasEnded(bulk) && bulk.stopped === null && (
           <p class="notice" role="status" id="begun">
             {bulk.state === 'running' ? (
-              'The run has begun. It goes on when you leave this page.'
+              'The run has begun. It continues if you leave this page.'
             ) : (
               <>
-                The run was asked for, and has not begun yet. Where that stays so, it could not begin:{' '}
-                <a href={`${visit.base}/health`}>Health</a> says whether the inbox can be written to.
+                The run has not begun yet. If this does not change, check on <a href={`${visit.base}/health`}>Health</a>{' '}
+                that the inbox can be written.
               </>
             )}
           </p>
@@ -102,7 +103,7 @@ function LeftAlone({ bulk: { act, counts } }: { readonly bulk: Bulk }) {
   if (Object.values(others).every((count) => count === 0)) return <></>;
   return (
     <section class="panel" id="left-alone">
-      <h2>What it did not {act}</h2>
+      <h2>Events not {ACT_WORDS[act].done}</h2>
       <Results act={act} counts={others} />
     </section>
   );
@@ -157,13 +158,13 @@ function Facts({
   const { base, now } = visit;
   return (
     <section class="panel" id="facts">
-      <h2>Which events, by whom and why</h2>
+      <h2>Details</h2>
       <dl class="facts">
         <div>
           <dt>filter</dt>
           <dd>
             <FilterWords filter={bulk.filter} visit={visit} bulk={bulk.id} />{' '}
-            <a href={eventsHref(base, meantBy(bulk))}>events that fit it now</a>
+            <a href={eventsHref(base, meantBy(bulk))}>events that match now</a>
           </dd>
         </div>
         {cause !== null && (
@@ -177,7 +178,7 @@ function Facts({
         {bulk.act === 'rerun' && (
           <div>
             <dt>processed events</dt>
-            <dd>{bulk.force ? 'rerun too: their handlers run once more' : 'left alone'}</dd>
+            <dd>{bulk.force ? 'rerun, too' : 'not rerun'}</dd>
           </div>
         )}
         <div>
@@ -190,7 +191,7 @@ function Facts({
           <dt>why</dt>
           <dd>
             {bulk.reason === null ? (
-              <span class="muted">not said</span>
+              <span class="muted">no reason given</span>
             ) : (
               <StoredText text={bulk.reason} atMost={1_000} />
             )}
@@ -224,11 +225,11 @@ function TimeFact({ name, at, now }: { readonly name: string; readonly at: Date 
 
 const WHAT_COMES = {
   rerun:
-    'The events become pending, and a running processor handles them like new ones; invalid ones only where they fit today’s schemas. Which events they are was frozen at the preview: what has arrived since is not among them.',
+    'The events become pending, and their handlers run again. Invalid events must fit today’s schemas. Events that match only since the preview are not included.',
   discard:
-    'The events become ignored: nobody handles them, but they can be rerun later; invalid ones only where they fit today’s schemas. Which events they are was frozen at the preview.',
+    'The events become ignored: no handler runs, but you can rerun them later. Invalid events must fit today’s schemas. Events that match only since the preview are not included.',
   'retry-now':
-    'The events become due now instead of when their backoff is over, and a running processor handles them in their order. Their failures go on being counted: one whose last attempt this is dies if it fails. Which events they are was frozen at the preview.',
+    'The events skip their backoff and become due now, in order. Failures still count: an event that fails its last attempt becomes dead. Events that match only since the preview are not included.',
 } as const satisfies Record<Bulk['act'], string>;
 
 function buttonFor({ act, total }: Bulk): string {
@@ -243,7 +244,7 @@ function isUnderWay({ state, stopped }: Bulk): boolean {
 
 function Acts({ bulk, visit, warning }: { readonly bulk: Bulk; readonly visit: Visit; readonly warning: Child }) {
   if (hasEnded(bulk)) return <></>;
-  if (visit.visitor.role !== 'operator') return <p class="muted">Operators can run or cancel it.</p>;
+  if (visit.visitor.role !== 'operator') return <p class="muted">Only operators can run or cancel it.</p>;
   const isPreview = bulk.state === 'previewed';
   const left = bulk.total - bulk.worked;
   const isSevere = bulk.act === 'discard' || bulk.force;
@@ -255,22 +256,22 @@ function Acts({ bulk, visit, warning }: { readonly bulk: Bulk; readonly visit: V
       ) : (
         <p>
           {isUnderWay(bulk)
-            ? 'It is running. Should its process end, this page says so within about a minute, and offers to run the rest.'
-            : 'Nobody runs it: nothing more becomes of it unless somebody runs the rest. No event is taken twice.'}
+            ? 'If the process that runs it ends, this page shows that within about a minute and lets you run the rest.'
+            : 'It has stopped. Run the rest to continue; no event is handled twice.'}
         </p>
       )}
       {warning}
       <div class="actions">
         <div id="cancel">
           <ActForm visit={visit} to={`/bulks/${bulk.id}/cancel`} label="Cancel">
-            <button type="submit">{isPreview ? 'Cancel' : 'Cancel what is left'}</button>
+            <button type="submit">{isPreview ? 'Cancel' : 'Cancel the rest'}</button>
           </ActForm>
         </div>
         {left > 0 && !isUnderWay(bulk) && (
           <div id="run">
             <ActForm visit={visit} to={`/bulks/${bulk.id}/run`} label={isPreview ? 'Run' : 'Resume'}>
               <label>
-                At most so many events a second{' '}
+                Maximum events per second{' '}
                 <input type="number" name="rate" min="1" max="100000" value={String(USUAL_RATE)} required />
               </label>{' '}
               <ReasonField
@@ -279,7 +280,7 @@ function Acts({ bulk, visit, warning }: { readonly bulk: Bulk; readonly visit: V
                 hasFocus={isPreview && !isBegun(visit.url)}
               />{' '}
               <button type="submit" class="primary">
-                {isPreview ? buttonFor(bulk) : `Resume the ${number(left)} left`}
+                {isPreview ? buttonFor(bulk) : `Run the remaining ${number(left)}`}
               </button>
             </ActForm>
           </div>

@@ -31,8 +31,8 @@ export async function bulksScreen(visit: Visit): Promise<Screen> {
         {bulks.length === 0 ? (
           <p class="notice" id="none">
             {before === null
-              ? 'No events were rerun, discarded or retried now in bulk. Begin on Dead letters with a group, or on Events with a filter.'
-              : 'There are no older ones.'}
+              ? 'No bulk actions yet. Start one from a group on Dead letters, or from a filter on Events.'
+              : 'No older bulk actions.'}
           </p>
         ) : (
           <BulksTable bulks={bulks} outcomes={outcomes} visit={visit} />
@@ -60,8 +60,8 @@ function BulksTable({
           <th scope="col">act</th>
           <th scope="col">state</th>
           <th scope="col">events</th>
-          <th scope="col">what became of them</th>
-          <th scope="col">which</th>
+          <th scope="col">outcome</th>
+          <th scope="col">filter</th>
           <th scope="col">by</th>
           <th scope="col">why</th>
           <th scope="col">previewed</th>
@@ -77,17 +77,21 @@ function BulksTable({
             </th>
             <td data-label="state">{stateInWords(bulk)}</td>
             <td data-label="events">{number(bulk.total)}</td>
-            <td data-label="what became of them">
+            <td data-label="outcome">
               <OutcomeInShort bulk={bulk} found={outcomes.get(bulk.id) ?? null} base={base} />
             </td>
-            <td data-label="which">
+            <td data-label="filter">
               <FilterWords filter={bulk.filter} visit={visit} bulk={bulk.id} />
             </td>
             <td data-label="by">
               <InShort text={bulk.actor} atMost={60} />
             </td>
             <td data-label="why">
-              {bulk.reason === null ? <span class="muted">not said</span> : <InShort text={bulk.reason} atMost={80} />}
+              {bulk.reason === null ? (
+                <span class="muted">no reason given</span>
+              ) : (
+                <InShort text={bulk.reason} atMost={80} />
+              )}
             </td>
             <td data-label="previewed">
               <Time at={bulk.createdAt} now={now} />

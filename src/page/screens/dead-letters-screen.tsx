@@ -27,22 +27,21 @@ export async function deadLettersScreen(visit: Visit): Promise<Screen> {
       <div id="live">
         {groups.length === 0 ? (
           <p class="notice" id="none">
-            No event is dead. When one is, it stands here with all whose last errors say the same.
+            No event is dead. Dead events appear here, grouped by last error.
           </p>
         ) : (
           <>
             <p id="intro">
-              Nobody handles these events unless {isOperator ? 'you act' : 'an operator acts'}. Those whose last errors
-              say the same, but for ids and numbers, are one group.{' '}
-              {isOperator && 'Nothing happens before you have seen how many events an act is about.'}
+              These events are not retried unless {isOperator ? 'you rerun them' : 'an operator reruns them'}. A group
+              has the same last error, apart from ids and numbers.{isOperator && ' Each act shows a preview first.'}
             </p>
             {groups.length >= MOST_GROUPS && (
               <p class="notice" id="more">
-                These are the {plural(groups.length, 'group')} that were found first; there may be more of them.
+                Only the first {plural(groups.length, 'group')} are shown.
               </p>
             )}
             {mayExport(visit) && (
-              <section class="actions" id="acts" aria-label="What can be done with all of them">
+              <section class="actions" id="acts" aria-label="Acts on all dead events">
                 <ExportMenu visit={visit} id="export-all" what="all dead events" filter={{ states: ['dead'] }} />
               </section>
             )}
@@ -103,17 +102,12 @@ const CHOICE = 'choice';
 function ChosenGroups({ visit }: { readonly visit: Visit }) {
   if (!mayExport(visit)) return <></>;
   return (
-    <ActForm
-      visit={visit}
-      to="/maintenance/export"
-      id={CHOICE}
-      label="What can be done with the groups that are chosen"
-    >
+    <ActForm visit={visit} to="/maintenance/export" id={CHOICE} label="Acts on the selected groups">
       <input type="hidden" name="state" value="dead" />
       <div class="actions chosen" id="chosen">
-        <span id="chosen-count">Chosen:</span>
+        <span id="chosen-count">Selected:</span>
         <ExportMenu visit={visit} id="export-chosen" what="" />
-        <span class="muted">Rerun and discard take one group at a time.</span>
+        <span class="muted">Rerun and discard work on one group at a time.</span>
       </div>
     </ActForm>
   );

@@ -26,7 +26,7 @@ export function EventBody({
     <section id="body">
       <div class="heading">
         <h2>Body</h2>
-        <nav aria-label="Ways to show the body" class="views">
+        <nav aria-label="Body views" class="views">
           {Object.entries(VIEWS).map(([name, label]) => (
             <a href={`${href}?view=${name}#body`} aria-current={name === view ? 'true' : undefined}>
               {label}
@@ -36,8 +36,7 @@ export function EventBody({
       </div>
       {visit.masks && (
         <p class="notice">
-          The values of some fields are masked as “•••” on this page, in all views and in downloads: those are not the
-          bytes that were received.
+          Masked values show as “•••” in all views and downloads, so these are not the bytes received.
         </p>
       )}
       {body !== null && conflict !== null && conflict.body.byteLength > 0 && (
@@ -46,7 +45,7 @@ export function EventBody({
       <div class={conflict === null ? undefined : 'columns'}>
         {body !== null && (
           <Body
-            title={conflict === null ? null : 'The bytes that count'}
+            title={conflict === null ? null : 'Stored body'}
             body={visit.mask(body)}
             view={view}
             href={href}
@@ -55,7 +54,7 @@ export function EventBody({
         )}
         {conflict !== null && conflict.body.byteLength > 0 && (
           <Body
-            title="The newest other bytes under this id"
+            title="Newest other body under this id (conflict)"
             body={visit.mask(conflict.body)}
             view={view}
             href={href}

@@ -47,7 +47,7 @@ export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> 
           <div class="columns" id="about">
             <Facts visit={visit} history={history} />
             <section class="panel" id="timeline">
-              <h2>What happened</h2>
+              <h2>History</h2>
               <Timeline history={history} visit={visit} />
             </section>
           </div>
@@ -65,7 +65,7 @@ function noSuchEvent({ base }: Visit, { id }: EventKey): Screen {
     current: '/events',
     content: (
       <p class="notice">
-        There is no event <StoredText text={id} atMost={255} /> here. <a href={`${base}/events`}>All events</a>
+        The inbox has no event <StoredText text={id} atMost={255} />. <a href={`${base}/events`}>All events</a>
       </p>
     ),
   };
@@ -84,7 +84,9 @@ function Headline({
   return (
     <p id="headline" class={state === 'dead' ? 'warning headline' : 'notice headline'}>
       <State summary={summary} />{' '}
-      {state === 'dead' ? `Nobody handles it unless ${isOperator ? 'you act' : 'an operator acts'}:` : STANDING[state]}
+      {state === 'dead'
+        ? `It is not retried unless ${isOperator ? 'you rerun it' : 'an operator reruns it'}:`
+        : STANDING[state]}
       {wait !== null && (
         <>
           {' '}
@@ -105,9 +107,9 @@ function Headline({
 
 const STANDING = {
   pending: 'It',
-  processing: 'Its handler runs now. It',
-  processed: 'Its handler has succeeded.',
-  ignored: 'Nobody handles it: it',
+  processing: 'Its handler is running. It',
+  processed: 'Its handler succeeded.',
+  ignored: 'No handler will run: it',
 } as const satisfies Record<Exclude<EventSummary['state'], 'dead'>, string>;
 
 function Facts({
@@ -120,11 +122,11 @@ function Facts({
   const { type, endpoint, entity, fingerprint, attempts, failures, redeliveries, conflicts, settledAt } = summary;
   return (
     <section class="panel" id="facts">
-      <h2>About it</h2>
+      <h2>Details</h2>
       <dl class="facts">
         <Fact name="type">
           {type === null ? (
-            <span class="muted">none that could be read</span>
+            <span class="muted">unknown</span>
           ) : (
             <>
               <a href={eventsHref(base, { types: [type] })}>
@@ -134,12 +136,12 @@ function Facts({
             </>
           )}
         </Fact>
-        <Fact name="about">
+        <Fact name="entity">
           {entity === null ? (
-            <span class="muted">it stands alone</span>
+            <span class="muted">none</span>
           ) : (
             <>
-              <StoredText text={entity} /> <a href={eventsHref(base, { endpoint, entity })}>all events about it</a>
+              <StoredText text={entity} /> <a href={eventsHref(base, { endpoint, entity })}>all its events</a>
             </>
           )}
         </Fact>
@@ -148,12 +150,12 @@ function Facts({
         </Fact>
         <Fact name="created">
           {event.created === null ? (
-            <span class="muted">not known</span>
+            <span class="muted">unknown</span>
           ) : (
             <>
               <Time at={new Date(event.created.ms)} now={now} />
               {isFarAhead(event.created, (settledAt ?? now).getTime()) &&
-                ', more than a day ahead: older events are not superseded by this one'}
+                ', more than a day ahead, so it does not supersede older events'}
             </>
           )}
         </Fact>
@@ -167,11 +169,11 @@ function Facts({
         )}
         <Fact name="attempts">
           {number(attempts)}
-          {failures > 0 && `, ${number(failures)} of them failed since it was stored or rerun`}
+          {failures > 0 && `, ${number(failures)} failed since it was stored or rerun`}
         </Fact>
-        <Fact name="sent again">
+        <Fact name="redelivered">
           {redeliveries === 0 ? 'never' : plural(redeliveries, 'time')}
-          {conflicts > 0 && `, ${number(conflicts)} with other bytes`}
+          {conflicts > 0 && `, ${number(conflicts)} with a different body (conflicts)`}
         </Fact>
         <Fact name="signature">{summary.verified ? 'verified' : 'not checked'}</Fact>
         <Fact name="body">{event.body === null ? bodyGone(event) : bytes(event.body.byteLength)}</Fact>
@@ -195,9 +197,9 @@ function Fact({ name, children }: { readonly name: string; readonly children: Ch
 }
 
 const INVALID_RERUN =
-  'Its body is read again by hookbox’s schemas of today. If it fits, the event becomes pending, and a running processor takes it like a new one; a schema of your own may refuse it then. If it does not, nothing is done and it stays dead (invalid).';
+  'hookbox parses the body again with today’s schemas. If it fits, the event becomes pending and its handler runs, unless a schema of your own rejects it. Otherwise it stays dead (invalid).';
 const INVALID_DISCARD =
-  'Its body is read again by today’s schemas. If it fits, the event becomes ignored: nobody handles it. If it does not, nothing is done and it stays dead (invalid) until it is pruned or erased.';
+  'hookbox parses the body again with today’s schemas. If it fits, the event becomes ignored and no handler runs. Otherwise it stays dead (invalid) until you prune or erase it.';
 
 /** `dead: evt_1, order.created`: what somebody with ten tabs looks for. */
 function eventTab({ state, id, type }: EventSummary): string {
@@ -222,7 +224,7 @@ function Acts({
   const mayRetryNow = isOperator && mayBeDone(askedByKey('retry-now', false), summaryAt(summary, visit.now));
   const mayDiscard = isOperator && mayBeDone(askedByKey('discard', false), summary);
   return (
-    <section class="panel acts" id="acts" aria-label="What can be done">
+    <section class="panel acts" id="acts" aria-label="Acts">
       {mayRerun && (
         <Act
           visit={visit}
@@ -234,10 +236,10 @@ function Acts({
           warning={warning}
         >
           {again
-            ? 'Its handler has succeeded already, and runs once more: be sure that its effects may happen twice.'
+            ? 'The handler already succeeded and will run again. Make sure that its effects may happen twice.'
             : summary.deadReason === 'invalid'
               ? INVALID_RERUN
-              : 'The event becomes pending, and a running processor handles it like a new one. Its history stays.'}
+              : 'The event becomes pending, and its handler runs again. Its history is kept.'}
         </Act>
       )}
       {mayRetryNow && (
@@ -249,17 +251,17 @@ function Acts({
           button="Retry this event now"
           warning={warning}
         >
-          The event becomes due now, and a running processor takes it in its order. Its failures go on being counted.
+          The event becomes due now, in its order. Its failures still count.
         </Act>
       )}
       {mayDiscard && (
         <Act visit={visit} summary={summary} act="discard" title="Discard…" button="Discard this event">
           {summary.deadReason === 'invalid'
             ? INVALID_DISCARD
-            : 'The event becomes ignored: nobody handles it. It can be rerun later.'}
+            : 'The event becomes ignored, and no handler runs. You can rerun it later.'}
         </Act>
       )}
-      {isOperator && pruned && <p class="muted">Its body was pruned, so it cannot be rerun.</p>}
+      {isOperator && pruned && <p class="muted">The body was pruned, so the event cannot be rerun.</p>}
       <Copyable text={eventCommand('show', summary, visit.named)} />
     </section>
   );

@@ -136,12 +136,12 @@ function Onward({
     >
       {cut && (
         <span id="looked">
-          {`Looked at ${plural(examined, 'event')} and found ${number(events.length)} here; there are others` +
-            `${looked === null ? '' : ` (${percent(looked)} of the file)`}. `}
+          {`${plural(examined, 'event')} searched, ${number(events.length)} found` +
+            `${looked === null ? '' : ` (${percent(looked)} of the inbox searched)`}. `}
         </span>
       )}
       <a href={query} rel="next">
-        {cut ? 'Go on looking' : 'Next'}
+        {cut ? 'Search further' : 'Next'}
       </a>
     </p>
   );

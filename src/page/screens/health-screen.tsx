@@ -23,17 +23,17 @@ export async function healthScreen(visit: Visit): Promise<Screen> {
         <div id="live">
           {ready.ready ? (
             <p class="notice" id="ready">
-              <strong>Ready:</strong> a delivery that came now would be stored. It was tried.
+              <strong>Ready:</strong> a test write just succeeded.
             </p>
           ) : (
             <p class="warning" id="ready">
-              <strong>Not ready:</strong> a delivery that came now could not be stored, and the service would send it
-              again later. <StoredText text={ready.why} atMost={500} />
+              <strong>Not ready:</strong> the inbox cannot store deliveries. The service will send them again.{' '}
+              <StoredText text={ready.why} atMost={500} />
             </p>
           )}
           <Warnings ready={ready} />
           <section class="panel" id="standing">
-            <h2>How things stand</h2>
+            <h2>Status</h2>
             {'problem' in figures ? (
               <p class="warning">
                 The inbox cannot be read: <StoredText text={figures.problem} atMost={500} />
@@ -52,28 +52,28 @@ export async function healthScreen(visit: Visit): Promise<Screen> {
           )}
         </div>
         <section class="panel">
-          <h2>For your monitoring</h2>
+          <h2>Monitoring endpoints</h2>
           <dl class="facts">
             <div>
               <dt>
                 <a href={`${visit.base}/health/live`}>/health/live</a>
               </dt>
-              <dd>The process answers. Needs no log-in.</dd>
+              <dd>200 while the process runs. No log-in needed.</dd>
             </div>
             <div>
               <dt>
                 <a href={`${visit.base}/health/ready`}>/health/ready</a>
               </dt>
               <dd>
-                A delivery could be stored: 200 or 503. What is to be seen to stands in its <code>warnings</code>. Needs
-                no log-in.
+                200 when a delivery can be stored, otherwise 503; <code>warnings</code> lists problems. No log-in
+                needed.
               </dd>
             </div>
             <div>
               <dt>
                 <a href={`${visit.base}/metrics`}>/metrics</a>
               </dt>
-              <dd>For Prometheus. Needs a log-in.</dd>
+              <dd>Prometheus metrics. Log-in needed.</dd>
             </div>
           </dl>
         </section>
@@ -138,7 +138,7 @@ function Standing({
         <dt>oldest pending</dt>
         <dd>
           {oldestPending === null ? (
-            'none: no event waits'
+            'none'
           ) : (
             <>
               <a href={eventHref(base, oldestPending)}>
@@ -152,12 +152,12 @@ function Standing({
       <div>
         <dt>last received</dt>
         <dd>
-          {traffic.all.lastReceived === null ? 'nothing yet' : <Time at={traffic.all.lastReceived} now={now} />}
+          {traffic.all.lastReceived === null ? 'never' : <Time at={traffic.all.lastReceived} now={now} />}
           {traffic.endpoints.map(({ endpoint, lastReceived }) => (
             <>
               {'; at '}
               <StoredText text={endpoint ?? ''} atMost={80} />{' '}
-              {lastReceived === null ? 'nothing lately' : <Time at={lastReceived} now={now} />}
+              {lastReceived === null ? 'nothing recently' : <Time at={lastReceived} now={now} />}
             </>
           ))}
         </dd>
@@ -173,16 +173,16 @@ function Standing({
         <dt>answers, last hour</dt>
         <dd>
           {answerMs.count === 0
-            ? 'no delivery was answered'
+            ? 'none'
             : `p50 ${latency(answerMs.p50)}, p99 ${latency(answerMs.p99)}, of ${plural(answerMs.count, 'delivery', 'deliveries')}; ` +
-              `the service gives up after 10 s`}
+              `the service times out after 10 s`}
         </dd>
       </div>
       <div>
         <dt>handlers, last hour</dt>
         <dd>
           {handlerMs.count === 0
-            ? 'none has run'
+            ? 'none'
             : `p50 ${latency(handlerMs.p50)}, p99 ${latency(handlerMs.p99)}, of ${plural(handlerMs.count, 'run')}`}
         </dd>
       </div>

@@ -38,12 +38,12 @@ export interface AskedAgain {
 /** What is lost by an act: there must be no surprises. */
 export const LOSES = {
   prune:
-    'Lost for good: the bodies of these events, other bodies that came under their ids, and what their errors said. Their ids stay, so a redelivery is still known as one.',
+    'Deleted for good: the bodies of these events, conflicting bodies and error texts. The ids stay, so redeliveries are still recognised.',
   erase:
-    'Lost for good: every body, error and other body about it, in whatever state; what is pending will never be handled. The ids of its events stay, so a redelivery is still known as one.',
-  export: 'Nothing is lost. The file holds every body: keep it as safe as the inbox itself.',
-  import: 'Nothing is lost: an event whose id is here already stays as it is, whatever the file says.',
-  backup: 'Nothing is lost. The file is a whole inbox with every body: keep it as safe as this one.',
+    'Deleted for good: all its bodies, conflicting bodies and error texts, in any state. Pending events will never be handled. The ids stay, so redeliveries are still recognised.',
+  export: 'Nothing is deleted. The file holds every body: protect it like the inbox.',
+  import: 'Nothing is deleted. Events whose ids are already in the inbox do not change.',
+  backup: 'Nothing is deleted. The file is a complete inbox with every body: protect it like this one.',
 } as const;
 
 /** What an act would do, with the form that does it. */
@@ -74,19 +74,17 @@ function PrunePreview({
   count,
   again,
 }: PreviewOf<'prune'> & { readonly visit: Visit }) {
-  const when = olderThanDays === 0 ? 'settled by now' : `settled more than ${plural(olderThanDays, 'day')} ago`;
+  const when = olderThanDays === 0 ? 'already settled' : `settled more than ${plural(olderThanDays, 'day')} ago`;
   const ofTypes =
     types.length === 0 ? 'of all types' : `of type ${types.map((type) => oneLine(type, 60)).join(' or ')}`;
   const atEndpoint = endpoint === '' ? '' : `, at the endpoint ${oneLine(endpoint, 60)}`;
   return (
     <Confirmation found={count}>
       <p>
-        {count === 0 ? 'No event fits: ' : `Would prune ${plural(count, 'event')}: `}
+        {count === 0 ? 'No event matches: ' : `Would prune ${plural(count, 'event')}: `}
         <StoredText text={`${listed(states)}, ${when}, ${ofTypes}${atEndpoint}`} atMost={1_000} />.
       </p>
-      {states.some((state) => state !== 'processed') && (
-        <p>Dead and ignored events cannot be rerun any more once they are pruned.</p>
-      )}
+      {states.some((state) => state !== 'processed') && <p>Pruned dead and ignored events can no longer be rerun.</p>}
       {count > 0 && (
         <ActForm visit={visit} to="/maintenance/prune" label="Confirm the prune">
           <p>{LOSES.prune}</p>
@@ -114,13 +112,13 @@ function ErasePreview({ visit, entity, report, again }: PreviewOf<'erase'> & { r
   return (
     <Confirmation found={erased}>
       <p>
-        {erased === 0 ? 'Nothing is kept about ' : `Would erase ${plural(erased, 'event')} about `}
+        {erased === 0 ? 'The inbox holds nothing about ' : `Would erase ${plural(erased, 'event')} about `}
         <StoredText text={entity} atMost={300} />.
       </p>
       {inProcessing > 0 && (
         <p>
-          {plural(inProcessing, 'event')} more {inProcessing === 1 ? 'is' : 'are'} in processing and would be left:
-          erase again when the handlers have ended.
+          {plural(inProcessing, 'event')} more {inProcessing === 1 ? 'is' : 'are'} in processing and would not be
+          erased: erase again when their handlers have ended.
         </p>
       )}
       {erased + inProcessing === 0 && left !== null && <p>{left}</p>}
@@ -140,17 +138,17 @@ function ErasePreview({ visit, entity, report, again }: PreviewOf<'erase'> & { r
 function Confirmation({ found, children }: { readonly found: number; readonly children: Child }) {
   return (
     <section class="panel" id="preview">
-      <h2>Nothing has happened yet</h2>
+      <h2>Preview: nothing has been deleted</h2>
       {children}
-      {found === 0 && <p class="muted">Nothing to confirm.</p>}
+      {found === 0 && <p class="muted">Nothing to confirm</p>}
     </section>
   );
 }
 
 /** The text that the operator types before anything is lost. */
 const TO_TYPE = {
-  count: 'To confirm, type how many events they are',
-  entity: 'To confirm, type what is erased, as above',
+  count: 'To confirm, type the number of events',
+  entity: 'To confirm, type the name shown above',
 } as const;
 
 /**

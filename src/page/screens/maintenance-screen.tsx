@@ -28,10 +28,7 @@ export async function maintenanceScreen(visit: Visit, preview?: MaintenancePrevi
         <Backup visit={visit} />
       </>
     ) : (
-      <p class="notice">
-        Here operators prune old events, erase what is kept about a person’s order, export, import and back up. You look
-        on as a viewer.
-      </p>
+      <p class="notice">Your role is viewer. Operators can prune, erase, export, import and back up here.</p>
     ),
   };
 }
@@ -44,7 +41,7 @@ function Prune({ visit }: { readonly visit: Visit }) {
       <ActForm visit={visit} to="/maintenance/prune" label="Preview a prune">
         <p>
           <label>
-            Settled more than so many days ago{' '}
+            Settled more than this many days ago{' '}
             <input type="number" name="olderThanDays" min="0" max="36500" value="30" required />
           </label>
         </p>
@@ -58,14 +55,14 @@ function Prune({ visit }: { readonly visit: Visit }) {
         </fieldset>
         <p>
           <label>
-            Endpoint; all unless given{' '}
+            Endpoint (empty: all){' '}
             <input type="text" name="endpoint" maxlength={LONGEST_ENDPOINT} placeholder="default" autocomplete="off" />
           </label>
         </p>
         <details id="prune-types">
           <summary>Only some types</summary>
           <fieldset>
-            <legend>Types; all unless some are ticked</legend>
+            <legend>Types (none ticked: all)</legend>
             {eventTypes.map((type) => (
               <label>
                 <input type="checkbox" name="types" value={type} /> {type}{' '}
@@ -87,12 +84,12 @@ function Prune({ visit }: { readonly visit: Visit }) {
 function Erase({ visit }: { readonly visit: Visit }) {
   return (
     <section class="panel" id="erase">
-      <h2>Erase what is kept about an order, a cart or a product</h2>
+      <h2>Erase an order, cart or product</h2>
       <p>{LOSES.erase}</p>
       <ActForm visit={visit} to="/maintenance/erase" label="Preview an erasure">
         <p>
           <label>
-            Its id, or its name as in the list of events{' '}
+            Its id, or its entity as in the list of events{' '}
             <input type="text" name="entity" maxlength={1_000} placeholder="order:mer_7:ord_42" required />
           </label>
         </p>
@@ -104,16 +101,14 @@ function Erase({ visit }: { readonly visit: Visit }) {
   );
 }
 
-const NO_COPIES =
-  'This page masks some fields, so it hands out no copy that has them. Use the command on the machine itself: ';
+const NO_COPIES = 'This page masks fields, so it cannot export or back up. Run the command on the server: ';
 
 function Export({ visit }: { readonly visit: Visit }) {
   return (
     <section class="panel" id="export">
       <h2>Export</h2>
       <p>
-        Writes each event with its exact bytes, its state and its attempts as a line of JSON; tombstones too.{' '}
-        {LOSES.export}
+        Writes each event as a line of JSON: exact body, state and attempts. Tombstones are included. {LOSES.export}
       </p>
       {visit.masks ? (
         <p>
@@ -142,7 +137,7 @@ function Import({ visit }: { readonly visit: Visit }) {
     <section class="panel" id="import">
       <h2>Import</h2>
       <p>
-        Takes in a file that was exported, of up to {number(UPLOAD_MIB)} MiB; larger ones with{' '}
+        Imports an exported file of up to {number(UPLOAD_MIB)} MiB; larger ones with{' '}
         <code>{copyingCommand('import', visit.named)}</code>. {LOSES.import}
       </p>
       <ActForm visit={visit} to="/maintenance/import" label="Import" enctype="multipart/form-data">
@@ -153,8 +148,8 @@ function Import({ visit }: { readonly visit: Visit }) {
         </p>
         <p>
           <label>
-            <input type="checkbox" name="trusted" value="yes" /> It is an export of our own, which nobody else could
-            change: keep what it says of signatures and entities.
+            <input type="checkbox" name="trusted" value="yes" /> Trust the signatures and entities in the file. Tick
+            only for an export of your own that stayed private.
           </label>
         </p>
         <p>
@@ -181,7 +176,7 @@ function BackupForm({ visit }: { readonly visit: Visit }) {
   if (visit.operated.inbox.file === undefined) return <p>{copyInPostgres(visit.named)}</p>;
   return (
     <>
-      <p>Copies the inbox as it is at one moment, while deliveries go on, and downloads the copy. {LOSES.backup}</p>
+      <p>Downloads a consistent copy of the inbox while it is in use. {LOSES.backup}</p>
       {visit.masks ? (
         <p>
           {NO_COPIES}

@@ -26,22 +26,22 @@ export function Outcome({
 }) {
   return (
     <section class="panel" id="outcome">
-      <h2>What became of them</h2>
+      <h2>Outcome</h2>
       {outcome === null ? (
-        <p>{hasFailed ? 'They could not be counted.' : 'They are being counted.'}</p>
+        <p>{hasFailed ? 'Counting failed.' : 'Counting…'}</p>
       ) : (
         <Counts bulk={bulk} outcome={outcome} isWhole={isWhole} base={base} />
       )}
       {since !== null && (
         <p class="muted">
-          As of {shortTime(since, now)} UTC{hasFailed && '; a later count came to no end'}:{' '}
-          <a href={`${base}/bulks/${bulk.id}`}>look again</a>.
+          As of {shortTime(since, now)} UTC{hasFailed && '; a later count did not finish'}:{' '}
+          <a href={`${base}/bulks/${bulk.id}`}>refresh</a>.
         </p>
       )}
       {!isWhole && (
         <p class="muted">
-          {hasFailed ? 'The last count came to no end' : 'The count goes on'}:{' '}
-          <a href={`${base}/bulks/${bulk.id}`}>look again</a>.
+          {hasFailed ? 'The last count did not finish' : 'Still counting'}:{' '}
+          <a href={`${base}/bulks/${bulk.id}`}>refresh</a>.
         </p>
       )}
     </section>
@@ -69,7 +69,7 @@ function Counts({
           ? outcomeWords(act, outcome).map((part) =>
               typeof part === 'string' ? part : <InWords {...part} bulk={id} base={base} />,
             )
-          : `${number(found)} of ${number(acted)} are counted so far.`}
+          : `${number(found)} of ${number(acted)} counted so far.`}
       </p>
       {!isWhole && (
         <ul>
@@ -112,8 +112,8 @@ export function OutcomeInShort({ bulk, found, base }: FateParts & { readonly fou
   if (found === null) return <span class="muted">not run</span>;
   const { outcome, ofFirst } = found;
   const fates = presentFates(outcome);
-  if (outcome.acted === 0) return <span class="muted">nothing was done</span>;
-  if (fates.length === 0) return <span class="muted">not known any more</span>;
+  if (outcome.acted === 0) return <span class="muted">nothing done</span>;
+  if (fates.length === 0) return <span class="muted">no longer known</span>;
   return (
     <>
       {ofFirst !== null && <span class="muted">of the first {number(ofFirst)}: </span>}

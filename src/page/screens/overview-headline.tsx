@@ -46,7 +46,7 @@ export function Headline({ visit, figures, stuck, groups, changes, pauses, range
         </ul>
       )}
       {troubles.length === 0 && (
-        <p id="headline">Nothing is stuck: no event has been pending for more than a minute, and none is dead.</p>
+        <p id="headline">All well: no event is dead or has been pending for more than a minute.</p>
       )}
       <p class="muted" id="vital">
         {troubles.length > 0 && dead.count === 0 && 'No event is dead. '}
@@ -99,13 +99,13 @@ function WayOn({ warning: { alarm, endpoint, types }, base }: { readonly warning
   const at = endpoint === null || endpoint === '*' ? {} : { endpoint };
   switch (alarm) {
     case 'silent':
-      return <a href={eventsHref(base, at)}>The last events</a>;
+      return <a href={eventsHref(base, at)}>Latest events</a>;
     case 'rejecting':
       return <a href={`${base}/rejected?range=24h`}>Rejected deliveries</a>;
     case 'no-processor':
       return <a href={`${base}/health#processors`}>Processors</a>;
     case 'unhandled':
-      return <a href={eventsHref(base, { ...at, types, states: ['pending'] })}>Show them</a>;
+      return <a href={eventsHref(base, { ...at, types, states: ['pending'] })}>Show events</a>;
   }
 }
 
@@ -196,13 +196,13 @@ function Paused({ pause, base, now }: At & { readonly pause: Pause }) {
           {isOne ? 'waits' : 'wait'}
         </a>
       </strong>
-      , as it is paused since {sinceText(since, now)} by <StoredText text={actor} atMost={60} />
+      , paused since {sinceText(since, now)} by <StoredText text={actor} atMost={60} />
       {reason !== null && (
         <>
           : <StoredText text={reason} atMost={300} />
         </>
       )}
-      . <a href={`${base}/paused`}>Resume it</a>
+      . <a href={`${base}/paused`}>Resume</a>
     </>
   );
 }
@@ -212,7 +212,7 @@ function Retries({ retries, more, base, now }: At & { readonly retries: Waiters;
   return (
     <>
       <a href={eventsHref(base, { states: ['pending'], retrying: true })}>{whatWaits(retries, more)}</a>{' '}
-      {isOne ? 'has failed and is' : 'have failed and are'} tried again
+      {isOne ? 'has failed and waits' : 'have failed and wait'} for a retry
       {retries.first !== null && (
         <>
           : <Culprit {...retries.first} base={base} now={now} />

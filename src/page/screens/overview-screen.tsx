@@ -103,11 +103,11 @@ function Tiles({
         figure={number(totals.processed)}
         href={eventsHref(base, { states: ['processed'], since })}
       >
-        and {plural(totals.failed, 'failed attempt')}, tried again
+        and {plural(totals.failed, 'failed attempt')}
       </Tile>
       <Tile
         id="retrying"
-        name="Retrying now"
+        name="Waiting for retry"
         figure={bounded(standing.retrying)}
         href={eventsHref(base, { states: ['pending'], retrying: true })}
       >
@@ -122,7 +122,7 @@ function Tiles({
         figure={oldestPending === null ? 'none' : age(now.getTime() - oldestPending.since.getTime())}
         href={oldestPending === null ? eventsHref(base, { states: ['pending'] }) : eventHref(base, oldestPending)}
       >
-        {oldestPending === null ? 'no event waits' : <Shortened text={oldestPending.id} atMost={22} />}
+        {oldestPending === null ? 'no event is pending' : <Shortened text={oldestPending.id} atMost={22} />}
       </Tile>
     </ul>
   );
@@ -157,7 +157,7 @@ function WaitingLongest({ visit: { base, now }, stuck }: { readonly visit: Visit
   const shown = stuck.waiting.slice(0, SHOWN);
   return (
     <section class="panel" id="waiting">
-      <h2>Waiting the longest</h2>
+      <h2>Waiting longest</h2>
       <ListTable columns={['about', 'events', 'oldest received', 'why']}>
         {shown.map((waiting) => (
           <WaitingRow waiting={waiting} stuck={stuck} more={stuck.more} base={base} now={now} />

@@ -26,7 +26,7 @@ export async function pausedScreen(visit: Visit): Promise<Screen> {
         <div id="live">
           {pauses.length === 0 ? (
             <p class="notice" id="none">
-              Nothing is paused.
+              No types are paused.
             </p>
           ) : (
             <PausesTable pauses={pauses} named={named} visit={visit} />
@@ -65,7 +65,7 @@ function PausesTable({ pauses, named, visit }: Shown & { readonly pauses: readon
           </td>
           <td data-label="why">
             {pause.reason === null ? (
-              <span class="muted">not said</span>
+              <span class="muted">no reason given</span>
             ) : (
               <StoredText text={pause.reason} atMost={300} />
             )}
@@ -105,9 +105,8 @@ function PauseForm({ named, visit }: Shown) {
     <section class="panel" id="pause">
       <h2>Pause a type</h2>
       <p>
-        Its events go on being received, stored and answered. No processor begins to handle one until the type is
-        resumed; handlers that run already end as they do. Newer events about the same order, cart or product wait
-        behind it. Every process has to run a hookbox that knows pauses: an older one goes on handling the type.
+        Deliveries of a paused type are still stored and answered, but no handler starts until you resume it. Running
+        handlers finish. Newer events of the same order, cart or product wait, too.
       </p>
       <div class="actions">
         <ActForm visit={visit} to="/paused/pause" label="Pause a type">
@@ -145,9 +144,9 @@ function PauseForm({ named, visit }: Shown) {
           </datalist>
           <ReasonField />{' '}
           <label>
-            <input type="checkbox" name="unseen" value="yes" /> also a type that nobody has seen yet
+            <input type="checkbox" name="unseen" value="yes" /> allow a type that is not known yet
           </label>{' '}
-          <button type="submit">Pause this type</button>
+          <button type="submit">Pause type</button>
         </ActForm>
       </div>
     </section>

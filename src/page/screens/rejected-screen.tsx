@@ -30,8 +30,8 @@ export async function rejectedScreen(visit: Visit): Promise<Screen> {
     content: (
       <>
         <p>
-          What was not taken in. Only the size and the hash of a body are kept, never the body or the signature; alike
-          deliveries are one line, and only the latest thousand lines are kept.
+          Rejected deliveries were not stored. Their size and hash are kept, never the body or signature. Similar
+          deliveries share a line; the latest thousand lines are kept.
         </p>
         <Ranges current={range} kept={only === null ? {} : { reason: only }} />
         <div id="live">
@@ -59,16 +59,13 @@ function Rates({
     <section class="panel" id="rates">
       <h2>In the last {range.label}</h2>
       {reasons.length === 0 ? (
-        <p>No delivery was rejected.</p>
+        <p>No deliveries were rejected.</p>
       ) : (
         <>
           <p>
-            {plural(totals.rejected, 'delivery was', 'deliveries were')} rejected: {percent(rejectionRate)} of all.
+            {plural(totals.rejected, 'delivery was', 'deliveries were')} rejected ({percent(rejectionRate)} of all).
           </p>
-          <ListTable
-            id="reasons"
-            columns={['reason', 'deliveries', 'of the rejected', 'what it means, and what to do']}
-          >
+          <ListTable id="reasons" columns={['reason', 'deliveries', 'share', 'cause and remedy']}>
             {reasons.map(([reason, count]) => (
               <tr id={`reason-${reason}`} data-href={ofReason(reason, range)}>
                 <th scope="row">
@@ -79,8 +76,8 @@ function Rates({
                   </a>
                 </th>
                 <td data-label="deliveries">{number(count)}</td>
-                <td data-label="of the rejected">{percent(count / totals.rejected)}</td>
-                <td data-label="what it means, and what to do">
+                <td data-label="share">{percent(count / totals.rejected)}</td>
+                <td data-label="cause and remedy">
                   <CauseAndAdvice {...causeOfRejection(reason, inbox)} />
                 </td>
               </tr>
@@ -109,7 +106,7 @@ function Latest(parts: LatestParts) {
   const { rejections, only, range } = parts;
   return (
     <section class="panel" id="latest">
-      <h2>The latest</h2>
+      <h2>Latest rejected deliveries</h2>
       {only !== null && (
         <p id="only">
           Only{' '}
@@ -121,7 +118,7 @@ function Latest(parts: LatestParts) {
       )}
       {rejections.length === 0 ? (
         <p class="notice" id="none">
-          {only === null ? 'No rejected delivery is kept.' : 'No delivery that was rejected for this is kept.'}
+          {only === null ? 'No rejected deliveries.' : 'No deliveries rejected for this reason.'}
         </p>
       ) : (
         <LatestTable {...parts} />
@@ -150,7 +147,7 @@ function counted(shown: readonly RejectedDelivery[], more: boolean): string {
     'delivery',
     'deliveries',
   );
-  if (more) return `The latest ${number(shown.length)} lines, of ${deliveries}. There are more.`;
+  if (more) return `The latest ${number(shown.length)} lines, of ${deliveries}. More are kept.`;
   return `${deliveries} in ${plural(shown.length, 'line')}.`;
 }
 
@@ -184,7 +181,7 @@ function RejectionRow({
           <StoredText text={endpoint} atMost={60} />
         </a>
       </td>
-      <td data-label="source">{source === null ? 'not known' : <StoredText text={source} atMost={80} />}</td>
+      <td data-label="source">{source === null ? 'unknown' : <StoredText text={source} atMost={80} />}</td>
       <td data-label="body">
         {size === null ? 'not read' : bytes(size)}
         {sha256 !== null && (

@@ -36,7 +36,7 @@ export function openApiDocument(options: OpenApiOptions = {}): OpenApiDocument {
         // Of the interface (9.1), and not of hookbox.
         version: '1.0.0',
         description:
-          'As the sandbox of hookbox serves it. Where the interface of the service does not say what holds, `x-assumption` says ' +
+          'As the sandbox of hookbox serves it. Where the interface leaves a point open, `x-assumption` describes ' +
           'what the sandbox does.',
       },
       servers: [
@@ -46,7 +46,7 @@ export function openApiDocument(options: OpenApiOptions = {}): OpenApiDocument {
           ...marks.of('A12'),
         },
       ],
-      tags: [...tags(), { name: 'webhooks', description: 'What the service sends.' }],
+      tags: [...tags(), { name: 'webhooks', description: 'The events that the service sends.' }],
       paths: operationObjects(server, marks),
       webhooks: webhookObjects(marks),
       components: {
@@ -55,7 +55,7 @@ export function openApiDocument(options: OpenApiOptions = {}): OpenApiDocument {
             type: 'apiKey',
             in: 'header',
             name: 'Authorization',
-            description: `The key alone, without a word before it. Its permissions are among ${PERMISSIONS.join(', ')}.`,
+            description: `The API key alone, without a scheme. Permissions: ${PERMISSIONS.join(', ')}.`,
             ...marks.of('A8'),
           },
         },

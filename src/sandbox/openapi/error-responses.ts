@@ -38,8 +38,8 @@ function componentOf(code: ErrorCode): string {
 export function limitHeaders(marks: Marks): Readonly<Record<string, ZodOpenApiHeaderObject>> {
   const header = (description: string) => ({ description, schema: { type: 'integer' }, ...marks.of('A10') }) as const;
   return {
-    'X-RateLimit-Limit': header('requests that the window lets pass; only where there are limits'),
-    'X-RateLimit-Remaining': header('requests that are left in the window'),
+    'X-RateLimit-Limit': header('requests allowed in the window; only with limits'),
+    'X-RateLimit-Remaining': header('requests left in the window'),
     'X-RateLimit-Reset': header('when the window ends: a Unix timestamp'),
     'X-RateLimit-Retry-After': { ...header('seconds to wait'), required: true },
   };
@@ -79,7 +79,7 @@ export function refusalsWith(marks: Marks): Refusals {
       String(status),
       {
         id: `Outage${status}`,
-        description: `What a fault of the sandbox makes: ${OUTAGES[status]}.`,
+        description: `By a fault of the sandbox: ${OUTAGES[status]}.`,
         ...marks.of('A9'),
         ...COUNTED_HEADERS,
         content: { 'application/json': { schema: OUTAGE_BODY } },

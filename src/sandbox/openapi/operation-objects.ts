@@ -66,7 +66,7 @@ function envelopeOf({ data, total }: Operation): z.ZodType {
   return z.object({
     data,
     messages: z.array(message).meta({ uniqueItems: true }),
-    ...(total && { total: z.int().min(0).meta({ description: 'of all there are, on all pages' }) }),
+    ...(total && { total: z.int().min(0).meta({ description: 'on all pages' }) }),
   });
 }
 

@@ -16,7 +16,7 @@ function deliveryOf(type: EventType, marks: Marks): NonNullable<ZodOpenApiPathsO
   return {
     operationId: `on${type.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
     summary: `${type}: ${EVENT_MEANINGS[type]}`,
-    description: 'Any field of data may be absent or null, and others may come: the interface lists what was seen.',
+    description: 'Any field of data may be absent or null, and others may appear; the interface lists the known ones.',
     tags: ['webhooks'],
     // Who sends is told from the signature alone.
     security: [],
@@ -25,7 +25,7 @@ function deliveryOf(type: EventType, marks: Marks): NonNullable<ZodOpenApiPathsO
       {
         name: 'X-Signature',
         in: 'header',
-        description: 'HMAC-SHA256 of the raw body with the secret of the endpoint, in lowercase hexadecimal',
+        description: 'HMAC-SHA256 of the raw body with the endpoint’s secret, in lowercase hexadecimal',
         schema: { type: 'string', pattern: '^[0-9a-f]{64}$' },
       },
     ],
@@ -39,7 +39,10 @@ function deliveryOf(type: EventType, marks: Marks): NonNullable<ZodOpenApiPathsO
       },
     },
     responses: {
-      '2XX': { description: 'Taken, within 10 seconds. Anything else, or later, and it is sent again on a schedule.' },
+      '2XX': {
+        description:
+          'Accepted within 10 seconds. After any other or later answer, the event is redelivered on a schedule.',
+      },
       '401': { description: 'The signature does not match.' },
     },
   };

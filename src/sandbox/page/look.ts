@@ -15,12 +15,12 @@ export const DASHBOARD_LOOK: Look = {
     ['j', 'next row'],
     ['k', 'previous row'],
     ['Enter', 'open the row'],
-    ['?', 'these keys'],
+    ['?', 'show these keys'],
     ['Esc', 'close, or leave a field'],
   ],
   styles: ['page.css', 'sandbox.css'],
   footing(role) {
-    const may = role === 'operator' ? 'an operator: you can do everything here.' : 'a viewer: you can read.';
-    return `${may} All times are those of the sandbox’s clock, in UTC.`;
+    const may = role === 'operator' ? 'an operator; you can do everything here.' : 'a viewer; you can only read.';
+    return `${may} All times are of the sandbox clock, in UTC.`;
   },
 };

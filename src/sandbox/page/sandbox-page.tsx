@@ -157,7 +157,7 @@ export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}):
     return endpoint === undefined ? nothingHere(c, 'endpoint') : frame.show(c, webhookScreen(visitOf(c), endpoint));
   });
   const nothingHere = (c: PageContext, what: string) =>
-    frame.problem(c, 404, 'Nothing here', `There is no ${what} of this id, or not any more.`);
+    frame.problem(c, 404, 'Not found', `The sandbox has no ${what} with this id, or it was removed.`);
 
   actRoutes(page, { ...ACCOUNT_ACTS, ...ORDER_ACTS, ...clockActs(logger) }, frame, visitOf, refusedScreen);
   assetRoutes(page, ['page.css', 'sandbox.css', ...SCRIPTS]);
@@ -198,7 +198,7 @@ function problemOf(failure: unknown): {
 } {
   const refused = (status: ApiError['status']) => ({
     status,
-    title: 'That was not done',
+    title: 'Nothing was done',
     sentence: `${said} Nothing was done.`,
   });
   const said = isError(failure) ? failure.message : '';
@@ -206,6 +206,8 @@ function problemOf(failure: unknown): {
   if (isInstance(failure, FormError)) return refused(failure.status);
   if (isInstance(failure, ApiError)) return refused(failure.status);
   if (isInstance(failure, ConfigurationError)) return refused(400);
-  const sentence = isInstance(failure, HookboxError) ? said : `It failed with ${nameOf(failure)}.`;
-  return { status: 500, title: 'That did not work', sentence };
+  const sentence = isInstance(failure, HookboxError)
+    ? said
+    : `The request failed with ${nameOf(failure)}. The log has the details.`;
+  return { status: 500, title: 'Request failed', sentence };
 }

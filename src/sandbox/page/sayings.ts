@@ -3,28 +3,27 @@ import { sayings, type Sayings } from '../../page/acts/sayings.ts';
 
 /** What an act came to, as the screen that comes after it says. */
 const SAYINGS = {
-  again: () => 'This form came twice. What it asks for was done once, and not again.',
-  moved: () => 'The order was moved, and its event is on its way.',
-  retrying: () => 'It is tried once more. On a frozen clock that is with the next move of the clock.',
+  again: () => 'The form was sent twice, and its act was done once.',
+  moved: () => 'The order was moved, and its event will be delivered.',
+  retrying: () => 'The delivery will be retried. A frozen clock must move first.',
   'not-retried': () =>
-    'Nothing was done: it was delivered, is being tried, has yet to be tried for the first time, or has lost its endpoint.',
+    'Nothing was done: the delivery succeeded, is running or waits for its first attempt, or its endpoint was removed.',
   'retrying-dead': ([dead = 0]) =>
     dead === 0
       ? 'Nothing was done: this endpoint has no dead letters.'
-      : `${plural(dead, 'dead letter')} will be tried once more. On a frozen clock that is with the next move of the clock.`,
-  'key-made': () => 'The key was made. Its value was shown once.',
-  'key-deleted': () => 'The key was deleted: requests that are sent with it are answered 401.',
-  'webhook-added': () => 'The endpoint was registered. It gets what happens from now on.',
+      : `${plural(dead, 'dead letter')} will be retried. A frozen clock must move first.`,
+  'key-made': () => 'The key was created. Its value was shown once.',
+  'key-deleted': () => 'The key was deleted. Requests with it get 401.',
+  'webhook-added': () => 'The endpoint was registered. It receives events from now on.',
   'webhook-changed': () => 'The endpoint was changed.',
-  'webhook-removed': () => 'The endpoint was removed. What waited for it was dropped.',
+  'webhook-removed': () => 'The endpoint was removed, with its waiting deliveries.',
   'secret-made': () => 'The secret was replaced. The new one was shown once.',
   'stock-set': ([quantity = 0]) => `The stock is ${number(quantity)} now.`,
   advanced: ([ms = 0]) =>
-    ms === 0 ? 'What was due has happened.' : `The clock was moved by ${age(ms)}, and what fell due has happened.`,
-  advancing: () =>
-    'The clock is on its way: it waits for the answers of receivers. It goes on when you leave this page.',
-  'fault-added': () => 'It will go wrong as you asked.',
-  'faults-removed': () => 'It will not go wrong any more.',
+    ms === 0 ? 'All due work is done.' : `The clock moved by ${age(ms)}, and all work due by then is done.`,
+  advancing: () => 'The clock is moving and waits for answers of receivers. It continues if you leave this page.',
+  'fault-added': () => 'The fault was added.',
+  'faults-removed': () => 'The fault was cleared.',
 } as const satisfies Sayings;
 
 /** What can be said after an act. */

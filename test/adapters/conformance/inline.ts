@@ -85,7 +85,7 @@ export const inlineCases: readonly HttpAdapterCase[] = [
     },
   },
   {
-    name: 'answers 500 HANDLER_FAILED when the handler throws, says nothing of why, and runs it again when sent again',
+    name: 'answers 500 HANDLER_FAILED when the handler throws, says nothing of why, and runs it again when redelivered',
     async run(open) {
       await using served = await open({ handler: 'throws' });
       const event = signedEvent();

@@ -136,7 +136,7 @@ export function next(project: () => Project): void {
   });
 
   describe.each([
-    { path: '/webhooks', parsed: '/parsed', fix: 'Mount the webhook route before anything that parses bodies.' },
+    { path: '/webhooks', parsed: '/parsed', fix: 'Mount the webhook route before body parsers.' },
     { path: '/api/webhooks', parsed: '/api/parsed', fix: BODY_PARSER_OFF.replace(';', '') },
   ])('$path', ({ path, parsed, fix }) => {
     let server: RunningServer;

@@ -71,7 +71,7 @@ export function lambda(project: () => Project): void {
         statusCode: 500,
         body: expect.stringContaining('BODY_CONSUMED'),
       });
-      await expectConsole(host).toContain('middleware has parsed event.body before hookbox; put hookbox before it');
+      await expectConsole(host).toContain('middleware has parsed event.body before hookbox; Put hookbox first');
       const decoded = { ...toEvent(order), isBase64Encoded: true };
       expect(await invoke(host, decoded)).toMatchObject({
         statusCode: 400,
@@ -89,7 +89,7 @@ export function lambda(project: () => Project): void {
     await using host = await startFunction(project(), FILE, { ...LAMBDA, QUEUE_MS: '1250' });
     expect(await invoke(host, restApi(signedOrder()), 1_500)).toMatchObject({
       statusCode: 503,
-      body: expect.stringContaining('could not be passed on in time'),
+      body: expect.stringContaining('could not be forwarded in time'),
     });
   });
 }

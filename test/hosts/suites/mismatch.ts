@@ -43,7 +43,7 @@ export function mismatch(project: () => Project): void {
     };
     const kept = (name: string): string => readFileSync(join(folder(), name), 'utf8');
 
-    it('keeps what does not match, stores nothing, and has everything sent again', async () => {
+    it('keeps what does not match, stores nothing, and has everything redelivered', async () => {
       await using server = await capture();
       expect(await send(server.url, signedOrder())).toMatchObject({ status: 503 });
       await expectConsole(server).toMatch(/^right \d+ bytes\n$/);

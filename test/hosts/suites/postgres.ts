@@ -95,7 +95,7 @@ export function postgres(project: () => Project): void {
       await expect.poll(connections).toBe(0);
     });
 
-    it('answer 500 when the handler fails, and run it again when the service sends again', async () => {
+    it('answer 500 when the handler fails, and run it again it runs again at the next delivery', async () => {
       const code = changed(example(WORKER), [
         'await ctx.transaction',
         "if (ctx.attempt === 1) throw new Error('not yet');\n    await ctx.transaction",

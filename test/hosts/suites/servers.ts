@@ -19,7 +19,7 @@ interface ServerCase {
 }
 
 const node = (file: string): Command => [process.execPath, file];
-const ANY_HOST = 'Mount the webhook route before anything that parses bodies.';
+const ANY_HOST = 'Mount the webhook route before body parsers.';
 
 const EXPRESS: Omit<ServerCase, 'name' | 'command'> = {
   file: 'express/server.mjs',
@@ -56,7 +56,7 @@ const CASES: readonly ServerCase[] = [
         });`,
       ],
     ],
-    fix: 'keep the raw bytes as request.rawBody',
+    fix: 'eep the raw body as request.rawBody',
   },
   {
     name: 'node:http',
@@ -68,7 +68,7 @@ const CASES: readonly ServerCase[] = [
         "return request.on('data', () => {}).on('end', () => handle(request, response));",
       ],
     ],
-    fix: 'keep the raw bytes as request.rawBody',
+    fix: 'eep the raw body as request.rawBody',
   },
   {
     name: 'Koa',

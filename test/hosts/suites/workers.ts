@@ -60,7 +60,7 @@ export function workers(project: () => Project): void {
     await using worker = await startWorker(project(), 'read-before', code);
     const answer = await send(worker.url, signedOrder());
     expect(answer).toMatchObject({ status: 500, text: expect.stringContaining('BODY_CONSUMED') });
-    await expectConsole(worker).toContain('Mount the webhook route before anything that parses bodies.');
+    await expectConsole(worker).toContain('Mount the webhook route before body parsers.');
   });
 
   it('answers 500 when the Queue throws', async () => {

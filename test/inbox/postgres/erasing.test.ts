@@ -112,7 +112,7 @@ it('an event that is claimed while it is found is left, or erased before: never 
   }
 });
 
-/** As the service does: what could not be taken, as on a slow machine while it is being erased, is sent again. */
+/** As the service does: what could not be taken, as on a slow machine while it is being erased, is redelivered. */
 async function deliver(inbox: Inbox, event: IncomingEvent): Promise<void> {
   try {
     await inbox.accept(event, later());

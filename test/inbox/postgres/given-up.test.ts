@@ -246,7 +246,7 @@ describe('an attempt that is given up', () => {
     await send(receiver, 1);
     await expect.poll(() => states(inbox)).toEqual(['dead']);
     goOn.resolve();
-    await expect.poll(() => String(heard)).toMatch(/has ended.*nothing was sent/);
+    await expect.poll(() => String(heard)).toMatch(/has ended.*was not sent/);
     expect((await apart.query(`SELECT FROM ${orders}`)).rows).toHaveLength(1);
     await receiver.close();
     await inbox.close();

@@ -198,7 +198,7 @@ describe('a transaction inside of ctx.transaction', () => {
       await insert(client, 'b');
     });
     expect(end).toMatchObject({ written: '', state: 'processing', ended: { code: 'ENDED_EARLY' } });
-    expect(String(end.ended)).toMatch(/has not ended it/);
+    expect(String(end.ended)).toMatch(/did not end it/);
   });
 
   it.each([

@@ -213,7 +213,7 @@ describe('an inbox in Postgres says what to change', () => {
     await pool.query(`CREATE SCHEMA ${quoted(schema)}; CREATE TABLE ${quoted(schema)}.events (id int)`);
     expect(await refusal(url, { schema })).toMatchObject({
       code: 'CANNOT_OPEN',
-      message: expect.stringContaining('Name another one with `schema`'),
+      message: expect.stringContaining('Set `schema` to another name'),
     });
   });
 
@@ -246,7 +246,7 @@ describe('an inbox in Postgres says what to change', () => {
   ])('of %s, which would be passed over', (_, given, key) => {
     const create = () => Reflect.apply(postgresInbox, undefined, given());
     expect(create).toThrow(ConfigurationError);
-    expect(create).toThrow(new RegExp(`\`${key}\`.*Options are the second argument`));
+    expect(create).toThrow(new RegExp(`\`${key}\`.*Pass options as the second argument`));
   });
 
   it('goes on trying: what was missing may have been mended', async () => {

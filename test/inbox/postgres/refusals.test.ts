@@ -41,9 +41,7 @@ it('a server that asks for a password where none is given', async () => {
   await using inbox = postgresInbox({ pool: { connect: () => Promise.reject(new Error(words)) } }, { schema: role });
   await expect(inbox.get(KEY)).rejects.toMatchObject({
     code: 'ACCESS_DENIED',
-    message: expect.stringMatching(
-      /asks for a password, and the URL or the pool has none.*Look at the role and the password/,
-    ),
+    message: expect.stringMatching(/needs a password, and the URL or pool has none.*Check the role and password/),
   });
 });
 
@@ -70,7 +68,7 @@ it('what a server says of a query by such a code is not told: it may quote a val
   }));
   await using inbox = postgresInbox({ pool: spoiled }, { schema });
   await expect(inbox.accept(incoming(), later())).rejects.toMatchObject({
-    message: 'Postgres has refused what was asked (XX001)',
+    message: 'Postgres rejected the statement (XX001)',
   });
 });
 

@@ -233,7 +233,7 @@ function fileInbox(): Inbox {
   return inbox;
 }
 
-/** Reruns of what was processed, and what failed twice before it was. */
+/** Rerunning of what was processed, and what failed twice before it was. */
 async function moreOf(inbox: Inbox): Promise<void> {
   await handled(inbox, { outcome: 'processed' }, orderEvent('rerun twice'));
   await operationsOf(inbox).act('rerun', [orderEvent('rerun twice')], ADA, { force: true });

@@ -27,7 +27,7 @@ function poolOf(settings: ConstructorParameters<typeof Pool>[0]): Pool {
 
 it('a server that nobody reaches is named by host, port and database, by a URL as by a pool', async () => {
   const url = `postgres://ada:${PASSWORD}@127.0.0.1:1/shop`;
-  const refused = 'the connection to Postgres has failed (ECONNREFUSED)';
+  const refused = 'the connection to Postgres failed (ECONNREFUSED)';
   expect(await failureOf(url)).toBe(`${refused}: postgres://127.0.0.1:1/shop`);
   expect(await failureOf({ pool: poolOf({ connectionString: url }) })).toBe(`${refused}: postgres://127.0.0.1:1/shop`);
   const parts = { host: '127.0.0.1', port: 1, database: 'shop', user: 'ada', password: PASSWORD };
@@ -76,5 +76,5 @@ it('a URL without a password, where the server asks for one, is told so', async 
   const url = new URL(await postgresUrl());
   url.username = 'guarded'; // of whom a password is asked, there or not
   url.password = '';
-  expect(await failureOf(url.href, InboxOpenError)).toContain('asks for a password, and the URL or the pool has none');
+  expect(await failureOf(url.href, InboxOpenError)).toContain('needs a password, and the URL or pool has none');
 });

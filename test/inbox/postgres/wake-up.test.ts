@@ -95,7 +95,7 @@ it('one that never hears says so once, and goes on trying', async () => {
     .poll(() => told(deaf), { timeout: 20_000, interval: 200 })
     .toEqual([
       {
-        what: expect.stringContaining('does not hear of what other machines store'),
+        what: expect.stringContaining('a test NOTIFY did not arrive'),
         advice: expect.stringContaining('`listen`'),
       },
     ]);

@@ -39,7 +39,7 @@ describe('what nobody handles', () => {
   it.each<[string, { readonly [type: string]: number }, number]>([
     ['is put away when nobody ever did', {}, 1],
     ['when nobody did for seven days', { 'order.created': NOW - IGNORE_AFTER_MS }, 1],
-    ['but not when somebody was seen since', { 'order.created': NOW - IGNORE_AFTER_MS + 1 }, 0],
+    ['but not when somebody has run since', { 'order.created': NOW - IGNORE_AFTER_MS + 1 }, 0],
     ['nor when somebody handles every type', { '*': NOW - 1 }, 0],
   ])('%s', (_, seen, count) => {
     const { ignored } = run(engineOf({ 'order.created': 1 }, seen));

@@ -77,7 +77,7 @@ describe('one event', () => {
     const answer = await post(`${EVENT}/${act}`, Object.fromEntries(fields));
     expect(answer.status).toBe(409);
     expect(textOf(await answer.text())).toContain(
-      `This event was ${shown} when the page was drawn, and is ${now} now. Nothing was done`,
+      `The event changed from ${shown} to ${now} after you opened the page. Nothing was done`,
     );
     expect(await stateOf(inbox, 'evt_1')).toBe(now);
   });
@@ -125,7 +125,7 @@ describe('a token', () => {
     const answer = await app.request(`http://shop.example/ops${EVENT}/rerun`, { method: 'POST', headers, body });
     expect([answer.status, textOf(await answer.text())]).toEqual([
       403,
-      expect.stringContaining('reload the page, and send it again'),
+      expect.stringContaining('reload the page and send the form again'),
     ]);
     expect(await stateOf(inbox, 'evt_1')).toBe('dead');
     expect((await auditLines(inbox)).lines).toEqual([]);
@@ -256,12 +256,12 @@ describe('all that match', () => {
   });
 
   test.for([
-    [{ act: 'erase' }, 'An action is rerun, discard or retry-now.'],
-    [{}, 'An action is rerun, discard or retry-now.'],
+    [{ act: 'erase' }, 'The act must be rerun, discard or retry-now.'],
+    [{}, 'The act must be rerun, discard or retry-now.'],
     // Half a filter would find more than was meant.
-    [{ act: 'rerun', states: 'dead' }, 'There is no field "states"'],
-    [{ act: 'rerun', since: 'soon' }, 'since is no time'],
-    [{ act: 'rerun', state: 'undead' }, '"undead" is none of'],
+    [{ act: 'rerun', states: 'dead' }, 'Unknown filter field "states"'],
+    [{ act: 'rerun', since: 'soon' }, 'since must be a time'],
+    [{ act: 'rerun', state: 'undead' }, 'not "undead"'],
     [{ act: 'rerun', body: 'data[=x' }, 'data['],
     [{ act: 'rerun', body: 'data.secret=x' }, 'data.secret is masked'],
   ] as const)('are none for %j', async ([fields, said]) => {
@@ -354,7 +354,7 @@ describe('pruning', () => {
     );
     expect((await inbox.get({ endpoint: 'default', id: 'evt_3' }))?.body).not.toBeNull();
     const broken = await post('/maintenance/prune', { ...fields, settledBefore: 'soon' });
-    expect(textOf(partOf(await broken.text(), 'problem'))).toContain('no time that can be read');
+    expect(textOf(partOf(await broken.text(), 'problem'))).toContain('no valid time');
   });
 
   test('takes only the endpoint that is given', async () => {
@@ -381,7 +381,7 @@ describe('pruning', () => {
     for (const typed of ['', '500', '5000 events', '4999']) {
       const answer = await post('/maintenance/prune', { ...FIELDS, confirm: '5000', typed, reason: 'old "ones"' });
       const preview = partOf(await answer.text(), 'preview');
-      expect(textOf(preview)).toContain('That is not how many they are. Nothing was done.');
+      expect(textOf(preview)).toContain('The number is wrong. Nothing was done.');
       expect(tagsOf(preview).find(({ attributes }) => attributes['name'] === 'reason')?.attributes['value']).toBe(
         'old "ones"',
       );
@@ -392,11 +392,11 @@ describe('pruning', () => {
   });
 
   test.for([
-    [{ olderThanDays: '', states: ['processed'] }, 'Give the days'],
-    [{ olderThanDays: '-1', states: ['processed'] }, 'Give the days'],
-    [{ olderThanDays: '1e3', states: ['processed'] }, 'Give the days'],
-    [{ olderThanDays: '30' }, 'Choose one of the states'],
-    [{ olderThanDays: '30', states: ['pending'] }, 'Choose one of the states'],
+    [{ olderThanDays: '', states: ['processed'] }, 'The days must be'],
+    [{ olderThanDays: '-1', states: ['processed'] }, 'The days must be'],
+    [{ olderThanDays: '1e3', states: ['processed'] }, 'The days must be'],
+    [{ olderThanDays: '30' }, 'Select a state'],
+    [{ olderThanDays: '30', states: ['pending'] }, 'Select a state'],
   ] as const)('is not done for %j', async ([fields, said]) => {
     const { post } = openedPage();
     const answer = await post('/maintenance/prune', { ...fields, confirm: '9' });
@@ -438,10 +438,10 @@ describe('erasing', () => {
     expect(textOf(partOf(await again.text(), 'preview'))).toContain('Would erase 2 events');
     for (const typed of ['', '2', 'ord_10']) {
       const other = await post('/maintenance/erase', { entity: 'ord_1', confirm: '2', typed });
-      expect(textOf(partOf(await other.text(), 'preview'))).toContain('That is not what is erased. Nothing was done.');
+      expect(textOf(partOf(await other.text(), 'preview'))).toContain('The name does not match. Nothing was done.');
     }
     const empty = await post('/maintenance/erase', { entity: '  ', confirm: '1' });
-    expect(textOf(partOf(await empty.text(), 'problem'))).toContain('Say what to erase');
+    expect(textOf(partOf(await empty.text(), 'problem'))).toContain('Enter what to erase');
     expect(await stateOf(inbox, 'evt_1')).toBe('pending');
   });
 });
@@ -482,7 +482,7 @@ describe('copies', () => {
     const answer = await get('/maintenance/export?states=dead');
     expect([answer.status, textOf(await answer.text())]).toEqual([
       400,
-      expect.stringContaining('There is no field "states"'),
+      expect.stringContaining('Unknown filter field "states"'),
     ]);
     expect((await auditLines(inbox)).lines).toEqual([]);
   });
@@ -501,8 +501,8 @@ describe('copies', () => {
   });
 
   test.for([
-    ['nothing', new FormData(), 'Choose the file'],
-    ['an empty file', upload(''), 'Choose the file'],
+    ['nothing', new FormData(), 'Select an export file'],
+    ['an empty file', upload(''), 'Select an export file'],
     ['what is no export', upload('{"secret":"s3cret"}\n'), 'line 1'],
     [
       'a text in the place of a file',
@@ -511,7 +511,7 @@ describe('copies', () => {
         form.set('file', 'text');
         return form;
       })(),
-      'Choose the file',
+      'Select an export file',
     ],
   ] as const)('an import of %s says what is wrong, and not what stands there', async ([, form, said]) => {
     const { post } = openedPage();
@@ -556,7 +556,7 @@ describe('copies', () => {
     expect([first.status, second.status, textOf(await second.text())]).toEqual([
       200,
       409,
-      expect.stringContaining('Another backup is being made or downloaded.'),
+      expect.stringContaining('Another backup is running.'),
     ]);
     expect(readdirSync(backupFolder).length).toBe(1);
     await first.arrayBuffer();
@@ -575,7 +575,10 @@ describe('copies', () => {
     const { post, inbox } = openedPage({ backupFolder });
     const large = vi.spyOn(inbox.operations as Operations, 'bytes').mockResolvedValue(2 ** 60);
     const answer = await post('/maintenance/backup');
-    expect([answer.status, textOf(await answer.text())]).toEqual([507, expect.stringContaining('A copy takes up to')]);
+    expect([answer.status, textOf(await answer.text())]).toEqual([
+      507,
+      expect.stringContaining('A backup needs up to'),
+    ]);
     expect(readdirSync(backupFolder)).toEqual([]);
     expect((await auditLines(inbox)).lines).toEqual([]);
     large.mockRestore();
@@ -604,7 +607,7 @@ describe('copies', () => {
     for (const answer of [await get('/maintenance/export'), await post('/maintenance/backup')]) {
       expect([answer.status, textOf(await answer.text())]).toEqual([
         403,
-        expect.stringContaining('This page masks some fields'),
+        expect.stringContaining('This page masks fields'),
       ]);
     }
   });

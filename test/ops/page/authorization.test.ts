@@ -64,7 +64,7 @@ describe('tokens', () => {
 
   test('an empty one is no token', () => {
     for (const token of ['', undefined]) {
-      expect(() => createAuthorization({ bearer: [{ token }] })).toThrow(/bearer\[0\]\.token is empty/);
+      expect(() => createAuthorization({ bearer: [{ token }] })).toThrow(/bearer\[0\]\.token must not be empty/);
     }
   });
 });

@@ -75,7 +75,7 @@ describe('outcomes over time', () => {
     const picture = tagsOf(html).find(({ attributes }) => attributes['role'] === 'group');
     expect(textOf(partOf(html, picture?.attributes['aria-labelledby'] ?? ''))).toBe('Outcomes over time');
     expect(textOf(partOf(html, picture?.attributes['aria-describedby'] ?? ''))).toBe(
-      'In this span: 157 received, 143 processed, 6 failed, tried again, 4 dead, 700 rejected. Most died from 03:49 on: 3.',
+      'In this period: 157 received, 143 processed, 6 failed, to be retried, 4 dead, 700 rejected. Most died from 03:49 on: 3.',
     );
     expect(textOf(partOf(html, 'outcomes-table'))).toContain('03:49 100 90 6 3 0 03:51 50 49 0 1 700');
   });
@@ -121,11 +121,11 @@ describe('outcomes over time', () => {
   test('the step that is not over is marked, and said', () => {
     const whole = chartOf(steps.slice(0, -1));
     expect(classed(drawing(whole), 'rect', 'unfinished')).toEqual([]);
-    expect(textOf(whole)).not.toContain('not over yet');
+    expect(textOf(whole)).not.toContain('not complete');
     const [unfinished] = classed(drawing(html), 'rect', 'unfinished');
     expect(unfinished?.attributes['x']).toBe('80%');
     expect(textOf(drawing(html))).toContain('03:59: 2 received so far');
-    expect(textOf(partOf(html, 'outcomes-table'))).toContain('03:59 (not over yet) 2 0 0 0 0');
+    expect(textOf(partOf(html, 'outcomes-table'))).toContain('03:59 (not complete) 2 0 0 0 0');
   });
 
   test('bars are links to the events, which keys find in the table', () => {
@@ -163,7 +163,7 @@ describe('outcomes over time', () => {
 
   test('without anything to show it says so', () => {
     const quiet = chartOf([step(0), step(1)]);
-    expect(textOf(partOf(quiet, 'outcomes-table'))).toContain('Nothing happened in this span.');
+    expect(textOf(partOf(quiet, 'outcomes-table'))).toContain('Nothing happened in this period.');
     expect(tagsOf(drawing(quiet)).filter(({ name }) => name === 'rect' || name === 'a')).toEqual([]);
     expect(textOf(drawing(quiet))).not.toContain('NaN');
   });
@@ -181,7 +181,7 @@ describe('answer latency', () => {
 
   test('says in words how long answers took, and when they took too long', () => {
     expect(textOf(partOf(html, 'latency-description'))).toBe(
-      'Half of 30 answers took at most 10 ms, 99 of 100 over 60 s. 1 step of 4 had a p99 beyond 10 s.',
+      'Of 30 answers, half took at most 10 ms and 99% over 60 s. 1 step of 4 had a p99 beyond 10 s.',
     );
   });
 
@@ -197,7 +197,7 @@ describe('answer latency', () => {
 
   test('the line of 10 s is where 10 s are', () => {
     const mark = partMarked(drawing(html));
-    expect(textOf(mark)).toContain('10 s: the service gives up');
+    expect(textOf(mark)).toContain('10 s: the service times out');
     expect(
       figure(
         tagsOf(mark).find(({ name }) => name === 'line'),
@@ -213,7 +213,7 @@ describe('answer latency', () => {
 
   test('without a delivery it says so', () => {
     const quiet = written(LatencyChart({ steps: [step(0)], stepMs: STEP_MS, now: NOW, total: unmeasured }));
-    expect(textOf(partOf(quiet, 'latency-description'))).toBe('No delivery was answered in this span.');
+    expect(textOf(partOf(quiet, 'latency-description'))).toBe('No delivery was answered in this period.');
   });
 });
 
@@ -240,7 +240,7 @@ describe('dead by type', () => {
 
   test('says that none died', () => {
     expect(textOf(written(DeadByTypeChart({ byType: { 'order.ready': { ...none, dead: 0 } } })))).toBe(
-      'Dead by type No event died in this span.',
+      'Dead by type No event died in this period.',
     );
   });
 });

@@ -42,7 +42,7 @@ describe('what has happened', () => {
     expect(timeline).toContain('attempt 1: failed after 1 ms Error: the shop is down Stack Error: the shop is down');
     expect(timeline).toMatch(/dead \(failed\)$/);
     expect(textOf(partOf(page, 'headline'))).toBe(
-      'dead (failed) Nobody handles it unless you act: Error: the shop is down',
+      'dead (failed) It is not retried unless you rerun it: Error: the shop is down',
     );
     expect(partOf(page, 'stack-1')).toMatch(/^<details id="stack-1"><summary>/);
   });
@@ -55,7 +55,7 @@ describe('what has happened', () => {
     const event = orderEvent('evt_1', { createdAt: hours * 3_600 });
     await handled(inbox, { outcome: 'processed' }, event);
     const text = textOf(await html(EVENT));
-    expect(text.includes('more than a day ahead: older events are not superseded by this one')).toBe(isSaid);
+    expect(text.includes('more than a day ahead, so it does not supersede older events')).toBe(isSaid);
   });
 
   test('says of an event that was never tried that its first attempt has not begun', async () => {
@@ -79,12 +79,12 @@ describe('what has happened', () => {
     [
       'pending',
       (inbox: Inbox) => store(inbox, orderEvent('evt_1')),
-      'It waits; no processor that handles order.created was ever seen.',
+      'It waits; no processor for order.created has ever run.',
     ],
     [
       'retrying',
       (inbox: Inbox) => handled(inbox, RETRY, orderEvent('evt_1')),
-      'It has failed once: Error: the shop is down; no processor that handles order.created was ever seen; where handlers run inline',
+      'It has failed once: Error: the shop is down; no processor for order.created has ever run; in inline mode',
     ],
     [
       'processing',
@@ -92,12 +92,12 @@ describe('what has happened', () => {
         await store(inbox, orderEvent('evt_1'));
         await inbox.claimOne(orderEvent('evt_1'), { ...ANY, now: START + 1 });
       },
-      'Its handler runs now.',
+      'Its handler is running.',
     ],
     [
       'processed',
       (inbox: Inbox) => handled(inbox, { outcome: 'processed' }, orderEvent('evt_1')),
-      'Its handler has succeeded.',
+      'Its handler succeeded.',
     ],
   ] as const)('of one that is %s is said in a sentence', async ([, make, said]) => {
     const { inbox, html } = openedPage();
@@ -110,7 +110,7 @@ describe('what has happened', () => {
     const answer = await get(eventHref('', { endpoint: 'default', id: hostileTexts.script }));
     const text = await answer.text();
     expect(answer.status).toBe(404);
-    expect(textOf(partOf(text, 'main'))).toContain(`There is no event ${hostileTexts.script} here.`);
+    expect(textOf(partOf(text, 'main'))).toContain(`The inbox has no event ${hostileTexts.script}.`);
     expect(tagsOf(text).filter(({ name }) => name === 'script').length).toBe(1);
   });
 });
@@ -163,9 +163,9 @@ describe('what can be done', () => {
     bury(database, 'evt_1');
     database.close();
     const page = await html(EVENT);
-    expect(textOf(partOf(page, 'acts'))).toContain('Its body was pruned, so it cannot be rerun.');
+    expect(textOf(partOf(page, 'acts'))).toContain('The body was pruned, so the event cannot be rerun.');
     expect(partOf(page, 'body')).toBe('');
-    expect(textOf(partOf(page, 'facts'))).toContain('pruned: only a tombstone is left');
+    expect(textOf(partOf(page, 'facts'))).toContain('pruned; a tombstone remains');
   });
 
   test('with the tombstone of an invalid one is nothing', async () => {
@@ -241,14 +241,14 @@ describe('the body', () => {
     await withBody(opened, '{"id":"evt_1","total":1}');
     await withBody(opened, '{"id":"evt_1","total":2.50}');
     const body = textOf(partOf(await opened.html(EVENT), 'body'));
-    expect(body).toMatch(/The bytes that count .* total: 1 .* The newest other bytes under this id .* total: 2\.50/);
+    expect(body).toMatch(/Stored body .* total: 1 .* Newest other body under this id .* total: 2\.50/);
     expect(await (await opened.get(`${EVENT}/conflict`)).text()).toBe('{"id":"evt_1","total":2.50}');
   });
 
   test('that is no JSON is shown as what it is', async () => {
     const opened = openedPage();
     await withBody(opened, Uint8Array.from([0x7b, 0xff, 0xfe, 0x3c]));
-    expect(textOf(partOf(await opened.html(EVENT), 'body'))).toContain('The body is no JSON in UTF-8. Show it raw');
+    expect(textOf(partOf(await opened.html(EVENT), 'body'))).toContain('The body is not JSON in UTF-8. Show raw');
     expect(textOf(partOf(await opened.html(`${EVENT}?view=hex`), 'body'))).toContain('7b ff fe 3c');
   });
 
@@ -265,7 +265,7 @@ describe('the body', () => {
       expect(page.length, view).toBeLessThan(1_500_000);
       expect(tagsOf(page).filter(({ name }) => name === 'script').length, view).toBe(1);
       if (view === 'tree' && body.length > 200_000)
-        expect(textOf(partOf(page, 'body'))).toMatch(/left out here.* Show raw|characters\)/);
+        expect(textOf(partOf(page, 'body'))).toMatch(/Some values are omitted.* Show raw|characters\)/);
     }
   });
 
@@ -298,7 +298,7 @@ describe('masked fields', () => {
       const text = await opened.html(`${EVENT}${path}`);
       expect(text, path).not.toContain('s3cret');
       expect(text, path).not.toContain('2d 73 33 63');
-      if (!path.startsWith('/')) expect(textOf(text), path).toContain('those are not the bytes that were received');
+      if (!path.startsWith('/')) expect(textOf(text), path).toContain('these are not the bytes received');
     }
     expect(textOf(await opened.html(EVENT))).toContain('total: 1.50');
     expect(await opened.html(`${EVENT}/raw`)).toContain('"email":"•••"');

@@ -30,7 +30,7 @@ describe('the list', () => {
       /^order\.created evt_1 Copy dead \(failed\) order::ord_1 1 Jan(?: 2026)? 00:00 \(.* ago\) 1 1 Jan(?: 2026)? 00:00 Error: the shop is down$/,
     );
     expect(textOf(partOf(page, 'event-2'))).toMatch(
-      /^order\.ready evt_2 Copy pending nobody takes this type order::evt_2 1 Jan(?: 2026)? 00:00 \(.* ago\) 1 time$/,
+      /^order\.ready evt_2 Copy pending no processor handles this type order::evt_2 1 Jan(?: 2026)? 00:00 \(.* ago\) 1 time$/,
     );
   });
 
@@ -77,17 +77,17 @@ describe('the list', () => {
     search.mockResolvedValueOnce({ events: [summary()], next: 777, examined: 5_000 });
     const page = await html('/events?error=x');
     expect(textOf(partOf(page, 'older'))).toBe(
-      'Looked at 5,000 events and found 1 here; there are others (0% of the file). Go on looking',
+      '5,000 events searched, 1 found (0% of the inbox searched). Search further',
     );
     expect(olderIn(page)).toBe('?error=x&before=777');
     search.mockResolvedValueOnce({ events: [], next: 3, examined: 5_000 });
     const none = await html('/events?error=x');
     expect(textOf(partOf(none, 'live'))).toBe(
-      'Looked at 5,000 events and found 0 here; there are others (0% of the file). Go on looking',
+      '5,000 events searched, 0 found (0% of the inbox searched). Search further',
     );
     // Whoever goes on from there and finds none has found none at all.
     expect(olderIn(none)).toBe('?error=x&found=none&before=3');
-    expect(textOf(partOf(await html(`/events${olderIn(none)}`), 'none'))).toBe('No event fits.');
+    expect(textOf(partOf(await html(`/events${olderIn(none)}`), 'none'))).toBe('No event matches.');
   });
 
   test('that has nothing offers nothing to do with it', async () => {
@@ -116,11 +116,11 @@ describe('the list', () => {
   });
 
   test.for([
-    ['/events', 'No event fits.'],
-    ['/events?before=7', 'No older event fits. Back to the beginning'],
-    ['/events?before=x', 'No event fits.'],
-    ['/events?before=-1', 'No event fits.'],
-    ['/events?before=99999999999999999999', 'No event fits.'],
+    ['/events', 'No event matches.'],
+    ['/events?before=7', 'No older event matches. Back to the start'],
+    ['/events?before=x', 'No event matches.'],
+    ['/events?before=-1', 'No event matches.'],
+    ['/events?before=99999999999999999999', 'No event matches.'],
   ] as const)('at %s: %s', async ([path, said]) => {
     const { html } = openedPage();
     expect(textOf(partOf(await html(path), 'live'))).toBe(said);
@@ -191,14 +191,14 @@ describe('the filter bar', () => {
   });
 
   test.for([
-    ['since=soon', 'since is no time'],
-    ['state=undead', '"undead" is none of'],
-    ['body=x', '"x" is no path and value'],
+    ['since=soon', 'since must be a time'],
+    ['state=undead', 'not "undead"'],
+    ['body=x', 'not "x"'],
     // The inbox itself refuses this one.
     ['body=data%5B%3D1', 'data['],
-    ['retrying=perhaps', 'retrying is yes or no'],
-    [`id=${'x'.repeat(2_000)}`, 'id is longer than 1000 characters'],
-    ['state=%3Cscript%3Ealert(1)%3C%2Fscript%3E', '"<script>alert(1)</script>" is none of'],
+    ['retrying=perhaps', 'retrying must be yes or no'],
+    [`id=${'x'.repeat(2_000)}`, 'id must have at most 1000 characters'],
+    ['state=%3Cscript%3Ealert(1)%3C%2Fscript%3E', 'not "<script>alert(1)</script>"'],
   ] as const)('says what is wrong with %s, and lists nothing that was not asked for', async ([query, said]) => {
     const { inbox, html } = openedPage();
     await store(inbox, orderEvent('evt_1'));
@@ -242,10 +242,10 @@ describe('what can be done with all that match', () => {
     const offered = async (query: string) => textOf(partOf(await html(`/events${query}`), 'acts'));
     // More than a page is counted, and only what the preview would find.
     expect(await offered('')).toMatch(
-      /^Rerun these 52 dead events… ignored and processed ones too Discard these 55 dead or pending events… Export all events…/,
+      /^Rerun these 52 dead events… also ignored and processed events Discard these 55 dead or pending events… Export all events…/,
     );
     expect(await offered('?state=pending')).toMatch(/^Discard these 3 pending events… Export/);
-    expect(await offered('?state=processed')).toMatch(/^Rerun… ignored and processed ones too Export/);
+    expect(await offered('?state=processed')).toMatch(/^Rerun… also ignored and processed events Export/);
     expect(partOf(await html('/events?state=processed'), 'acts')).toContain('name="force" value="yes" required');
     expect(await offered('?id=dead_7')).toMatch(/^Rerun this dead event… .* Discard this dead event… Export/);
     expect(await offered('?error=nothing+has+this')).not.toContain('Discard');

@@ -102,14 +102,17 @@ describe('Dead letters are exported', () => {
       const answer = await page.post('/maintenance/export', fields);
       return [answer.status, textOf(await answer.text())];
     };
-    const nothing = [400, expect.stringContaining('Choose first, each by its box. Nothing was exported.')];
+    const nothing = [400, expect.stringContaining('Select rows by their checkboxes first. Nothing was exported.')];
     expect(await said({ state: 'dead' })).toEqual(nothing);
     expect(await said({ chosen: 'yes', format: 'csv' })).toEqual(nothing);
     // A field that is empty chooses nothing, and is no export of all.
     expect(await said({ fingerprint: '', event: ' ', format: 'csv' })).toEqual(nothing);
     const many = Array.from({ length: 201 }, (_, n) => `print${n}`);
-    expect(await said({ fingerprint: many })).toEqual([400, expect.stringContaining('200 is the most')]);
-    expect(await said({ event: 'no key' })).toEqual([400, expect.stringContaining('"no key" names no event')]);
+    expect(await said({ fingerprint: many })).toEqual([400, expect.stringContaining('at most 200 groups')]);
+    expect(await said({ event: 'no key' })).toEqual([
+      400,
+      expect.stringContaining('event must be the key of an event, not "no key"'),
+    ]);
     expect((await auditLines(page.inbox)).lines).toEqual([]);
   });
 
@@ -141,7 +144,7 @@ test('events that are chosen are exported in each format, and no others', async 
     ['format', 'json'],
     ['format', 'csv'],
   ]);
-  expect(screen).toContain('<form method="post" action="/ops/bulks" aria-label="What can be done with those');
+  expect(screen).toContain('<form method="post" action="/ops/bulks" aria-label="Acts on the selected events');
   const fields = { chosen: 'yes', event: ['default/evt_tax', 'default/evt_new'] };
   const answers = [];
   for (const format of ['exact', 'json', 'csv']) answers.push(await page.post('/bulks', { ...fields, format }));

@@ -73,8 +73,8 @@ test('a name that is none is said, and not left out of the filter unseen', () =>
     'endpoint, id, event, type, state, deadReason, since, until, failedSince, failedUntil, entity, merchant, error, text, ' +
     'fingerprint, ignoredSince, retrying, redelivered, conflict, bulk and body';
   expect(problems).toEqual([
-    `There is no field "states": a filter has ${known}.`,
-    `There is no field "__proto__": a filter has ${known}.`,
+    `Unknown filter field "states". Allowed: ${known}.`,
+    `Unknown filter field "__proto__". Allowed: ${known}.`,
   ]);
   const many = Array.from({ length: 5_000 }, (_, n) => `x${n}=1`).join('&');
   expect(read(many).problems.length).toBe(10);
@@ -130,7 +130,7 @@ describe('times', () => {
     const { filter, problems } = read(new URLSearchParams({ until: text }).toString());
     expect(filter).toEqual({});
     expect(problems).toEqual([
-      `until is no time: "${text}". Write 15m, 2h or 7d, or 14:00, or 2026-01-31 08:00 (UTC).`,
+      `until must be a time such as 15m, 2h, 7d, 14:00 or 2026-01-31 08:00 (UTC), not "${text}".`,
     ]);
   });
 });
@@ -147,17 +147,17 @@ test('says what is wrong with each field that cannot be read', () => {
   const { filter, problems } = read('state=dead&state=undead&deadReason=bored&retrying=maybe&body=data.x&body==1&id=a');
   expect(filter).toEqual({ id: 'a', states: ['dead'] });
   expect(problems).toEqual([
-    '"undead" is none of pending, processing, processed, dead and ignored.',
-    '"bored" is none of failed, crashed and invalid.',
-    'retrying is yes or no, not "maybe".',
-    '"data.x" is no path and value. Write data.items[0].name=Espresso, for example.',
-    '"=1" is no path and value. Write data.items[0].name=Espresso, for example.',
+    'state must be one of pending, processing, processed, dead and ignored, not "undead".',
+    'deadReason must be one of failed, crashed and invalid, not "bored".',
+    'retrying must be yes or no, not "maybe".',
+    'body must be a path and a value, such as data.items[0].name=Espresso, not "data.x".',
+    'body must be a path and a value, such as data.items[0].name=Espresso, not "=1".',
   ]);
 });
 
 test('repeats no more of a text than fits, and nothing that turns others round', () => {
-  expect(read(`id=${'x'.repeat(1_001)}`)).toEqual({ filter: {}, problems: ['id is longer than 1000 characters.'] });
+  expect(read(`id=${'x'.repeat(1_001)}`)).toEqual({ filter: {}, problems: ['id must have at most 1000 characters.'] });
   expect(read('state=%E2%80%AEdaed%0A').problems).toEqual([
-    '"\\u{202e}daed\\u{a}" is none of pending, processing, processed, dead and ignored.',
+    'state must be one of pending, processing, processed, dead and ignored, not "\\u{202e}daed\\u{a}".',
   ]);
 });

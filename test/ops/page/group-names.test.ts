@@ -84,7 +84,7 @@ describe('a group of errors is named by what they say', () => {
       hostileTexts.script,
     );
     const long = await html(`/events?fingerprint=${'x'.repeat(2_000)}`);
-    expect(textOf(partOf(long, 'problems'))).toContain('fingerprint is longer than 1000 characters');
+    expect(textOf(partOf(long, 'problems'))).toContain('fingerprint must have at most 1000 characters');
   });
 
   test('with no more questions than a list has rows, and one for each group', async () => {

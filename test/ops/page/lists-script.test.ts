@@ -41,7 +41,7 @@ test('twenty events are on a first screen, a line each; on a phone each is a car
   expect(await page.locator('#events tbody tr', { hasText: 'evt_7Kx9mQ2vT4' }).count()).toBe(50);
   expect(await page.locator(`#events [title="${idOf(55)}"]`).count()).toBe(1);
   expect(await page.getByRole('columnheader', { name: 'endpoint' }).count()).toBe(0);
-  expect(await page.getByRole('columnheader', { name: 'about' }).count()).toBe(1);
+  expect(await page.getByRole('columnheader', { name: 'entity' }).count()).toBe(1);
 
   await page.setViewportSize({ width: 390, height: 844 });
   if (process.env['SHOTS']) await page.screenshot({ path: `${process.env['SHOTS']}/phone.png` });
@@ -62,13 +62,13 @@ test('what is chosen stays chosen while the list lives, and goes through a previ
   const box = (n: number) => page.locator(`tr[data-event="default/evt_${n}"] input`);
   await box(4).click();
   await box(2).click({ modifiers: ['Shift'] });
-  expect(await page.locator('#chosen-count').textContent()).toBe('3 chosen:');
+  expect(await page.locator('#chosen-count').textContent()).toBe('3 selected:');
   await handled(inbox, FAILED, orderEvent('evt_6'));
   await page.getByRole('button', { name: '1 new' }).click();
   await page.locator('tr[data-event="default/evt_6"]').waitFor();
-  expect(await page.locator('#chosen-count').textContent()).toBe('3 chosen:');
+  expect(await page.locator('#chosen-count').textContent()).toBe('3 selected:');
   await page.keyboard.press('x');
-  expect(await page.locator('#chosen-count').textContent()).toBe('4 chosen:');
+  expect(await page.locator('#chosen-count').textContent()).toBe('4 selected:');
   await box(3).click();
   await page.locator('#chosen').getByRole('button', { name: 'Rerun…' }).click();
   await page.waitForURL('**/bulks/*');
@@ -85,7 +85,7 @@ test('the box finds from every screen, and the URL has nothing that was not aske
   await page.keyboard.type('EVT_aA2');
   await page.keyboard.press('Enter');
   await page.waitForURL(`${origin}/ops/events?q=EVT_aA2`);
-  expect(await page.locator('#taken').textContent()).toContain('Taken for the id of an event: evt_Aa2');
+  expect(await page.locator('#taken').textContent()).toContain('Searched as the id of an event: evt_Aa2');
   expect(await page.locator('#events tbody tr').count()).toBe(1);
   await page.locator('#filtering > summary').click();
   await page.locator('#filters input[name=id]').fill('');
@@ -126,14 +126,14 @@ test('a search goes on by itself to the end of the file; it can be stopped, and 
   await page.goto(`${origin}/ops/events?error=down`);
   await page.locator('tr[data-event="default/evt_900"]').waitFor();
   await page.getByRole('button', { name: 'Stop' }).click();
-  await page.locator('#looked', { hasText: 'Looked at 300 events, found 1. Stopped.' }).waitFor();
+  await page.locator('#looked', { hasText: '300 events searched, 1 found. Stopped.' }).waitFor();
   gates.get(700)?.resolve();
   expect(page.url()).toBe(`${origin}/ops/events?error=down`);
 
-  await page.getByRole('link', { name: 'Go on looking' }).click();
-  await page.locator('#looked', { hasText: 'That did not work' }).waitFor();
+  await page.getByRole('link', { name: 'Search further' }).click();
+  await page.locator('#looked', { hasText: 'Search failed' }).waitFor();
   expect(await page.locator('#events tbody tr').count()).toBe(2);
-  await page.getByRole('link', { name: 'Go on looking' }).click();
+  await page.getByRole('link', { name: 'Search further' }).click();
   await page.locator('tr[data-event="default/evt_300"]').waitFor();
   await page.locator('#older').waitFor({ state: 'detached' });
   // Each step once, but for what was stopped, what failed, and looks at the first page.

@@ -246,7 +246,7 @@ describe('the log-in of the page', () => {
       {
         level: 'warn',
         facts: { source: '192.0.2.1', suppressed: 0 },
-        message: 'a log-in to the page was refused',
+        message: 'a log-in to the page was rejected',
       },
     ]);
     const named = asking();

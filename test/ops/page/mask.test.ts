@@ -119,7 +119,7 @@ describe('a search for what is masked', () => {
 
   test('says why, and lets filters without it through', () => {
     expect(asking('data.customer.email')).toBe(
-      'data.customer.email is masked on this page, so nobody can search for its values here.',
+      'data.customer.email is masked on this page, so you cannot search for its values here.',
     );
     expect(refusal({ merchant: 'mer_7', types: ['order.created'] })).toBeNull();
     expect(createMask(['data.merchant_id']).refusal({ merchant: 'mer_7' })).toContain('data.merchant_id');

@@ -57,7 +57,7 @@ test('an event that changes keeps what is typed and what is open, until it is se
   await page.locator('#stack-1 summary').click();
   await page.locator('#discard input[name=reason]').focus();
   await store(inbox, orderEvent('evt_1'));
-  await page.locator('#timeline').getByText('sent again by the service').waitFor();
+  await page.locator('#timeline').getByText('redelivered').waitFor();
   expect(await asks(page, 'document.activeElement.name')).toBe('reason');
   expect(await page.locator('#stack-1').getAttribute('open')).not.toBeNull();
   // Keys are letters while somebody types.
@@ -65,7 +65,7 @@ test('an event that changes keeps what is typed and what is open, until it is se
   expect(await page.locator('#discard input[name=reason]').inputValue()).toBe('half a reason: jkr/?');
   await page.keyboard.press('Enter');
   await page.locator('#headline .state-ignored').waitFor();
-  expect(await page.locator('#flash').textContent()).toContain('The event is put away');
+  expect(await page.locator('#flash').textContent()).toContain('The event is discarded');
   // Said once: not in the URL any more (playwright hears of that after the page has done it).
   await expect.poll(() => page.url()).toBe(`${origin}/ops/events/default/evt_1`);
   // What the guard goes by, as a browser sends it.
@@ -82,7 +82,7 @@ test('a form that somebody is in asks for what it asked for, whatever has become
   expect(await asks(page, 'new FormData(document.activeElement.form).get("force")')).toBeNull();
   expect(await page.locator('#rerun-again input[name=force]').count()).toBe(1);
   await page.keyboard.press('Enter');
-  await page.getByText('This event was dead when the page was drawn, and is processed now.').waitFor();
+  await page.getByText('The event changed from dead to processed after you opened the page.').waitFor();
   expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.state).toBe('processed');
   await page.goto(`${origin}/ops/events/default/evt_1`);
   await page.locator('#live-state[data-state=live]').waitFor();
@@ -105,7 +105,7 @@ test('a form goes with what is shown until somebody opens it', async () => {
   await page.locator('#headline .state-dead').waitFor();
   expect(await asked()).toBe('ignored');
   await page.getByRole('button', { name: 'Rerun this event' }).click();
-  await page.getByText('This event was ignored when the page was drawn, and is dead now.').waitFor();
+  await page.getByText('The event changed from ignored to dead after you opened the page.').waitFor();
   expect((await inbox.get(event))?.state).toBe('dead');
 });
 
@@ -217,7 +217,7 @@ test('r and d mean the rows that are chosen, and not the one that is selected', 
   // Groups are acted on one at a time: where some are chosen, none of them is meant alone.
   await page.goto(`${origin}/ops/dead`);
   for (const pressed of ['j', 'x', 'r', 'd']) await page.keyboard.press(pressed);
-  await page.getByText('Rerun and discard take one group at a time.').waitFor();
+  await page.getByText('Rerun and discard work on one group at a time.').waitFor();
   await page.waitForLoadState('networkidle');
   expect(page.url()).toBe(`${origin}/ops/dead`);
   expect(await listBulks(inbox)).toHaveLength(2);

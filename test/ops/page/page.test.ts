@@ -98,11 +98,11 @@ describe('mounted', () => {
   test('refuses to be made of what cannot work', () => {
     const { inbox } = openedPage();
     expect(() => opsPage({ inbox })).toThrow(ConfigurationError);
-    expect(() => opsPage({ inbox: memoryInbox() }, { basic: [ADA] })).toThrow(/cannot be looked into/);
+    expect(() => opsPage({ inbox: memoryInbox() }, { basic: [ADA] })).toThrow(/does not support operations/);
     expect(() => opsPage({ inbox }, { basic: [ADA], mask: ['a..b'] })).toThrow(/mask/);
     expect(() => opsPage({ inbox }, { basic: [ADA], hosts: [] })).toThrow(/hosts/);
     for (const secret of ['', '  ', 'undefined']) {
-      expect(() => opsPage({ inbox }, { basic: [ADA], secret })).toThrow('secret is empty, or a variable was not set.');
+      expect(() => opsPage({ inbox }, { basic: [ADA], secret })).toThrow('secret must not be empty');
     }
   });
 });
@@ -183,7 +183,9 @@ describe('who is let in', () => {
     for (const path of PATHS) {
       const answer = await get(path, {});
       expect([answer.status, answer.headers.get('www-authenticate')], path).toEqual([403, null]);
-      expect(textOf(await answer.text()), path).toBe('Not allowed Not allowed You are not allowed to see this page.');
+      expect(textOf(await answer.text()), path).toBe(
+        'Not allowed Not allowed Your account has no access to this page.',
+      );
     }
   });
 
@@ -223,7 +225,7 @@ describe('who is let in', () => {
     });
     expect([answer.status, textOf(await answer.text())]).toEqual([
       403,
-      expect.stringContaining('Only operators may do this.'),
+      expect.stringContaining('Only operators can do this.'),
     ]);
     expect((await get('/maintenance/export', signedIn(VIC))).status).toBe(403);
   });
@@ -265,7 +267,7 @@ describe('every answer', () => {
   });
 
   test.for([
-    [new Error('the body says s3cret'), 500, 'It failed with Error.'],
+    [new Error('the body says s3cret'), 500, 'The request failed with Error.'],
     [new InboxUnavailableError('OVERLOADED', 'too much to do'), 503, 'too much to do'],
     [new ConfigurationError('INVALID_OPTION', 'no such thing'), 500, 'no such thing'],
   ] as const)('of a failure says no more than it may: %s', async ([failure, status, said]) => {
@@ -306,12 +308,12 @@ describe('a flash', () => {
     const said = async (query: string): Promise<string> => textOf(partOf(await html(`/maintenance?${query}`), 'flash'));
     expect(await said('done=rerun')).toContain('The event is pending again.');
     expect(await said('done=imported&figures=12.3.1')).toBe(
-      '12 events were imported; 3 were here already, and 1 with other bytes, which were left as they are.',
+      '12 events were imported; 3 already in the inbox, and 1 with a different body, which were not changed.',
     );
     expect(await said('done=events-pruned&figures=1234')).toContain('1,234 events were pruned');
     expect(await said('done=erased&figures=1.2.0')).toContain('1 event was erased. 2 events were in processing');
     expect(await said('done=erased&figures=1.2.0')).not.toContain('log');
-    expect(await said('done=erased&figures=1.0.1')).toContain('still in the write-ahead log, which another process');
+    expect(await said('done=erased&figures=1.0.1')).toContain('The write-ahead log still holds the erased data');
   });
 
   test.for([

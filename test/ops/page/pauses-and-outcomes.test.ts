@@ -22,7 +22,7 @@ test('a bulk action tells what became of its events, and leads to them', async (
   const preview = await html(`/bulks/${id}`);
   expect(preview).not.toContain('id="outcome"');
   expect(textOf(partOf(preview, 'sentence'))).toContain(
-    'The 1 invalid: each is read again by today’s schemas. What still does not fit is left as it is: dead (invalid).',
+    'The 1 invalid event is parsed again with today’s schemas; an event that still does not fit stays dead (invalid).',
   );
   await runBulk(inbox, id, ADA);
   await handleAgain(inbox, FAILED, orderEvent('a'), orderEvent('b'));
@@ -31,9 +31,7 @@ test('a bulk action tells what became of its events, and leads to them', async (
   const page = await html(`/bulks/${id}`);
   expect(textOf(partOf(page, 'sentence'))).toMatch(/^Reran 3 of 4 events: /);
   expect(textOf(partOf(page, 'results'))).toContain('1 still invalid under today’s schemas');
-  expect(textOf(partOf(page, 'outcome'))).toContain(
-    'Of 3 events that were rerun, 1 is processed and 2 are dead again.',
-  );
+  expect(textOf(partOf(page, 'outcome'))).toContain('Of 3 events rerun, 1 is processed and 2 are dead again.');
   expect(titleOf(page)).toBe('(2 dead) Bulk rerun 1 · hookbox');
   const [, dead = ''] = /id="fate-dead"><a href="\/ops([^"]+)"/.exec(page) ?? [];
   const listed = await html(dead.replaceAll('&amp;', '&'));
@@ -56,7 +54,7 @@ test('what is said of an invalid event before a rerun is true after it', async (
   const { inbox, html, post } = openedPage();
   await store(inbox, { ...invalidThen(orderEvent('evt_1')), body: Buffer.from('{"id":"evt_1"}') });
   const before = textOf(partOf(await html('/events/default/evt_1'), 'rerun'));
-  expect(before).toContain('If it does not, nothing is done and it stays dead (invalid).');
+  expect(before).toContain('Otherwise it stays dead (invalid).');
   const answer = await post('/events/default/evt_1/rerun');
   expect(answer.headers.get('location')).toContain('still-invalid');
   expect(textOf(partOf(await html('/events/default/evt_1'), 'headline'))).toContain('dead (invalid)');
@@ -84,11 +82,11 @@ test('a type is paused and resumed with a reason, seen on the overview and by it
   });
   expect(paused.status).toBe(303);
   const screen = textOf(await html('/paused?done=paused'));
-  expect(screen).toContain('Paused: its events are stored and wait until the type is resumed.');
+  expect(screen).toContain('Paused. Its events are stored and wait until you resume the type.');
   expect(screen).toContain('the till is down');
   const overview = await html('');
   expect(textOf(partOf(overview, 'headline'))).toMatch(
-    /^1 event of order\.created waits, as it is paused since .* by ada: the till is down\. Resume it$/,
+    /^1 event of order\.created waits, paused since .* by ada: the till is down\. Resume$/,
   );
   expect(partOf(overview, 'paused')).toBe('');
   expect(textOf(partOf(await html('/events/default/evt_1'), 'headline'))).toContain(
@@ -122,7 +120,7 @@ test('a type is paused and resumed with a reason, seen on the overview and by it
   expect(textOf(partOf(await html('/audit'), 'audit'))).toMatch(
     /resume ada through this page .*order\.created.* the till is back .*pause ada through this page .* the till is down$/,
   );
-  expect(textOf(partOf(await html('/paused'), 'none'))).toBe('Nothing is paused.');
+  expect(textOf(partOf(await html('/paused'), 'none'))).toBe('No types are paused.');
   expect(await html('')).not.toContain('id="paused"');
 });
 

@@ -20,14 +20,14 @@ test('lists one reason alone, for whoever asks for it, and says so where there i
   const shown = async (query: string) =>
     partOf(await htmlOf(await rejectedScreen(stubVisit({ rejected: asked }, { path: `/rejected${query}` }))), 'latest');
   const all = await shown('');
-  expect(textOf(all)).toContain('The latest 100 lines, of 200 deliveries. There are more.');
+  expect(textOf(all)).toContain('The latest 100 lines, of 200 deliveries. More are kept.');
   expect(all.match(/<tr id=/g)).toHaveLength(100);
   expect(asked).toHaveBeenLastCalledWith(101);
   const one = await shown('?range=7d&reason=overloaded');
-  expect(textOf(one)).toMatch(/^The latest Only overloaded\. All reasons 100 deliveries in 50 lines\./);
+  expect(textOf(one)).toMatch(/^Latest rejected deliveries Only overloaded\. All reasons 100 deliveries in 50 lines\./);
   expect(tagsOf(one).find(({ name }) => name === 'a')?.attributes['href']).toBe('?range=7d#latest');
   expect(textOf(await shown('?reason=%3Cb%3E'))).toBe(
-    'The latest Only <b>. All reasons No delivery that was rejected for this is kept.',
+    'Latest rejected deliveries Only <b>. All reasons No deliveries rejected for this reason.',
   );
 });
 

@@ -121,9 +121,7 @@ describe('a page that is open to all', () => {
 
   test('says what to do where the host does not tell where a request comes from', () => {
     const request = new Request('http://localhost/ops', { headers: { host: 'localhost' } });
-    expect(createGuard({}, true)(request, null)).toMatch(
-      /hand the second argument of fetch on .* or give the page authorize/,
-    );
+    expect(createGuard({}, true)(request, null)).toMatch(/pass the second argument of fetch on .* or set authorize/);
   });
 });
 

@@ -26,7 +26,7 @@ describe('one event that is tried again later', () => {
     const { inbox, html, post } = openedPage();
     await handled(inbox, inMinutes(60), orderEvent('evt_1'));
     const act = partOf(await html(EVENT), 'retry-now');
-    expect(textOf(act)).toContain('Its failures go on being counted.');
+    expect(textOf(act)).toContain('Its failures still count.');
     expect(act).toContain('Retry this event now');
     expect(act).toContain(`<code>hookbox events retry-now evt_1`);
     const answer = await post(`${EVENT}/retry-now`, { reason: 'the warehouse is back' });
@@ -80,11 +80,11 @@ test('all that a filter finds are previewed, and run', async () => {
     'Will retry 2 events: 2 order.created; all pending. Nothing has happened yet.',
   );
   expect(partOf(preview, 'run')).toContain('Retry 2 events now');
-  expect(textOf(partOf(preview, 'acts'))).toContain('one whose last attempt this is dies if it fails');
+  expect(textOf(partOf(preview, 'acts'))).toContain('an event that fails its last attempt becomes dead');
   expect(await isDue(inbox, 'evt_1')).toBe(false);
   await post('/bulks/1/run', { rate: '500' });
   await expect.poll(async () => (await getBulk(inbox, 1))?.state).toBe('done');
-  expect(textOf(partOf(await html('/bulks/1'), 'outcome'))).toContain('Of 2 events that were retried now, 2 are ');
+  expect(textOf(partOf(await html('/bulks/1'), 'outcome'))).toContain('Of 2 events retried now, 2 are ');
   expect(await Promise.all(['evt_1', 'evt_2'].map((id) => isDue(inbox, id)))).toEqual([true, true]);
 });
 

@@ -57,7 +57,7 @@ test('an operator sees what is dead and what waits, reruns a group, and finds bo
     /^3 events are dead in 1 group, some since .+ UTC \(\d+ s\) 3: TypeError: no tax for evt_\d_0123456789abcdef /,
   );
   expect(headline).toMatch(
-    /1 order is stuck: evt_4 waits; no processor that handles order.created was ever seen. It has waited since .+ \(47 min\)\.$/,
+    /1 order is stuck: evt_4 waits; no processor for order.created has ever run. It has waited since .+ \(47 min\)\.$/,
   );
   expect(await textOn(overviewScreen(visitTo(inbox)), 'tile-dead')).toBe('Dead now 3 3 died in 1 h');
   expect(await textOn(deadLettersScreen(visitTo(inbox)), 'groups')).toMatch(/TypeError: no tax .+ 3 failed /);
@@ -68,9 +68,7 @@ test('an operator sees what is dead and what waits, reruns a group, and finds bo
     'Will rerun 3 events: 3 order.created; all dead (failed). Nothing has happened yet.',
   );
   await runBulk(inbox, id, ADA);
-  expect(await textOn(bulkScreen(visitTo(inbox), id), 'outcome')).toContain(
-    'Of 3 events that were rerun, 3 are waiting',
-  );
+  expect(await textOn(bulkScreen(visitTo(inbox), id), 'outcome')).toContain('Of 3 events rerun, 3 are waiting');
   expect(await textOn(bulksScreen(visitTo(inbox)), `bulk-${id}`)).toContain('done 3');
   // Nothing is in the group any more, and people still know it by what it said.
   for (const text of [
@@ -100,10 +98,10 @@ test('acts on single events and prunes can be read in the audit', async () => {
 
 test('an inbox without anything in it has words on every screen', async () => {
   const visit = visitTo(openInbox());
-  expect(await textOn(overviewScreen(visit), 'headline')).toMatch(/^Nothing is stuck/);
+  expect(await textOn(overviewScreen(visit), 'headline')).toMatch(/^All well/);
   expect(await textOn(deadLettersScreen(visit), 'none')).toMatch(/^No event is dead/);
-  expect(await textOn(rejectedScreen(visit), 'rates')).toContain('No delivery was rejected.');
-  expect(await textOn(bulksScreen(visit), 'none')).toMatch(/^No events were rerun/);
+  expect(await textOn(rejectedScreen(visit), 'rates')).toContain('No deliveries were rejected.');
+  expect(await textOn(bulksScreen(visit), 'none')).toMatch(/^No bulk actions yet/);
   expect(await textOn(auditScreen(visit), 'none')).toMatch(/^No operator/);
   expect(await textOn(healthScreen(visit), 'ready')).toMatch(/^Ready/);
 });
@@ -133,12 +131,14 @@ test('a bar of what died or failed leads to as many events as it counts', async 
   }
   vi.setSystemTime(now);
   const table = partOf(await html('?range=1h'), 'outcomes-table');
-  const links = Array.from(table.matchAll(/<td data-label="(dead|failed, tried again)"><a href="\/ops([^"]*)">(\d+)/g));
+  const links = Array.from(
+    table.matchAll(/<td data-label="(dead|failed, to be retried)"><a href="\/ops([^"]*)">(\d+)/g),
+  );
   expect(links.map(([, outcome, , count]) => [outcome, count])).toEqual([
     ['dead', '2'],
-    ['failed, tried again', '3'],
+    ['failed, to be retried', '3'],
     ['dead', '1'],
-    ['failed, tried again', '2'],
+    ['failed, to be retried', '2'],
   ]);
   for (const [, , href = '', count] of links) {
     const list = partOf(await html(href.replaceAll('&amp;', '&')), 'events');

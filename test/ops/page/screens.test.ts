@@ -48,7 +48,7 @@ describe('Overview', () => {
   test('says that nothing is stuck when nothing is', async () => {
     const html = await htmlOf(await overviewScreen(stubVisit()));
     expect(textOf(partOf(html, 'headline'))).toBe(
-      'Nothing is stuck: no event has been pending for more than a minute, and none is dead.',
+      'All well: no event is dead or has been pending for more than a minute.',
     );
     expect(partOf(html, 'waiting')).toBe('');
   });
@@ -91,7 +91,7 @@ describe('Overview', () => {
       '14 events are dead in 2 groups, some since 03:29 UTC (30 min) ' +
         '12, some since 03:29 UTC (30 min), none received for 1 h 30 min: TypeError: Cannot read properties of undefined ' +
         '2, some since 03:29 UTC (30 min), none received for 1 h 30 min: the process ended three times while it was handled ' +
-        '2 orders are stuck: evt_5 has failed 15 times: TypeError: no vat; tried again in 5 min; 63 wait behind it. ' +
+        '2 orders are stuck: evt_5 has failed 15 times: TypeError: no vat; next attempt in 5 min; 63 wait behind it. ' +
         'The oldest of them has waited since 03:12 UTC (47 min).',
     );
     expect(hrefsOf(partOf(html, 'headline'))).toEqual([
@@ -108,7 +108,7 @@ describe('Overview', () => {
       '/ops/events/default/evt_5',
     ]);
     expect(textOf(partOf(html, 'waiting-1'))).toContain('waits behind evt_5, which has failed 15 times');
-    expect(textOf(partOf(html, 'waiting-8'))).toContain('no processor that handles order.created was seen for 2 h');
+    expect(textOf(partOf(html, 'waiting-8'))).toContain('no processor for order.created has run for 2 h');
   });
 
   test('names an event that no processor has taken, and counts kinds apart', async () => {
@@ -128,7 +128,7 @@ describe('Overview', () => {
     const html = await htmlOf(await overviewScreen(visit));
     const headline = textOf(partOf(html, 'headline'));
     expect(headline).toContain('At least 1 event, 1 cart, 1 product and 1 entity are stuck');
-    expect(headline).toContain('evt_1 waits; no processor that handles order.created was ever seen.');
+    expect(headline).toContain('evt_1 waits; no processor for order.created has ever run.');
     expect(textOf(partOf(html, 'vital'))).toMatch(/^No event is dead\. Last received 47 min ago\./);
   });
 
@@ -151,9 +151,9 @@ describe('Overview', () => {
     });
     const html = await htmlOf(await overviewScreen(visit));
     expect(textOf(partOf(html, 'headline'))).toBe(
-      'At least 3 orders are stuck: evt_old was put off; tried in 5 min. ' +
+      'At least 3 orders are stuck: evt_old is delayed; first attempt in 5 min. ' +
         'The oldest of them has waited since 13 Mar 17:59 UTC (10 h). ' +
-        'At least 1 order has failed and is tried again: evt_50 has failed twice; tried in 5 min.',
+        'At least 1 order has failed and waits for a retry: evt_50 has failed twice; first attempt in 5 min.',
     );
     const told = textOf(partOf(html, 'waiting'));
     const places = ['ord_1 1+', 'ord_2 1+', 'ord_900 1+'].map((words) => told.indexOf(words));
@@ -189,10 +189,10 @@ describe('Overview', () => {
     const html = await htmlOf(await overviewScreen(visit));
     const tiles = partOf(html, 'tiles');
     expect(textOf(partOf(tiles, 'tile-received'))).toBe('Received in 24 h 30 and 10 redeliveries (25%)');
-    expect(textOf(partOf(tiles, 'tile-processed'))).toBe('Processed in 24 h 28 and 1 failed attempt, tried again');
+    expect(textOf(partOf(tiles, 'tile-processed'))).toBe('Processed in 24 h 28 and 1 failed attempt');
     expect(textOf(partOf(tiles, 'tile-retrying'))).toContain('10,000+');
     expect(textOf(partOf(tiles, 'tile-dead'))).toBe('Dead now 5 2 died in 24 h');
-    expect(textOf(partOf(tiles, 'tile-oldest-pending'))).toBe('Oldest pending none no event waits');
+    expect(textOf(partOf(tiles, 'tile-oldest-pending'))).toBe('Oldest pending none no event is pending');
     expect(hrefsOf(tiles)).toEqual([
       '/ops/events?since=2026-03-13T04%3A00%3A00.000Z',
       '/ops/events?state=processed&since=2026-03-13T04%3A00%3A00.000Z',
@@ -285,8 +285,8 @@ describe('Dead letters', () => {
 describe('Rejected', () => {
   test('says that none was rejected', async () => {
     const html = await htmlOf(await rejectedScreen(stubVisit()));
-    expect(textOf(partOf(html, 'rates'))).toBe('In the last 24 h No delivery was rejected.');
-    expect(textOf(partOf(html, 'latest'))).toContain('No rejected delivery is kept.');
+    expect(textOf(partOf(html, 'rates'))).toBe('In the last 24 h No deliveries were rejected.');
+    expect(textOf(partOf(html, 'latest'))).toContain('No rejected deliveries.');
   });
 
   test('gives rates by reason, in words, with what to do', async () => {
@@ -298,8 +298,10 @@ describe('Rejected', () => {
       ]),
     });
     const html = await htmlOf(await rejectedScreen(visit));
-    expect(textOf(partOf(html, 'rates'))).toContain('10 deliveries were rejected: 10% of all.');
-    expect(textOf(partOf(html, 'reason-signature-mismatch'))).toMatch(/^signature-mismatch 9 90% Its signature is not/);
+    expect(textOf(partOf(html, 'rates'))).toContain('10 deliveries were rejected (10% of all).');
+    expect(textOf(partOf(html, 'reason-signature-mismatch'))).toMatch(
+      /^signature-mismatch 9 90% The signature does not match/,
+    );
     expect(textOf(partOf(html, 'reason-body-too-large'))).toContain('maxBodyBytes');
   });
 
@@ -332,10 +334,10 @@ describe('Rejected', () => {
     });
     const html = await htmlOf(await rejectedScreen(visit));
     expect(textOf(partOf(html, 'rejection-4'))).toBe(
-      'It came without a signature. 214 2026-03-14 03:58:07 UTC (1 min ago) 2026-03-13 19:39:07 UTC (8 h 20 min ago) ' +
+      'The X-Signature header is missing. 214 2026-03-14 03:58:07 UTC (1 min ago) 2026-03-13 19:39:07 UTC (8 h 20 min ago) ' +
         `default 203.0.113.7 812 bytes SHA-256 ${'a3'.repeat(32)}`,
     );
-    expect(textOf(partOf(html, 'rejection-5'))).toMatch(/default not known not read$/);
+    expect(textOf(partOf(html, 'rejection-5'))).toMatch(/default unknown not read$/);
     expect(textOf(partOf(html, 'rejections'))).toMatch(/^215 deliveries in 2 lines\. cause times last/);
     // A row that keys can open leads to all of its kind; its endpoint to what came in there.
     const href = '?range=24h&reason=signature-missing#latest';
@@ -390,7 +392,7 @@ describe('Bulk actions', () => {
   });
 
   test('says where to begin when there are none', async () => {
-    expect(await textOfPart(bulksScreen(stubVisit()), 'none')).toContain('Begin on Dead letters');
+    expect(await textOfPart(bulksScreen(stubVisit()), 'none')).toContain('Start one from a group on Dead letters');
   });
 
   test('lists them, and leads to older ones only when the page is full', async () => {
@@ -402,7 +404,7 @@ describe('Bulk actions', () => {
     };
     const html = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks' })));
     expect(textOf(partOf(html, 'bulk-90'))).toBe(
-      'rerun 90 previewed, not run 128 not run state dead group 0123456789abcdef (it has no events now) ada not said 2026-03-14 03:54:07 UTC (5 min ago)',
+      'rerun 90 previewed, not run 128 not run state dead group 0123456789abcdef (it has no events now) ada no reason given 2026-03-14 03:54:07 UTC (5 min ago)',
     );
     expect(hrefsOf(partOf(html, 'older'))).toEqual(['?before=71']);
     const last = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks?before=71' })));
@@ -418,11 +420,11 @@ describe('Bulk actions', () => {
       { waiting: 900, retrying: 1, processed: 99 },
       4_000,
       777,
-      'of the first 1,000: 99 processed, 900 waiting for a handler, 1 failed again and tried again later',
+      'of the first 1,000: 99 processed, 900 waiting for a handler, 1 waiting for a retry',
     ],
-    [{}, 12, null, 'not known any more'],
-    [{}, 0, null, 'nothing was done'],
-  ] as const)('the list tells what became of them: %j of %i', async ([counts, done, next, told]) => {
+    [{}, 12, null, 'no longer known'],
+    [{}, 0, null, 'nothing done'],
+  ] as const)('the list tells outcome: %j of %i', async ([counts, done, next, told]) => {
     const asked: unknown[] = [];
     const bulk = bulkOf({
       state: 'done',
@@ -446,7 +448,7 @@ describe('Bulk actions', () => {
   });
 
   test.for([
-    ['previewed', 'The run was asked for, and has not begun yet.'],
+    ['previewed', 'The run has not begun yet.'],
     ['running', 'The run has begun.'],
     ['done', ''],
     ['cancelled', ''],
@@ -511,7 +513,7 @@ describe('Bulk actions', () => {
           endpoints: { live: 21, test: 7 },
         },
       }),
-      'Reruns 28 events: 7 a, 6 b, 5 c, 4 d, 3 e and 3 of 2 other types; all ignored; 21 at live and 7 at test.',
+      'Rerunning 28 events: 7 a, 6 b, 5 c, 4 d, 3 e and 3 of 2 other types; all ignored; 21 at live and 7 at test.',
     ],
     [
       bulkOf({ breakdown: { types: { a: 128 }, states: { dead: 128 }, deadReasons: {}, endpoints: { test: 128 } } }),
@@ -519,7 +521,7 @@ describe('Bulk actions', () => {
     ],
     [
       bulkOf({ total: 0, breakdown: { types: {}, states: {}, deadReasons: {}, endpoints: {} } }),
-      'No event fits: there is nothing to rerun. A rerun takes dead events, and ignored ones where the filter names that state.',
+      'No event matches, so there is nothing to rerun. A rerun takes dead events, and ignored ones where the filter names that state.',
     ],
   ] as const)('says in one sentence what it is: %#', async ([bulk, sentence]) => {
     expect(await textOfPart(bulkScreen(stubVisit({ bulk: async () => bulk }), 7), 'sentence')).toBe(sentence);
@@ -558,12 +560,12 @@ describe('Bulk actions', () => {
     const bar = tagsOf(progress).find(({ name }) => name === 'progress');
     expect(bar?.attributes).toMatchObject({ max: '128', value: '32' });
     expect([...formsOf(html).keys()]).toEqual(['/ops/bulks/7/cancel']);
-    expect(textOf(partOf(html, 'acts'))).toContain('Cancel what is left');
+    expect(textOf(partOf(html, 'acts'))).toContain('Cancel the rest');
   });
 
   test.each([
     [true, 'It has stopped at 32 of 128.'],
-    [false, 'It has stopped at 32 of 128: its process ended without a word.'],
+    [false, 'It has stopped at 32 of 128: its process ended.'],
   ])('one that nobody runs any more says so, and how to run the rest: %#', async (stopped, said) => {
     const heartbeat = { ms: 1, silentMs: 120_000, stopped };
     const running = bulkOf({
@@ -579,7 +581,7 @@ describe('Bulk actions', () => {
     expect(textOf(partOf(html, 'sentence'))).toContain(said);
     expect(textOf(partOf(html, 'acts'))).toContain('Run the rest?');
     expect([...formsOf(html).keys()]).toEqual(['/ops/bulks/7/cancel', '/ops/bulks/7/run']);
-    expect(textOf(partOf(html, 'acts'))).toContain('Resume the 96 left');
+    expect(textOf(partOf(html, 'acts'))).toContain('Run the remaining 96');
     expect(textOf(partOf(await htmlOf(await bulksScreen(visit)), 'bulk-7'))).toContain(said.slice(7, -1));
   });
 
@@ -598,7 +600,7 @@ describe('Bulk actions', () => {
     const html = await htmlOf(await bulkScreen(stubVisit({ bulk: async () => done, outcomePart }), 7));
     const text = textOf(html);
     expect(text).toContain('Reran 119 of 128 events');
-    expect(text).toContain('Of 119 events that were rerun, 86 are processed and 33 are dead again.');
+    expect(text).toContain('Of 119 events rerun, 86 are processed and 33 are dead again.');
     for (const count of ['86', '33', '9']) expect(text.match(new RegExp(`\\b${count} [a-z]`, 'g'))).toHaveLength(1);
     expect(textOf(partOf(html, 'results'))).toBe('9 still invalid under today’s schemas');
     expect(text).not.toContain('119 rerun');
@@ -628,7 +630,7 @@ describe('Audit', () => {
     counts: { done: 1, 'not needed': 1 },
   } as const;
 
-  test('says that nothing was done yet', async () => {
+  test('says that nothing done yet', async () => {
     expect(await textOfPart(auditScreen(stubVisit()), 'none')).toContain('No operator has done anything yet.');
   });
 
@@ -693,7 +695,7 @@ describe('Audit', () => {
       { path: `/audit?day=${encodeURIComponent(day)}` },
     );
     const html = await htmlOf(await auditScreen(visit));
-    expect(textOf(partOf(html, 'problems'))).toBe(`${day} is no day. Write it as 2026-01-31.`);
+    expect(textOf(partOf(html, 'problems'))).toBe(`${day} is not a date such as 2026-01-31.`);
     expect(asked).toEqual([]);
   });
 
@@ -706,11 +708,11 @@ describe('Audit', () => {
     ],
     [
       { body: [{ path: 'data.total', value: '12.5' }], redelivered: true },
-      'body has data.total = 12.5 redelivered yes',
+      'body contains data.total = 12.5 redelivered yes',
     ],
     [
       { bulk: 1_234, filter: { error: 'timeout' }, total: 5_000 },
-      'bulk action 1,234 filter error has timeout total 5,000',
+      'bulk action 1,234 filter last error contains timeout total 5,000',
     ],
     [
       {
@@ -738,7 +740,7 @@ describe('Audit', () => {
     const masked = ['data.customer.email', 'data.merchant_id'];
     const visit = stubVisit({ lines: async () => ({ lines: [{ ...line, filter }], next: null }) }, { masked });
     expect(await textOfPart(auditScreen(visit), 'audit-12')).toContain(
-      'merchant ••• body has data.customer.email = ••• and data.total = x@y',
+      'merchant ••• body contains data.customer.email = ••• and data.total = x@y',
     );
   });
 
@@ -761,7 +763,7 @@ describe('Health', () => {
       ...counting([counted(3, 'answer-ms', '7', 99), counted(3, 'answer-ms', '1500', 1)]),
     });
     const html = await htmlOf(await healthScreen(visit));
-    expect(textOf(partOf(html, 'ready'))).toContain('Ready: a delivery that came now would be stored.');
+    expect(textOf(partOf(html, 'ready'))).toContain('Ready: a test write just succeeded.');
     const standing = textOf(partOf(html, 'standing'));
     expect(standing).toContain('oldest pending evt_1, received 2026-03-14 03:12:07 UTC (47 min ago)');
     expect(standing).toContain('3 pending (1 of them after a failure)');
@@ -790,7 +792,7 @@ describe('Maintenance', () => {
     ]);
     expect(hrefsOf(html)).toContain('/ops/maintenance/export');
     for (const act of ['prune', 'erase', 'export', 'import', 'backup']) {
-      expect(textOf(partOf(html, act))).toMatch(/Lost for good: |Nothing is lost/);
+      expect(textOf(partOf(html, act))).toMatch(/Deleted for good: |Nothing is deleted/);
     }
     const upload = tagsOf(html).find(({ attributes }) => attributes['action'] === '/ops/maintenance/import');
     expect(upload?.attributes['enctype']).toBe('multipart/form-data');
@@ -822,7 +824,7 @@ describe('Maintenance', () => {
     expect(textOf(preview)).toContain(
       'Would prune 1,234 events: processed and dead, settled more than 30 days ago, of type order.ready, at the endpoint shop-b.',
     );
-    expect(textOf(preview)).toContain('Dead and ignored events cannot be rerun any more');
+    expect(textOf(preview)).toContain('Pruned dead and ignored events can no longer be rerun');
     const sent = tagsOf(preview).filter(({ name, attributes }) => name === 'input' && attributes['type'] === 'hidden');
     expect(sent.map(({ attributes: { name, value } }) => `${name}=${value}`)).toEqual([
       'csrf=token-of-ada',
@@ -849,7 +851,7 @@ describe('Maintenance', () => {
       }),
     );
     expect(textOf(partOf(html, 'preview'))).toContain(
-      'No event fits: processed, settled more than 1 day ago, of all types.',
+      'No event matches: processed, settled more than 1 day ago, of all types.',
     );
     expect(formsOf(partOf(html, 'preview')).size).toBe(0);
   });

@@ -50,7 +50,7 @@ describe('the search box', () => {
     const page = await html('/events?q=ORD_k7');
     expect(rowsIn(page)).toEqual(['evt_Aa2', 'evt_Aa3', 'evt_Aa1']);
     expect(textOf(partOf(page, 'taken'))).toBe(
-      'Taken for what events are about: ord_K7, what has failed first. Look for it as a piece of text',
+      'Searched as what events are about: ord_K7, failed events first. Search for it as text',
     );
     expect(textOf(partOf(page, 'count'))).toBe('3 events');
     // What is done with all of them is done with what was found.
@@ -67,7 +67,7 @@ describe('the search box', () => {
     expect(textOf(partOf(page, 'suggestions'))).toBe('Did you mean ord_K7 ?');
     expect(textOf(partOf(await html('/events?q=ordr.ready'), 'suggestions'))).toBe('Did you mean order.ready ?');
     const hostile = await html(`/events?${new URLSearchParams({ q: hostileTexts.script }).toString()}`);
-    expect(textOf(partOf(hostile, 'none'))).toContain('No event has this in its id');
+    expect(textOf(partOf(hostile, 'none'))).toContain('No event has this text in its id');
     expect(tagsOf(hostile).filter(({ name }) => name === 'script').length).toBe(1);
     expect(textOf(partOf(await html(`/events?q=${'x'.repeat(1_001)}`), 'problems'))).toContain('1000 characters');
   });
@@ -192,9 +192,12 @@ describe('a list', () => {
     expect(textOf(partOf(await html('/bulks/1'), 'facts'))).toContain('evt/2');
     // Nothing chosen is not all.
     const none = await post('/bulks', { chosen: 'yes', act: 'discard' });
-    expect([none.status, await none.text()]).toEqual([400, expect.stringContaining('Nothing is chosen')]);
+    expect([none.status, await none.text()]).toEqual([400, expect.stringContaining('Nothing selected')]);
     const wrong = await post('/bulks', { chosen: 'yes', act: 'discard', event: 'evt_1' });
-    expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringContaining('names no event')]);
+    expect([wrong.status, await wrong.text()]).toEqual([
+      400,
+      expect.stringContaining('event must be the key of an event'),
+    ]);
     expect(await inbox.operations?.bulk(2)).toBeNull();
     const viewers = await (await get('/events', signedIn(VIC))).text();
     expect(rowsIn(viewers).length).toBe(5);

@@ -15,13 +15,13 @@ describe.each([
     'the overview',
     overviewScreen,
     'headline',
-    /No processor was seen for order\.created at shop-a since .*40 min.*: 12 events wait/,
+    /No processor for order\.created at shop-a has run since .*40 min.*: 12 events wait/,
   ],
   [
     'the health screen',
     healthScreen,
     'unhandled',
-    /Nobody handles order\.created at shop-a since .*40 min.*: 12 pending/,
+    /No processor for order\.created at shop-a has run since .*40 min.*: 12 pending/,
   ],
 ] as const)('%s', (_, screen, where, waits) => {
   test('says nothing where everything is handled', async () => {
@@ -51,6 +51,6 @@ describe.each([
     const html = await htmlOf(await screen(stubVisit({}, { handling: { unhandled: async () => [hostile] } })));
     expect(html).not.toContain('<script>alert');
     expect(html).not.toContain('<img');
-    expect(textOf(partOf(html, where))).toContain('No processor has ever handled the endpoint of <script>');
+    expect(textOf(partOf(html, where))).toContain('No processor has ever run for the endpoint of <script>');
   });
 });

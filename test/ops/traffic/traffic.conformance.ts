@@ -67,7 +67,7 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       }
       const [warning] = warningsOf(await watch(inbox, NOON + 2 * HOUR), inbox, new Date(NOON + 2 * HOUR));
       expect(warning?.text).toBe(
-        'Nothing was received since 11:59 UTC (2 h 1 min); at this hour one usually comes every 8 s.',
+        'Nothing was received since 11:59 UTC (2 h 1 min); at this hour a delivery usually arrives every 8 s.',
       );
     });
 
@@ -81,7 +81,7 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       expect(await alarmsAt(NOON + HOUR)).toEqual(['rejecting']);
       const [warning] = warningsOf(await watch(inbox, NOON + HOUR), inbox, new Date(NOON + HOUR));
       expect(warning?.text).toMatch(
-        /^Every delivery since 11:59 UTC \(1 h\) was rejected, 302 in all\. Its signature is not/,
+        /^Every delivery since 11:59 UTC \(1 h\) was rejected, 302 in all\. The signature does not match/,
       );
     });
 
@@ -199,7 +199,7 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       expect(await alarmsAt(now)).toEqual(['rejecting', 'one shop silent', 'other rejecting']);
       const texts = warningsOf(await watch(inbox, now), inbox, new Date(now)).map(({ text }) => text);
       expect(texts).toEqual([
-        'Nothing was received at one shop since 11:59 UTC (2 h 1 min); at this hour one usually comes every 8 s.',
+        'Nothing was received at one shop since 11:59 UTC (2 h 1 min); at this hour a delivery usually arrives every 8 s.',
         expect.stringMatching(/^Every delivery at other since 11:59 UTC \(2 h\) was rejected, 300 in all\. /),
       ]);
       // What all of them do is said once.
@@ -250,13 +250,13 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       await inbox.announce({ endpoints: ['default'], types }, gone, null, living);
       await handleInline(inbox, orderEvent('evt_1', { receivedAt: gone }));
       expect(await warned(gone + MINUTE)).toEqual([
-        'No processor was seen for order.created at shop-b since 12:00 UTC (2 h 1 min).',
+        'No processor for order.created at shop-b has run since 12:00 UTC (2 h 1 min).',
       ]);
       await handleInline(inbox, { ...orderEvent('evt_2', { receivedAt: gone }), endpoint: 'shop-b' });
       expect(await warned(gone + MINUTE)).toEqual([]);
       await inbox.leave('2-b');
       expect(await warned(gone + HOUR)).toEqual([
-        'No processor was seen for order.created at default since 14:00 UTC (1 h).',
+        'No processor for order.created at default has run since 14:00 UTC (1 h).',
       ]);
     });
 
@@ -271,7 +271,7 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       await inbox.announce(named, night, null, { name: '2-b', startedAt: NOON });
       expect(await warned(night + MINUTE)).toEqual([]);
       await inbox.leave('2-b');
-      expect(await warned(night + HOUR)).toEqual(['No processor was seen for order.created since 22:00 UTC (1 h).']);
+      expect(await warned(night + HOUR)).toEqual(['No processor for order.created has run since 22:00 UTC (1 h).']);
       // Who takes its place takes that of both.
       await inbox.announce({ endpoints: '*', types: '*' }, night + HOUR, null, { name: '3-c', startedAt: NOON });
       expect(await warned(night + HOUR)).toEqual([]);
@@ -294,8 +294,8 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       expect((await inbox.processors(NOON + TAKER_MS)).processors).toEqual([]);
       const gone = NOON + 2 * HOUR;
       expect(await warned(gone)).toEqual([
-        'No processor was seen for any type since 12:00 UTC (1 h 59 min).',
-        'No processor was seen for order.created and order.ready since 12:00 UTC (2 h).',
+        'No processor for any type has run since 12:00 UTC (1 h 59 min).',
+        'No processor for order.created and order.ready has run since 12:00 UTC (2 h).',
       ]);
       // Handled before the answer, in inline mode.
       await handleInline(inbox, orderEvent('evt_inline', { receivedAt: gone - MINUTE }));

@@ -29,13 +29,13 @@ export interface Way {
 /** @throws ConfigurationError `INVALID_OPTION` for an order that there is not, and for half a place */
 export function assertOrder({ order = 'newest', before = null, beforeAt }: SearchRequest): void {
   if (order !== 'newest' && order !== 'oldest' && order !== 'failed') {
-    throw new ConfigurationError('INVALID_OPTION', 'The order of a search is newest, oldest or failed.');
+    throw new ConfigurationError('INVALID_OPTION', 'order must be newest, oldest or failed.');
   }
   const isPlace = order === 'failed' ? (before === null) === (beforeAt === undefined) : beforeAt === undefined;
   if (isPlace) return;
   throw new ConfigurationError(
     'INVALID_OPTION',
-    'In the order failed, give both before and beforeAt, as next and nextAt of the page before; in no other give beforeAt.',
+    'The order failed needs both before and beforeAt (next and nextAt of the previous page); no other order takes beforeAt.',
   );
 }
 

@@ -46,15 +46,11 @@ const SQLSTATE = /^(?!E[A-Z]{4}$)[0-9A-Z]{5}$/;
 
 /** What `pg` finds out by itself, before Postgres could say it by a code; its words name functions, not what to look at. */
 const SAID = [
-  [
-    /password must be a (non-empty )?string/,
-    '28P01',
-    'this server asks for a password, and the URL or the pool has none',
-  ],
+  [/password must be a (non-empty )?string/, '28P01', 'the server needs a password, and the URL or pool has none'],
   [
     /does not support SSL/,
     '08001',
-    'this server does not speak TLS, which the connection asks for: turn ssl on there, or leave sslmode out of the URL',
+    'the connection needs TLS, and the server has it off: turn ssl on there, or remove sslmode from the URL',
   ],
 ] as const;
 
@@ -89,15 +85,15 @@ const PLAIN = /^(08|0A|25|26|28|3D|3F|40|42|53|55|57)/;
 const OF_DRIVER = /^(Connection terminated|timeout exceeded|Client has encountered|Query read timeout)/;
 
 /** Its parts are then others than it seems to have, so nothing of it is told. */
-const UNREADABLE = `the URL of Postgres cannot be read. ${TO_BE_ESCAPED}`;
+const UNREADABLE = `the Postgres URL is invalid. ${TO_BE_ESCAPED}`;
 
 function wordsOf(cause: unknown, code: string | null, isLogin: boolean): string {
   if (code === 'ERR_INVALID_URL' || isInstance(cause, URIError)) return UNREADABLE;
   const message = saidBy(cause)?.[2] ?? (isError(cause) ? cause.message : '');
-  if (code === null) return OF_DRIVER.test(message) ? message : 'the connection to Postgres has failed';
-  if (!SQLSTATE.test(code)) return `the connection to Postgres has failed (${code})`;
+  if (code === null) return OF_DRIVER.test(message) ? message : 'the connection to Postgres failed';
+  if (!SQLSTATE.test(code)) return `the connection to Postgres failed (${code})`;
   if (isLogin || PLAIN.test(code)) return `Postgres: ${oneLine(message)} (${code})`;
-  return `Postgres has refused what was asked (${code})`;
+  return `Postgres rejected the statement (${code})`;
 }
 
 export const DENIED = '42501';
@@ -110,4 +106,5 @@ export function asUnavailable(failure: unknown): unknown {
   return new InboxUnavailableError('FAILED', `${failure.message}${advice}`);
 }
 
-const TO_BE_GRANTED = 'The role of this connection lacks a right; npx hookbox doctor, as that role, says what to grant';
+const TO_BE_GRANTED =
+  'The role of this connection lacks a privilege. Run npx hookbox doctor as that role; it names the GRANT';

@@ -182,5 +182,5 @@ function inContext(given: unknown): unknown {
 }
 
 const OVER =
-  'The function given to ctx.transaction has ended, and its client is no longer its own: nothing was sent. Await every query ' +
+  'The function in ctx.transaction has ended, so its client is closed and the query was not sent. Await every query ' +
   'before the function returns.';

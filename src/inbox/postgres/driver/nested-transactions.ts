@@ -76,17 +76,17 @@ function refusal(code: 'ENDED_EARLY' | 'NOT_SENT', message: string): Transaction
 }
 
 const ENDED_EARLY =
-  'was not sent, and nothing is committed: hookbox ends the transaction of ctx.transaction when the function has returned. ' +
-  'Leave the statement out; throw to roll back.';
+  'was not sent, and nothing is committed: hookbox ends the transaction after your function returns. ' +
+  'Remove the statement; throw to roll back.';
 
 const OTHER_MODE =
-  'was not sent: the transaction of ctx.transaction has begun, always READ COMMITTED and READ WRITE, and what begins inside of it ' +
+  'was not sent: the transaction of ctx.transaction is always READ COMMITTED and READ WRITE, and what begins inside of it ' +
   'is a savepoint. Lock what must not change with SELECT … FOR UPDATE.';
 
 const AS_OBJECT =
-  'BEGIN, COMMIT or ROLLBACK was not sent: inside of ctx.transaction query() takes it as a text or as { text }, not as an object ' +
-  'of a class of its own.';
+  'BEGIN, COMMIT or ROLLBACK was not sent: in ctx.transaction, pass it to query() as a string or { text }, not as an object ' +
+  'of another class.';
 
 const LEFT_OPEN =
-  'The function given to ctx.transaction has begun a transaction of its own and has not ended it: nothing is committed. Send ' +
-  'COMMIT or ROLLBACK before the function returns, or leave BEGIN out.';
+  'The function in ctx.transaction began a nested transaction and did not end it. Nothing was committed. Send ' +
+  'COMMIT or ROLLBACK before the function returns, or remove BEGIN.';

@@ -57,8 +57,8 @@ export function assertPlaced(rows: readonly Placed[]): void {
 }
 
 const UNPLACED =
-  'Postgres stored an event without its row in queue or shelf, so it was taken back. A trigger, a rule or a policy on the tables of ' +
-  'hookbox keeps it from being written: npx hookbox doctor names it';
+  'Postgres stored an event without its row in queue or shelf, so the insert was rolled back. A trigger, rule or policy on the tables of ' +
+  'hookbox blocks the write: run npx hookbox doctor to find it';
 
 function keyOf({ endpoint, id }: EventKey): string {
   return JSON.stringify([endpoint, id]);

@@ -18,7 +18,7 @@ export interface Locks {
   takeOfSeqs(seqs: readonly number[]): Promise<void>;
 }
 
-const GONE = 'rows of the table slots are gone, which hookbox locks: npx hookbox doctor says how to get them back';
+const GONE = 'the table slots lacks rows that hookbox locks: run npx hookbox doctor to restore them';
 
 export function locksOf(session: Session, t: Tables): Locks {
   const held = new Set<number>();

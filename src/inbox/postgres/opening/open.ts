@@ -67,10 +67,10 @@ function refuseServer(server: Server): void {
 
 function notMigrated(schema: string, isThere: boolean): InboxOpenError {
   const what = isThere
-    ? `The inbox in the schema ${schema} lacks steps of this version of hookbox, and \`migrate: false\` keeps it unchanged.`
-    : `There is no hookbox inbox in the schema ${schema}, and \`migrate: false\` keeps it from being made.`;
+    ? `The inbox in the schema ${schema} has an older version, and \`migrate: false\` prevents its migration.`
+    : `The schema ${schema} has no hookbox inbox, and \`migrate: false\` prevents its creation.`;
   const migrate = ['hookbox migrate', ...inboxOptions({ schema })].join(' ');
-  const advice = `Run ${migrate} where you deploy, which brings it to version ${NEWEST}, or leave the option out.`;
+  const advice = `Run ${migrate} in your deployment (to version ${NEWEST}), or remove the option.`;
   return new InboxOpenError(isThere ? 'SCHEMA_OLD' : 'SCHEMA_MISSING', `${what} ${advice}`);
 }
 
@@ -87,7 +87,7 @@ async function refusalOf(
     case '42703':
       return new InboxOpenError(
         'CANNOT_OPEN',
-        `${failure.message}: the schema ${schema} holds tables that are not hookbox's. Name another one with \`schema\`.`,
+        `${failure.message}: the schema ${schema} contains tables of another program. Set \`schema\` to another name.`,
       );
     default:
       return failure;
@@ -110,12 +110,9 @@ export function connectionRefusal(failure: DatabaseFailure, place: string | null
   switch (failure.code) {
     case '28P01':
     case '28000':
-      return new InboxOpenError(
-        'ACCESS_DENIED',
-        `${failure.message}. Look at the role and the password of the connection.`,
-      );
+      return new InboxOpenError('ACCESS_DENIED', `${failure.message}. Check the role and password of the connection.`);
     case '3D000':
-      return new InboxOpenError('CANNOT_OPEN', `${failure.message}. Create it, or name another one in the URL.`);
+      return new InboxOpenError('CANNOT_OPEN', `${failure.message}. Create it, or change the URL.`);
     default:
       // Of a port, a name or a variable that is wrong nothing else tells.
       if (place !== null && failure.fault === 'lost') failure.message += `: ${place}`;

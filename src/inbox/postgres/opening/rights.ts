@@ -58,11 +58,11 @@ export function missingRight(
   schema: string,
 ): { readonly what: string; readonly advice: string } | null {
   const [who, named] = [quoted(role), quoted(schema)];
-  const makeThem = 'Run hookbox migrate with a role that may; or, for one role that does it all:';
+  const makeThem = 'Run hookbox migrate with a role that may; or grant this role everything:';
   if (!there) {
     if (makesSchemas) return null;
     const advice = `${makeThem} GRANT CREATE ON DATABASE ${quoted(database)} TO ${who}`;
-    return { what: `the role ${who} may not make the schema ${schema}`, advice };
+    return { what: `the role ${who} may not create the schema ${schema}`, advice };
   }
   const work = `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${named} TO ${who}`;
   if (!uses) {
@@ -74,7 +74,7 @@ export function missingRight(
   }
   if (tables < tableNames.length && !makesTables) {
     const advice = `${makeThem} GRANT CREATE ON SCHEMA ${named} TO ${who}`;
-    return { what: `the role ${who} may not make the tables that are missing`, advice };
+    return { what: `the role ${who} may not create the missing tables`, advice };
   }
   return null;
 }

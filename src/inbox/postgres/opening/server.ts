@@ -30,7 +30,7 @@ const OLDEST = 140_000;
 
 export async function askedServer(session: Session): Promise<Server> {
   const server = await session.row<Server>(SERVER);
-  if (server === undefined) throw new InboxOpenError('CANNOT_OPEN', 'Postgres did not say what it is.');
+  if (server === undefined) throw new InboxOpenError('CANNOT_OPEN', 'The server did not report its Postgres version.');
   return server;
 }
 
@@ -50,11 +50,11 @@ export function faultsOf({
 }: Server): readonly ServerFault[] {
   const faults: ServerFault[] = [];
   if (version < OLDEST) {
-    const what = `hookbox needs Postgres 14 or newer, and this server is ${versionText(version)}.`;
+    const what = `hookbox needs Postgres 14 or newer; this server has ${versionText(version)}.`;
     faults.push({ setting: 'version', code: 'SERVER_TOO_OLD', what, advice: 'Upgrade it.' });
   }
   if (standby) {
-    const what = 'This Postgres is a standby, which takes no writes.';
+    const what = 'This Postgres server is a read-only standby.';
     faults.push({ setting: 'standby', code: 'READ_ONLY', what, advice: 'Connect to its primary.' });
   }
   if (encoding !== 'UTF8') {
@@ -62,14 +62,14 @@ export function faultsOf({
     faults.push({ setting: 'encoding', code: 'CANNOT_OPEN', what, advice: "Create one with ENCODING 'UTF8'." });
   }
   if (fsync !== 'on') {
-    const what = 'This Postgres runs with fsync = off, and would lose events.';
+    const what = 'This Postgres server has fsync = off, so a crash can lose events.';
     faults.push({ setting: 'fsync', code: 'NOT_DURABLE', what, advice: 'Set it to on.' });
   }
   if (synchronous_commit === 'off') {
     faults.push({
       setting: 'synchronous_commit',
       code: 'NOT_DURABLE',
-      what: 'synchronous_commit is off for this role or database, which would lose events that were acknowledged.',
+      what: 'synchronous_commit is off for this role or database, so a crash can lose acknowledged events.',
       advice: `Run: ALTER ROLE ${quoted(role)} SET synchronous_commit = on`,
     });
   }

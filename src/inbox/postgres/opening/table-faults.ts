@@ -71,11 +71,11 @@ function faultsOfTable({ role, name, unlogged, hidden, trigger, rule }: TableRow
     faults.push({ code: 'ACCESS_DENIED', what, advice: `${each} or once: ALTER ROLE ${quoted(role)} BYPASSRLS` });
   }
   if (trigger !== null) {
-    const what = `The trigger ${quoted(trigger)} runs before rows of ${table} are written, and may keep them from being written.`;
+    const what = `The trigger ${quoted(trigger)} runs before rows of ${table} are written, and may block the write.`;
     faults.push({ code: 'CANNOT_OPEN', what, advice: `Run: DROP TRIGGER ${quoted(trigger)} ON ${table}` });
   }
   if (rule !== null) {
-    const what = `The rule ${quoted(rule)} on ${table} may do something else than what hookbox asks for.`;
+    const what = `The rule ${quoted(rule)} on ${table} may change the statements of hookbox.`;
     faults.push({ code: 'CANNOT_OPEN', what, advice: `Run: DROP RULE ${quoted(rule)} ON ${table}` });
   }
   return faults;
@@ -88,7 +88,7 @@ export async function missingRows(session: Session, { schema, tables: t }: Place
       NOT EXISTS (SELECT 1 FROM ${t.progress} WHERE what = 'terms') AS progress`);
   const fault = (name: 'slots' | 'clock' | 'progress', values: string): TableFault => ({
     code: 'CANNOT_OPEN',
-    what: `The table ${quoted(schema)}.${name} is without rows that were in it from the start.`,
+    what: `The table ${quoted(schema)}.${name} lacks rows that hookbox created.`,
     advice: `Run: INSERT INTO ${t[name]} ${values} ON CONFLICT DO NOTHING`,
   });
   return [
@@ -117,7 +117,7 @@ export async function sequenceFaults(
     const { last, stored } = row;
     if (stored <= (last ?? 0)) continue;
     faults.push({
-      what: `The numbers of ${t[sequence.table]} go on from ${(last ?? 0) + 1}, and ${stored} is stored already.`,
+      what: `The sequence of ${t[sequence.table]} continues at ${(last ?? 0) + 1}, but the table already has ${stored}.`,
       advice: `Run: ${goOnBehind(sequence)}`,
     });
   }

@@ -48,8 +48,8 @@ export function lastNumber(sequence: Sequence): string {
 /** The message about a sequence that gives out a number again. */
 export function wordsOfTaken(sequence: Sequence): string {
   return (
-    `the next number of the table ${sequence.table} is stored already (23505, ${sequence.table}_pkey): its sequence is behind, as ` +
-    `after a restore or a replication that leaves sequences out. Run: ${goOnBehind(sequence)}`
+    `the table ${sequence.table} already has the next number of its sequence (23505, ${sequence.table}_pkey), as ` +
+    `after a restore or replication without sequences. Run: ${goOnBehind(sequence)}`
   );
 }
 

@@ -10,7 +10,7 @@ const { R_OK, W_OK, X_OK } = constants;
  * @returns a sentence that says what to change; `null` where nothing is in the way
  */
 export function whyNoAccess(file: string): string | null {
-  if (isShortOfDescriptors()) return 'This process has no file descriptors left: raise the limit (ulimit -n).';
+  if (isShortOfDescriptors()) return 'This process has no file descriptors left. Raise the limit (ulimit -n).';
   const written = [file, `${file}-wal`, `${file}-shm`].map((path) => ({ path, mode: R_OK | W_OK }));
   return whyHidden(file) ?? refusal([{ path: dirname(file), mode: W_OK | X_OK }, ...written], 'cannot be written to');
 }
@@ -46,9 +46,9 @@ function refusal(wanted: readonly { readonly path: string; readonly mode: number
       accessSync(path, mode);
     } catch (failure) {
       const { code } = failure as NodeJS.ErrnoException;
-      if (code === 'EROFS') return `${path} is on a file system that is mounted read-only: mount it for writing.`;
+      if (code === 'EROFS') return `${path} is on a read-only file system. Mount it for writing.`;
       if (code !== 'EACCES' && code !== 'EPERM') continue; // the path does not exist, or the system does not say
-      const advice = 'Give this user the right to it and to its folder (chown), or give another path.';
+      const advice = 'Give this user access to the file and its folder (chown), or pass another path.';
       return `${path} ${what}${whose(path)}. ${advice}`;
     }
   }
@@ -62,7 +62,7 @@ function whose(path: string): string {
     const user = process.geteuid?.();
     if (user === undefined) return '';
     const rights = (mode & 0o7777).toString(8).padStart(3, '0');
-    return `: it belongs to user ${uid} and group ${gid} with mode ${rights}, and this process is user ${user}`;
+    return `: its owner is user ${uid}, group ${gid}, mode ${rights}, and this process is user ${user}`;
   } catch {
     return ''; // in a sandbox, such as Deno's
   }

@@ -69,9 +69,9 @@ const NEEDS =
 
 function whyNotLoaded(cause: unknown): string {
   return (
-    `better-sqlite3 does not load here, ${systemName()}: ${messageOf(cause)}. It needs ${NEEDS}. Install it on this ` +
-    'machine with this Node (remove node_modules, npm ci): a node_modules copied from another system has the wrong one. On an ' +
-    'older system take a newer base image, or compile it: npm rebuild better-sqlite3 --build-from-source.'
+    `better-sqlite3 does not load on ${systemName()}: ${messageOf(cause)}. It needs ${NEEDS}. Install it on this ` +
+    'machine with this Node (remove node_modules, npm ci); a copy from another system does not work. On an ' +
+    'older system use a newer base image, or compile it: npm rebuild better-sqlite3 --build-from-source.'
   );
 }
 

@@ -32,10 +32,7 @@ export class FilesInUse {
   isReplaced(): boolean {
     const now = identityOf(this.#path);
     if (now !== null) return now !== this.#main;
-    throw new InboxUnavailableError(
-      'FAILED',
-      `${this.#path} is gone. Put the file back; it holds which events are known.`,
-    );
+    throw new InboxUnavailableError('FAILED', `${this.#path} is gone. Put the file back: it holds your events.`);
   }
 
   /**
@@ -73,12 +70,12 @@ const DESCRIPTORS = '/proc/self/fd';
 const DELETED = ' (deleted)';
 
 export const IN_ANOTHER_LIBRARY =
-  'another SQLite library in this process has the file open, and does not see the locks of this one';
+  'another SQLite library in this process has the file open, and the two do not see each other’s locks';
 
 /** What is answered while the log of a file is not the one that a connection writes to. */
 export function logGone(file: string): string {
   return (
-    `${file}-wal was deleted while it was in use: by another SQLite library in this process that has opened and closed ` +
+    `${file}-wal was deleted while it was in use: by another SQLite library in this process that opened and closed ` +
     'the file, or by hand.'
   );
 }

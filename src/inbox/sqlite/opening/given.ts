@@ -49,7 +49,7 @@ const OPTIONS: KnownOptions<SqliteInboxOptions> = {
   logger: true,
 };
 const SOURCES = { database: true } as const;
-const SECOND = 'Options are the second argument: sqliteInbox({ database }, { thread: false }).';
+const SECOND = 'Pass options as the second argument: sqliteInbox({ database }, { thread: false }).';
 
 /**
  * Refuses what `sqliteInbox` cannot be given.
@@ -69,25 +69,25 @@ const METHODS = ['prepare', 'exec', 'pragma', 'close'] as const satisfies readon
 function assertSource(source: unknown): void {
   if (typeof source === 'string') {
     if (isPostgresUrl(source)) {
-      throw refusal('This is a URL of Postgres: give it to postgresInbox of hookbox/postgres.');
+      throw refusal('This is a Postgres URL: pass it to postgresInbox of hookbox/postgres.');
     }
     const why = whyNoPath(source);
     if (why !== null) throw refusal(why);
     return;
   }
   if (typeof source !== 'object' || source === null) {
-    throw refusal(`It is given ${kindOf(source)}. Is HOOKBOX_DB set?`);
+    throw refusal(`It got ${kindOf(source)}. Is HOOKBOX_DB set?`);
   }
   if (!('database' in source)) {
     const isConnection = 'prepare' in source;
-    throw refusal(isConnection ? 'Put the connection into an object: { database }.' : 'The object has no database.');
+    throw refusal(isConnection ? 'Wrap the connection in an object: { database }.' : 'The object lacks database.');
   }
   const { database } = source;
-  if (typeof database === 'string') throw refusal('For a path write it alone, without { database }.');
+  if (typeof database === 'string') throw refusal('Pass a path directly, not as { database }.');
   const missing = METHODS.find((method) => !isFunction(database, method));
   if (missing === undefined) return;
   const what = typeof database === 'object' && database !== null ? `it has no ${missing}()` : kindOf(database);
-  throw refusal(`database is no connection of better-sqlite3 (${what}); those of other libraries do not fit.`);
+  throw refusal(`database must be a connection of better-sqlite3 (${what}).`);
 }
 
 function isFunction(database: unknown, method: string): boolean {
@@ -97,6 +97,6 @@ function isFunction(database: unknown, method: string): boolean {
 function refusal(why: string): ConfigurationError {
   return new ConfigurationError(
     'INVALID_OPTION',
-    `sqliteInbox is given the path of a file, or { database } with an open connection of better-sqlite3. ${why}`,
+    `sqliteInbox needs the path of a file, or { database } with an open connection of better-sqlite3. ${why}`,
   );
 }

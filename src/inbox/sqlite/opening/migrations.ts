@@ -36,8 +36,8 @@ export function migrate(database: SqliteDatabase, steps: readonly Migration[] = 
     if (present.needs > known) {
       throw new InboxOpenError(
         'NEEDS_NEWER_HOOKBOX',
-        `${database.name} was written by a newer hookbox: it needs schema version ${present.needs} and this hookbox ` +
-          `knows up to ${known}. Update the package hookbox in this process; the file is unchanged.`,
+        `A newer hookbox wrote ${database.name}: it needs schema version ${present.needs}, and this hookbox ` +
+          `knows up to ${known}. Update hookbox in this process; the file is unchanged.`,
       );
     }
     for (const { version, name, needs, sql } of steps) {

@@ -19,16 +19,16 @@ export function assertOneName(path: string): void {
   if (mounted !== undefined) {
     throw new InboxOpenError(
       'MOUNTED_FILE',
-      `${mounted} is mounted by itself, and SQLite keeps a log and its index beside the file, in ${dirname(file)}: they would be ` +
-        'lost with the container, and events with them. Mount the folder that holds the file instead, such as ' +
+      `${mounted} is mounted as a single file, but SQLite keeps a log and its index beside it, in ${dirname(file)}. They would be ` +
+        'lost with the container, and events with them. Mount the folder instead, such as ' +
         '-v /srv/hookbox:/data for /data/hookbox.db.',
     );
   }
   if (stats.nlink > 1) {
     throw new InboxOpenError(
       'SEVERAL_NAMES',
-      `${file} has ${stats.nlink} names (hard links), and each name has a log of its own: who opens it by another name would ` +
-        'corrupt it. Find the others with find -samefile, and delete them or make copies of them.',
+      `${file} has ${stats.nlink} names (hard links), and SQLite keeps a log for each name: opening it by another name would ` +
+        'corrupt it. Find the others with find -samefile, and delete or copy them.',
     );
   }
 }

@@ -59,12 +59,12 @@ export function openFile(
  * @throws InboxOpenError that says what to change
  */
 export function adopt(database: SqliteDatabase, ephemeral = false): void {
-  if (!database.open) throw new InboxOpenError('CANNOT_OPEN', 'The database connection is closed. Give an open one.');
+  if (!database.open) throw new InboxOpenError('CANNOT_OPEN', 'The database connection is closed. Pass an open one.');
   if (database.memory && !ephemeral) {
     throw new InboxOpenError(
       'NOT_DURABLE',
-      'The database connection is in memory, where nothing survives the process. Open a file. In tests give the option ' +
-        'ephemeral: true beside it, or use memoryInbox().',
+      'The database is in memory and would be lost with the process. Open a file. In tests set the option ' +
+        'ephemeral: true, or use memoryInbox().',
     );
   }
   if (database.readonly) {
@@ -118,7 +118,7 @@ export function assertDurable(database: SqliteDatabase): void {
 function notDurable(database: SqliteDatabase, setting: string, fix: string): InboxOpenError {
   return new InboxOpenError(
     'NOT_DURABLE',
-    `${database.name} has ${setting}, so a power cut could take back what was answered 2xx. ${fix} on this connection.`,
+    `${database.name} has ${setting}, so a power cut could lose events that were answered 2xx. ${fix} on this connection.`,
   );
 }
 
@@ -131,7 +131,7 @@ function switchToWal(database: SqliteDatabase, waitMs: number): void {
       if (mode === 'wal') return;
       throw new InboxOpenError(
         'NOT_DURABLE',
-        `${database.name} stays in journal mode ${String(mode)}; it must be WAL.`,
+        `The journal mode of ${database.name} must be WAL, and stays ${String(mode)}.`,
       );
     } catch (failure) {
       if (!isBusy(failure) || performance.now() >= giveUpAt) throw failure;
@@ -149,7 +149,7 @@ export function absolutePath(path: string): string {
   if (path !== ':memory:') return resolve(path);
   throw new InboxOpenError(
     'NOT_DURABLE',
-    'sqliteInbox needs the path of a file: a database in memory does not survive the process. In tests use memoryInbox(), or ' +
+    'sqliteInbox needs the path of a file, because a database in memory is lost with the process. In tests use memoryInbox(), or ' +
       "sqliteInbox({ database: new Database(':memory:') }, { ephemeral: true }) of better-sqlite3.",
   );
 }
@@ -159,13 +159,13 @@ function assertUsable(file: string): void {
   if (!existsSync(folder)) {
     const why = whyHidden(file);
     if (why !== null) throw new InboxOpenError('CANNOT_OPEN', `${file} cannot be opened: ${why}`);
-    throw new InboxOpenError('FOLDER_MISSING', `The folder ${folder} does not exist. Create it, or give another path.`);
+    throw new InboxOpenError('FOLDER_MISSING', `The folder ${folder} does not exist. Create it, or pass another path.`);
   }
   if (!statSync(folder).isDirectory()) {
-    throw new InboxOpenError('FOLDER_MISSING', `${folder} is no folder. Give a path inside one.`);
+    throw new InboxOpenError('FOLDER_MISSING', `${folder} is not a folder. Pass a path inside a folder.`);
   }
   if (existsSync(file) && statSync(file).isDirectory()) {
-    throw new InboxOpenError('CANNOT_OPEN', `${file} is a folder. Give the path of a file, which may be inside it.`);
+    throw new InboxOpenError('CANNOT_OPEN', `${file} is a folder. Give the path of a file.`);
   }
   assertLocal(file);
 }
@@ -232,13 +232,13 @@ function openError(file: string, failure: unknown): InboxOpenError {
   if (code.startsWith('SQLITE_NOTADB')) {
     return new InboxOpenError(
       'NOT_A_DATABASE',
-      `${file} is no SQLite database. Give another path; it was not changed.`,
+      `${file} is not a SQLite database. Pass another path; the file was not changed.`,
       options,
     );
   }
   if (isBusy(failure)) {
     const seconds = OPEN_WAIT_MS / 1000;
-    const message = `${file} was locked by another process for ${seconds} s. Find what holds it open in a transaction, and start again.`;
+    const message = `${file} was locked by another process for ${seconds} s. Find the process that holds a transaction open, and start again.`;
     return new InboxOpenError('LOCKED', message, options);
   }
   const isOfRights = code === '' || /^SQLITE_(CANTOPEN|READONLY)/.test(code);

@@ -43,7 +43,7 @@ const operations: OperatorsOperations = {
   async nextPage(id) {
     const pages = exportsUnderWay.get(id);
     // Begun in a thread that has died: what is left of it must not look like its end.
-    if (pages === undefined) throw new InboxUnavailableError('FAILED', 'the thread of the export has died');
+    if (pages === undefined) throw new InboxUnavailableError('FAILED', 'the export thread died');
     return pages.next();
   },
   async endExport(id) {

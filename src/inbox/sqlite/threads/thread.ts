@@ -131,7 +131,7 @@ export class Thread {
     this.#exited = resolve;
     this.tell({ kind: 'close' });
     const limit = setTimeout(() => {
-      this.#end(new InboxUnavailableError('CLOSED', 'the thread of the inbox did not end in time'));
+      this.#end(new InboxUnavailableError('CLOSED', 'the inbox thread did not end in time'));
       terminate(worker, this.#loading);
     }, CLOSE_LIMIT_MS);
     await exited;
@@ -208,7 +208,7 @@ export class Thread {
     this.#end(
       wasClosed
         ? new InboxUnavailableError('CLOSED', 'the inbox is closed')
-        : new InboxUnavailableError('FAILED', 'the thread of the inbox has died', { cause: failure ?? undefined }),
+        : new InboxUnavailableError('FAILED', 'the inbox thread died', { cause: failure ?? undefined }),
     );
   }
 

@@ -57,16 +57,16 @@ export function InterfacePage({ document, assumptions, server }: InterfacePagePa
           })}
           <h2 id="events">Events</h2>
           <p>
-            Each is a POST to the address of an endpoint, with <code>X-Signature</code>: the HMAC-SHA256 of the raw body
-            with the secret of the endpoint, in lowercase hexadecimal. A 2xx within 10 seconds takes it; otherwise it
-            comes again, for more than a day. Any field of <code>data</code> may be absent or null.
+            Each is a POST to the URL of an endpoint, with <code>X-Signature</code>: the HMAC-SHA256 of the raw body
+            with the endpoint’s secret, in lowercase hexadecimal. Without a 2xx within 10 seconds, it is redelivered for
+            more than a day. Any field of <code>data</code> may be absent or null.
           </p>
           <Contents links={eventTypes.map((type) => [type, type])} />
           {eventTypes.map((type) => (
             <EventSection type={type} described={webhooks[type]?.post ?? {}} schemas={schemas} />
           ))}
           <h2 id="assumptions">Assumptions</h2>
-          <p>What the sandbox does where the interface of the service says nothing. Times are in milliseconds.</p>
+          <p>How the sandbox behaves where the interface of the service is silent. Times are in milliseconds.</p>
           <AssumptionTable assumptions={assumptions} />
         </main>
       </body>
@@ -84,14 +84,13 @@ function Introduction({ server, schemas }: { readonly server: string; readonly s
       </p>
       <p>
         Errors have <code>code</code>, <code>message</code>, <code>request_id</code> and, by code, more fields within{' '}
-        <code>error</code>. Try again after 429, when <code>X-RateLimit-Retry-After</code> seconds have gone, and after
-        any 5xx; no other error goes away by itself. Where limits are set, answers say in <code>X-RateLimit-Limit</code>
-        , <code>X-RateLimit-Remaining</code> and <code>X-RateLimit-Reset</code> what is left.{' '}
-        <Decided marks={[{ id: 'A10' }]} />
+        <code>error</code>. Retry after 429, once <code>X-RateLimit-Retry-After</code> seconds have gone, and after any
+        5xx; retrying does not help with other errors. With limits, answers carry <code>X-RateLimit-Limit</code>,{' '}
+        <code>X-RateLimit-Remaining</code> and <code>X-RateLimit-Reset</code>. <Decided marks={[{ id: 'A10' }]} />
       </p>
       <p>
-        An answer that is no error has <code>data</code>, which differs, and <code>messages</code>, a list that is
-        mostly empty:
+        A successful answer has <code>data</code>, which differs, and <code>messages</code>, a list that is mostly
+        empty:
       </p>
       <FieldTable caption="A message" fields={fieldsOf({ $ref: '#/components/schemas/Message' }, schemas)} />
       <p>
@@ -120,7 +119,7 @@ function AssumptionTable({ assumptions }: { readonly assumptions: Assumptions })
         <tr>
           <th scope="col">number</th>
           <th scope="col">about</th>
-          <th scope="col">what holds</th>
+          <th scope="col">assumption</th>
           <th scope="col">values</th>
         </tr>
       </thead>

@@ -76,7 +76,7 @@ function ErrorTable({ codes }: { readonly codes: readonly ErrorCode[] }) {
   return (
     <ListTable
       columns={['code', 'status', 'when', 'more fields']}
-      caption={<>Errors; and a fault of yours may answer {Object.keys(OUTAGES).join(', ')}</>}
+      caption={<>Errors; a fault that you set can also answer {Object.keys(OUTAGES).join(', ')}</>}
     >
       {sorted.map((code) => (
         <tr>

@@ -13,7 +13,7 @@ export const ACCOUNT_ACTS: Readonly<Record<string, Act>> = {
     const expires = fieldOf(form, 'expires');
     const asked = valuesOf(form, 'permissions');
     const permissions = PERMISSIONS.filter((permission) => asked.includes(permission));
-    if (permissions.length === 0) throw new FormError('Choose at least one permission.');
+    if (permissions.length === 0) throw new FormError('Select at least one permission.');
     const expiresAt = expires === '' ? null : new Date(sandbox.now().getTime() + durationMs(expires));
     const created = sandbox.keys.create({ name: fieldOf(form, 'name').slice(0, MOST_NAME), permissions, expiresAt });
     return { to: '/keys', said: 'key-made', once: (visit) => createdKeyScreen(visit, created) };
@@ -36,14 +36,14 @@ export const ACCOUNT_ACTS: Readonly<Record<string, Act>> = {
     const sent = form.get('secret');
     const own = typeof sent === 'string' ? sent : ''; // with its white space: it is the other side's, too
     if (signing !== 'own' && own !== '') {
-      throw new FormError('A secret of yours was given: choose that webhooks are signed with it, or leave it out.');
+      throw new FormError('You entered a secret. Select signing with your secret, or clear the field.');
     }
     if (signing === 'new') {
       const secret = sandbox.webhooks.newSecret();
       const id = sandbox.webhooks.add({ url, secret, events });
       return { to: '/webhooks', said: 'webhook-added', once: (visit) => newSecretScreen(visit, id, secret) };
     }
-    if (signing !== 'own' && signing !== 'none') throw new FormError('Say how webhooks are to be signed.');
+    if (signing !== 'own' && signing !== 'none') throw new FormError('Select how webhooks are signed.');
     sandbox.webhooks.add({ url, secret: signing === 'own' ? own : null, events });
     return { to: '/webhooks', said: 'webhook-added' };
   },
@@ -77,6 +77,6 @@ const MOST_NAME = 200;
 function eventsOf(form: FormData): readonly EventType[] | null {
   const asked = valuesOf(form, 'events');
   const events = eventTypes.filter((type) => asked.includes(type));
-  if (events.length === 0) throw new FormError('Choose at least one type of event.');
+  if (events.length === 0) throw new FormError('Select at least one event type.');
   return events.length === eventTypes.length ? null : events;
 }

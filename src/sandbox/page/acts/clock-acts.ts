@@ -21,7 +21,7 @@ export function clockActs(logger: Logger): Readonly<Record<string, Act>> {
       if (isDone) return { to: '/clock', said: 'advanced', figures: [ms] };
       // Whoever asked for it has his answer.
       advancing.catch((failure: unknown) => {
-        logger.error({ error: nameOf(failure) }, 'the clock of the sandbox could not be moved as far as was asked');
+        logger.error({ error: nameOf(failure) }, 'the sandbox clock did not move as far as requested');
       });
       return { to: '/clock', said: 'advancing' };
     },
@@ -44,7 +44,7 @@ export function clockActs(logger: Logger): Readonly<Record<string, Act>> {
     '/delivery-faults': ({ sandbox, form }) => {
       const kind = DELIVERY_FAULT_KINDS.find((one) => one === fieldOf(form, 'kind'));
       const times = wholeOf(form, 'times');
-      if (kind === undefined || times === 0) throw new FormError('Say how deliveries are to go wrong, and how often.');
+      if (kind === undefined || times === 0) throw new FormError('Select a fault and the number of deliveries.');
       sandbox.faults.addToDeliveries(kind, times);
       return { to: '/faults', said: 'fault-added' };
     },

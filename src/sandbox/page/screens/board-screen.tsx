@@ -62,11 +62,11 @@ function Tiles({ visit: { sandbox, base, now } }: { readonly visit: SandboxVisit
 function HowToOrder({ service }: { readonly service: string }) {
   return (
     <section class="notice" id="none">
-      <p>There are no orders. Make an API key, put it into the variable KEY, and place one:</p>
+      <p>No orders yet. Create an API key, set the variable KEY to it, and create an order:</p>
       <Copyable text={unbrokenCurlLine(service, PLACE_ORDER)} />
       <p>
-        It moves by the clock once it is paid for. <a href={`${service}/interface`}>The interface</a> has a line like
-        this for that and for each other operation.
+        Once paid, the order moves on with the clock. <a href={`${service}/interface`}>The interface</a> shows such a
+        command for every operation.
       </p>
     </section>
   );

@@ -14,9 +14,9 @@ const STEPS = [
 ] as const;
 
 const WHAT = {
-  order: 'an order moves on',
-  cart: 'an idle cart',
-  delivery: 'a delivery is tried',
+  order: 'order',
+  cart: 'idle cart',
+  delivery: 'delivery attempt',
 } as const satisfies Record<NextDue['what'], string>;
 
 /** What time it is in the sandbox, what happens next, and how to move on. */
@@ -32,14 +32,14 @@ export function clockScreen(visit: SandboxVisit): Screen {
           <h2 id="move">Move the clock</h2>
           <p>
             {kind === 'frozen'
-              ? 'The clock is frozen: nothing happens until it is moved.'
-              : 'The clock is real: it goes by itself, and can be moved ahead.'}{' '}
-            What falls due on the way happens, each at its own time.
+              ? 'The clock is frozen. Nothing happens until you move it.'
+              : 'The clock is real. It runs on its own, and you can move it ahead.'}{' '}
+            Work that becomes due on the way runs at its own time.
           </p>
           <div class="actions">
             <SandboxForm visit={visit} to="/clock/advance" label="Move the clock by a step">
               <button type="submit" name="by" value="0">
-                Do what is due now
+                Run due work now
               </button>
               {STEPS.map(([by, words]) => (
                 <button type="submit" name="by" value={by}>
@@ -47,7 +47,7 @@ export function clockScreen(visit: SandboxVisit): Screen {
                 </button>
               ))}
             </SandboxForm>
-            <SandboxForm visit={visit} to="/clock/advance" label="Move the clock by a time of your own">
+            <SandboxForm visit={visit} to="/clock/advance" label="Move the clock by another duration">
               <label>
                 By{' '}
                 <input
@@ -81,13 +81,13 @@ function Next({ visit }: { readonly visit: SandboxVisit }) {
   if (next.length === 0) {
     return (
       <p class="notice" id="none">
-        Nothing is due, now or later.
+        Nothing is due.
       </p>
     );
   }
   return (
     <section id="next-part">
-      <h2>What happens next</h2>
+      <h2>Due next</h2>
       <ListTable
         id="next"
         rows={next}

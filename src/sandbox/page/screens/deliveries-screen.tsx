@@ -40,8 +40,8 @@ export function deliveriesScreen(visit: SandboxVisit): Screen {
         {rows.length === 0 ? (
           <p class="notice" id="none">
             {endpoints.length === 0
-              ? 'There are no deliveries, because no endpoint is registered.'
-              : `There are none${before === null ? '' : ' that are older'}.`}
+              ? 'No deliveries, because no endpoint is registered.'
+              : `No ${before === null ? '' : 'older '}deliveries.`}
           </p>
         ) : (
           <DeliveriesTable visit={visit} deliveries={rows} endpoints={endpoints} />
@@ -81,7 +81,7 @@ function Views({
       </nav>
       {endpoint !== null && (
         <p id="endpoint">
-          Of the endpoint <StoredText text={endpoint} atMost={60} />. <a href={href(state, null)}>Of all endpoints</a>
+          Endpoint <StoredText text={endpoint} atMost={60} />. <a href={href(state, null)}>All endpoints</a>
         </p>
       )}
     </>
@@ -99,7 +99,7 @@ function Acts({ visit, endpoints }: { readonly visit: SandboxVisit; readonly end
   });
   const isWaiting = sandbox.clock.kind === 'frozen' && sandbox.deliveries.counts().waiting > 0;
   return (
-    <section class="actions" id="acts" aria-label="What can be done with many">
+    <section class="actions" id="acts" aria-label="Acts on several deliveries">
       {isWaiting && (
         <SandboxForm visit={visit} to="/clock/advance" label="Send what is due">
           <input type="hidden" name="by" value="0" />
@@ -154,7 +154,7 @@ function DeliveriesTable({
               <StateBadge state={state} />{' '}
               {nextAt !== null && (
                 <>
-                  next try <Time at={nextAt} now={now} />
+                  next attempt <Time at={nextAt} now={now} />
                 </>
               )}
             </>

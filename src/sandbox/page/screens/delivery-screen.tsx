@@ -29,7 +29,7 @@ export function deliveryScreen(visit: SandboxVisit, delivery: DeliveryRecord): S
           <Facts
             facts={{
               state: <StateBadge state={state} />,
-              'next try': nextAt && <Time at={nextAt} now={now} />,
+              'next attempt': nextAt && <Time at={nextAt} now={now} />,
               event: <StoredText text={event.id} atMost={60} />,
               happened: <Time at={event.createdAt} now={now} />,
               about: isOrder ? <a href={`${base}/orders/${event.about}`}>{about}</a> : about,
@@ -38,9 +38,9 @@ export function deliveryScreen(visit: SandboxVisit, delivery: DeliveryRecord): S
           />
           <RetryButton visit={visit} delivery={delivery} />
         </section>
-        <Tries tries={sandbox.deliveries.tries(id)} visit={visit} />
+        <Attempts tries={sandbox.deliveries.tries(id)} visit={visit} />
         <section class="panel body" id="body">
-          <h2>What is delivered</h2>
+          <h2>Event</h2>
           {url.searchParams.get('view') === 'raw' ? (
             <RawText body={body} />
           ) : (
@@ -52,17 +52,17 @@ export function deliveryScreen(visit: SandboxVisit, delivery: DeliveryRecord): S
   };
 }
 
-function Tries({ tries, visit: { now } }: { readonly tries: readonly DeliveryTry[]; readonly visit: SandboxVisit }) {
+function Attempts({ tries, visit: { now } }: { readonly tries: readonly DeliveryTry[]; readonly visit: SandboxVisit }) {
   if (tries.length === 0) {
     return (
       <p class="notice" id="none">
-        It was not tried yet.
+        No attempt yet.
       </p>
     );
   }
   return (
     <section id="tries-part">
-      <h2>Tries</h2>
+      <h2>Attempts</h2>
       <ListTable
         id="tries"
         rows={tries}
@@ -71,9 +71,9 @@ function Tries({ tries, visit: { now } }: { readonly tries: readonly DeliveryTry
           { label: 'try', cell: (one) => number(one.number) },
           { label: 'at', cell: ({ at }) => <Time at={at} now={now} /> },
           { label: 'answer', cell: ({ status }) => (status === null ? 'none' : String(status)) },
-          { label: 'why it failed', cell: ({ why, note }) => <StoredText text={why ?? note ?? '–'} atMost={300} /> },
+          { label: 'error', cell: ({ why, note }) => <StoredText text={why ?? note ?? '–'} atMost={300} /> },
           { label: 'fault', cell: ({ fault }) => fault ?? '–' },
-          { label: 'asked for', cell: ({ byHand }) => (byHand ? 'by hand' : 'by the schedule') },
+          { label: 'trigger', cell: ({ byHand }) => (byHand ? 'manual' : 'schedule') },
         ]}
       />
     </section>

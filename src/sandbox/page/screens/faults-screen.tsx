@@ -12,23 +12,23 @@ import { SandboxForm } from '../parts/sandbox-form.tsx';
 import { sentInto, type SandboxVisit } from '../sandbox-visit.ts';
 
 const WORDS: Readonly<Record<FaultKind, string>> = {
-  before: 'an outage before the effect',
-  after: 'an outage after the effect',
-  'lost-answer': 'the effect, and an answer that never comes',
-  slow: 'the effect and its answer come late',
-  decline: 'a payment is declined',
-  'fail-order': 'an order fails in place of its next move',
+  before: 'outage before the effect',
+  after: 'outage after the effect',
+  'lost-answer': 'effect without an answer',
+  slow: 'late effect and answer',
+  decline: 'declined payment',
+  'fail-order': 'order fails instead of its next move',
 };
 
 const DELIVERY_WORDS: Readonly<Record<DeliveryFaultKind, string>> = {
-  late: 'sent late, so that others overtake it',
+  late: 'sent late, after other deliveries',
   burst: 'held back, and sent together with others',
   duplicate: 'sent several times',
-  'tampered-body': 'a byte of the body is changed after it was signed',
-  'tampered-signature': 'a digit of the signature is changed',
-  cut: 'cut off in the middle of the body',
-  'slow-body': 'the body comes in pieces',
-  'lost-answer': 'the answer is lost',
+  'tampered-body': 'one body byte changed after signing',
+  'tampered-signature': 'one signature digit changed',
+  cut: 'connection cut within the body',
+  'slow-body': 'body sent in chunks',
+  'lost-answer': 'answer lost',
 };
 
 /** What goes wrong on purpose: what waits for its time, and how to ask for more. */
@@ -54,17 +54,17 @@ export function faultsScreen(visit: SandboxVisit): Screen {
 function ServiceFaultForm({ visit }: { readonly visit: SandboxVisit }) {
   const sent = sentInto(visit, '/faults');
   return (
-    <SandboxForm visit={visit} to="/faults" label="Have an operation go wrong">
+    <SandboxForm visit={visit} to="/faults" label="Add an operation fault">
       <section class="panel">
-        <h2>Have an operation go wrong</h2>
+        <h2>Add an operation fault</h2>
         <Choice
-          label="What"
+          label="Kind"
           name="kind"
           sent={sent}
           options={FAULT_KINDS.map((kind) => [kind, `${kind}: ${WORDS[kind]}`])}
         />
         <Choice
-          label="Which operation; the first four take one"
+          label="Operation (for the first four kinds)"
           name="operation"
           sent={sent}
           options={[['', 'any'], ...OPERATION_NAMES.map((name) => [name, OPERATIONS[name].title] as const)]}
@@ -75,23 +75,23 @@ function ServiceFaultForm({ visit }: { readonly visit: SandboxVisit }) {
           name="status"
           sent={sent}
           options={[
-            ['', 'the usual one'],
+            ['', 'default'],
             ...Object.entries(OUTAGES).map(([status, what]) => [status, `${status} ${what}`] as const),
           ]}
         />
         <label class="field">
-          <span>How slow, in milliseconds; only for slow</span>
+          <span>Delay in milliseconds (for slow)</span>
           <input type="number" name="ms" min={0} value={sent?.('ms')[0]} />
         </label>
         <Choice
-          label="Why a payment is declined"
+          label="Decline reason"
           name="outcome"
           sent={sent}
-          options={[['', 'the usual reason'], ...DECLINE_OUTCOMES.map((outcome) => [outcome, outcome] as const)]}
+          options={[['', 'default'], ...DECLINE_OUTCOMES.map((outcome) => [outcome, outcome] as const)]}
         />
         <p>
           <button type="submit" class="primary">
-            Have it go wrong
+            Add fault
           </button>
         </p>
       </section>
@@ -102,11 +102,11 @@ function ServiceFaultForm({ visit }: { readonly visit: SandboxVisit }) {
 function DeliveryFaultForm({ visit }: { readonly visit: SandboxVisit }) {
   const sent = sentInto(visit, '/delivery-faults');
   return (
-    <SandboxForm visit={visit} to="/delivery-faults" label="Have deliveries go wrong">
+    <SandboxForm visit={visit} to="/delivery-faults" label="Add a delivery fault">
       <section class="panel">
-        <h2>Have deliveries go wrong</h2>
+        <h2>Add a delivery fault</h2>
         <Choice
-          label="How the next tries go wrong"
+          label="Fault of the next attempts"
           name="kind"
           sent={sent}
           options={DELIVERY_FAULT_KINDS.map((kind) => [kind, `${kind}: ${DELIVERY_WORDS[kind]}`])}
@@ -114,7 +114,7 @@ function DeliveryFaultForm({ visit }: { readonly visit: SandboxVisit }) {
         <TimesField sent={sent} />
         <p>
           <button type="submit" class="primary">
-            Have deliveries go wrong
+            Add a delivery fault
           </button>
         </p>
       </section>
@@ -154,7 +154,7 @@ function Choice({
 function TimesField({ sent }: Sent) {
   return (
     <label class="field">
-      <span>How often</span>
+      <span>How many times</span>
       <input type="number" name="times" min={1} value={sent?.('times')[0] ?? '1'} required />
     </label>
   );
@@ -165,15 +165,15 @@ function Pending({ visit }: { readonly visit: SandboxVisit }) {
   if (rows.length === 0) {
     return (
       <p class="notice" id="none">
-        No operation goes wrong on purpose.
+        No operation faults.
       </p>
     );
   }
   return (
     <section id="pending">
       <div class="heading">
-        <h2>Operations that will go wrong</h2>
-        <SandboxForm visit={visit} to="/faults/remove" label="Clear all faults of operations">
+        <h2>Operation faults</h2>
+        <SandboxForm visit={visit} to="/faults/remove" label="Clear all operation faults">
           <button type="submit">Clear all</button>
         </SandboxForm>
       </div>
@@ -220,13 +220,13 @@ function PendingOfDeliveries({ visit }: { readonly visit: SandboxVisit }) {
   if (faults.length === 0) {
     return (
       <p class="notice" id="none-of-deliveries">
-        No delivery goes wrong on purpose.
+        No delivery faults.
       </p>
     );
   }
   return (
     <section class="panel" id="pending-of-deliveries">
-      <h2>Deliveries that will go wrong</h2>
+      <h2>Delivery faults</h2>
       <ol>
         {faults.slice(0, MOST_SHOWN).map(({ kind, timesLeft }) => (
           <li>
@@ -235,8 +235,8 @@ function PendingOfDeliveries({ visit }: { readonly visit: SandboxVisit }) {
         ))}
       </ol>
       {faults.length > MOST_SHOWN && <p>… and {number(faults.length - MOST_SHOWN)} more after these.</p>}
-      <SandboxForm visit={visit} to="/delivery-faults/remove" label="Clear all faults of deliveries">
-        <button type="submit">Clear all of deliveries</button>
+      <SandboxForm visit={visit} to="/delivery-faults/remove" label="Clear all delivery faults">
+        <button type="submit">Clear all delivery faults</button>
       </SandboxForm>
     </section>
   );

@@ -25,12 +25,12 @@ export function keysScreen(visit: SandboxVisit): Screen {
         <NewKeyForm visit={visit} />
         <div id="live">
           <p id="plan">
-            {plan === null ? 'The plan has limits of its own.' : `The plan is ${plan}.`}{' '}
+            {plan === null ? 'The plan has custom limits.' : `The plan is ${plan}.`}{' '}
             {rows.every(({ id }) => sandbox.limits.use(id).length === 0) && 'It has no limits.'}
           </p>
           {rows.length === 0 ? (
             <p class="notice" id="none">
-              There are no keys, so every request is answered 401.
+              No keys yet, so every request gets 401.
             </p>
           ) : (
             <KeysTable visit={visit} keys={rows} />
@@ -45,9 +45,9 @@ export function keysScreen(visit: SandboxVisit): Screen {
 function NewKeyForm({ visit }: { readonly visit: SandboxVisit }) {
   const sent = sentInto(visit, '/keys');
   return (
-    <SandboxForm visit={visit} to="/keys" label="Make a key">
+    <SandboxForm visit={visit} to="/keys" label="Create a key">
       <section class="panel">
-        <h2>Make a key</h2>
+        <h2>Create a key</h2>
         <label class="field">
           <span>Name</span>
           <input type="text" name="name" value={sent?.('name')[0]} maxlength={200} autocomplete="off" />
@@ -67,12 +67,12 @@ function NewKeyForm({ visit }: { readonly visit: SandboxVisit }) {
           ))}
         </fieldset>
         <label class="field">
-          <span>Expires after, such as 30 d or 12 h; never where nothing is given</span>
+          <span>Expires after, such as 30 d or 12 h (empty: never)</span>
           <input type="text" name="expires" value={sent?.('expires')[0]} maxlength={50} autocomplete="off" />
         </label>
         <p>
           <button type="submit" class="primary">
-            Make the key
+            Create key
           </button>
         </p>
       </section>
@@ -130,7 +130,7 @@ function KeyActs({ visit, apiKey: { id, name } }: { readonly visit: SandboxVisit
         visit={visit}
         to={`/keys/${id}/delete`}
         what={`Delete the key ${nameOf({ id, name })}`}
-        warning="Requests that are sent with it are answered 401 from then on."
+        warning="Requests with it then get 401."
       />
     </>
   );
@@ -150,15 +150,15 @@ function permissionsInWords(permissions: KeyRecord['permissions']): string {
 export function createdKeyScreen(visit: SandboxVisit, { id, key, name, permissions }: CreatedKey): Screen {
   const request = exampleFor(permissions);
   return {
-    title: 'A new API key',
+    title: 'New API key',
     current: '/keys',
     content: (
       <ShownOnce
         value={key}
         what={`The key ${nameOf({ id, name })}`}
-        note={`It has ${permissions.length === PERMISSIONS.length ? 'all permissions' : plural(permissions.length, 'permission')}. It is the value of the header Authorization, without a word before it:`}
+        note={`It has ${permissions.length === PERMISSIONS.length ? 'all permissions' : plural(permissions.length, 'permission')}. Send it as the header Authorization, without a scheme:`}
         {...(request !== null && { example: unbrokenCurlLine(visit.service, request, key) })}
-        back={{ href: `${visit.base}/keys`, label: 'To the keys' }}
+        back={{ href: `${visit.base}/keys`, label: 'Back to the keys' }}
       />
     ),
   };

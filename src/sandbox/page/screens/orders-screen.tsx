@@ -25,11 +25,11 @@ export function ordersScreen(visit: SandboxVisit): Screen {
     content: (
       <div id="live">
         <p id="back">
-          <a href={base === '' ? '/' : base}>To the board</a>
+          <a href={base === '' ? '/' : base}>Back to the board</a>
         </p>
         {rows.length === 0 ? (
           <p class="notice" id="none">
-            There are none{before === null ? '' : ' that are older'}.
+            {before === null ? 'No orders.' : 'No older orders.'}
           </p>
         ) : (
           <OrdersTable visit={visit} orders={rows} />

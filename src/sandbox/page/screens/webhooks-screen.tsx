@@ -21,7 +21,7 @@ export function webhooksScreen(visit: SandboxVisit): Screen {
         <div id="live">
           {rows.length === 0 ? (
             <p class="notice" id="none">
-              No endpoint is registered, so nobody hears of what happens.
+              No endpoint is registered, so no events are delivered.
             </p>
           ) : (
             <EndpointsTable visit={visit} endpoints={rows} />
@@ -35,8 +35,8 @@ export function webhooksScreen(visit: SandboxVisit): Screen {
 
 /** How webhooks may be signed. */
 const SIGNINGS = [
-  ['new', 'with a secret that is made now'],
-  ['own', 'with a secret of yours'],
+  ['new', 'with a new secret'],
+  ['own', 'with your own secret'],
   ['none', 'not signed'],
 ] as const;
 
@@ -60,7 +60,7 @@ function NewEndpointForm({ visit }: { readonly visit: SandboxVisit }) {
         <OwnSecretField />
         <p>
           <button type="submit" class="primary">
-            Register it
+            Register
           </button>
         </p>
       </section>
@@ -71,7 +71,7 @@ function NewEndpointForm({ visit }: { readonly visit: SandboxVisit }) {
 function UrlField({ value = '' }: { readonly value?: string }) {
   return (
     <label class="field">
-      <span>URL, with https, or with http on this machine</span>
+      <span>URL (https, or http on this machine)</span>
       <input type="text" name="url" value={value} inputmode="url" maxlength={2000} required autocomplete="off" />
     </label>
   );
@@ -80,7 +80,7 @@ function UrlField({ value = '' }: { readonly value?: string }) {
 function OwnSecretField() {
   return (
     <label class="field">
-      <span>A secret of yours</span>
+      <span>Your own secret</span>
       <input type="password" name="secret" maxlength={1000} autocomplete="new-password" />
     </label>
   );
@@ -161,12 +161,12 @@ export function webhookScreen(visit: SandboxVisit, endpoint: Endpoint): Screen {
         </p>
         <SandboxForm visit={visit} to={`/webhooks/${id}/change`} label="Change the endpoint">
           <section class="panel">
-            <h2>Change it</h2>
+            <h2>Change</h2>
             {url !== null && <UrlField value={url} />}
             <EventChoices chosen={events ?? eventTypes} />
             <p>
               <button type="submit" class="primary">
-                Change it
+                Change
               </button>
             </p>
           </section>
@@ -176,13 +176,13 @@ export function webhookScreen(visit: SandboxVisit, endpoint: Endpoint): Screen {
             visit={visit}
             to={`/webhooks/${id}/secret`}
             what="Replace the secret"
-            warning="What is sent from then on is signed with the new one, what waits too. It is shown once."
+            warning="The new secret is shown once. It signs all further deliveries, waiting ones too."
           />
           <Confirmed
             visit={visit}
             to={`/webhooks/${id}/delete`}
             what="Remove the endpoint"
-            warning="What waits for it is dropped, and its secret is forgotten."
+            warning="Its waiting deliveries and its secret are deleted."
           />
         </div>
       </>
@@ -193,14 +193,14 @@ export function webhookScreen(visit: SandboxVisit, endpoint: Endpoint): Screen {
 /** The one time that a secret is shown. */
 export function newSecretScreen(visit: SandboxVisit, id: string, secret: string): Screen {
   return {
-    title: 'A new signing secret',
+    title: 'New signing secret',
     current: '/webhooks',
     content: (
       <ShownOnce
         value={secret}
         what={`The signing secret of the endpoint ${id}`}
-        note="Give it to your receiver, such as hookbox: createReceiver({ secret: … })."
-        back={{ href: `${visit.base}/webhooks`, label: 'To the endpoints' }}
+        note="Set it in your receiver: createReceiver({ secret: … })."
+        back={{ href: `${visit.base}/webhooks`, label: 'Back to the endpoints' }}
       />
     ),
   };

@@ -16,8 +16,8 @@ export function copies({ store, ask }: Access): Pick<Transfer, 'bytes' | 'backup
     async backup() {
       throw new ConfigurationError(
         'INVALID_OPTION',
-        'An inbox in Postgres is backed up with its database: by pg_dump, which copies its schema as of one moment, or as the ' +
-          'database itself is. To move it elsewhere, export it.',
+        'Back up an inbox in Postgres with its database: with pg_dump, or with the backups of ' +
+          'the database. To move the inbox elsewhere, export it.',
       );
     },
   };

@@ -53,7 +53,7 @@ async function backup(database: SqliteDatabase, path: string): Promise<number> {
     await rm(copy, { force: true });
     await rm(`${copy}-journal`, { force: true });
     if (failure instanceof ConfigurationError) throw failure;
-    throw new InboxUnavailableError('FAILED', `The backup could not be made: ${messageOf(failure)}`, {
+    throw new InboxUnavailableError('FAILED', `The backup failed: ${messageOf(failure)}`, {
       cause: failure,
     });
   }
@@ -62,13 +62,13 @@ async function backup(database: SqliteDatabase, path: string): Promise<number> {
 function refuseExisting(target: string): void {
   // A link that leads nowhere is something, too.
   if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) {
-    throw new ConfigurationError('INVALID_OPTION', `${target} exists already. Give a path that does not.`);
+    throw new ConfigurationError('INVALID_OPTION', `${target} already exists. Pass a new path.`);
   }
   const folder = dirname(target);
   if (!existsSync(folder)) {
     throw new ConfigurationError(
       'INVALID_OPTION',
-      `The folder ${folder} does not exist. Create it, or give another path.`,
+      `The folder ${folder} does not exist. Create it, or pass another path.`,
     );
   }
 }
