@@ -78,10 +78,14 @@ describe.each(pages)('%s', (page) => {
   });
 });
 
-it('the README links to each page', () => {
-  const linked = new Set([...text('README.md').matchAll(LINK)].map(({ groups = {} }) => groups['path']));
-  const apart = (page: string): boolean => page === 'README.md' || matchesGlob(page, 'docs/api/*');
-  expect(pages.filter((page) => !apart(page) && !linked.has(page))).toEqual([]);
+it('README, the index of the docs or an index it names links to each page', () => {
+  const indexes = ['README.md', 'docs/README.md', 'docs/api/README.md', 'docs/decisions/README.md'];
+  const linked = new Set(
+    indexes.flatMap((index) =>
+      [...text(index).matchAll(LINK)].map(({ groups = {} }) => join(dirname(index), groups['path'] ?? '')),
+    ),
+  );
+  expect(pages.filter((page) => page !== 'README.md' && !linked.has(page))).toEqual([]);
 });
 
 it.each([
