@@ -34,7 +34,7 @@ it('docs/errors.md quotes texts that stand in the source', () => {
 });
 
 it('docs/errors.md lists each code of an error and of an answer, and no other', () => {
-  const listed = page.match(/(?<=`)[A-Z]+(?:_[A-Z]+)*(?=`)/g) ?? [];
+  const listed: readonly string[] = page.match(/(?<=`)[A-Z]+(?:_[A-Z]+)*(?=`)/g) ?? [];
   expect(codes.size).toBeGreaterThan(40);
   expect([...codes].filter((code) => !listed.includes(code))).toEqual([]);
   const others = new Set(['COMMIT', 'GRANT', 'ROLLBACK', 'SIGNING_SECRET', 'SQLITE_BUSY']);
