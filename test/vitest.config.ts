@@ -81,7 +81,7 @@ const TOGETHER = [
   'test/sandbox/openapi/{answers,document,interface-page}.test.ts',
   'test/{docs,examples,fixtures,known-options,printable,signing/secrets,host/logger-pino}.test.ts',
   'test/adapters/!(fastify-hooks|hono-after-middleware|one-byte-chunks).test.ts',
-  'test/inbox/!(sqlite-durability|sqlite-faults|sqlite-network-file-system|sqlite-owner-only).test.ts',
+  'test/inbox/!(colliding-ids|sqlite-durability|sqlite-faults|sqlite-network-file-system|sqlite-owner-only).test.ts',
   'test/processing/{attempt-ending,attempt-log,handler-says-when,bounded-work,doubt,endpoints,lease-renewal,own-events,presence,unhandled}.test.ts',
   'test/cli/!(demo|failure|migrate|output|postgres*|table).test.ts',
   'test/ops/!(utf-16le|utf-16be|search-steps).test.ts',

@@ -105,7 +105,7 @@ describe('hookbox_events keeps out what breaks', () => {
     ['a body that is text', "body = 'text'", 'cannot store TEXT value in BLOB column'],
     ['no id', 'id = NULL', 'NOT NULL constraint failed'],
     ['no endpoint', 'endpoint = NULL', 'NOT NULL constraint failed'],
-    ['a key that is known', "id = 'invalid'", 'UNIQUE constraint failed'],
+    ['no hash of its id', 'id_hash = NULL', 'NOT NULL constraint failed'],
   ])('the type of its columns: %s', (_, change, message) => {
     expect(() => update(change)).toThrow(message);
   });

@@ -11,6 +11,7 @@ import { testCounts, type CountedStore, type FilledEvents } from './counts.confo
 import { testMarks } from './marks.conformance.ts';
 import { bury } from './events-in-states.ts';
 import { planOf } from './query-plan.ts';
+import { defineIdHash } from '../../src/inbox/sqlite/sql/event-key.ts';
 
 /** An inbox, what operators do with it, and a connection to its file. */
 function opened(file = scratchFile()) {
@@ -37,13 +38,14 @@ testMarks('marks in SQLite', countedFile);
 
 function fill(database: Database.Database, { state, count, parked = false, failures }: FilledEvents): void {
   const isFresh = state === 'pending' && failures === 0;
+  defineIdHash(database);
   database
     .prepare(
       `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :count)
        INSERT INTO hookbox_events
-         (endpoint, id, type, created_ms, created_ns, verified, state, dead_reason, received_ms, settled_ms, due_ms, parked,
+         (endpoint, id, id_hash, type, created_ms, created_ns, verified, state, dead_reason, received_ms, settled_ms, due_ms, parked,
           failures, body)
-       SELECT 'default', :state || :parked || n, 'order.ready', 1, 0, 1, :state, iif(:state = 'dead', 'failed', NULL), 1,
+       SELECT 'default', :state || :parked || n, hookbox_id_hash(:state || :parked || n), 'order.ready', 1, 0, 1, :state, iif(:state = 'dead', 'failed', NULL), 1,
          iif(:state = 'pending', NULL, 1), 1, :parked, :failures, x'00'
        FROM numbers`,
     )

@@ -5,6 +5,7 @@ import type { Settlement } from '../../src/inbox/work.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
+import { defineIdHash } from '../../src/inbox/sqlite/sql/event-key.ts';
 
 export const failure = { name: 'Error', message: 'the shop is down', stack: 'Error: the shop is down' };
 export const FAILED: Settlement = { outcome: 'dead', reason: 'failed', error: failure };
@@ -86,10 +87,11 @@ export const inStates = {
 
 /** Puts many dead events into the file at once, each with its one attempt, without running anything. */
 export function plantDead(database: SqliteDatabase, ...events: readonly IncomingEvent[]): void {
+  defineIdHash(database);
   const insert = database.prepare(`
-    INSERT INTO hookbox_events (endpoint, id, type, created_ms, created_ns, entity, verified, state, dead_reason,
-      received_ms, due_ms, settled_ms, attempts, failures, body)
-    VALUES (?, ?, ?, ?, ?, ?, 1, 'dead', 'failed', ?, ?, ?, 1, 1, ?)
+    INSERT INTO hookbox_events (endpoint, id, id_hash, type, created_ms, created_ns, entity, verified, state,
+      dead_reason, received_ms, due_ms, settled_ms, attempts, failures, body)
+    VALUES (?, ?, hookbox_id_hash(?), ?, ?, ?, ?, 1, 'dead', 'failed', ?, ?, ?, 1, 1, ?)
   `);
   const attempt = database.prepare(`
     INSERT INTO hookbox_attempts
@@ -98,7 +100,7 @@ export function plantDead(database: SqliteDatabase, ...events: readonly Incoming
   `);
   database.exec('BEGIN IMMEDIATE');
   for (const { endpoint, id, type, created, entity, receivedAt, body } of events) {
-    const key = [endpoint, id, type, created?.ms, created?.ns, entity] as const;
+    const key = [endpoint, id, id, type, created?.ms, created?.ns, entity] as const;
     const { lastInsertRowid } = insert.run(...key, receivedAt, receivedAt, receivedAt + 2, body);
     attempt.run(lastInsertRowid, receivedAt + 1, receivedAt + 2);
   }

@@ -12,6 +12,7 @@ import { scratchFile } from '../helpers/scratch-folder.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { dead, testDeadGroups } from './dead-groups.conformance.ts';
 import { bury, handled, inStates, invalidThen, plantDead } from './events-in-states.ts';
+import { defineIdHash } from '../../src/inbox/sqlite/sql/event-key.ts';
 
 const DIGITS = '0123456789';
 const HEX = '0123456789abcdef';
@@ -233,11 +234,12 @@ testDeadGroups('groups of dead events in SQLite', async () => {
     plantDead: async (...events) => plantDead(database, ...events),
     named: async () => database.prepare('SELECT id FROM hookbox_events WHERE fingerprint IS NOT NULL').pluck().all(),
     async fillGroups() {
+      defineIdHash(database);
       database.exec(`
         WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 10250)
-        INSERT INTO hookbox_events (endpoint, id, type, created_ms, created_ns, verified, state, dead_reason, received_ms,
-          settled_ms, due_ms, fingerprint, body)
-        SELECT 'default', 'evt_' || n, 'order.created', 0, 0, 1, 'dead', 'failed', 0, 0, 0,
+        INSERT INTO hookbox_events (endpoint, id, id_hash, type, created_ms, created_ns, verified, state, dead_reason,
+          received_ms, settled_ms, due_ms, fingerprint, body)
+        SELECT 'default', 'evt_' || n, hookbox_id_hash('evt_' || n), 'order.created', 0, 0, 1, 'dead', 'failed', 0, 0, 0,
           iif(n <= 10001, 'zzz', printf('group%04d', n)), x'7b7d'
         FROM n`);
     },

@@ -13,6 +13,7 @@ import { orderEvent } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { FAILED, handled } from './events-in-states.ts';
 import { testPruning, type PrunedRow } from './pruning.conformance.ts';
+import { defineIdHash } from '../../src/inbox/sqlite/sql/event-key.ts';
 
 const ADA: By = { actor: 'ada', reason: 'the disk is nearly full', now: START + 5 };
 const LATER = new Date(START + 3_600_001);
@@ -34,15 +35,16 @@ beforeEach(() => {
 testPruning('pruning in SQLite', async () => ({
   inbox,
   async plant(events) {
+    defineIdHash(database);
     const insert = database.prepare(`
-      INSERT INTO hookbox_events (seq, endpoint, id, type, created_ms, created_ns, verified, state, dead_reason, received_ms,
-        settled_ms, due_ms, body)
-      VALUES (?, ?, ?, ?, 0, 0, 1, ?, ?, 0, ?, 0, ?)
+      INSERT INTO hookbox_events (seq, endpoint, id, id_hash, type, created_ms, created_ns, verified, state, dead_reason,
+        received_ms, settled_ms, due_ms, body)
+      VALUES (?, ?, ?, hookbox_id_hash(?), ?, 0, 0, 1, ?, ?, 0, ?, 0, ?)
     `);
     database.exec('BEGIN IMMEDIATE; DELETE FROM hookbox_events');
     for (const [n, { endpoint, id, type, state, settledMs, body }] of events.entries()) {
       const settled = state === 'pending' ? null : settledMs;
-      insert.run(n + 1, endpoint, id, type, state, state === 'dead' ? 'failed' : null, settled, body);
+      insert.run(n + 1, endpoint, id, id, type, state, state === 'dead' ? 'failed' : null, settled, body);
     }
     database.exec('COMMIT');
   },

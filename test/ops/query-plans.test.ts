@@ -60,7 +60,7 @@ describe('what operators ask', () => {
     for (const table of ['events', 'terms', 'attempts', 'redeliveries', 'conflicts', 'progress']) {
       expect(all).toContain(`hookbox_${table}`);
     }
-    for (const index of ['by_key', 'dead', 'put_away', 'prunable_dead', 'retrying', 'aside', 'leased', 'due']) {
+    for (const index of ['by_id', 'dead', 'put_away', 'prunable_dead', 'retrying', 'aside', 'leased', 'due']) {
       const plans = asked.flatMap((sql) => planOf(database, sql));
       expect(plans.join('\n')).toContain(`INDEX hookbox_events_${index}`);
     }

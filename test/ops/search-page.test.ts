@@ -9,6 +9,7 @@ import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { allPages, idsOf } from './found-pages.ts';
 import { testSearchPage, type Planted, type PlantedStore } from './search-page.conformance.ts';
+import { defineIdHash } from '../../src/inbox/sqlite/sql/event-key.ts';
 
 const PENDING = "state = 'pending', settled_ms = NULL";
 const PLANTED: Readonly<Record<Planted, string>> = {
@@ -54,12 +55,13 @@ testSearchPage('a page in SQLite', async () => {
 /** Events that were received a second after the other up to now, all processed. */
 function plant(database: Database.Database, count: number): void {
   // What CAST makes of a text is in the encoding of the database.
+  defineIdHash(database);
   database.function('in_utf8', (text: string) => Buffer.from(text));
   database.exec(`
     WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${count})
-    INSERT INTO hookbox_events (endpoint, id, type, created_ms, created_ns, entity, verified, state, received_ms,
-      settled_ms, due_ms, body)
-    SELECT 'default', 'evt_' || n, iif(n % 4000 = 1, 'order.failed', 'order.ready'), 0, 0, 'order::ord_' || (n % 7000), 1,
+    INSERT INTO hookbox_events (endpoint, id, id_hash, type, created_ms, created_ns, entity, verified, state,
+      received_ms, settled_ms, due_ms, body)
+    SELECT 'default', 'evt_' || n, hookbox_id_hash('evt_' || n), iif(n % 4000 = 1, 'order.failed', 'order.ready'), 0, 0, 'order::ord_' || (n % 7000), 1,
       'processed', ${START} + n * 1000, 1, 0, in_utf8('{"data":{"n":' || n || '}}')
     FROM n`);
 }

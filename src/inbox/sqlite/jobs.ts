@@ -82,7 +82,7 @@ const moves = {
 /** And these read, outside of a transaction. */
 const reads = {
   get(statements: Statements, { id, endpoint }: EventKey): StoredEvent | null {
-    const row = statements.getEvent.get(id, endpoint);
+    const row = statements.getEvent.get({ id, endpoint });
     return row === undefined ? null : storedEvent(row, statements);
   },
   list: (statements: Statements, after: number, limit: number): readonly StoredEvent[] =>

@@ -1,6 +1,7 @@
 import { lazyStatement } from './sql/lazy-statement.ts';
 import { TOLERATED_MS } from '../rules/set-back.ts';
 import type { SqliteDatabase } from './opening/database.ts';
+import { keyIs } from './sql/event-key.ts';
 import { statement } from './sql/prepared-statement.ts';
 
 /** The value of `parked` for an event that no processor has looked at yet. */
@@ -24,10 +25,11 @@ export function prepareMoves(database: SqliteDatabase) {
     // A delivery comes in.
     insert: prepare(`
       INSERT INTO hookbox_events
-        (endpoint, id, type, created_ms, created_ns, entity, verified, state, dead_reason, parked, received_ms, due_ms,
-         settled_ms, body, trace)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT (id, endpoint) DO NOTHING
+        (endpoint, id, id_hash, type, created_ms, created_ns, entity, verified, state, dead_reason, parked, received_ms,
+         due_ms, settled_ms, body, trace)
+      SELECT :endpoint, :id, hookbox_id_hash(:id), :type, :createdMs, :createdNs, :entity, :verified, :state, :deadReason,
+        :parked, :receivedMs, :receivedMs, :settledMs, :body, :trace
+      WHERE NOT EXISTS (SELECT 1 FROM hookbox_events WHERE ${keyIs()})
     `),
     replace: prepare(`
       UPDATE hookbox_events
@@ -94,7 +96,7 @@ export function prepareMoves(database: SqliteDatabase) {
       UPDATE hookbox_events
       SET state = 'pending', dead_reason = NULL, fingerprint = NULL, settled_ms = NULL, due_ms = :now, failures = 0,
           crashes = 0, yields = 0, trigger = 'manual', discarded_ms = NULL, type = :type, created_ms = :created_ms, created_ns = :created_ns, entity = :entity
-      WHERE id = :id AND endpoint = :endpoint AND state IN ('dead', 'ignored') AND body IS NOT NULL
+      WHERE ${keyIs()} AND state IN ('dead', 'ignored') AND body IS NOT NULL
         AND (:readFrom IS NULL OR body = :readFrom)
     `),
     prune: prepare('UPDATE hookbox_events SET body = NULL, body_sha256 = :hash WHERE seq = :seq'),
@@ -137,11 +139,11 @@ export function prepareMoves(database: SqliteDatabase) {
       return statement(
         database,
         `INSERT INTO hookbox_events
-           (endpoint, id, type, created_ms, created_ns, entity, verified, state, dead_reason, received_ms, settled_ms, due_ms,
-            attempts, failures, crashes, trigger, fingerprint, erased_ms, discarded_ms, body, body_sha256, trace,
+           (endpoint, id, id_hash, type, created_ms, created_ns, entity, verified, state, dead_reason, received_ms, settled_ms,
+            due_ms, attempts, failures, crashes, trigger, fingerprint, erased_ms, discarded_ms, body, body_sha256, trace,
             yields)
          VALUES
-           (:endpoint, :id, :type, :createdMs, :createdNs, :entity, :verified, :state, :deadReason, :receivedMs, :settledMs,
+           (:endpoint, :id, hookbox_id_hash(:id), :type, :createdMs, :createdNs, :entity, :verified, :state, :deadReason, :receivedMs, :settledMs,
             :dueMs, :begun, :failures, :crashes, :trigger, :fingerprint, :erasedMs, :discardedMs, :body, :sha256, :trace,
             :yields)`,
       );

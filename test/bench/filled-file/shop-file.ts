@@ -24,9 +24,9 @@ database.transaction(() => {
          FROM n
        )
        INSERT INTO hookbox_events
-         (seq, endpoint, id, type, created_ms, created_ns, entity, verified, state, dead_reason, received_ms, settled_ms,
+         (seq, endpoint, id, id_hash, type, created_ms, created_ns, entity, verified, state, dead_reason, received_ms, settled_ms,
           due_ms, attempts, failures, fingerprint, body)
-       SELECT n, 'default', 'evt_' || random, type, at, 0, 'order:mer_' || (n % 50) || ':ord_' || (n / 3), 1, state,
+       SELECT n, 'default', 'evt_' || random, hookbox_id_hash('evt_' || random), type, at, 0, 'order:mer_' || (n % 50) || ':ord_' || (n / 3), 1, state,
          iif(state = 'dead', 'failed', NULL), at, iif(state = 'pending', NULL, at + 40), at,
          iif(state = 'pending', iif(n % 2, 1, 0), 1), iif(state = 'dead' OR (state = 'pending' AND n % 2), 1, 0),
          iif(state = 'dead', 'group' || (n / 100 % 10), NULL),

@@ -25,27 +25,26 @@ export function arrivals({ database, moves, known }: NamedStatements, index: Eve
   return {
     insert(event, { state, deadReason, isFresh, settledAt }) {
       const { endpoint, id, type, created, entity, verified, receivedAt, body } = event;
-      const { changes } = moves.insert.run(
+      const { changes } = moves.insert.run({
         endpoint,
         id,
         type,
-        created?.ms ?? null,
-        created?.ns ?? null,
+        createdMs: created?.ms ?? null,
+        createdNs: created?.ns ?? null,
         entity,
-        verified ? 1 : 0,
+        verified: verified ? 1 : 0,
         state,
         deadReason,
-        isFresh ? FRESH : 0,
-        receivedAt,
-        receivedAt,
-        settledAt,
+        parked: isFresh ? FRESH : 0,
+        receivedMs: receivedAt,
+        settledMs: settledAt,
         body,
-        event.trace ?? null,
-      );
+        trace: event.trace ?? null,
+      });
       return answer(changes === 1);
     },
     known({ id, endpoint }) {
-      const row = known.event.get(id, endpoint) as KnownRow;
+      const row = known.event.get({ id, endpoint }) as KnownRow;
       return answer({
         seq: row.seq,
         entity: row.entity,

@@ -14,6 +14,7 @@ export interface SqliteDatabase {
   prepare(sql: string): SqliteStatement;
   exec(sql: string): unknown;
   pragma(source: string, options?: { simple?: boolean }): unknown;
+  function(name: string, options: { deterministic: boolean }, work: (...values: unknown[]) => unknown): unknown;
   close(): unknown;
 }
 

@@ -7,6 +7,7 @@ import { createForOwner } from '../../../host/owner-only.ts';
 import { whyHidden, whyNoAccess } from './access.ts';
 import { loadBetterSqlite, openConnection, whyNoTemporaryFiles } from './better-sqlite.ts';
 import { fileOf, isBusy, sqliteCode, type SqliteDatabase } from './database.ts';
+import { defineIdHash } from '../sql/event-key.ts';
 import { checkpointItself } from './log-limit.ts';
 import { migrate } from './migrations.ts';
 import { networkFileSystem } from './network-file-system.ts';
@@ -40,6 +41,7 @@ export function openFile(
     if (!mustExist) createForOwner(file);
     database = openConnection(file, { timeout: waitMs, fileMustExist: true });
     prepareConnection(database, waitMs);
+    defineIdHash(database);
     checkpointItself(database, true);
     database.pragma(`cache_size = ${CACHE_SIZE}`);
     // What goes, also when a row is only written again, is overwritten: what is pruned or erased is not on the disk then.
@@ -83,6 +85,7 @@ export function adopt(database: SqliteDatabase, ephemeral = false): void {
   try {
     if (database.memory) migrate(database);
     else prepareConnection(database, OPEN_WAIT_MS);
+    defineIdHash(database);
   } catch (failure) {
     throw openError(database.name, failure);
   }

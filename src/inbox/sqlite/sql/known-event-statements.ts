@@ -1,5 +1,6 @@
 import { lazyStatement } from './lazy-statement.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
+import { keyIs } from './event-key.ts';
 
 /** What is looked for and written beside an event whose key is known already. */
 export function prepareKnownEventStatements(database: SqliteDatabase) {
@@ -8,7 +9,7 @@ export function prepareKnownEventStatements(database: SqliteDatabase) {
     event: prepare(`
       SELECT seq, entity, state, dead_reason IS 'invalid' AS invalid, verified, body, body_sha256,
         erased_ms IS NOT NULL AS erased
-      FROM hookbox_events WHERE id = ? AND endpoint = ?
+      FROM hookbox_events WHERE ${keyIs()}
     `),
     redeliveries: prepare('SELECT count, first_ms, last_ms, recent FROM hookbox_redeliveries WHERE seq = ?'),
     saveRedeliveries: prepare(`

@@ -4,6 +4,7 @@ import { MinuteCounts } from './minute-counts.ts';
 import { prepareKnownEventStatements } from './known-event-statements.ts';
 import { prepareMoves } from '../moves.ts';
 import { prepareQueueStatements } from './queue-statements.ts';
+import { keyIs } from './event-key.ts';
 
 export type NamedStatements = ReturnType<typeof prepareNamedStatements>;
 
@@ -18,7 +19,7 @@ export function prepareNamedStatements(database: SqliteDatabase) {
     queue: prepareQueueStatements(database),
     known: prepareKnownEventStatements(database),
 
-    getEvent: prepare('SELECT * FROM hookbox_events WHERE id = ? AND endpoint = ?'),
+    getEvent: prepare(`SELECT * FROM hookbox_events WHERE ${keyIs()}`),
     listEvents: prepare('SELECT * FROM hookbox_events WHERE seq > ? ORDER BY seq LIMIT +?'),
   };
 }

@@ -3,6 +3,7 @@ import type { SqliteDatabase } from '../opening/database.ts';
 import { distinctValues } from './distinct-values.ts';
 import { BYTES, CLAIMED_UNDER, HELD } from '../moves.ts';
 import { YIELDING_BATCH } from '../../rules/entity-order.ts';
+import { keyIs } from './event-key.ts';
 
 /** What may be claimed when it is due. */
 export const READY = "state = 'pending' AND parked = 0";
@@ -142,7 +143,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     eventToRun: prepare(`
       SELECT seq, endpoint, type, entity, created_ms, created_ns, due_ms, crashes, state, dead_reason, body IS NULL AS pruned,
         discarded_ms IS NOT NULL AS discarded, ${BYTES}
-      FROM hookbox_events WHERE id = :id AND endpoint = :endpoint
+      FROM hookbox_events WHERE ${keyIs()}
     `),
     held: prepare(`
       SELECT ${RUNNING} FROM hookbox_events WHERE ${HELD}
@@ -167,7 +168,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     ranOutBefore: prepare(`
       SELECT ${RUNNING}, id, crashes, ${BYTES} FROM hookbox_events
       WHERE lease_until_ms <= :by AND endpoint = :endpoint
-        AND (id = :id OR entity = (SELECT entity FROM hookbox_events WHERE id = :id AND endpoint = :endpoint))
+        AND (id = :id OR entity = (SELECT entity FROM hookbox_events WHERE ${keyIs()}))
       LIMIT +:limit
     `),
 
@@ -204,7 +205,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     attemptsOf: prepare(`
       SELECT number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped
       FROM hookbox_attempts
-      WHERE seq = (SELECT seq FROM hookbox_events WHERE id = :id AND endpoint = :endpoint)
+      WHERE seq = (SELECT seq FROM hookbox_events WHERE ${keyIs()})
       ORDER BY number
     `),
 
@@ -234,7 +235,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
 
     eventToRerun: prepare(`
       SELECT state, body IS NULL AS pruned, :readFrom IS NULL OR body IS :readFrom AS as_read
-      FROM hookbox_events WHERE id = :id AND endpoint = :endpoint
+      FROM hookbox_events WHERE ${keyIs()}
     `),
     prunable: prepare(`
       SELECT seq FROM hookbox_events

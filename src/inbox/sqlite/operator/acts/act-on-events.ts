@@ -10,6 +10,7 @@ import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
 import { auditLines } from '../audit/audit-line.ts';
 import { atCommit, authorOf } from '../../../operator/author.ts';
+import { keyIs } from '../../sql/event-key.ts';
 
 /** Acts on events that are named. */
 export function actsOnEvents(access: Access): Pick<Acts, 'act'> {
@@ -53,10 +54,12 @@ const COLUMNS = `seq, endpoint, id, type, entity, ${STATE_TO_ACT_ON}, dead_reaso
 
 function actedEvents(database: SqliteDatabase): Pick<ActEngine, 'acted'> {
   const bySeq = statement(database, `SELECT ${COLUMNS} FROM hookbox_events WHERE seq = ?`);
-  const byKey = statement(database, `SELECT ${COLUMNS} FROM hookbox_events WHERE id = ? AND endpoint = ?`);
+  const byKey = statement(database, `SELECT ${COLUMNS} FROM hookbox_events WHERE ${keyIs()}`);
   return {
     acted(event: EventKey | number) {
-      return answer(actedRow(typeof event === 'number' ? bySeq.get(event) : byKey.get(event.id, event.endpoint)));
+      return answer(
+        actedRow(typeof event === 'number' ? bySeq.get(event) : byKey.get({ id: event.id, endpoint: event.endpoint })),
+      );
     },
   };
 }

@@ -7,6 +7,7 @@ import { auditLines } from './audit-line.ts';
 import { atCommit, authorOf } from '../../../operator/author.ts';
 import { auditBounds, auditPage, LINES_LOOKED_AT } from '../../../operator/audit-request.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
+import { keyIs } from '../../sql/event-key.ts';
 
 /** A row of hookbox_audit; its CHECKs hold the union and that the texts are JSON. */
 interface AuditRow {
@@ -50,8 +51,8 @@ export function audit(access: Access): Audit {
         access.database(),
         `SELECT a.audit, a.at_ms, l.actor, l.via, l.act, l.reason, l.filter
          FROM hookbox_event_acts AS a CROSS JOIN hookbox_audit AS l ON l.seq = a.audit
-         WHERE a.seq = (SELECT seq FROM hookbox_events WHERE id = ? AND endpoint = ?) ORDER BY a.audit DESC LIMIT +?`,
-      ).all(id, endpoint, MOST_ACTS) as EventActRow[];
+         WHERE a.seq = (SELECT seq FROM hookbox_events WHERE ${keyIs()}) ORDER BY a.audit DESC LIMIT +:most`,
+      ).all({ id, endpoint, most: MOST_ACTS }) as EventActRow[];
       return rows.map(eventActOf).toReversed();
     },
   };

@@ -9,6 +9,7 @@ import { timeSlice } from '../../engine/time-slice.ts';
 import { newestSeq } from '../../sql/newest-seq.ts';
 import { progressOf, setProgress } from '../noted-progress.ts';
 import { bodyText } from './body-text.ts';
+import { keyIs } from '../../sql/event-key.ts';
 
 /** What operators search is kept in the transactions that move events. */
 export const SEARCH_INDEX: EventIndex = { forget: forgetTerms, add: reindex };
@@ -80,10 +81,9 @@ export function reindex(database: SqliteDatabase, key: EventKey): void {
 
 /** An event that the index has come to; the others will have their turn. */
 function indexedRow(database: SqliteDatabase, { id, endpoint }: EventKey): TermRow | null {
-  const row = statement(database, 'SELECT seq, entity FROM hookbox_events WHERE id = ? AND endpoint = ?').get(
-    id,
-    endpoint,
-  ) as TermRow | undefined;
+  const row = statement(database, `SELECT seq, entity FROM hookbox_events WHERE ${keyIs()}`).get({ id, endpoint }) as
+    | TermRow
+    | undefined;
   return row !== undefined && row.seq <= indexedUpTo(database) ? row : null;
 }
 

@@ -73,7 +73,8 @@ const withConflict = from('hookbox_conflicts', 'TRUE');
 const redelivered = from('hookbox_redeliveries', 'TRUE');
 
 function withId(id: string): Index {
-  return from('hookbox_events INDEXED BY hookbox_events_by_key', 'id = +:id', { id });
+  const where = 'id_hash = hookbox_id_hash(+:id) AND id = +:id';
+  return from('hookbox_events INDEXED BY hookbox_events_by_id', where, { id });
 }
 
 function ofGroup(fingerprint: string): Index {

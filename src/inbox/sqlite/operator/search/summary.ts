@@ -4,6 +4,7 @@ import { invalidityOf, MOST_READ_BYTES } from '../../../rules/invalidity.ts';
 import type { DeadReason, EventState } from '../../../state.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
+import { keyIs } from '../../sql/event-key.ts';
 
 /** A row of hookbox_events with what is counted elsewhere; the CHECKs of the tables hold the unions. */
 export interface SummaryRow extends EventKey {
@@ -34,10 +35,10 @@ export const SUMMARY_COLUMNS = `
 
 /** The summary of the event of a key, or `null`. */
 export function summaryOfKey(database: SqliteDatabase, { id, endpoint }: EventKey): EventSummary | null {
-  const row = statement(
-    database,
-    `SELECT ${SUMMARY_COLUMNS} FROM hookbox_events AS e WHERE e.id = ? AND e.endpoint = ?`,
-  ).get(id, endpoint);
+  const row = statement(database, `SELECT ${SUMMARY_COLUMNS} FROM hookbox_events AS e WHERE ${keyIs()}`).get({
+    id,
+    endpoint,
+  });
   return row === undefined ? null : summaryOf(database, row as SummaryRow);
 }
 

@@ -13,6 +13,7 @@ import { createdOf } from '../../sql/records.ts';
 import type { Access } from '../access.ts';
 import { readTogether } from '../read-together.ts';
 import { summaryOfSeq } from './summary.ts';
+import { keyIs } from '../../sql/event-key.ts';
 
 interface StandingRow {
   readonly seq: number;
@@ -32,7 +33,7 @@ interface StandingRow {
 const STANDING = `
   SELECT seq, endpoint, type, entity, created_ms, created_ns, state, crashes, due_ms, claimed_ms,
     discarded_ms IS NOT NULL AS discarded, yields
-  FROM hookbox_events WHERE id = :id AND endpoint = :endpoint`;
+  FROM hookbox_events WHERE ${keyIs()}`;
 
 const RUNNING = `
   SELECT seq, claimed_ms FROM hookbox_events

@@ -8,6 +8,7 @@ import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
 import { auditLines } from '../audit/audit-line.ts';
 import { receivedTimes } from '../search/received-times.ts';
+import { keyIs } from '../../sql/event-key.ts';
 
 export function importing(access: Access): Pick<Transfer, 'importSome'> {
   return {
@@ -26,11 +27,8 @@ interface BodyRow {
 }
 
 function knownBodies(database: SqliteDatabase): KnownBodies {
-  const found = statement(
-    database,
-    'SELECT body, body_sha256 AS hash FROM hookbox_events WHERE id = ? AND endpoint = ?',
-  );
-  return { bodyOfKey: ({ id, endpoint }) => answer(found.get(id, endpoint) as BodyRow | undefined) };
+  const found = statement(database, `SELECT body, body_sha256 AS hash FROM hookbox_events WHERE ${keyIs()}`);
+  return { bodyOfKey: ({ id, endpoint }) => answer(found.get({ id, endpoint }) as BodyRow | undefined) };
 }
 
 function imports({ database, engine, moves, queue }: Statements): Imports {
