@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { withExamples } from './shared/command.ts';
+import { withExamples, withHelp } from './shared/command.ts';
 import { HELP_WIDTH } from './shared/help-lines.ts';
 import { EXIT } from './shared/exit.ts';
 import { tellFailure } from './shared/tell-failure.ts';
@@ -81,6 +81,7 @@ export async function run(given: readonly string[]): Promise<void> {
 }
 
 function throwInsteadOfExit(command: Command): void {
+  withHelp(command);
   command.configureOutput({
     outputError: (text) => tell(linesOfError(text)),
     getOutHelpWidth: () => Math.min(process.stdout.columns || HELP_WIDTH, HELP_WIDTH),

@@ -30,7 +30,7 @@ describe('the page', () => {
 
   it('has exit codes, and leaves descriptions of options and notes to the help', async () => {
     const page = await cliPage(program);
-    expect(page).toContain('Exit codes: 0 all were accepted, 1 none, 3 only some, 4 no event was found.');
+    expect(page).toContain('Exit codes: 0 all were accepted, 1 none was, 3 only some were, 4 no event was found.');
     for (const other of ['Examples:', '(repeatable)', 'Redirects are not followed.']) expect(page).not.toContain(other);
   });
 });

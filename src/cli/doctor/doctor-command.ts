@@ -16,7 +16,7 @@ export function doctorCommand(): Command {
   withReceiverPort(made, 'the port of the receiver')
     .option('--secret-file <path>', 'read the signing secret from this file; otherwise from SIGNING_SECRET')
     .option('--json', 'print the findings as JSON');
-  return withNotes(withDb(made, 'the inbox, which need not exist yet'), {
+  return withNotes(withDb(made, 'the inbox, which need not exist yet', ''), {
     notes: [
       'It writes to a temporary folder beside a SQLite inbox and removes the folder. It only reads Postgres. It does not ' +
         'change the inbox.',

@@ -31,8 +31,8 @@ export async function show(id: string, options: ShowOptions): Promise<ExitCode> 
   const { mask } = createMask(paths);
   await using inbox = await existingInbox(options);
   // A program that gives a whole id must not get another event that happens to end so.
-  const isShortened = id.includes(ELLIPSIS) || !(raw || json);
-  const whole = isShortened ? await wholeId(inbox, id, options) : null;
+  const mayBeEnd = !(raw || json || id.includes(ELLIPSIS));
+  const whole = mayBeEnd ? await wholeId(inbox, id, options) : null;
   const key = await foundEvent(inbox, whole ?? id, options);
   const history = key === null ? null : await getEvent(inbox, key);
   if (history === null) return EXIT.notFound;

@@ -36,12 +36,12 @@ export function replayCommand(): Command {
     .option('--dry-run', 'list what would be sent; send nothing')
     .optionsGroup(GROUP.delivery)
     .option('--rate <n>', 'at most this many deliveries a second', positiveNumber);
-  return withNotes(withDb(sending, 'the inbox with the stored events; a file of an older hookbox is upgraded'), {
+  return withNotes(withDb(sending, 'the inbox with the stored events'), {
     notes: [
       'Use replay for another receiver, or for events that yours has lost. A receiver that already has an event answers ' +
         'duplicate and runs no handler: use hookbox events rerun for a dead event. Redirects are not followed.',
     ],
-    exitCodes: { 0: 'all were accepted', 1: 'none', 3: 'only some', 4: 'no event was found' },
+    exitCodes: { 0: 'all were accepted', 1: 'none was', 3: 'only some were', 4: 'no event was found' },
   }).action(async (sources: string[], options: ReplayOptions) => {
     const { replay } = await import('./replay-events.ts');
     process.exitCode = await replay(sources, options);

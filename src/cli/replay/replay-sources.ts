@@ -7,6 +7,7 @@ import { labelOf } from '../../sender/event-label.ts';
 import { CommandError, EXIT } from '../shared/exit.ts';
 import { oneLine } from '../../printable.ts';
 import { tell } from '../shared/output.ts';
+import { idFor } from '../events/found-event.ts';
 import { readInput } from '../shared/read-input.ts';
 import { nameOf, type Outgoing } from '../shared/sending/sent-lines.ts';
 
@@ -64,7 +65,7 @@ export async function* fromNames(
       yield { ...labelOf(body), body, share, source: { file: name.file }, resume };
       continue;
     }
-    const event = (await inbox?.get({ endpoint, id: name.id })) ?? null;
+    const event = inbox && (await inbox.get({ endpoint, id: await idFor(inbox, name.id, { endpoint }) }));
     if (event === null) missing(name.id);
     else yield { ...outgoing(event, share), resume };
   }

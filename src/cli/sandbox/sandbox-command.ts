@@ -47,7 +47,7 @@ export function sandboxCommand(): Command {
       notes: [
         'The sandbox prints a line for each try of a delivery. It prints the signing secret of a new endpoint once. ' +
           'docs/sandbox.md lists the assumptions and the behaviour that the interface leaves open.',
-        'The commands below control a sandbox of this user on this machine. Ctrl-C finishes running work; a second ' +
+        'The subcommands control a sandbox of this user on this machine. Ctrl-C finishes running work; a second ' +
           'Ctrl-C does not wait.',
       ],
     },

@@ -35,7 +35,7 @@ function retry(): Command {
     'hookbox sandbox list dead-letters --json | jq -r .id | xargs hookbox sandbox retry',
   ]).argument('<deliveries...>', 'their numbers, as the sandbox prints and lists them', collectedNumbers);
   return withNotes(withSteering(made), {
-    exitCodes: { 0: 'all were delivered', 1: 'none', 3: 'only some' },
+    exitCodes: { 0: 'all were delivered', 1: 'none was', 3: 'only some were' },
   }).action(async (ids: readonly number[], options: SteeringOptions) => (await acts()).retry(ids, options));
 }
 
@@ -78,6 +78,7 @@ function fault(): Command {
     'hookbox sandbox fault --clear',
   ])
     .argument('[fault]', 'its kind, with operation=, times=, status=, ms= or outcome= if the kind takes them')
+    .optionsGroup(GROUP.act)
     .option('--clear', 'remove all faults that have not happened yet');
   return withNotes(withSteering(made), {
     notes: [
@@ -119,6 +120,7 @@ function webhook(): Command {
     'hookbox sandbox webhook http://localhost:3000/webhooks --remove',
   ])
     .argument('<url>', 'the address that receives webhooks')
+    .optionsGroup('The endpoint:')
     .option('--unsigned', 'send no X-Signature, as for an account without a secret')
     .option('--remove', 'remove the endpoint and its pending deliveries');
   return withSteering(
@@ -135,7 +137,9 @@ function key(): Command {
   const made = command('key', 'create an API key and print it once', [
     'hookbox sandbox key',
     'hookbox sandbox key --permission orders:write --permission carts:read',
-  ]).option('--permission <name>', 'allow this (repeatable; default: everything)', collected);
+  ])
+    .optionsGroup('The key:')
+    .option('--permission <name>', 'allow this (repeatable; default: everything)', collected);
   return withSteering(made).action(async (options: KeyOptions) => (await acts()).key(options));
 }
 

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { paragraph, wrappedCommand } from './help-lines.ts';
 
 /** The headings under which help groups options. */
@@ -33,8 +33,16 @@ export function command(name: string, description: string, examples: readonly st
 
 /** Gives a command examples. */
 export function withExamples(made: Command, examples: readonly string[]): Command {
-  made.helpOption('-h, --help', 'show this help').helpCommand('help [command]', 'show the help of a command');
   return Object.assign(made, { examples }).addHelpText('after', () => textAfterOptions(made));
+}
+
+/** Gives a command its own help: an option beside its other options and, where others are beneath it, a command. */
+export function withHelp(made: Command): void {
+  const headings = made.options.map(({ helpGroupHeading }) => helpGroupHeading);
+  const help = new Option('-h, --help', 'show this help');
+  const heading = headings.includes(GROUP.output) ? GROUP.output : headings.at(-1);
+  made.addHelpOption(heading === undefined ? help : help.helpGroup(heading));
+  if (made.commands.length > 0) made.helpCommand('help [command]', 'show the help of a command');
 }
 
 /** Gives a command notes, which its help shows before the examples. */

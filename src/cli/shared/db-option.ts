@@ -12,13 +12,11 @@ export interface DbOptions {
   readonly schema?: string;
 }
 
-/** What `--db` says of itself. */
-const DB = 'the inbox; a file of an older hookbox is upgraded';
 const USUAL_FILE = 'hookbox.db';
 
 /** Adds where the inbox is; without that it is a file of this folder. */
-export function withDb(command: Command, what = DB): Command {
-  return withSchema(command.optionsGroup(GROUP.inbox).addOption(dbOption(what).default(USUAL_FILE)));
+export function withDb(command: Command, what = 'the inbox', note = '; opening an older file upgrades it'): Command {
+  return withSchema(command.optionsGroup(GROUP.inbox).addOption(dbOption(what, note).default(USUAL_FILE)));
 }
 
 /** Adds where the inbox is, for commands that can do without one. */
@@ -27,8 +25,8 @@ export function withOptionalDb(command: Command, what: string): Command {
 }
 
 /** A URL may have a password in it, which an argument would show to every user of the machine. */
-function dbOption(what: string): Option {
-  return new Option('--db <inbox>', `${what}: a file, or postgres://…`).env('HOOKBOX_DB').argParser(pathOrUrl);
+function dbOption(what: string, note = ''): Option {
+  return new Option('--db <inbox>', `${what}: a file, or postgres://…${note}`).env('HOOKBOX_DB').argParser(pathOrUrl);
 }
 
 /** Refuses a value that is not meant as a path: as a path it would name a wrong file in this folder. */

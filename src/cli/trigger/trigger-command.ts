@@ -48,7 +48,7 @@ export function triggerCommand(): Command {
           'inventory events data.product_id=…). A failing handler holds back later events of the same one. For your own ' +
           'type, the data has only what --override sets. Redirects are not followed.',
       ],
-      exitCodes: { 0: 'all answers were as expected', 1: 'none', 3: 'only some' },
+      exitCodes: { 0: 'all answers were as expected', 1: 'none was', 3: 'only some were' },
     },
   ).action(async (event: string, options: TriggerOptions) => {
     const { trigger } = await import('./send-trigger.ts');
