@@ -112,7 +112,7 @@ describe('what was stored first', () => {
 
     expect(probesWith(report, 'pass')).toEqual(probeNames);
     expect(report.probes.find(({ name }) => name === 'duplicates')?.note).toBe(
-      'judged by the rows that --effects tells; how often its handler ran, nobody says',
+      'judged by the rows from --effects; the number of handler runs is unknown',
     );
   });
 
@@ -130,7 +130,7 @@ describe('what was stored first', () => {
 
     expect(report.probes.at(-1)).toMatchObject({
       verdict: 'pass',
-      note: 'by its own answers: known when it was answered; whether on disk, they cannot show',
+      note: 'judged by its own answers: it knew the event; they do not show whether it was on disk',
     });
   });
 });

@@ -216,7 +216,7 @@ describe('the inbox', () => {
     expect(report.find('folder')).toMatchObject({
       status: 'problem',
       what: `${join(folder, 'nowhere')} is no folder`,
-      advice: 'Create it, or give another --db.',
+      advice: 'Create it, or use another --db.',
     });
     expect(report.find('inbox')).toBeUndefined();
   });
@@ -299,7 +299,7 @@ describe('the port', () => {
     const port = await listening(createServer((request, response) => void handler(request, response)));
     const report = await examine(['--port', port]);
     expect(report.code).toBe(0);
-    expect(report.find('port')).toMatchObject({ status: 'ok', what: `a receiver listens on ${port} already` });
+    expect(report.find('port')).toMatchObject({ status: 'ok', what: `a receiver already listens on ${port}` });
   });
 
   it('is free', async () => {

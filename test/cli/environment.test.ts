@@ -52,7 +52,7 @@ describe('the environment of a command', () => {
 
   it.each([
     ['a file that is not there', ['--env-file', 'nowhere'], 4, 'The file of --env-file cannot be read'],
-    ['a folder', ['--env-file=.'], 2, '. is a folder. Give the path of a file.'],
+    ['a folder', ['--env-file=.'], 2, '. is a folder. Pass the path of a file.'],
     ['no file', ['--env-file'], 2, '--env-file needs the path of a file.'],
   ])('given %s, says so', async (_, args, code, message) => {
     const ran = await runHookbox(['schema', ...args], { cwd: scratchFolder() });

@@ -143,7 +143,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
     expect(ran).toMatchObject({
       code: 0,
       stderr:
-        'Will rerun 2 events: 1 order.created and 1 order.ready; all dead (failed). Nothing has happened yet.\n' +
+        'Will rerun 2 events: 1 order.created and 1 order.ready; all dead (failed). Nothing has changed yet.\n' +
         'No processor is running: the events wait until one is started.\n' +
         '2 rerun\n2 events are pending; a processor with handlers takes them.\n' +
         'To see what became of them later: hookbox events bulks 1\n',
@@ -333,7 +333,7 @@ describe('hookbox events rerun', () => {
     const cases: readonly (readonly [args: readonly string[], code: number, message: string])[] = [
       [[], 2, 'Say what to rerun: event ids, a filter such as --state dead --since 2h, or --all.'],
       [['--resume', '7'], 4, 'There is no bulk action 7 in hookbox.db.'],
-      [['--all', '--rate', '0'], 2, 'Give a number above 0.'],
+      [['--all', '--rate', '0'], 2, 'Use a number above 0.'],
       [['evt_dead_1', '--actor', ' '], 2, 'actor must say who acts'],
     ];
     await Promise.all(

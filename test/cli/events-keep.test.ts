@@ -236,7 +236,7 @@ describe('hookbox events export and import', () => {
     expect(readFileSync(join(cwd, 'there.ndjson'), 'utf8')).toBe('precious');
     expect(odd).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^error: odd\.ndjson: .*Line 1 /) });
     expect(missing).toMatchObject({ code: 4, stderr: 'error: There is no file no.ndjson.\n' });
-    expect(folder).toMatchObject({ code: 2, stderr: 'error: . is a folder. Give the path of a file.\n' });
+    expect(folder).toMatchObject({ code: 2, stderr: 'error: . is a folder. Pass the path of a file.\n' });
   });
 
   it('say that an export which was cut is not complete, and what came is there', async () => {

@@ -108,7 +108,7 @@ describe('hookbox events list', () => {
       new RegExp(`^2 .* ${String(groups[0]?.['fingerprint'])} +failed +evt_dead_2 +Error: the shop is down$`, 'm'),
     );
     expect(people.stdout).not.toMatch(STEERING);
-    expect(people.stderr).toBe('To handle a group again: hookbox events rerun --fingerprint <group>\n');
+    expect(people.stderr).toBe('To rerun a group: hookbox events rerun --fingerprint <group>\n');
   });
 });
 
@@ -157,7 +157,7 @@ describe('hookbox events show', () => {
       events('show', 'evt_other', '--endpoint', 'default'),
       events('show', 'evt_pruned', '--raw'),
     ]);
-    expect(none).toEqual({ code: 4, stdout: '', stderr: 'There is no event "evt_\\u001b[2J" in hookbox.db.\n' });
+    expect(none).toEqual({ code: 4, stdout: '', stderr: 'hookbox.db has no event "evt_\\u001b[2J".\n' });
     expect(elsewhere).toMatchObject({ code: 4, stderr: expect.stringContaining('at the endpoint "default".') });
     expect(pruned).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('"evt_pruned" was pruned') });
   });

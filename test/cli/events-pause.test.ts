@@ -31,7 +31,7 @@ it('pause, resume and what lies between: who and why is told, and what waits', a
   expect(paused).toMatchObject({ code: 0 });
   expect(paused.stdout).toMatch(/^order\.created is paused since .* UTC by ada: the till is down\.\n$/);
   expect(paused.stderr).toContain('hookbox events resume order.created');
-  expect((await events('pause', 'order.created')).stderr).toContain('It was paused already, and stays as it was.');
+  expect((await events('pause', 'order.created')).stderr).toContain('The type was already paused. Nothing changed.');
   expect(JSON.parse((await events('pause', '--json')).stdout)).toMatchObject({ type: 'order.created', waiting: 1 });
   expect((await events('show', 'evt_1')).stdout).toContain('waits; order.created is paused since');
   const rerun = await events('rerun', 'evt_2');

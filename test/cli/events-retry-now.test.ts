@@ -49,7 +49,7 @@ it('of ids tells what became of each, as a dry run has foreseen', async () => {
   const ids = ['evt_a', 'evt_due', 'evt_dead', 'evt_no'];
   const dry = await retryNow(cwd, '--dry-run', ...ids);
   expect(await due(cwd, 'evt_a')).toEqual([false]);
-  const left = 'left alone: due already, settled or in processing by then';
+  const left = 'unchanged: due, settled or in processing';
   expect(await retryNow(cwd, ...ids, ...BY)).toEqual({
     code: 3,
     stdout: `retried now  evt_a\n${left}  evt_due\n${left}  evt_dead\n`,
@@ -84,7 +84,7 @@ it('of a group of retries takes the name that the list of groups gives it', asyn
   const group = JSON.parse((await listed('--json')).stdout) as { readonly fingerprint: string };
   const { stdout, stderr } = await listed();
   expect(stdout).toMatch(new RegExp(`^3 .* ${group.fingerprint} .*evt_due +Error: the shop is down$`, 'm'));
-  expect(stderr).toBe('To try a group now: hookbox events retry-now --fingerprint <group>\n');
+  expect(stderr).toBe('To retry a group now: hookbox events retry-now --fingerprint <group>\n');
   expect(await retryNow(cwd, '--fingerprint', group.fingerprint, '--yes')).toMatchObject({ code: 0 });
   expect(await due(cwd, 'evt_a', 'evt_b')).toEqual([true, true]);
   expect(await retryNow(cwd, '--fingerprint', 'nothing', '--yes')).toMatchObject({ code: 4 });

@@ -190,7 +190,7 @@ describe('hookbox fixtures capture', () => {
     expect(await runHookbox(['fixtures', 'capture', ready, '--db', db])).toEqual({
       code: 1,
       stdout: '',
-      stderr: `error: "${ready}" was pruned: the inbox still knows it, but not its bytes.\n`,
+      stderr: `error: "${ready}" was pruned. The inbox still has its id, but not its body.\n`,
     });
   });
 

@@ -45,7 +45,7 @@ it('a type of your own is triggered, checked with its schema, and handled by ser
 
 it.each([
   ['none.mjs', null, 'There is no file '],
-  ['empty.mjs', 'export const handlers = {};', 'exports no schemas. Write: export const events = {'],
+  ['empty.mjs', 'export const handlers = {};', 'exports no schemas. Add: export const events = {'],
   [
     'wrong.mjs',
     "export const events = { 'loyalty.earned': { points: 'number' } };",

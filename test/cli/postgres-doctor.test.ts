@@ -164,7 +164,7 @@ describe('hookbox doctor on Postgres', () => {
     await there.pool.query(
       `CREATE SCHEMA ${quoted(there.schema)}; CREATE TABLE ${quoted(there.schema)}.migrations (id int)`,
     );
-    expect((await examine()).find('migrations')).toMatchObject({ status: 'problem', advice: 'Give another --schema.' });
+    expect((await examine()).find('migrations')).toMatchObject({ status: 'problem', advice: 'Use another --schema.' });
     await dropSchema(there.pool, there.schema);
     await there.makeInbox();
     await there.pool.query(
@@ -207,7 +207,7 @@ describe('hookbox doctor on Postgres', () => {
     expect((await examine(url.href)).find('server')).toMatchObject({
       status: 'problem',
       what: expect.stringContaining('database "nowhere" does not exist'),
-      advice: 'The server runs: change the URL, or on the server what it names.',
+      advice: 'The server is running. Correct the URL, or create its role or database on the server.',
     });
   });
 

@@ -381,7 +381,7 @@ describe('hookbox replay', () => {
     ],
     ['ids and --after', ['evt_0', '--after', '1'], 2, 'not both'],
     ['a filter and --skip', ['--all', '--skip', '1'], 2, '--skip is for'],
-    ['no rate', ['--all', '--rate', '0'], 2, 'Give a number above 0.'],
+    ['no rate', ['--all', '--rate', '0'], 2, 'Use a number above 0.'],
     ['another machine', ['--all', '--to', 'http://192.0.2.1/'], 2, 'Add --allow-remote if you mean it.'],
   ])('given %s, says so and sends nothing', async (_, args, code, message) => {
     const cwd = await folderWith(severalIncoming(1));

@@ -189,7 +189,7 @@ describe('who is not there or not allowed', () => {
     writeFileSync(join(env.TMPDIR, FOLDER, `sandbox-${port}`), 'stale');
     expect(await runHookbox(['sandbox', 'advance', '1h', '--at', at], { env })).toMatchObject({
       code: 1,
-      stderr: `error: The sandbox at ${at} does not answer: the connection was refused. Is it running still?\n`,
+      stderr: `error: The sandbox at ${at} does not answer: the connection was refused. Check that it is still running.\n`,
     });
     for (const wrong of ['https://127.0.0.1:4000', 'http://sandbox.example:4000', 'here']) {
       expect(await runHookbox(['sandbox', 'advance', '1h', '--at', wrong], { env })).toMatchObject({ code: 2 });

@@ -34,9 +34,9 @@ describe('hookbox sandbox', () => {
     const [, secret = ''] = /signed with the secret (\S+)$/.exec(said) ?? [];
     expect(sandbox.stderr).toEqual([
       `hookbox sandbox at ${base}, with its page at ${base}/dashboard for whoever can use this machine`,
-      `Its operations, each with a line for curl: ${base}/interface`,
-      'Its state is in memory and ends with it; --db FILE keeps it.',
-      `API key: ${apiKey} (the header Authorization is the key alone)`,
+      `Operations, each with a curl command: ${base}/interface`,
+      'The state is in memory and ends with the sandbox. --db FILE keeps it.',
+      `API key: ${apiKey} (send only the key in the Authorization header)`,
       expect.stringMatching(/^It has no order yet\. This places one: curl -X POST /),
       `Webhooks go to ${receiver.url}, signed with the secret ${secret}`,
     ]);
@@ -309,13 +309,13 @@ describe('what a sandbox is told', () => {
         'A sandbox keeps its state in a file of its own. It is a URL, not the path of a file.',
       ],
       [['--db', 'text'], 2, 'it is no SQLite database'],
-      [['--db', 'folder'], 2, 'folder is a folder. Give the path of a file.'],
+      [['--db', 'folder'], 2, 'folder is a folder. Pass the path of a file.'],
       [['--db', 'none/shop.db'], 2, 'none/shop.db cannot be opened for a sandbox'],
-      [['--to', 'ftp://localhost:3000/webhooks'], 2, 'is no http or https URL.'],
+      [['--to', 'ftp://localhost:3000/webhooks'], 2, 'is not an http or https URL.'],
       [
         ['--to', 'https://shop.example/webhooks'],
         2,
-        'shop.example is not this machine. Add --allow-remote if you mean it.',
+        'shop.example is another machine. Add --allow-remote to allow it.',
       ],
       [['--to', 'http://shop.example/', '--allow-remote'], 2, 'A webhook that leaves this machine needs https'],
       [['--plan', 'Gold'], 2, 'plan must be one of Free, Developer, Business, Enterprise'],

@@ -356,7 +356,7 @@ describe('a scenario that cannot be run', () => {
     ['a file that is not there', ['run', './sad-day.json'], 4, './sad-day.json cannot be read'],
     ['nothing', ['run'], 2, "missing required argument 'scenario'"],
     ['a seed that is none', ['run', 'happy-day', '--seed', '1.5'], 2, 'Give a whole number from 0 to 4294967295.'],
-    ['a scale that is none', ['run', 'happy-day', '--time-scale', '0'], 2, 'Give a number above 0.'],
+    ['a scale that is none', ['run', 'happy-day', '--time-scale', '0'], 2, 'Use a number above 0.'],
     ['no subcommand', [], 2, 'Usage: hookbox scenario'],
   ])('%s', async (_, args, code, message) => {
     const ran = await runHookbox(['scenario', ...args]);

@@ -40,7 +40,7 @@ describe('hookbox serve --watch', () => {
     await deliver(first, fixture('order.created'), { secret: SECRET });
     writeFileSync(join(cwd, 'other.mjs'), 'export {};'); // nobody imports it
     words("export const word = 'two';");
-    await serve.note('words.mjs has changed: starting again.');
+    await serve.note('words.mjs changed. Restarting.');
     // What was under way has ended, in the process that was told to stop.
     const [, , pid] = (await serve.note(/^one evt_/)).split(' ');
     await deliver(await urlAt(2, serve), fixture('cart.abandoned'), { secret: SECRET });

@@ -30,7 +30,7 @@ describe('hookbox serve', () => {
     const cwd = scratchFolder();
     const serve = await serving([], { cwd });
     expect(serve.stderr).toEqual([
-      'There are no handlers: events are stored, and nothing handles them.',
+      'No handlers: hookbox stores events and does not handle them.',
       `hookbox receives at ${serve.url} and stores in hookbox.db`,
     ]);
     const body = fixture('order.created');
@@ -273,7 +273,7 @@ describe('hookbox serve', () => {
       2,
       'The handler of order.ready is number and not a function.',
     ],
-    ['no handlers', 'export default 3', ['it.mjs'], 2, 'it.mjs exports no handlers. Write: export default {'],
+    ['no handlers', 'export default 3', ['it.mjs'], 2, 'it.mjs exports no handlers. Add: export default {'],
     ['a syntax error', 'export default {', ['it.mjs'], 1, 'node --check it.mjs shows where.'],
     ['an import that is not there', "import 'no-such-package'", ['it.mjs'], 1, "Cannot find package 'no-such-package'"],
     ['no port', '', ['--port', 'http'], 2, 'Give a whole number from 0 to 65535.'],
@@ -281,8 +281,8 @@ describe('hookbox serve', () => {
     ['no way of output', '', ['--output', 'loud'], 2, 'Allowed choices are'],
     ['another machine to forward to', '', ['--forward-to', 'http://example.com/'], 2, 'Add --allow-remote'],
     ['a folder that is not there', '', ['--db', 'nowhere/hookbox.db'], 1, 'nowhere does not exist'],
-    ['a folder for the inbox', '', ['--db', '.'], 2, '. is a folder. Give the path of a file.'],
-    ['a folder for the module', '', ['.'], 2, 'is a folder. Give the path of a file.'],
+    ['a folder for the inbox', '', ['--db', '.'], 2, '. is a folder. Pass the path of a file.'],
+    ['a folder for the module', '', ['.'], 2, 'is a folder. Pass the path of a file.'],
     ['a missing secret', '', ['--secret-file', 'nowhere'], 4, 'The secret cannot be read'],
     ['two modules', '', ['a.mjs', 'b.mjs'], 2, 'too many arguments'],
   ])('given %s, says so in one line and ends', async (_, source, args, code, message) => {

@@ -53,8 +53,8 @@ describe('hookbox sign', () => {
     ['an unknown option', ['--secret', 'x', 'body.json'], 2, 'unknown option'],
     ['a file that is not there', ['nowhere.json'], 4, 'nowhere.json cannot be read'],
     ['a secret file that is not there', ['-', '--secret-file', 'nowhere'], 4, 'The secret cannot be read'],
-    ['a folder', ['.'], 2, 'error: . is a folder. Give the path of a file.\n'],
-    ['a folder for the secret', ['-', '--secret-file', '.'], 2, 'error: . is a folder. Give the path of a file.\n'],
+    ['a folder', ['.'], 2, 'error: . is a folder. Pass the path of a file.\n'],
+    ['a folder for the secret', ['-', '--secret-file', '.'], 2, 'error: . is a folder. Pass the path of a file.\n'],
   ])('given %s, prints nothing and ends with its code', async (_, args, code, message) => {
     const ran = await runHookbox(['sign', ...args]);
     expect(ran).toMatchObject({ code, stdout: '' });

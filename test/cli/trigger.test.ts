@@ -433,9 +433,9 @@ describe('hookbox trigger', () => {
     ['a time scale without a schedule', ['order.ready', '--time-scale', '10'], 2, '--time-scale is for --schedule'],
     ['no entry to remove', ['order.created', '--remove', 'data.items.length'], 2, 'there is nothing at this path'],
     ['two ids', ['order.ready', '--event-id', 'a', '--override', 'id=b'], 2, 'Give --event-id or --override id=…, not'],
-    ['a folder', ['.'], 2, '. is a folder. Give the path of a file.'],
+    ['a folder', ['.'], 2, '. is a folder. Pass the path of a file.'],
     ['a secret file that is not there', ['order.ready', '--secret-file', 'nowhere'], 4, 'The secret cannot be read'],
-    ['no time scale', ['order.ready', '--time-scale', '-1'], 2, 'Give a number above 0.'],
+    ['no time scale', ['order.ready', '--time-scale', '-1'], 2, 'Use a number above 0.'],
   ])('given %s, says so and sends nothing', async (_, args, code, message) => {
     const server = await recordingServer();
     const ran = await runHookbox(['trigger', ...args], { env: { HOOKBOX_URL: server.url } });

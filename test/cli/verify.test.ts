@@ -164,7 +164,7 @@ describe('hookbox verify --explain', () => {
         '',
         're-serialised: the same JSON was signed, with two decimals in amounts (6.50 for 6.5)',
         '  The JSON was parsed and written again on one side: it says the same, in other bytes.',
-        '  To do: sign and verify the raw bytes. Mount the webhook before anything that parses bodies, and never hash ' +
+        '  To do: sign and verify the raw bytes. Mount the webhook before any body parser, and never hash ' +
           'JSON.stringify(request.body).',
         '',
       ].join('\n'),

@@ -75,7 +75,7 @@ it('whether the deployment broke it is one look: since it began, beside as long 
   expect(brokenInWords(broken, release, new Date(until))).toBe(`order.ready: 80% of its runs failed ${began}.`);
   const five = Array.from({ length: 5 }, () => broken).flat();
   expect(brokenInWords(five, release, new Date(until))).toMatch(
-    /(?:order\.ready: .*? before\. ){3}2 other types failed more often, too\.$/,
+    /(?:order\.ready: .*? before\. ){3}2 other types also failed more often\.$/,
   );
   const html = written(TypeChanges({ changes: types, spans, isReleaseUnnamed }));
   expect(textOf(partOf(html, 'verdict'))).toBe(verdict(types));
@@ -93,7 +93,7 @@ it('without anything that began, the span is beside the one before', async () =>
   ]);
   expect(spans).toBe('in this 1 h, beside the 1 h before');
   expect(types).toMatchObject([{ before: { ended: 20 }, after: { ended: 40, failedPart: 0.5 } }]);
-  expect(verdict(types)).toBe('Nothing failed more often or took longer than before.');
+  expect(verdict(types)).toBe('No type failed more often or took longer than before.');
 });
 
 it.each([
@@ -188,7 +188,7 @@ it('where no release was ever named it says how to name one, however many secret
 
 it('where nothing ran before, it makes no comparison', async () => {
   const { types } = await changes([[9, 'failed', 'order.ready', 9]]);
-  expect(verdict(types)).toBe('There is nothing before it to compare with.');
+  expect(verdict(types)).toBe('No earlier runs to compare with.');
 });
 
 it('where no handler has run it says so', async () => {

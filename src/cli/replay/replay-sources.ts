@@ -27,7 +27,7 @@ export function named(sources: readonly string[]): readonly Named[] {
     const files = readdirSync(source)
       .filter((name) => name.endsWith('.json') && statSync(join(source, name)).isFile())
       .sort();
-    if (files.length === 0) throw new CommandError(`There are no *.json files in ${oneLine(source)}.`, EXIT.notFound);
+    if (files.length === 0) throw new CommandError(`${oneLine(source)} has no *.json files.`, EXIT.notFound);
     return files.map((name) => ({ file: join(source, name) }));
   });
 }
@@ -91,7 +91,7 @@ export async function* remarkingUnverified(items: AsyncGenerator<Outgoing, void>
     const { source } = item;
     if (!remarked && source !== undefined && 'verified' in source && !source.verified) {
       remarked = true;
-      tell(`note: ${nameOf(item)} was received without a checked signature; it is sent with a right one now.`);
+      tell(`note: ${nameOf(item)} was received without verification. hookbox now sends it with a valid signature.`);
     }
     yield item;
   }

@@ -25,8 +25,8 @@ export const ACT_WORDS = {
     did: 'Reran',
     wasTo: 'Was to rerun',
     done: 'rerun',
-    notNeeded: 'left alone: neither dead nor ignored by then',
-    changed: 'left alone: in another state than you asked for by then, such as discarded',
+    notNeeded: 'unchanged: neither dead nor ignored',
+    changed: 'unchanged: in another state than you selected, such as discarded',
   },
   discard: {
     will: 'Will discard',
@@ -34,8 +34,8 @@ export const ACT_WORDS = {
     did: 'Discarded',
     wasTo: 'Was to discard',
     done: 'discarded',
-    notNeeded: 'left alone: settled or in processing by then',
-    changed: 'left alone: in another state than you asked for by then, such as rerun',
+    notNeeded: 'unchanged: settled or in processing',
+    changed: 'unchanged: in another state than you selected, such as rerun',
   },
   'retry-now': {
     will: 'Will retry',
@@ -43,8 +43,8 @@ export const ACT_WORDS = {
     did: 'Retried',
     wasTo: 'Was to retry',
     done: 'retried now',
-    notNeeded: 'left alone: due already, settled or in processing by then',
-    changed: 'left alone: in another state than you asked for by then',
+    notNeeded: 'unchanged: due, settled or in processing',
+    changed: 'unchanged: in another state than you selected',
   },
 } as const satisfies Record<Act, ActWords>;
 

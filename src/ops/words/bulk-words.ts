@@ -27,14 +27,14 @@ export function stateInWords(bulk: Bulk): string {
 /** Where one has come to that nobody runs any more, and how that was found. */
 function stoppedInWords({ stopped, worked, total }: Bulk): string {
   const where = `stopped at ${number(worked)} of ${number(total)}`;
-  return stopped === 'silent' ? `${where}: its process ended without a word` : where;
+  return stopped === 'silent' ? `${where}: its process ended` : where;
 }
 
 /** What an act takes of what a filter finds, where that is not seen from its name. */
 const TAKES = {
-  rerun: '. A rerun takes dead events, and ignored ones where the filter names that state',
+  rerun: '. A rerun takes dead events, and ignored ones only if the filter selects that state',
   discard: '',
-  'retry-now': '. It takes only events that failed and wait for their next attempt',
+  'retry-now': '. It takes only failed events that wait for their next attempt',
 } as const satisfies Record<Bulk['act'], string>;
 
 /** What will happen, or has happened, in one sentence. */
@@ -44,7 +44,7 @@ export function sentenceOf(
   const { act, state, total, force, counts = {} } = bulk;
   const { done = 0 } = counts;
   if (total === 0) {
-    return `No event fits: there is nothing to ${act}${force ? '' : TAKES[act]}.`;
+    return `No event to ${act} matches${force ? '' : TAKES[act]}.`;
   }
   const { will, does, did, wasTo } = ACT_WORDS[act];
   const verb = { previewed: will, running: does, done: did, cancelled: wasTo }[state];
@@ -53,7 +53,7 @@ export function sentenceOf(
     state === 'done' && Object.keys(counts).length > 0 && done < total
       ? `${done === 0 ? 'none' : number(done)} of ${events}`
       : events;
-  const previewed = state === 'previewed' ? `${invalidInWords(bulk)} Nothing has happened yet.` : '';
+  const previewed = state === 'previewed' ? `${invalidInWords(bulk)} Nothing has changed yet.` : '';
   const what = [typesInWords(bulk), statesInWords(bulk), ...endpointsInWords(bulk)];
   return `${verb} ${which}: ${what.join('; ')}.${previewed}`;
 }
@@ -63,7 +63,7 @@ function invalidInWords({ act, total, breakdown }: Pick<Bulk, 'act' | 'total' | 
   const { invalid = 0 } = breakdown.deadReasons;
   if (invalid === 0 || act === 'retry-now') return '';
   const [which, each] = invalid === total ? ['', 'Each'] : [` The ${number(invalid)} invalid:`, 'each'];
-  return `${which} ${each} is read again by today’s schemas. What still does not fit is left as it is: dead (invalid).`;
+  return `${which} ${each} is parsed with the current schemas. Events that are still invalid stay dead (invalid).`;
 }
 
 function typesInWords({ breakdown }: Pick<Bulk, 'breakdown'>): string {

@@ -4,6 +4,6 @@ import type { EraseReport } from '../../inbox/operator/removal.ts';
 export function leftInLog(logEmptied: EraseReport['logEmptied']): string | null {
   if (logEmptied === true) return null;
   return logEmptied === false
-    ? 'What was erased is still in the write-ahead log, which another process is reading: erase again to empty it.'
-    : 'Postgres keeps what was erased in dead rows until VACUUM, and in archives of its log as long as these are kept.';
+    ? 'The write-ahead log still has the erased data, because another process reads it. Erase again to empty the log.'
+    : 'Postgres keeps the erased data in dead rows until VACUUM, and in archives of its log until you delete them.';
 }

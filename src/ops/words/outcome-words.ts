@@ -15,13 +15,13 @@ export function fateInWords(act: Act, fate: BulkFate): string {
     case 'waiting':
       return 'waiting for a handler';
     case 'retrying':
-      return act === 'rerun' ? 'failed again and tried again later' : 'failed and tried again later';
+      return act === 'rerun' ? 'failed again and retried later' : 'failed and retried later';
     case 'dead':
       return act === 'rerun' ? 'dead again' : 'dead';
     case 'ignored':
       return 'ignored';
     case 'erased':
-      return 'erased since';
+      return 'erased later';
   }
 }
 
@@ -71,10 +71,10 @@ export function outcomeWords(act: Act, outcome: BulkOutcome): readonly (string |
   const begin = `Of ${plural(acted, 'event')} that ${acted === 1 ? 'was' : 'were'} ${ACT_WORDS[act].done}, `;
   const rest = [
     again > 0 &&
-      `On ${number(again)} of them somebody has acted again since: ${again === 1 ? 'it counts as it stands' : 'they count as they stand'} now.`,
+      `An operator acted on ${number(again)} of them again; this shows ${again === 1 ? 'its' : 'their'} state now.`,
     forgotten > 0 &&
-      `What became of ${known > 0 ? number(forgotten) : plural(forgotten, 'event')} is not known here any more: ` +
-        'which events they were is kept for a week after a bulk action has ended.',
+      `The result of ${known > 0 ? number(forgotten) : plural(forgotten, 'event')} is no longer known: ` +
+        'hookbox keeps the list of events for a week after a bulk action ends.',
   ];
   const sentences = rest.filter((sentence) => sentence !== false).join(' ');
   if (known <= 0) return [sentences];

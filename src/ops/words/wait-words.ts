@@ -16,7 +16,7 @@ const TIMES: Readonly<Record<number, string>> = { 1: 'once', 2: 'twice' };
 export function waitInWords(event: EventSummary, wait: Wait | null, now: Date): WaitWords {
   switch (wait?.reason) {
     case undefined:
-      return ['waits no longer'];
+      return ['is no longer pending'];
     case 'running':
       return [`has been running for ${since(wait.since, now)}${behindIt(wait.waiting)}`];
     case 'paused':
@@ -27,20 +27,20 @@ export function waitInWords(event: EventSummary, wait: Wait | null, now: Date): 
       return ['waits behind ', wait.blocker.event, `, which ${blockerInWords(wait.blocker, now)}`];
     case 'later':
       return [
-        `${history(event) ?? 'was put off'}; ${again(event)} ${relative(wait.dueAt, now)}${behindIt(wait.waiting)}`,
+        `${history(event) ?? 'is delayed'}; ${again(event)} ${relative(wait.dueAt, now)}${behindIt(wait.waiting)}`,
       ];
     case 'suspect':
       return [
-        `waits for its turn: its process ended while it was handled, and such events run one at a time${behindIt(wait.waiting)}`,
+        `waits for its turn: its process ended while its handler ran, and such events run one at a time${behindIt(wait.waiting)}`,
       ];
     case 'next': {
-      const seen = `its turn has come, and a processor that handles ${typeOf(event)} was last seen ${relative(wait.lastSeen, now)}`;
+      const seen = `it is due, and a processor that handles ${typeOf(event)} was last seen ${relative(wait.lastSeen, now)}`;
       return [`${history(event) ?? 'was never tried'}; ${seen}${behindIt(wait.waiting)}`];
     }
     case 'discarded':
       return ['was discarded by an operator'];
     case 'not handled':
-      return [`was put away; ${nobody(event, wait.lastSeen, now)}`];
+      return [`was ignored; ${nobody(event, wait.lastSeen, now)}`];
   }
 }
 
@@ -54,7 +54,7 @@ export function waitInBrief(wait: Wait | null, now: Date): WaitWords {
     case 'paused':
       return ['type paused'];
     case 'no taker':
-      return ['nobody takes this type'];
+      return ['no processor handles this type'];
     case 'behind':
       return ['behind ', wait.blocker.event];
     case 'later':
@@ -62,11 +62,11 @@ export function waitInBrief(wait: Wait | null, now: Date): WaitWords {
     case 'suspect':
       return ['waits for its turn'];
     case 'next':
-      return ['its turn has come'];
+      return ['due'];
     case 'discarded':
       return ['discarded'];
     case 'not handled':
-      return ['nobody handled this type'];
+      return ['no processor handled this type'];
   }
 }
 
@@ -83,7 +83,7 @@ function standing(event: EventSummary, runningSince: Date | null, now: Date): st
   }
   const { dueAt } = event;
   if (dueAt !== null && dueAt > now)
-    return `${history(event) ?? 'was put off'}; ${again(event)} ${relative(dueAt, now)}`;
+    return `${history(event) ?? 'is delayed'}; ${again(event)} ${relative(dueAt, now)}`;
   return history(event) ?? 'was never tried and is due';
 }
 
@@ -97,15 +97,15 @@ function history({ failures, attempts, lastError }: EventSummary): string | null
 }
 
 function again({ attempts }: EventSummary): string {
-  return attempts > 0 ? 'tried again' : 'tried';
+  return attempts > 0 ? 'retried' : 'tried';
 }
 
 function nobody(event: EventSummary, lastSeen: Date | null, now: Date): string {
-  const whoever = `no processor that handles ${typeOf(event)}`;
-  if (lastSeen !== null) return `${whoever} was seen for ${since(lastSeen, now)}`;
+  const noProcessor = `no processor that handles ${typeOf(event)}`;
+  if (lastSeen !== null) return `${noProcessor} has run for ${since(lastSeen, now)}`;
   // Somebody has run it nevertheless.
-  const inline = event.attempts === 0 ? '' : '; where handlers run inline, its next delivery runs it';
-  return `${whoever} was ever seen${inline}`;
+  const inline = event.attempts === 0 ? '' : '; in inline mode, its next delivery runs it';
+  return `${noProcessor} has ever run${inline}`;
 }
 
 function typeOf({ type }: EventSummary): string {

@@ -62,7 +62,7 @@ function trafficWarning(lane: Traffic, inbox: Pick<AnyInbox, 'file'>, now: Date)
     const why = cause === null ? '' : ` ${causeOfRejection(cause, inbox).cause}`;
     return { alarm, endpoint, types: [], text: `${which}.${why}` };
   }
-  const usual = usualGapMs === null ? 'more comes on other days' : usualText(usualGapMs);
+  const usual = usualGapMs === null ? 'other days have more' : usualText(usualGapMs);
   const since = lastReceived === null ? '' : ` since ${sinceText(lastReceived, now)}`;
   return { alarm: 'silent', endpoint, types: [], text: `Nothing was received${at}${since}; ${usual}.` };
 }
@@ -80,7 +80,7 @@ function absent(
     const [{ endpoint, since }] = some as [UnhandledType, ...UnhandledType[]]; // a group has at least one
     const types = some.map(({ type }) => type);
     const count = some.reduce((sum, each) => sum + each.count, 0);
-    const seen = since === null ? 'No processor has ever handled the endpoint of' : 'No processor was seen for';
+    const seen = since === null ? 'No processor has ever handled the endpoint of' : 'No processor has handled';
     const when = since === null ? '' : ` since ${sinceText(since, now)}`;
     const wait = `${bounded({ count, more: some.some(({ more }) => more) })} ${count === 1 ? 'event waits' : 'events wait'}`;
     return {
@@ -91,7 +91,7 @@ function absent(
     };
   });
   const gone = missing.map(({ endpoint, types, since }): Warning => {
-    const text = `No processor was seen for ${typesText(types)}${named(endpoint)} since ${sinceText(since, now)}.`;
+    const text = `No processor has handled ${typesText(types)}${named(endpoint)} since ${sinceText(since, now)}.`;
     return { alarm: 'no-processor', endpoint, types, text };
   });
   return [...unhandled, ...gone];
@@ -114,7 +114,7 @@ export function sinceText(at: Date, now: Date): string {
 }
 
 function usualText(ms: number): string {
-  return `${ms < HOUR_MS ? 'at this hour ' : ''}one usually comes every ${gap(ms)}`;
+  return `${ms < HOUR_MS ? 'at this hour ' : ''}one usually arrives every ${gap(ms)}`;
 }
 
 /** `8 s`; a gap of less than a second has digits. */
@@ -148,8 +148,8 @@ export function calmText(
 }
 
 function processorsText(processors: Watch['processors']): string {
-  if (processors.length === 0) return 'No processor runs that has announced itself';
+  if (processors.length === 0) return 'No processor is running';
   const types = new Set(processors.flatMap(({ types }) => types));
   const handled = types.has('*') ? 'every type' : plural(types.size, 'type');
-  return `${plural(processors.length, 'processor')} for ${handled} ${processors.length === 1 ? 'runs' : 'run'}`;
+  return `${plural(processors.length, 'processor')} for ${handled} ${processors.length === 1 ? 'is running' : 'are running'}`;
 }

@@ -8,7 +8,7 @@ import { leadsTo, openedPage } from './opened-page.ts';
 import { partOf, textOf } from './read-html.ts';
 
 const ADA = { actor: 'ada', reason: 'the till is down' };
-const NONE = 'No processor is running: the events wait until one is started.';
+const NONE = 'No processor is running. The events wait until you start one.';
 
 test('what is previewed says that no processor is running, that its type is paused, and that nobody handles it', async () => {
   const { inbox, html, post } = openedPage();
@@ -24,7 +24,7 @@ test('what is previewed says that no processor is running, that its type is paus
   await inbox.announce({ endpoints: ['default'], types: ['order.created'] }, Date.now(), null, running);
   for (const text of [await said(), await ofOne()]) {
     expect(text).toMatch(
-      /order\.created is paused since .* by ada: the till is down\. Its events wait until it is resumed\./,
+      /order\.created is paused since .* by ada: the till is down\. Its events wait until you resume it\./,
     );
     expect(text).not.toContain(NONE);
   }

@@ -22,7 +22,7 @@ test('a bulk action tells what became of its events, and leads to them', async (
   const preview = await html(`/bulks/${id}`);
   expect(preview).not.toContain('id="outcome"');
   expect(textOf(partOf(preview, 'sentence'))).toContain(
-    'The 1 invalid: each is read again by today’s schemas. What still does not fit is left as it is: dead (invalid).',
+    'The 1 invalid: each is parsed with the current schemas. Events that are still invalid stay dead (invalid).',
   );
   await runBulk(inbox, id, ADA);
   await handleAgain(inbox, FAILED, orderEvent('a'), orderEvent('b'));

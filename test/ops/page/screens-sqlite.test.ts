@@ -65,7 +65,7 @@ test('an operator sees what is dead and what waits, reruns a group, and finds bo
   const [group] = await deadGroups(inbox);
   const { id } = await previewBulk(inbox, 'rerun', { fingerprint: group?.fingerprint ?? '' }, ADA);
   expect(await textOn(bulkScreen(visitTo(inbox), id), 'sentence')).toBe(
-    'Will rerun 3 events: 3 order.created; all dead (failed). Nothing has happened yet.',
+    'Will rerun 3 events: 3 order.created; all dead (failed). Nothing has changed yet.',
   );
   await runBulk(inbox, id, ADA);
   expect(await textOn(bulkScreen(visitTo(inbox), id), 'outcome')).toContain(

@@ -484,7 +484,7 @@ describe('Bulk actions', () => {
   test.for([
     [
       bulkOf(),
-      'Will rerun 128 events: 120 order.created and 8 order.ready; all dead (failed). Nothing has happened yet.',
+      'Will rerun 128 events: 120 order.created and 8 order.ready; all dead (failed). Nothing has changed yet.',
     ],
     [
       bulkOf({
@@ -515,7 +515,7 @@ describe('Bulk actions', () => {
     ],
     [
       bulkOf({ breakdown: { types: { a: 128 }, states: { dead: 128 }, deadReasons: {}, endpoints: { test: 128 } } }),
-      'Will rerun 128 events: 128 a; all dead; all at test. Nothing has happened yet.',
+      'Will rerun 128 events: 128 a; all dead; all at test. Nothing has changed yet.',
     ],
     [
       bulkOf({ total: 0, breakdown: { types: {}, states: {}, deadReasons: {}, endpoints: {} } }),
