@@ -81,7 +81,7 @@ describe('hookbox events erase', () => {
     expect(dry).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'would erase 1 event: bodies, errors and other bodies, and the name itself.\n',
+      stderr: 'Would erase 1 event: bodies, conflicting bodies, errors and the name of the entity.\n',
     });
     expect(none).toMatchObject({ code: 4, stderr: 'Nothing in hookbox.db is about "ord_no".\n' });
     const ran = await events(cwd, 'erase', 'ord_42', '--yes', '--json', ...BY);
@@ -97,7 +97,7 @@ describe('hookbox events erase', () => {
     onTestFinished(() => void database.close());
     const reading = database.prepare('SELECT id FROM hookbox_events').iterate();
     reading.next();
-    const inLog = expect.stringContaining('What was erased is still in the write-ahead log');
+    const inLog = expect.stringContaining('The write-ahead log still has the erased data');
     expect(await events(cwd, 'erase', 'ord_42', '--yes')).toMatchObject({ code: 0, stderr: inLog });
     expect(await events(cwd, 'erase', 'ord_42', '--yes')).toMatchObject({ code: 4, stderr: inLog });
     reading.return?.();
@@ -115,7 +115,9 @@ describe('hookbox events erase', () => {
     );
     expect(await events(cwd, 'erase', 'evt_new', '--yes')).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('1 event is in processing and left: erase again when its handler has ended.'),
+      stderr: expect.stringContaining(
+        '1 event is in processing and not erased. Erase again when its handler has finished.',
+      ),
     });
   });
 });
@@ -134,7 +136,7 @@ describe('hookbox events erase of very many', () => {
     const stopped = await erase.stop('SIGINT');
     expect(stopped).toMatchObject({
       code: 130,
-      stderr: expect.stringMatching(/\nStopping after .*\n[\d,]+ events? erased\. Run the same again to go on\.$/),
+      stderr: expect.stringMatching(/\nStopping after .*\n[\d,]+ events? erased\. Run the same command to continue\.$/),
     });
     const { erased } = JSON.parse(stopped.stdout) as { erased: number };
     expect(erased).toBeLessThan(3_000);
@@ -164,8 +166,8 @@ describe('hookbox events export and import', () => {
       code: 0,
       stdout: '',
       stderr:
-        'note: new.db is a new inbox.\n10 events imported, 0 here already, 0 here already with other bytes\n' +
-        'They count as not verified. Of an export of your own, which nobody else could change, --trusted keeps what it says.\n',
+        'note: new.db is a new inbox.\n10 events imported, 0 already here, 0 already here with another body\n' +
+        'These events count as not verified. For your own, unchanged export, --trusted keeps what it says.\n',
     });
     const moved = await events(cwd, 'import', 'all.ndjson', '--db', 'moved.db', '--trusted');
     expect(moved).toMatchObject({ code: 0, stderr: expect.stringMatching(/bytes\n$/) });
@@ -206,7 +208,7 @@ describe('hookbox events export and import', () => {
       await once(server, 'listening');
       expect(await events(cwd, 'export', '--out', 'socket', '--force')).toMatchObject({
         code: 2,
-        stderr: 'error: socket is no file. Leave --out away, and have standard output led there.\n',
+        stderr: 'error: socket is not a regular file. Remove --out and redirect standard output to it.\n',
       });
       expect(statSync(join(cwd, 'socket')).isSocket()).toBe(true);
     },
@@ -216,7 +218,8 @@ describe('hookbox events export and import', () => {
     const cwd = await stockedFolder();
     const other = new Database(join(cwd, 'hookbox.db'));
     other.prepare('SELECT count(*) FROM hookbox_events').get();
-    const said = 'note: another process has hookbox.db open. What it stores from now on is not in this export.\n';
+    const said =
+      'note: another process has hookbox.db open. This export does not include events that it stores from now on.\n';
     expect((await events(cwd, 'export', '--out', 'a.ndjson')).stderr).toBe(`10 events in a.ndjson\n${said}`);
     other.close();
     expect((await events(cwd, 'export', '--out', 'b.ndjson')).stderr).toBe('10 events in b.ndjson\n');
@@ -232,10 +235,10 @@ describe('hookbox events export and import', () => {
       events(cwd, 'import', 'no.ndjson'),
       events(cwd, 'import', '.'),
     ]);
-    expect(exported).toMatchObject({ code: 1, stderr: expect.stringContaining('there.ndjson is there already.') });
+    expect(exported).toMatchObject({ code: 1, stderr: expect.stringContaining('there.ndjson already exists.') });
     expect(readFileSync(join(cwd, 'there.ndjson'), 'utf8')).toBe('precious');
     expect(odd).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^error: odd\.ndjson: .*Line 1 /) });
-    expect(missing).toMatchObject({ code: 4, stderr: 'error: There is no file no.ndjson.\n' });
+    expect(missing).toMatchObject({ code: 4, stderr: 'error: The file no.ndjson does not exist.\n' });
     expect(folder).toMatchObject({ code: 2, stderr: 'error: . is a folder. Pass the path of a file.\n' });
   });
 
@@ -263,7 +266,7 @@ it('hookbox events export leaves the older one as it was when it is stopped, and
   await vi.waitFor(() => expect(readdirSync(cwd)).toContainEqual(expect.stringMatching(/\.tmp$/)), { interval: 1 });
   expect(await run.stop('SIGINT')).toMatchObject({
     code: 130,
-    stderr: expect.stringMatching(/\nStopped: there\.ndjson is as it was\.$/),
+    stderr: expect.stringMatching(/\nStopped\. there\.ndjson did not change\.$/),
   });
   expect(readFileSync(join(cwd, 'there.ndjson'), 'utf8')).toBe('precious');
   expect(readdirSync(cwd).filter((name) => name.endsWith('.tmp'))).toEqual([]);
@@ -274,7 +277,7 @@ it('hookbox events import pauses what was paused where the export comes from, an
   await events(cwd, 'pause', 'order.created', '--reason', 'the till prints twice');
   const { stdout } = await events(cwd, 'export');
   const moved = await runHookbox(['events', 'import', '-', '--db', 'new.db', '--trusted'], { cwd, input: stdout });
-  expect(moved.stderr).toContain('\npaused, as in the export: order.created of default\n');
+  expect(moved.stderr).toContain('\nPaused as in the export: order.created of default\n');
   const paused = await events(cwd, 'pause', '--db', 'new.db');
   expect(paused.stdout).toMatch(/order\.created.*the till prints twice/);
 });
@@ -292,7 +295,7 @@ it('hookbox events import ends with Ctrl-C although its input goes on, and what 
   expect(await run.stop('SIGINT')).toMatchObject({
     code: 130,
     stdout: '',
-    stderr: expect.stringContaining('Stopped. Import the same again to go on'),
+    stderr: expect.stringContaining('Stopped. Import the same export again to continue'),
   });
   expect(await imported(stdout, { cwd })).toMatchObject({ code: 0 });
 });
@@ -304,7 +307,7 @@ describe('hookbox events backup', () => {
     expect(ran.code).toBe(0);
     expect(JSON.parse(ran.stdout)).toMatchObject({ bytes: readFileSync(join(cwd, 'copy.db')).byteLength });
     expect(ran.stderr).toMatch(
-      /^copying hookbox\.db into copy\.db; it may be used meanwhile\.\n\S+ KiB in copy\.db\n$/,
+      /^Copying hookbox\.db to copy\.db\. You can use the inbox meanwhile\.\nWrote \S+ KiB to copy\.db\.\n$/,
     );
     const { events: copied } = await inboxOf(cwd, (inbox) => listEvents(inbox), 'copy.db');
     expect(copied.map(({ id }) => id)).toEqual(STOCKED.toReversed());

@@ -56,7 +56,7 @@ describe('hookbox events list', () => {
       events('find', 'evt_dead_9'),
     ]);
     expect(idsIn(oldest)).toEqual(STOCKED.slice(0, 2));
-    expect(oldest.stderr).toBe('There may be newer ones. To go on, add --before 2\n');
+    expect(oldest.stderr).toBe('More newer events may exist. For the next page, add --before 2\n');
     expect(idsIn(failed).toSorted()).toEqual(['evt_dead_1', 'evt_dead_2', 'evt_hostile', 'evt_invalid']);
     expect(idsIn(found)).toEqual(['evt_dead_2', 'evt_dead_1', 'evt_retrying']);
     expect(none).toMatchObject({ code: 4, stdout: '' });
@@ -69,7 +69,7 @@ describe('hookbox events list', () => {
     const [all, some] = await Promise.all(
       [[], ['--state', 'dead']].map((filter) => runHookbox(['events', 'list', ...filter], { cwd })),
     );
-    expect(all).toEqual({ code: 0, stdout: '', stderr: 'There is no event in hookbox.db.\n' });
+    expect(all).toEqual({ code: 0, stdout: '', stderr: 'hookbox.db has no events.\n' });
     expect(some?.stderr).toBe('Nothing in hookbox.db fits.\n');
   });
 
@@ -87,13 +87,13 @@ describe('hookbox events list', () => {
     expect(none).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'Nothing in hookbox.db fits.\nhookbox knows no type "order.craeted". Did you mean order.created?\n',
+      stderr: 'hookbox.db has no matching event.\n"order.craeted" is not a known type. Did you mean order.created?\n',
     });
   });
 
   it('stops at the limit and says how to go on; all of them are there in the end', async () => {
     const first = await events('list', '--limit', '4', '--json');
-    const [, before = ''] = /To go on, add --before (\d+)\n$/.exec(first.stderr) ?? [];
+    const [, before = ''] = /For the next page, add --before (\d+)\n$/.exec(first.stderr) ?? [];
     const rest = await events('list', '--all', '--before', before, '--json');
     expect(rest.stderr).toBe('');
     expect([...ndjson(first), ...ndjson(rest)].map(({ id }) => id)).toEqual(STOCKED.toReversed());
@@ -121,11 +121,11 @@ describe('hookbox events show', () => {
     expect(dead.stdout).toMatch(
       /delivered and stored\n.*attempt 1 failed after 1 ms: TypeError: .*second line\n +at handle \(\/shop\/handlers\.js:7:3\)\n.* {2}dead\n/,
     );
-    expect(exact.stdout).toMatch(/delivered again\n[^]*delivered with other bytes\n/);
+    expect(exact.stdout).toMatch(/delivered again\n[^]*delivered with another body\n/);
     expect(exact.stdout).toContain(
       '    "total": 12.50,\n    "big": 12345678901234567890,\n    "name": "T\\u00e9a",\n    "name": "Tea",\n',
     );
-    expect(exact.stdout).toContain('The newest other body that came under its id');
+    expect(exact.stdout).toContain('The newest conflicting body with its id');
   });
 
   it('prints the stored bytes alone, everything as JSON, and masks fields', async () => {
@@ -145,7 +145,7 @@ describe('hookbox events show', () => {
       redeliveries: { count: 2 },
       timeline: asJson(history?.timeline ?? []),
     });
-    expect(masked.stdout).toMatch(/^ +why +waits; no processor that handles order\.ready was ever seen$/m);
+    expect(masked.stdout).toMatch(/^ +why +waits; no processor that handles order\.ready has ever run$/m);
     expect(masked.stdout).toContain('"email": "•••"');
     expect(masked.stdout).not.toMatch(/ada@example|12\.50/);
     expect(other.stdout).toMatch(/^evt_other \(shop-2\) /);
@@ -180,7 +180,7 @@ describe('an end of an id', () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 4,
       stdout: '',
-      stderr: `There is no event ${JSON.stringify(end)} in hookbox.db.\n`,
+      stderr: `hookbox.db has no event ${JSON.stringify(end)}.\n`,
     });
   });
 
@@ -227,7 +227,7 @@ describe('the group of a dead letter', () => {
 it('the timeline says of redeliveries that are not known one by one that they are from there on', () => {
   const at = new Date('2026-01-01T00:00:00Z');
   expect(timelineLines([{ what: 'redeliveries', at, count: 1_234 }])).toEqual([
-    expect.stringMatching(/from here on delivered again 1,234 times, beside those below$/),
+    expect.stringMatching(/delivered again 1,234 times after this, besides those below$/),
   ]);
 });
 
@@ -296,7 +296,7 @@ describe('the options of a filter', () => {
   });
 
   it.each(['data.total', '=12'])('refuse %s as a condition', (body) => {
-    expect(() => eventFilterOf({ body: [body] })).toThrow('is no path=value');
+    expect(() => eventFilterOf({ body: [body] })).toThrow('must be path=value');
   });
 });
 

@@ -37,7 +37,7 @@ describe.each([
     args: [],
     expected: (inbox: Parameters<typeof rejectedDeliveries>[0]) => rejectedDeliveries(inbox),
     row: /^\d{4}-.*Z +\d{4}-.*Z +1,234 +signature-mismatch +12 +203\.0\.113\.7 +default +(ab){32}$/m,
-    note: /^signature-mismatch: Its signature is not that of its body/m,
+    note: /^signature-mismatch: The signature does not match the body/m,
   },
   {
     name: 'bulks',
@@ -51,7 +51,7 @@ describe.each([
     args: ['--limit', '1'],
     expected: async (inbox: Parameters<typeof auditLines>[0]) => (await auditLines(inbox, { limit: 1 })).lines,
     row: /^\d{4}-.*Z +ada .* code +discard +-? +\\u\{1b\}.*"bulk":1/m,
-    note: /^There are older ones\. To go on, add --before 2$/m,
+    note: /^Older entries exist\. For the next page, add --before 2$/m,
   },
 ])('hookbox events $name', ({ name, args, expected, row, note }) => {
   it('prints what the typed function returns, for people and for programs', async () => {
@@ -76,7 +76,7 @@ describe('hookbox events stats', () => {
     ]);
     expect(people).toMatchObject({ code: 0, stderr: '' });
     expect(people.stdout).toMatch(/^Now\npending .*\n-.*\n5 +1 +0 +3 +0 +evt_retrying, for \d+ d/);
-    expect(people.stdout).toMatch(/^Last received .+ ago\. No processor runs that has announced itself\.$/m);
+    expect(people.stdout).toMatch(/^Last received .+ ago\. No processor is running\.$/m);
     expect(people.stdout).toMatch(/^stored +10 +.*[▁▂▃▄▅▆▇█]$/m);
     expect(people.stdout).toMatch(/^rejected +1,235 /m);
     expect(people.stdout).toMatch(/^handlers +6 +1 ms /m);
@@ -99,7 +99,7 @@ describe('a subcommand without an inbox', () => {
         expect(await events(...args, '--db', file), args.join(' ')).toEqual({
           code: 4,
           stdout: '',
-          stderr: `error: There is no file ${file}. Say with --db where the inbox is.\n`,
+          stderr: `error: The file ${file} does not exist. Pass the path of the inbox with --db.\n`,
         });
       }),
     );

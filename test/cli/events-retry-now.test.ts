@@ -54,7 +54,7 @@ it('of ids tells what became of each, as a dry run has foreseen', async () => {
     code: 3,
     stdout: `retried now  evt_a\n${left}  evt_due\n${left}  evt_dead\n`,
     stderr:
-      'There is no event "evt_no" in hookbox.db.\n1 event is pending; a processor with handlers takes it.\nNo processor is running: the events wait until one is started.\n',
+      'hookbox.db has no event "evt_no".\n1 event is pending; a processor with handlers takes it.\nNo processor is running. The events wait until you start one.\n',
   });
   expect(dry.stdout).toBe(`would be retried now  evt_a\n${left}  evt_due\n${left}  evt_dead\n`);
   expect(await due(cwd, 'evt_a', 'evt_b')).toEqual([true, false]);
@@ -73,7 +73,7 @@ it('by filter shows what it will take, takes exactly that, and finds nothing mor
   expect(await due(cwd, 'evt_a', 'evt_b')).toEqual([true, true]);
   expect(await retryNow(cwd, '--all', '--yes')).toMatchObject({
     code: 4,
-    stderr: 'Nothing in hookbox.db fits that could be retried now.\n',
+    stderr: 'hookbox.db has no matching event that can be retried now.\n',
   });
 });
 

@@ -33,7 +33,7 @@ const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z/g;
 const AGE = /(?<![\d.])(?:\d{1,2} s|\d min) ago/g;
 
 /** Said after an erasure; a file has a log of its own, which is emptied. */
-const KEPT = /^Postgres keeps what was erased .*\n/m;
+const KEPT = /^Postgres keeps the erased data .*\n/m;
 
 /**
  * Without what is each engine's own: its name, its log, and numbers of events, which in Postgres have gaps. Times go by the clock of the

@@ -58,7 +58,7 @@ it('the doctor says of a role that is named as the schema where its own tables w
     const args = ['doctor', '--port', '0', '--schema', role];
     return (await runHookbox(args, { cwd: there.cwd, env: { HOOKBOX_DB: there.urlOf(role) } })).stdout;
   };
-  const said = `is made in ${role}, among the tables of the inbox, as the role is named as the schema is`;
+  const said = `are created in ${role}, among the tables of the inbox, because the role has the name of the schema`;
   expect(await doctor()).toContain(said);
   await there.pool.query(`ALTER ROLE ${role} SET search_path = public`);
   expect(await doctor()).not.toContain('among the tables of the inbox');
@@ -69,6 +69,6 @@ it('the doctor says of such a role that the next start makes no tables', async (
   const { code, stdout } = await there.hookbox(['doctor', '--port', '0'], there.urlOf(role));
   expect(code).toBe(1);
   expect(stdout).toContain('may not make the tables that are missing');
-  expect(stdout).toContain('holds no inbox yet; hookbox migrate brings it there, with a role that may make tables');
+  expect(stdout).toContain('has no inbox yet; run hookbox migrate with a role that may create tables');
   expect(stdout).not.toContain('the next start');
 });

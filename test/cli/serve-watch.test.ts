@@ -49,7 +49,7 @@ describe('hookbox serve --watch', () => {
 
     words('export const word = ');
     await serve.note('Waiting for a change of it.mjs');
-    expect(serve.stderr.join('\n')).toContain('it.mjs cannot be loaded');
+    expect(serve.stderr.join('\n')).toContain('hookbox cannot load it.mjs');
     writeFileSync(join(cwd, 'new.mjs'), "export const word = 'three';");
     renameSync(join(cwd, 'new.mjs'), join(cwd, 'words.mjs')); // as many editors do
     await deliver(await urlAt(3, serve), fixture('order.ready'), { secret: SECRET });
@@ -94,7 +94,7 @@ describe('hookbox serve --watch', () => {
 
   it.each([
     ['no handlers', [], 2, '--watch is for handlers. Give the module that has them.'],
-    ['handlers that are not there', ['nowhere.mjs'], 4, 'There is no file nowhere.mjs.'],
+    ['handlers that are not there', ['nowhere.mjs'], 4, 'The file nowhere.mjs does not exist.'],
   ])('given %s, says so and ends', async (_, args, code, message) => {
     const ran = await runHookbox(['serve', '--watch', ...args], { cwd: scratchFolder() });
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) });

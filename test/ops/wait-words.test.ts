@@ -28,7 +28,7 @@ it.each<[Wait | null, string]>([
   [behind({ runningSince: ago(3) }), ' and has been running for 3 min; 63 wait behind it'],
   [behind({ event: summary({ id: 'evt_Y', dueAt: ago(1) }) }), 'behind evt_Y, which was never tried and is due; 63'],
   [behind({ event: summary({ id: 'evt_Y', attempts: 1 }) }), 'behind evt_Y, which was interrupted or rerun; 63'],
-  [{ reason: 'no taker', lastSeen: null }, 'waits; no processor that handles order.created was ever seen'],
+  [{ reason: 'no taker', lastSeen: null }, 'waits; no processor that handles order.created has ever run'],
   [{ reason: 'no taker', lastSeen: ago(90) }, 'waits; no processor that handles order.created was seen for 1 h 30 min'],
   [
     { reason: 'later', dueAt: ago(-5), waiting: { count: 1, more: false } },
@@ -41,7 +41,7 @@ it.each<[Wait | null, string]>([
   [{ reason: 'running', since: ago(2), waiting: none }, 'has been running for 2 min'],
   [{ reason: 'suspect', waiting: none }, 'waits for its turn: its process ended while it was handled'],
   [{ reason: 'discarded' }, 'was discarded by an operator'],
-  [{ reason: 'not handled', lastSeen: null }, 'was put away; no processor that handles order.created was ever seen'],
+  [{ reason: 'not handled', lastSeen: null }, 'was ignored; no processor that handles order.created has ever run'],
   [null, 'waits no longer'],
 ])('%o is said in words', (wait, words) => {
   const said = waitInWords(summary(), wait, NOW)

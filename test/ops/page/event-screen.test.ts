@@ -58,11 +58,11 @@ describe('what has happened', () => {
     expect(text.includes('more than a day ahead: older events are not superseded by this one')).toBe(isSaid);
   });
 
-  test('says of an event that was never tried that its first attempt has not begun', async () => {
+  test('says of an event that was never tried that its first attempt has not started', async () => {
     const { inbox, html } = openedPage();
     await store(inbox, orderEvent('evt_1'));
     const timeline = async () => textOf(partOf(await html(EVENT), 'timeline'));
-    expect(await timeline()).toMatch(/due since then: its first attempt has not begun$/);
+    expect(await timeline()).toMatch(/due since then: its first attempt has not started$/);
     await handleAgain(inbox, { outcome: 'retry', error: failure, dueAt: START + 60_000 }, orderEvent('evt_1'));
     expect(await timeline()).toMatch(/due since then: its next attempt has not begun$/);
   });
@@ -79,12 +79,12 @@ describe('what has happened', () => {
     [
       'pending',
       (inbox: Inbox) => store(inbox, orderEvent('evt_1')),
-      'It waits; no processor that handles order.created was ever seen.',
+      'It waits; no processor that handles order.created has ever run.',
     ],
     [
       'retrying',
       (inbox: Inbox) => handled(inbox, RETRY, orderEvent('evt_1')),
-      'It has failed once: Error: the shop is down; no processor that handles order.created was ever seen; where handlers run inline',
+      'It has failed once: Error: the shop is down; no processor that handles order.created has ever run; where handlers run inline',
     ],
     [
       'processing',

@@ -10,7 +10,7 @@ import { partOf, textOf } from './read-html.ts';
 const ADA = { actor: 'ada', reason: 'the till is down' };
 const NONE = 'No processor is running. The events wait until you start one.';
 
-test('what is previewed says that no processor is running, that its type is paused, and that nobody handles it', async () => {
+test('what is previewed says that no processor is running, that its type is paused, and that no processor handles it', async () => {
   const { inbox, html, post } = openedPage();
   await handled(inbox, FAILED, orderEvent('evt_1'), orderEvent('evt_2', { type: 'order.ready' }));
   const preview = leadsTo(await post('/bulks', { act: 'rerun' }));
