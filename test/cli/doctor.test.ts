@@ -250,7 +250,7 @@ describe('the secret', () => {
     [`${SECRET}\n`, 'warning', 'begins or ends with white space'],
     ['"whsec_0123456789abcdef"', 'warning', 'has quotation marks around it'],
     ['whsec_0123\u200b456789abcdef', 'warning', 'invisible characters'],
-    ['whsec_0123é456789abcdef', 'warning', 'beyond ASCII'],
+    ['whsec_0123é456789abcdef', 'warning', 'non-ASCII'],
     ['${SECRET_OF_THE_SHOP}', 'warning', 'placeholder'],
     ['<your signing secret>', 'warning', 'placeholder'],
     ['<your-signing-secret>', 'warning', 'placeholder'],

@@ -257,10 +257,10 @@ describe('hookbox events rerun and discard, by a filter', () => {
       events(cwd, 'rerun', '--resume', id, '--rate', '10000'),
       events(cwd, 'discard', '--resume', id),
     ]);
-    expect(other).toMatchObject({ code: 2, stderr: `error: Bulk ${id} is to rerun: use hookbox events rerun.\n` });
+    expect(other).toMatchObject({ code: 2, stderr: `error: Bulk action ${id} is a rerun. Use hookbox events rerun.\n` });
     const now = 120 - Number(worked);
     const look = 'To see the result later: hookbox events bulks 1\n';
-    const told = `${now} rerun\nIn all 120 rerun\n${now} events are pending; a processor with handlers takes them.\n${look}`;
+    const told = `${now} rerun\nTotal: 120 rerun\n${now} events are pending; a processor with handlers takes them.\n${look}`;
     expect(resumed).toMatchObject({ code: 0, stderr: told });
     expect((await statesIn(cwd)).every((line) => line.endsWith(' pending 1'))).toBe(true);
     const [, first] = await auditIn(cwd);
@@ -292,7 +292,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
     database.close();
     const rest = 120 - Number(worked);
     const resumed = await events(cwd, 'rerun', '--resume', '1');
-    expect(resumed.stderr).toContain(`${rest} rerun\nIn all 120 rerun\n${rest} event`);
+    expect(resumed.stderr).toContain(`${rest} rerun\nTotal: 120 rerun\n${rest} event`);
     expect((await events(cwd, 'bulks')).stderr).toBe('');
   });
 
@@ -304,10 +304,10 @@ describe('hookbox events rerun and discard, by a filter', () => {
     const cancelled = await events(cwd, 'rerun', '--cancel', String(id));
     expect(cancelled).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/^Cancelled bulk 1 after \d+ of 120 events\.\n$/),
+      stderr: expect.stringMatching(/^Cancelled bulk action 1 after \d+ of 120 events\.\n$/),
     });
     const ran = await run.ended();
-    expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('Bulk 1 was cancelled after ') });
+    expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('Bulk action 1 was cancelled after ') });
     expect((await statesIn(cwd)).some((line) => line.includes(' dead '))).toBe(true);
   });
 });
@@ -319,7 +319,7 @@ describe('hookbox events rerun', () => {
     [['evt_1'], { resume: 1 }, 'Use only one of event ids'],
     [[], { cancel: 1, all: true }, 'Use only one of event ids'],
     [[], { resume: 1, force: true }, 'The preview fixed'],
-    [[], { since: 'yesterday' }, '--since "yesterday" is no time.'],
+    [[], { since: 'yesterday' }, '--since "yesterday" must be a time'],
   ])('refuses %j with %j', async (ids, options, message) => {
     await expect(actOn('rerun', ids, { db: 'none.db', ...options })).rejects.toMatchObject({
       exitCode: 2,

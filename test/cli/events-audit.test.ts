@@ -46,5 +46,5 @@ it('says that nobody did that, and refuses what it cannot read', async () => {
   ]);
   expect(nobody).toMatchObject({ code: 0, stdout: '', stderr: 'No entry matches.\n' });
   expect([when.code, whom.code]).toEqual([2, 2]);
-  expect(when.stderr).toContain('--since "last week" is no time.');
+  expect(when.stderr).toContain('--since "last week" must be a time');
 });

@@ -51,7 +51,7 @@ describe('hookbox events prune', () => {
     expect(dry).toMatchObject({
       code: 0,
       stdout: '{\n  "pruned": 5,\n  "audit": null\n}\n',
-      stderr: expect.stringMatching(/^would prune 5 events \(processed, dead before \d{4}-\S+Z\)\n$/),
+      stderr: expect.stringMatching(/^Would prune 5 events \(processed, dead before \d{4}-\S+Z\)\.\n$/),
     });
     expect(unasked).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('Add --yes') });
     expect(ageless).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--older-than <age>') });
@@ -83,7 +83,7 @@ describe('hookbox events erase', () => {
       stdout: '',
       stderr: 'Would erase 1 event: bodies, conflicting bodies, errors and the name of the entity.\n',
     });
-    expect(none).toMatchObject({ code: 4, stderr: 'Nothing in hookbox.db is about "ord_no".\n' });
+    expect(none).toMatchObject({ code: 4, stderr: 'hookbox.db has no event about "ord_no".\n' });
     const ran = await events(cwd, 'erase', 'ord_42', '--yes', '--json', ...BY);
     expect(ran.code).toBe(0);
     expect(JSON.parse(ran.stdout)).toMatchObject({ erased: 1, inProcessing: 0, audit: expect.any(Number) });
@@ -101,7 +101,7 @@ describe('hookbox events erase', () => {
     expect(await events(cwd, 'erase', 'ord_42', '--yes')).toMatchObject({ code: 0, stderr: inLog });
     expect(await events(cwd, 'erase', 'ord_42', '--yes')).toMatchObject({ code: 4, stderr: inLog });
     reading.return?.();
-    const nothing = 'Nothing in hookbox.db is about "ord_42".\n';
+    const nothing = 'hookbox.db has no event about "ord_42".\n';
     expect(await events(cwd, 'erase', 'ord_42', '--yes')).toMatchObject({ code: 4, stderr: nothing });
   });
 
@@ -132,7 +132,7 @@ describe('hookbox events erase of very many', () => {
     database.close();
 
     const erase = running(['events', 'erase', 'ord_1', '--yes', '--json'], { cwd });
-    await erase.note('erase 3,000 events');
+    await erase.note('This erases 3,000 events');
     const stopped = await erase.stop('SIGINT');
     expect(stopped).toMatchObject({
       code: 130,
@@ -152,8 +152,8 @@ describe('hookbox events export and import', () => {
     const saved = await events(cwd, 'export', '--out', 'all.ndjson');
     const some = await events(cwd, 'export', '--state', 'dead', '--out', 'dead.ndjson');
     expect(printed).toMatchObject({ code: 0, stderr: '10 events exported\n' });
-    expect(saved).toEqual({ code: 0, stdout: '', stderr: '10 events in all.ndjson\n' });
-    expect(some).toEqual({ code: 0, stdout: '', stderr: '4 events in dead.ndjson\n' });
+    expect(saved).toEqual({ code: 0, stdout: '', stderr: '10 events exported to all.ndjson\n' });
+    expect(some).toEqual({ code: 0, stdout: '', stderr: '4 events exported to dead.ndjson\n' });
     expect(readdirSync(cwd).filter((name) => name.endsWith('.tmp'))).toEqual([]);
     expect(printed.stdout.split('\n').length).toBe(readFileSync(join(cwd, 'all.ndjson'), 'utf8').split('\n').length);
 
@@ -220,9 +220,9 @@ describe('hookbox events export and import', () => {
     other.prepare('SELECT count(*) FROM hookbox_events').get();
     const said =
       'note: another process has hookbox.db open. This export does not include events that it stores from now on.\n';
-    expect((await events(cwd, 'export', '--out', 'a.ndjson')).stderr).toBe(`10 events in a.ndjson\n${said}`);
+    expect((await events(cwd, 'export', '--out', 'a.ndjson')).stderr).toBe(`10 events exported to a.ndjson\n${said}`);
     other.close();
-    expect((await events(cwd, 'export', '--out', 'b.ndjson')).stderr).toBe('10 events in b.ndjson\n');
+    expect((await events(cwd, 'export', '--out', 'b.ndjson')).stderr).toBe('10 events exported to b.ndjson\n');
   });
 
   it('write over nothing, and take in nothing that is no export', async () => {
@@ -249,7 +249,7 @@ describe('hookbox events export and import', () => {
     expect(cut).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('error: -: ') });
     expect(existsSync(join(cwd, 'new.db'))).toBe(true);
     const whole = await imported(stdout, { cwd });
-    expect(whole).toMatchObject({ code: 0, stderr: expect.stringContaining(' here already, 0 here') });
+    expect(whole).toMatchObject({ code: 0, stderr: expect.stringContaining(' already here, 0 already') });
   });
 });
 
@@ -277,7 +277,7 @@ it('hookbox events import pauses what was paused where the export comes from, an
   await events(cwd, 'pause', 'order.created', '--reason', 'the till prints twice');
   const { stdout } = await events(cwd, 'export');
   const moved = await runHookbox(['events', 'import', '-', '--db', 'new.db', '--trusted'], { cwd, input: stdout });
-  expect(moved.stderr).toContain('\nPaused as in the export: order.created of default\n');
+  expect(moved.stderr).toContain('\nPaused as in the export: order.created at default.\n');
   const paused = await events(cwd, 'pause', '--db', 'new.db');
   expect(paused.stdout).toMatch(/order\.created.*the till prints twice/);
 });

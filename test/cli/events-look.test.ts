@@ -70,7 +70,7 @@ describe('hookbox events list', () => {
       [[], ['--state', 'dead']].map((filter) => runHookbox(['events', 'list', ...filter], { cwd })),
     );
     expect(all).toEqual({ code: 0, stdout: '', stderr: 'hookbox.db has no events.\n' });
-    expect(some?.stderr).toBe('Nothing in hookbox.db fits.\n');
+    expect(some?.stderr).toBe('hookbox.db has no matching event.\n');
   });
 
   it('takes filters, and prints as JSON what listEvents returns', async () => {
@@ -158,7 +158,7 @@ describe('hookbox events show', () => {
       events('show', 'evt_pruned', '--raw'),
     ]);
     expect(none).toEqual({ code: 4, stdout: '', stderr: 'hookbox.db has no event "evt_\\u001b[2J".\n' });
-    expect(elsewhere).toMatchObject({ code: 4, stderr: expect.stringContaining('at the endpoint "default".') });
+    expect(elsewhere).toMatchObject({ code: 4, stderr: expect.stringContaining('of the endpoint "default".') });
     expect(pruned).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('"evt_pruned" was pruned') });
   });
 });
@@ -200,10 +200,49 @@ describe('an end of an id', () => {
     const shown = async (id: string) => runHookbox(['events', 'show', id], { cwd });
     const { code, stderr } = await shown('…x9Kq');
     expect(code).toBe(2);
-    expect(stderr).toMatch(/Several events have ids that end so: "\w+x9Kq", "\w+x9Kq".* Give more of the id\.\n/);
+    expect(stderr).toMatch(/"…x9Kq" matches several events: "\w+x9Kq", "\w+x9Kq", "\w+x9Kq"\. Use more of the id\.\n/);
     expect((await shown('evt_…x9Kq')).code).toBe(2);
     expect((await shown('…ax9Kq')).stdout).toMatch(/^evt_ax9Kq /);
     expect((await shown('bx9Kq')).stdout).toMatch(/^bx9Kq /);
+  });
+});
+
+describe('an id that a list has shortened at 80 columns', () => {
+  const TERMINAL = '--import=data:text/javascript,Object.assign(process.stdout,{isTTY:true,columns:80})';
+  const long = (end: string): string => `evt_${'x'.repeat(80)}${end}`;
+
+  async function inboxWith(...ids: readonly string[]): Promise<string> {
+    const cwd = scratchFolder();
+    await using inbox = sqliteInbox(join(cwd, 'hookbox.db'));
+    await store(inbox, ...ids.map((id) => orderEvent(id, { type: 'com.acme.supplier_invoice.escalated' })));
+    return cwd;
+  }
+
+  it('can be pasted into every command that takes an id', async () => {
+    const id = long('wYb2');
+    const cwd = await inboxWith(id, long('wYb3'));
+    const listed = await runHookbox(['events', 'list'], { cwd, env: { NODE_OPTIONS: TERMINAL } });
+    const [, pasted = ''] = /(evt_x+…x*wYb2) /.exec(listed.stdout) ?? [];
+    expect(pasted).not.toBe('');
+
+    const run = async (...args: readonly string[]) => await runHookbox(args, { cwd });
+    expect((await run('events', 'show', pasted)).stdout).toMatch(new RegExp(`^${id} `));
+    expect((await run('replay', pasted, '--dry-run')).stdout).toContain(id);
+    expect((await run('fixtures', 'capture', pasted)).stdout).toContain(id);
+    expect((await run('events', 'retry-now', pasted)).stdout).toContain(id);
+    expect(await run('events', 'discard', pasted, id)).toMatchObject({ code: 0, stdout: `discarded  ${id}\n` });
+    expect(await run('events', 'rerun', pasted, '--state', 'ignored')).toMatchObject({
+      code: 0,
+      stdout: `rerun  ${id}\n`,
+    });
+  });
+
+  it('that several events have is an error with up to five candidates', async () => {
+    const cwd = await inboxWith(...['a', 'b', 'c', 'd', 'e', 'f'].map((letter) => long(`${letter}wYb2`)));
+    const ran = await runHookbox(['events', 'rerun', 'evt_…wYb2'], { cwd });
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr.match(/"evt_x+[a-f]wYb2"/g)).toHaveLength(5);
+    expect(ran.stderr).toMatch(/, and more\. Use more of the id\.\n$/);
   });
 });
 

@@ -96,6 +96,6 @@ it('says what to do where nothing is meant, and refuses a bulk that is to do som
   await runHookbox(['events', 'rerun', '--all', '--yes'], { cwd });
   expect(await retryNow(cwd, '--resume', '1')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('Bulk 1 is to rerun: use hookbox events rerun.') as unknown,
+    stderr: expect.stringContaining('Bulk action 1 is a rerun. Use hookbox events rerun.') as unknown,
   });
 });

@@ -118,7 +118,7 @@ describe('hookbox fixtures capture', () => {
   it('writes them to a file, and to no file that is there', async () => {
     const out = join(folder, 'captured.json');
     const ran = await runHookbox(['fixtures', 'capture', id, '--db', db, '--out', out]);
-    expect(ran).toEqual({ code: 0, stdout: '', stderr: `${body.byteLength} bytes in ${out}\n` });
+    expect(ran).toEqual({ code: 0, stdout: '', stderr: `Wrote ${body.byteLength} bytes to ${out}.\n` });
     expect(readFileSync(out)).toEqual(body);
     expect(statSync(out).mode & 0o777).toBe(0o600);
 

@@ -107,7 +107,7 @@ const ACTING: readonly (readonly string[])[] = [
   ['events', 'rerun', 'evt_dead_1', 'evt_nobody', ...BY],
   ['events', 'rerun', 'evt_done', ...BY],
   ['events', 'rerun', 'evt_done', '--force', ...BY],
-  ['events', 'discard', 'evt_dead_1', 'evt_retrying', ...BY],
+  ['events', 'discard', 'evt_…ad_1', '…ying', ...BY],
   ['events', 'rerun', '--state', 'dead', '--yes', ...BY],
   ['events', 'rerun', '--resume', '1', ...BY],
   ['events', 'discard', '--cancel', '7', ...BY],

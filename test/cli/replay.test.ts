@@ -373,8 +373,8 @@ describe('hookbox replay', () => {
   it.each([
     ['nothing', [], 2, 'Select what to replay'],
     ['ids and a filter', ['evt_0', '--all'], 2, 'not both'],
-    ['no time', ['--since', 'yesterday'], 2, '--since "yesterday" is no time.'],
-    ['no such day', ['--until', '2026-02-30'], 2, '--until "2026-02-30" is no time.'],
+    ['no time', ['--since', 'yesterday'], 2, '--since "yesterday" must be a time'],
+    ['no such day', ['--until', '2026-02-30'], 2, '--until "2026-02-30" must be a time'],
     ['no state', ['--state', 'done'], 2, 'Use one of: pending, processing, processed, dead, ignored.'],
     [
       'no state by its older name',

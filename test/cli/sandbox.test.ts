@@ -29,7 +29,7 @@ describe('hookbox sandbox', () => {
     const args = ['sandbox', '--port', '0', '--to', receiver.url];
     const sandbox = running(args, { env: { ...NO_SECRET, TMPDIR: scratchFolder() } });
     const said = await sandbox.note('Webhooks go to');
-    const [, base = ''] = /at (\S+), with/.exec(sandbox.stderr[0] ?? '') ?? [];
+    const [, base = ''] = /at (\S+), page/.exec(sandbox.stderr[0] ?? '') ?? [];
     const [, apiKey = ''] = /^API key: (\S+)/m.exec(sandbox.stderr.join('\n')) ?? [];
     const [, secret = ''] = /signed with the secret (\S+)$/.exec(said) ?? [];
     expect(sandbox.stderr).toEqual([
@@ -153,7 +153,7 @@ describe('a sandbox in a file', () => {
     const first = await sandboxing(['--db', 'shop.db', '--to', url], { cwd, env: NO_SECRET });
     const { id } = await first.call<{ id: string }>('POST', '/order', ORDER);
     await first.line('"kind":"delivery"');
-    expect((await first.stop('SIGTERM')).stderr).toContain('the next start with --db shop.db goes on.');
+    expect((await first.stop('SIGTERM')).stderr).toContain('The next start with --db shop.db continues.');
 
     const second = await sandboxing(['--db', 'shop.db', '--to', url, '--seed', '5'], { cwd, env: NO_SECRET });
     await second.note('shop.db continues with 1 API key, 1 endpoint, 1 order, 1 waiting delivery.');

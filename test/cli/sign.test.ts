@@ -28,7 +28,7 @@ describe('hookbox sign', () => {
     expect(ran).toEqual({
       code: 0,
       stdout: `${signBody('', SECRET)}\n`,
-      stderr: 'note: the body is empty: 0 bytes.\n',
+      stderr: 'note: the body is empty (0 bytes).\n',
     });
   });
 
