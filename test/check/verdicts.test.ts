@@ -35,7 +35,7 @@ describe('a forgery', () => {
     );
 
     expect(probesWith(report, 'fault')).toEqual(['unsigned', 'tampered-signature', 'signature-form']);
-    expect(findingOf(report, 'unsigned').mend).toContain('timingSafeEqual throws where the lengths differ');
+    expect(findingOf(report, 'unsigned').mend).toContain('timingSafeEqual throws if the lengths differ');
   });
 
   it('that is answered with the right signature is a fault, and the report does not repeat it', async () => {
@@ -80,7 +80,7 @@ describe('a parser that keeps the bytes for hookbox', () => {
       ['one-mebibyte', 'pass'],
     ]);
     const [finding] = probes[2]?.findings ?? [];
-    expect(finding?.why).toContain('It harms no event');
+    expect(finding?.why).toContain('This harms no event');
     expect(readFileSync('docs/adapters.md', 'utf8')).toContain("express.json({ limit: '1mb', verify:");
   });
 });

@@ -257,7 +257,10 @@ describe('hookbox events rerun and discard, by a filter', () => {
       events(cwd, 'rerun', '--resume', id, '--rate', '10000'),
       events(cwd, 'discard', '--resume', id),
     ]);
-    expect(other).toMatchObject({ code: 2, stderr: `error: Bulk action ${id} is a rerun. Use hookbox events rerun.\n` });
+    expect(other).toMatchObject({
+      code: 2,
+      stderr: `error: Bulk action ${id} is a rerun. Use hookbox events rerun.\n`,
+    });
     const now = 120 - Number(worked);
     const look = 'To see the result later: hookbox events bulks 1\n';
     const told = `${now} rerun\nTotal: 120 rerun\n${now} events are pending; a processor with handlers takes them.\n${look}`;

@@ -170,7 +170,7 @@ describe('hookbox events export and import', () => {
         'These events count as not verified. For your own, unchanged export, --trusted keeps what it says.\n',
     });
     const moved = await events(cwd, 'import', 'all.ndjson', '--db', 'moved.db', '--trusted');
-    expect(moved).toMatchObject({ code: 0, stderr: expect.stringMatching(/bytes\n$/) });
+    expect(moved).toMatchObject({ code: 0, stderr: expect.stringMatching(/another body\n$/) });
     const verifiedIn = async (db?: string): Promise<readonly boolean[]> => {
       const { events: listed } = await inboxOf(cwd, (inbox) => listEvents(inbox), db);
       return listed.map(({ verified }) => verified);

@@ -54,7 +54,7 @@ export function testBulkOutcomes(name: string, open: () => Promise<Inbox>): void
         forgotten: 0,
       });
       expect(outcome && outcomeInWords('rerun', outcome)).toBe(
-        'Of 7 events that were rerun, 2 are processed, 1 is waiting for a handler, 1 is failed again and tried again later, ' +
+        'Of 7 events that were rerun, 2 are processed, 1 is waiting for a handler, 1 is failed again and retried later, ' +
           '1 is dead again, 1 is ignored and 1 is erased since. ' +
           'On 2 of them somebody has acted again since: they count as they stand now.',
       );
@@ -109,7 +109,7 @@ export function testBulkOutcomes(name: string, open: () => Promise<Inbox>): void
       const outcome = await bulkOutcome(inbox, id);
       expect(outcome).toEqual({ acted: 2, counts: none, again: 0, forgotten: 2 });
       expect(outcome && outcomeInWords('rerun', outcome)).toBe(
-        'What became of 2 events is not known here any more: which events they were is kept for a week after a bulk action has ended.',
+        'The result of 2 events is no longer known: hookbox keeps the list of events for a week after a bulk action ends.',
       );
       // The event itself still knows.
       const history = await getEvent(inbox, { endpoint: 'default', id: 'a' });

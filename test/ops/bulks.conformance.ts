@@ -477,7 +477,7 @@ export function testBulks(name: string, open: () => Promise<BulkStore>): void {
         const bulk = await getBulk(inbox, id);
         if (bulk === null) throw new Error('there is one');
         expect(bulk).toMatchObject({ state: 'running', stopped: 'silent' });
-        expect(stateInWords(bulk)).toBe('stopped at 1 of 3: its process ended without a word');
+        expect(stateInWords(bulk)).toBe('stopped at 1 of 3: its process ended');
         // Shorter than a look that waits.
         const again = await Promise.race([listBulks(inbox), new Promise((resolve) => setTimeout(resolve, 2_500))]);
         expect(again).toEqual([bulk]);

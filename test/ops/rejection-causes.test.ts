@@ -19,6 +19,6 @@ describe('what an inbox has not stored', () => {
 
   it('because it failed: that is what a file and a server do', () => {
     expect(causeOfRejection('inbox-failing', IN_A_FILE).advice).toMatch(/the disk is full.*moved or replaced/);
-    expect(causeOfRejection('inbox-failing', IN_POSTGRES).advice).toMatch(/was away, full.*refused the role/);
+    expect(causeOfRejection('inbox-failing', IN_POSTGRES).advice).toMatch(/was unavailable, full.*rejected the role/);
   });
 });

@@ -98,11 +98,11 @@ it('without anything that began, the span is beside the one before', async () =>
 
 it.each([
   { what: 'as many runs as it takes, on both sides', before: [10, 0], after: [10, 3], said: /^Failed more often: / },
-  { what: 'a run too few before', before: [9, 0], after: [500, 400], said: /^There are too few runs to tell: / },
-  { what: 'a run too few since', before: [500, 0], after: [9, 9], said: /^There are too few runs to tell: / },
-  { what: 'one run and two', before: [1, 0], after: [2, 2], said: /^There are too few runs to tell: / },
-  { what: 'two failures, which may be chance', before: [50, 0], after: [20, 2], said: /^Nothing failed more often/ },
-  { what: 'not twice as many', before: [50, 10], after: [50, 19], said: /^Nothing failed more often/ },
+  { what: 'a run too few before', before: [9, 0], after: [500, 400], said: /^Too few runs to compare: / },
+  { what: 'a run too few since', before: [500, 0], after: [9, 9], said: /^Too few runs to compare: / },
+  { what: 'one run and two', before: [1, 0], after: [2, 2], said: /^Too few runs to compare: / },
+  { what: 'two failures, which may be chance', before: [50, 0], after: [20, 2], said: /^No type failed more often/ },
+  { what: 'not twice as many', before: [50, 10], after: [50, 19], said: /^No type failed more often/ },
   { what: 'twice as many', before: [50, 10], after: [50, 20], said: /^Failed more often: / },
 ] as const)('$what: the sentence, the arrow and the order say the same', async ({ before, after, said }) => {
   const { types, spans, isReleaseUnnamed } = await changes([
@@ -127,8 +127,8 @@ it('says how many types have too few runs, beside what it can tell of the others
     [9, 'failed', 'order.created', 5],
   ]);
   expect(verdict(types)).toBe(
-    'Nothing failed more often or took longer than before. ' +
-      'Of 1 type there are too few runs to tell: a comparison takes 10 on both sides.',
+    'No type failed more often or took longer than before. ' +
+      'Too few runs to compare for 1 type: a comparison takes 10 on both sides.',
   );
 });
 

@@ -23,26 +23,23 @@ const behind = (parts: object): Wait => ({
 
 it.each<[Wait | null, string]>([
   [behind({}), String.raw`waits behind evt_X, which has failed 15 times: Error: \u{0}`],
-  [behind({}), '; tried again in 5 min; 63 wait behind it'],
+  [behind({}), '; retried in 5 min; 63 wait behind it'],
   [behind({ waiting: { count: 1_000, more: true } }), '; 1,000+ wait behind it'],
   [behind({ runningSince: ago(3) }), ' and has been running for 3 min; 63 wait behind it'],
   [behind({ event: summary({ id: 'evt_Y', dueAt: ago(1) }) }), 'behind evt_Y, which was never tried and is due; 63'],
   [behind({ event: summary({ id: 'evt_Y', attempts: 1 }) }), 'behind evt_Y, which was interrupted or rerun; 63'],
   [{ reason: 'no taker', lastSeen: null }, 'waits; no processor that handles order.created has ever run'],
-  [{ reason: 'no taker', lastSeen: ago(90) }, 'waits; no processor that handles order.created was seen for 1 h 30 min'],
+  [{ reason: 'no taker', lastSeen: ago(90) }, 'waits; no processor that handles order.created has run for 1 h 30 min'],
   [
     { reason: 'later', dueAt: ago(-5), waiting: { count: 1, more: false } },
-    'was put off; tried in 5 min; 1 waits behind',
+    'is delayed; tried in 5 min; 1 waits behind',
   ],
-  [
-    { reason: 'next', lastSeen: ago(4), waiting: none },
-    'its turn has come, and a processor that handles order.created',
-  ],
+  [{ reason: 'next', lastSeen: ago(4), waiting: none }, 'it is due, and a processor that handles order.created'],
   [{ reason: 'running', since: ago(2), waiting: none }, 'has been running for 2 min'],
-  [{ reason: 'suspect', waiting: none }, 'waits for its turn: its process ended while it was handled'],
+  [{ reason: 'suspect', waiting: none }, 'waits for its turn: its process ended while its handler ran'],
   [{ reason: 'discarded' }, 'was discarded by an operator'],
   [{ reason: 'not handled', lastSeen: null }, 'was ignored; no processor that handles order.created has ever run'],
-  [null, 'waits no longer'],
+  [null, 'is no longer pending'],
 ])('%o is said in words', (wait, words) => {
   const said = waitInWords(summary(), wait, NOW)
     .map((part) => (typeof part === 'string' ? part : part.id))

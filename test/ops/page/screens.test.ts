@@ -91,7 +91,7 @@ describe('Overview', () => {
       '14 events are dead in 2 groups, some since 03:29 UTC (30 min) ' +
         '12, some since 03:29 UTC (30 min), none received for 1 h 30 min: TypeError: Cannot read properties of undefined ' +
         '2, some since 03:29 UTC (30 min), none received for 1 h 30 min: the process ended three times while it was handled ' +
-        '2 orders are stuck: evt_5 has failed 15 times: TypeError: no vat; tried again in 5 min; 63 wait behind it. ' +
+        '2 orders are stuck: evt_5 has failed 15 times: TypeError: no vat; retried in 5 min; 63 wait behind it. ' +
         'The oldest of them has waited since 03:12 UTC (47 min).',
     );
     expect(hrefsOf(partOf(html, 'headline'))).toEqual([
@@ -151,7 +151,7 @@ describe('Overview', () => {
     });
     const html = await htmlOf(await overviewScreen(visit));
     expect(textOf(partOf(html, 'headline'))).toBe(
-      'At least 3 orders are stuck: evt_old was put off; tried in 5 min. ' +
+      'At least 3 orders are stuck: evt_old is delayed; tried in 5 min. ' +
         'The oldest of them has waited since 13 Mar 17:59 UTC (10 h). ' +
         'At least 1 order has failed and is tried again: evt_50 has failed twice; tried in 5 min.',
     );
@@ -563,7 +563,7 @@ describe('Bulk actions', () => {
 
   test.each([
     [true, 'It has stopped at 32 of 128.'],
-    [false, 'It has stopped at 32 of 128: its process ended without a word.'],
+    [false, 'It has stopped at 32 of 128: its process ended.'],
   ])('one that nobody runs any more says so, and how to run the rest: %#', async (stopped, said) => {
     const heard = { ms: 1, silentMs: 120_000, worked: 32, stopped };
     const running = bulkOf({ state: 'running', startedAt: ago(2), worked: 32, counts: { done: 32 }, audit: 3, heard });

@@ -57,8 +57,8 @@ describe('a row that waits says why', () => {
     expect(Object.fromEntries(said)).toEqual({
       evt_failing: expect.stringMatching(/^due in (1 h|59 min|60 min)/),
       evt_behind: 'behind evt_failing',
-      evt_next: 'its turn has come',
-      evt_nobody: 'nobody takes this type',
+      evt_next: 'due',
+      evt_nobody: 'no processor handles this type',
       evt_paused: 'type paused',
       evt_done: '',
     });

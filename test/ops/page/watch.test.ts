@@ -34,7 +34,7 @@ it('says first that nothing comes and that no processor handles what came, with 
   for (const said of ['every 8 s', 'No processor']) expect(text.split(said), said).toHaveLength(2);
   expect(partOf(html, 'unhandled')).toBe('');
   expect(text).not.toContain('stuck');
-  expect(textOf(partOf(html, 'waiting'))).toMatch(/\(2 h 5 min ago\) nobody takes this type /);
+  expect(textOf(partOf(html, 'waiting'))).toMatch(/\(2 h 5 min ago\) no processor handles this type /);
 
   await inbox.announce({ endpoints: '*', types: ['order.created'] }, now.getTime() - 9_000, null, {
     name: '12-<b>',
