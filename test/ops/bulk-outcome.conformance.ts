@@ -55,8 +55,8 @@ export function testBulkOutcomes(name: string, open: () => Promise<Inbox>): void
       });
       expect(outcome && outcomeInWords('rerun', outcome)).toBe(
         'Of 7 events that were rerun, 2 are processed, 1 is waiting for a handler, 1 is failed again and retried later, ' +
-          '1 is dead again, 1 is ignored and 1 is erased since. ' +
-          'On 2 of them somebody has acted again since: they count as they stand now.',
+          '1 is dead again, 1 is ignored and 1 is erased later. ' +
+          'An operator acted on 2 of them again; this shows their state now.',
       );
       const listed = async (fate: Parameters<typeof filterOfFate>[1]) =>
         (await listEvents(inbox, filterOfFate(id, fate) ?? {})).events.map((event) => event.id);

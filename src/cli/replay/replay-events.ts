@@ -89,7 +89,7 @@ function tellEnd(result: SendingResult, to: URL): void {
   const { duplicates, gone } = result;
   tellSummary(result);
   if (duplicates > 0) {
-    const [were, them] = duplicates === 1 ? ['was', 'it'] : ['were', 'them'];
+    const them = duplicates === 1 ? 'it' : 'them';
     tell(
       `note: the receiver already had ${duplicates} of them, so no handler ran for ${them}. To run handlers again, use hookbox events rerun.`,
     );

@@ -21,7 +21,7 @@ export function afterHowLong(outcome: Attempt['outcome'], duration: string): str
 export function dueInWords(at: Date, wasTried: boolean, now: Date): string {
   const which = wasTried ? 'next' : 'first';
   return at > now
-    ? `Next: its ${which} attempt, ${relative(at, now)}`
+    ? `Due: its ${which} attempt, ${relative(at, now)}`
     : `due since then: its ${which} attempt has not started`;
 }
 

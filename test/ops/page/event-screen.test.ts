@@ -64,7 +64,7 @@ describe('what has happened', () => {
     const timeline = async () => textOf(partOf(await html(EVENT), 'timeline'));
     expect(await timeline()).toMatch(/due since then: its first attempt has not started$/);
     await handleAgain(inbox, { outcome: 'retry', error: failure, dueAt: START + 60_000 }, orderEvent('evt_1'));
-    expect(await timeline()).toMatch(/due since then: its next attempt has not begun$/);
+    expect(await timeline()).toMatch(/due since then: its next attempt has not started$/);
   });
 
   test('says why a handler let the event go by', async () => {
@@ -84,7 +84,7 @@ describe('what has happened', () => {
     [
       'retrying',
       (inbox: Inbox) => handled(inbox, RETRY, orderEvent('evt_1')),
-      'It has failed once: Error: the shop is down; no processor that handles order.created has ever run; where handlers run inline',
+      'It has failed once: Error: the shop is down; no processor that handles order.created has ever run; in inline mode',
     ],
     [
       'processing',

@@ -28,7 +28,7 @@ test('what is previewed says that no processor is running, that its type is paus
     );
     expect(text).not.toContain(NONE);
   }
-  const unhandled = 'No running processor handles order.ready: its events wait until one does.';
+  const unhandled = 'No running processor handles order.ready: its events wait for one.';
   expect(await said()).toContain(unhandled);
   expect(await ofOne()).not.toContain('No running processor handles');
 
@@ -50,7 +50,7 @@ test('a processor of another endpoint takes nothing, nor does a pause there hold
   await pauseType(inbox, 'order.created', ADA, { endpoint: 'live' });
   const bulk = await previewBulk(inbox, 'rerun', {}, ADA);
   expect(heldUpInWords(await heldUp(inbox, lanesOf(bulk)))).toEqual([
-    'No running processor handles order.created: its events wait until one does.',
+    'No running processor handles order.created: its events wait for one.',
   ]);
   const anywhere = await heldUp(inbox, { ...lanesOf(bulk), endpoints: null });
   expect(anywhere).toMatchObject({ unhandled: [], paused: [{ endpoint: 'live' }] });

@@ -311,7 +311,9 @@ describe('a flash', () => {
     expect(await said('done=events-pruned&figures=1234')).toContain('1,234 events were pruned');
     expect(await said('done=erased&figures=1.2.0')).toContain('1 event was erased. 2 events were in processing');
     expect(await said('done=erased&figures=1.2.0')).not.toContain('log');
-    expect(await said('done=erased&figures=1.0.1')).toContain('still in the write-ahead log, which another process');
+    expect(await said('done=erased&figures=1.0.1')).toContain(
+      'The write-ahead log still has the erased data, because another process',
+    );
   });
 
   test.for([

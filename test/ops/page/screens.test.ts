@@ -299,7 +299,7 @@ describe('Rejected', () => {
     });
     const html = await htmlOf(await rejectedScreen(visit));
     expect(textOf(partOf(html, 'rates'))).toContain('10 deliveries were rejected: 10% of all.');
-    expect(textOf(partOf(html, 'reason-signature-mismatch'))).toMatch(/^signature-mismatch 9 90% Its signature is not/);
+    expect(textOf(partOf(html, 'reason-signature-mismatch'))).toMatch(/^signature-mismatch 9 90% The signature is not/);
     expect(textOf(partOf(html, 'reason-body-too-large'))).toContain('maxBodyBytes');
   });
 
@@ -332,7 +332,7 @@ describe('Rejected', () => {
     });
     const html = await htmlOf(await rejectedScreen(visit));
     expect(textOf(partOf(html, 'rejection-4'))).toBe(
-      'It came without a signature. 214 2026-03-14 03:58:07 UTC (1 min ago) 2026-03-13 19:39:07 UTC (8 h 20 min ago) ' +
+      'The delivery has no signature. 214 2026-03-14 03:58:07 UTC (1 min ago) 2026-03-13 19:39:07 UTC (8 h 20 min ago) ' +
         `default 203.0.113.7 812 bytes SHA-256 ${'a3'.repeat(32)}`,
     );
     expect(textOf(partOf(html, 'rejection-5'))).toMatch(/default not known not read$/);
@@ -402,7 +402,7 @@ describe('Bulk actions', () => {
     };
     const html = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks' })));
     expect(textOf(partOf(html, 'bulk-90'))).toBe(
-      'rerun 90 previewed, not run 128 not run state dead group 0123456789abcdef (it has no events now) ada not said 2026-03-14 03:54:07 UTC (5 min ago)',
+      'rerun 90 previewed, not run 128 not run state dead group 0123456789abcdef (no events now) ada not said 2026-03-14 03:54:07 UTC (5 min ago)',
     );
     expect(hrefsOf(partOf(html, 'older'))).toEqual(['?before=71']);
     const last = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks?before=71' })));
