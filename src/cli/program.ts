@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
-import { withExamples } from './shared/command.ts';
+import { withExamples, withHelp } from './shared/command.ts';
+import { HELP_WIDTH } from './shared/help-lines.ts';
 import { EXIT } from './shared/exit.ts';
 import { tellFailure } from './shared/tell-failure.ts';
 import { VERSION } from '../version.ts';
@@ -40,9 +41,9 @@ export async function hookboxProgram(first = ''): Promise<Command> {
     'hookbox events list --state dead',
     'hookbox help replay',
   ])
-    .description('receive, send, check and inspect the webhooks of the Commerce Ordering Service, offline')
-    .version(VERSION, '-v, --version')
-    .option('--env-file <path>', 'set variables from a file unless they are set; anywhere, may be repeated')
+    .description('receive, send, check and inspect webhooks of the Commerce Ordering Service')
+    .version(VERSION, '-v, --version', 'print the version')
+    .option('--env-file <path>', 'read variables from a file; those already set win (repeatable, anywhere)')
     // Commands and those beneath them may have options of the same name.
     .enablePositionalOptions();
   if (!isVersion(first)) {
@@ -80,8 +81,12 @@ export async function run(given: readonly string[]): Promise<void> {
 }
 
 function throwInsteadOfExit(command: Command): void {
-  command.configureOutput({ outputError: (text) => tell(linesOfError(text)) });
-  command.exitOverride().showHelpAfterError('(add --help for what it takes)');
+  withHelp(command);
+  command.configureOutput({
+    outputError: (text) => tell(linesOfError(text)),
+    getOutHelpWidth: () => Math.min(process.stdout.columns || HELP_WIDTH, HELP_WIDTH),
+  });
+  command.exitOverride().showHelpAfterError('(add --help to see the options)');
   for (const each of command.commands) throwInsteadOfExit(each);
 }
 

@@ -36,7 +36,7 @@ describe('checkEndpoint', () => {
     await close();
 
     await expect(checkEndpoint(url, { secret: SECRET })).rejects.toThrow(
-      `${url} cannot be reached: the connection was refused. Is it started, and is this its address?`,
+      `hookbox cannot reach ${url}: the connection was refused. Check that it is running at this address.`,
     );
   });
 
@@ -113,7 +113,7 @@ describe('checkEndpoint', () => {
 
     expect(probesWith(report, 'fault')).toEqual(['malformed-json']);
     expect(probesWith(report, 'unknown')).toEqual(['burst']);
-    expect(findingOf(report, 'burst').why).toContain('Since malformed-json, the endpoint is gone');
+    expect(findingOf(report, 'burst').why).toContain('The endpoint no longer runs since malformed-json');
   });
 
   it('keeps the secret, and what would play with a terminal, out of its report', async () => {

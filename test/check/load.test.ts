@@ -42,7 +42,7 @@ describe('time', () => {
     const report = await check(scriptedEndpoint(oneAtATime(25)), { only: ['burst', 'in-time'], deadlineMs: 1_000 });
 
     expect(probesWith(report, 'fault')).toEqual(['burst']);
-    expect(findingOf(report, 'burst').mend).toContain('store many in one transaction');
+    expect(findingOf(report, 'burst').mend).toContain('Store many events in one transaction');
   });
 
   it.each([
@@ -95,7 +95,7 @@ describe('connections', () => {
     );
 
     expect(probesWith(report, 'fault')).toEqual(['slow-body']);
-    expect(findingOf(report, 'slow-body').why).toContain('keeps all deliveries from being answered');
+    expect(findingOf(report, 'slow-body').why).toContain('blocks the answers to all deliveries');
   });
 
   it('finds that only the first piece of a body is read', async () => {

@@ -35,7 +35,7 @@ describe('a forgery', () => {
     );
 
     expect(probesWith(report, 'fault')).toEqual(['unsigned', 'tampered-signature', 'signature-form']);
-    expect(findingOf(report, 'unsigned').mend).toContain('timingSafeEqual throws where the lengths differ');
+    expect(findingOf(report, 'unsigned').mend).toContain('timingSafeEqual throws if the lengths differ');
   });
 
   it('that is answered with the right signature is a fault, and the report does not repeat it', async () => {
@@ -80,7 +80,7 @@ describe('a parser that keeps the bytes for hookbox', () => {
       ['one-mebibyte', 'pass'],
     ]);
     const [finding] = probes[2]?.findings ?? [];
-    expect(finding?.why).toContain('It harms no event');
+    expect(finding?.why).toContain('This harms no event');
     expect(readFileSync('docs/adapters.md', 'utf8')).toContain("express.json({ limit: '1mb', verify:");
   });
 });
@@ -121,7 +121,7 @@ describe('an answer whose body does not end', () => {
 
     const [valid] = report.probes;
     expect(valid).toMatchObject({ verdict: 'pass', findings: [] });
-    expect(valid?.note).toBe('the body of its answer does not end; the status is what counts');
+    expect(valid?.note).toBe('the body of its answer does not end; only the status counts');
     expect(valid?.ms).toBeLessThan(5_000);
   });
 });

@@ -95,7 +95,7 @@ describe('a check of an endpoint that answers late', () => {
     expect(probesWith(report, 'unknown')).toEqual(probeNames.filter((name) => name !== 'valid' && name !== 'in-time'));
     expect(findingOf(report, 'valid').received).toMatch(/^a 2xx after \d+ ms; 200 ms are allowed$/);
     expect(findingOf(report, 'unsigned').why).toBe(
-      'A valid delivery is answered late, and so would be all that follow.',
+      'The endpoint answers a valid delivery late, and so the other ones.',
     );
     expect(findingOf(report, 'unsigned').mend).toContain('--deadline');
   });

@@ -44,10 +44,8 @@ describe('hookbox check', () => {
     for (const [n, name] of probeNames.entries()) {
       expect(lines[n]).toMatch(new RegExp(`^pass {3}${name} +${PROBES[name]}`));
     }
-    expect(stderr).toMatch(/^Checking \S+ with events whose ids begin with evt_check_[0-9a-f]{8}_; discard afterwards/);
-    expect(stderr).toContain(
-      `Full marks: ${probeNames.length} of ${probeNames.length} that could be judged are as they should be.`,
-    );
+    expect(stderr).toMatch(/^Checking \S+\. The ids of its events begin with evt_check_[0-9a-f]{8}_\. Discard dead/);
+    expect(stderr).toContain(`Full marks: ${probeNames.length} of ${probeNames.length} judged probes passed.`);
   });
 
   it('tells of a fault what was sent, what came back, why it matters and how to mend it', async () => {
@@ -57,19 +55,19 @@ describe('hookbox check', () => {
     expect(ran.stdout).toMatch(
       new RegExp(
         [
-          /^pass {3}valid +takes a signed delivery\n/,
-          /FAULT {2}unsigned +refuses what is not signed\n\n/,
+          /^pass {3}valid +accepts a signed delivery\n/,
+          /FAULT {2}unsigned +rejects a delivery without a signature\n\n/,
           /FAULT {2}unsigned\n/,
           / +sent +order\.created, id evt_check_[0-9a-f]{8}_2, without X-Signature\n/,
-          / +came back +204 after \d+ ms \(and 1 more like it\)\n/,
-          / +why +Anybody who knows the URL can send events [^]*\n/,
-          / +mend +Answer 401 when X-Signature is missing or empty, [^]*\n$/,
+          / +received +204 after \d+ ms \(and 1 more like it\)\n/,
+          / +why +A sender who knows only the URL can send events [^]*\n/,
+          / +mend +First answer 401 if X-Signature is missing or empty\. [^]*\n$/,
         ]
           .map(({ source }) => source)
           .join(''),
       ),
     );
-    expect(ran.stderr).toContain('1 of 2 that could be judged are as they should be; 1 fault.');
+    expect(ran.stderr).toContain('1 of 2 judged probes passed; 1 fault.');
     expect(ran.stdout + ran.stderr).not.toContain(SECRET);
   });
 
@@ -83,8 +81,8 @@ describe('hookbox check', () => {
     expect(blind.code).toBe(0);
     expect(blind.stdout).toContain('\n?      stored-first ');
     expect(blind.stdout).toContain('\n?      stored-first, duplicates, duplicates-at-once\n');
-    expect(blind.stdout.match(/Give --effects/g)).toHaveLength(1);
-    expect(blind.stderr).toContain('1 of 1 that could be judged are as they should be; 3 unknown.');
+    expect(blind.stdout.match(/Pass --effects/g)).toHaveLength(1);
+    expect(blind.stderr).toContain('1 of 1 judged probes passed; 3 unknown.');
     expect(seeing.code).toBe(0);
     expect(seeing.stdout).not.toContain('?');
     expect(seeing.stdout).toContain('stores before it answers (judged by --effects)');
@@ -142,7 +140,7 @@ describe('hookbox check', () => {
     await late.close();
 
     expect(code).toBe(1);
-    expect(stdout).toMatch(/came back +a 2xx after \d+ ms; 50 ms are allowed\n/);
+    expect(stdout).toMatch(/received +a 2xx after \d+ ms; 50 ms are allowed\n/);
     expect(stdout.split('\n')[0]).toMatch(/^FAULT {2}valid /);
   });
 
@@ -153,7 +151,7 @@ describe('hookbox check', () => {
     expect(await runHookbox(['check', url])).toEqual({
       code: 1,
       stdout: '',
-      stderr: `error: ${url} cannot be reached: the connection was refused. Is it started, and is this its address?\n`,
+      stderr: `error: hookbox cannot reach ${url}: the connection was refused. Check that it is running at this address.\n`,
     });
   });
 
@@ -193,24 +191,24 @@ describe('hookbox check', () => {
 
       expect(child.exitCode).toBe(130);
       expect(stdout.trimEnd().split('\n')).toHaveLength(5);
-      expect(stderr).toContain('Interrupted. 5 of 5 that could be judged are as they should be.');
+      expect(stderr).toContain('Interrupted. 5 of 5 judged probes passed.');
     },
   );
 
   it.each([
     ['no URL', [], "missing required argument 'url'"],
-    ['what is no URL', ['webhooks'], 'is no http or https URL'],
-    ['another machine', ['https://shop.example/webhooks'], 'Add --allow-remote if you mean it.'],
+    ['what is no URL', ['webhooks'], 'is not an http or https URL'],
+    ['another machine', ['https://shop.example/webhooks'], 'Add --allow-remote to allow it.'],
     ['effects on another machine', ['http://127.0.0.1:1/', '--effects', 'http://shop.example/{id}'], '--allow-remote'],
-    ['effects without {id}', ['http://127.0.0.1:1/', '--effects', 'http://127.0.0.1:1/'], '--effects needs {id}'],
-    ['effects that are no URL', ['http://127.0.0.1:1/', '--effects', '{id}'], 'is no http or https URL'],
+    ['effects without {id}', ['http://127.0.0.1:1/', '--effects', 'http://127.0.0.1:1/'], '--effects must have {id}'],
+    ['effects that are no URL', ['http://127.0.0.1:1/', '--effects', '{id}'], 'is not an http or https URL'],
     [
       'an unknown probe',
       ['http://127.0.0.1:1/', '--only', 'everything'],
-      "argument 'everything' is invalid. Give one of: valid, every-type,",
+      "argument 'everything' is invalid. Use one of: valid, every-type,",
     ],
-    ['valid to be skipped', ['http://127.0.0.1:1/', '--skip', 'valid'], 'valid cannot be skipped'],
-    ['a deadline of 0', ['http://127.0.0.1:1/', '--deadline', '0'], 'Give a whole number from 1 to 3600000.'],
+    ['valid to be skipped', ['http://127.0.0.1:1/', '--skip', 'valid'], '--skip cannot include valid'],
+    ['a deadline of 0', ['http://127.0.0.1:1/', '--deadline', '0'], 'Use a whole number from 1 to 3600000.'],
     ['a deadline in words', ['http://127.0.0.1:1/', '--deadline', '10s'], "argument '10s' is invalid"],
     ['an unknown option', ['http://127.0.0.1:1/', '--junit'], 'unknown option'],
   ])('given %s, says what to do and ends with 2', async (_, args, message) => {
@@ -228,7 +226,7 @@ describe('hookbox check', () => {
     for (const name of probeNames) expect(stdout).toContain(`  ${name} `);
     const help = stdout.replaceAll(/\s+/g, ' ');
     expect(help).toContain('{"rows": n, "count": n}: how often the event is stored');
-    expect(help).toContain('stores within a millisecond after its answer looks like one that stores first');
+    expect(help).toContain('stores within a millisecond after its answer seems to store first');
     expect(help).toContain('Their ids begin with evt_check_');
   });
 });

@@ -1,6 +1,6 @@
 import { Command, type Argument, type Option } from 'commander';
 import { format } from 'oxfmt';
-import { examplesOf } from '../../src/cli/shared/command.ts';
+import { examplesOf, exitCodesOf } from '../../src/cli/shared/command.ts';
 import { withBy, withFilter } from '../../src/cli/events/event-options.ts';
 import { withSending } from '../../src/cli/shared/sending/sending-options.ts';
 
@@ -26,24 +26,24 @@ export async function cliPage(program: Command): Promise<string> {
   return (await format('cli.md', page.join('\n\n'), { printWidth: 120, singleQuote: true })).code;
 }
 
-const INTRODUCTION = `This page shows what each command is for and how to call it. \`hookbox <command> --help\` describes each option, with its default, and says what else there is to know. \`npm run docs\` makes the page of the commands.
+const INTRODUCTION = `This page is for people who call the command. It shows what each command does and which options it has. \`hookbox <command> --help\` describes each option and its default. \`npm run docs\` generates this page from the commands.
 
-Install the package and call it as \`npx hookbox …\`; in a clone of the repository as \`npm run --silent hookbox -- …\`. Where \`hookbox\` is on your PATH, or an alias of \`npx hookbox\`, bash, zsh and fish [complete it](#hookbox-completion).
+Install the package and run \`npx hookbox …\`; in a clone of the repository, run \`npm run --silent hookbox -- …\`. If \`hookbox\` is on your PATH, or an alias of \`npx hookbox\`, bash, zsh and fish can [complete it](#hookbox-completion).
 
-- **Output.** Data goes to standard output, everything else to standard error. \`--json\` prints one JSON document, or one a line where a command prints a stream. Colours are left out in a pipe and with \`NO_COLOR\`. Tables are made to fit a terminal, with names shortened in the middle; \`--wide\`, and any pipe, has all of it.
+- **Output.** Data goes to standard output, everything else to standard error. \`--json\` prints one JSON document, or one a line for a stream. A pipe and \`NO_COLOR\` turn colours off. Tables fit the terminal: ids and types stay whole as long as possible, and you can paste a shortened id (\`evt_…wYb2\`) into a command. \`--wide\` shortens nothing; neither does a pipe.
 - **Secret.** It comes from \`SIGNING_SECRET\`, from a file (\`--secret-file\`) or from a prompt, never from an argument.
-- **Inbox.** \`--db\`, or else \`HOOKBOX_DB\`, names its file, or the URL of one in Postgres: \`postgres://…\`, with \`--schema\` where that is not \`hookbox\`. It is the file \`hookbox.db\` unless given, and an empty name is refused, as is one that was not meant for a path (\`file:x.db\`, \`\${VAR}\`, \`undefined\`). A URL with a password belongs into \`HOOKBOX_DB\`: arguments are seen by every user of the machine. What is printed has neither the user nor the password in it. \`--db\` of \`hookbox sandbox\` is a file that holds the sandbox, which is in memory unless it is given.
-- **Targets.** Commands deliver to this machine only, unless \`--allow-remote\` is given. \`localhost:3000/webhooks\` means http. \`--header 'Name: value'\` is for what stands before the receiver; \`--header @file\` keeps a password out of the arguments.
-- **Environment.** \`HOOKBOX_DB\`, \`HOOKBOX_URL\` (\`--to\`), \`SIGNING_SECRET\` and \`PORT\` stand in for options; \`PORT\` is where \`serve\` listens, \`doctor\` looks, and \`trigger\` and \`replay\` deliver to. \`--env-file .env\`, anywhere on the line, takes them from a file, unless they are set already.
+- **Inbox.** \`--db\` or \`HOOKBOX_DB\` is the path of a SQLite file or a Postgres URL (\`postgres://…\`). The default is \`hookbox.db\`. \`--schema\` names the Postgres schema. An empty name and likely mistakes (\`file:x.db\`, \`\${VAR}\`, \`undefined\`) are errors. Put a URL with a password into \`HOOKBOX_DB\`: every user of the machine can see arguments. Output never contains the user or the password. For \`hookbox sandbox\`, \`--db\` is the file of its state.
+- **Targets.** Commands deliver only to this machine, unless you pass \`--allow-remote\`. \`localhost:3000/webhooks\` means http. \`--header 'Name: value'\` is for a proxy before the receiver; \`--header @file\` keeps a password out of the arguments.
+- **Environment.** \`HOOKBOX_DB\`, \`HOOKBOX_URL\` (\`--to\`), \`SIGNING_SECRET\` and \`PORT\` replace options. \`serve\` listens on \`PORT\`, \`doctor\` checks it, \`trigger\` and \`replay\` deliver to it. \`--env-file .env\`, anywhere on the line, reads variables from a file; those already set win.
 
-Exit codes, where a command does not say more:
+Exit codes, unless a command lists others:
 
-- 0: it worked
-- 1: it failed, or the answer is no
-- 2: the arguments cannot work
-- 3: some of it worked
-- 4: what was named is not there
-- 130: interrupted, or the reader of its output went away`;
+- 0: success
+- 1: failure, or a negative answer
+- 2: invalid arguments
+- 3: partial success
+- 4: not found
+- 130: interrupted, or the reader of the output closed it`;
 
 function leavesOf(command: Command, path: readonly string[] = []): (readonly [string, Command])[] {
   const here = [...path, command.name()];
@@ -71,7 +71,7 @@ function sectionOf(path: string, command: Command): string {
     `## ${path}`,
     [sentence(command.description()), ...(takes.length === 0 ? [] : [`It takes ${takes.join(', ')}.`])].join(' '),
     `\`\`\`sh\n${examplesOf(command).join('\n')}\n\`\`\``,
-    exitCodesOf(command),
+    exitCodeLine(command),
   ]
     .filter((part) => part !== '')
     .join('\n\n');
@@ -85,12 +85,10 @@ function namesOf(options: readonly Option[]): string {
   return options.map(({ flags }) => `\`${flags.replace(/ [<[].*/, '')}\``).join(', ');
 }
 
-/** What its help says after the examples: of that, what its exit codes mean. */
-function exitCodesOf(command: Command): string {
-  let help = '';
-  command.configureOutput({ writeOut: (text) => (help += text) });
-  command.outputHelp();
-  return /^Exit codes: .*$/m.exec(help)?.[0] ?? '';
+/** What the exit codes of a command mean, where it explains them. */
+function exitCodeLine(command: Command): string {
+  const codes = exitCodesOf(command);
+  return codes === '' ? '' : `Exit codes: ${codes}.`;
 }
 
 function shown(argument: Argument): string {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Command } from 'commander';
 import { examplesOf } from '../../src/cli/shared/command.ts';
+import { wrappedCommand } from '../../src/cli/shared/help-lines.ts';
 import { hookboxProgram } from '../../src/cli/program.ts';
 import { cliPage, isRunnable } from './cli-page.ts';
 
@@ -29,9 +30,8 @@ describe('the page', () => {
 
   it('has exit codes, and leaves descriptions of options and notes to the help', async () => {
     const page = await cliPage(program);
-    expect(page).toContain('Exit codes: 0 all were accepted, 3 only some, 1 none, 4 nothing was found.');
-    for (const other of ['Examples:', 'may be repeated', 'Redirects are not followed.'])
-      expect(page).not.toContain(other);
+    expect(page).toContain('Exit codes: 0 all were accepted, 1 none was, 3 only some were, 4 no event was found.');
+    for (const other of ['Examples:', '(repeatable)', 'Redirects are not followed.']) expect(page).not.toContain(other);
   });
 });
 
@@ -51,6 +51,38 @@ describe('the help', () => {
     expect(helpOf('trigger')).toContain('Redirects are not followed.');
   });
 });
+
+describe('the help of every command', () => {
+  const named = all(program).map((command) => [pathOf(command), command] as const);
+
+  it.each(named)('%s has no line wider than 80 columns, and ends with its examples', (_, command) => {
+    let help = '';
+    command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
+    for (const line of help.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
+    if (command.name() !== 'help') expect(help).toMatch(/\nExamples:\n(?: {2}\S.*\n| {6}.*\n)+$/);
+  });
+
+  it.each(named)('%s groups its options where it has more than six', (_, command) => {
+    const groups = command.options.filter(({ hidden }) => !hidden).map(({ helpGroupHeading }) => helpGroupHeading);
+    if (groups.length <= 6) return;
+    expect(groups).not.toContain(undefined);
+    expect(new Set(groups).size).toBeGreaterThan(1);
+  });
+
+  it('copies as one command where an example takes several lines', () => {
+    for (const [, command] of named) {
+      for (const example of examplesOf(command)) {
+        const lines = wrappedCommand(example).split('\n');
+        expect(lines.map((line) => line.trim().replace(/ \\$/, '')).join(' ')).toBe(example);
+        for (const line of lines.slice(0, -1)) expect(line).toMatch(/ \\$/);
+      }
+    }
+  });
+});
+
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}
 
 describe('hookbox', () => {
   it('has examples of its own', () => {

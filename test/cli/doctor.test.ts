@@ -123,7 +123,7 @@ describe('hookbox doctor', () => {
     ['no secret', [], { SIGNING_SECRET: '' }],
   ])('uses hookbox.db in this folder and makes none, with %s', async (_, args, env) => {
     const { stdout } = await runHookbox(['doctor', '--port', '0', ...args], { cwd: folder, env });
-    expect(stdout).toContain('hookbox.db is not there yet; the first start makes it');
+    expect(stdout).toContain('hookbox.db does not exist yet; the first start creates it');
     expect(readdirSync(folder)).toEqual([]);
   });
 
@@ -140,7 +140,7 @@ describe('hookbox doctor', () => {
   });
 
   it.each([
-    ['a port that is none', ['--port', '70000'], 'Give a whole number from 0 to 65535.'],
+    ['a port that is none', ['--port', '70000'], 'Use a whole number from 0 to 65535.'],
     ['a secret as an argument', ['--secret', 'x'], 'unknown option'],
     ['an argument', ['shop.db'], 'too many arguments'],
   ])('given %s, prints nothing and exits with 2', async (_, args, message) => {
@@ -191,7 +191,7 @@ describe('the inbox', () => {
       'a database of the merchant without an inbox',
       () => new Database(db).exec('CREATE TABLE orders (id)').close(),
       'ok',
-      'holds no inbox yet',
+      'has no inbox yet',
     ],
     [
       'no database',
@@ -215,8 +215,8 @@ describe('the inbox', () => {
     expect(report.code).toBe(1);
     expect(report.find('folder')).toMatchObject({
       status: 'problem',
-      what: `${join(folder, 'nowhere')} is no folder`,
-      advice: 'Create it, or give another --db.',
+      what: `${join(folder, 'nowhere')} is not a folder`,
+      advice: 'Create it, or use another --db.',
     });
     expect(report.find('inbox')).toBeUndefined();
   });
@@ -242,15 +242,15 @@ describe('the inbox', () => {
 
 describe('the secret', () => {
   it.each([
-    ['', 'problem', 'SIGNING_SECRET is not set, or empty'],
+    ['', 'problem', 'SIGNING_SECRET is missing or empty'],
     ['   ', 'problem', 'secret is empty'],
     ['undefined', 'problem', 'so an environment variable is not set'],
     ['null', 'problem', 'so an environment variable is not set'],
     [` ${SECRET}`, 'warning', 'begins or ends with white space'],
     [`${SECRET}\n`, 'warning', 'begins or ends with white space'],
-    ['"whsec_0123456789abcdef"', 'warning', 'is in quotation marks'],
+    ['"whsec_0123456789abcdef"', 'warning', 'has quotation marks around it'],
     ['whsec_0123\u200b456789abcdef', 'warning', 'invisible characters'],
-    ['whsec_0123é456789abcdef', 'warning', 'beyond ASCII'],
+    ['whsec_0123é456789abcdef', 'warning', 'non-ASCII'],
     ['${SECRET_OF_THE_SHOP}', 'warning', 'placeholder'],
     ['<your signing secret>', 'warning', 'placeholder'],
     ['<your-signing-secret>', 'warning', 'placeholder'],
@@ -270,7 +270,7 @@ describe('the secret', () => {
     expect(report.find('secret')).toEqual({ check: 'secret', status: 'ok', what: `${file} is set`, advice: null });
     const missing = await examine(['--secret-file', join(root, 'nowhere')]);
     expect(missing.code).toBe(1);
-    expect(missing.find('secret')?.what).toContain('it cannot be read');
+    expect(missing.find('secret')?.what).toContain('hookbox cannot read it');
   });
 });
 
@@ -299,7 +299,7 @@ describe('the port', () => {
     const port = await listening(createServer((request, response) => void handler(request, response)));
     const report = await examine(['--port', port]);
     expect(report.code).toBe(0);
-    expect(report.find('port')).toMatchObject({ status: 'ok', what: `a receiver listens on ${port} already` });
+    expect(report.find('port')).toMatchObject({ status: 'ok', what: `a receiver already listens on ${port}` });
   });
 
   it('is free', async () => {
@@ -317,7 +317,7 @@ describe('a port that needs more rights', () => {
     const failure = Object.assign(new Error('listen EACCES: permission denied 127.0.0.1:80'), { code: 'EACCES' });
     expect(unusable(80, failure)).toMatchObject({
       status: 'problem',
-      advice: 'Give a --port above 1023: this one needs more rights.',
+      advice: 'This port needs more rights. Use a --port above 1023.',
     });
   });
 });
@@ -341,14 +341,14 @@ describe('the rest', () => {
     expect(judgeSpace(999e6)).toMatchObject({ status: 'warning', what: '999 MB are free' });
     expect(judgeSpace(99.9e6)).toMatchObject({
       status: 'problem',
-      what: '99 MB are free, so the write-ahead log is kept to 24 MB',
+      what: '99 MB are free, so hookbox limits the write-ahead log to 24 MB',
     });
   });
 
   it('takes tables that are older, and none that need a newer hookbox', () => {
     expect(checkVersion({ version: 1, needs: 1 })).toMatchObject({
       status: 'ok',
-      what: expect.stringContaining('brings them up'),
+      what: expect.stringContaining('upgrades them'),
     });
     expect(checkVersion({ version: 98, needs: 1 })).toMatchObject({ status: 'ok' });
     expect(checkVersion({ version: 98, needs: 98 })).toMatchObject({ status: 'problem' });
@@ -362,7 +362,7 @@ describe('the rest', () => {
     expect(judgeClock(Date.UTC(2101, 0, 1), 0, [])).toMatchObject({ status: 'problem' });
     expect(judgeClock(now, 0, [{ file, at: now + 3_600_000 }])).toMatchObject({
       status: 'warning',
-      what: `it shows 2026-01-01T00:00:00.000Z, and ${file} was written later than that`,
+      what: `it shows 2026-01-01T00:00:00.000Z, but ${file} was written after that time`,
     });
     expect(judgeClock(now, -4_000, [])).toMatchObject({ status: 'warning' });
   });

@@ -47,12 +47,12 @@ describe('the environment of a command', () => {
   // The first as Windows writes it: with a mark before the first name.
   it.each(['\ufeffHOOKBOX_DB=there.db\r\n', 'HOOKBOX_DB=there.db'])('comes from a file of %j', async (text) => {
     const ran = await runHookbox(['events', 'stats', '--env-file', '.env'], { cwd: folderWith({ '.env': text }) });
-    expect(ran).toMatchObject({ code: 4, stderr: expect.stringContaining('There is no file there.db') });
+    expect(ran).toMatchObject({ code: 4, stderr: expect.stringContaining('The file there.db does not exist') });
   });
 
   it.each([
-    ['a file that is not there', ['--env-file', 'nowhere'], 4, 'The file of --env-file cannot be read'],
-    ['a folder', ['--env-file=.'], 2, '. is a folder. Give the path of a file.'],
+    ['a file that is not there', ['--env-file', 'nowhere'], 4, 'hookbox cannot read the file of --env-file'],
+    ['a folder', ['--env-file=.'], 2, '. is a folder. Pass the path of a file.'],
     ['no file', ['--env-file'], 2, '--env-file needs the path of a file.'],
   ])('given %s, says so', async (_, args, code, message) => {
     const ran = await runHookbox(['schema', ...args], { cwd: scratchFolder() });
@@ -62,7 +62,7 @@ describe('the environment of a command', () => {
   it('may have a port that is none: then it is said, and an empty one is none at all', async () => {
     expect(await runHookbox(['doctor'], { env: { PORT: 'http' } })).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/'PORT' is invalid\. Give a whole number from 0 to 65535\./),
+      stderr: expect.stringMatching(/'PORT' is invalid\. Use a whole number from 0 to 65535\./),
     });
     expect((await runHookbox(['doctor', '--help'], { env: { PORT: '' } })).stdout).toContain('(default: 3000)');
     for (const PORT of ['', '0', 'http', '99999']) {
@@ -106,7 +106,7 @@ describe('an inbox that is named by nothing, as by a variable that is not set', 
       cwd: scratchFolder(),
       env: { HOOKBOX_DB: '' },
     });
-    expect(ran).toMatchObject({ code: 4, stderr: expect.stringContaining('There is no file shop.db.') });
+    expect(ran).toMatchObject({ code: 4, stderr: expect.stringContaining('The file shop.db does not exist.') });
   });
 });
 

@@ -75,10 +75,10 @@ describe('hookbox events rerun and discard, by ids', () => {
       code: 3,
       stdout:
         'rerun  evt_dead_1\nunchanged: neither dead nor ignored  evt_done\n' +
-        'still invalid under today’s schemas  evt_invalid\nrerun  evt_hostile\n',
+        'still invalid under the current schemas  evt_invalid\nrerun  evt_hostile\n',
       stderr:
-        'There is no event "evt_no" in hookbox.db.\n2 events are pending; a processor with handlers takes them.\n' +
-        'No processor is running: the events wait until one is started.\nAdd --force to rerun processed events, too.\n',
+        'hookbox.db has no event "evt_no".\n2 events are pending; a processor with handlers takes them.\n' +
+        'No processor is running. The events wait until you start one.\nAdd --force to rerun processed events, too.\n',
     });
     const keys = ids.map((id) => ({ endpoint: 'default', id }));
     await inboxOf(twin, (inbox) => rerunEvents(inbox, keys, { actor: 'ada', reason: 'mended' }));
@@ -93,13 +93,13 @@ describe('hookbox events rerun and discard, by ids', () => {
     const none = await events(cwd, 'rerun', 'evt_dead_1', '--state', 'ignored', ...(dry === '' ? [] : [dry]));
     expect([none.code, none.stdout]).toEqual([
       1,
-      'unchanged: its state had changed, for example to discarded  evt_dead_1\n',
+      'unchanged: in another state than you selected, such as discarded  evt_dead_1\n',
     ]);
     expect(await statesIn(cwd)).toEqual(before);
     const some = await events(cwd, 'discard', 'evt_dead_1', '--state', 'dead', '--state', 'pending');
     expect([some.code, some.stdout]).toEqual([0, 'discarded  evt_dead_1\n']);
     const both = await events(cwd, 'rerun', 'evt_dead_1', '--type', 'order.created');
-    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('only one of them')]);
+    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('Use only one of event ids')]);
   });
 
   it('offers --force only for what it would take', async () => {
@@ -143,10 +143,10 @@ describe('hookbox events rerun and discard, by a filter', () => {
     expect(ran).toMatchObject({
       code: 0,
       stderr:
-        'Will rerun 2 events: 1 order.created and 1 order.ready; all dead (failed). Nothing has happened yet.\n' +
-        'No processor is running: the events wait until one is started.\n' +
+        'Will rerun 2 events: 1 order.created and 1 order.ready; all dead (failed). Nothing has changed yet.\n' +
+        'No processor is running. The events wait until you start one.\n' +
         '2 rerun\n2 events are pending; a processor with handlers takes them.\n' +
-        'To see outcome later: hookbox events bulks 1\n',
+        'To see the result later: hookbox events bulks 1\n',
     });
     const filter = { states: ['dead'], error: 'shop' } as const;
     const bulk = await inboxOf(twin, async (inbox) => {
@@ -164,7 +164,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
     expect(await events(cwd, 'discard', '--state', 'dead')).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'error: There is no terminal to ask at. Add --yes to do it, or see with --dry-run what it would do.\n',
+      stderr: 'error: Confirmation needs a terminal. Add --yes to confirm, or --dry-run for a preview.\n',
     });
     expect(await inboxOf(cwd, (inbox) => listBulks(inbox))).toEqual([]);
   });
@@ -180,7 +180,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
     ]);
     expect(unnamed).toMatchObject({
       code: 4,
-      stderr: 'Nothing in hookbox.db fits that could be rerun.\nIgnored events need --state ignored.\n',
+      stderr: 'hookbox.db has no matching event that can be rerun.\nTo include ignored events, add --state ignored.\n',
     });
     expect(named.code).toBe(0);
     expect(JSON.parse(named.stdout)).toMatchObject({ total: 1, first: [{ id: 'evt_dead_1' }] });
@@ -197,7 +197,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
     ]);
     expect(people).toMatchObject({ code: 0, stderr: '' });
     expect(people.stdout).toMatch(
-      /^Will discard 30 events: 30 order\.created; all dead \(failed\)\. Nothing has happened yet\.\n\nThe newest of them:\n\n/,
+      /^Will discard 30 events: 30 order\.created; all dead \(failed\)\. Nothing has changed yet\.\n\nThe newest events:\n\n/,
     );
     expect(people.stdout.match(/(?<= {2})dead_\d+/g)).toEqual(Array.from({ length: 10 }, (_, n) => `dead_${29 - n}`));
     expect(JSON.parse(programs.stdout)).toMatchObject({
@@ -215,7 +215,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
     expect(await statesIn(cwd)).toEqual(before);
     expect(await inboxOf(cwd, (inbox) => listBulks(inbox))).toEqual([]);
     expect(await auditIn(cwd)).toEqual([]);
-    expect(none).toEqual({ code: 4, stdout: '', stderr: 'Nothing in hookbox.db fits that could be rerun.\n' });
+    expect(none).toEqual({ code: 4, stdout: '', stderr: 'hookbox.db has no matching event that can be rerun.\n' });
   });
 
   it.each([
@@ -251,23 +251,26 @@ describe('hookbox events rerun and discard, by a filter', () => {
     const stopped = await rerun.stop('SIGINT');
     expect(stopped).toMatchObject({ code: 130, stdout: '' });
     const [, worked, id = ''] =
-      /^Stopped after (\d+) of 120\. To go on: hookbox events rerun --resume (\d+)$/m.exec(stopped.stderr) ?? [];
+      /^Stopped after (\d+) of 120\. To continue: hookbox events rerun --resume (\d+)$/m.exec(stopped.stderr) ?? [];
     expect(Number(worked)).toBeLessThan(120);
     const [resumed, other] = await Promise.all([
       events(cwd, 'rerun', '--resume', id, '--rate', '10000'),
       events(cwd, 'discard', '--resume', id),
     ]);
-    expect(other).toMatchObject({ code: 2, stderr: `error: Bulk ${id} is to rerun: use hookbox events rerun.\n` });
+    expect(other).toMatchObject({
+      code: 2,
+      stderr: `error: Bulk action ${id} is a rerun. Use hookbox events rerun.\n`,
+    });
     const now = 120 - Number(worked);
-    const look = 'To see outcome later: hookbox events bulks 1\n';
-    const told = `${now} rerun\nIn all 120 rerun\n${now} events are pending; a processor with handlers takes them.\n${look}`;
+    const look = 'To see the result later: hookbox events bulks 1\n';
+    const told = `${now} rerun\nTotal: 120 rerun\n${now} events are pending; a processor with handlers takes them.\n${look}`;
     expect(resumed).toMatchObject({ code: 0, stderr: told });
     expect((await statesIn(cwd)).every((line) => line.endsWith(' pending 1'))).toBe(true);
     const [, first] = await auditIn(cwd);
     expect(first).toMatchObject({ act: 'rerun', counts: { done: 120 } });
     expect(await events(cwd, 'rerun', '--cancel', id)).toMatchObject({
       code: 1,
-      stderr: `Bulk ${id} has ended already: done.\n`,
+      stderr: `Bulk action ${id} has already ended: done.\n`,
     });
   });
 
@@ -278,21 +281,21 @@ describe('hookbox events rerun and discard, by a filter', () => {
       BEGIN SELECT RAISE(ABORT, 'the database is away'); END`);
     const failed = await events(cwd, 'rerun', '--all', '--yes', '--rate', '10000');
     const [, worked = ''] =
-      /\nStopped after (\d+) of 120\. To go on: hookbox events rerun --resume 1\nerror: .*away(?: \(SQLITE_\w+\))?\n$/.exec(
+      /\nStopped after (\d+) of 120\. To continue: hookbox events rerun --resume 1\nerror: .*away(?: \(SQLITE_\w+\))?\n$/.exec(
         failed.stderr,
       ) ?? [];
     expect(Number(worked)).toBeGreaterThan(0);
     expect(failed.code).toBe(3);
     const listed = await events(cwd, 'bulks');
     expect(listed.stderr).toMatch(
-      /^Bulk 1 has stopped at \d+ of 120; run the rest with hookbox events rerun --resume 1$/m,
+      /^Bulk action 1 stopped at \d+ of 120\. To continue: hookbox events rerun --resume 1$/m,
     );
     expect((await events(cwd, 'bulks', '--json')).stderr).toBe('');
     database.exec('DROP TRIGGER gone');
     database.close();
     const rest = 120 - Number(worked);
     const resumed = await events(cwd, 'rerun', '--resume', '1');
-    expect(resumed.stderr).toContain(`${rest} rerun\nIn all 120 rerun\n${rest} event`);
+    expect(resumed.stderr).toContain(`${rest} rerun\nTotal: 120 rerun\n${rest} event`);
     expect((await events(cwd, 'bulks')).stderr).toBe('');
   });
 
@@ -304,22 +307,22 @@ describe('hookbox events rerun and discard, by a filter', () => {
     const cancelled = await events(cwd, 'rerun', '--cancel', String(id));
     expect(cancelled).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/^Cancelled bulk 1 after \d+ of 120 events\.\n$/),
+      stderr: expect.stringMatching(/^Cancelled bulk action 1 after \d+ of 120 events\.\n$/),
     });
     const ran = await run.ended();
-    expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('Bulk 1 was cancelled after ') });
+    expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('Bulk action 1 was cancelled after ') });
     expect((await statesIn(cwd)).some((line) => line.includes(' dead '))).toBe(true);
   });
 });
 
 describe('hookbox events rerun', () => {
   it.each([
-    [[], { all: true, type: ['order.ready'] }, '--all means every event.'],
-    [['evt_1'], { type: ['order.ready'] }, 'only one of them.'],
-    [['evt_1'], { resume: 1 }, 'only one of them.'],
-    [[], { cancel: 1, all: true }, 'only one of them.'],
-    [[], { resume: 1, force: true }, 'settled by its preview'],
-    [[], { since: 'yesterday' }, '--since "yesterday" is no time.'],
+    [[], { all: true, type: ['order.ready'] }, '--all selects every event.'],
+    [['evt_1'], { type: ['order.ready'] }, 'Use only one of event ids'],
+    [['evt_1'], { resume: 1 }, 'Use only one of event ids'],
+    [[], { cancel: 1, all: true }, 'Use only one of event ids'],
+    [[], { resume: 1, force: true }, 'The preview fixed'],
+    [[], { since: 'yesterday' }, '--since "yesterday" must be a time'],
   ])('refuses %j with %j', async (ids, options, message) => {
     await expect(actOn('rerun', ids, { db: 'none.db', ...options })).rejects.toMatchObject({
       exitCode: 2,
@@ -331,10 +334,10 @@ describe('hookbox events rerun', () => {
     const cwd = await stockedFolder();
     const before = await statesIn(cwd);
     const cases: readonly (readonly [args: readonly string[], code: number, message: string])[] = [
-      [[], 2, 'Say what to rerun: event ids, a filter such as --state dead --since 2h, or --all.'],
-      [['--resume', '7'], 4, 'There is no bulk action 7 in hookbox.db.'],
-      [['--all', '--rate', '0'], 2, 'Give a number above 0.'],
-      [['evt_dead_1', '--actor', ' '], 2, 'actor must be a name'],
+      [[], 2, 'Select the events to rerun: ids, a filter such as --state dead --since 2h, or --all.'],
+      [['--resume', '7'], 4, 'hookbox.db has no bulk action 7.'],
+      [['--all', '--rate', '0'], 2, 'Use a number above 0.'],
+      [['evt_dead_1', '--actor', ' '], 2, 'actor must say who acts'],
     ];
     await Promise.all(
       cases.map(async ([args, code, message]) => {
@@ -364,7 +367,7 @@ describe('the question before a bulk action', () => {
     const { input, shown, answer } = asked();
     input.write(typed);
     expect(await answer).toBe(agreed);
-    expect(String(shown.read())).toContain('Type 1234 to rerun them, anything else to leave it: ');
+    expect(String(shown.read())).toContain('Type 1234 to rerun them, or anything else to cancel: ');
   });
 
   it('ends with Ctrl-C, and when the command is told to end', async () => {

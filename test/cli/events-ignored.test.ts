@@ -77,7 +77,7 @@ it('the command that a processor logs reruns what was ignored, and nothing else'
   });
 });
 
-it('hookbox events stats, and the function, say what nobody handles and what can be rerun', async () => {
+it('hookbox events stats, and the function, say what no processor handles and what can be rerun', async () => {
   const folder = scratchFolder();
   const file = join(folder, 'hookbox.db');
   const now = Date.now();
@@ -95,7 +95,7 @@ it('hookbox events stats, and the function, say what nobody handles and what can
   }
   const { code, stdout } = await runHookbox(['events', 'stats'], { cwd: folder });
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^nobody handles order\.ready at default since .*: 1 pending$/m);
+  expect(stdout).toMatch(/^no processor handles order\.ready at default since .*: 1 pending$/m);
   const [command] = /^hookbox events rerun .*$/m.exec(stdout) ?? [''];
   await paste(`${command} --yes`, folder);
   await using inbox = sqliteInbox(file);

@@ -51,7 +51,7 @@ describe('hookbox events prune', () => {
     expect(dry).toMatchObject({
       code: 0,
       stdout: '{\n  "pruned": 5,\n  "audit": null\n}\n',
-      stderr: expect.stringMatching(/^would prune 5 events \(processed, dead before \d{4}-\S+Z\)\n$/),
+      stderr: expect.stringMatching(/^Would prune 5 events \(processed, dead before \d{4}-\S+Z\)\.\n$/),
     });
     expect(unasked).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('Add --yes') });
     expect(ageless).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--older-than <age>') });
@@ -81,9 +81,9 @@ describe('hookbox events erase', () => {
     expect(dry).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'would erase 1 event: bodies, errors and other bodies, and the name itself.\n',
+      stderr: 'Would erase 1 event: bodies, conflicting bodies, errors and the name of the entity.\n',
     });
-    expect(none).toMatchObject({ code: 4, stderr: 'Nothing in hookbox.db is about "ord_no".\n' });
+    expect(none).toMatchObject({ code: 4, stderr: 'hookbox.db has no event about "ord_no".\n' });
     const ran = await events(cwd, 'erase', 'ord_42', '--yes', '--json', ...BY);
     expect(ran.code).toBe(0);
     expect(JSON.parse(ran.stdout)).toMatchObject({ erased: 1, inProcessing: 0, audit: expect.any(Number) });
@@ -97,11 +97,11 @@ describe('hookbox events erase', () => {
     onTestFinished(() => void database.close());
     const reading = database.prepare('SELECT id FROM hookbox_events').iterate();
     reading.next();
-    const inLog = expect.stringContaining('The write-ahead log still holds the erased data');
+    const inLog = expect.stringContaining('The write-ahead log still has the erased data');
     expect(await events(cwd, 'erase', 'ord_42', '--yes')).toMatchObject({ code: 0, stderr: inLog });
     expect(await events(cwd, 'erase', 'ord_42', '--yes')).toMatchObject({ code: 4, stderr: inLog });
     reading.return?.();
-    const nothing = 'Nothing in hookbox.db is about "ord_42".\n';
+    const nothing = 'hookbox.db has no event about "ord_42".\n';
     expect(await events(cwd, 'erase', 'ord_42', '--yes')).toMatchObject({ code: 4, stderr: nothing });
   });
 
@@ -115,7 +115,9 @@ describe('hookbox events erase', () => {
     );
     expect(await events(cwd, 'erase', 'evt_new', '--yes')).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('1 event is in processing and left: erase again when its handler has ended.'),
+      stderr: expect.stringContaining(
+        '1 event is in processing and not erased. Erase again when its handler has finished.',
+      ),
     });
   });
 });
@@ -130,11 +132,11 @@ describe('hookbox events erase of very many', () => {
     database.close();
 
     const erase = running(['events', 'erase', 'ord_1', '--yes', '--json'], { cwd });
-    await erase.note('erase 3,000 events');
+    await erase.note('This erases 3,000 events');
     const stopped = await erase.stop('SIGINT');
     expect(stopped).toMatchObject({
       code: 130,
-      stderr: expect.stringMatching(/\nStopping after .*\n[\d,]+ events? erased\. Run the same again to go on\.$/),
+      stderr: expect.stringMatching(/\nStopping after .*\n[\d,]+ events? erased\. Run the same command to continue\.$/),
     });
     const { erased } = JSON.parse(stopped.stdout) as { erased: number };
     expect(erased).toBeLessThan(3_000);
@@ -150,8 +152,8 @@ describe('hookbox events export and import', () => {
     const saved = await events(cwd, 'export', '--out', 'all.ndjson');
     const some = await events(cwd, 'export', '--state', 'dead', '--out', 'dead.ndjson');
     expect(printed).toMatchObject({ code: 0, stderr: '10 events exported\n' });
-    expect(saved).toEqual({ code: 0, stdout: '', stderr: '10 events in all.ndjson\n' });
-    expect(some).toEqual({ code: 0, stdout: '', stderr: '4 events in dead.ndjson\n' });
+    expect(saved).toEqual({ code: 0, stdout: '', stderr: '10 events exported to all.ndjson\n' });
+    expect(some).toEqual({ code: 0, stdout: '', stderr: '4 events exported to dead.ndjson\n' });
     expect(readdirSync(cwd).filter((name) => name.endsWith('.tmp'))).toEqual([]);
     expect(printed.stdout.split('\n').length).toBe(readFileSync(join(cwd, 'all.ndjson'), 'utf8').split('\n').length);
 
@@ -164,11 +166,11 @@ describe('hookbox events export and import', () => {
       code: 0,
       stdout: '',
       stderr:
-        'note: new.db is a new inbox.\n10 events imported, 0 here already, 0 here already with other bytes\n' +
-        'They count as not verified. Of an export of your own, which nobody else could change, --trusted keeps what it says.\n',
+        'note: new.db is a new inbox.\n10 events imported, 0 already here, 0 already here with another body\n' +
+        'These events count as not verified. For your own, unchanged export, --trusted keeps what it says.\n',
     });
     const moved = await events(cwd, 'import', 'all.ndjson', '--db', 'moved.db', '--trusted');
-    expect(moved).toMatchObject({ code: 0, stderr: expect.stringMatching(/bytes\n$/) });
+    expect(moved).toMatchObject({ code: 0, stderr: expect.stringMatching(/another body\n$/) });
     const verifiedIn = async (db?: string): Promise<readonly boolean[]> => {
       const { events: listed } = await inboxOf(cwd, (inbox) => listEvents(inbox), db);
       return listed.map(({ verified }) => verified);
@@ -206,7 +208,7 @@ describe('hookbox events export and import', () => {
       await once(server, 'listening');
       expect(await events(cwd, 'export', '--out', 'socket', '--force')).toMatchObject({
         code: 2,
-        stderr: 'error: socket is no file. Leave --out away, and have standard output led there.\n',
+        stderr: 'error: socket is not a regular file. Remove --out and redirect standard output to it.\n',
       });
       expect(statSync(join(cwd, 'socket')).isSocket()).toBe(true);
     },
@@ -216,10 +218,11 @@ describe('hookbox events export and import', () => {
     const cwd = await stockedFolder();
     const other = new Database(join(cwd, 'hookbox.db'));
     other.prepare('SELECT count(*) FROM hookbox_events').get();
-    const said = 'note: another process has hookbox.db open. What it stores from now on is not in this export.\n';
-    expect((await events(cwd, 'export', '--out', 'a.ndjson')).stderr).toBe(`10 events in a.ndjson\n${said}`);
+    const said =
+      'note: another process has hookbox.db open. This export does not include events that it stores from now on.\n';
+    expect((await events(cwd, 'export', '--out', 'a.ndjson')).stderr).toBe(`10 events exported to a.ndjson\n${said}`);
     other.close();
-    expect((await events(cwd, 'export', '--out', 'b.ndjson')).stderr).toBe('10 events in b.ndjson\n');
+    expect((await events(cwd, 'export', '--out', 'b.ndjson')).stderr).toBe('10 events exported to b.ndjson\n');
   });
 
   it('write over nothing, and take in nothing that is no export', async () => {
@@ -232,11 +235,11 @@ describe('hookbox events export and import', () => {
       events(cwd, 'import', 'no.ndjson'),
       events(cwd, 'import', '.'),
     ]);
-    expect(exported).toMatchObject({ code: 1, stderr: expect.stringContaining('there.ndjson is there already.') });
+    expect(exported).toMatchObject({ code: 1, stderr: expect.stringContaining('there.ndjson already exists.') });
     expect(readFileSync(join(cwd, 'there.ndjson'), 'utf8')).toBe('precious');
     expect(odd).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^error: odd\.ndjson: .*Line 1 /) });
-    expect(missing).toMatchObject({ code: 4, stderr: 'error: There is no file no.ndjson.\n' });
-    expect(folder).toMatchObject({ code: 2, stderr: 'error: . is a folder. Give the path of a file.\n' });
+    expect(missing).toMatchObject({ code: 4, stderr: 'error: The file no.ndjson does not exist.\n' });
+    expect(folder).toMatchObject({ code: 2, stderr: 'error: . is a folder. Pass the path of a file.\n' });
   });
 
   it('say that an export which was cut is not complete, and what came is there', async () => {
@@ -246,7 +249,7 @@ describe('hookbox events export and import', () => {
     expect(cut).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('error: -: ') });
     expect(existsSync(join(cwd, 'new.db'))).toBe(true);
     const whole = await imported(stdout, { cwd });
-    expect(whole).toMatchObject({ code: 0, stderr: expect.stringContaining(' here already, 0 here') });
+    expect(whole).toMatchObject({ code: 0, stderr: expect.stringContaining(' already here, 0 already') });
   });
 });
 
@@ -263,7 +266,7 @@ it('hookbox events export leaves the older one as it was when it is stopped, and
   await vi.waitFor(() => expect(readdirSync(cwd)).toContainEqual(expect.stringMatching(/\.tmp$/)), { interval: 1 });
   expect(await run.stop('SIGINT')).toMatchObject({
     code: 130,
-    stderr: expect.stringMatching(/\nStopped: there\.ndjson is as it was\.$/),
+    stderr: expect.stringMatching(/\nStopped\. there\.ndjson did not change\.$/),
   });
   expect(readFileSync(join(cwd, 'there.ndjson'), 'utf8')).toBe('precious');
   expect(readdirSync(cwd).filter((name) => name.endsWith('.tmp'))).toEqual([]);
@@ -274,7 +277,7 @@ it('hookbox events import pauses what was paused where the export comes from, an
   await events(cwd, 'pause', 'order.created', '--reason', 'the till prints twice');
   const { stdout } = await events(cwd, 'export');
   const moved = await runHookbox(['events', 'import', '-', '--db', 'new.db', '--trusted'], { cwd, input: stdout });
-  expect(moved.stderr).toContain('\npaused, as in the export: order.created of default\n');
+  expect(moved.stderr).toContain('\nPaused as in the export: order.created at default.\n');
   const paused = await events(cwd, 'pause', '--db', 'new.db');
   expect(paused.stdout).toMatch(/order\.created.*the till prints twice/);
 });
@@ -282,58 +285,6 @@ it('hookbox events import pauses what was paused where the export comes from, an
 function imported(input: string, options: RunOptions): Promise<Ran> {
   return runHookbox(['events', 'import', '-', '--db', 'new.db'], { ...options, input });
 }
-
-describe('hookbox events import --handled', () => {
-  it('records the ids of a file as processed, and a repeat changes nothing', async () => {
-    const cwd = scratchFolder();
-    writeFileSync(join(cwd, 'ids.txt'), '\ufeffevt_1\r\n\r\nevt_2\nevt_3');
-    const first = await events(cwd, 'import', '--handled', 'ids.txt', '--db', 'new.db');
-    expect(first).toEqual({
-      code: 0,
-      stdout: '',
-      stderr: 'note: new.db is a new inbox.\n3 ids recorded as processed, 0 processed already\n',
-    });
-    const again = await runHookbox(['events', 'import', '-', '--handled', '--db', 'new.db', '--json'], {
-      cwd,
-      input: 'evt_2\nevt_4\n',
-    });
-    expect(JSON.parse(again.stdout)).toEqual({ imported: 1, known: 1, notProcessed: [], audit: 2 });
-    const shown = await events(cwd, 'show', 'evt_1', '--db', 'new.db');
-    expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('only its id was imported') });
-    expect(shown.stdout).not.toContain('delivered');
-  });
-
-  it('names each event that is stored and not processed, and exits with 3', async () => {
-    const cwd = await stockedFolder();
-    const ran = await runHookbox(['events', 'import', '-', '--handled'], { cwd, input: 'evt_dead_1\nevt_gone\n' });
-    expect(ran).toMatchObject({ code: 3, stdout: '' });
-    expect(ran.stderr).toContain('1 id recorded as processed, 0 processed already\n');
-    expect(ran.stderr).toContain('not changed: evt_dead_1 is stored and dead\n');
-    expect(ran.stderr).toContain('npx hookbox events discard <id>');
-  });
-
-  it.each([
-    ['a table', 'id,status\nevt_1,done\n', 'Line 1 is not one event id.'],
-    ['JSON', '"evt_1"\n', 'Line 1 is not one event id.'],
-    ['a long line', `evt_1\n${'x'.repeat(256)}\n`, 'Line 2 is not one event id.'],
-    ['nothing', '\n', 'There are no ids in it.'],
-  ])('refuses %s', async (_, input, said) => {
-    const cwd = scratchFolder();
-    const ran = await runHookbox(['events', 'import', '-', '--handled', '--db', 'new.db'], { cwd, input });
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining(said) });
-  });
-
-  it.each([
-    [['--handled', '--trusted'], '--trusted is for an export'],
-    [['--endpoint', 'shop'], '--endpoint needs --handled'],
-  ])('refuses %j', async (args, said) => {
-    const cwd = scratchFolder();
-    expect(await events(cwd, 'import', 'ids.txt', ...args)).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(said),
-    });
-  });
-});
 
 it('hookbox events import ends with Ctrl-C although its input goes on, and what came is there', async () => {
   const cwd = await stockedFolder();
@@ -344,7 +295,7 @@ it('hookbox events import ends with Ctrl-C although its input goes on, and what 
   expect(await run.stop('SIGINT')).toMatchObject({
     code: 130,
     stdout: '',
-    stderr: expect.stringContaining('Stopped. Import the same again to go on'),
+    stderr: expect.stringContaining('Stopped. Import the same export again to continue'),
   });
   expect(await imported(stdout, { cwd })).toMatchObject({ code: 0 });
 });
@@ -356,7 +307,7 @@ describe('hookbox events backup', () => {
     expect(ran.code).toBe(0);
     expect(JSON.parse(ran.stdout)).toMatchObject({ bytes: readFileSync(join(cwd, 'copy.db')).byteLength });
     expect(ran.stderr).toMatch(
-      /^copying hookbox\.db into copy\.db; it may be used meanwhile\.\n\S+ KiB in copy\.db\n$/,
+      /^Copying hookbox\.db to copy\.db\. You can use the inbox meanwhile\.\nWrote \S+ KiB to copy\.db\.\n$/,
     );
     const { events: copied } = await inboxOf(cwd, (inbox) => listEvents(inbox), 'copy.db');
     expect(copied.map(({ id }) => id)).toEqual(STOCKED.toReversed());
@@ -376,7 +327,7 @@ describe('the lines of a stream', () => {
     async function* endless(): AsyncGenerator<Uint8Array> {
       for (;;) yield megabyte;
     }
-    await expect(linesOf(endless()).next()).rejects.toThrow('A line is longer than any line of an export.');
+    await expect(linesOf(endless()).next()).rejects.toThrow('A line is longer than any that an export has.');
   });
 
   async function* chunks(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
@@ -422,7 +373,7 @@ describe('the lines of a stream', () => {
     ['zstd', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0])],
   ])('are not looked for in what is compressed: %s', async (name, bytes) => {
     await expect(linesOf(chunks(bytes.toString('latin1'))).next()).rejects.toThrow(
-      new RegExp(`^The file is compressed \\(${name}\\)\\. Decompress it first: \\w+\\.`),
+      new RegExp(`^It is compressed \\(${name}\\): uncompress it first, with \\w+\\.`),
     );
   });
 });
@@ -436,7 +387,7 @@ it('hookbox events import reads an export that PowerShell has written, and names
   expect(read).toMatchObject({ code: 0, stderr: expect.stringContaining(`${STOCKED.length} events imported`) });
   expect(await events(cwd, 'import', 'small.ndjson.gz')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('small.ndjson.gz: The file is compressed (gzip). Decompress it first: gunzip.'),
+    stderr: expect.stringContaining('small.ndjson.gz: It is compressed (gzip): uncompress it first, with gunzip.'),
   });
 });
 

@@ -56,7 +56,7 @@ describe('hookbox events list', () => {
       events('find', 'evt_dead_9'),
     ]);
     expect(idsIn(oldest)).toEqual(STOCKED.slice(0, 2));
-    expect(oldest.stderr).toBe('There may be newer ones. To go on, add --before 2\n');
+    expect(oldest.stderr).toBe('More newer events may exist. For the next page, add --before 2\n');
     expect(idsIn(failed).toSorted()).toEqual(['evt_dead_1', 'evt_dead_2', 'evt_hostile', 'evt_invalid']);
     expect(idsIn(found)).toEqual(['evt_dead_2', 'evt_dead_1', 'evt_retrying']);
     expect(none).toMatchObject({ code: 4, stdout: '' });
@@ -69,8 +69,8 @@ describe('hookbox events list', () => {
     const [all, some] = await Promise.all(
       [[], ['--state', 'dead']].map((filter) => runHookbox(['events', 'list', ...filter], { cwd })),
     );
-    expect(all).toEqual({ code: 0, stdout: '', stderr: 'There is no event in hookbox.db.\n' });
-    expect(some?.stderr).toBe('Nothing in hookbox.db fits.\n');
+    expect(all).toEqual({ code: 0, stdout: '', stderr: 'hookbox.db has no events.\n' });
+    expect(some?.stderr).toBe('hookbox.db has no matching event.\n');
   });
 
   it('takes filters, and prints as JSON what listEvents returns', async () => {
@@ -87,13 +87,13 @@ describe('hookbox events list', () => {
     expect(none).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'Nothing in hookbox.db fits.\nhookbox knows no type "order.craeted". Did you mean order.created?\n',
+      stderr: 'hookbox.db has no matching event.\n"order.craeted" is not a known type. Did you mean order.created?\n',
     });
   });
 
   it('stops at the limit and says how to go on; all of them are there in the end', async () => {
     const first = await events('list', '--limit', '4', '--json');
-    const [, before = ''] = /To go on, add --before (\d+)\n$/.exec(first.stderr) ?? [];
+    const [, before = ''] = /For the next page, add --before (\d+)\n$/.exec(first.stderr) ?? [];
     const rest = await events('list', '--all', '--before', before, '--json');
     expect(rest.stderr).toBe('');
     expect([...ndjson(first), ...ndjson(rest)].map(({ id }) => id)).toEqual(STOCKED.toReversed());
@@ -108,7 +108,7 @@ describe('hookbox events list', () => {
       new RegExp(`^2 .* ${String(groups[0]?.['fingerprint'])} +failed +evt_dead_2 +Error: the shop is down$`, 'm'),
     );
     expect(people.stdout).not.toMatch(STEERING);
-    expect(people.stderr).toBe('To handle a group again: hookbox events rerun --fingerprint <group>\n');
+    expect(people.stderr).toBe('To rerun a group: hookbox events rerun --fingerprint <group>\n');
   });
 });
 
@@ -121,11 +121,11 @@ describe('hookbox events show', () => {
     expect(dead.stdout).toMatch(
       /delivered and stored\n.*attempt 1 failed after 1 ms: TypeError: .*second line\n +at handle \(\/shop\/handlers\.js:7:3\)\n.* {2}dead\n/,
     );
-    expect(exact.stdout).toMatch(/delivered again\n[^]*delivered with other bytes\n/);
+    expect(exact.stdout).toMatch(/delivered again\n[^]*delivered with another body\n/);
     expect(exact.stdout).toContain(
       '    "total": 12.50,\n    "big": 12345678901234567890,\n    "name": "T\\u00e9a",\n    "name": "Tea",\n',
     );
-    expect(exact.stdout).toContain('The newest other body that came under its id');
+    expect(exact.stdout).toContain('The newest conflicting body with its id');
   });
 
   it('prints the stored bytes alone, everything as JSON, and masks fields', async () => {
@@ -145,7 +145,7 @@ describe('hookbox events show', () => {
       redeliveries: { count: 2 },
       timeline: asJson(history?.timeline ?? []),
     });
-    expect(masked.stdout).toMatch(/^ +why +waits; no processor for order\.ready has ever run$/m);
+    expect(masked.stdout).toMatch(/^ +why +waits; no processor that handles order\.ready has ever run$/m);
     expect(masked.stdout).toContain('"email": "•••"');
     expect(masked.stdout).not.toMatch(/ada@example|12\.50/);
     expect(other.stdout).toMatch(/^evt_other \(shop-2\) /);
@@ -157,8 +157,8 @@ describe('hookbox events show', () => {
       events('show', 'evt_other', '--endpoint', 'default'),
       events('show', 'evt_pruned', '--raw'),
     ]);
-    expect(none).toEqual({ code: 4, stdout: '', stderr: 'There is no event "evt_\\u001b[2J" in hookbox.db.\n' });
-    expect(elsewhere).toMatchObject({ code: 4, stderr: expect.stringContaining('at the endpoint "default".') });
+    expect(none).toEqual({ code: 4, stdout: '', stderr: 'hookbox.db has no event "evt_\\u001b[2J".\n' });
+    expect(elsewhere).toMatchObject({ code: 4, stderr: expect.stringContaining('of the endpoint "default".') });
     expect(pruned).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('"evt_pruned" was pruned') });
   });
 });
@@ -180,7 +180,7 @@ describe('an end of an id', () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 4,
       stdout: '',
-      stderr: `There is no event ${JSON.stringify(end)} in hookbox.db.\n`,
+      stderr: `hookbox.db has no event ${JSON.stringify(end)}.\n`,
     });
   });
 
@@ -200,10 +200,49 @@ describe('an end of an id', () => {
     const shown = async (id: string) => runHookbox(['events', 'show', id], { cwd });
     const { code, stderr } = await shown('…x9Kq');
     expect(code).toBe(2);
-    expect(stderr).toMatch(/Several events have ids that end so: "\w+x9Kq", "\w+x9Kq".* Give more of the id\.\n/);
+    expect(stderr).toMatch(/"…x9Kq" matches several events: "\w+x9Kq", "\w+x9Kq", "\w+x9Kq"\. Use more of the id\.\n/);
     expect((await shown('evt_…x9Kq')).code).toBe(2);
     expect((await shown('…ax9Kq')).stdout).toMatch(/^evt_ax9Kq /);
     expect((await shown('bx9Kq')).stdout).toMatch(/^bx9Kq /);
+  });
+});
+
+describe('an id that a list has shortened at 80 columns', () => {
+  const TERMINAL = '--import=data:text/javascript,Object.assign(process.stdout,{isTTY:true,columns:80})';
+  const long = (end: string): string => `evt_${'x'.repeat(80)}${end}`;
+
+  async function inboxWith(...ids: readonly string[]): Promise<string> {
+    const cwd = scratchFolder();
+    await using inbox = sqliteInbox(join(cwd, 'hookbox.db'));
+    await store(inbox, ...ids.map((id) => orderEvent(id, { type: 'com.acme.supplier_invoice.escalated' })));
+    return cwd;
+  }
+
+  it('can be pasted into every command that takes an id', async () => {
+    const id = long('wYb2');
+    const cwd = await inboxWith(id, long('wYb3'));
+    const listed = await runHookbox(['events', 'list'], { cwd, env: { NODE_OPTIONS: TERMINAL } });
+    const [, pasted = ''] = /(evt_x+…x*wYb2) /.exec(listed.stdout) ?? [];
+    expect(pasted).not.toBe('');
+
+    const run = async (...args: readonly string[]) => await runHookbox(args, { cwd });
+    expect((await run('events', 'show', pasted)).stdout).toMatch(new RegExp(`^${id} `));
+    expect((await run('replay', pasted, '--dry-run')).stdout).toContain(id);
+    expect((await run('fixtures', 'capture', pasted)).stdout).toContain(id);
+    expect((await run('events', 'retry-now', pasted)).stdout).toContain(id);
+    expect(await run('events', 'discard', pasted, id)).toMatchObject({ code: 0, stdout: `discarded  ${id}\n` });
+    expect(await run('events', 'rerun', pasted, '--state', 'ignored')).toMatchObject({
+      code: 0,
+      stdout: `rerun  ${id}\n`,
+    });
+  });
+
+  it('that several events have is an error with up to five candidates', async () => {
+    const cwd = await inboxWith(...['a', 'b', 'c', 'd', 'e', 'f'].map((letter) => long(`${letter}wYb2`)));
+    const ran = await runHookbox(['events', 'rerun', 'evt_…wYb2'], { cwd });
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr.match(/"evt_x+[a-f]wYb2"/g)).toHaveLength(5);
+    expect(ran.stderr).toMatch(/, and more\. Use more of the id\.\n$/);
   });
 });
 
@@ -227,7 +266,7 @@ describe('the group of a dead letter', () => {
 it('the timeline says of redeliveries that are not known one by one that they are from there on', () => {
   const at = new Date('2026-01-01T00:00:00Z');
   expect(timelineLines([{ what: 'redeliveries', at, count: 1_234 }])).toEqual([
-    expect.stringMatching(/from here on delivered again 1,234 times, beside those below$/),
+    expect.stringMatching(/delivered again 1,234 times after this, besides those below$/),
   ]);
 });
 
@@ -292,11 +331,11 @@ describe('the options of a filter', () => {
     const nine = Array.from({ length: 9 }, (_, n) => ['--body', `data.f${n}=1`]).flat();
     const { code, stdout, stderr } = await events('list', ...nine);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain('The filter condition body must have at most 8 values, not 9.');
+    expect(stderr).toContain('A filter takes 8 values of body at most, and this one has 9. Leave some out.');
   });
 
   it.each(['data.total', '=12'])('refuse %s as a condition', (body) => {
-    expect(() => eventFilterOf({ body: [body] })).toThrow('is no path=value');
+    expect(() => eventFilterOf({ body: [body] })).toThrow('must be path=value');
   });
 });
 

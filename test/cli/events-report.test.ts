@@ -51,7 +51,7 @@ describe.each([
     args: ['--limit', '1'],
     expected: async (inbox: Parameters<typeof auditLines>[0]) => (await auditLines(inbox, { limit: 1 })).lines,
     row: /^\d{4}-.*Z +ada .* code +discard +-? +\\u\{1b\}.*"bulk":1/m,
-    note: /^There are older ones\. To go on, add --before 2$/m,
+    note: /^Older entries exist\. For the next page, add --before 2$/m,
   },
 ])('hookbox events $name', ({ name, args, expected, row, note }) => {
   it('prints what the typed function returns, for people and for programs', async () => {
@@ -99,7 +99,7 @@ describe('a subcommand without an inbox', () => {
         expect(await events(...args, '--db', file), args.join(' ')).toEqual({
           code: 4,
           stdout: '',
-          stderr: `error: There is no file ${file}. Say with --db where the inbox is.\n`,
+          stderr: `error: The file ${file} does not exist. Pass the path of the inbox with --db.\n`,
         });
       }),
     );

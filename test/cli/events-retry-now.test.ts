@@ -20,7 +20,7 @@ async function inboxOf<T>(folder: string, look: (inbox: Inbox) => Promise<T>): P
   return await look(inbox);
 }
 
-/** `evt_a` and `evt_b` are next attempt in an hour; `evt_due` was to be by now, and `evt_dead` will not be. */
+/** `evt_a` and `evt_b` are tried again in an hour; `evt_due` was to be by now, and `evt_dead` will not be. */
 async function stocked(): Promise<string> {
   const cwd = scratchFolder();
   const retry = (inMs: number) => ({ outcome: 'retry', error: failure, dueAt: Date.now() + inMs }) as const;
@@ -49,12 +49,12 @@ it('of ids tells what became of each, as a dry run has foreseen', async () => {
   const ids = ['evt_a', 'evt_due', 'evt_dead', 'evt_no'];
   const dry = await retryNow(cwd, '--dry-run', ...ids);
   expect(await due(cwd, 'evt_a')).toEqual([false]);
-  const left = 'unchanged: already due, settled or in processing';
+  const left = 'unchanged: due, settled or in processing';
   expect(await retryNow(cwd, ...ids, ...BY)).toEqual({
     code: 3,
     stdout: `retried now  evt_a\n${left}  evt_due\n${left}  evt_dead\n`,
     stderr:
-      'There is no event "evt_no" in hookbox.db.\n1 event is pending; a processor with handlers takes it.\nNo processor is running: the events wait until one is started.\n',
+      'hookbox.db has no event "evt_no".\n1 event is pending; a processor with handlers takes it.\nNo processor is running. The events wait until you start one.\n',
   });
   expect(dry.stdout).toBe(`would be retried now  evt_a\n${left}  evt_due\n${left}  evt_dead\n`);
   expect(await due(cwd, 'evt_a', 'evt_b')).toEqual([true, false]);
@@ -73,7 +73,7 @@ it('by filter shows what it will take, takes exactly that, and finds nothing mor
   expect(await due(cwd, 'evt_a', 'evt_b')).toEqual([true, true]);
   expect(await retryNow(cwd, '--all', '--yes')).toMatchObject({
     code: 4,
-    stderr: 'Nothing in hookbox.db fits that could be retried now.\n',
+    stderr: 'hookbox.db has no matching event that can be retried now.\n',
   });
 });
 
@@ -84,7 +84,7 @@ it('of a group of retries takes the name that the list of groups gives it', asyn
   const group = JSON.parse((await listed('--json')).stdout) as { readonly fingerprint: string };
   const { stdout, stderr } = await listed();
   expect(stdout).toMatch(new RegExp(`^3 .* ${group.fingerprint} .*evt_due +Error: the shop is down$`, 'm'));
-  expect(stderr).toBe('To try a group now: hookbox events retry-now --fingerprint <group>\n');
+  expect(stderr).toBe('To retry a group now: hookbox events retry-now --fingerprint <group>\n');
   expect(await retryNow(cwd, '--fingerprint', group.fingerprint, '--yes')).toMatchObject({ code: 0 });
   expect(await due(cwd, 'evt_a', 'evt_b')).toEqual([true, true]);
   expect(await retryNow(cwd, '--fingerprint', 'nothing', '--yes')).toMatchObject({ code: 4 });
@@ -96,6 +96,6 @@ it('says what to do where nothing is meant, and refuses a bulk that is to do som
   await runHookbox(['events', 'rerun', '--all', '--yes'], { cwd });
   expect(await retryNow(cwd, '--resume', '1')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('Bulk 1 is to rerun: use hookbox events rerun.') as unknown,
+    stderr: expect.stringContaining('Bulk action 1 is a rerun. Use hookbox events rerun.') as unknown,
   });
 });

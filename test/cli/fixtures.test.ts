@@ -72,7 +72,7 @@ describe('hookbox fixtures show', () => {
       const ran = await runHookbox(['fixtures', 'show', name]);
       expect(ran).toMatchObject({ code: 4, stdout: '' });
       expect(ran.stderr).toBe(
-        `error: There is no fixture ${JSON.stringify(name)}. hookbox fixtures list names them all.\n`,
+        `error: The fixture ${JSON.stringify(name)} does not exist. hookbox fixtures list shows all fixtures.\n`,
       );
     },
   );
@@ -118,7 +118,7 @@ describe('hookbox fixtures capture', () => {
   it('writes them to a file, and to no file that is there', async () => {
     const out = join(folder, 'captured.json');
     const ran = await runHookbox(['fixtures', 'capture', id, '--db', db, '--out', out]);
-    expect(ran).toEqual({ code: 0, stdout: '', stderr: `${body.byteLength} bytes in ${out}\n` });
+    expect(ran).toEqual({ code: 0, stdout: '', stderr: `Wrote ${body.byteLength} bytes to ${out}.\n` });
     expect(readFileSync(out)).toEqual(body);
     expect(statSync(out).mode & 0o777).toBe(0o600);
 
@@ -128,7 +128,7 @@ describe('hookbox fixtures capture', () => {
     expect(again).toEqual({
       code: 1,
       stdout: '',
-      stderr: `error: ${out} is there already. Give another --out, or --force.\n`,
+      stderr: `error: ${out} already exists. Use another --out, or --force to replace it.\n`,
     });
     expect(readFileSync(out, 'utf8')).toBe('mine');
     expect(await runHookbox(['fixtures', 'capture', id, '--db', db, '--out', out, '--force'])).toMatchObject({
@@ -150,7 +150,7 @@ describe('hookbox fixtures capture', () => {
     expect(ran).toEqual({
       code: 4,
       stdout: '',
-      stderr: 'error: There is no file hookbox.db. Say with --db where the inbox is.\n',
+      stderr: 'error: The file hookbox.db does not exist. Pass the path of the inbox with --db.\n',
     });
     expect(existsSync(join(folder, 'hookbox.db'))).toBe(false);
   });
@@ -159,7 +159,7 @@ describe('hookbox fixtures capture', () => {
     const ran = await runHookbox(['fixtures', 'capture', id, '--db', db, '--redact']);
     expect(ran).toMatchObject({
       code: 0,
-      stderr: 'The values are made up, so the bytes differ from what was signed. hookbox sign signs them anew.\n',
+      stderr: 'The body has made-up values, so the old signature does not match. Sign it with hookbox sign.\n',
     });
     expect(parseEvent(Buffer.from(ran.stdout))).toMatchObject({
       ok: true,
@@ -190,25 +190,20 @@ describe('hookbox fixtures capture', () => {
     expect(await runHookbox(['fixtures', 'capture', ready, '--db', db])).toEqual({
       code: 1,
       stdout: '',
-      stderr: `error: "${ready}" was pruned: the inbox still knows it, but not its bytes.\n`,
+      stderr: `error: "${ready}" was pruned. The inbox still has its id, but not its body.\n`,
     });
   });
 
   it.each([
     ['no id', [], 2, "missing required argument 'event-id'"],
     ['an unknown option', ['evt_1', '--key', 'x'], 2, 'unknown option'],
-    [
-      'an id that is not there',
-      ['evt_nobody', '--db'],
-      4,
-      'There is no event "evt_nobody" of the endpoint "default" in ',
-    ],
-    ['an id with control characters', ['evt_\u001b[2J', '--db'], 4, 'There is no event "evt_\\u001b[2J"'],
+    ['an id that is not there', ['evt_nobody', '--db'], 4, ' has no event "evt_nobody" of the endpoint "default".'],
+    ['an id with control characters', ['evt_\u001b[2J', '--db'], 4, 'has no event "evt_\\u001b[2J"'],
     [
       'a file in a folder that is not there',
       [id, '--out', '/nowhere/at/all.json', '--db'],
       1,
-      '/nowhere/at/all.json cannot be written',
+      'hookbox cannot write /nowhere/at/all.json',
     ],
   ])('given %s, prints nothing and ends with its code', async (_, args, code, message) => {
     const ran = await runHookbox(['fixtures', 'capture', ...args, ...(args.at(-1) === '--db' ? [db] : [])]);

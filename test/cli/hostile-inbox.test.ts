@@ -183,7 +183,7 @@ it('what is written to a pipe or a file stays as it is', async () => {
 it('a server says where it stores and what it serves on lines of its own', async () => {
   const serving = running(['ui', '--port', '0', ...db], { cwd: folder.path });
   await serving.note('hookbox shows');
-  await serving.note('Whoever can use this machine');
+  await serving.note('every user of this machine');
   const { stdout, stderr } = await serving.stop('SIGTERM');
   expectHarmless(stdout);
   expectHarmless(stderr);

@@ -51,7 +51,7 @@ describe('hookbox migrate', () => {
 
     const again = await migrate(schema);
     const where = `the schema ${schema} of postgres://127.0.0.1:${new URL(url).port}/postgres has version ${NEWEST}.`;
-    expect(again).toEqual({ code: 0, stdout: '', stderr: `Nothing was missing: ${where}\n` });
+    expect(again).toEqual({ code: 0, stdout: '', stderr: `No migration was missing. ${where}\n` });
   });
 
   it('of several at once, none fails and each table is made once', async () => {
@@ -121,11 +121,11 @@ describe('hookbox migrate', () => {
   });
 
   it.each([
-    ['no inbox', [], 'Say with --db or HOOKBOX_DB which Postgres'],
-    ['a file', ['--db', 'shop.db'], 'is for an inbox in Postgres, and --db is a file'],
+    ['no inbox', [], 'Pass the Postgres URL with --db or HOOKBOX_DB'],
+    ['a file', ['--db', 'shop.db'], 'needs an inbox in Postgres, but --db is a file'],
     ['a server of another kind', ['--db', 'mysql://ada:secret@db/shop'], 'starting with postgres:// or postgresql://'],
     ['no name', ['--print', '--schema', ''], 'schema must be a name'],
-    ['two ways to print', ['--print', '--json'], 'Leave --json out'],
+    ['two ways to print', ['--print', '--json'], 'Remove --json'],
   ])('refuses %s', async (_, args, message) => {
     const ran = await runHookbox(['migrate', ...args]);
     expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
@@ -157,6 +157,6 @@ it('of a file it says that it is one, and nothing of a schema that was not given
   expect(ran).toEqual({
     code: 2,
     stdout: '',
-    stderr: 'error: hookbox migrate is for an inbox in Postgres, and --db is a file.\n',
+    stderr: 'error: hookbox migrate needs an inbox in Postgres, but --db is a file.\n',
   });
 });

@@ -43,8 +43,8 @@ describe('hookbox doctor on Postgres', () => {
     expect(find('primary')).toMatchObject({ status: 'ok' });
     expect(find('encoding')).toMatchObject({ status: 'ok', what: 'UTF8' });
     expect(find('durability')).toMatchObject({ status: 'ok', what: 'fsync is on, and synchronous_commit on' });
-    expect(find('rights')?.what).toBe(`the role "hookbox" may make the schema ${there.schema}`);
-    expect(find('migrations')?.what).toMatch(/holds no inbox yet; the next start .*, unless it has migrate: false/);
+    expect(find('rights')?.what).toBe(`the role "hookbox" may create the schema ${there.schema}`);
+    expect(find('migrations')?.what).toMatch(/has no inbox yet; the next start without migrate: false applies it/);
     expect(find('server clock')).toMatchObject({ status: 'ok' });
     for (const check of ['folder', 'disk', 'file system', 'better-sqlite3', 'inbox', 'pooler', 'search_path']) {
       expect(find(check)).toBeUndefined();
@@ -53,7 +53,7 @@ describe('hookbox doctor on Postgres', () => {
 
     await there.makeInbox();
     const made = await examine();
-    expect(made.find('rights')?.what).toBe('the role "hookbox" may do what an inbox needs');
+    expect(made.find('rights')?.what).toBe('the role "hookbox" may use an inbox');
     expect(made.find('migrations')?.what).toMatch(new RegExp(`^the schema ${there.schema} has version \\d+$`));
   });
 
@@ -112,7 +112,7 @@ describe('hookbox doctor on Postgres', () => {
     );
     expect((await examine(there.urlOf(role))).find('sequences')).toMatchObject({
       status: 'ok',
-      what: expect.stringContaining('may not look at them'),
+      what: expect.stringContaining('may not read them'),
     });
     await using inbox = postgresInbox(there.urlOf(role), { schema: there.schema, listen: false });
     await inbox.operations?.ping();
@@ -162,7 +162,7 @@ describe('hookbox doctor on Postgres', () => {
     await there.pool.query(
       `CREATE SCHEMA ${quoted(there.schema)}; CREATE TABLE ${quoted(there.schema)}.migrations (id int)`,
     );
-    expect((await examine()).find('migrations')).toMatchObject({ status: 'problem', advice: 'Give another --schema.' });
+    expect((await examine()).find('migrations')).toMatchObject({ status: 'problem', advice: 'Use another --schema.' });
     await dropSchema(there.pool, there.schema);
     await there.makeInbox();
     await there.pool.query(
@@ -187,7 +187,7 @@ describe('hookbox doctor on Postgres', () => {
     onTestFinished(() => void pooler.close());
     const between = new URL(there.url);
     between.port = String((pooler.address() as AddressInfo).port); // of a server that listens on TCP
-    expect((await examine(between.href)).find('pooler')?.what).toContain('there is one in between, such as PgBouncer');
+    expect((await examine(between.href)).find('pooler')?.what).toContain('a pooler such as PgBouncer is in use');
   });
 
   it('says that nobody is there', async () => {
@@ -195,7 +195,7 @@ describe('hookbox doctor on Postgres', () => {
     expect(code).toBe(1);
     expect(find('server')).toMatchObject({
       status: 'problem',
-      what: 'postgres://127.0.0.1:1/shop cannot be used: the connection to Postgres failed (ECONNREFUSED)',
+      what: 'hookbox cannot use postgres://127.0.0.1:1/shop: the connection to Postgres failed (ECONNREFUSED)',
     });
   });
 
@@ -205,7 +205,7 @@ describe('hookbox doctor on Postgres', () => {
     expect((await examine(url.href)).find('server')).toMatchObject({
       status: 'problem',
       what: expect.stringContaining('database "nowhere" does not exist'),
-      advice: 'The server runs: change the URL, or on the server what it names.',
+      advice: 'The server is running. Correct the URL, or create its role or database on the server.',
     });
   });
 

@@ -9,7 +9,7 @@ import { runHookbox } from './run-hookbox.ts';
 
 const there = onPostgres();
 
-/** As docs/databases.md has it: somebody else migrates, and has not yet. */
+/** As docs/postgres.md has it: somebody else migrates, and has not yet. */
 async function roleThatOnlyWorks(): Promise<string> {
   const role = await there.scratchRole();
   await there.pool.query(`CREATE SCHEMA ${quoted(there.schema)}`);
@@ -21,7 +21,7 @@ it('a role that may make no tables is told what is missing, and not what it has'
   const role = await roleThatOnlyWorks();
   const migrated = await there.hookbox(['migrate'], there.urlOf(role));
   expect(migrated).toMatchObject({ code: 1, stdout: '' });
-  const grant = `Run hookbox migrate with a role that may; or grant this role everything: GRANT CREATE ON SCHEMA ${quoted(there.schema)} TO ${quoted(role)}`;
+  const grant = `Run hookbox migrate with a role that may; or, for one role that does it all: GRANT CREATE ON SCHEMA ${quoted(there.schema)} TO ${quoted(role)}`;
   expect(migrated.stderr).toContain(grant);
   expect(migrated.stderr).not.toContain('ON DATABASE');
 
@@ -58,7 +58,7 @@ it('the doctor says of a role that is named as the schema where its own tables w
     const args = ['doctor', '--port', '0', '--schema', role];
     return (await runHookbox(args, { cwd: there.cwd, env: { HOOKBOX_DB: there.urlOf(role) } })).stdout;
   };
-  const said = `is made in ${role}, among the tables of the inbox, as the role is named as the schema is`;
+  const said = `are created in ${role}, among the tables of the inbox, because the role has the name of the schema`;
   expect(await doctor()).toContain(said);
   await there.pool.query(`ALTER ROLE ${role} SET search_path = public`);
   expect(await doctor()).not.toContain('among the tables of the inbox');
@@ -68,7 +68,7 @@ it('the doctor says of such a role that the next start makes no tables', async (
   const role = await roleThatOnlyWorks();
   const { code, stdout } = await there.hookbox(['doctor', '--port', '0'], there.urlOf(role));
   expect(code).toBe(1);
-  expect(stdout).toContain('may not create the missing tables');
-  expect(stdout).toContain('holds no inbox yet; hookbox migrate brings it there, with a role that may make tables');
+  expect(stdout).toContain('may not make the tables that are missing');
+  expect(stdout).toContain('has no inbox yet; run hookbox migrate with a role that may create tables');
   expect(stdout).not.toContain('the next start');
 });

@@ -44,7 +44,7 @@ describe('where there is no inbox in Postgres', () => {
       expect(ran).toEqual({
         code: 4,
         stdout: '',
-        stderr: `error: There is no inbox of hookbox in the schema ${there.schema} of ${there.shown}. Say with --db and --schema where it is; hookbox migrate makes one.\n`,
+        stderr: `error: No hookbox inbox exists in the schema ${there.schema} of ${there.shown}. Check --db and --schema, or create one with hookbox migrate.\n`,
       });
       expect(await there.isSchemaThere()).toBe(false);
     },
@@ -65,30 +65,30 @@ describe('where there is no inbox in Postgres', () => {
 
 describe('the password of a URL', () => {
   it.each([
-    [
-      'nobody listens',
-      () => `postgres://ada:${PASSWORD}@127.0.0.1:1/shop`,
-      1,
-      'cannot be used: the connection to Postgres',
-    ],
+    ['nobody listens', () => `postgres://ada:${PASSWORD}@127.0.0.1:1/shop`, 1, ': the connection to Postgres'],
     [
       'the database is not there',
       () => there.url.replace(/\/postgres$/, '/nowhere'),
       1,
       'database "nowhere" does not exist',
     ],
-    ['a character of it is not escaped', () => `postgres://ada:1/${PASSWORD}@127.0.0.1:1/shop`, 1, 'cannot be used'],
+    [
+      'a character of it is not escaped',
+      () => `postgres://ada:1/${PASSWORD}@127.0.0.1:1/shop`,
+      1,
+      'hookbox cannot use',
+    ],
     [
       'it is of another kind',
       () => `mysql://ada:${PASSWORD}@127.0.0.1/shop`,
       2,
-      'starting with postgres:// or postgresql://',
+      'begins with postgres:// or postgresql://',
     ],
     [
       'it is in capitals',
       () => `POSTGRES://ada:${PASSWORD}@127.0.0.1/shop`,
       2,
-      'starting with postgres:// or postgresql://',
+      'begins with postgres:// or postgresql://',
     ],
   ])('is not printed where %s', async (_, made, code, message) => {
     const ran = await Promise.all(
@@ -107,7 +107,7 @@ describe('the password of a URL', () => {
   it('is not printed where it is wrong', async () => {
     // Of whom a password is asked, there or not.
     const ran = await there.hookbox(['events', 'list'], there.urlOf('guarded'));
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('Check the role and password') });
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('Look at the role and the password') });
     expect(ran.stderr).not.toContain(PASSWORD);
   });
 });
@@ -167,7 +167,7 @@ describe('a URL in a wrong place is not repeated', () => {
       expect(ran).toEqual({
         code: 2,
         stdout: '',
-        stderr: 'error: --db is the path of a file, or a URL that starting with postgres:// or postgresql://.\n',
+        stderr: 'error: --db must be the path of a file, or a URL that begins with postgres:// or postgresql://.\n',
       });
     }
     expect(readdirSync(there.cwd)).toEqual([]);
@@ -182,7 +182,7 @@ it('what was not stored is laid to Postgres, and not to a disk', async () => {
   }
   const { code, stdout, stderr } = await there.hookbox(['events', 'rejected']);
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('inbox-failing') });
-  expect(stderr).toContain('Postgres was away');
+  expect(stderr).toContain('Postgres was unavailable');
   expect(stderr).not.toMatch(/disk|file/);
 });
 
@@ -195,15 +195,15 @@ describe('which inbox is meant', () => {
     const file = await runHookbox(['fixtures', 'capture', 'evt_1'], { cwd: there.cwd, env: { HOOKBOX_DB: 'shop.db' } });
     expect(file).toMatchObject({
       code: 4,
-      stderr: 'error: There is no file shop.db. Say with --db where the inbox is.\n',
+      stderr: 'error: The file shop.db does not exist. Say with --db where the inbox is.\n',
     });
     const usual = await runHookbox(['fixtures', 'capture', 'evt_1'], { cwd: there.cwd });
-    expect(usual.stderr).toContain('There is no file hookbox.db.');
+    expect(usual.stderr).toContain('The file hookbox.db does not exist.');
   });
 
   it('is no file with a schema', async () => {
     const ran = await runHookbox(['events', 'list', '--schema', 'shop'], { cwd: there.cwd });
-    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('--schema is for an inbox in Postgres') });
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('--schema needs an inbox in Postgres') });
   });
 });
 
@@ -274,7 +274,7 @@ describe('hookbox serve on Postgres', () => {
     const ran = await there.hookbox(['serve', '--port', '0'], `postgres://ada:${PASSWORD}@127.0.0.1:1/shop`);
     expect(ran).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('postgres://127.0.0.1:1/shop cannot be used'),
+      stderr: expect.stringContaining('hookbox cannot use postgres://127.0.0.1:1/shop'),
     });
   });
 });
@@ -292,8 +292,8 @@ describe('hookbox scenario run on Postgres', () => {
     writeFileSync(join(there.cwd, 'scenario.json'), JSON.stringify(scenario));
     const ran = await there.hookbox(['scenario', 'run', 'scenario.json', '--to', serve.url]);
     expect(ran.code).toBe(1);
-    expect(ran.stdout).toMatch(/evt_\w+ is pending, because no handler takes cart\.abandoned\n/);
-    expect(ran.stdout).not.toMatch(/no handler takes order\.ready/);
+    expect(ran.stdout).toMatch(/evt_\w+ is pending, because no handler handles cart\.abandoned\n/);
+    expect(ran.stdout).not.toMatch(/no handler handles order\.ready/);
     await serve.stop('SIGTERM');
 
     // A receiver of its own has an inbox of its own.

@@ -60,7 +60,7 @@ describe.skipIf(!existsSync('/dev/full'))('output that cannot be written', () =>
       const [code] = (await once(child, 'close')) as [number | null];
       expect({ code, stderr: await stderr }).toEqual({
         code: 1,
-        stderr: 'error: The output cannot be written: ENOSPC: no space left on device, write.\n',
+        stderr: 'error: hookbox cannot write its output: ENOSPC: no space left on device, write.\n',
       });
     },
   );

@@ -62,7 +62,7 @@ describe('hookbox replay', () => {
     const server = await recordingServer();
     const some = await replay(cwd, server, 'evt_0', 'evt_no', 'evt_1');
     expect(some.code).toBe(3);
-    expect(some.stderr).toContain('evt_no is neither a file nor stored in hookbox.db under the endpoint default.');
+    expect(some.stderr).toContain('evt_no is neither a file nor an event of the endpoint default in hookbox.db.');
     expect(bodies(server)).toEqual(['{"n":0}', '{"n":1}']);
     const none = await replay(cwd, server, 'evt_no');
     expect(none).toMatchObject({ code: 4, stdout: '' });
@@ -116,8 +116,8 @@ describe('hookbox replay', () => {
       code: 4,
       stdout: '',
       stderr:
-        'Nothing in hookbox.db fits, under the endpoint default.\n' +
-        'hookbox knows no type "order.craeted". Did you mean order.created?\n',
+        'hookbox.db has no matching event of the endpoint default.\n' +
+        '"order.craeted" is not a known type. Did you mean order.created?\n',
     });
     const listed = await replay(cwd, server, '--type', 'order.craeted', '--dry-run');
     expect(listed.stderr).toMatch(/^0 would be sent\n.* Did you mean order\.created\?\n$/);
@@ -166,7 +166,7 @@ describe('hookbox replay', () => {
     mkdirSync(join(cwd, 'empty'));
     expect(await replay(cwd, server, 'empty')).toMatchObject({
       code: 4,
-      stderr: expect.stringContaining('There are no *.json files in empty.'),
+      stderr: expect.stringContaining('empty has no *.json files.'),
     });
   });
 
@@ -183,7 +183,7 @@ describe('hookbox replay', () => {
     const server = await recordingServer();
     const ran = await replay(cwd, server, '--all');
     expect(ran.code).toBe(3);
-    expect(lines(ran)[0]).toContain('---  pruned: its bytes are gone  order.created           evt_1');
+    expect(lines(ran)[0]).toContain('---  pruned: its body is gone  order.created           evt_1');
     expect(server.requests).toHaveLength(1);
     expect(await replay(cwd, server, 'evt_1')).toMatchObject({ code: 1 });
   });
@@ -240,7 +240,7 @@ describe('hookbox replay', () => {
     const cwd = await folderWith(severalIncoming(2, { verified: false }));
     const server = await recordingServer();
     const ran = await replay(cwd, server, '--all');
-    expect(ran.stderr.match(/note: evt_\d was received without a checked signature/g)).toHaveLength(1);
+    expect(ran.stderr.match(/note: evt_\d was received without verification/g)).toHaveLength(1);
     expect((await replay(cwd, server, '--all', '--unsigned')).stderr).not.toContain('note:');
     expect(server.requests.at(-1)?.headers).not.toHaveProperty('x-signature');
   });
@@ -260,8 +260,8 @@ describe('hookbox replay', () => {
     expect(ran.stdout).toMatch(/^200 {2}duplicate {2}order\.created +evt_0/);
     expect(ran.stderr.split('\n').slice(1)).toEqual([
       expect.stringContaining('1 sent: 1 ok (1 duplicate), 0 failed'),
-      'note: 1 of them was known there already, so no handler ran for it: that would be a rerun.',
-      'Stopped before evt_1. To go on, add --after 1',
+      'note: the receiver already had 1 of them, so no handler ran for it. To run handlers again, use hookbox events rerun.',
+      'Stopped before evt_1. To continue, add --after 1',
     ]);
     expect(server.requests).toHaveLength(1);
 
@@ -287,7 +287,7 @@ describe('hookbox replay', () => {
     });
     const ran = await replay(cwd, server, '--all', '--concurrency', '2');
     expect(ran.code).toBe(3);
-    expect(ran.stderr).toContain(`Nobody listens at ${new URL(server.url).origin} any more.`);
+    expect(ran.stderr).toContain(`The server at ${new URL(server.url).origin} no longer listens.`);
     expect(lines(ran).length).toBeLessThan(40);
     const after = Number(/--after (\d+)$/m.exec(ran.stderr)?.[1]);
     const rest = await recordingServer();
@@ -303,7 +303,7 @@ describe('hookbox replay', () => {
       cwd,
     });
     await child.line('evt_0');
-    expect((await child.stop('SIGINT')).stderr).toMatch(/^Stopped before evt_1\. To go on, add --skip 2$/m);
+    expect((await child.stop('SIGINT')).stderr).toMatch(/^Stopped before evt_1\. To continue, add --skip 2$/m);
     const ran = await replay(cwd, server, 'evt_0', 'evt_no', 'evt_1', 'evt_2', '--skip', '2');
     expect(ran.code).toBe(0);
     expect(bodies(server)).toEqual(['{"n":0}', '{"n":1}', '{"n":2}']);
@@ -315,7 +315,7 @@ describe('hookbox replay', () => {
     const ran = await replay(cwd, server, '--all');
     expect(ran.code).toBe(0);
     expect(ran.stderr).toMatch(/^2 sent: 2 ok \(2 duplicates\), 0 failed, /);
-    expect(ran.stderr).toContain('note: 2 of them were known there already, so no handler ran for them:');
+    expect(ran.stderr).toContain('note: the receiver already had 2 of them, so no handler ran for them.');
   });
 
   it('takes an id that is too long for a file name', async () => {
@@ -343,7 +343,10 @@ describe('hookbox replay', () => {
     const elsewhere = await recordingServer();
     const redirecting = await recordingServer((response) => response.writeHead(302, { Location: elsewhere.url }).end());
     const redirected = await replay(cwd, redirecting, 'evt_0');
-    expect(redirected).toMatchObject({ code: 1, stdout: expect.stringContaining('302  redirects are not followed') });
+    expect(redirected).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('302  hookbox does not follow redirects'),
+    });
     expect(elsewhere.requests).toHaveLength(0);
   });
 
@@ -351,14 +354,14 @@ describe('hookbox replay', () => {
     const cwd = scratchFolder();
     const missing = await runHookbox(['replay', '--all', '--db', 'none.db'], { cwd });
     expect(missing).toMatchObject({ code: 4, stdout: '' });
-    expect(missing.stderr).toBe('error: There is no file none.db. Say with --db where the inbox is.\n');
+    expect(missing.stderr).toBe('error: The file none.db does not exist. Pass the path of the inbox with --db.\n');
     expect(existsSync(join(cwd, 'none.db'))).toBe(false);
 
     new Database(join(cwd, 'shop.db')).exec('CREATE TABLE orders (id TEXT)').close();
     const before = readFileSync(join(cwd, 'shop.db'));
     const foreign = await runHookbox(['replay', '--all', '--db', 'shop.db'], { cwd });
     expect(foreign).toMatchObject({ code: 4, stdout: '' });
-    expect(foreign.stderr).toContain('shop.db holds no inbox of hookbox.');
+    expect(foreign.stderr).toContain('shop.db contains no hookbox inbox.');
     expect(readFileSync(join(cwd, 'shop.db')).equals(before)).toBe(true);
 
     writeFileSync(join(cwd, 'text.db'), 'x'.repeat(5_000));
@@ -368,21 +371,21 @@ describe('hookbox replay', () => {
   });
 
   it.each([
-    ['nothing', [], 2, 'Say what to replay'],
+    ['nothing', [], 2, 'Select what to replay'],
     ['ids and a filter', ['evt_0', '--all'], 2, 'not both'],
-    ['no time', ['--since', 'yesterday'], 2, '--since "yesterday" is no time.'],
-    ['no such day', ['--until', '2026-02-30'], 2, '--until "2026-02-30" is no time.'],
-    ['no state', ['--state', 'done'], 2, 'Give one of: pending, processing, processed, dead, ignored.'],
+    ['no time', ['--since', 'yesterday'], 2, '--since "yesterday" must be a time'],
+    ['no such day', ['--until', '2026-02-30'], 2, '--until "2026-02-30" must be a time'],
+    ['no state', ['--state', 'done'], 2, 'Use one of: pending, processing, processed, dead, ignored.'],
     [
       'no state by its older name',
       ['--status', 'done'],
       2,
-      'Give one of: pending, processing, processed, dead, ignored.',
+      'Use one of: pending, processing, processed, dead, ignored.',
     ],
     ['ids and --after', ['evt_0', '--after', '1'], 2, 'not both'],
-    ['a filter and --skip', ['--all', '--skip', '1'], 2, '--skip is for'],
-    ['no rate', ['--all', '--rate', '0'], 2, 'Give a number above 0.'],
-    ['another machine', ['--all', '--to', 'http://192.0.2.1/'], 2, 'Add --allow-remote if you mean it.'],
+    ['a filter and --skip', ['--all', '--skip', '1'], 2, '--skip works with'],
+    ['no rate', ['--all', '--rate', '0'], 2, 'Use a number above 0.'],
+    ['another machine', ['--all', '--to', 'http://192.0.2.1/'], 2, 'Add --allow-remote to allow it.'],
   ])('given %s, says so and sends nothing', async (_, args, code, message) => {
     const cwd = await folderWith(severalIncoming(1));
     const server = await recordingServer();
@@ -396,6 +399,6 @@ describe('hookbox replay', () => {
     const cwd = await folderWith(severalIncoming(1));
     const ran = await runHookbox(['replay', '--all'], { cwd, env: { SIGNING_SECRET: '' } });
     expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.stderr).toContain('Set SIGNING_SECRET, or give --secret-file.');
+    expect(ran.stderr).toContain('Set SIGNING_SECRET or pass --secret-file.');
   });
 });

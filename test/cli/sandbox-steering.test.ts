@@ -28,17 +28,17 @@ describe('a sandbox that runs', () => {
     expect(await sandbox.steer(['retry', String(id)])).toMatchObject({ code: 1, stdout: `${id} dead: answered 503\n` });
     expect(await sandbox.steer(['retry', String(id), '999'])).toMatchObject({
       code: 3,
-      stdout: `${id} delivered\n999 unknown: there is no such delivery\n`,
+      stdout: `${id} delivered\n999 unknown: the delivery does not exist\n`,
     });
     expect(receiver.requests).toHaveLength(9);
     expect(await sandbox.steer(['retry', String(id)])).toMatchObject({
       code: 1,
-      stdout: `${id} delivered: what was delivered or dropped, or is under way, is not tried again\n`,
+      stdout: `${id} delivered: only failed deliveries can be retried\n`,
     });
     expect(await sandbox.steer(['list', 'dead-letters'])).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: 'There are none.\n',
+      stderr: 'No objects yet.\n',
     });
   });
 
@@ -68,12 +68,12 @@ describe('a sandbox that runs', () => {
     expect(await sandbox.steer(['fault', '--clear'])).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: 'There are none.\n',
+      stderr: 'No objects yet.\n',
     });
     expect(await sandbox.call<object>('POST', '/order', ORDER)).toHaveProperty('id');
     expect((await sandbox.steer(['fault', 'delivery:cut,times=2'])).stdout).toMatch(/delivery:cut +2\n$/);
     expect((await sandbox.steer(['list', 'faults', '--json'])).stdout).toContain('"timesLeft":2');
-    expect(await sandbox.steer(['fault', '--clear'])).toMatchObject({ code: 0, stderr: 'There are none.\n' });
+    expect(await sandbox.steer(['fault', '--clear'])).toMatchObject({ code: 0, stderr: 'No objects yet.\n' });
     expect(await sandbox.steer(['fault', 'delivery:cut,operation=createOrder'])).toMatchObject({ code: 2 });
     expect((await sandbox.steer(['list', 'orders', '--json'])).stdout.trim().split('\n')).toHaveLength(2);
   });
@@ -137,11 +137,11 @@ describe('a sandbox that runs', () => {
       code: 0,
       stdout: expect.stringMatching(/^evt_\w+ loyalty\.earned\n$/),
       stderr: expect.stringMatching(
-        /^note: its clock stands still\. hookbox sandbox advance 0 --at \S+ delivers it\.\n$/,
+        /^note: the clock of the sandbox is frozen\. To deliver the event: hookbox sandbox advance 0 --at \S+\n$/,
       ),
     });
     expect((await sending('loyalty.earned', '--override', 'data.points=many')).stderr).toContain(
-      'note: the event does not fit your schema of loyalty.earned, so it becomes dead: data.points: does not fit',
+      'note: the event does not fit your schema of loyalty.earned, so it will be dead: data.points: does not fit',
     );
     expect(await sending('loyalty.erned')).toMatchObject({
       code: 2,
@@ -157,7 +157,7 @@ describe('a sandbox that runs', () => {
     await sandbox.steer(['webhook', receiver.url, '--remove']);
     expect(await sandbox.steer(['send', '-', '--json'], { input: '{"type":"x","data":{}}' })).toMatchObject({
       stdout: expect.stringContaining('"deliveries": 0'),
-      stderr: 'note: no endpoint takes events of this type, so nothing is delivered.\n',
+      stderr: 'note: no endpoint takes events of this type, so the sandbox delivers nothing.\n',
     });
     expect(await sandbox.steer(['send', '-'], { input: '{"type":"x"}' })).toMatchObject({ code: 2 });
   });
@@ -182,14 +182,14 @@ describe('who is not there or not allowed', () => {
     const at = `http://127.0.0.1:${port}`;
     expect(await runHookbox(['sandbox', 'advance', '1h', '--at', at], { env })).toMatchObject({
       code: 4,
-      stderr: `error: This user runs no sandbox at ${at}. Start it with hookbox sandbox, or say with --at where it is.\n`,
+      stderr: `error: You have no running sandbox at ${at}. Start it with hookbox sandbox, or pass its address with --at.\n`,
     });
     // One that was killed has left what steers it.
     mkdirSync(join(env.TMPDIR, FOLDER), { mode: 0o700 });
     writeFileSync(join(env.TMPDIR, FOLDER, `sandbox-${port}`), 'stale');
     expect(await runHookbox(['sandbox', 'advance', '1h', '--at', at], { env })).toMatchObject({
       code: 1,
-      stderr: `error: The sandbox at ${at} does not answer: the connection was refused. Is it running still?\n`,
+      stderr: `error: The sandbox at ${at} does not answer: the connection was refused. Check that it is still running.\n`,
     });
     for (const wrong of ['https://127.0.0.1:4000', 'http://sandbox.example:4000', 'here']) {
       expect(await runHookbox(['sandbox', 'advance', '1h', '--at', wrong], { env })).toMatchObject({ code: 2 });
@@ -206,7 +206,7 @@ describe('who is not there or not allowed', () => {
   it('does not steer: a browser, another site, another name, a proxy, another user, a recorded request', async () => {
     const folder = scratchFolder();
     const sandbox = await sandboxing([], { env: { TMPDIR: folder } });
-    await sandbox.note('no webhooks are sent');
+    await sandbox.note('the sandbox sends no webhooks');
     const { hostname, port, origin, host } = new URL(sandbox.started.base);
     const file = join(folder, FOLDER, `sandbox-${port}`);
     await expect.poll(() => readdirSync(join(folder, FOLDER))).toEqual([`sandbox-${port}`]);
@@ -259,7 +259,9 @@ describe('who is not there or not allowed', () => {
     mkdirSync(join(folder, FOLDER));
     chmodSync(join(folder, FOLDER), 0o777);
     const sandbox = await sandboxing([], { env: { TMPDIR: folder } });
-    await sandbox.note(`It cannot be steered from another shell: ${join(folder, FOLDER)} is open to others.`);
+    await sandbox.note(
+      `Commands from another shell cannot control this sandbox: ${join(folder, FOLDER)} is open to others.`,
+    );
     expect(readdirSync(join(folder, FOLDER))).toEqual([]);
     expect(await sandbox.call('GET', '/merchant')).toHaveLength(3);
   });
@@ -277,7 +279,10 @@ describe('who is not there or not allowed', () => {
         chmodSync(join(folder, FOLDER), mode);
         return runHookbox(args, { env: { TMPDIR: folder } });
       };
-      expect(await steering(0o777)).toMatchObject({ code: 4, stderr: expect.stringContaining('runs no sandbox at') });
+      expect(await steering(0o777)).toMatchObject({
+        code: 4,
+        stderr: expect.stringContaining('no running sandbox at'),
+      });
       expect(posing.requests).toHaveLength(0);
       expect(await steering(0o700)).toMatchObject({ code: 1, stderr: expect.stringContaining('is not the sandbox') });
       expect(posing.requests).toHaveLength(1);
@@ -304,7 +309,7 @@ describe('who is not there or not allowed', () => {
       expect(await runHookbox(args, { env })).toMatchObject({
         code: 1,
         stdout: '',
-        stderr: `error: The program at ${killed.started.base} is not the sandbox that this user started there. It could read nothing. Start the sandbox again.\n`,
+        stderr: `error: The program at ${killed.started.base} is not the sandbox that you started there. It could not read the command. Start the sandbox again.\n`,
       });
     }
     expect(thief.requests).toHaveLength(3);
@@ -353,7 +358,7 @@ describe('who is not there or not allowed', () => {
     const { code, stderr } = await sandbox.steer(['advance', '0']);
     expect(code).toBe(0);
     expect(stderr).toMatch(
-      /^Waiting for http:\S+: no answer yet to order\.created evt_\w+ \(try 1\)\. A try is given up after 10 s\.\n$/,
+      /^Waiting for http:\S+ to answer order\.created evt_\w+ \(try 1\)\. A try fails after 10 s\.\n$/,
     );
     expect(stderr).toContain(slow.url);
   });

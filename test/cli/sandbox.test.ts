@@ -29,15 +29,15 @@ describe('hookbox sandbox', () => {
     const args = ['sandbox', '--port', '0', '--to', receiver.url];
     const sandbox = running(args, { env: { ...NO_SECRET, TMPDIR: scratchFolder() } });
     const said = await sandbox.note('Webhooks go to');
-    const [, base = ''] = /at (\S+), with/.exec(sandbox.stderr[0] ?? '') ?? [];
+    const [, base = ''] = /at (\S+), page/.exec(sandbox.stderr[0] ?? '') ?? [];
     const [, apiKey = ''] = /^API key: (\S+)/m.exec(sandbox.stderr.join('\n')) ?? [];
     const [, secret = ''] = /signed with the secret (\S+)$/.exec(said) ?? [];
     expect(sandbox.stderr).toEqual([
-      `hookbox sandbox at ${base}, with its page at ${base}/dashboard for whoever can use this machine`,
-      `Its operations, each with a line for curl: ${base}/interface`,
-      'Its state is in memory and ends with it; --db FILE keeps it.',
-      `API key: ${apiKey} (the header Authorization is the key alone)`,
-      expect.stringMatching(/^It has no order yet\. This places one: curl -X POST /),
+      `hookbox sandbox at ${base}, page at ${base}/dashboard (open to every user of this machine)`,
+      `Operations, each with a curl command: ${base}/interface`,
+      'The state is in memory and ends with the sandbox. --db FILE keeps it.',
+      `API key: ${apiKey} (send only the key in the Authorization header)`,
+      expect.stringMatching(/^No orders yet\. To place one: curl -X POST /),
       `Webhooks go to ${receiver.url}, signed with the secret ${secret}`,
     ]);
     expect(base).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
@@ -62,7 +62,7 @@ describe('hookbox sandbox', () => {
     const receiver = await recordingServer();
     const env = { ...NO_SECRET, TMPDIR: scratchFolder() };
     const sandbox = running(['sandbox', '--port', '0', '--to', receiver.url], { env });
-    const line = await sandbox.note('This places one: curl');
+    const line = await sandbox.note('To place one: curl');
     const { base = '', path = '', key = '', body = '' } = CURL.exec(line)?.groups ?? {};
     const headers = { Authorization: key, 'Content-Type': 'application/json' };
     const placed = await fetch(base + path, { method: 'POST', headers, body });
@@ -102,14 +102,14 @@ describe('hookbox sandbox', () => {
     const { stdout, stderr } = await sandbox.stop('SIGTERM');
     expect(stdout + stderr).not.toContain(SECRET);
     expect(sandbox.started.secret).toBeNull();
-    expect(stderr).toContain(`Webhooks go to ${receiver.url}, signed with the secret that it was given.`);
+    expect(stderr).toContain(`Webhooks go to ${receiver.url}, signed with your secret.`);
   });
 
   it('without --to has no endpoint, and says how to add one', async () => {
     const receiver = await recordingServer();
     const sandbox = await sandboxing([], { env: NO_SECRET });
     await sandbox.note(
-      `no webhooks are sent. hookbox sandbox webhook http://localhost:3000/webhooks --at ${sandbox.started.base} adds one.`,
+      `the sandbox sends no webhooks. To add one: hookbox sandbox webhook http://localhost:3000/webhooks --at ${sandbox.started.base}`,
     );
     await sandbox.call('POST', '/order', ORDER); // of which nobody hears
     const added = await sandbox.steer(['webhook', receiver.url], { env: NO_SECRET });
@@ -122,12 +122,12 @@ describe('hookbox sandbox', () => {
   it('says that nobody listens yet, and tries again what fails', async () => {
     const url = await nobodyThere();
     const sandbox = await sandboxing(['--to', url]);
-    await sandbox.note(`nobody listens at ${new URL(url).origin} (the connection was refused)`);
+    await sandbox.note(`no server listens at ${new URL(url).origin} (the connection was refused)`);
     await sandbox.call('POST', '/order', ORDER);
     await sandbox.line('"why":"the connection was refused"');
     expect(sandbox.tries()[0]).toMatchObject({ status: null, state: 'waiting' });
     const { stderr } = await sandbox.stop('SIGTERM');
-    expect(stderr).toContain('1 delivery is waiting or under way, and gone with it; --db FILE keeps them.');
+    expect(stderr).toContain('1 delivery is pending and lost now. --db FILE keeps them.');
   });
 });
 
@@ -135,8 +135,8 @@ it('says of https to a server without it what is wrong, in words', async () => {
   const plain = await listening((_, response) => response.end());
   const to = plain.url.replace('http:', 'https:');
   const sandbox = await sandboxing(['--clock', 'frozen', '--to', to]);
-  const words = 'the server uses http, not https';
-  expect(await sandbox.note('nobody listens at')).toContain(`(${words})`);
+  const words = 'the server there speaks http and not https';
+  expect(await sandbox.note('no server listens at')).toContain(`(${words})`);
   await sandbox.call('POST', '/order', ORDER);
   await sandbox.steer(['advance', '0']);
   expect(sandbox.tries()).toMatchObject([{ why: words }, { why: words }]);
@@ -153,13 +153,13 @@ describe('a sandbox in a file', () => {
     const first = await sandboxing(['--db', 'shop.db', '--to', url], { cwd, env: NO_SECRET });
     const { id } = await first.call<{ id: string }>('POST', '/order', ORDER);
     await first.line('"kind":"delivery"');
-    expect((await first.stop('SIGTERM')).stderr).toContain('the next start with --db shop.db goes on.');
+    expect((await first.stop('SIGTERM')).stderr).toContain('The next start with --db shop.db continues.');
 
     const second = await sandboxing(['--db', 'shop.db', '--to', url, '--seed', '5'], { cwd, env: NO_SECRET });
-    await second.note('shop.db goes on where it was: 1 API key, 1 endpoint, 1 order, 1 waiting delivery.');
-    await second.note('note: --seed changes nothing: shop.db keeps the seed that it was made with.');
+    await second.note('shop.db continues with 1 API key, 1 endpoint, 1 order, 1 waiting delivery.');
+    await second.note('note: --seed has no effect, because shop.db keeps its first seed.');
     await second.note(
-      `${url}, signed with a secret that is not told again. hookbox sandbox webhook ${url} --at ${second.started.base} gives it a new one.`,
+      `${url}, signed with its secret, which the sandbox showed before. To set a new one: hookbox sandbox webhook ${url} --at ${second.started.base}`,
     );
     expect(second.started).toMatchObject({ apiKey: first.started.apiKey, secret: null });
     expect(
@@ -208,11 +208,11 @@ describe('a sandbox in a file', () => {
     expect(answer.status).toBe(200);
     const human = running(['sandbox', '--port', '0', '--db', 'shop.db'], { cwd });
     expect((await human.ended()).stderr).toContain(
-      'shop.db cannot be opened for a sandbox: another process has it open, such as another sandbox or a receiver.',
+      'shop.db cannot be opened for a sandbox: another process has it open, another sandbox or the receiver whose inbox it is.',
     );
     await sandbox.stop('SIGTERM');
     const again = running(['sandbox', '--port', '0', '--db', 'shop.db'], { cwd, env: { TMPDIR: scratchFolder() } });
-    await again.note(/does not work any more\. hookbox sandbox key --at \S+ makes another\./);
+    await again.note(/no longer works\. To create another: hookbox sandbox key --at \S+/);
   });
 
   it('that is stopped half way through a delivery sends it again', async () => {
@@ -224,7 +224,7 @@ describe('a sandbox in a file', () => {
     await first.call('POST', '/order', ORDER);
     await vi.waitFor(() => expect(receiver.requests).toHaveLength(1), { timeout: 20_000 });
     const ended = await first.stop('SIGINT');
-    expect(ended).toMatchObject({ code: 130, stderr: expect.stringContaining('1 delivery is waiting or under way:') });
+    expect(ended).toMatchObject({ code: 130, stderr: expect.stringContaining('1 delivery is pending.') });
     expect(first.tries()).toEqual([]);
 
     isGood = true;
@@ -282,7 +282,7 @@ describe('what a sandbox is told', () => {
     expect(await far.steer(['advance', '0'])).toMatchObject({ code: 0 });
     expect(await runHookbox(['sandbox', '--port', '0', '--host', address ?? ''])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`At ${address} alone nobody could steer it or see its page.`),
+      stderr: expect.stringContaining(`On ${address} alone, this machine could not reach the sandbox or its page.`),
     });
   });
 
@@ -300,37 +300,41 @@ describe('what a sandbox is told', () => {
       [
         ['--port', new URL(taken.url).port, '--db', 'taken.db', '--to', taken.url],
         1,
-        'is taken. Choose another --port.',
+        'is in use. Choose another --port.',
       ],
-      [['--db', 'newer.db'], 2, 'was made by another version of hookbox. Pass another path.'],
+      [['--db', 'newer.db'], 2, 'was made by another version of hookbox. Give another path.'],
       [
         ['--db', 'postgres://shop:a-password@db/shop'],
         2,
-        'A sandbox needs its own file. It is a URL, not the path of a file.',
+        'A sandbox keeps its state in a file of its own. It is a URL, not the path of a file.',
       ],
-      [['--db', 'text'], 2, 'it is not a SQLite database'],
-      [['--db', 'folder'], 2, 'folder is a folder. Give the path of a file.'],
+      [['--db', 'text'], 2, 'it is no SQLite database'],
+      [['--db', 'folder'], 2, 'folder is a folder. Pass the path of a file.'],
       [['--db', 'none/shop.db'], 2, 'none/shop.db cannot be opened for a sandbox'],
-      [['--to', 'ftp://localhost:3000/webhooks'], 2, 'is no http or https URL.'],
+      [['--to', 'ftp://localhost:3000/webhooks'], 2, 'is not an http or https URL.'],
       [
         ['--to', 'https://shop.example/webhooks'],
         2,
-        'shop.example is not this machine. Add --allow-remote if you mean it.',
+        'shop.example is another machine. Add --allow-remote to allow it.',
       ],
-      [['--to', 'http://shop.example/', '--allow-remote'], 2, 'A webhook to another machine needs https'],
+      [['--to', 'http://shop.example/', '--allow-remote'], 2, 'A webhook that leaves this machine needs https'],
       [['--plan', 'Gold'], 2, 'plan must be one of Free, Developer, Business, Enterprise'],
-      [['--plan', 'perMinute=5'], 2, 'plan: unknown limit "perMinute"'],
-      [['--assume', 'taxes=1'], 2, 'assumptions: unknown name "taxes". Allowed: confirmedAfterMs, readyAfterMs, '],
+      [['--plan', 'perMinute=5'], 2, 'plan: there is no limit "perMinute"'],
+      [
+        ['--assume', 'taxes=1'],
+        2,
+        'assumptions: there is none named "taxes". There are confirmedAfterMs, readyAfterMs, ',
+      ],
       [['--assume', 'readyAfterMs=soon'], 2, 'assumptions.readyAfterMs must be'],
-      [['--assume', 'taxRate'], 2, 'Write name=value.'],
+      [['--assume', 'taxRate'], 2, 'must be name=value.'],
       [
         ['--fault', 'befor', '--db', 'untold.db', '--to', taken.url],
         2,
         'fault: kind must be one of before, after, lost-answer, slow, decline, fail-order, delivery:late, ',
       ],
-      [['--fault', 'delivery:slow'], 2, 'A delivery fault needs a kind (late'],
-      [['--fault', 'delivery:cut,times=0'], 2, 'takes times=… above 0, and nothing else.'],
-      [['--secret-file', 'none'], 4, 'The secret cannot be read'],
+      [['--fault', 'delivery:slow'], 2, 'A fault of deliveries is one of late'],
+      [['--fault', 'delivery:cut,times=0'], 2, 'takes only times=…, above 0.'],
+      [['--secret-file', 'none'], 4, 'hookbox cannot read the secret'],
       [['--secret', 'x'], 2, "unknown option '--secret'"],
       [['advnce', '1h'], 2, 'too many arguments'],
     ];

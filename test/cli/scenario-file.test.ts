@@ -26,15 +26,15 @@ const delivery = (given: object): object => ({ about: 'x', deliveries: [given] }
 
 describe('a scenario file', () => {
   it.each([
-    ['no JSON', 'deliveries: []', 'is no JSON'],
+    ['no JSON', 'deliveries: []', 'is not JSON'],
     ['nothing in it', {}, 'about: Invalid input: expected string, received undefined; deliveries: '],
     ['an unknown field', { ...sound, wait: '5m' }, 'the file: Unrecognized key: "wait"'],
     ['no time', delivery({ type: 'order.created', at: 'soon' }), 'deliveries.0.at: expected a time such as "0"'],
     ['no type', delivery({ type: 'order.lost' }), 'deliveries.0.type: Invalid option: expected one of "order.created"'],
     ['no source', delivery({ at: '1m' }), 'deliveries.0: expected one of type, fixture, body, again, got none'],
     ['two sources', delivery({ type: 'order.created', body: 'x' }), 'got type and body'],
-    ['an unknown name', delivery({ again: 'storm' }), 'deliveries.0.again: no delivery before is named "storm"'],
-    ['an unknown fixture', delivery({ fixture: 'none' }), 'deliveries.0.fixture: there is no fixture "none"'],
+    ['an unknown name', delivery({ again: 'storm' }), 'deliveries.0.again: no earlier delivery has the name "storm"'],
+    ['an unknown fixture', delivery({ fixture: 'none' }), 'deliveries.0.fixture: the fixture "none" does not exist'],
     [
       'an unknown fault',
       delivery({ type: 'order.created', faults: ['cat'] }),
@@ -176,14 +176,14 @@ describe('the verdict on an inbox', () => {
     ['it knows of no effects', [{ ...right, effects: null }], '', ''],
     ['an event is missing', [], 'evt_1 is missing', 'evt_1 is missing'],
     ['an event is there twice', [right, right], 'evt_1 is stored twice', ''],
-    ['an event has other bytes', [{ ...right, body: Buffer.from('{}') }], 'evt_1 has other bytes', ''],
-    ['an event was never sent', [right, { ...right, id: 'evt_2' }], 'evt_2 was never sent by the service', ''],
+    ['an event has other bytes', [{ ...right, body: Buffer.from('{}') }], 'evt_1 has another body', ''],
+    ['an event was never sent', [right, { ...right, id: 'evt_2' }], 'the service never sent evt_2', ''],
     ['an event is still waiting', [{ ...right, state: 'pending' }], '', 'evt_1 is pending'],
     [
       'an event has no handler',
       [{ ...right, state: 'pending', untakenType: 'order.ready' }],
       '',
-      'evt_1 is pending, because no handler takes order.ready',
+      'evt_1 is pending, because no handler handles order.ready',
     ],
     ['an event was processed twice', [{ ...right, processed: 2 }], '', 'evt_1 was processed 2 times'],
     ['an effect is missing', [{ ...right, effects: 0 }], '', 'evt_1 had its effect 0 times'],

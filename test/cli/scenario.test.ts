@@ -216,7 +216,7 @@ describe('hookbox scenario run', () => {
     child.kill('SIGINT');
     await once(child, 'close');
     expect(child.exitCode).toBe(130);
-    expect(stderr).toContain('interrupted before its end, so nothing was judged\n');
+    expect(stderr).toContain('interrupted before the end, so nothing was checked\n');
     expect(JSON.parse(stdout)).toMatchObject({ interrupted: true, met: false, expectations: [] });
     expect(readdirSync(temporary)).toEqual([]);
   });
@@ -255,7 +255,7 @@ describe('hookbox scenario run --to', () => {
     expect(ran.code).toBe(0);
 
     const again = await play('receiver-down-two-hours', ...args);
-    expect(again.stderr).toContain('note: 181 of these events are stored there already');
+    expect(again.stderr).toContain('note: 181 of these events are already stored there');
     const missed = reportIn(again).expectations.filter(({ met }) => met === false);
     expect(missed).toEqual([{ expectation: 'redeliveries: 0', met: false, found: '181' }]);
     expect(again.code).toBe(1);
@@ -265,8 +265,8 @@ describe('hookbox scenario run --to', () => {
     await using to = await endpoint(({ headers }) => (headers['x-signature'] === undefined ? 401 : 200));
     const scenario = { about: 'x', deliveries: [{ type: 'order.ready' }], expect: { stored: 'once' } };
     const ran = await play(fileWith(scenario), '--to', to.url);
-    expect(ran.stdout).toContain('  - every event is stored once: not checked: give --db with its inbox\n');
-    expect(ran.stderr).toContain('not everything could be checked; give --db with its inbox\n');
+    expect(ran.stdout).toContain('  - every event is stored once: not checked: pass its inbox with --db\n');
+    expect(ran.stderr).toContain('Some expectations could not be checked; pass its inbox with --db\n');
     expect(ran.code).toBe(3);
     const json = await play(fileWith(scenario), '--to', to.url, '--json');
     expect(reportIn(json).met).toBeNull();
@@ -303,7 +303,7 @@ describe('hookbox scenario run --to', () => {
     const ran = await play(fileWith(scenario), ...args);
     expect(ran.code).toBe(1);
     expect(ran.stdout).toMatch(
-      /✗ every event is handled once, but found: evt_\w+ is pending, because no handler takes cart\.abandoned\n/,
+      /✗ every event is handled once, but found: evt_\w+ is pending, because no handler handles cart\.abandoned\n/,
     );
     expect(performance.now() - startedAt).toBeLessThan(20_000);
   });
@@ -328,7 +328,7 @@ describe('hookbox scenario run --to', () => {
   it.each([
     ['nobody listens there', async () => ['--to', await nobody()], 1, 'the connection was refused'],
     ['it is another machine', async () => ['--to', 'http://203.0.113.1/'], 2, 'Add --allow-remote'],
-    ['--db stands alone', async () => ['--db', 'x.db'], 2, 'Give both, or none'],
+    ['--db stands alone', async () => ['--db', 'x.db'], 2, 'Use both, or neither'],
   ])('refuses when %s', async (_, argsOf, code, message) => {
     const ran = await play('happy-day', ...(await argsOf()));
     expect(ran).toMatchObject({ code, stdout: '' });
@@ -352,11 +352,11 @@ describe('a scenario that cannot be run', () => {
       2,
       'about: Invalid input: expected string, received undefined',
     ],
-    ['a name that is none', ['run', 'sad-day'], 4, 'hookbox brings: duplicate-storm, forged-traffic, happy-day'],
-    ['a file that is not there', ['run', './sad-day.json'], 4, './sad-day.json cannot be read'],
+    ['a name that is none', ['run', 'sad-day'], 4, 'The scenarios are: duplicate-storm, forged-traffic, happy-day'],
+    ['a file that is not there', ['run', './sad-day.json'], 4, 'hookbox cannot read ./sad-day.json'],
     ['nothing', ['run'], 2, "missing required argument 'scenario'"],
-    ['a seed that is none', ['run', 'happy-day', '--seed', '1.5'], 2, 'Give a whole number from 0 to 4294967295.'],
-    ['a scale that is none', ['run', 'happy-day', '--time-scale', '0'], 2, 'Give a number above 0.'],
+    ['a seed that is none', ['run', 'happy-day', '--seed', '1.5'], 2, 'Use a whole number from 0 to 4294967295.'],
+    ['a scale that is none', ['run', 'happy-day', '--time-scale', '0'], 2, 'Use a number above 0.'],
     ['no subcommand', [], 2, 'Usage: hookbox scenario'],
   ])('%s', async (_, args, code, message) => {
     const ran = await runHookbox(['scenario', ...args]);

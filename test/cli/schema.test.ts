@@ -116,7 +116,7 @@ describe('hookbox schema', () => {
 
   it.each([
     ['a type that is none', ['order.crated'], '"order.crated" is not an event type. Did you mean order.created?\n'],
-    ['nothing like a type', ['zzz'], '"zzz" is no event type. The types are: order.created, '],
+    ['nothing like a type', ['zzz'], '"zzz" is not an event type. The types are: order.created, '],
     ['two types', ['order.created', 'order.ready'], 'too many arguments'],
     ['an unknown option', ['--yaml'], 'unknown option'],
   ])('given %s, prints nothing and exits with 2', async (_, args, message) => {

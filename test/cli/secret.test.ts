@@ -25,6 +25,9 @@ describe('the prompt for the secret', () => {
 
   it('ends with 2 on Ctrl-D', async () => {
     const { answer } = await typed('\u0004');
-    await expect(answer).rejects.toMatchObject({ message: 'No secret was given.', exitCode: 2 });
+    await expect(answer).rejects.toMatchObject({
+      message: 'The secret is empty. Type the signing secret.',
+      exitCode: 2,
+    });
   });
 });

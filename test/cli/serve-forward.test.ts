@@ -56,7 +56,7 @@ describe('hookbox serve --forward-to', () => {
     const first = await serving(['--forward-to', last.url], { cwd: scratchFolder() });
     await deliver(first.url, fixture('order.created'), { secret });
     await first.line('forwarded 200');
-    expect(await last.note('not sent on')).toContain('X-Hookbox-Forwarded');
+    expect(await last.note('does not forward it')).toContain('X-Hookbox-Forwarded');
     await deliver(last.url, fixture('cart.abandoned'), { secret });
     await last.line('forwarded 200 cart.abandoned');
     expect(other.requests).toHaveLength(1);
@@ -67,7 +67,7 @@ describe('hookbox serve --forward-to', () => {
     const args = ['serve', '--port', port, '--forward-to', `http://${host}:${port}/webhooks`];
     const ran = await runHookbox(args, { cwd: scratchFolder() });
     expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.stderr).toContain('is this serve itself');
+    expect(ran.stderr).toContain('is this server.');
   });
 
   it('sends on what waits before it ends', async () => {
@@ -87,8 +87,10 @@ describe('hookbox serve --forward-to', () => {
       await deliver(serve.url, Buffer.from(event(index, 'x'.repeat(1_000_000))), { secret });
     }
     // On a slow machine the first of them have run out of time before.
-    const line = await serve.line('too much waits');
-    expect(line).toMatch(/ forwarded --- .*too much waits; hookbox replay evt_\d+ --to http:\S+ sends it\)$/);
+    const line = await serve.line('too many deliveries are waiting');
+    expect(line).toMatch(
+      / forwarded --- .*too many deliveries are waiting; to send it: hookbox replay evt_\d+ --to http:\S+\)$/,
+    );
   });
 });
 

@@ -40,7 +40,7 @@ describe('hookbox serve --watch', () => {
     await deliver(first, fixture('order.created'), { secret: SECRET });
     writeFileSync(join(cwd, 'other.mjs'), 'export {};'); // nobody imports it
     words("export const word = 'two';");
-    await serve.note('words.mjs has changed: starting again.');
+    await serve.note('words.mjs changed. Restarting.');
     // What was under way has ended, in the process that was told to stop.
     const [, , pid] = (await serve.note(/^one evt_/)).split(' ');
     await deliver(await urlAt(2, serve), fixture('cart.abandoned'), { secret: SECRET });
@@ -49,7 +49,7 @@ describe('hookbox serve --watch', () => {
 
     words('export const word = ');
     await serve.note('Waiting for a change of it.mjs');
-    expect(serve.stderr.join('\n')).toContain('it.mjs cannot be loaded');
+    expect(serve.stderr.join('\n')).toContain('hookbox cannot load it.mjs');
     writeFileSync(join(cwd, 'new.mjs'), "export const word = 'three';");
     renameSync(join(cwd, 'new.mjs'), join(cwd, 'words.mjs')); // as many editors do
     await deliver(await urlAt(3, serve), fixture('order.ready'), { secret: SECRET });
@@ -60,7 +60,7 @@ describe('hookbox serve --watch', () => {
     expect(isAlive(last)).toBe(false);
     expect(stdout.match(/200 stored/g)).toHaveLength(3);
     expect(stderr).not.toContain('other.mjs');
-    expect(stderr.match(/has changed/g)?.length).toBeGreaterThanOrEqual(3);
+    expect(stderr.match(/changed\. Restarting/g)?.length).toBeGreaterThanOrEqual(3);
   });
 
   it('goes on when a folder was away, as while a build makes it anew or another branch is checked out', async () => {
@@ -93,8 +93,8 @@ describe('hookbox serve --watch', () => {
   });
 
   it.each([
-    ['no handlers', [], 2, '--watch is for handlers. Give the module that has them.'],
-    ['handlers that are not there', ['nowhere.mjs'], 4, 'There is no file nowhere.mjs.'],
+    ['no handlers', [], 2, '--watch needs a module of handlers. Pass its path.'],
+    ['handlers that are not there', ['nowhere.mjs'], 4, 'The file nowhere.mjs does not exist.'],
   ])('given %s, says so and ends', async (_, args, code, message) => {
     const ran = await runHookbox(['serve', '--watch', ...args], { cwd: scratchFolder() });
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) });

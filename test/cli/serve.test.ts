@@ -30,7 +30,7 @@ describe('hookbox serve', () => {
     const cwd = scratchFolder();
     const serve = await serving([], { cwd });
     expect(serve.stderr).toEqual([
-      'There are no handlers: events are stored, and nothing handles them.',
+      'No handlers: hookbox stores events and does not handle them.',
       `hookbox receives at ${serve.url} and stores in hookbox.db`,
     ]);
     const body = fixture('order.created');
@@ -93,7 +93,7 @@ describe('hookbox serve', () => {
     expect(stderr).toContain(
       'seen (endpoint=default, id=evt_3PqT8mXkRz4VwYb2, type=order.created, attempt=1, total=30.05)',
     );
-    expect(stderr).not.toContain('There are no handlers');
+    expect(stderr).not.toContain('No handlers');
     expect(stderr).not.toMatch(/hookbox: (handler failed|event is dead|event processed)/);
   });
 
@@ -240,7 +240,7 @@ describe('hookbox serve', () => {
     const serve = await serving(['--unsafe-unsigned'], { cwd: scratchFolder(), env: { SIGNING_SECRET: '' } });
     const answer = await deliver(serve.url, fixture('order.created'), { secret, signature: null });
     expect(answer.status).toBe(200);
-    expect(serve.stderr).toContainEqual(expect.stringMatching(/^Signatures are not checked, whether SIGNING_SECRET/));
+    expect(serve.stderr).toContainEqual(expect.stringMatching(/^hookbox checks no signatures, even if SIGNING_SECRET/));
   });
 
   it('takes deliveries at its path alone', async () => {
@@ -249,7 +249,7 @@ describe('hookbox serve', () => {
     expect((await fetch(serve.url)).status).toBe(405);
     const elsewhere = await fetch(new URL('/webhooks', serve.url), { method: 'POST', body: 'x' });
     expect(elsewhere.status).toBe(404);
-    expect(await elsewhere.text()).toContain('Deliveries go to /hooks.');
+    expect(await elsewhere.text()).toContain('Send deliveries to /hooks.');
     expect(await serve.line('404')).toMatch(/ 404 rejected - no deliveries at \/webhooks \d/);
     expect(serve.stderr.at(-1)).toContain('stores in other.db');
   });
@@ -260,11 +260,11 @@ describe('hookbox serve', () => {
     const ran = await runHookbox(['serve', '--port', port], { cwd: scratchFolder() });
     await taken.close();
     expect(ran).toMatchObject({ code: 1, stdout: '' });
-    expect(ran.stderr).toContain(`error: Port ${port} is taken. Choose another --port.`);
+    expect(ran.stderr).toContain(`error: Port ${port} is in use. Choose another --port.`);
   });
 
   it.each([
-    ['a module that is not there', 'export {}', ['nowhere.mjs'], 4, 'There is no file nowhere.mjs.'],
+    ['a module that is not there', 'export {}', ['nowhere.mjs'], 4, 'The file nowhere.mjs does not exist.'],
     ['a key that is no type', "export default { 'order.craeted': () => {} }", ['it.mjs'], 2, '"order.craeted"'],
     [
       'a handler that is none',
@@ -273,17 +273,17 @@ describe('hookbox serve', () => {
       2,
       'The handler of order.ready must be a function or { handle, … }, not number.',
     ],
-    ['no handlers', 'export default 3', ['it.mjs'], 2, 'it.mjs exports no handlers. Write: export default {'],
-    ['a syntax error', 'export default {', ['it.mjs'], 1, 'node --check it.mjs shows where.'],
+    ['no handlers', 'export default 3', ['it.mjs'], 2, 'it.mjs exports no handlers. Add: export default {'],
+    ['a syntax error', 'export default {', ['it.mjs'], 1, 'Run node --check it.mjs to find the place.'],
     ['an import that is not there', "import 'no-such-package'", ['it.mjs'], 1, "Cannot find package 'no-such-package'"],
-    ['no port', '', ['--port', 'http'], 2, 'Give a whole number from 0 to 65535.'],
-    ['no path', '', ['--path', 'webhooks'], 2, 'Give a path that begins with /.'],
+    ['no port', '', ['--port', 'http'], 2, 'Use a whole number from 0 to 65535.'],
+    ['no path', '', ['--path', 'webhooks'], 2, 'Use a path that begins with /.'],
     ['no way of output', '', ['--output', 'loud'], 2, 'Allowed choices are'],
     ['another machine to forward to', '', ['--forward-to', 'http://example.com/'], 2, 'Add --allow-remote'],
     ['a folder that is not there', '', ['--db', 'nowhere/hookbox.db'], 1, 'nowhere does not exist'],
-    ['a folder for the inbox', '', ['--db', '.'], 2, '. is a folder. Give the path of a file.'],
-    ['a folder for the module', '', ['.'], 2, 'is a folder. Give the path of a file.'],
-    ['a missing secret', '', ['--secret-file', 'nowhere'], 4, 'The secret cannot be read'],
+    ['a folder for the inbox', '', ['--db', '.'], 2, '. is a folder. Pass the path of a file.'],
+    ['a folder for the module', '', ['.'], 2, 'is a folder. Pass the path of a file.'],
+    ['a missing secret', '', ['--secret-file', 'nowhere'], 4, 'hookbox cannot read the secret'],
     ['two modules', '', ['a.mjs', 'b.mjs'], 2, 'too many arguments'],
   ])('given %s, says so in one line and ends', async (_, source, args, code, message) => {
     const ran = await runHookbox(['serve', '--port', '0', ...args], { cwd: folderWith('it.mjs', source) });
@@ -309,7 +309,7 @@ describe('hookbox serve', () => {
   it('without a secret says where it comes from', async () => {
     const ran = await runHookbox(['serve', '--port', '0'], { cwd: scratchFolder(), env: { SIGNING_SECRET: '' } });
     expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.stderr).toContain('Set SIGNING_SECRET, or give --secret-file.');
+    expect(ran.stderr).toContain('Set SIGNING_SECRET or pass --secret-file.');
   });
 
   it.skipIf(fromSource)('says what to do where Node does not run TypeScript', async () => {

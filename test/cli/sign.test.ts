@@ -28,7 +28,7 @@ describe('hookbox sign', () => {
     expect(ran).toEqual({
       code: 0,
       stdout: `${signBody('', SECRET)}\n`,
-      stderr: 'note: the body is empty: 0 bytes.\n',
+      stderr: 'note: the body is empty (0 bytes).\n',
     });
   });
 
@@ -51,10 +51,10 @@ describe('hookbox sign', () => {
   it.each([
     ['no file', [], 2, "missing required argument 'file'"],
     ['an unknown option', ['--secret', 'x', 'body.json'], 2, 'unknown option'],
-    ['a file that is not there', ['nowhere.json'], 4, 'nowhere.json cannot be read'],
-    ['a secret file that is not there', ['-', '--secret-file', 'nowhere'], 4, 'The secret cannot be read'],
-    ['a folder', ['.'], 2, 'error: . is a folder. Give the path of a file.\n'],
-    ['a folder for the secret', ['-', '--secret-file', '.'], 2, 'error: . is a folder. Give the path of a file.\n'],
+    ['a file that is not there', ['nowhere.json'], 4, 'hookbox cannot read nowhere.json'],
+    ['a secret file that is not there', ['-', '--secret-file', 'nowhere'], 4, 'hookbox cannot read the secret'],
+    ['a folder', ['.'], 2, 'error: . is a folder. Pass the path of a file.\n'],
+    ['a folder for the secret', ['-', '--secret-file', '.'], 2, 'error: . is a folder. Pass the path of a file.\n'],
   ])('given %s, prints nothing and ends with its code', async (_, args, code, message) => {
     const ran = await runHookbox(['sign', ...args]);
     expect(ran).toMatchObject({ code, stdout: '' });
@@ -64,6 +64,6 @@ describe('hookbox sign', () => {
   it('without a secret says where it comes from', async () => {
     const ran = await runHookbox(['sign', body], { env: { SIGNING_SECRET: '' } });
     expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.stderr).toContain('Set SIGNING_SECRET, or give --secret-file.');
+    expect(ran.stderr).toContain('Set SIGNING_SECRET or pass --secret-file.');
   });
 });

@@ -97,7 +97,7 @@ describe('a table on a terminal', () => {
       expect(lines[1]).toMatch(/^[- ]+$/);
       expect(lines[2]).toMatch(/ evt_3PqT8mXkRz4VwYb2 +inventory\.out_of_stock .*pending/);
       expect(lines.join('\n')).toContain('TypeError: the');
-      expect(told).toEqual(['Shortened to fit this terminal: --wide shows all of it.\n']);
+      expect(told).toEqual(['Columns are shortened to fit this terminal. Add --wide to see everything.\n']);
     },
   );
 

@@ -27,7 +27,7 @@ describe('the target of a delivery', () => {
   it.each(['shop.example:3000/webhooks', 'localhost.example:443'])(
     'is another machine without a scheme, too: %s',
     (text) => {
-      expect(() => targetOf(text, false)).toThrow('Add --allow-remote if you mean it.');
+      expect(() => targetOf(text, false)).toThrow('Add --allow-remote to allow it.');
       expect(targetOf(text, true)).toEqual(new URL(`http://${text}`));
     },
   );
@@ -41,7 +41,7 @@ describe('the target of a delivery', () => {
     'a b:1/',
     'me:1@localhost:1/',
   ])('is no URL: %s', (text) => {
-    expect(() => targetOf(text, true)).toThrow('is no http or https URL');
+    expect(() => targetOf(text, true)).toThrow('is not an http or https URL');
   });
 
   it.each([
@@ -52,7 +52,7 @@ describe('the target of a delivery', () => {
     'http://0.0.0.0/',
     'http://[::ffff:127.0.0.1]/',
   ])('is another machine, perhaps: %s', (url) => {
-    expect(() => targetOf(url, false)).toThrow('Add --allow-remote if you mean it.');
+    expect(() => targetOf(url, false)).toThrow('Add --allow-remote to allow it.');
     expect(targetOf(url, true)).toEqual(new URL(url));
   });
 

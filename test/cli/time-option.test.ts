@@ -15,6 +15,6 @@ describe('a time of the command', () => {
   });
 
   it.each(['yesterday', '2026-02-30', '0', '5', '999999999d', '99999999999999d'])('%s is none', (text) => {
-    expect(() => timeOption('--since', text, NOW)).toThrow(`--since "${text}" is no time.`);
+    expect(() => timeOption('--since', text, NOW)).toThrow(`--since "${text}" must be a time`);
   });
 });

@@ -174,7 +174,7 @@ describe('hookbox trigger', () => {
     const args = ['--schedule', 'service', '--time-scale', '1000000', '--override', 'data.total=much'];
     const { stdout } = await runHookbox(['trigger', 'order.ready', '--to', server.url, ...args]);
     const [failed, delivered] = stdout.trimEnd().split('\n');
-    expect(failed).toMatch(/again at once$/);
+    expect(failed).toMatch(/again now$/);
     expect(delivered).toMatch(/ ms {2}invalid for hookbox: data\.total: .*expected number/);
   });
 
@@ -188,7 +188,7 @@ describe('hookbox trigger', () => {
     expect(ran.code).toBe(0);
     const lines = ran.stderr.split('\n').slice(0, -1);
     expect(lines).toHaveLength(added.length); // once, however many are made
-    for (const path of added) expect(lines[0]).toContain(`note: --override ${path}=… adds a new field`);
+    for (const path of added) expect(lines[0]).toContain(`note: --override ${path}=… adds a field`);
     if (instead !== '') expect(lines[0]).toContain(instead);
     const file = await runHookbox(['trigger', '-', '--dry-run', ...args], { input: fixture('order.ready') });
     expect(file.stderr.split('\n')).toHaveLength(added.length + 1);
@@ -278,11 +278,11 @@ describe('hookbox trigger', () => {
   });
 
   it.each([
-    ['no header', 'the password', "--header is to be 'Name: value'"],
-    ['a name that is none', 'a b: the password', "--header is to be 'Name: value'"],
-    ['a value of two lines', 'a: the\npassword', "--header is to be 'Name: value'"],
-    ['what the body decides', 'content-length: 3', 'the bytes of the body do'],
-    ['no file', '@nowhere', 'The file of --header cannot be read'],
+    ['no header', 'the password', "--header must be 'Name: value'"],
+    ['a name that is none', 'a b: the password', "--header must be 'Name: value'"],
+    ['a value of two lines', 'a: the\npassword', "--header must be 'Name: value'"],
+    ['what the body decides', 'content-length: 3', 'hookbox sets it from the body'],
+    ['no file', '@nowhere', 'hookbox cannot read the file of --header'],
   ])('given %s for a header, says so without repeating it, and sends nothing', async (_, header, message) => {
     const server = await recordingServer();
     const ran = await runHookbox(['trigger', 'order.ready', '--to', server.url, '--header', header]);
@@ -321,7 +321,7 @@ describe('hookbox trigger', () => {
     const server = await recordingServer((response) => response.writeHead(307, { Location: '/else\u{9b}where' }).end());
     const ran = await runHookbox(['trigger', 'order.ready', '--to', server.url]);
     expect(ran.code).toBe(1);
-    expect(ran.stdout).toContain('307  redirects are not followed (to /else\\u{9b}where)');
+    expect(ran.stdout).toContain('307  hookbox does not follow redirects (to /else\\u{9b}where)');
     expect(server.requests).toHaveLength(1);
   });
 
@@ -331,7 +331,7 @@ describe('hookbox trigger', () => {
     const ran = await runHookbox(['trigger', 'order.ready', '--to', server.url, ...schedule]);
     expect(ran).toMatchObject({ code: 0, stderr: '1 delivered, 0 dead-lettered\n' });
     const lines = ran.stdout.trim().split('\n');
-    expect(lines[0]).toMatch(/^500  answered 500  order\.ready  evt_\w+  try 1  \d+\.\d ms  again at once$/);
+    expect(lines[0]).toMatch(/^500  answered 500  order\.ready  evt_\w+  try 1  \d+\.\d ms  again now$/);
     expect(lines[1]).toMatch(/try 2 .* again in 5 min \(0\.0 s here\)$/);
     expect(lines[2]).toMatch(/^200  delivered .* try 3  \d+\.\d ms$/);
     expect(new Set(server.requests.map(signatureOf)).size).toBe(1);
@@ -380,7 +380,7 @@ describe('hookbox trigger', () => {
     expect(ran).toEqual({
       code: 1,
       stdout: '',
-      stderr: `error: Nobody listens at ${new URL(gone).origin}. Start a receiver with hookbox serve, or give --to another URL.\n`,
+      stderr: `error: No server listens at ${new URL(gone).origin}. Start a receiver with hookbox serve, or pass another URL with --to.\n`,
     });
   });
 
@@ -407,7 +407,7 @@ describe('hookbox trigger', () => {
     expect(await trigger.stop('SIGINT')).toMatchObject({
       code: 130,
       stderr:
-        'Stopping when what is under way is answered; Ctrl-C again stops at once.\n' +
+        'Stopping when running deliveries are answered; Ctrl-C again stops at once.\n' +
         '0 delivered, 0 dead-lettered, 1 interrupted',
     });
     expect(server.requests).toHaveLength(2);
@@ -417,25 +417,35 @@ describe('hookbox trigger', () => {
     ['no event', [], 2, "missing required argument 'event'"],
     ['a misspelt type', ['order.craeted'], 2, 'Did you mean order.created?'],
     ['nothing like a type', ['zzz'], 2, 'The types are: order.created,'],
-    ['a file that is not there', ['nowhere/body.json'], 4, 'There is no file nowhere/body.json.'],
-    ['another machine', ['order.ready', '--to', 'http://example.com/'], 2, 'Add --allow-remote if you mean it.'],
+    ['a file that is not there', ['nowhere/body.json'], 4, 'The file nowhere/body.json does not exist.'],
+    ['another machine', ['order.ready', '--to', 'http://example.com/'], 2, 'Add --allow-remote to allow it.'],
     ['a name that begins like this machine', ['order.ready', '--to', 'http://127.example.com/'], 2, '--allow-remote'],
-    ['no URL', ['order.ready', '--to', 'localhost'], 2, 'is no http or https URL'],
-    ['no override', ['order.ready', '--override', 'data.total'], 2, 'is not of the form path=value'],
-    ['an empty path', ['order.ready', '--override', 'data..x=1'], 2, 'is no path'],
+    ['no URL', ['order.ready', '--to', 'localhost'], 2, 'is not an http or https URL'],
+    ['no override', ['order.ready', '--override', 'data.total'], 2, 'must be path=value'],
+    ['an empty path', ['order.ready', '--override', 'data..x=1'], 2, 'is not a path'],
     ['a path through a number', ['order.ready', '--override', 'data.total.x=1'], 2, 'data.total is a number'],
     ['a path through a text', ['order.ready', '--override', 'id.x=1'], 2, 'id is a string'],
     ['a place beyond a list', ['order.ready', '--override', 'data.items.9=1'], 2, 'the list has 2 entries'],
-    ['nothing to remove', ['order.ready', '--remove', 'data.nothing'], 2, 'there is nothing at this path'],
-    ['no count', ['order.ready', '--count', '0'], 2, 'Give a whole number of 1 or more.'],
+    ['nothing to remove', ['order.ready', '--remove', 'data.nothing'], 2, 'the event has no value at this path'],
+    ['no count', ['order.ready', '--count', '0'], 2, 'Use a whole number of 1 or more.'],
     ['nothing to tamper with', ['order.ready', '--tamper', 'time'], 2, 'Allowed choices are body, signature.'],
     ['a schedule that is tampered with', ['order.ready', '--schedule', 'service', '--tamper', 'body'], 2, '--schedule'],
-    ['a time scale without a schedule', ['order.ready', '--time-scale', '10'], 2, '--time-scale is for --schedule'],
-    ['no entry to remove', ['order.created', '--remove', 'data.items.length'], 2, 'there is nothing at this path'],
-    ['two ids', ['order.ready', '--event-id', 'a', '--override', 'id=b'], 2, 'Give --event-id or --override id=…, not'],
-    ['a folder', ['.'], 2, '. is a folder. Give the path of a file.'],
-    ['a secret file that is not there', ['order.ready', '--secret-file', 'nowhere'], 4, 'The secret cannot be read'],
-    ['no time scale', ['order.ready', '--time-scale', '-1'], 2, 'Give a number above 0.'],
+    ['a time scale without a schedule', ['order.ready', '--time-scale', '10'], 2, '--time-scale needs --schedule'],
+    [
+      'no entry to remove',
+      ['order.created', '--remove', 'data.items.length'],
+      2,
+      'the event has no value at this path',
+    ],
+    ['two ids', ['order.ready', '--event-id', 'a', '--override', 'id=b'], 2, 'Use --event-id or --override id=…, not'],
+    ['a folder', ['.'], 2, '. is a folder. Pass the path of a file.'],
+    [
+      'a secret file that is not there',
+      ['order.ready', '--secret-file', 'nowhere'],
+      4,
+      'hookbox cannot read the secret',
+    ],
+    ['no time scale', ['order.ready', '--time-scale', '-1'], 2, 'Use a number above 0.'],
   ])('given %s, says so and sends nothing', async (_, args, code, message) => {
     const server = await recordingServer();
     const ran = await runHookbox(['trigger', ...args], { env: { HOOKBOX_URL: server.url } });
@@ -447,7 +457,7 @@ describe('hookbox trigger', () => {
   it('does not change what is no JSON object', async () => {
     const ran = await runHookbox(['trigger', '-', '--override', 'a=1'], { input: '[1]' });
     expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.stderr).toContain('The body is no JSON object');
+    expect(ran.stderr).toContain('The body is not a JSON object');
   });
 });
 

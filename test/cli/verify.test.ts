@@ -34,8 +34,8 @@ describe('hookbox verify', () => {
   });
 
   it.each([
-    ['', 'empty-body: the body that was given is empty: something read it before'],
-    ['[object Object]', 'not-the-body: the body that was given is [object Object]: something read or stringified it'],
+    ['', 'empty-body: your body is empty: other code read it first'],
+    ['[object Object]', 'not-the-body: your body is [object Object]: other code read it or converted it'],
   ])('with --explain says that something had the body before: %j', async (input, message) => {
     const ran = await runHookbox(['verify', '-', '--signature', signature, '--explain'], { input });
     expect(ran.code).toBe(1);
@@ -60,7 +60,7 @@ describe('hookbox verify', () => {
     ['no file', ['--signature', signature], 2, "missing required argument 'file'"],
     ['no signature', ['-'], 2, "required option '--signature <hex>' not specified"],
     ['an empty signature', ['-', '--signature', ''], 2, '--signature is empty.'],
-    ['a file that is not there', ['nowhere.json', '--signature', signature], 4, 'nowhere.json cannot be read'],
+    ['a file that is not there', ['nowhere.json', '--signature', signature], 4, 'hookbox cannot read nowhere.json'],
     ['an unknown option', ['-', '--signature', signature, '--secret', 'x'], 2, 'unknown option'],
     [
       '--also without --explain',
@@ -72,13 +72,13 @@ describe('hookbox verify', () => {
       'another file that is not there',
       ['-', '--signature', 'f'.repeat(64), '--explain', '--also', 'nowhere.json'],
       4,
-      'nowhere.json cannot be read',
+      'hookbox cannot read nowhere.json',
     ],
     [
       'an old secret that is not there',
       ['-', '--signature', 'f'.repeat(64), '--explain', '--old-secret-file', 'nowhere'],
       4,
-      'The secret cannot be read',
+      'hookbox cannot read the secret',
     ],
   ])('given %s, prints nothing and ends with its code', async (_, args, code, message) => {
     const ran = await runHookbox(['verify', ...args]);
@@ -89,7 +89,7 @@ describe('hookbox verify', () => {
   it('without a secret says where it comes from', async () => {
     const ran = await runHookbox(['verify', '-', '--signature', signature], { env: { SIGNING_SECRET: '' } });
     expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.stderr).toContain('Set SIGNING_SECRET, or give --secret-file.');
+    expect(ran.stderr).toContain('Set SIGNING_SECRET or pass --secret-file.');
   });
 });
 
@@ -159,12 +159,12 @@ describe('hookbox verify --explain', () => {
         'not valid',
         '',
         'prefix: the signature begins with "sha256="',
-        "  X-Signature is the 64 digits alone; the form with a prefix is another service's.",
-        '  To do: leave out what stands before the digits.',
+        '  X-Signature is only the 64 digits; the prefix is the form of another service.',
+        '  To do: remove the prefix.',
         '',
         're-serialised: the same JSON was signed, with two decimals in amounts (6.50 for 6.5)',
-        '  The JSON was parsed and written again on one side: it says the same, in other bytes.',
-        '  To do: sign and verify the raw bytes. Mount the webhook before body parsers, and never hash ' +
+        '  One side parsed the JSON and wrote it again: the values are the same, the bytes differ.',
+        '  To do: sign and verify the raw bytes. Mount the webhook before any body parser, and never hash ' +
           'JSON.stringify(request.body).',
         '',
       ].join('\n'),
@@ -173,13 +173,13 @@ describe('hookbox verify --explain', () => {
 
   it('says what was tried and what was not when nothing fits', async () => {
     const { stdout } = await explain(body, { claimed: 'f'.repeat(64) }, false);
-    expect(stdout).toMatch(/^not valid\n\nwrong-bytes: nothing that was tried gives this signature\n/);
+    expect(stdout).toMatch(/^not valid\n\nwrong-bytes: no known mistake gives this signature\n/);
     expect(stdout).toMatch(
-      /\nTried: \d+ forms of the body, \d+ of the secret, \d+ ways to sign, and every pair of them: trailing-newline, /,
+      /\nTried: \d+ forms of the body, \d+ forms of the secret, \d+ ways to sign, and every pair of these: trailing-newline, /,
     );
     expect(stdout).toContain(
       '\nNot tried: a secret from before a rotation (--old-secret-file), other bodies (--also).\n' +
-        'The body that was given has 403 bytes, and the SHA-256 ',
+        'Your body has 403 bytes and the SHA-256 ',
     );
   });
 
@@ -188,7 +188,7 @@ describe('hookbox verify --explain', () => {
     const claimed = signBody(fixture('order.completed'), SECRET);
     const { code, stdout } = await explain(body, { claimed, args: () => ['--also', ...others] }, false);
     expect(code).toBe(1);
-    expect(stdout).toContain(`other-body: the signature is that of ${others[1]}\n`);
+    expect(stdout).toContain(`other-body: the signature belongs to ${others[1]}\n`);
   });
 
   it('says it when there is nothing to compare with', async () => {

@@ -175,7 +175,7 @@ describe('a mistake in the body', () => {
       secret: SECRET,
       others,
     });
-    expect(mistakes).toMatchObject([{ cause: 'other-body', what: 'the signature is that of cart.abandoned' }]);
+    expect(mistakes).toMatchObject([{ cause: 'other-body', what: 'the signature belongs to cart.abandoned' }]);
   });
 });
 
@@ -321,8 +321,8 @@ describe('no mistake that can be guessed', () => {
   });
 
   it.each([
-    ['', 'empty-body', 'is empty: something read it before'],
-    ['[object Object]', 'not-the-body', 'is [object Object]: something read or stringified it before'],
+    ['', 'empty-body', 'is empty: other code read it first'],
+    ['[object Object]', 'not-the-body', 'is [object Object]: other code read it or converted it to text first'],
     ['undefined', 'not-the-body', 'is undefined: '],
     ['null\n', 'not-the-body', 'is null: '],
   ])('says that something had the body before: %j', (given, cause, what) => {
@@ -384,7 +384,7 @@ describe('no mistake that can be guessed', () => {
   it('says both when a malformed signature would not be right either', () => {
     const { mistakes } = explainMismatch({ body: fixture('order.ready'), signature: 'AB'.repeat(31), secret: SECRET });
     expect(mistakes.map(({ cause }) => cause)).toEqual(['malformed-signature', 'wrong-bytes']);
-    expect(mistakes[0]?.what).toBe('the digits are in uppercase, there are 62 digits instead of 64');
+    expect(mistakes[0]?.what).toBe('the digits are in uppercase, the signature has 62 digits instead of 64');
   });
 
   it('has nothing to say about a right signature', () => {

@@ -33,7 +33,9 @@ describe('Differences between two bodies', () => {
     const diff = diffOf(one, other);
     const at = [...Buffer.from(one)].findIndex((byte, n) => byte !== Buffer.from(other)[n]);
     expect(diff).toEqual({ kind: 'same meaning', at });
-    expect(differenceInWords(diff)).toContain(`Same meaning, other bytes: they differ from byte ${at} on`);
+    expect(differenceInWords(diff)).toContain(
+      `Both bodies have the same values, written differently from byte ${at} on`,
+    );
   });
 
   it.each<[one: string, other: string]>([

@@ -75,7 +75,7 @@ it('whether the deployment broke it is one look: since it began, beside as long 
   expect(brokenInWords(broken, release, new Date(until))).toBe(`order.ready: 80% of its runs failed ${began}.`);
   const five = Array.from({ length: 5 }, () => broken).flat();
   expect(brokenInWords(five, release, new Date(until))).toMatch(
-    /(?:order\.ready: .*? before\. ){3}2 other types failed more often, too\.$/,
+    /(?:order\.ready: .*? before\. ){3}2 other types also failed more often\.$/,
   );
   const html = written(TypeChanges({ changes: types, spans, isReleaseUnnamed }));
   expect(textOf(partOf(html, 'verdict'))).toBe(verdict(types));
@@ -93,16 +93,16 @@ it('without anything that began, the span is beside the one before', async () =>
   ]);
   expect(spans).toBe('in this 1 h, beside the 1 h before');
   expect(types).toMatchObject([{ before: { ended: 20 }, after: { ended: 40, failedPart: 0.5 } }]);
-  expect(verdict(types)).toBe('Nothing failed more often or took longer than before.');
+  expect(verdict(types)).toBe('No type failed more often or took longer than before.');
 });
 
 it.each([
   { what: 'as many runs as it takes, on both sides', before: [10, 0], after: [10, 3], said: /^Failed more often: / },
-  { what: 'a run too few before', before: [9, 0], after: [500, 400], said: /^There are too few runs to tell: / },
-  { what: 'a run too few since', before: [500, 0], after: [9, 9], said: /^There are too few runs to tell: / },
-  { what: 'one run and two', before: [1, 0], after: [2, 2], said: /^There are too few runs to tell: / },
-  { what: 'two failures, which may be chance', before: [50, 0], after: [20, 2], said: /^Nothing failed more often/ },
-  { what: 'not twice as many', before: [50, 10], after: [50, 19], said: /^Nothing failed more often/ },
+  { what: 'a run too few before', before: [9, 0], after: [500, 400], said: /^Too few runs to compare: / },
+  { what: 'a run too few since', before: [500, 0], after: [9, 9], said: /^Too few runs to compare: / },
+  { what: 'one run and two', before: [1, 0], after: [2, 2], said: /^Too few runs to compare: / },
+  { what: 'two failures, which may be chance', before: [50, 0], after: [20, 2], said: /^No type failed more often/ },
+  { what: 'not twice as many', before: [50, 10], after: [50, 19], said: /^No type failed more often/ },
   { what: 'twice as many', before: [50, 10], after: [50, 20], said: /^Failed more often: / },
 ] as const)('$what: the sentence, the arrow and the order say the same', async ({ before, after, said }) => {
   const { types, spans, isReleaseUnnamed } = await changes([
@@ -127,8 +127,8 @@ it('says how many types have too few runs, beside what it can tell of the others
     [9, 'failed', 'order.created', 5],
   ]);
   expect(verdict(types)).toBe(
-    'Nothing failed more often or took longer than before. ' +
-      'Of 1 type there are too few runs to tell: a comparison takes 10 on both sides.',
+    'No type failed more often or took longer than before. ' +
+      'Too few runs to compare for 1 type: a comparison takes 10 on both sides.',
   );
 });
 
@@ -188,7 +188,7 @@ it('where no release was ever named it says how to name one, however many secret
 
 it('where nothing ran before, it makes no comparison', async () => {
   const { types } = await changes([[9, 'failed', 'order.ready', 9]]);
-  expect(verdict(types)).toBe('There is nothing before it to compare with.');
+  expect(verdict(types)).toBe('No earlier runs to compare with.');
 });
 
 it('where no handler has run it says so', async () => {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { probeNames, PROBES, type ProbeName } from './probe-names.ts';
-import { command } from '../shared/command.ts';
+import { nameList } from '../shared/help-lines.ts';
+import { command, GROUP, withNotes } from '../shared/command.ts';
 import { EXIT, usageError } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
 import { collectedFrom, wholeNumber } from '../shared/option-values.ts';
@@ -22,23 +23,38 @@ interface CheckCommandOptions extends SecretOptions {
 const MAX_DEADLINE_MS = 3_600_000;
 
 export function checkCommand(): Command {
-  const check = command('check', 'tell what a webhook endpoint, hookbox or any other, does right and wrong', [
+  const check = command('check', 'test a webhook endpoint, of hookbox or any other, and report its faults', [
     'hookbox check http://localhost:3000/webhooks',
     "hookbox check http://localhost:3000/webhooks --effects 'http://localhost:3000/effects/{id}'",
     'hookbox check http://localhost:3000/webhooks --only unsigned tampered-body --json',
   ])
-    .argument('<url>', 'where deliveries are sent')
+    .argument('<url>', 'the webhook endpoint to test')
+    .optionsGroup('Which probes:')
+    .option('--only <probe...>', 'run only these probes; valid always runs', collectedFrom(probeNames))
+    .option('--skip <probe...>', 'leave out these probes', collectedFrom(probeNames))
     .option(
       '--effects <url>',
-      'address with {id} in it that answers {"rows": n, "count": n}: how often the event is stored, and how often its ' +
-        'handler ran; or the larger number alone. Without it, only hookbox can be judged on stored-first and duplicates',
+      'an address with {id} that answers {"rows": n, "count": n}: how often the event is stored and how often its ' +
+        'handler ran, or only the larger number. Without it, stored-first and duplicates can judge only hookbox',
     )
-    .option('--only <probe...>', 'run only these; valid always runs', collectedFrom(probeNames))
-    .option('--skip <probe...>', 'leave these out', collectedFrom(probeNames))
-    .option('--deadline <ms>', 'a later answer is a fault', wholeNumber(1, MAX_DEADLINE_MS), 10_000)
-    .option('--allow-remote', 'check an endpoint on another machine')
+    .option('--deadline <ms>', 'report a later answer as a fault', wholeNumber(1, MAX_DEADLINE_MS), 10_000)
+    .optionsGroup(GROUP.output)
     .option('--json', 'print the report as JSON')
-    .addHelpText('after', () => `\n${PROBES_HELP}\n\n${EVENTS_HELP}`);
+    .optionsGroup(GROUP.delivery)
+    .option('--allow-remote', 'allow an endpoint on another machine');
+  withNotes(check, {
+    notes: [
+      nameList('Probes', PROBES),
+      'Check a test endpoint: it handles these events like real orders. Their ids begin with evt_check_, so that you can ' +
+        'find them and discard dead and pending ones. hookbox retries an answer 429, or 503 with Retry-After, later; only ' +
+        'burst judges it. An endpoint that stores within a millisecond after its answer seems to store first.',
+    ],
+    exitCodes: {
+      0: 'no fault (warnings and unknowns do not count)',
+      1: 'a fault',
+      3: 'a rate limit let no delivery in',
+    },
+  });
   return withSecret(withHeader(check)).action(async (url: string, options: CheckCommandOptions) => {
     const target = targetOf(url, options.allowRemote === true);
     const settings = { ...settingsOf(options), secret: await secretOf(options) };
@@ -53,7 +69,7 @@ export function checkCommand(): Command {
       signal: interruption(),
       onStart: (ids) =>
         tell(
-          `Checking ${target.href} with events whose ids begin with ${ids}; discard afterwards what is left dead or waiting.`,
+          `Checking ${target.href}. The ids of its events begin with ${ids}. Discard dead and pending ones afterwards.`,
         ),
       ...(options.json !== true && { onResult: printResult }),
     });
@@ -66,18 +82,11 @@ export function checkCommand(): Command {
   });
 }
 
-const WIDTH = Math.max(...probeNames.map(({ length }) => length));
-const PROBES_HELP = `Probes:\n${probeNames.map((name) => `  ${name.padEnd(WIDTH)}  ${PROBES[name]}`).join('\n')}`;
-const EVENTS_HELP = `Check a test endpoint: it handles these events as it handles real orders. Their ids begin with evt_check_, so that you
-can find them, and discard what is left dead or waiting. An answer 429, or 503 with Retry-After, is tried again later; only burst judges it. An endpoint
-that stores within a millisecond after its answer looks like one that stores first.
-Exit codes: 0 no fault (warnings and unknowns do not count), 1 a fault, 3 a rate limit let no delivery in.`;
-
 function settingsOf({ effects, only, skip, deadline, allowRemote }: CheckCommandOptions) {
   if (effects !== undefined) {
-    if (!effects.includes('{id}')) throw usageError(`--effects needs {id}, the place of the event id, in its URL.`);
+    if (!effects.includes('{id}')) throw usageError('--effects must have {id} in its URL, where the event id goes.');
     targetOf(effects.replaceAll('{id}', 'id'), allowRemote === true);
   }
-  if (skip?.includes('valid') === true) throw usageError('valid cannot be skipped: without it nothing can be judged.');
+  if (skip?.includes('valid') === true) throw usageError('--skip cannot include valid: the other probes depend on it.');
   return { effects: effects === undefined ? undefined : withScheme(effects), only, skip, deadlineMs: deadline };
 }

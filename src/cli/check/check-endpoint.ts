@@ -89,7 +89,9 @@ export async function checkEndpoint(url: string | URL, options: CheckOptions): P
   const run = new CheckRun({ ...settings, signal: signal ?? never });
   const why = await whyUnreachable(run.url);
   if (why !== null)
-    throw new UnreachableError(`${run.url.href} cannot be reached: ${why}. Is it started, and is this its address?`);
+    throw new UnreachableError(
+      `hookbox cannot reach ${run.url.href}: ${why}. Check that it is running at this address.`,
+    );
 
   options.onStart?.(run.ids);
   const names = chosen(options);
@@ -131,8 +133,8 @@ async function probed(run: CheckRun, name: ProbeName): Promise<ProbeOutcome> {
   const gone = await gonePatiently(run);
   if (gone === null) return found;
   const crash = fault(`what ${name} sends`, `afterwards ${gone}`, {
-    why: 'The endpoint is gone: until it is started again, every delivery fails.',
-    mend: 'Look into its log for the exception that ended it. Catch what a request causes within that request, and answer 500.',
+    why: 'The endpoint no longer runs. Every delivery fails until you start it again.',
+    mend: 'Find the exception in its log. Catch errors inside each request, and answer 500.',
   });
   return { ...found, findings: [...found.findings, crash] };
 }
@@ -159,15 +161,18 @@ async function gonePatiently({ url, signal }: CheckRun): Promise<string | null> 
 async function hindranceAfter(run: CheckRun, { name, verdict }: ProbeResult): Promise<Advice | null> {
   const gone = verdict === 'pass' ? null : await whyUnreachable(run.url);
   if (gone !== null) {
-    return { why: `Since ${name}, the endpoint is gone: ${gone}.`, mend: `Mend ${name}, start it and check again.` };
+    return {
+      why: `The endpoint no longer runs since ${name}: ${gone}.`,
+      mend: `Fix ${name}, start the endpoint and check again.`,
+    };
   }
   if (name !== 'valid' || verdict === 'pass') return null;
   if (run.isLateAlone()) {
     return {
-      why: 'A valid delivery is answered late, and so would be all that follow.',
-      mend: 'Mend valid, then check again. To see the rest first, give a longer --deadline.',
+      why: 'The endpoint answers a valid delivery late, and so the other ones.',
+      mend: 'Fix valid, then check again. To see the other probes first, use a longer --deadline.',
     };
   }
-  const mend = verdict === 'unknown' ? 'Lift the rate limit, then check again.' : 'Mend valid, then check again.';
-  return { why: 'A valid delivery is not taken, so nothing else can be judged.', mend };
+  const mend = verdict === 'unknown' ? 'Lift the rate limit, then check again.' : 'Fix valid, then check again.';
+  return { why: 'The endpoint does not accept a valid delivery, so no other probe can be judged.', mend };
 }

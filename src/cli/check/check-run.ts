@@ -89,7 +89,7 @@ export class CheckRun {
     const { data, ...envelope } = buildEvent(type, { id });
     const own = 'id' in data ? { ...data, id: `${data.object ?? ''}_${id.slice('evt_'.length)}` } : data;
     const text = JSON.stringify({ ...envelope, data: own, ...more });
-    return { id, body: Buffer.from(text), what: `${more.type ?? type}, id ${id}, rightly signed` };
+    return { id, body: Buffer.from(text), what: `${more.type ?? type}, id ${id}, correctly signed` };
   }
 
   /** Any bytes, under an id that stands in them. */

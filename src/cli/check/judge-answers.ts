@@ -32,7 +32,7 @@ export function unknown(sent: string, received: string | Exchange, advice: Advic
 }
 
 const TOLD_TO_WAIT: Advice = {
-  why: 'It was told to come later, also after a wait, which says nothing of what was sent.',
+  why: 'The endpoint asked hookbox to wait, also after a first wait. This does not show how it treats the delivery.',
   mend: 'Lift the rate limit of the route for the check, or run a few probes at a time with --only.',
 };
 
@@ -70,18 +70,18 @@ function plain(text: string): string {
 }
 
 const REFUSES_AUTHENTIC: Advice = {
-  why: 'An authentic event is held for a forged one, and lost after the last retry.',
+  why: 'The endpoint treats an authentic event as forged. The event is lost after the last retry.',
   mend:
-    'Use the same secret here and there, without quotes or a newline around it. Compute the HMAC over the raw bytes: in ' +
+    'Use the same secret on both sides, without quotes or a newline around it. Compute the HMAC over the raw bytes. In ' +
     "Express, give the route express.raw({ type: '*/*' }) and mount it before express.json().",
 };
 const TOO_LATE: Advice = {
   why: 'The service waits 10 s for a 2xx, then counts the delivery as failed and sends it again.',
-  mend: 'Answer as soon as the event is stored, and do the work afterwards, from what was stored.',
+  mend: 'Answer as soon as the event is stored. Do the work afterwards, from the stored event.',
 };
 const CUT: Advice = {
   why: 'Without a status the service counts the delivery as failed and sends it again.',
-  mend: 'Look into the log of the endpoint for an exception that was not caught, and into that of the proxy before it.',
+  mend: 'Check the log of the endpoint for an uncaught exception, and the log of its proxy.',
 };
 
 /** What is wrong with the answer to an authentic delivery, which has to be a 2xx; `null` for nothing. */
@@ -92,11 +92,11 @@ export function notTaken(sent: string, answer: Exchange, advice?: Advice): Findi
 }
 
 const LATE: Advice = {
-  why: 'A delivery succeeds when a 2xx arrives within 10 s. This one counts as failed and is sent again, though you have it.',
-  mend: `${TOO_LATE.mend} Mails, calls of other services and reports are no part of the request.`,
+  why: 'A delivery succeeds if a 2xx arrives within 10 s. This one counts as failed, and the service sends it again.',
+  mend: `${TOO_LATE.mend} Send mail, call other services and write reports after the request.`,
 };
 const NEARLY_LATE: Advice = {
-  why: 'More than half of the time the service waits. Under load, or over a slow network, deliveries will fail.',
+  why: 'The answer takes more than half of the time that the service waits. Under load or on a slow network, deliveries will fail.',
   mend: LATE.mend,
 };
 
@@ -117,38 +117,38 @@ function adviceFor(status: number): Advice {
   if (status === 401 || status === 403) return REFUSES_AUTHENTIC;
   if (status < 400) {
     return {
-      why: 'A redirect is no 2xx: the service counts the delivery as failed.',
-      mend: 'Give the service the final address: the right scheme, host and path, with or without the slash at its end.',
+      why: 'A redirect is not a 2xx: the service counts the delivery as failed.',
+      mend: 'Register the final address: the right scheme, host and path, with or without a slash at the end.',
     };
   }
   if (status === 404 || status === 405) {
     return {
-      why: 'Nothing takes deliveries at this address, so all of them are lost after the last retry.',
-      mend: 'Check the path, and that the route is there for POST.',
+      why: 'No route accepts deliveries at this address, so all are lost after the last retry.',
+      mend: 'Check the path, and that a POST route exists.',
     };
   }
   return {
-    why: 'Whatever is not 2xx is sent again for about a day and then given up, and the event is lost.',
+    why: 'The service retries a delivery without a 2xx for about a day. Then the event is lost.',
     mend:
       status < 500
-        ? 'Store the event and answer 2xx whatever is in it; decide afterwards what to do with it.'
-        : 'Look into the log of the endpoint for the exception. Store the event first; let the work fail later and apart.',
+        ? 'Store every event and answer 2xx. Decide afterwards how to handle it.'
+        : 'Find the exception in the log of the endpoint. Store the event first, and do the work after the answer.',
   };
 }
 
 const TELLS_THE_SIGNATURE: Advice = {
-  why: 'The answer contains the right signature of what was sent, so anybody can ask for it and forge events.',
-  mend: 'Say only that the signature is wrong. Log neither the expected one nor the secret.',
+  why: 'The answer contains the right signature of the request, so a forger can read it and sign events.',
+  mend: 'Answer only that the signature is wrong. Do not log the expected signature or the secret.',
 };
 const WRONG_STATUS: Advice = {
-  why: 'It is refused, but the contract says 401, and any other status is taken for a fault of another kind.',
+  why: 'The endpoint rejects it, but the contract requires 401. The service reads another status as another fault.',
   mend: 'Answer 401 when the signature is missing or does not match.',
 };
 const THROWS: Advice = {
-  why: 'Anybody can cause the exception without knowing the secret. It is refused, but as an outage and not as a forgery.',
+  why: 'A sender without the secret can cause this exception. The endpoint rejects the forgery, but with the status of an outage.',
   mend:
-    'Answer 401 when the header is missing or is not 64 lowercase hex digits, before comparing: crypto.timingSafeEqual ' +
-    'throws where the lengths differ.',
+    'Before the comparison, answer 401 if the header is missing or is not 64 lowercase hex digits: crypto.timingSafeEqual ' +
+    'throws if the lengths differ.',
 };
 
 /**

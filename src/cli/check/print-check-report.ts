@@ -31,7 +31,7 @@ export function printFindings({ probes }: CheckReport): void {
       print('', `${marked(verdict)}  ${styled('bold', listed(names))}`);
       if (finding.sent !== finding.received) {
         field('sent', finding.sent);
-        field('came back', finding.received + (others > 0 ? ` (and ${others} more like it)` : ''));
+        field('received', finding.received + (others > 0 ? ` (and ${others} more like it)` : ''));
       }
       field('why', finding.why);
       field('mend', finding.mend);
@@ -92,7 +92,7 @@ function wrapped(text: string, width: number): readonly string[] {
 export function printSummary({ marks, full, interrupted, probes }: CheckReport): void {
   const count = (verdict: Verdict): number => probes.filter((probe) => probe.verdict === verdict).length;
   const parts = [
-    `${marks.passed} of ${marks.judged} that could be judged are as they should be`,
+    `${marks.passed} of ${marks.judged} judged probes passed`,
     ...(count('fault') > 0 ? [plural(count('fault'), 'fault')] : []),
     ...(count('warning') > 0 ? [plural(count('warning'), 'warning')] : []),
     ...(count('unknown') > 0 ? [`${count('unknown')} unknown`] : []),

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { command } from '../shared/command.ts';
+import { command, withNotes } from '../shared/command.ts';
 import { print } from '../shared/output.ts';
 
 const shells = ['bash', 'zsh', 'fish'] as const;
@@ -10,19 +10,18 @@ const shells = ['bash', 'zsh', 'fish'] as const;
  * @param program - makes the program with all its commands
  */
 export function completionCommand(program: () => Promise<Command>): Command {
-  return command('completion', 'print what has a shell complete commands, options and types', [
+  const made = command('completion', 'print a script that completes commands, options and types in a shell', [
     'source <(hookbox completion bash)',
     'source <(hookbox completion zsh)',
     'hookbox completion fish > ~/.config/fish/completions/hookbox.fish',
-  ])
-    .addArgument(new Argument('<shell>', 'the shell').choices(shells))
-    .addHelpText(
-      'after',
-      '\nPut the line into ~/.bashrc, or into ~/.zshrc after compinit. What is completed is the word hookbox, so it has to be on\n' +
-        "your PATH (npm install -g hookbox), or an alias: alias hookbox='npx hookbox'.",
-    )
-    .action(async (shell: (typeof shells)[number]) => {
-      const { scriptFor } = await import('./completion-script.ts');
-      print(scriptFor(shell, await program()));
-    });
+  ]).addArgument(new Argument('<shell>', 'the shell').choices(shells));
+  return withNotes(made, {
+    notes: [
+      'Add the line to ~/.bashrc, or to ~/.zshrc after compinit. The shell completes the word hookbox: put hookbox on your ' +
+        "PATH (npm install -g hookbox), or define alias hookbox='npx hookbox'.",
+    ],
+  }).action(async (shell: (typeof shells)[number]) => {
+    const { scriptFor } = await import('./completion-script.ts');
+    print(scriptFor(shell, await program()));
+  });
 }

@@ -38,7 +38,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   probe: probeNames,
 };
 
-const HELP: CompletedOption = { flags: ['-h', '--help'], description: 'say what it takes', values: null };
+const HELP: CompletedOption = { flags: ['-h', '--help'], description: 'show this help', values: null };
 
 /** Every place of a program, the program itself first. */
 export function placesOf(program: Command, path = ''): readonly Place[] {

@@ -10,7 +10,7 @@ const SAMPLE_MS = 200;
 const TOLERATED_DRIFT_MS = 50;
 const TOLERATED_FUTURE_MS = 60_000;
 
-const ADVICE = 'Set the clock by NTP: retries and the order of events go by it.';
+const ADVICE = 'Set the clock by NTP: retries and the order of events depend on it.';
 
 /** What can be told of the clock without asking anybody else. */
 export async function checkClock(files: readonly string[]): Promise<Finding> {
@@ -32,14 +32,14 @@ export function judgeClock(
   if (now < EARLIEST || now > LATEST) return problem('clock', `it shows ${shown}`, ADVICE);
   const future = files.find(({ at }) => at > now + TOLERATED_FUTURE_MS);
   if (future !== undefined) {
-    const what = `it shows ${shown}, and ${future.file} was written later than that`;
-    return warning('clock', what, `${ADVICE} It was ahead once, or is behind now.`);
+    const what = `it shows ${shown}, but ${future.file} was written after that time`;
+    return warning('clock', what, `${ADVICE} It was ahead before, or is behind now.`);
   }
   if (Math.abs(driftMs) > TOLERATED_DRIFT_MS) {
     return warning(
       'clock',
       `it moved by ${Math.round(driftMs)} ms within ${SAMPLE_MS} ms`,
-      `${ADVICE} Something is setting it now.`,
+      `${ADVICE} Another program changes it now.`,
     );
   }
   return ok('clock', `it shows ${shown}`);

@@ -13,17 +13,17 @@ const BUSY_MS = 1_000;
 /** Looks at the inbox through a connection of its own, and changes nothing. */
 export function checkDatabase(file: string): readonly Finding[] {
   if (file === '' || file === ':memory:') {
-    return [problem('inbox', 'a database in memory does not outlive its process', 'Give the path of a file.')];
+    return [problem('inbox', 'a database in memory ends with its process', 'Use the path of a file.')];
   }
   const stats = existsSync(file) ? statSync(file) : undefined;
   if (stats === undefined && !existsSync(dirname(file))) return []; // the check of the folder tells
-  if (stats === undefined) return [ok('inbox', `${file} is not there yet; the first start makes it`)];
-  if (stats.isDirectory()) return [problem('inbox', `${file} is a folder`, 'Give the path of a file inside it.')];
+  if (stats === undefined) return [ok('inbox', `${file} does not exist yet; the first start creates it`)];
+  if (stats.isDirectory()) return [problem('inbox', `${file} is a folder`, 'Use the path of a file inside it.')];
   let database;
   try {
     assertOneName(file);
   } catch (failure) {
-    return [problem('inbox', messageOf(failure), 'Give the file one name, in a folder that lasts.')];
+    return [problem('inbox', messageOf(failure), 'Use one name for the file, in a permanent folder.')];
   }
   try {
     accessSync(file, constants.W_OK);
@@ -33,8 +33,8 @@ export function checkDatabase(file: string): readonly Finding[] {
     return [
       problem(
         'inbox',
-        `${file} cannot be used: ${whyNoAccess(file) ?? messageOf(failure)}`,
-        'Check its permissions, or give another --db.',
+        `hookbox cannot use ${file}: ${whyNoAccess(file) ?? messageOf(failure)}`,
+        'Check its permissions, or use another --db.',
       ),
     ];
   } finally {
@@ -56,18 +56,18 @@ function open(file: string): SqliteDatabase {
 function look(database: SqliteDatabase, file: string): readonly Finding[] {
   const mode = String(database.pragma('journal_mode', { simple: true }));
   const exists = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'hookbox_migrations'").get() !== undefined;
-  if (!exists) return [ok('inbox', `${file} holds no inbox yet; the first start adds its tables`)];
+  if (!exists) return [ok('inbox', `${file} has no inbox yet; the first start creates its tables`)];
   const journal =
     mode === 'wal'
       ? ok('inbox', `${file} is in WAL mode`)
-      : warning('inbox', `${file} is in journal mode ${mode}`, 'Nothing to do: opening it as an inbox sets WAL again.');
+      : warning('inbox', `${file} is in journal mode ${mode}`, 'Do nothing: opening it as an inbox sets WAL again.');
   return [journal, checkVersion(versionOf(database))];
 }
 
 /** Says whether this hookbox may use tables of a version. */
 export function checkVersion({ version, needs }: { readonly version: number; readonly needs: number }): Finding {
-  const what = `its tables have version ${version}; this hookbox knows up to ${KNOWN_VERSION}`;
+  const what = `its tables have version ${version}; this hookbox supports versions up to ${KNOWN_VERSION}`;
   if (needs > KNOWN_VERSION) return problem('migrations', what, 'Update the package hookbox in this process.');
-  if (version < KNOWN_VERSION) return ok('migrations', `${what}, and brings them up to date at its next start`);
+  if (version < KNOWN_VERSION) return ok('migrations', `${what} and upgrades them at its next start`);
   return ok('migrations', what);
 }

@@ -68,6 +68,6 @@ function findingLines({ check, status, what, advice }: Finding, width: number): 
 function summary(findings: readonly Finding[]): string {
   const count = (status: Finding['status']): number => findings.filter((finding) => finding.status === status).length;
   const [problems, warnings] = [count('problem'), count('warning')];
-  if (problems + warnings === 0) return 'Everything is as it should be.';
+  if (problems + warnings === 0) return 'No problems found.';
   return `${plural(problems, 'problem')}, ${plural(warnings, 'warning')}.`;
 }

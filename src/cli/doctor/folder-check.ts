@@ -15,17 +15,17 @@ export function checkFolder(db: string): readonly Finding[] {
   const file = resolve(db);
   const folder = dirname(existsSync(file) ? realpathSync(file) : file);
   if (!existsSync(folder) || !statSync(folder).isDirectory()) {
-    const what = whyHidden(file) ?? `${folder} is no folder`;
-    return [problem('folder', what, 'Create it, or give another --db.')];
+    const what = whyHidden(file) ?? `${folder} is not a folder`;
+    return [problem('folder', what, 'Create it, or use another --db.')];
   }
   return [checkFileSystem(folder), checkSpace(folder), ...checkWriting(folder)];
 }
 
 /** File systems that are memory, and one that goes with its container; by their names in /proc/self/mounts. */
 const FLEETING: Readonly<Record<string, string>> = {
-  tmpfs: 'in memory, gone after a restart of the machine',
-  ramfs: 'in memory, gone after a restart of the machine',
-  overlay: 'a layer of a container, gone with it',
+  tmpfs: 'in memory, lost when the machine restarts',
+  ramfs: 'in memory, lost when the machine restarts',
+  overlay: 'a layer of a container, lost with the container',
 };
 
 function checkFileSystem(folder: string): Finding {
@@ -33,18 +33,14 @@ function checkFileSystem(folder: string): Finding {
   if (network !== null) {
     return problem(
       'file system',
-      `${folder} is on a network file system (${network}), where SQLite's locks do not hold`,
+      `${folder} is on a network file system (${network}), where SQLite locks do not work`,
       'Keep the inbox on a local disk.',
     );
   }
   const type = mountedType(folder);
   const fate = type === null ? undefined : FLEETING[type];
   if (fate !== undefined) {
-    return warning(
-      'file system',
-      `${folder} is on ${type}: ${fate}`,
-      'Keep the inbox on a disk or a volume that lasts.',
-    );
+    return warning('file system', `${folder} is on ${type}: ${fate}`, 'Keep the inbox on a permanent disk or volume.');
   }
   return ok('file system', `${folder} is on ${type ?? 'a local disk'}`);
 }
@@ -62,10 +58,10 @@ function checkSpace(folder: string): Finding {
 /** Says whether so many bytes are enough. */
 export function judgeSpace(free: number): Finding {
   const what = `${free < 10_000 * MB ? `${Math.floor(free / MB)} MB` : `${Math.floor(free / MB / 1_000)} GB`} are free`;
-  const advice = 'Make room: with a full disk, deliveries are answered 503.';
+  const advice = 'Free some space: with a full disk, the receiver answers 503.';
   if (free < TOO_LITTLE_BYTES) {
     const log = Math.floor((longestLog(free, PAGE_BYTES) * PAGE_BYTES) / MB);
-    return problem('disk', `${what}, so the write-ahead log is kept to ${log} MB`, advice);
+    return problem('disk', `${what}, so hookbox limits the write-ahead log to ${log} MB`, advice);
   }
   return free < LITTLE_BYTES ? warning('disk', what, advice) : ok('disk', what);
 }
@@ -85,14 +81,14 @@ function checkWriting(folder: string): readonly Finding[] {
     const durability = checkDurability(join(scratch, 'scratch.db'));
     if (apart <= FILE_CLOCK_MS) return [durability];
     const seconds = Math.round(apart / 1_000);
-    const what = `the clock of the file system is ${seconds} s away from that of this machine`;
-    return [durability, warning('file clock', what, 'Find out whether that is a local disk, and set both by NTP.')];
+    const what = `the clock of the file system differs from the clock of this machine by ${seconds} s`;
+    return [durability, warning('file clock', what, 'Check that the disk is local, and set both clocks by NTP.')];
   } catch (failure) {
     return [
       problem(
         'durability',
-        `nothing can be written to ${folder}: ${messageOf(failure)}`,
-        "Check the folder's permissions.",
+        `hookbox cannot write to ${folder}: ${messageOf(failure)}`,
+        'Check the permissions of the folder.',
       ),
     ];
   } finally {

@@ -8,7 +8,7 @@ const ANSWER_MS = 1_000;
 
 /** Whether a receiver could listen there; one that does so already is as well. */
 export async function checkPort(port: number): Promise<Finding> {
-  if (port === 0) return ok('port', 'any free one will do');
+  if (port === 0) return ok('port', '0 takes any free port');
   const server = createServer();
   try {
     server.listen(port, HOST);
@@ -17,7 +17,7 @@ export async function checkPort(port: number): Promise<Finding> {
   } catch (failure) {
     const { code } = failure as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE' && (await answersLikeHookbox(port)))
-      return ok('port', `a receiver listens on ${port} already`);
+      return ok('port', `a receiver already listens on ${port}`);
     return unusable(port, failure as NodeJS.ErrnoException);
   } finally {
     server.close();
@@ -27,11 +27,11 @@ export async function checkPort(port: number): Promise<Finding> {
 /** Why nothing can listen on a port, and what to do. */
 export function unusable(port: number, failure: NodeJS.ErrnoException): Finding {
   if (failure.code === 'EADDRINUSE') {
-    return problem('port', `another program listens on ${port}`, 'Give another --port, or end that program.');
+    return problem('port', `another program listens on ${port}`, 'Use another --port, or stop that program.');
   }
   const advice =
-    failure.code === 'EACCES' ? 'Give a --port above 1023: this one needs more rights.' : 'Give another --port.';
-  return problem('port', `${port} cannot be used: ${messageOf(failure)}`, advice);
+    failure.code === 'EACCES' ? 'This port needs more rights. Use a --port above 1023.' : 'Use another --port.';
+  return problem('port', `hookbox cannot use ${port}: ${messageOf(failure)}`, advice);
 }
 
 /** Every receiver refuses GET in the same way. */

@@ -20,7 +20,7 @@ export async function checkPostgres(options: DbOptions): Promise<readonly Findin
   try {
     await driver();
   } catch (failure) {
-    return [problem('pg', messageOf(failure), 'Install it where the receiver runs: npm install pg')];
+    return [problem('pg', messageOf(failure), 'Install it for the receiver: npm install pg')];
   }
   try {
     return [ok('pg', 'loads'), ...(await onServer(options.db, (session) => look(session, options)))];
@@ -29,10 +29,10 @@ export async function checkPostgres(options: DbOptions): Promise<readonly Findin
       ok('pg', 'loads'),
       problem(
         'server',
-        `${shownInbox(options)} cannot be used: ${messageOf(failure)}`,
+        `hookbox cannot use ${shownInbox(options)}: ${messageOf(failure)}`,
         isInstance(failure, InboxOpenError)
-          ? 'The server runs: change the URL, or on the server what it names.'
-          : 'Check the URL and that the server runs, or give another --db.',
+          ? 'The server is running. Correct the URL, or create its role or database on the server.'
+          : 'Check the URL and start the server, or pass another --db.',
       ),
     ];
   }
@@ -69,7 +69,7 @@ const CHECKS = {
 export function judgeServer(server: Server): readonly Finding[] {
   const faults = faultsOf(server).map(({ setting, what, advice }) => problem(CHECKS[setting], what, advice));
   const well = [
-    ok('primary', 'it takes writes'),
+    ok('primary', 'it accepts writes'),
     ok('encoding', server.encoding),
     ok('durability', `fsync is ${server.fsync}, and synchronous_commit ${server.synchronous_commit}`),
   ];
@@ -79,8 +79,7 @@ export function judgeServer(server: Server): readonly Finding[] {
 /** Whether the tables keep and show every row. */
 async function checkTables(session: Session, schema: string): Promise<readonly Finding[]> {
   const faults = await tableFaults(session, schema);
-  if (faults.length === 0)
-    return [ok('tables', 'nothing empties them, hides their rows or keeps rows from being written')];
+  if (faults.length === 0) return [ok('tables', 'nothing deletes or hides their rows, or blocks writes')];
   return faults.map(({ what, advice }) => problem('tables', what, advice));
 }
 
@@ -98,15 +97,15 @@ async function checkContents(session: Session, schema: string): Promise<readonly
   let found: LostFound = NONE_LOST;
   while (!found.isOver && performance.now() < until) found = await lookForLost(session, tables, found, LOOKED_AT);
   const lost = wordsOfLost(tables, found);
-  const upTo = found.isOver ? '' : ` up to number ${found.behind}; processors look at all of them once a day`;
+  const upTo = found.isOver ? '' : ` up to number ${found.behind}; processors check all of them once a day`;
   const others = [...missing, ...judgeSequences(await sequenceFaults(session, tables))];
   if (lost !== null) return [...others, problem('events', lost.what, lost.advice)];
-  return [...others, ok('events', `each is waiting, dead, ignored or known to be processed${upTo}`)];
+  return [...others, ok('events', `each is pending, dead, ignored or processed${upTo}`)];
 }
 
 function judgeSequences(faults: Awaited<ReturnType<typeof sequenceFaults>>): readonly Finding[] {
-  if (faults === null) return [ok('sequences', 'this role may not look at them; the one that owns the tables may')];
-  if (faults.length === 0) return [ok('sequences', 'they are ahead of what is stored')];
+  if (faults === null) return [ok('sequences', 'this role may not read them; the owner of the tables may')];
+  if (faults.length === 0) return [ok('sequences', 'they are ahead of the stored numbers')];
   return faults.map(({ what, advice }) => problem('sequences', what, advice));
 }
 
@@ -115,22 +114,22 @@ async function checkMigrations(session: Session, schema: string, mayWork: boolea
   try {
     const missing = await missingMigrations(session, { schema, tables: tablesIn(schema) });
     const then = mayWork
-      ? 'the next start brings it there, unless it has migrate: false, or hookbox migrate'
-      : 'hookbox migrate brings it there, with a role that may make tables';
-    if (missing === null) return [ok('migrations', `the schema ${schema} holds no inbox yet; ${then}`)];
+      ? 'the next start without migrate: false applies it, or hookbox migrate'
+      : 'run hookbox migrate with a role that may create tables';
+    if (missing === null) return [ok('migrations', `the schema ${schema} has no inbox yet; ${then}`)];
     if (missing.length === 0) {
       const isNewest = ok('migrations', `the schema ${schema} has version ${NEWEST}`);
       return [isNewest, ...(mayWork ? await checkContents(session, schema) : [])];
     }
     const versions = missing.map(({ version }) => version).join(', ');
-    return [ok('migrations', `the schema ${schema} is without ${versions} of ${NEWEST}; ${then}`)];
+    return [ok('migrations', `the schema ${schema} lacks ${versions} of ${NEWEST}; ${then}`)];
   } catch (failure) {
     if (isInstance(failure, InboxOpenError)) {
       return [problem('migrations', failure.message, 'Update the package hookbox in this process.')];
     }
     if (!isInstance(failure, DatabaseFailure) || failure.fault !== 'refused') throw failure;
-    const what = `the schema ${schema} holds a table that is not hookbox's: ${failure.message}`;
-    return [problem('migrations', what, 'Give another --schema.')];
+    const what = `the schema ${schema} has a table of another program: ${failure.message}`;
+    return [problem('migrations', what, 'Use another --schema.')];
   }
 }
 
@@ -165,13 +164,13 @@ export function judgeApart(ms: number): Finding {
   const far = apart < 1_000 ? `${Math.round(apart)} ms` : `${(apart / 1_000).toFixed(1)} s`;
   const what = `the clock of the server is ${far} ${ms < 0 ? 'behind' : 'ahead of'} this machine's`;
   if (apart <= TOLERATED_APART_MS) return ok('server clock', what);
-  return warning('server clock', what, 'Set both by NTP: hookbox goes by that of the server.');
+  return warning('server clock', what, 'Set both by NTP: hookbox uses the clock of the server.');
 }
 
 const POOLED = ok(
   'pooler',
-  'there is one in between, such as PgBouncer: nothing of a session is needed, and what other machines store is looked ' +
-    'for once a second',
+  'a pooler such as PgBouncer is in use; hookbox needs no session state, and looks for events of other machines ' +
+    'once a second',
 );
 
 /** A pooler hands out a number of its own for the connection, and the server has another one. */

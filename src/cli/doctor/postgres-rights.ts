@@ -11,15 +11,15 @@ export function mayLook({ there, uses, closed }: Rights): boolean {
 export function judgeRights(rights: Rights, schema: string): Finding {
   const missing = missingRight(rights, schema);
   if (missing !== null) return problem('rights', missing.what, missing.advice);
-  const does = rights.there ? 'do what an inbox needs' : `make the schema ${schema}`;
+  const does = rights.there ? 'use an inbox' : `create the schema ${schema}`;
   return ok('rights', `the role ${quoted(rights.role)} may ${does}`);
 }
 
 /** Says where the merchant's own tables would be made by mistake; nothing where they would not. */
 export function judgeSearchPath({ role, isFirst }: Rights, schema: string): readonly Finding[] {
   if (!isFirst) return [];
-  const own = role === schema ? ', as the role is named as the schema is' : '';
-  const what = `what names no schema is made in ${schema}, among the tables of the inbox${own}`;
-  const advice = `Name the role otherwise, or ALTER ROLE ${quoted(role)} SET search_path = public`;
+  const own = role === schema ? ', because the role has the name of the schema' : '';
+  const what = `objects without a schema name are created in ${schema}, among the tables of the inbox${own}`;
+  const advice = `Rename the role, or run ALTER ROLE ${quoted(role)} SET search_path = public`;
   return [warning('search_path', what, advice)];
 }

@@ -9,7 +9,7 @@ import { ok, problem, warning, type Finding } from './finding.ts';
 export function checkNode(version: string = process.versions.node): Finding {
   const tooOld = nodeTooOld(version);
   if (tooOld === null) return ok('node', `Node ${version}`);
-  return problem('node', tooOld, 'Install a newer Node; its current LTS line is best.');
+  return problem('node', tooOld, 'Install a newer Node, such as the current LTS release.');
 }
 
 /** What machine it is, for those who are shown the report. */
@@ -28,7 +28,7 @@ export function checkSqlite(): Finding {
     return problem(
       'better-sqlite3',
       messageOf(failure),
-      'Remove node_modules and install again, on this machine and with this Node.',
+      'Remove node_modules and install again on this machine with this Node.',
     );
   }
 }
@@ -36,23 +36,23 @@ export function checkSqlite(): Finding {
 /** Whether a connection of the merchant's may have its temporary data in files; hookbox's own have it in memory. */
 export function checkTemporaryFiles(): Finding {
   const why = whyNoTemporaryFiles();
-  if (why === null) return ok('temporary files', 'SQLite can make them');
+  if (why === null) return ok('temporary files', 'SQLite can create them');
   return warning(
     'temporary files',
-    `SQLite can make none: ${why}`,
-    'An inbox that is given as a path needs none. On a connection of yours, { database }, run PRAGMA temp_store = MEMORY, or ' +
-      'set SQLITE_TMPDIR to a folder with room that can be written to.',
+    `SQLite cannot create them: ${why}`,
+    'An inbox opened by path needs none. On your own connection, { database }, run PRAGMA temp_store = MEMORY, or ' +
+      'set SQLITE_TMPDIR to a writable folder with free space.',
   );
 }
 
 /** Whether this is a host whose disk does not last. */
 export function checkHost(variables?: Readonly<Record<string, string | undefined>>): Finding {
   const host = ephemeralHost(variables);
-  if (host === null) return ok('host', 'no host whose disk is known not to last');
+  if (host === null) return ok('host', 'no host with a temporary disk found');
   return problem(
     'host',
     `${host.name}: ${host.fate}`,
-    'Keep the inbox in Postgres there (hookbox/postgres), or verify with webhookVerifier and hand events to a queue that ' +
-      'lasts, or run the receiver on a machine with a disk.',
+    'Use an inbox in Postgres there (hookbox/postgres), verify with webhookVerifier and put events into a durable ' +
+      'queue, or run the receiver on a machine with a permanent disk.',
   );
 }

@@ -13,19 +13,19 @@ export function checkSecret(secretFile: string | undefined, variable = process.e
     // Editors end the last line of a file; that newline is no part of the secret.
     return judgeSecret(readFileSync(secretFile, 'utf8').replace(/\r?\n$/, ''), secretFile);
   } catch (failure) {
-    return problem('secret', `it cannot be read: ${messageOf(failure)}`, 'Give another --secret-file.');
+    return problem('secret', `hookbox cannot read it: ${messageOf(failure)}`, 'Use another --secret-file.');
   }
 }
 
 function judgeSecret(secret: string, where: string): Finding {
   if (secret === '') {
-    const advice = 'Set SIGNING_SECRET to the signing secret from the dashboard, or give --secret-file.';
-    return problem('secret', `${where} is not set, or empty`, advice);
+    const advice = 'Set SIGNING_SECRET to the signing secret from the dashboard, or pass --secret-file.';
+    return problem('secret', `${where} is missing or empty`, advice);
   }
   try {
     signBody('', secret);
   } catch (failure) {
-    return problem('secret', `${where}: ${messageOf(failure)}`, `Find out what sets ${where}.`);
+    return problem('secret', `${where}: ${messageOf(failure)}`, `Check the program or file that sets ${where}.`);
   }
   const odd = oddity(secret);
   if (odd === null) return ok('secret', `${where} is set`);
@@ -33,10 +33,10 @@ function judgeSecret(secret: string, where: string): Finding {
 }
 
 function oddity(secret: string): string | null {
-  if (secret.trim() !== secret) return 'begins or ends with white space, which counts';
-  if (/^(["'`]).*\1$/s.test(secret)) return 'is in quotation marks, which count';
-  if (/[^\S ]/.test(secret) || !isPrintable(secret)) return 'has invisible characters in it';
-  if (/[^\x20-\x7e]/.test(secret)) return 'has characters beyond ASCII';
-  if (/^\$\{?\w+\}?$|^<.*>$/.test(secret)) return 'reads like a placeholder that was not replaced';
+  if (secret.trim() !== secret) return 'begins or ends with white space, which is part of the secret';
+  if (/^(["'`]).*\1$/s.test(secret)) return 'has quotation marks around it, which are part of the secret';
+  if (/[^\S ]/.test(secret) || !isPrintable(secret)) return 'contains invisible characters';
+  if (/[^\x20-\x7e]/.test(secret)) return 'contains non-ASCII characters';
+  if (/^\$\{?\w+\}?$|^<.*>$/.test(secret)) return 'looks like a placeholder';
   return secret.length < SHORT ? `has fewer than ${SHORT} characters` : null;
 }

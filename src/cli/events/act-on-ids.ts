@@ -51,9 +51,14 @@ export async function actOnIds(
   /** those that a rerun leaves alone unless it is forced */
   const forceable = new Set<string>();
   const forced = askedByKey(act, true);
+  let repeated = 0; // in another form of its id
   for (const id of new Set(ids)) {
     const found = await foundEvent(inbox, id, options);
     if (found === null) continue;
+    if (keys.some(({ seq }) => seq === found.seq)) {
+      repeated += 1;
+      continue;
+    }
     keys.push(found);
     if (mayBeDone(forced, found)) forceable.add(id);
   }
@@ -82,7 +87,7 @@ export async function actOnIds(
   if (signal.aborted) return EXIT.interrupted;
   if (keys.length === 0) return EXIT.notFound;
   if (done === 0) return EXIT.failed;
-  return done === new Set(ids).size ? EXIT.ok : EXIT.partial;
+  return done === new Set(ids).size - repeated ? EXIT.ok : EXIT.partial;
 }
 
 function worded(act: Act, result: ActResult, dryRun: boolean): string {

@@ -45,12 +45,12 @@ export async function actOn(act: Act, ids: readonly string[], options: ActOnOpti
     options.cancel !== undefined,
   ].filter(Boolean).length;
   if (ways === 0) {
-    throw usageError(`Say what to ${act}: event ids, a filter such as ${EXAMPLES[act]}, or --all.`);
+    throw usageError(`Select the events to ${act}: ids, a filter such as ${EXAMPLES[act]}, or --all.`);
   }
-  if (ways > 1) throw usageError('Give event ids, or a filter, or --resume, or --cancel: only one of them.');
-  if (all && !isEverything(filter)) throw usageError('--all means every event. Leave it out where there is a filter.');
+  if (ways > 1) throw usageError('Use only one of event ids, a filter, --resume and --cancel.');
+  if (all && !isEverything(filter)) throw usageError('--all selects every event. Remove it, or remove the filter.');
   if (bulk !== undefined && (dryRun || force)) {
-    throw usageError('What a bulk action does was settled by its preview. Leave --dry-run and --force out.');
+    throw usageError('The preview fixed what this bulk action does. Remove --dry-run and --force.');
   }
 
   const signal = interruption();
@@ -74,9 +74,9 @@ async function actOnFound(
   const found = await foundForAct(inbox, act, filter, { force, enough: dryRun ? Infinity : 1, signal });
   if (signal.aborted) return EXIT.interrupted;
   if (found.total === 0) {
-    tell(`Nothing in ${shownInbox(options)} fits that could be ${ACT_WORDS[act].done}.`);
+    tell(`${shownInbox(options)} has no matching event that can be ${ACT_WORDS[act].done}.`);
     if (act === 'rerun' && !force && filter.states === undefined && filter.ignoredSince === undefined)
-      tell('Ignored events need --state ignored.');
+      tell('To include ignored events, add --state ignored.');
     tellUnknownTypes(options.type);
     return EXIT.notFound;
   }
@@ -113,7 +113,7 @@ async function preview(
       force: options.force ?? false,
       signal,
       onProgress: (examined, found) =>
-        progress.show(null, `${plural(examined, 'event')} looked at, ${number(found)} found`),
+        progress.show(null, `${plural(examined, 'event')} searched, ${number(found)} found`),
     });
   } catch (failure) {
     if (signal.aborted) return null;
@@ -128,7 +128,7 @@ async function isAgreed(inbox: Inbox, bulk: Bulk, yes: boolean, signal: AbortSig
   tell(sentenceOf(bulk));
   if (bulk.act !== 'discard') for (const sentence of heldUpInWords(await heldUp(inbox, lanesOf(bulk)))) tell(sentence);
   if (yes || (await typedCount(bulk.total, `${bulk.act} them`, signal))) return true;
-  tell('Nothing was done.');
+  tell('Nothing changed.');
   return false;
 }
 
@@ -157,17 +157,17 @@ async function cancel(inbox: Inbox, act: Act, id: number, options: ActOnOptions)
   const bulk = await cancelBulk(inbox, id, byOf(options));
   if (options.json === true) printJson(bulk);
   if (before.endedAt !== null) {
-    tell(`Bulk ${id} has ended already: ${before.state}.`);
+    tell(`Bulk action ${id} has already ended: ${before.state}.`);
     return EXIT.failed;
   }
-  tell(`Cancelled bulk ${id} after ${number(bulk.worked)} of ${plural(bulk.total, 'event')}.`);
+  tell(`Cancelled bulk action ${id} after ${number(bulk.worked)} of ${plural(bulk.total, 'event')}.`);
   return EXIT.ok;
 }
 
 async function knownBulk(inbox: Inbox, act: Act, id: number, options: ActOnOptions): Promise<Bulk | null> {
   const bulk = await getBulk(inbox, id);
-  if (bulk === null) tell(`There is no bulk action ${id} in ${shownInbox(options)}. hookbox events bulks lists them.`);
-  else if (bulk.act !== act) throw usageError(`Bulk ${id} is to ${bulk.act}: use hookbox events ${bulk.act}.`);
+  if (bulk === null) tell(`${shownInbox(options)} has no bulk action ${id}. hookbox events bulks lists them.`);
+  else if (bulk.act !== act) throw usageError(`Bulk action ${id} is a ${bulk.act}. Use hookbox events ${bulk.act}.`);
   return bulk;
 }
 

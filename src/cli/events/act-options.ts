@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { GROUP, type Notes } from '../shared/command.ts';
 import { positiveNumber, wholeNumber } from '../shared/option-values.ts';
 import { withWide, type WideOptions } from '../shared/wide-option.ts';
 import {
@@ -24,18 +25,30 @@ export interface ActOnOptions extends InboxOptions, FilterOptions, ByOptions, Wi
 /** Adds the arguments that all of them have. */
 export function withActing(made: Command, act: string): Command {
   const acting = made
-    .argument('[event-ids...]', 'ids of events, instead of a filter; with --state only those in that state')
-    .option('--all', 'all that it can act on, instead of a filter')
-    .option('--dry-run', 'show what would happen, and change nothing')
-    .option('--yes', 'do not ask')
-    .option('--rate <n>', 'at most this many a second; 500 unless given', positiveNumber)
-    .option('--resume <bulk-id>', `go on with a stopped ${act}`, wholeNumber(1))
-    .option('--cancel <bulk-id>', `end a ${act} that was stopped or runs elsewhere`, wholeNumber(1));
-  return withInbox(withWide(withBy(withFilter(acting))), 'print an event a line as JSON, or the act on many');
+    .argument(
+      '[event-ids...]',
+      'ids of events, also shortened ones (evt_…wYb2), instead of a filter; with --state, only those in that state',
+    )
+    .optionsGroup(GROUP.act)
+    .option('--dry-run', 'show what would happen; change nothing')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--all', `${act} every event that it applies to, instead of a filter`)
+    .option('--rate <n>', 'at most this many events a second (default: 500)', positiveNumber)
+    .option('--resume <bulk-id>', `continue a stopped ${act}`, wholeNumber(1))
+    .option('--cancel <bulk-id>', `end a ${act} that stopped or runs elsewhere`, wholeNumber(1));
+  if (act === 'rerun')
+    acting.option('--force', 'also rerun ignored and processed events: their handlers run once more');
+  return withInbox(withWide(withBy(withFilter(acting))), 'print one JSON line for each event, or for the bulk action');
 }
 
-/** What the help of each says. */
-export const ACT_NOTES =
-  '\nIds are acted on at once. What a filter finds is shown first, and you type its count to agree; events that come later\n' +
-  'are left alone. Ctrl-C finishes what is under way and says how to go on.';
-export const EXIT_CODES = 'Exit codes: 0 all, 3 only some, 1 none, or you did not agree, 4 nothing was found.';
+/** The help of each, around what is its own. */
+export function actNotes(...own: readonly string[]): Notes {
+  return {
+    notes: [
+      'hookbox acts on ids at once. For a filter it first shows the events it found and asks you to type their count. ' +
+        'Events that arrive later are not included. Ctrl-C finishes the current step and shows the command to continue.',
+      ...own,
+    ],
+    exitCodes: { 0: 'all', 1: 'none, or you did not confirm', 3: 'only some', 4: 'no event was found' },
+  };
+}

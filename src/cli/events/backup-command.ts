@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { command } from '../shared/command.ts';
+import { command, withNotes } from '../shared/command.ts';
 import { withBy, withInbox, type ByOptions, type InboxOptions } from './event-options.ts';
 
 /** `hookbox events backup` */
@@ -7,10 +7,10 @@ export function backupCommand(): Command {
   const made = command('backup', 'copy the inbox into a new file while it is in use', [
     'hookbox events backup /backups/hookbox-$(date +%F).db',
   ]).argument('<file>', 'the new file');
-  return withInbox(withBy(made))
-    .addHelpText('after', '\nThe copy is complete as of one moment, and can be used as an inbox.')
-    .action(async (file: string, options: InboxOptions & ByOptions) => {
-      const { backUp } = await import('./backup.ts');
-      process.exitCode = await backUp(file, options);
-    });
+  return withNotes(withInbox(withBy(made)), {
+    notes: ['The copy shows the inbox at one moment. You can use it as an inbox.'],
+  }).action(async (file: string, options: InboxOptions & ByOptions) => {
+    const { backUp } = await import('./backup.ts');
+    process.exitCode = await backUp(file, options);
+  });
 }

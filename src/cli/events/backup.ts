@@ -16,11 +16,11 @@ export async function backUp(file: string, options: InboxOptions & ByOptions): P
   refuseUrl(file);
   if (isInPostgres(options)) throw usageError(copyInPostgres(namedInbox(options), file));
   const signal = interruption();
-  signal.addEventListener('abort', () => tell(stopping('Finishing the backup first')));
+  signal.addEventListener('abort', () => tell(stopping('Finishing the backup')));
   await using inbox = await existingInbox(options);
-  tell(`copying ${shownInbox(options)} into ${oneLine(file)}; it may be used meanwhile.`);
+  tell(`Copying ${shownInbox(options)} to ${oneLine(file)}. You can use the inbox meanwhile.`);
   const report = await backup(inbox, file, byOf(options));
   if (options.json === true) printJson(report);
-  tell(`${bytes(report.bytes)} in ${oneLine(file)}`);
+  tell(`Wrote ${bytes(report.bytes)} to ${oneLine(file)}.`);
   return signal.aborted ? EXIT.interrupted : EXIT.ok;
 }

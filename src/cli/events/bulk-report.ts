@@ -10,7 +10,7 @@ import type { FoundForAct } from './found-for-act.ts';
 
 /** Prints what a dry run has found. */
 export function printFound(found: FoundForAct, options: WideOptions): void {
-  print(sentenceOf({ ...found, state: 'previewed' }), '', 'The newest of them:', '');
+  print(sentenceOf({ ...found, state: 'previewed' }), '', 'The newest events:', '');
   eventTable(options)(found.first);
 }
 
@@ -29,12 +29,12 @@ export function concludeBulk(bulk: Bulk, before: Bulk, { goOn, look }: NextComma
   const { id, act, state, total, worked, counts } = bulk;
   const { done = 0 } = counts;
   if (state === 'running') tell(stoppedText(bulk, goOn));
-  if (state === 'cancelled') tell(`Bulk ${id} was cancelled after ${number(worked)} of ${number(total)}.`);
+  if (state === 'cancelled') tell(`Bulk action ${id} was cancelled after ${number(worked)} of ${number(total)}.`);
   const now = countsSince(before.counts, counts);
   if (worked > before.worked) tell(countsText(act, now));
-  if (before.worked > 0) tell(`In all ${countsText(act, counts)}`);
+  if (before.worked > 0) tell(`Total: ${countsText(act, counts)}`);
   if (act !== 'discard') tellPending(now.done ?? 0);
-  if (act !== 'discard' && done > 0) tell(`To see what became of them later: ${look}`);
+  if (act !== 'discard' && done > 0) tell(`To see the result later: ${look}`);
   if (signal.aborted && state !== 'done') return EXIT.interrupted;
   if (done === 0) return EXIT.failed;
   return done === total ? EXIT.ok : EXIT.partial;
@@ -42,7 +42,7 @@ export function concludeBulk(bulk: Bulk, before: Bulk, { goOn, look }: NextComma
 
 /** What is said of one that has not come to its end, whatever has stopped it. */
 export function stoppedText({ worked, total }: Bulk, goOn: string): string {
-  return `Stopped after ${number(worked)} of ${number(total)}. To go on: ${goOn}`;
+  return `Stopped after ${number(worked)} of ${number(total)}. To continue: ${goOn}`;
 }
 
 function countsSince(before: ActCounts, counts: ActCounts): ActCounts {

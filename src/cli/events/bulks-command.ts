@@ -5,12 +5,12 @@ import { withNewest, type NewestOptions } from './event-options.ts';
 
 /** `hookbox events bulks` */
 export function bulksCommand(): Command {
-  const made = command('bulks', 'list acts on many events, newest first, or tell what became of one', [
+  const made = command('bulks', 'list bulk actions, newest first, or show the result of one', [
     'hookbox events bulks',
     'hookbox events bulks 7',
     'hookbox events bulks --json | jq \'select(.state == "running").id\'',
   ]);
-  made.argument('[bulk-id]', 'tell what became of the events of this one', wholeNumber(1));
+  made.argument('[bulk-id]', 'show the result of this bulk action', wholeNumber(1));
   return withNewest(made).action(async (id: number | undefined, options: NewestOptions) => {
     if (id === undefined) {
       const { bulks } = await import('./print-bulks.ts');

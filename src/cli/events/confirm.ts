@@ -9,7 +9,7 @@ import { CommandError, EXIT, usageError } from '../shared/exit.ts';
  */
 export function requireConsent(yes: boolean): void {
   if (yes || (process.stdin.isTTY && process.stderr.isTTY)) return;
-  throw usageError('There is no terminal to ask at. Add --yes to do it, or see with --dry-run what it would do.');
+  throw usageError('Confirmation needs a terminal. Add --yes to confirm, or --dry-run for a preview.');
 }
 
 /**
@@ -29,14 +29,14 @@ export function typedCount(
   return new Promise((resolve, reject) => {
     let isAnswered = false;
     terminal.once('SIGINT', () => {
-      reject(new CommandError('Interrupted: nothing was done.', EXIT.interrupted));
+      reject(new CommandError('Interrupted. Nothing changed.', EXIT.interrupted));
       terminal.close();
     });
     terminal.once('close', () => {
       if (!isAnswered) shown.write('\n');
       resolve(false);
     });
-    terminal.question(`Type ${count} to ${oneLine(todo)}, anything else to leave it: `, (typed) => {
+    terminal.question(`Type ${count} to ${oneLine(todo)}, or anything else to cancel: `, (typed) => {
       isAnswered = true;
       resolve(typed.trim().replaceAll(',', '') === String(count));
       terminal.close();

@@ -30,7 +30,7 @@ export async function erase(entity: string, options: EraseOptions): Promise<Exit
   if (signal.aborted) return EXIT.interrupted;
   if (found.erased + found.inProcessing === 0) {
     if (json) printJson(found);
-    tell(`Nothing in ${shownInbox(options)} is about ${JSON.stringify(entity)}.`);
+    tell(`${shownInbox(options)} has no event about ${JSON.stringify(entity)}.`);
     tellLog(found.logEmptied);
     return EXIT.notFound;
   }
@@ -39,22 +39,22 @@ export async function erase(entity: string, options: EraseOptions): Promise<Exit
     tellInProcessing(found.inProcessing);
     return EXIT.partial;
   }
-  const what = `${plural(found.erased, 'event')}: bodies, errors and other bodies, and the name itself`;
+  const what = `${plural(found.erased, 'event')}: bodies, conflicting bodies, errors and the name of the entity`;
   if (dryRun) {
     if (json) printJson(found);
-    tell(`would erase ${what}.`);
+    tell(`Would erase ${what}.`);
     tellInProcessing(found.inProcessing);
     return EXIT.ok;
   }
-  tell(`erase ${what}. Nothing brings them back.`);
+  tell(`This erases ${what}. It cannot be undone.`);
   if (!yes && !(await typedCount(found.erased, 'erase them', signal))) {
-    tell('Nothing was done.');
+    tell('Nothing changed.');
     return signal.aborted ? EXIT.interrupted : EXIT.failed;
   }
 
   const report = await erased(inbox, entity, options, signal, false);
   if (json) printJson(report);
-  tell(`${plural(report.erased, 'event')} erased.${signal.aborted ? ' Run the same again to go on.' : ''}`);
+  tell(`${plural(report.erased, 'event')} erased.${signal.aborted ? ' Run the same command to continue.' : ''}`);
   tellInProcessing(report.inProcessing);
   if (report.audit !== null) tellLog(report.logEmptied);
   if (signal.aborted) return EXIT.interrupted;
@@ -76,9 +76,9 @@ function erased(
 function shown(progress: EraseProgress): [share: number | null, text: string] {
   switch (progress.step) {
     case 'indexing':
-      return [null, `${plural(progress.left, 'event')} left to enter into the index`];
+      return [null, `${plural(progress.left, 'event')} left to index`];
     case 'looking':
-      return [null, `${plural(progress.examined, 'event')} looked at, ${number(progress.found)} found`];
+      return [null, `${plural(progress.examined, 'event')} searched, ${number(progress.found)} found`];
     case 'erasing':
       return [progress.worked / progress.total, `${number(progress.worked)} of ${number(progress.total)}`];
   }
@@ -92,5 +92,5 @@ function tellLog(logEmptied: EraseReport['logEmptied']): void {
 function tellInProcessing(count: number): void {
   if (count === 0) return;
   const [are, their] = count === 1 ? ['is', 'its handler has'] : ['are', 'their handlers have'];
-  tell(`${plural(count, 'event')} ${are} in processing and left: erase again when ${their} ended.`);
+  tell(`${plural(count, 'event')} ${are} in processing and not erased. Erase again when ${their} finished.`);
 }

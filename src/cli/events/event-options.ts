@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { deadReasons, eventStates, type DeadReason, type EventState } from '../../inbox/state.ts';
+import { GROUP } from '../shared/command.ts';
 import { withDb, type DbOptions } from '../shared/db-option.ts';
 import { withWide, type WideOptions } from '../shared/wide-option.ts';
 import { collected, collectedFrom, wholeNumber } from '../shared/option-values.ts';
@@ -10,8 +11,8 @@ export interface InboxOptions extends DbOptions {
 }
 
 /** Adds the options that every command on stored events has. */
-export function withInbox(command: Command, json = 'print it as JSON'): Command {
-  return withDb(command).option('--json', json);
+export function withInbox(command: Command, json = 'print JSON'): Command {
+  return withDb(command.optionsGroup(GROUP.output).option('--json', json));
 }
 
 /** What the arguments of a command that lists the newest of something say. */
@@ -23,9 +24,10 @@ export interface NewestOptions extends InboxOptions, WideOptions {
 /** Adds the options of a list, the newest first. */
 export function withNewest(command: Command): Command {
   const paged = command
-    .option('--limit <n>', 'at most this many', wholeNumber(1, 500), 50)
-    .option('--before <n>', 'older than this number, to go on', wholeNumber(0));
-  return withInbox(withWide(paged), 'print one a line, as JSON');
+    .optionsGroup(GROUP.output)
+    .option('--limit <n>', 'list at most this many', wholeNumber(1, 500), 50)
+    .option('--before <n>', 'list those before this number, for the next page', wholeNumber(0));
+  return withInbox(withWide(paged), 'print one JSON line for each');
 }
 
 /** Which events are meant, as options say it. */
@@ -55,37 +57,44 @@ export interface FilterOptions {
 /** Adds the options of a filter. */
 export function withFilter(command: Command): Command {
   return command
-    .option('--type <type>', 'events of this type; may be repeated', collected)
+    .optionsGroup(GROUP.events)
+    .option('--type <type>', 'of this type (repeatable)', collected)
+    .option('--state <state>', `in this state: ${eventStates.join(', ')} (repeatable)`, collectedFrom(eventStates))
     .option(
-      '--state <state>',
-      `events in this state (${eventStates.join(', ')}); may be repeated`,
-      collectedFrom(eventStates),
+      '--since <time>',
+      'received at or after this time: an age such as 2h, a time such as 14:00, or an ISO date (UTC)',
+    )
+    .option('--until <time>', 'received before this time')
+    .option('--error <text>', 'whose last error has this text in its name or message, in upper or lower case')
+    .option('--entity <name>', 'of this entity: its name, or the id of an order, cart or product')
+    .option('--merchant <id>', 'whose data has this merchant_id')
+    .option('--id <id>', 'with exactly this id')
+    .option('--text <text>', 'with this text in the id, type, entity or last error, in upper or lower case')
+    .option(
+      '--body <path=value>',
+      'whose body has this value, such as data.items[0].name=Tea; up to 8 times',
+      collected,
+    )
+    .option(
+      '--fingerprint <group>',
+      'of this group of dead events, or of retries with --retrying; list --groups shows it',
     )
     .option(
       '--dead-reason <reason>',
-      `dead events of this reason (${deadReasons.join(', ')}); may be repeated`,
+      `dead for this reason: ${deadReasons.join(', ')} (repeatable)`,
       collectedFrom(deadReasons),
     )
-    .option('--since <time>', 'received then or later: an age such as 2h, a time such as 14:00, or an ISO date (UTC)')
-    .option('--until <time>', 'received before then')
-    .option('--failed-since <time>', 'failed for the last time then or later: dead, or to be tried again')
-    .option('--failed-until <time>', 'failed for the last time before then')
-    .option('--id <id>', 'the event with exactly this id')
-    .option('--entity <name>', 'about this entity: its name, or the id of an order, cart or product')
-    .option('--merchant <id>', 'with this merchant_id in their data')
-    .option('--error <text>', 'with this text in the name or message of the last error, in any case')
-    .option('--text <text>', 'with this text in their id, type, what they are about or that error, in any case')
-    .option('--redelivered', 'that came more than once')
-    .option('--conflict', 'whose id also came with other bytes')
-    .option('--ignored-since <time>', 'ignored then or later because nobody handled their type; not what was discarded')
-    .option('--retrying', 'pending, and failed before')
-    .option('--body <path=value>', 'with this value in the body: data.items[0].name=Tea; up to 8 times', collected)
+    .option('--failed-since <time>', 'dead or waiting for a retry, whose last failure is at or after this time')
+    .option('--failed-until <time>', 'whose last failure is before this time')
+    .option('--retrying', 'pending after a failure')
+    .option('--redelivered', 'delivered more than once')
+    .option('--conflict', 'whose id also arrived with another body')
     .option(
-      '--fingerprint <group>',
-      'of this group of dead events, or with --retrying of retries; hookbox events list --groups shows its name',
+      '--ignored-since <time>',
+      'ignored at or after this time because their type had no handler; not discarded ones',
     )
-    .option('--bulk <bulk-id>', 'that this act on many was done to; known for a week', wholeNumber(1))
-    .option('--endpoint <name>', 'received at this endpoint; at any unless given');
+    .option('--bulk <bulk-id>', 'changed by this bulk action, which is known for a week', wholeNumber(1))
+    .option('--endpoint <name>', 'received at this endpoint (default: any)');
 }
 
 /** Who acts, and why. */
@@ -97,6 +106,7 @@ export interface ByOptions {
 /** Adds the options of what stands in the audit. */
 export function withBy(command: Command): Command {
   return command
-    .option('--reason <text>', 'why you do it, for the audit')
-    .option('--actor <name>', 'who does it, for the audit; your name on this machine unless given');
+    .optionsGroup(GROUP.audit)
+    .option('--reason <text>', 'record why you do this')
+    .option('--actor <name>', 'record who does this (default: your name on this machine)');
 }

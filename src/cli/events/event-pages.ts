@@ -44,7 +44,7 @@ export async function* pagesOf(inbox: Inbox, filter: EventFilter, options: Pages
     newest ||= page.events[0]?.seq ?? (from ?? 0) + page.examined;
     // In another order nobody knows how far it is.
     const done = order === 'newest' ? 1 - (from ?? 0) / newest : null;
-    progress?.show(done, `${plural(examined, 'event')} looked at, ${number(found)} found`);
+    progress?.show(done, `${plural(examined, 'event')} searched, ${number(found)} found`);
     yield page;
     await nextTurn(); // or Ctrl-C would never be heard
   } while (from !== null && found < most && !signal.aborted);

@@ -36,7 +36,7 @@ export async function exportTo(options: ExportCommandOptions): Promise<ExitCode>
 }
 
 function inUse(options: DbOptions): string {
-  return `note: another process has ${shownInbox(options)} open. What it stores from now on is not in this export.`;
+  return `note: another process has ${shownInbox(options)} open. This export does not include events that it stores from now on.`;
 }
 
 async function exported(options: ExportCommandOptions): Promise<ExitCode> {
@@ -63,15 +63,15 @@ async function exported(options: ExportCommandOptions): Promise<ExitCode> {
     out === undefined ? print(lines, end, signal) : save(lines, end, out, signal),
   );
   if (signal.aborted) {
-    tell(`Stopped: ${out === undefined ? 'what was printed is not complete' : leftAt(out)}.`);
+    tell(`Stopped. ${out === undefined ? 'The output is not complete' : leftAt(out)}.`);
     return EXIT.interrupted;
   }
-  tell(`${plural(events, 'event')} ${out === undefined ? 'exported' : `in ${oneLine(out)}`}`);
+  tell(`${plural(events, 'event')} ${out === undefined ? 'exported' : `exported to ${oneLine(out)}`}`);
   return EXIT.ok;
 }
 
 function leftAt(out: string): string {
-  return existsSync(out) ? `${oneLine(out)} is as it was` : `there is no ${oneLine(out)}`;
+  return existsSync(out) ? `${oneLine(out)} did not change` : `${oneLine(out)} was not created`;
 }
 
 /** No faster than it is read. */
@@ -101,7 +101,7 @@ async function save(lines: AsyncIterable<string>, end: string, out: string, sign
     file = undefined;
     await rename(unfinished, out);
   } catch (failure) {
-    throw isOfFile(failure) ? new CommandError(`${oneLine(out)} cannot be written: ${messageOf(failure)}`) : failure;
+    throw isOfFile(failure) ? new CommandError(`hookbox cannot write ${oneLine(out)}: ${messageOf(failure)}`) : failure;
   } finally {
     await file?.close();
     await rm(unfinished, { force: true });
@@ -115,10 +115,10 @@ function isOfFile(failure: unknown): boolean {
 function refuseExisting(out: string, force: boolean): void {
   requireFile(out);
   const why = whyNoPath(out);
-  if (why !== null) throw usageError(`--out is the path of a file. ${why}`);
+  if (why !== null) throw usageError(`--out must be the path of a file. ${why}`);
   // What is written takes the place of what is there: a device or a pipe would be gone.
   if (statSync(out, { throwIfNoEntry: false })?.isFile() === false)
-    throw usageError(`${oneLine(out)} is no file. Leave --out away, and have standard output led there.`);
+    throw usageError(`${oneLine(out)} is not a regular file. Remove --out and redirect standard output to it.`);
   if (!force && existsSync(out))
-    throw new CommandError(`${oneLine(out)} is there already. Give another --out, or --force.`);
+    throw new CommandError(`${oneLine(out)} already exists. Use another --out, or --force to replace it.`);
 }

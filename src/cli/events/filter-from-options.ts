@@ -44,7 +44,7 @@ export function isEverything(filter: EventFilter): boolean {
 function conditionOf(text: string): BodyCondition {
   const [, path, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (path === undefined || value === undefined) {
-    throw usageError(`--body ${JSON.stringify(text)} is no path=value. Write data.total=12.50, for example.`);
+    throw usageError(`--body ${JSON.stringify(text)} must be path=value, such as data.total=12.50.`);
   }
   return { path, value };
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { command } from '../shared/command.ts';
+import { command, GROUP, withNotes } from '../shared/command.ts';
 import { wholeNumber } from '../shared/option-values.ts';
 import { withWide } from '../shared/wide-option.ts';
 import { withInbox } from './event-options.ts';
@@ -7,24 +7,23 @@ import type { FindOptions } from './find.ts';
 
 /** `hookbox events find` */
 export function findCommand(): Command {
-  const find = command('find', 'find events by whatever you have at hand, those that have failed first', [
+  const find = command('find', 'find events by an id, the start of an id, or an error; failed ones first', [
     'hookbox events find ord_42',
     'hookbox events find evt_3pqt',
     'hookbox events find "connect ECONNREFUSED"',
   ])
     .argument(
       '<text>',
-      'an id of an event, order, cart, product or merchant, the beginning of one in any case, or a piece of an error',
+      'the id of an event, order, cart, product or merchant, or its beginning, in upper or lower case; or part of an error',
     )
-    .option('--limit <n>', 'at most this many', wholeNumber(1), 50)
-    .option('--all', 'all there are');
-  return withInbox(withWide(find), 'print an event a line, as JSON')
-    .addHelpText(
-      'after',
-      '\nBodies are not searched: hookbox events list --body finds values in them. Exits with 4 when nothing is found.',
-    )
-    .action(async (text: string, options: FindOptions) => {
-      const { find } = await import('./find.ts');
-      process.exitCode = await find(text, options);
-    });
+    .optionsGroup(GROUP.output)
+    .option('--limit <n>', 'list at most this many', wholeNumber(1), 50)
+    .option('--all', 'list all');
+  return withNotes(withInbox(withWide(find), 'print one JSON line for each event'), {
+    notes: ['This does not search bodies. hookbox events list --body finds a value in them.'],
+    exitCodes: { 0: 'events were found', 4: 'no event was found' },
+  }).action(async (text: string, options: FindOptions) => {
+    const { find } = await import('./find.ts');
+    process.exitCode = await find(text, options);
+  });
 }

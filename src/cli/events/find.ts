@@ -34,7 +34,7 @@ export async function find(text: string, options: FindOptions): Promise<ExitCode
   try {
     for await (const step of stepsOf(inbox, text, all ? Infinity : limit, signal, progress)) {
       if (last === null && step.takenFor !== 'text') {
-        progress.above(() => tell(`Taken for ${TAKEN_FOR[step.takenFor]}: ${oneLine(step.name)}`));
+        progress.above(() => tell(`Read as ${TAKEN_FOR[step.takenFor]}: ${oneLine(step.name)}`));
       }
       if (step.events.length > 0) progress.above(() => print(step.events));
       found += step.events.length;
@@ -47,11 +47,11 @@ export async function find(text: string, options: FindOptions): Promise<ExitCode
     tell('Stopped.');
     return EXIT.interrupted;
   }
-  if (last !== null && last.next !== null) tell('There may be others: raise --limit, or add --all.');
+  if (last !== null && last.next !== null) tell('More events may match. Raise --limit or add --all.');
   if (last !== null && last.others.length > 0) tell(`${ALSO_BEGINS} ${namesOf(last.others)}`);
   if (found > 0) return EXIT.ok;
   const meant = await suggestionsFor(inbox, text);
-  tell(`Nothing in ${shownInbox(options)} has this in its id, its type, what it is about or its last error.`);
+  tell(`${shownInbox(options)} has no event with this text in its id, type, entity or last error.`);
   if (meant.length > 0) tell(`Did you mean ${namesOf(meant)}?`);
   return EXIT.notFound;
 }
@@ -72,7 +72,7 @@ async function* stepsOf(
     at = step.next;
     examined += step.examined;
     found += step.events.length;
-    progress.show(null, `${plural(examined, 'event')} looked at, ${number(found)} found`);
+    progress.show(null, `${plural(examined, 'event')} searched, ${number(found)} found`);
     yield step;
     await nextTurn(); // or Ctrl-C would never be heard
   } while (at !== null && found < most && !signal.aborted);

@@ -58,19 +58,18 @@ export async function importFrom(path: string, options: ImportCommandOptions): P
   if (json) printJson(report);
   tell(
     `${plural(imported, 'event')} ${dryRun ? 'would be imported' : 'imported'}, ` +
-      `${number(known)} here already, ${number(different)} here already with other bytes`,
+      `${number(known)} already here, ${number(different)} already here with another body`,
   );
-  for (const { endpoint, type } of paused) tell(`paused, as in the export: ${oneLine(type)} of ${oneLine(endpoint)}`);
+  for (const { endpoint, type } of paused) tell(`Paused as in the export: ${oneLine(type)} at ${oneLine(endpoint)}.`);
   if (imported > 0 && !dryRun && !trusted) tell(NOT_TRUSTED);
   if (signal.aborted) {
-    tell('Stopped. Import the same again to go on: what is here already stays as it is.');
+    tell('Stopped. Import the same export again to continue. Events that are already here do not change.');
     return EXIT.interrupted;
   }
   return different > 0 ? EXIT.partial : EXIT.ok;
 }
 
-const NOT_TRUSTED =
-  'They count as not verified. Of an export of your own, which nobody else could change, --trusted keeps what it says.';
+const NOT_TRUSTED = 'These events count as not verified. For your own, unchanged export, --trusted keeps what it says.';
 
 function sumOf({ imported, known, different }: ImportCounts): number {
   return imported + known + different;

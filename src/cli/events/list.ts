@@ -40,12 +40,12 @@ export async function list(options: ListOptions): Promise<ExitCode> {
   const { retrying = false, ...beyondRetrying } = filter;
   if (groups && (!isEverything(beyondRetrying) || before !== undefined)) {
     throw usageError(
-      '--groups shows all dead letters. Leave the filter out, or list the events of one --fingerprint. ' +
-        'Only --retrying goes with it: it shows all retries.',
+      '--groups takes no filter except --retrying, because it groups all dead events, or all retries. ' +
+        'Remove the filter, or list the events of one --fingerprint.',
     );
   }
   if (order === 'failed' && before !== undefined) {
-    throw usageError('--order failed begins with the one that died last. Raise --limit, or give --failed-until.');
+    throw usageError('--order failed does not take --before. Raise --limit, or use --failed-until.');
   }
   const signal = interruption();
   await using inbox = await existingInbox(options);
@@ -72,10 +72,11 @@ export async function list(options: ListOptions): Promise<ExitCode> {
   } finally {
     progress.end();
   }
-  if (next !== null) tell(`${signal.aborted ? 'Stopped.' : `There may be ${MORE[order]} ones.`} ${goOn(order, next)}`);
+  if (next !== null)
+    tell(`${signal.aborted ? 'Stopped.' : `More ${MORE[order]} events may exist.`} ${goOn(order, next)}`);
   else if (found === 0) {
     const isEmpty = isEverything(filter) && before === undefined;
-    tell(isEmpty ? `There is no event in ${shownInbox(options)}.` : `Nothing in ${shownInbox(options)} fits.`);
+    tell(isEmpty ? `${shownInbox(options)} has no events.` : `${shownInbox(options)} has no matching event.`);
     tellUnknownTypes(options.type);
   }
   return signal.aborted ? EXIT.interrupted : EXIT.ok;
@@ -84,7 +85,7 @@ export async function list(options: ListOptions): Promise<ExitCode> {
 const MORE = { newest: 'older', oldest: 'newer', failed: 'earlier' } as const satisfies Record<SearchOrder, string>;
 
 function goOn(order: SearchOrder, next: number): string {
-  return order === 'failed' ? 'For more, raise --limit or add --all' : `To go on, add --before ${next}`;
+  return order === 'failed' ? 'For more, raise --limit or add --all' : `For the next page, add --before ${next}`;
 }
 
 function printEach(events: readonly EventSummary[]): void {
@@ -94,16 +95,16 @@ function printEach(events: readonly EventSummary[]): void {
 async function listGroups(inbox: Inbox, options: ListOptions): Promise<ExitCode> {
   const groups = await deadGroups(inbox);
   printGroups(groups, GROUP_HEAD, groupRow, options);
-  if (groups.length === 0) tell('There are no dead letters.');
-  else tell('To handle a group again: hookbox events rerun --fingerprint <group>');
+  if (groups.length === 0) tell('No dead events.');
+  else tell('To rerun a group: hookbox events rerun --fingerprint <group>');
   return EXIT.ok;
 }
 
 async function listRetryGroups(inbox: Inbox, options: ListOptions): Promise<ExitCode> {
   const groups = await retryGroups(inbox);
   printGroups(groups, RETRY_GROUP_HEAD, retryRow, options);
-  if (groups.length === 0) tell('Nothing is tried again.');
-  else tell('To try a group now: hookbox events retry-now --fingerprint <group>');
+  if (groups.length === 0) tell('No events wait for a retry.');
+  else tell('To retry a group now: hookbox events retry-now --fingerprint <group>');
   return EXIT.ok;
 }
 
@@ -118,7 +119,7 @@ function printGroups<Group>(
 }
 
 /** The name of a group is what one copies. */
-const GROUP_HEAD = ['events', times('newest'), times('oldest'), 'group', 'reason', texts('for example'), 'error'];
+const GROUP_HEAD = ['events', times('newest'), times('oldest'), 'group', 'reason', texts('example'), 'error'];
 const RETRY_GROUP_HEAD = GROUP_HEAD.map((column) => (column === 'reason' ? times('next attempt') : column));
 
 function retryRow(group: RetryGroup): readonly Cell[] {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { command } from '../shared/command.ts';
+import { command, GROUP, withNotes } from '../shared/command.ts';
 import { withBy, withInbox, type ByOptions, type InboxOptions } from './event-options.ts';
 
 /** What the arguments of `events pause` and `events resume` say. */
@@ -10,27 +10,27 @@ export interface PauseOptions extends InboxOptions, ByOptions {
 
 /** `hookbox events pause` */
 export function pauseCommand(): Command {
-  const made = command('pause', 'store the events of a type, and have nobody handle them until it is resumed', [
+  const made = command('pause', 'store the events of a type without handling them until you resume it', [
     'hookbox events pause order.created --reason "the till is down"',
     'hookbox events pause',
   ])
-    .argument('[type]', 'the type to pause; without one, list what is paused')
-    .option('--unseen', 'also a type that nobody has seen yet');
-  return withPause(made)
-    .addHelpText(
-      'after',
-      '\nDeliveries are answered 200 as before. Handlers that run already end as they do. Newer events about the same order,\n' +
-        'cart or product wait behind what is paused.',
-    )
-    .action(async (type: string | undefined, options: PauseOptions) => {
-      const { listPauses, pause } = await import('./pause.ts');
-      process.exitCode = await (type === undefined ? listPauses(options) : pause(type, options));
-    });
+    .argument('[type]', 'the type to pause; without it, list the paused types')
+    .optionsGroup(GROUP.act)
+    .option('--unseen', 'pause a type even if the inbox has no event of it yet');
+  return withNotes(withPause(made), {
+    notes: [
+      'Deliveries still get 200. Running handlers finish. Newer events of the same order, cart or product wait behind the ' +
+        'paused ones.',
+    ],
+  }).action(async (type: string | undefined, options: PauseOptions) => {
+    const { listPauses, pause } = await import('./pause.ts');
+    process.exitCode = await (type === undefined ? listPauses(options) : pause(type, options));
+  });
 }
 
 /** `hookbox events resume` */
 export function resumeCommand(): Command {
-  const made = command('resume', 'have the events of a paused type handled again', [
+  const made = command('resume', 'handle the events of a paused type again', [
     'hookbox events resume order.created',
   ]).argument('<type>', 'the type to resume');
   return withPause(made).action(async (type: string, options: PauseOptions) => {
@@ -40,6 +40,6 @@ export function resumeCommand(): Command {
 }
 
 function withPause(made: Command): Command {
-  const paused = made.option('--endpoint <name>', 'of this endpoint', 'default');
+  const paused = made.optionsGroup(GROUP.act).option('--endpoint <name>', 'the endpoint of the type', 'default');
   return withInbox(withBy(paused), 'print JSON');
 }

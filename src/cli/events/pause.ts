@@ -21,7 +21,7 @@ export async function pause(type: string, options: PauseOptions): Promise<ExitCo
   const { pause: made, changed } = await pauseType(inbox, type, byOf(options), { endpoint, unseen });
   if (json) printJson({ ...made, changed });
   else print(`${pausedInWords(made)}.`);
-  if (!changed) tell('It was paused already, and stays as it was.');
+  if (!changed) tell('The type was already paused. Nothing changed.');
   const stranger = strangerInWords(endpoint, await namedEndpoints(inbox, Date.now()));
   if (stranger !== null) tell(stranger);
   const where = [
@@ -30,7 +30,9 @@ export async function pause(type: string, options: PauseOptions): Promise<ExitCo
   ];
   // Types are what senders say: one that begins with a dash would be taken for an option.
   const resuming = type.startsWith('-') ? [...where, '--', quoted(type)] : [quoted(type), ...where];
-  tell(`Its events are stored and wait. To have them handled: ${['hookbox events resume', ...resuming].join(' ')}`);
+  tell(
+    `hookbox stores its events and does not handle them. To handle them: ${['hookbox events resume', ...resuming].join(' ')}`,
+  );
   return EXIT.ok;
 }
 
@@ -41,14 +43,16 @@ export async function resume(type: string, options: PauseOptions): Promise<ExitC
   const waiting = (await pausedTypes(inbox)).find((each) => each.type === type && each.endpoint === endpoint);
   const ended = await resumeType(inbox, type, byOf(options), { endpoint });
   if (ended === null) {
-    tell(`${oneLine(type)} is not paused at the endpoint ${oneLine(endpoint)}. hookbox events pause lists what is.`);
+    tell(
+      `${oneLine(type)} is not paused at the endpoint ${oneLine(endpoint)}. hookbox events pause lists the paused types.`,
+    );
     return EXIT.notFound;
   }
   if (json) printJson(ended);
   else
     print(`Resumed: ${oneLine(ended.type)}, paused ${relative(ended.since, new Date())} by ${oneLine(ended.actor)}.`);
   if (waiting !== undefined)
-    tell(`${waitingText(waiting)}; a processor with handlers takes what waits within about a second.`);
+    tell(`${waitingText(waiting)}; a processor with handlers takes them within about a second.`);
   return EXIT.ok;
 }
 
@@ -59,7 +63,7 @@ export async function listPauses(options: PauseOptions): Promise<ExitCode> {
   if (options.json === true) for (const each of pauses) printNdjson(each);
   else if (pauses.length > 0) {
     table(
-      [texts('type'), texts('endpoint'), times('since'), texts('who'), texts('why'), 'waiting'],
+      [texts('type'), texts('endpoint'), times('since'), texts('by'), texts('reason'), 'waiting'],
       pauses.map((each) => [
         oneLine(each.type),
         oneLine(each.endpoint),
@@ -70,14 +74,14 @@ export async function listPauses(options: PauseOptions): Promise<ExitCode> {
       ]),
     );
   }
-  if (pauses.length === 0) tell('Nothing is paused.');
+  if (pauses.length === 0) tell('No type is paused.');
   return EXIT.ok;
 }
 
 /** What is paused while somebody reruns or retries now: that waits too. */
 export async function tellPaused(inbox: Inbox): Promise<void> {
   for (const each of await pausedTypes(inbox)) {
-    if (each.waiting > 0 || each.more) tell(`${pausedInWords(each)}. ${waitingText(each)} until it is resumed.`);
+    if (each.waiting > 0 || each.more) tell(`${pausedInWords(each)}. ${waitingText(each)} until you resume it.`);
   }
 }
 

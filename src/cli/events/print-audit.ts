@@ -27,12 +27,12 @@ export async function audit(options: AuditOptions): Promise<ExitCode> {
   else if (lines.length > 0) growingTable(HEAD, lineWidth(options))(lines.map(rowOf));
   if (lines.length === 0)
     tell(noneInWords({ isFiltered: Object.keys(filter).length > 0, isFurther: before !== undefined, next }));
-  if (next !== null) tell(`There are older ones. To go on, add --before ${next}`);
+  if (next !== null) tell(`Older entries exist. For the next page, add --before ${next}`);
   return EXIT.ok;
 }
 
 function filterOf({ actor, since, until }: AuditOptions): AuditFilter {
-  if (actor?.trim() === '') throw usageError('--actor must name somebody.');
+  if (actor?.trim() === '') throw usageError('--actor must not be empty.');
   return {
     ...(actor !== undefined && { actor }),
     ...(since !== undefined && { since: timeOption('--since', since) }),

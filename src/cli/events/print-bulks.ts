@@ -18,10 +18,11 @@ export async function bulks(options: NewestOptions): Promise<ExitCode> {
   const page = await listBulks(inbox, { limit, ...(before !== undefined && { before }) });
   if (json) for (const bulk of page) printNdjson(bulk);
   else if (page.length > 0) growingTable(HEAD, lineWidth(options))(page.map(rowOf));
-  if (page.length === 0) tell('There are none.');
+  if (page.length === 0) tell('No bulk actions yet.');
   for (const bulk of json ? [] : page) if (bulk.stopped !== null) tell(runTheRest(bulk, options));
   const last = page.at(-1);
-  if (last !== undefined && page.length === limit) tell(`There may be older ones. To go on, add --before ${last.id}`);
+  if (last !== undefined && page.length === limit)
+    tell(`Older bulk actions may exist. For the next page, add --before ${last.id}`);
   return EXIT.ok;
 }
 
@@ -29,7 +30,7 @@ export async function bulks(options: NewestOptions): Promise<ExitCode> {
 export function runTheRest(bulk: Bulk, options: NewestOptions): string {
   const { act, id } = bulk;
   const goOn = ['hookbox events', act, '--resume', id, ...inboxOptions(neededInbox(options))].join(' ');
-  return `Bulk ${id} has ${stateInWords(bulk)}; run the rest with ${goOn}`;
+  return `Bulk action ${id} ${stateInWords(bulk)}. To continue: ${goOn}`;
 }
 
 const HEAD = ['id', times('created'), 'act', 'state', 'done', 'of', texts('who'), texts('why'), 'filter'];

@@ -51,12 +51,12 @@ export async function prune(options: PruneCommandOptions): Promise<ExitCode> {
   if (dryRun || total === 0) {
     if (!dryRun) await keepUp(inbox, by, signal);
     if (json) printJson({ pruned: total, audit: null });
-    tell(total === 0 ? `Nothing in ${shownInbox(options)} is to be pruned.` : `would prune ${what}`);
+    tell(total === 0 ? `${shownInbox(options)} has no event to prune.` : `Would prune ${what}.`);
     return EXIT.ok;
   }
-  tell(`prune ${what}: bodies, errors and other bodies go; ids, states and hashes stay.`);
+  tell(`This prunes ${what}. It removes bodies, conflicting bodies and errors, and keeps ids, states and hashes.`);
   if (!yes && !(await typedCount(total, 'prune them', signal))) {
-    tell('Nothing was done.');
+    tell('Nothing changed.');
     return signal.aborted ? EXIT.interrupted : EXIT.failed;
   }
 
@@ -68,6 +68,6 @@ export async function prune(options: PruneCommandOptions): Promise<ExitCode> {
     }),
   );
   if (json) printJson(report);
-  tell(`${plural(report.pruned, 'event')} pruned.${signal.aborted ? ' Run the same again to go on.' : ''}`);
+  tell(`${plural(report.pruned, 'event')} pruned.${signal.aborted ? ' Run the same command to continue.' : ''}`);
   return signal.aborted ? EXIT.interrupted : EXIT.ok;
 }

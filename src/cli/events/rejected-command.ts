@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { command } from '../shared/command.ts';
+import { command, GROUP, withNotes } from '../shared/command.ts';
 import { wholeNumber } from '../shared/option-values.ts';
 import { withWide } from '../shared/wide-option.ts';
 import { withInbox } from './event-options.ts';
@@ -7,14 +7,16 @@ import type { RejectedOptions } from './rejected.ts';
 
 /** `hookbox events rejected` */
 export function rejectedCommand(): Command {
-  const made = command('rejected', 'list refused deliveries, and why', [
+  const made = command('rejected', 'list rejected deliveries and their causes', [
     'hookbox events rejected',
     'hookbox events rejected --json | jq -r \'select(.reason == "signature-mismatch").source\'',
-  ]).option('--limit <n>', 'at most this many', wholeNumber(1, 1_000), 100);
-  return withInbox(withWide(made), 'print a kind a line, as JSON')
-    .addHelpText('after', '\nEqual ones share a line. The latest thousand kinds are kept, without their bodies.')
-    .action(async (options: RejectedOptions) => {
-      const { rejected } = await import('./rejected.ts');
-      process.exitCode = await rejected(options);
-    });
+  ])
+    .optionsGroup(GROUP.output)
+    .option('--limit <n>', 'list at most this many', wholeNumber(1, 1_000), 100);
+  return withNotes(withInbox(withWide(made), 'print one JSON line for each kind'), {
+    notes: ['Equal rejections share a line. hookbox keeps the latest thousand kinds, without bodies.'],
+  }).action(async (options: RejectedOptions) => {
+    const { rejected } = await import('./rejected.ts');
+    process.exitCode = await rejected(options);
+  });
 }

@@ -26,7 +26,7 @@ export async function rejected(options: RejectedOptions): Promise<ExitCode> {
     return EXIT.ok;
   }
   if (deliveries.length === 0) {
-    tell(`No delivery was rejected that ${shownInbox(options)} knows of.`);
+    tell(`${shownInbox(options)} has no rejected deliveries.`);
     return EXIT.ok;
   }
   table(HEAD, deliveries.map(rowOf), lineWidth(options));

@@ -20,7 +20,7 @@ export async function showBulk(id: number, options: NewestOptions): Promise<Exit
   const bulk = await getBulk(inbox, id);
   const outcome = bulk === null ? null : await bulkOutcome(inbox, id);
   if (bulk === null || outcome === null) {
-    tell(`There is no bulk action ${id} in ${shownInbox(options)}. hookbox events bulks lists them.`);
+    tell(`${shownInbox(options)} has no bulk action ${id}. hookbox events bulks lists them.`);
     return EXIT.notFound;
   }
   if (options.json === true) {
@@ -31,7 +31,7 @@ export async function showBulk(id: number, options: NewestOptions): Promise<Exit
   if (bulk.stopped !== null) tell(runTheRest(bulk, options));
   if (outcome.counts.dead > 0 && bulk.act !== 'discard') {
     const look = ['hookbox events list --bulk', id, '--state dead', ...inboxOptions(neededInbox(options))].join(' ');
-    tell(`To list the dead ones: ${look}`);
+    tell(`To list the dead events: ${look}`);
   }
   return EXIT.ok;
 }

@@ -1,29 +1,27 @@
 import type { Command } from 'commander';
-import { command } from '../shared/command.ts';
+import { command, GROUP, withNotes } from '../shared/command.ts';
 import { collected } from '../shared/option-values.ts';
 import { withInbox } from './event-options.ts';
 import type { ShowOptions } from './show.ts';
 
 /** `hookbox events show` */
 export function showCommand(): Command {
-  const show = command('show', 'show deliveries, attempts, errors and body of an event', [
+  const show = command('show', 'show the deliveries, attempts, errors and body of an event', [
     'hookbox events show evt_3PqT8mXkRz4VwYb2',
     'hookbox events show evt_3PqT8mXkRz4VwYb2 --mask data.customer.email --mask data.items[].name',
     'hookbox events show evt_3PqT8mXkRz4VwYb2 --raw | sha256sum',
     "hookbox events show evt_3PqT8mXkRz4VwYb2 --json | jq '.timeline[].attempt.error.stack'",
     'hookbox events show evt_…wYb2',
   ])
-    .argument('<event-id>', 'the id of the event, or an end of it that no other has')
-    .option('--endpoint <name>', 'the endpoint that received it; needed if several have this id')
-    .option('--mask <path>', 'hide a field of the body; may be repeated', collected)
-    .option('--raw', 'print only the stored bytes');
-  return withInbox(show)
-    .addHelpText(
-      'after',
-      '\nNumbers, escapes and the order of fields are as they were sent. --mask does not change the text of errors.',
-    )
-    .action(async (id: string, options: ShowOptions) => {
-      const { show } = await import('./show.ts');
-      process.exitCode = await show(id, options);
-    });
+    .argument('<event-id>', 'the id of the event, or an end that only this id has (wYb2)')
+    .optionsGroup(GROUP.output)
+    .option('--mask <path>', 'hide a field of the body (repeatable)', collected)
+    .option('--raw', 'print only the stored bytes')
+    .option('--endpoint <name>', 'the endpoint that received it, if several have this id');
+  return withNotes(withInbox(show), {
+    notes: ['The body keeps its numbers, escapes and order of fields. --mask does not hide text of errors.'],
+  }).action(async (id: string, options: ShowOptions) => {
+    const { show } = await import('./show.ts');
+    process.exitCode = await show(id, options);
+  });
 }

@@ -27,12 +27,12 @@ export interface ShowOptions extends InboxOptions {
 export async function show(id: string, options: ShowOptions): Promise<ExitCode> {
   const { raw = false, json = false, mask: paths = [] } = options;
   if (raw && (json || paths.length > 0))
-    throw usageError('--raw prints the stored bytes alone. Leave --json and --mask out.');
+    throw usageError('--raw prints only the stored bytes. Remove --json and --mask.');
   const { mask } = createMask(paths);
   await using inbox = await existingInbox(options);
   // A program that gives a whole id must not get another event that happens to end so.
-  const isShortened = id.includes(ELLIPSIS) || !(raw || json);
-  const whole = isShortened ? await wholeId(inbox, id, options) : null;
+  const mayBeEnd = !(raw || json || id.includes(ELLIPSIS));
+  const whole = mayBeEnd ? await wholeId(inbox, id, options) : null;
   const key = await foundEvent(inbox, whole ?? id, options);
   const history = key === null ? null : await getEvent(inbox, key);
   if (history === null) return EXIT.notFound;
@@ -51,7 +51,7 @@ type Masking = (body: Uint8Array) => Uint8Array;
 
 function printRaw({ id, body }: StoredEvent): void {
   if (body === null)
-    throw new CommandError(`${JSON.stringify(id)} was pruned: the inbox still knows it, but not its bytes.`);
+    throw new CommandError(`${JSON.stringify(id)} was pruned. The inbox still has its id, but not its body.`);
   printBytes(body);
 }
 
@@ -98,13 +98,13 @@ function asText({ summary, event, timeline, wait }: EventHistory, mask: Masking,
     ...timelineLines(timeline, now),
     '',
     ...(body === null
-      ? [styled('bold', 'Body'), isImportedId(event) ? IMPORTED_ID : 'pruned: only a hash of it is left']
+      ? [styled('bold', 'Body'), isImportedId(event) ? IMPORTED_ID : 'pruned: the inbox keeps only its hash']
       : [styled('bold', `Body (${bytes(body.byteLength)})`), ...readableBody(mask(body))]),
     ...(conflict === null || conflict.body.byteLength === 0
       ? []
       : [
           '',
-          styled('bold', `The newest other body that came under its id (${bytes(conflict.body.byteLength)})`),
+          styled('bold', `The newest conflicting body with its id (${bytes(conflict.body.byteLength)})`),
           ...(body === null ? [] : [...diffLines(bodyDiff(body, conflict.body, mask)), '']),
           ...readableBody(mask(conflict.body)),
         ]),
@@ -138,11 +138,11 @@ function factsOf(
     ...(dueAt === null ? [] : [['due', when(dueAt)] as const]),
     ...(wait === null ? [] : [['why', waitText(summary, wait, now)] as const]),
     ...(settledAt === null ? [] : [[summary.state, when(settledAt)] as const]),
-    ['signature', verified ? 'checked' : 'was not checked'],
+    ['signature', verified ? 'verified' : 'not verified'],
     ['attempts', String(attempts)],
     ...(summary.lastError === null ? [] : [['last error', styled('red', errorText(summary.lastError))] as const]),
     ...(summary.fingerprint === null ? [] : [['group', oneLine(summary.fingerprint)] as const]),
     ...(redeliveries === 0 ? [] : [['redelivered', plural(redeliveries, 'time')] as const]),
-    ...(conflicts === 0 ? [] : [['conflicts', `${plural(conflicts, 'time')} with other bytes`] as const]),
+    ...(conflicts === 0 ? [] : [['conflicts', `${plural(conflicts, 'time')} with another body`] as const]),
   ];
 }

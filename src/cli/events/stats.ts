@@ -68,7 +68,7 @@ function printTables(
   printUnhandled(found, named);
   title(`From ${timeText(since)} to ${timeText(until)}`);
   table(
-    ['what', 'how many', 'over time'],
+    ['what', 'count', 'over time'],
     TOTALS.map((what) => [what, number(totals[what]), sparkline(found, what)]),
   );
   print('', `redelivered ${percent(found.redeliveryRate)}, rejected ${percent(found.rejectionRate)} of all deliveries`);
@@ -97,7 +97,7 @@ function printTables(
   if (reasons.length > 0) {
     title('Rejected');
     table(
-      ['reason', 'how many'],
+      ['reason', 'count'],
       reasons.map(([reason, count]) => [oneLine(reason), number(count)]),
     );
   }
@@ -117,11 +117,14 @@ function printWatch({ traffic, unhandled, processing }: Stats, inbox: Pick<Inbox
 function printUnhandled({ unhandled: { waiting, putAway, ignoredSince } }: Stats, named: NamedInbox): void {
   for (const { endpoint, type, since, ...count } of waiting) {
     const what = `${oneLine(type)} at ${oneLine(endpoint)}`;
-    const who = since === null ? `no processor has ever handled the endpoint of ${what}` : `nobody handles ${what}`;
+    const who =
+      since === null ? `no processor has ever handled the endpoint of ${what}` : `no processor handles ${what}`;
     print('', `${who}${since === null ? '' : ` since ${timeText(since)}`}: ${bounded(count)} pending`);
   }
   for (const { endpoint, type, count, more } of putAway) {
-    print(`\n${bounded({ count, more })} of ${oneLine(type)} were ignored when nobody handled them; rerun them with`);
+    print(
+      `\n${bounded({ count, more })} of ${oneLine(type)} were ignored because no processor handled them. To rerun them:`,
+    );
     print(rerunIgnoredCommand({ endpoint, types: [type], ignoredSince }, named));
   }
 }

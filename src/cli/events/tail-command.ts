@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { command } from '../shared/command.ts';
+import { command, GROUP, withNotes } from '../shared/command.ts';
 import { wholeNumber } from '../shared/option-values.ts';
 import { withFilter, withInbox } from './event-options.ts';
 import type { TailOptions } from './tail.ts';
@@ -11,12 +11,13 @@ export function tailCommand(): Command {
     'hookbox events tail -n 50 --type order.created',
     'hookbox events tail -f --state dead --json | jq .lastError',
   ])
-    .option('-n, --lines <n>', 'how many of the last events', wholeNumber(0, 10_000), 10)
-    .option('-f, --follow', 'go on as events arrive and change, until Ctrl-C');
-  return withInbox(withFilter(tail), 'print an event or a change a line, as JSON')
-    .addHelpText('after', '\nIt looks every half second for new events, and for changes of the last few hundred.')
-    .action(async (options: TailOptions) => {
-      const { tail } = await import('./tail.ts');
-      process.exitCode = await tail(options);
-    });
+    .optionsGroup(GROUP.output)
+    .option('-n, --lines <n>', 'how many of the last events to print', wholeNumber(0, 10_000), 10)
+    .option('-f, --follow', 'keep printing new and changed events until Ctrl-C');
+  return withNotes(withInbox(withFilter(tail), 'print one JSON line for each event or change'), {
+    notes: ['Every half second it reads new events, and changes of the last few hundred.'],
+  }).action(async (options: TailOptions) => {
+    const { tail } = await import('./tail.ts');
+    process.exitCode = await tail(options);
+  });
 }

@@ -52,7 +52,7 @@ async function changesOf(follower: Follower): Promise<readonly Change[]> {
     return await follower.changes();
   } catch (failure) {
     if (!isInstance(failure, InboxUnavailableError)) throw failure;
-    tell(`note: ${failure.message}. Looking again.`);
+    tell(`note: ${failure.message}. Trying again.`);
     return [];
   }
 }
@@ -66,7 +66,7 @@ function printLine({ at, event }: Change): void {
   const remarks = [
     ...(attempts > 0 ? [plural(attempts, 'attempt')] : []),
     ...(redeliveries > 0 ? [`redelivered ${plural(redeliveries, 'time')}`] : []),
-    ...(conflicts > 0 ? [`other bytes ${plural(conflicts, 'time')}`] : []),
+    ...(conflicts > 0 ? [`another body ${plural(conflicts, 'time')}`] : []),
     ...(lastError === null || event.state === 'processed' ? [] : [errorText(lastError)]),
   ];
   const columns = [

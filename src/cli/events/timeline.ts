@@ -27,9 +27,9 @@ function entryLines(entry: Exclude<TimelineEntry, { what: 'due' }> | FoldedAttem
     case 'redelivered':
       return ['delivered again'];
     case 'redeliveries':
-      return [`from here on delivered again ${plural(entry.count, 'time')}, beside those below`];
+      return [`delivered again ${plural(entry.count, 'time')} after this, besides those below`];
     case 'conflict':
-      return [styled('yellow', 'delivered with other bytes')];
+      return [styled('yellow', 'delivered with another body')];
     case 'act':
       return [actLine(entry.act)];
     case 'attempts':
@@ -43,14 +43,14 @@ function entryLines(entry: Exclude<TimelineEntry, { what: 'due' }> | FoldedAttem
 
 /** Who acted, and why. */
 function actLine({ act, actor, via, reason, bulk }: EventAct): string {
-  const part = bulk === null ? '' : ` with bulk ${bulk}`;
+  const part = bulk === null ? '' : ` in bulk action ${bulk}`;
   const why = reason === null ? '' : `: ${oneLine(reason)}`;
   return `${oneLine(actInWords(act))} by ${oneLine(actor)} ${VIA_WORDS[via]}${part}${why}`;
 }
 
 /** Attempts that failed alike, with what the last one said. */
 function foldedLines({ attempts: [first, ...rest], last }: FoldedAttempts): readonly string[] {
-  const text = `attempts ${first.number} to ${last.number}: ${rest.length + 1} times ${last.outcome} alike, the last ${last.startedAt.toISOString()}: ${errorText(last.error)}`;
+  const text = `attempts ${first.number} to ${last.number}: ${rest.length + 1} times ${last.outcome} with the same error, last ${last.startedAt.toISOString()}: ${errorText(last.error)}`;
   return [styled('red', text), ...stackLines(last)];
 }
 
@@ -58,7 +58,7 @@ function attemptLines(attempt: Attempt): readonly string[] {
   const { outcome, trigger, startedAt, endedAt, error, skipped } = attempt;
   const by = trigger === 'manual' ? ' (rerun)' : '';
   const took = latency(endedAt.getTime() - startedAt.getTime());
-  const late = outcome === 'processed' && error !== null ? ', threw after its transaction was committed' : '';
+  const late = outcome === 'processed' && error !== null ? ', threw after its transaction committed' : '';
   const skip = skipped === undefined ? '' : `, skipped: ${oneLine(skipped)}`;
   const why = error === null ? '' : `: ${errorText(error)}`;
   const text = `attempt ${attempt.number}${by} ${outcome}${afterHowLong(outcome, took)}${late}${skip}${why}`;

@@ -8,6 +8,8 @@ import { pagesOf } from './event-pages.ts';
 
 /** Shorter ends belong to very many ids. */
 const LEAST_END = 4;
+/** An error lists so many ids to choose from. */
+const MOST_CANDIDATES = 5;
 /** Stands in a list for the middle of an id. */
 export const ELLIPSIS = '…';
 
@@ -15,7 +17,7 @@ export const ELLIPSIS = '…';
  * Finds the id with this end, for ids that a list has shortened: `evt_…wYb2`, `…wYb2` or `wYb2`. Returns `null` if no id
  * matches, and for a whole id. No index has the ends, so it searches all events.
  *
- * @throws CommandError where several end so
+ * @throws CommandError where several ids match
  */
 export async function wholeId(
   inbox: Inbox,
@@ -39,13 +41,18 @@ export async function wholeId(
       { most: Infinity, signal: interruption(), progress },
     )) {
       for (const { id } of page.events) if (id.startsWith(begin) && id.endsWith(end)) ids.add(id);
-      if (ids.size > 1) break;
+      if (ids.size > MOST_CANDIDATES) break;
     }
   } finally {
     progress.end();
   }
   const [only, ...others] = ids;
   if (others.length === 0) return only ?? null;
-  const some = [...ids].slice(0, 3).map((id) => oneLine(JSON.stringify(id)));
-  throw usageError(`Several events have ids that end so: ${some.join(', ')} and perhaps others. Give more of the id.`);
+  const candidates = [...ids].slice(0, MOST_CANDIDATES).map(quoted).join(', ');
+  const more = ids.size > MOST_CANDIDATES ? ', and more' : '';
+  throw usageError(`${quoted(said)} matches several events: ${candidates}${more}. Use more of the id.`);
+}
+
+function quoted(text: string): string {
+  return oneLine(JSON.stringify(text), Infinity);
 }

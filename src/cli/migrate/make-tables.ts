@@ -21,21 +21,21 @@ export interface MigrateOptions extends Partial<DbOptions> {
 export async function migrate({ db, schema = USUAL_SCHEMA, ...how }: MigrateOptions): Promise<ExitCode> {
   assertSchema(schema);
   const place = { schema, tables: tablesIn(schema) };
-  if (how.print === true && how.json === true) throw usageError('--print prints SQL. Leave --json out.');
+  if (how.print === true && how.json === true) throw usageError('--print prints SQL. Remove --json.');
   if (db === undefined) {
-    if (how.print !== true) throw usageError('Say with --db or HOOKBOX_DB which Postgres: postgres://…');
+    if (how.print !== true) throw usageError('Pass the Postgres URL with --db or HOOKBOX_DB: postgres://…');
     print(linesOf(migrationScript(place, null)));
     return EXIT.ok;
   }
   const options = { db, schema };
   // Without the schema, which would be spoken of though nobody has given it.
-  if (!isInPostgres({ db })) throw usageError('hookbox migrate is for an inbox in Postgres, and --db is a file.');
+  if (!isInPostgres({ db })) throw usageError('hookbox migrate needs an inbox in Postgres, but --db is a file.');
 
   try {
     const missing = await onServer(db, (session) => lookAtSchema(session, place));
     if (how.print === true) {
       print(linesOf(migrationScript(place, missing)));
-      if (missing?.length === 0) tell('-- Nothing is missing.');
+      if (missing?.length === 0) tell('-- No migration is missing.');
       return EXIT.ok;
     }
     await onServer(db, (session) => openSchema(session, { ...place, migrates: true }));
@@ -44,8 +44,8 @@ export async function migrate({ db, schema = USUAL_SCHEMA, ...how }: MigrateOpti
       printJson({ schema, version: NEWEST, applied: done.map(({ version, name }) => ({ version, name })) });
     }
     for (const { version, name } of done) tell(`${version}: ${name}`);
-    const what = done.length === 0 ? 'Nothing was missing' : `${plural(done.length, 'migration')} applied`;
-    tell(`${what}: the schema ${schema} of ${shownInbox(options)} has version ${NEWEST}.`);
+    const what = done.length === 0 ? 'No migration was missing' : `${plural(done.length, 'migration')} applied`;
+    tell(`${what}. The schema ${schema} of ${shownInbox(options)} has version ${NEWEST}.`);
     return EXIT.ok;
   } catch (failure) {
     throw toldOf(failure, options);

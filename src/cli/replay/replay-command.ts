@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { eventStates } from '../../inbox/state.ts';
-import { command } from '../shared/command.ts';
+import { command, GROUP, withNotes } from '../shared/command.ts';
 import { withDb } from '../shared/db-option.ts';
 import { collected, collectedFrom, positiveNumber, wholeNumber } from '../shared/option-values.ts';
 import type { ReplayOptions } from './replay-events.ts';
@@ -8,38 +8,42 @@ import { withSending } from '../shared/sending/sending-options.ts';
 
 /** `hookbox replay` */
 export function replayCommand(): Command {
-  const replay = command('replay', 'send stored events or files again: the same bytes under a fresh signature', [
+  const replay = command('replay', 'send stored events or files again with a new signature', [
     'hookbox replay evt_1 evt_2',
     'hookbox replay --state dead --since 2h --to http://localhost:4000/webhooks',
     'hookbox replay --all --quiet --concurrency 8',
     'hookbox replay captured/ --rate 10',
   ])
-    .argument('[sources...]', 'ids of stored events, files, or folders (their *.json files by name)')
-    .option('--endpoint <name>', 'the endpoint that received them', 'default')
+    .argument(
+      '[sources...]',
+      'ids of stored events, also shortened ones (evt_…wYb2); files; or folders of *.json files',
+    )
+    .optionsGroup(GROUP.events)
     .option('--all', 'every stored event')
-    .option('--type <type>', 'stored events of this type; may be repeated', collected)
     .option(
       '--status, --state <state>', // --status is its older name
-      `stored events in this state (${eventStates.join(', ')}); may be repeated`,
+      `in this state: ${eventStates.join(', ')} (repeatable)`,
       collectedFrom(eventStates),
     )
-    .option('--since <time>', 'stored events received then or later: 2h ago, or an ISO date (UTC)')
-    .option('--until <time>', 'stored events received before then')
-    .option('--after <seq>', 'stored events after this number, to go on where a replay stopped', wholeNumber(0))
-    .option('--skip <n>', 'leave out the first n ids and files', wholeNumber(0))
-    .option('--rate <n>', 'at most this many a second', positiveNumber)
-    .option('--quiet', 'print only what was not accepted')
-    .option('--dry-run', 'list what would be sent, and send nothing');
-  return withSending(withDb(replay, 'the inbox with the stored events'))
-    .addHelpText(
-      'after',
-      '\nReplay is for other receivers, and for events that yours has lost: a receiver that has an event answers that it is\n' +
-        'a duplicate, and runs no handler. To handle a dead event again, use hookbox events rerun. Redirects are not\n' +
-        'followed.\n' +
-        'Exit codes: 0 all were accepted, 3 only some, 1 none, 4 nothing was found.',
-    )
-    .action(async (sources: string[], options: ReplayOptions) => {
-      const { replay } = await import('./replay-events.ts');
-      process.exitCode = await replay(sources, options);
-    });
+    .option('--since <time>', 'received at or after this time: an age such as 2h, or an ISO date (UTC)')
+    .option('--until <time>', 'received before this time')
+    .option('--type <type>', 'of this type (repeatable)', collected)
+    .option('--endpoint <name>', 'received at this endpoint', 'default')
+    .option('--after <seq>', 'after this number, to continue a stopped replay', wholeNumber(0))
+    .option('--skip <n>', 'leave out the first n ids and files', wholeNumber(0));
+  const sending = withSending(replay)
+    .option('--quiet', 'print only deliveries that were not accepted')
+    .option('--dry-run', 'list what would be sent; send nothing')
+    .optionsGroup(GROUP.delivery)
+    .option('--rate <n>', 'at most this many deliveries a second', positiveNumber);
+  return withNotes(withDb(sending, 'the inbox with the stored events'), {
+    notes: [
+      'Use replay for another receiver, or for events that yours has lost. A receiver that already has an event answers ' +
+        'duplicate and runs no handler: use hookbox events rerun for a dead event. Redirects are not followed.',
+    ],
+    exitCodes: { 0: 'all were accepted', 1: 'none was', 3: 'only some were', 4: 'no event was found' },
+  }).action(async (sources: string[], options: ReplayOptions) => {
+    const { replay } = await import('./replay-events.ts');
+    process.exitCode = await replay(sources, options);
+  });
 }

@@ -33,7 +33,7 @@ export async function replay(sources: readonly string[], options: ReplayOptions)
   let missing = 0;
   const noteMissing = (id: string): void => {
     missing += 1;
-    tell(`${oneLine(id)} is neither a file nor stored in ${shownInbox(options)} under the endpoint ${endpoint}.`);
+    tell(`${oneLine(id)} is neither a file nor an event of the endpoint ${endpoint} in ${shownInbox(options)}.`);
   };
 
   try {
@@ -52,10 +52,10 @@ export async function replay(sources: readonly string[], options: ReplayOptions)
     const result = await sendAll(watched, { ...options, to, secret, json: options.json ?? false, signal });
     if (result.ok + result.failed > 0) tellEnd(result, to);
     else if (missing === 0 && !signal.aborted) {
-      tell(`Nothing in ${shownInbox(options)} fits, under the endpoint ${endpoint}.`);
+      tell(`${shownInbox(options)} has no matching event of the endpoint ${endpoint}.`);
       tellUnknownTypes(options.type);
     }
-    if (result.next !== null) tell(`Stopped before ${nameOf(result.next)}. To go on, add ${result.next.resume}`);
+    if (result.next !== null) tell(`Stopped before ${nameOf(result.next)}. To continue, add ${result.next.resume}`);
     return concluded(result, missing, signal);
   } finally {
     await inbox?.close().catch((failure: unknown) => tell(messageOf(failure)));
@@ -77,11 +77,11 @@ async function listAll(
     const bytes = body?.byteLength ?? null;
     if (json) printNdjson({ id, type, ...source, bytes });
     else {
-      const size = bytes === null ? 'pruned: cannot be sent' : `${bytes} bytes`;
+      const size = bytes === null ? 'pruned, cannot be sent' : `${bytes} bytes`;
       print([(type === null ? '-' : oneLine(type)).padEnd(22), nameOf({ id, source }), size].join('  '));
     }
   }
-  tell(`${ok} would be sent${failed > 0 ? `, ${failed} cannot be: their bytes are gone` : ''}`);
+  tell(`${ok} would be sent${failed > 0 ? `, ${failed} cannot be sent because they were pruned` : ''}`);
   return { ok, failed };
 }
 
@@ -89,9 +89,9 @@ function tellEnd(result: SendingResult, to: URL): void {
   const { duplicates, gone } = result;
   tellSummary(result);
   if (duplicates > 0) {
-    const [were, them] = duplicates === 1 ? ['was', 'it'] : ['were', 'them'];
+    const them = duplicates === 1 ? 'it' : 'them';
     tell(
-      `note: ${duplicates} of them ${were} known there already, so no handler ran for ${them}: that would be a rerun.`,
+      `note: the receiver already had ${duplicates} of them, so no handler ran for ${them}. To run handlers again, use hookbox events rerun.`,
     );
   }
   if (gone) tellGone(to);

@@ -24,14 +24,14 @@ export function filterOf(sources: readonly string[], options: SelectionOptions):
   const { endpoint, all, type, state, since, until, after, skip } = options;
   const filtered = [all, type, state, since, until, after].some((option) => option !== undefined);
   if (sources.length > 0) {
-    if (filtered) throw usageError('Give event ids, folders or files, or else filters: not both.');
+    if (filtered) throw usageError('Use event ids, folders and files, or filters, but not both.');
     return null;
   }
   if (skip !== undefined)
-    throw usageError('--skip is for event ids, folders and files. Stored events go on with --after.');
+    throw usageError('--skip works with event ids, folders and files. For a filter, use --after.');
   if (!filtered) {
     throw usageError(
-      'Say what to replay: event ids, a folder, a file, --type, --state, --since, --until, --after or --all.',
+      'Select what to replay: event ids, a folder, a file, --type, --state, --since, --until, --after or --all.',
     );
   }
   return {

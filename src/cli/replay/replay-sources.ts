@@ -7,6 +7,7 @@ import { labelOf } from '../../sender/event-label.ts';
 import { CommandError, EXIT } from '../shared/exit.ts';
 import { oneLine } from '../../printable.ts';
 import { tell } from '../shared/output.ts';
+import { idFor } from '../events/found-event.ts';
 import { readInput } from '../shared/read-input.ts';
 import { nameOf, type Outgoing } from '../shared/sending/sent-lines.ts';
 
@@ -26,7 +27,7 @@ export function named(sources: readonly string[]): readonly Named[] {
     const files = readdirSync(source)
       .filter((name) => name.endsWith('.json') && statSync(join(source, name)).isFile())
       .sort();
-    if (files.length === 0) throw new CommandError(`There are no *.json files in ${oneLine(source)}.`, EXIT.notFound);
+    if (files.length === 0) throw new CommandError(`${oneLine(source)} has no *.json files.`, EXIT.notFound);
     return files.map((name) => ({ file: join(source, name) }));
   });
 }
@@ -64,7 +65,7 @@ export async function* fromNames(
       yield { ...labelOf(body), body, share, source: { file: name.file }, resume };
       continue;
     }
-    const event = (await inbox?.get({ endpoint, id: name.id })) ?? null;
+    const event = inbox && (await inbox.get({ endpoint, id: await idFor(inbox, name.id, { endpoint }) }));
     if (event === null) missing(name.id);
     else yield { ...outgoing(event, share), resume };
   }
@@ -90,7 +91,7 @@ export async function* remarkingUnverified(items: AsyncGenerator<Outgoing, void>
     const { source } = item;
     if (!remarked && source !== undefined && 'verified' in source && !source.verified) {
       remarked = true;
-      tell(`note: ${nameOf(item)} was received without a checked signature; it is sent with a right one now.`);
+      tell(`note: ${nameOf(item)} was received without verification. hookbox now sends it with a valid signature.`);
     }
     yield item;
   }

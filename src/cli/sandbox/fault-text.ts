@@ -26,7 +26,7 @@ export function addFault({ faults }: Sandbox, text: string): void {
   }
   const { times = 1, ...others } = fault;
   if (!Number.isSafeInteger(times) || Number(times) < 1 || Object.keys(others).length > 0) {
-    throw usageError(`${JSON.stringify(text)}: a fault of deliveries takes times=… above 0, and nothing else.`);
+    throw usageError(`${JSON.stringify(text)}: a delivery fault takes only times=…, above 0.`);
   }
   faults.addToDeliveries(kind.slice(OF_DELIVERIES.length) as DeliveryFaultKind, Number(times)); // which checks it
 }
@@ -34,7 +34,9 @@ export function addFault({ faults }: Sandbox, text: string): void {
 function readSetting(setting: string, text: string): readonly [name: string, value: string | number] {
   const [, name, value] = /^(\w+)=(.+)$/.exec(setting) ?? [];
   if (name === undefined || value === undefined) {
-    throw usageError(`${JSON.stringify(text)} is no fault. Write its kind and settings: before,operation=createOrder.`);
+    throw usageError(
+      `${JSON.stringify(text)} is not a fault. Use a kind and settings, such as before,operation=createOrder.`,
+    );
   }
   return [name, /^\d+$/.test(value) ? Number(value) : value];
 }

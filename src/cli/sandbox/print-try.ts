@@ -54,10 +54,10 @@ function detailsOf(
   const next = nextAt === null ? '' : `, again at ${nextAt.toISOString()}`;
   const said = [
     `try ${number}${why === null ? '' : `: ${why}`}${next}`,
-    ...(status === 401 && fault === null ? ['does the receiver check with the same secret?'] : []),
+    ...(status === 401 && fault === null ? ['check that the receiver has the same secret'] : []),
     ...(note === null ? [] : [note]),
-    ...(fault === null ? [] : [`on purpose: ${fault}`]),
-    ...(state === 'dead' ? [`${steeringText(base, 'retry', String(id))} tries it again`] : []),
+    ...(fault === null ? [] : [`injected fault: ${fault}`]),
+    ...(state === 'dead' ? [`to retry: ${steeringText(base, 'retry', String(id))}`] : []),
   ];
   return `(${said.join('; ')})`;
 }

@@ -34,7 +34,7 @@ export function registerEndpoint(
   if (id === undefined) id = webhooks.add({ url: url.href, secret, events: null });
   else if (isMade || signing !== 'as it comes') webhooks.change(id, { secret });
   const endpoint = webhooks.list().find((one) => one.id === id);
-  if (endpoint === undefined) throw new Error('An endpoint that was registered is not there.');
+  if (endpoint === undefined) throw new Error('A registered endpoint is missing.');
   return { endpoint, isNew: known === undefined, madeSecret, isSecretGiven: typeof signing === 'object' };
 }
 

@@ -62,7 +62,7 @@ export async function runSandbox(options: RunSandboxOptions): Promise<StopSignal
     // Only now, as a secret that is made has to be told; and before any request, as these wait for this turn to end.
     const registered = target === null ? null : registerEndpoint(sandbox, target, signing, { seed: options.seed });
     tellStart(sandbox, { ...options, base, isReopened, registered });
-    if (unkept !== null) tell(`It cannot be steered from another shell: ${unkept}.`);
+    if (unkept !== null) tell(`Commands from another shell cannot control this sandbox: ${unkept}.`);
     if (registered !== null) void tellUnreachable(registered);
     return await stopped;
   } finally {
@@ -79,7 +79,7 @@ function refuseElsewhere(base: string): void {
   const { hostname } = new URL(base);
   if (isLoopback(hostname)) return;
   throw usageError(
-    `At ${hostname} alone nobody could steer it or see its page. Listen on 0.0.0.0, or on a loopback address.`,
+    `On ${hostname} alone, this machine could not reach the sandbox or its page. Listen on 0.0.0.0, or on a loopback address.`,
   );
 }
 
@@ -108,5 +108,7 @@ async function tellUnreachable({ endpoint: { url } }: Registered): Promise<void>
   const { origin } = new URL(url);
   const why = await whyUnreachable(new URL(url));
   if (why !== null)
-    tell(`note: nobody listens at ${origin} (${why}). What fails is tried again on the service's schedule.`);
+    tell(
+      `note: no server listens at ${origin} (${why}). The sandbox retries failed deliveries on the schedule of the service.`,
+    );
 }

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { command } from '../shared/command.ts';
+import { command, GROUP, withNotes } from '../shared/command.ts';
 import { EXIT } from '../shared/exit.ts';
 import { collected, wholeNumber } from '../shared/option-values.ts';
 import { withSecret } from '../shared/secret-option.ts';
@@ -9,36 +9,49 @@ import { steeringCommands } from './steering-commands.ts';
 
 /** `hookbox sandbox`, and what steers one that runs. */
 export function sandboxCommand(): Command {
-  const sandbox = command('sandbox', 'run the whole service on this machine: operations, state, webhooks, page', [
+  const sandbox = command('sandbox', 'run the whole service locally: operations, state, webhooks and page', [
     'hookbox sandbox --to http://localhost:3000/webhooks',
     'hookbox sandbox --to http://localhost:3000/webhooks --db shop.db',
     'hookbox sandbox --clock frozen --seed 7 --plan Free',
     'hookbox sandbox --assume confirmedAfterMs=5s --fault before,operation=createOrder,times=2',
     "hookbox sandbox advance '30 min'",
   ])
-    .option('--to <url>', 'register this endpoint for all events, unless it is registered already')
-    .option('--port <n>', 'listen on this port; 0 takes a free one', wholeNumber(0, 65_535), DEFAULT_PORT)
-    .option('--host <address>', 'listen on this address; beyond loopback others reach it, with plain HTTP', '127.0.0.1')
-    .option('--db <file>', 'keep its state in this file; created if missing, in memory unless given')
-    .option('--seed <n>', 'make ids, keys and secrets that repeat themselves', wholeNumber(0))
+    .optionsGroup(GROUP.delivery)
+    .option('--to <url>', 'register this endpoint for all events, unless it is registered')
+    .option('--unsigned', 'send no X-Signature, as for an account without a secret')
+    .option('--allow-remote', 'allow webhooks to other machines')
+    .optionsGroup(GROUP.service)
+    .option('--db <file>', 'keep the state in this file, created if missing (default: in memory)')
+    .option('--fault <fault>', 'inject a fault; see hookbox sandbox fault --help (repeatable)', collected)
     .addOption(
-      new Option('--clock <which>', 'one that goes by itself, or one that stands still until it is advanced')
+      new Option('--clock <which>', 'a clock that runs, or one that you advance')
         .choices(['real', 'frozen'])
         .default('real'),
     )
+    .option('--seed <n>', 'make the same ids, keys and secrets in each run', wholeNumber(0))
     .option('--plan <plan>', 'Free, Developer, Business, Enterprise, or limits such as perSecond=5,perMonth=100')
-    .option('--assume <name=value>', 'decide what the interface leaves open; may be repeated', collected)
-    .option('--fault <fault>', 'have something go wrong (see hookbox sandbox fault --help); may be repeated', collected)
-    .option('--unsigned', 'send no X-Signature (an account without a signing secret)')
-    .option('--allow-remote', 'let webhooks go to other machines, too')
-    .option('--json', 'print what it begins with and each delivery as a line of JSON');
-  withSecret(sandbox, 'file with the signing secret; without it SIGNING_SECRET, or a new one that is printed')
-    .addHelpText(
-      'after',
-      '\nIt prints a line for each try of a delivery. A new endpoint gets a signing secret, which is printed once. What may be\n' +
-        'assumed, and what it does where the interface says nothing, is in docs/sandbox.md. The commands beneath it steer a\n' +
-        'sandbox that this user runs on this machine. Ctrl-C finishes what is under way; a second Ctrl-C does not wait.',
+    .option('--assume <name=value>', 'set what the interface leaves open (repeatable)', collected)
+    .optionsGroup(GROUP.server)
+    .option('--port <n>', 'listen on this port; 0 takes a free one', wholeNumber(0, 65_535), DEFAULT_PORT)
+    .option(
+      '--host <address>',
+      'listen on this address; with another one, other machines reach it by HTTP',
+      '127.0.0.1',
     )
+    .optionsGroup(GROUP.output)
+    .option('--json', 'print the start and each delivery as JSON lines')
+    .optionsGroup(GROUP.delivery);
+  withNotes(
+    withSecret(sandbox, 'read the signing secret from this file; otherwise from SIGNING_SECRET, or print a new one'),
+    {
+      notes: [
+        'The sandbox prints a line for each try of a delivery. It prints the signing secret of a new endpoint once. ' +
+          'docs/sandbox.md lists the assumptions and the behaviour that the interface leaves open.',
+        'The subcommands control a sandbox of this user on this machine. Ctrl-C finishes running work; a second ' +
+          'Ctrl-C does not wait.',
+      ],
+    },
+  )
     .enablePositionalOptions()
     .action(async (options: RunSandboxOptions) => {
       const { runSandbox } = await import('./run-sandbox.ts');

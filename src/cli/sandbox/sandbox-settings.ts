@@ -40,5 +40,5 @@ function settingOf(name: string, value: string): number | boolean {
 function namedValue(option: string, text: string): readonly [name: string, value: string] {
   const [, name, value] = /^\s*(\w+)=(\S+)\s*$/.exec(text) ?? [];
   if (name !== undefined && value !== undefined) return [name, value];
-  throw usageError(`${option} ${JSON.stringify(text)} has no name and value. Write name=value.`);
+  throw usageError(`${option} ${JSON.stringify(text)} must be name=value.`);
 }

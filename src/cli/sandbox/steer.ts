@@ -43,13 +43,14 @@ export async function send(source: string, options: SendOptions): Promise<void> 
   const body = (await checkedBodies(source, options, events))();
   const { type, data } = (parsedOrNull(body) ?? {}) as { readonly type?: unknown; readonly data?: unknown };
   if (typeof type !== 'string' || typeof data !== 'object' || data === null || Array.isArray(data)) {
-    throw usageError('What is sent has a type and data, which is an object.');
+    throw usageError('The event must have a type and an object as data.');
   }
   const sent = await steer<SentByHand>(at, { act: 'send', type, data: data as Readonly<Record<string, unknown>> });
   if (json) printJson(sent);
   else print(`${sent.event} ${oneLine(sent.type)}`);
-  if (sent.deliveries === 0) tell('note: no endpoint takes events of this type, so nothing is delivered.');
-  if (sent.waits) tell(`note: its clock stands still. ${steeringText(at, 'advance', '0')} delivers it.`);
+  if (sent.deliveries === 0) tell('note: no endpoint takes events of this type, so the sandbox delivers nothing.');
+  if (sent.waits)
+    tell(`note: the clock of the sandbox is frozen. To deliver the event: ${steeringText(at, 'advance', '0')}`);
 }
 
 function parsedOrNull(body: Uint8Array): unknown {
@@ -86,7 +87,7 @@ export async function webhook(text: string, options: WebhookOptions): Promise<vo
   const url = targetOf(text, true).href; // the sandbox knows whether it may send elsewhere
   if (remove) {
     await steer(at, { act: 'unhook', url });
-    tell(`Nothing goes to ${url} any more.`);
+    tell(`The sandbox no longer sends webhooks to ${url}.`);
     return;
   }
   const secret = unsigned ? null : givenSecret(options);
@@ -100,14 +101,10 @@ export async function webhook(text: string, options: WebhookOptions): Promise<vo
     printJson(done);
     return;
   }
-  const how = unsigned
-    ? ', without a signature'
-    : done.madeSecret === null
-      ? ', signed with the secret that was given'
-      : '';
+  const how = unsigned ? ', unsigned' : done.madeSecret === null ? ', signed with your secret' : '';
   tell(`Webhooks go to ${url}${how}.`);
   if (done.madeSecret === null) return;
-  tell('They are signed with this secret from now on, which is not told again:');
+  tell('The sandbox signs them with this secret and shows it only now:');
   print(done.madeSecret);
 }
 
@@ -127,7 +124,7 @@ export async function list(what: (typeof LISTS)[number], options: ListOptions): 
 /** As a table of what they have in common, or a JSON document each. */
 function printList(rows: readonly Listed[], json: boolean, width?: number): void {
   if (json) for (const row of rows) printNdjson(row);
-  else if (rows.length === 0) tell('There are none.');
+  else if (rows.length === 0) tell('No objects yet.');
   else {
     const heads = Object.keys(rows[0] ?? {});
     table(

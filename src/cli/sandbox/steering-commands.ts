@@ -1,5 +1,6 @@
 import { Argument, type Command } from 'commander';
-import { command } from '../shared/command.ts';
+import { command, GROUP, withNotes } from '../shared/command.ts';
+import { nameList } from '../shared/help-lines.ts';
 import { withOwnModule } from '../shared/with-own-module.ts';
 import { collected, wholeNumber } from '../shared/option-values.ts';
 import { withSecret, type SecretOptions } from '../shared/secret-option.ts';
@@ -18,24 +19,24 @@ export function steeringCommands(): readonly Command[] {
 }
 
 function advance(): Command {
-  const made = command('advance', 'move the clock of a running sandbox, and do what falls due on the way', [
+  const made = command('advance', 'advance the clock of a running sandbox and run what becomes due', [
     "hookbox sandbox advance '30 min'",
     'hookbox sandbox advance 2h --at http://127.0.0.1:4001',
     'hookbox sandbox advance 0',
-  ]).argument('<duration>', "how far, such as '30 min', 1h30m or 2d; 0 does what is due now");
+  ]).argument('<duration>', "how far, such as '30 min', 1h30m or 2d; 0 runs what is due now");
   return withSteering(made).action(async (duration: string, options: SteeringOptions) =>
     (await acts()).advance(duration, options),
   );
 }
 
 function retry(): Command {
-  const made = command('retry', 'try a dead letter, or what has failed and waits, once more', [
+  const made = command('retry', 'retry dead letters, or failed deliveries that wait for a retry', [
     'hookbox sandbox retry 17',
     'hookbox sandbox list dead-letters --json | jq -r .id | xargs hookbox sandbox retry',
-  ]).argument('<deliveries...>', 'their numbers, as its lines and lists have them', collectedNumbers);
-  return withSteering(made)
-    .addHelpText('after', '\nExit codes: 0 all were delivered, 3 only some, 1 none.')
-    .action(async (ids: readonly number[], options: SteeringOptions) => (await acts()).retry(ids, options));
+  ]).argument('<deliveries...>', 'their numbers, as the sandbox prints and lists them', collectedNumbers);
+  return withNotes(withSteering(made), {
+    exitCodes: { 0: 'all were delivered', 1: 'none was', 3: 'only some were' },
+  }).action(async (ids: readonly number[], options: SteeringOptions) => (await acts()).retry(ids, options));
 }
 
 /** What the arguments of `sandbox send` say. */
@@ -46,52 +47,61 @@ export interface SendOptions extends SteeringOptions {
 }
 
 function send(): Command {
-  const made = command('send', 'send an event that no operation makes, such as one of a type of your own', [
+  const made = command('send', 'send an event that no operation makes, such as one of your own type', [
     'hookbox sandbox send loyalty.earned --events events.mjs --override data.account=a --override data.points=5',
     'hookbox sandbox send order.created --override data.gift_note=hello',
     'hookbox sandbox send event.json',
   ])
-    .argument('<event>', 'a type, of which a new event is made; or a file, or - for standard input, with type and data')
-    .option('--events <module>', 'a module (.js, .mjs, .ts) with the schemas of types of your own as `events`')
-    .option('--override <path=value>', 'set a value (JSON, or else text); may be repeated', collected)
-    .option('--remove <path>', 'remove a value after the overrides; may be repeated', collected);
-  return withSteering(made)
-    .addHelpText(
-      'after',
-      '\nIt goes to every endpoint that takes all events, or its type, signed and retried as any other. Its id and its time are\n' +
-        'those of the sandbox, and nothing else changes by it. What does not fit your schema is said, and sent all the same.',
-    )
-    .action(async (event: string, options: SendOptions) => {
-      const { events } = options;
-      await withOwnModule(events, async () => (await acts()).send(event, options));
-    });
+    .argument('<event>', 'a type, for a new event; or a file, or - for standard input, with type and data')
+    .optionsGroup(GROUP.event)
+    .option('--override <path=value>', 'set a value, as JSON or text (repeatable)', collected)
+    .option('--remove <path>', 'remove a value after the overrides (repeatable)', collected)
+    .option('--events <module>', 'a module (.js, .mjs, .ts) that exports the schemas of your own types as `events`');
+  return withNotes(withSteering(made), {
+    notes: [
+      'The sandbox signs the event, sends it to every endpoint that takes all events or its type, and retries it like any ' +
+        'other. It sets the id and the time. The event changes nothing else. If the event does not fit your schema, the ' +
+        'command says so and sends it.',
+    ],
+  }).action(async (event: string, options: SendOptions) => {
+    const { events } = options;
+    await withOwnModule(events, async () => (await acts()).send(event, options));
+  });
 }
 
 function fault(): Command {
-  const made = command('fault', 'have something go wrong on purpose', [
+  const made = command('fault', 'inject a fault', [
     'hookbox sandbox fault before,operation=createOrder,times=3',
     'hookbox sandbox fault slow,operation=listMerchants,ms=2000',
     'hookbox sandbox fault decline,outcome=insufficient_funds',
     'hookbox sandbox fault delivery:tampered-signature,times=2',
     'hookbox sandbox fault --clear',
   ])
-    .argument('[fault]', 'its kind, with operation=, times=, status=, ms= or outcome= where it takes these')
-    .option('--clear', 'take back all that have not happened yet');
-  return withSteering(made)
-    .addHelpText(
-      'after',
-      '\nOf operations: before (nothing has happened), after and lost-answer (it has), slow. Of orders: decline, fail-order.\n' +
-        'Of deliveries: delivery:late, burst, duplicate, tampered-body, tampered-signature, cut, slow-body, lost-answer.\n' +
-        'docs/sandbox.md says what each does, and lists the operations. Without an argument it lists those that wait.',
-    )
-    .action(async (text: string | undefined, options: SteeringOptions & { readonly clear?: boolean }) =>
-      (await acts()).fault(text, options),
-    );
+    .argument('[fault]', 'its kind, with operation=, times=, status=, ms= or outcome= if the kind takes them')
+    .optionsGroup(GROUP.act)
+    .option('--clear', 'remove all faults that have not happened yet');
+  return withNotes(withSteering(made), {
+    notes: [
+      'Without an argument it lists the faults that have not happened yet.',
+      nameList('Faults', {
+        before: 'fail an operation before it changes anything',
+        after: 'fail an operation after its change',
+        'lost-answer': 'carry out an operation and send no answer',
+        slow: 'delay an operation',
+        decline: 'decline the payment of an order',
+        'fail-order': 'fail an order',
+        'delivery:…': 'late, burst, duplicate, tampered-body, tampered-signature, cut, slow-body, lost-answer',
+      }),
+      'docs/sandbox.md describes each fault and lists the operations.',
+    ],
+  }).action(async (text: string | undefined, options: SteeringOptions & { readonly clear?: boolean }) =>
+    (await acts()).fault(text, options),
+  );
 }
 
 function move(): Command {
-  const made = command('move', 'move an order by hand', ['hookbox sandbox move ord_8sKq2mXkRz4VwYb2 cancelled'])
-    .argument('<order>', 'its id')
+  const made = command('move', 'change the status of an order', ['hookbox sandbox move ord_8sKq2mXkRz4VwYb2 cancelled'])
+    .argument('<order>', 'the id of the order')
     .argument('<status>', 'confirmed, ready, completed, cancelled or failed');
   return withSteering(made).action(async (order: string, to: string, options: SteeringOptions) =>
     (await acts()).move(order, to, options),
@@ -109,11 +119,12 @@ function webhook(): Command {
     'hookbox sandbox webhook http://localhost:3000/webhooks',
     'hookbox sandbox webhook http://localhost:3000/webhooks --remove',
   ])
-    .argument('<url>', 'where webhooks are to go')
-    .option('--unsigned', 'send no X-Signature (an account without a signing secret)')
-    .option('--remove', 'remove it; what waits for it is dropped');
+    .argument('<url>', 'the address that receives webhooks')
+    .optionsGroup('The endpoint:')
+    .option('--unsigned', 'send no X-Signature, as for an account without a secret')
+    .option('--remove', 'remove the endpoint and its pending deliveries');
   return withSteering(
-    withSecret(made, 'file with the signing secret; without it SIGNING_SECRET, or a new one that is printed'),
+    withSecret(made, 'read the signing secret from this file; otherwise from SIGNING_SECRET, or print a new one'),
   ).action(async (url: string, options: WebhookOptions) => (await acts()).webhook(url, options));
 }
 
@@ -123,10 +134,12 @@ export interface KeyOptions extends SteeringOptions {
 }
 
 function key(): Command {
-  const made = command('key', 'make an API key, and print it: it is not told again', [
+  const made = command('key', 'create an API key and print it once', [
     'hookbox sandbox key',
     'hookbox sandbox key --permission orders:write --permission carts:read',
-  ]).option('--permission <name>', 'what it may do; may be repeated, everything unless given', collected);
+  ])
+    .optionsGroup('The key:')
+    .option('--permission <name>', 'allow this (repeatable; default: everything)', collected);
   return withSteering(made).action(async (options: KeyOptions) => (await acts()).key(options));
 }
 
@@ -134,10 +147,10 @@ function key(): Command {
 export type ListOptions = SteeringOptions & WideOptions;
 
 function list(): Command {
-  const made = command('list', 'list what a running sandbox has, as far as 100 of it go', [
+  const made = command('list', 'list up to 100 objects of a running sandbox', [
     'hookbox sandbox list deliveries',
     'hookbox sandbox list orders --json | jq -r .id',
-  ]).addArgument(new Argument('<what>', 'what is listed').choices(LISTS));
+  ]).addArgument(new Argument('<what>', 'the objects to list').choices(LISTS));
   return withWide(withSteering(made)).action(async (what: (typeof LISTS)[number], options: ListOptions) =>
     (await acts()).list(what, options),
   );
@@ -145,8 +158,10 @@ function list(): Command {
 
 function withSteering(made: Command): Command {
   return made
+    .optionsGroup(GROUP.service)
     .option('--at <url>', 'the address of the sandbox', DEFAULT_AT)
-    .option('--json', 'print what came of it as JSON');
+    .optionsGroup(GROUP.output)
+    .option('--json', 'print the result as JSON');
 }
 
 const number = wholeNumber(1);

@@ -32,8 +32,8 @@ export function tellStart(sandbox: Sandbox, start: Start): void {
     printNdjson({ kind: 'started', at: sandbox.now(), base, apiKey, endpoint, secret, page: base + DASHBOARD });
   }
   tell(
-    `hookbox sandbox at ${base}, with its page at ${base}${DASHBOARD} for whoever can use this machine`,
-    `Its operations, each with a line for curl: ${base}/interface`,
+    `hookbox sandbox at ${base}, page at ${base}${DASHBOARD} (open to every user of this machine)`,
+    `Operations, each with a curl command: ${base}/interface`,
     stateText(sandbox, start),
     ...clockLines(sandbox, start),
     json ? [] : keyLine(apiKey, base),
@@ -43,13 +43,13 @@ export function tellStart(sandbox: Sandbox, start: Start): void {
 }
 
 function keyLine(apiKey: string | null, base: string): string {
-  if (apiKey !== null) return `API key: ${apiKey} (the header Authorization is the key alone)`;
-  return `The API key that it began with does not work any more. ${steeringText(base, 'key')} makes another.`;
+  if (apiKey !== null) return `API key: ${apiKey} (send only the key in the Authorization header)`;
+  return `The first API key no longer works. To create another: ${steeringText(base, 'key')}`;
 }
 
 /** Nothing moves in a sandbox without orders. */
 function orderLine(apiKey: string, base: string): string {
-  return `It has no order yet. This places one: ${unbrokenCurlLine(base, PLACE_ORDER, apiKey)}`;
+  return `No orders yet. To place one: ${unbrokenCurlLine(base, PLACE_ORDER, apiKey)}`;
 }
 
 function hasOrders(sandbox: Sandbox): boolean {
@@ -57,38 +57,38 @@ function hasOrders(sandbox: Sandbox): boolean {
 }
 
 function stateText(sandbox: Sandbox, { db, seed, isReopened }: Start): readonly string[] {
-  if (db === undefined) return ['Its state is in memory and ends with it; --db FILE keeps it.'];
-  if (!isReopened) return [`Its state is kept in ${db}.`];
+  if (db === undefined) return ['The state is in memory and ends with the sandbox. --db FILE keeps it.'];
+  if (!isReopened) return [`The state is in ${db}.`];
   const counts = [
     counted(sandbox.keys.list().length, 'API key'),
     counted(sandbox.webhooks.list().length, 'endpoint'),
     counted(sandbox.orders.list(MOST).length, 'order'),
     counted(waiting(sandbox), 'waiting delivery', 'waiting deliveries'),
   ];
-  const kept = seed === undefined ? [] : [`note: --seed changes nothing: ${db} keeps the seed that it was made with.`];
-  return [`${db} goes on where it was: ${counts.join(', ')}.`, ...kept];
+  const kept = seed === undefined ? [] : [`note: --seed has no effect, because ${db} keeps its first seed.`];
+  return [`${db} continues with ${counts.join(', ')}.`, ...kept];
 }
 
 function clockLines(sandbox: Sandbox, { clock, base }: Start): readonly string[] {
   const now = sandbox.now().toISOString();
   if (clock === 'real') return [];
-  return [`Its clock stands still at ${now}: ${steeringText(base, 'advance', '30 min')} moves it and sends webhooks.`];
+  return [`The clock is frozen at ${now}. To advance it and send webhooks: ${steeringText(base, 'advance', '30 min')}`];
 }
 
 function endpointLines(sandbox: Sandbox, { base, registered, json = false }: Start): readonly string[] {
   const endpoints = sandbox.webhooks.list();
   if (endpoints.length === 0) {
     const add = steeringText(base, 'webhook', 'http://localhost:3000/webhooks');
-    return [`No endpoint is registered, so no webhooks are sent. ${add} adds one.`];
+    return [`No endpoint is registered, so the sandbox sends no webhooks. To add one: ${add}`];
   }
   return endpoints.map(({ id, url, isSigned }) => {
-    const where = `Webhooks go to ${url ?? 'a receiver in code, which is not here'}`;
+    const where = `Webhooks go to ${url ?? 'a receiver in code, which is not in this process'}`;
     const { madeSecret: made = null, isSecretGiven = false } = id === registered?.endpoint.id ? registered : {};
-    if (!isSigned) return `${where}, without a signature.`;
-    if (isSecretGiven) return `${where}, signed with the secret that it was given.`;
+    if (!isSigned) return `${where}, unsigned.`;
+    if (isSecretGiven) return `${where}, signed with your secret.`;
     if (made !== null) return json ? `${where}.` : `${where}, signed with the secret ${made}`;
-    const renew = url === null ? '' : ` ${steeringText(base, 'webhook', url)} gives it a new one.`;
-    return `${where}, signed with a secret that is not told again.${renew}`;
+    const renew = url === null ? '' : ` To set a new one: ${steeringText(base, 'webhook', url)}`;
+    return `${where}, signed with its secret, which the sandbox showed before.${renew}`;
   });
 }
 
@@ -96,11 +96,11 @@ function endpointLines(sandbox: Sandbox, { base, registered, json = false }: Sta
 export function tellLeft(sandbox: Sandbox, db: string | undefined): void {
   const left = waiting(sandbox);
   if (left === 0) return;
-  const what = `${counted(left, 'delivery', 'deliveries')} ${left === 1 ? 'is' : 'are'} waiting or under way`;
+  const what = `${counted(left, 'delivery', 'deliveries')} ${left === 1 ? 'is' : 'are'} pending`;
   tell(
     db === undefined
-      ? `${what}, and gone with it; --db FILE keeps them.`
-      : `${what}: the next start with --db ${db} goes on.`,
+      ? `${what} and lost now. --db FILE keeps them.`
+      : `${what}. The next start with --db ${db} continues.`,
   );
 }
 

@@ -73,7 +73,7 @@ function onInbox({ expect }: Scenario, { plan, findings }: ScenarioRun): readonl
   const found = findings?.events ?? [];
   const verdicts: Verdict[] = [];
   const judge = (expectation: string, verdict: () => Pick<Verdict, 'met' | 'found'>): void => {
-    const hidden = { met: null, found: 'not checked: give --db with its inbox' };
+    const hidden = { met: null, found: 'not checked: pass its inbox with --db' };
     verdicts.push({ expectation, ...(findings === null ? hidden : verdict()) });
   };
 
@@ -93,8 +93,8 @@ function onInbox({ expect }: Scenario, { plan, findings }: ScenarioRun): readonl
     judge(`dead events: ${dead}`, () => equal(dead, found.filter(({ state }) => state === 'dead').length));
   }
   if (superseded !== undefined) {
-    judge(`handler runs told of a newer event: ${superseded}`, () => {
-      const unknown = { met: null, found: 'not checked: only handlers that are run here can tell' };
+    judge(`handler runs that saw superseded: ${superseded}`, () => {
+      const unknown = { met: null, found: 'not checked: only the built-in receiver can count them' };
       const told = findings?.superseded ?? null;
       return told === null ? unknown : equal(superseded, told);
     });
@@ -108,9 +108,9 @@ function notStoredOnce(sent: ReadonlyMap<string, Uint8Array>, found: readonly Ev
   const seen = new Set<string>();
   for (const { id, body } of found) {
     const original = sent.get(id);
-    if (original === undefined) wrong.push(`${id} was never sent by the service`);
+    if (original === undefined) wrong.push(`the service never sent ${id}`);
     else if (seen.has(id)) wrong.push(`${id} is stored twice`);
-    else if (body === null || Buffer.compare(body, original) !== 0) wrong.push(`${id} has other bytes`);
+    else if (body === null || Buffer.compare(body, original) !== 0) wrong.push(`${id} has another body`);
     seen.add(id);
   }
   for (const id of sent.keys()) if (!seen.has(id)) wrong.push(`${id} is missing`);
@@ -125,7 +125,7 @@ function notHandledOnce(sent: ReadonlyMap<string, Uint8Array>, found: readonly E
 }
 
 function whyNotOnce({ id, state, processed, effects, untakenType }: EventFinding): string | null {
-  if (untakenType !== null) return `${id} is ${state}, because no handler takes ${oneLine(untakenType)}`;
+  if (untakenType !== null) return `${id} is ${state}, because no handler handles ${oneLine(untakenType)}`;
   if (state !== 'processed') return `${id} is ${state}`;
   if (processed !== 1) return `${id} was processed ${processed} times`;
   return effects === null || effects === 1 ? null : `${id} had its effect ${effects} times`;

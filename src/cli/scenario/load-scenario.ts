@@ -30,7 +30,7 @@ export async function loadScenario(fileOrName: string): Promise<LoadedScenario> 
   const shipped = shippedScenarios();
   const isFile = fileOrName === '-' || fileOrName.includes(sep) || existsSync(fileOrName);
   if (!isFile && !shipped.includes(fileOrName)) {
-    const message = `There is no file and no scenario ${fileOrName}. hookbox brings: ${shipped.join(', ')}.`;
+    const message = `${fileOrName} is neither a file nor a built-in scenario. The scenarios are: ${shipped.join(', ')}.`;
     throw new CommandError(message, EXIT.notFound);
   }
   const path = isFile ? fileOrName : join(shippedFolder(), `${fileOrName}.json`);
@@ -43,14 +43,14 @@ function parsed(path: string, bytes: Buffer): Scenario {
   try {
     json = JSON.parse(bytes.toString());
   } catch (failure) {
-    throw usageError(`${path} is no JSON: ${oneLine(messageOf(failure))}`);
+    throw usageError(`${path} is not JSON: ${oneLine(messageOf(failure))}`);
   }
   const result = scenarioSchema.safeParse(json);
   if (result.success) return result.data;
   const issues = result.error.issues.map(({ path: place, message }) => {
     return `${place.length === 0 ? 'the file' : place.map(String).join('.')}: ${message}`;
   });
-  throw usageError(`${path} is no scenario. ${oneLine(issues.join('; '), 1_000)}`);
+  throw usageError(`${path} is not a scenario. ${oneLine(issues.join('; '), 1_000)}`);
 }
 
 function shippedFolder(): string {

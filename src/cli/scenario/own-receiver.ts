@@ -109,8 +109,8 @@ function handlerOf(
     if (ctx.superseded) counted.superseded += 1;
     const { failsFirst = 0, fails, takes = 0 } = behaviourOf[event.type] ?? behaviourOf['*'] ?? {};
     if (takes > 0) await delay(takes, undefined, { signal: ctx.signal });
-    if (fails === 'always') throw new PermanentError('the scenario wants it so');
-    if (ctx.attempt <= failsFirst) throw new Error('the scenario wants it so');
+    if (fails === 'always') throw new PermanentError('the scenario makes this run fail');
+    if (ctx.attempt <= failsFirst) throw new Error('the scenario makes this run fail');
     await ctx.transaction((database) => {
       database.prepare('INSERT INTO scenario_effects (event_id) VALUES (?)').run(event.id);
     });

@@ -86,7 +86,8 @@ function bodiesOf(
   if (body !== undefined) return [Buffer.from(body)];
   if (again !== undefined) {
     const bodies = named.get(again);
-    if (bodies === undefined) throw usageError(`deliveries.${index}.again: no delivery before is named "${again}".`);
+    if (bodies === undefined)
+      throw usageError(`deliveries.${index}.again: no earlier delivery has the name "${again}".`);
     return bodies;
   }
   if (file !== undefined) return [fixtureAt(file, `deliveries.${index}.fixture`)];
@@ -102,7 +103,7 @@ function fixtureAt(name: string, place: string): Uint8Array {
   try {
     return fixture(name);
   } catch {
-    throw usageError(`${place}: there is no fixture "${name}". hookbox fixtures list shows them.`);
+    throw usageError(`${place}: the fixture "${name}" does not exist. hookbox fixtures list shows all fixtures.`);
   }
 }
 

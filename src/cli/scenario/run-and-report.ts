@@ -30,7 +30,7 @@ export interface ScenarioRunOptions extends Partial<DbOptions>, SecretOptions {
   readonly json?: boolean;
 }
 
-const GIVE_DB = '; give --db with its inbox';
+const GIVE_DB = '; pass its inbox with --db';
 
 /** One more than the largest seed. */
 export const SEEDS = 2 ** 32;
@@ -51,7 +51,7 @@ export async function runAndReport(fileOrName: string, options: ScenarioRunOptio
     signal,
     ...(timeScale !== undefined && { timeScale }),
     onKnown(count) {
-      tell(`note: ${count} of these events are stored there already; another seed has events of its own.`);
+      tell(`note: ${count} of these events are already stored there. Another --seed makes other events.`);
     },
     onWait(count) {
       progress.above(() => tell(`waiting for the handlers of ${count} events, ${PATIENCE_MS / 1_000} s at most`));
@@ -65,10 +65,10 @@ export async function runAndReport(fileOrName: string, options: ScenarioRunOptio
   const report = reportOn(name, seed, run, run.interrupted ? [] : verdictsOn(scenario, run));
   printReport(report, json);
   if (run.interrupted) {
-    tell('interrupted before its end, so nothing was judged');
+    tell('interrupted before the end, so nothing was checked');
     return EXIT.interrupted;
   }
-  if (report.met === null) tell(`not everything could be checked${run.findings === null ? GIVE_DB : ''}`);
+  if (report.met === null) tell(`Some expectations could not be checked${run.findings === null ? GIVE_DB : ''}`);
   return report.met === null ? EXIT.partial : report.met ? EXIT.ok : EXIT.failed;
 }
 
@@ -77,14 +77,13 @@ async function receiverOf(scenario: Scenario, options: ScenarioRunOptions): Prom
   if (to === undefined) {
     // What everything else here works on is no mistake.
     if (db !== undefined && db !== process.env['HOOKBOX_DB'])
-      throw usageError('--db is the inbox of the receiver at --to. Give both, or none.');
+      throw usageError('--db is the inbox of the receiver at --to. Use both, or neither.');
     return ownReceiver(scenario);
   }
   const url = targetOf(to, allowRemote);
   const secret = await secretOf(options);
   const why = await whyUnreachable(url);
-  if (why !== null)
-    throw new CommandError(`Nobody can be reached at ${url.origin}: ${why}. Start a receiver there first.`);
+  if (why !== null) throw new CommandError(`hookbox cannot reach ${url.origin}: ${why}. Start a receiver there first.`);
   const stored = db === undefined ? null : { db, ...(schema !== undefined && { schema }) };
   return remoteReceiver({ url, secret, endpoint, ...(stored && { stored }) });
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { command } from '../shared/command.ts';
+import { command, GROUP, withNotes } from '../shared/command.ts';
 import { withOptionalDb } from '../shared/db-option.ts';
 import { positiveNumber, wholeNumber } from '../shared/option-values.ts';
 import type { ScenarioRunOptions } from './run-and-report.ts';
@@ -7,44 +7,48 @@ import { withSecret } from '../shared/secret-option.ts';
 
 /** `hookbox scenario`: run, list and schema. */
 export function scenarioCommand(): Command {
-  return command(
-    'scenario',
-    'play scripted deliveries, with retries, faults and outages, and check what becomes of them',
-    ['hookbox scenario list', 'hookbox scenario run receiver-down-two-hours'],
-  )
+  return command('scenario', 'play scripted deliveries, retries, faults and outages, and check the result', [
+    'hookbox scenario list',
+    'hookbox scenario run receiver-down-two-hours',
+  ])
     .addCommand(runCommand())
     .addCommand(listCommand())
     .addCommand(schemaCommand());
 }
 
 function runCommand(): Command {
-  const run = command('run', 'play a scenario to a receiver of its own, or to yours', [
+  const run = command('run', 'play a scenario to a built-in receiver, or to yours', [
     'hookbox scenario run happy-day',
     'hookbox scenario run random-faults --seed 42',
     'hookbox scenario run duplicate-storm --to http://localhost:3000/webhooks --db hookbox.db',
     'hookbox scenario run my-scenario.json --time-scale 60 --verbose',
   ])
-    .argument('<scenario>', 'a name that hookbox scenario list shows, a file, or - for standard input')
-    .option('--to <url>', 'play it to this receiver, not to one of its own')
-    .option('--endpoint <name>', 'the endpoint in --db', 'default')
-    .option('--seed <n>', 'makes ids and faults; the same seed repeats a run', wholeNumber(0, 2 ** 32 - 1))
-    .option('--time-scale <n>', 'wait, but divide the time by n; without it nothing waits', positiveNumber)
-    .option('--allow-remote', 'deliver to other machines than this one, too')
+    .argument('<scenario>', 'a name from hookbox scenario list, a file, or - for standard input')
+    .optionsGroup('The run:')
+    .option('--to <url>', 'play to this receiver instead of the built-in one')
+    .option('--seed <n>', 'set ids and faults; the same seed repeats a run', wholeNumber(0, 2 ** 32 - 1))
+    .option('--time-scale <n>', 'wait in real time, divided by n (default: do not wait)', positiveNumber)
+    .option('--allow-remote', 'allow deliveries to other machines');
+  withSecret(run)
+    .optionsGroup(GROUP.output)
     .option('-v, --verbose', 'print each request to standard error')
     .option('--json', 'print the report and every try as JSON');
-  return withSecret(withOptionalDb(run, 'the inbox behind --to, to check what is stored and handled'))
-    .addHelpText(
-      'after',
-      '\nExit codes: 0 all expectations were met, 1 some were not, 3 not all could be checked, 4 there is no such scenario.',
-    )
-    .action(async (scenario: string, options: ScenarioRunOptions) => {
-      const { runAndReport } = await import('./run-and-report.ts');
-      process.exitCode = await runAndReport(scenario, options);
-    });
+  const checked = withOptionalDb(run, 'the inbox of the receiver at --to, to check stored and handled events');
+  return withNotes(checked.option('--endpoint <name>', 'the endpoint in --db', 'default'), {
+    exitCodes: {
+      0: 'all expectations were met',
+      1: 'some were not met',
+      3: 'some could not be checked',
+      4: 'the scenario was not found',
+    },
+  }).action(async (scenario: string, options: ScenarioRunOptions) => {
+    const { runAndReport } = await import('./run-and-report.ts');
+    process.exitCode = await runAndReport(scenario, options);
+  });
 }
 
 function listCommand(): Command {
-  return command('list', 'list the scenarios of the package', ['hookbox scenario list'])
+  return command('list', 'list the built-in scenarios', ['hookbox scenario list'])
     .option('--json', 'print names and descriptions as JSON')
     .action(async ({ json = false }: { readonly json?: boolean }) => {
       const { listScenarios } = await import('./list-scenarios.ts');
@@ -53,7 +57,7 @@ function listCommand(): Command {
 }
 
 function schemaCommand(): Command {
-  return command('schema', 'print the JSON Schema of scenario files, which explains each field', [
+  return command('schema', 'print the JSON Schema of scenario files, with the meaning of each field', [
     'hookbox scenario schema > scenario.schema.json',
   ]).action(async () => {
     const [{ z }, { scenarioSchema }, { printJson }] = await Promise.all([

@@ -156,7 +156,7 @@ export function printReport(report: Report, json: boolean): void {
         `${number(receiver.processed)} processed${dead}${effects}`,
     );
   }
-  print(`  the same seed gives the same: ${fingerprint}`);
+  print(`  fingerprint ${fingerprint} (the same seed gives the same)`);
   for (const verdict of expectations) print(lineFor(verdict));
 }
 

@@ -29,43 +29,43 @@ const attemptFaults = z
   .union([z.null(), faultKind, fault, z.array(z.union([faultKind, fault]))], {
     error: `expected null, one of ${FAULT_KINDS.join(', ')}, a fault with its figures, or a list of these`,
   })
-  .describe('what goes wrong with one try; null for nothing');
+  .describe('the faults of one try; null for none');
 
 const source = {
-  type: z.enum(eventTypes).optional().describe('an event of this type, made from its fixture'),
-  data: z.record(z.string(), z.unknown()).optional().describe('fields that replace those in its data'),
+  type: z.enum(eventTypes).optional().describe('a new event of this type, based on its fixture'),
+  data: z.record(z.string(), z.unknown()).optional().describe('fields that replace fields of its data'),
   fixture: z.string().optional().describe('the exact bytes of a fixture, such as edge/unknown-type'),
-  body: z.string().optional().describe('these bytes'),
-  again: z.string().optional().describe('the events of an earlier delivery once more, by its name'),
+  body: z.string().optional().describe('this body'),
+  again: z.string().optional().describe('the events of the earlier delivery with this name, again'),
 };
 const SOURCES = ['type', 'fixture', 'body', 'again'] as const;
 
 const delivery = z
   .strictObject({
     ...source,
-    name: z.string().min(1).optional().describe('what "again" calls it'),
-    at: duration.default(0).describe('when the first is due, from the start'),
-    count: atLeastOne.default(1).describe('so many events'),
-    every: duration.default(0).describe('from one to the next'),
-    times: atLeastOne.default(1).describe('each of them so many times at once'),
-    created: duration.optional().describe('when it says it was created, from the start; when it is due unless set'),
-    subject: z.string().optional().describe('which order, cart or product; the n-th of each delivery unless set'),
+    name: z.string().min(1).optional().describe('the name for "again"'),
+    at: duration.default(0).describe('when the first event is due, from the start'),
+    count: atLeastOne.default(1).describe('the number of events'),
+    every: duration.default(0).describe('the time between two events'),
+    times: atLeastOne.default(1).describe('the number of copies of each event, sent at once'),
+    created: duration.optional().describe('the created time of the event, from the start (default: when it is due)'),
+    subject: z.string().optional().describe('the order, cart or product (default: the n-th of each delivery)'),
     faults: z.array(attemptFaults).default([]).describe('the faults of the first try, the second, and so on'),
     forged: z
       .enum(FORGERIES as [Forgery, ...Forgery[]])
       .optional()
-      .describe('sent once, by somebody who is not the service'),
+      .describe('sent once, by a forger'),
     expect: z
       .strictObject({
         outcome: z.enum(['delivered', 'dead-lettered']).optional(),
         statuses: z
           .array(z.union([z.int().min(100).max(599), z.null()]))
           .optional()
-          .describe('of each try; null for no answer'),
+          .describe('the status of each try; null for no answer'),
         copies: z
           .array(z.union([z.int().min(100).max(599), z.null()]))
           .optional()
-          .describe('what each copy of a duplicate may be answered; one of "statuses" unless set'),
+          .describe('the allowed answers to each copy of a duplicate (default: one of "statuses")'),
       })
       .default({}),
   })
@@ -78,7 +78,7 @@ const delivery = z
     }
     if (given.count > 1 && given.type === undefined)
       complain('"count" goes with "type"; "times" repeats the same bytes');
-    if (given.forged !== undefined && given.faults.length > 0) complain('what is forged has no faults');
+    if (given.forged !== undefined && given.faults.length > 0) complain('a forged delivery cannot have faults');
   });
 
 const down = z.strictObject({
@@ -94,9 +94,9 @@ function areApart(windows: readonly z.output<typeof down>[]): boolean {
 }
 
 const behaviour = z.strictObject({
-  failsFirst: count.default(0).describe('the first runs for each event that fail'),
-  fails: z.literal('always').optional().describe('for good, so that the event is dead'),
-  takes: duration.default(0).describe('in real time'),
+  failsFirst: count.default(0).describe('the number of first runs that fail for each event'),
+  fails: z.literal('always').optional().describe('every run fails, so the event is dead'),
+  takes: duration.default(0).describe('how long a run takes, in real time'),
 });
 
 const once = z.union([z.literal('once'), count], { error: 'expected "once" or a whole number' });
@@ -104,12 +104,12 @@ const once = z.union([z.literal('once'), count], { error: 'expected "once" or a 
 /** What a scenario file holds. */
 export const scenarioSchema = z.strictObject({
   $schema: z.string().optional(),
-  about: z.string().min(1).describe('what happens, in a sentence or two'),
+  about: z.string().min(1).describe('what happens, in one or two sentences'),
   startAt: z.iso.datetime().default('2026-01-01T00:00:00Z').describe('the time of day at the start'),
   sender: z
     .strictObject({
       timeout: duration.default(10_000).describe('how long an answer may take, in real time'),
-      concurrency: atLeastOne.max(1_000).default(16).describe('requests under way at a time'),
+      concurrency: atLeastOne.max(1_000).default(16).describe('the number of concurrent requests'),
     })
     .prefault({}),
   receiver: z
@@ -117,35 +117,35 @@ export const scenarioSchema = z.strictObject({
       handlers: z
         .partialRecord(z.enum([...eventTypes, '*']), behaviour)
         .default({})
-        .describe('how they behave; they succeed unless told otherwise'),
-      keepsUp: z.boolean().default(false).describe('time moves on only when everything stored is handled'),
+        .describe('how handlers behave (default: they succeed)'),
+      keepsUp: z.boolean().default(false).describe('the clock advances only when all stored events are handled'),
     })
     .prefault({})
-    .describe('the receiver that is run unless there is another'),
+    .describe('the built-in receiver, for a run without --to'),
   down: z
     .array(down)
-    .refine(areApart, 'expected one after the other, with time between them')
+    .refine(areApart, 'expected one after the other, with time in between')
     .default([])
     .describe('when the receiver is down'),
   deliveries: z.array(delivery).min(1),
   randomFaults: z
     .strictObject({ count: atLeastOne, kinds: z.array(faultKind).min(1).optional() })
     .optional()
-    .describe('faults dealt to all events that have none of their own'),
-  retryDeadLetters: z.array(duration).default([]).describe('when somebody retries all dead letters by hand'),
+    .describe('faults for all events without their own faults'),
+  retryDeadLetters: z.array(duration).default([]).describe('when an operator retries all dead letters'),
   expect: z
     .strictObject({
-      stored: once.optional().describe('once: every event that the service has sent, with its bytes, and nothing else'),
-      handled: once.optional().describe('once: every event that is stored had its effect exactly once'),
-      redeliveries: count.optional().describe('how often the inbox was sent what it had'),
-      superseded: count.optional().describe('handler runs that were told of a newer event'),
-      dead: count.optional().describe('events that no handler will take'),
-      deadLetters: count.optional().describe('left at the end'),
+      stored: once.optional().describe('once: every event that the service sent, with its bytes, and no other event'),
+      handled: once.optional().describe('once: every stored event had its effect exactly once'),
+      redeliveries: count.optional().describe('the number of redeliveries to the inbox'),
+      superseded: count.optional().describe('the number of handler runs that saw superseded'),
+      dead: count.optional().describe('the number of dead events'),
+      deadLetters: count.optional().describe('the number of dead letters at the end'),
       faults: count.optional(),
       statuses: z
         .record(z.string().regex(/^([1-5]\d\d|none)$/, 'expected a status such as "200", or "none"'), count)
         .default({})
-        .describe('how many requests were answered so; where this is said, no other answers are expected'),
+        .describe('the number of requests with each status; if set, no other status is expected'),
     })
     .prefault({}),
 });

@@ -10,18 +10,18 @@ interface SchemaOptions {
 
 /** `hookbox schema` */
 export function schemaCommand(): Command {
-  return command('schema', 'show the fields of each event type, or the OpenAPI document of the service', [
+  return command('schema', 'show the fields of event types, or the OpenAPI document of the service', [
     'hookbox schema order.created',
     'hookbox schema --json > events.schema.json',
     'hookbox schema cart.abandoned --json',
     'hookbox schema --openapi > openapi.json',
   ])
-    .argument('[type]', 'one event type; all unless given')
-    .option('--json', 'print JSON Schema (draft 2020-12), of all types keyed by type')
-    .option('--openapi', 'print the OpenAPI 3.1 document of the whole service, as `hookbox/sandbox` serves it')
+    .argument('[type]', 'one event type (default: all)')
+    .option('--json', 'print JSON Schema (draft 2020-12); for all types, one object keyed by type')
+    .option('--openapi', 'print the OpenAPI 3.1 document that hookbox sandbox serves')
     .action(async (name: string | undefined, { json, openapi }: SchemaOptions) => {
       if (openapi === true) {
-        if (name !== undefined) throw usageError('--openapi prints one document: leave the event type away.');
+        if (name !== undefined) throw usageError('--openapi prints one document for all types. Remove the event type.');
         const { openApiDocument } = await import('../../sandbox/openapi/document.ts');
         printJson(openApiDocument());
         return;
@@ -33,7 +33,7 @@ export function schemaCommand(): Command {
       ]);
       if (name !== undefined && !isEventType(name)) {
         const { didYouMean } = await import('../shared/did-you-mean.ts');
-        throw usageError(`${JSON.stringify(name)} is no event type. ${didYouMean(name, eventTypes)}`);
+        throw usageError(`${JSON.stringify(name)} is not an event type. ${didYouMean(name, eventTypes)}`);
       }
       if (json === true) printJson(name === undefined ? jsonSchemas() : jsonSchema(name));
       else {

@@ -59,21 +59,22 @@ export function createForwarder(to: URL, report: (forward: ForwardReport) => voi
   }
 
   function leaveOut(delivery: Forwarded, why: string): void {
-    reportOn(delivery, new Date(), 0, `${why}; hookbox replay ${delivery.id} --to ${to.href} sends it`);
+    reportOn(delivery, new Date(), 0, `${why}; to send it: hookbox replay ${delivery.id} --to ${to.href}`);
   }
 
   function remarkCircle({ id }: Forwarded): void {
     if (remarkedCircle) return;
     remarkedCircle = true;
     tell(
-      `note: ${oneLine(id)} came from another serve (${FORWARDED_HEADER}), so it was not sent on, as others will not be.`,
+      `note: another hookbox serve forwarded ${oneLine(id)} (${FORWARDED_HEADER}), so this one does not forward it, or others like it.`,
     );
   }
 
   return {
     forward(delivery) {
       if (delivery.wasForwarded) remarkCircle(delivery);
-      else if (waitingBytes + sizeOf(delivery) > MAX_WAITING_BYTES) leaveOut(delivery, 'too much waits');
+      else if (waitingBytes + sizeOf(delivery) > MAX_WAITING_BYTES)
+        leaveOut(delivery, 'too many deliveries are waiting');
       else {
         waitingBytes += sizeOf(delivery);
         waiting.push(delivery);
@@ -82,7 +83,7 @@ export function createForwarder(to: URL, report: (forward: ForwardReport) => voi
     },
     async close() {
       const late = setTimeout(() => {
-        for (let left = next(); left !== undefined; left = next()) leaveOut(left, 'serve ends');
+        for (let left = next(); left !== undefined; left = next()) leaveOut(left, 'hookbox serve is stopping');
       }, CLOSE_MS);
       while (underWay.size > 0) await Promise.all(underWay);
       clearTimeout(late);

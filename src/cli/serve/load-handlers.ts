@@ -19,7 +19,7 @@ export async function loadHandlers(file: string): Promise<Loaded> {
   const module = await importOwn(file);
   const handlers = exportedHandlers(module);
   if (handlers === null) {
-    throw usageError(`${file} exports no handlers. Write: export default { 'order.created': async (event) => { … } };`);
+    throw usageError(`${file} exports no handlers. Add: export default { 'order.created': async (event) => { … } };`);
   }
   const events = exportedSchemas(module, file);
   try {

@@ -34,7 +34,7 @@ export interface ServeOptions extends ListenOptions, DbOptions {
 }
 
 const UNCHECKED =
-  'Signatures are not checked, whether SIGNING_SECRET is set or not: --unsafe-unsigned takes deliveries from anybody.';
+  'hookbox checks no signatures, even if SIGNING_SECRET is set: --unsafe-unsigned accepts deliveries from any sender.';
 
 /**
  * Receives until a signal says to stop, and resolves with it once everything under way is answered and closed.
@@ -54,10 +54,10 @@ export async function serve(options: ServeOptions): Promise<StopSignal> {
   try {
     const url = `http://${await listen(server, options)}${path}`;
     if (forwardTo !== undefined && isOwnAddress(forwardTo, addressOf(server))) {
-      throw usageError(`${forwardTo.href} is this serve itself. Give --forward-to the URL of another server.`);
+      throw usageError(`${forwardTo.href} is this server. Pass the URL of another server with --forward-to.`);
     }
     if (handled.length > 0) await receiver.start();
-    else tell('There are no handlers: events are stored, and nothing handles them.');
+    else tell('No handlers: hookbox stores events and does not handle them.');
     if (secret === null) tell(UNCHECKED);
     tell(`hookbox receives at ${url} and stores in ${shownInbox(options)}`);
     return await stopped;

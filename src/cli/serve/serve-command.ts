@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { command } from '../shared/command.ts';
+import { command, GROUP, withNotes } from '../shared/command.ts';
 import { withDb, type DbOptions } from '../shared/db-option.ts';
 import { endProcess } from '../shared/end-process.ts';
 import { EXIT, usageError } from '../shared/exit.ts';
@@ -25,38 +25,43 @@ interface ServeCommandOptions extends DbOptions, SecretOptions {
 
 /** `hookbox serve` */
 export function serveCommand(): Command {
-  const made = withDb(
-    command('serve', 'receive deliveries, store them, and run your handlers', [
-      'hookbox serve',
-      'hookbox serve handlers.ts --port 4000',
-      'hookbox serve handlers.ts --watch --env-file .env',
-      'hookbox serve --forward-to http://localhost:8080/webhooks',
-      'hookbox serve handlers.mjs --output ndjson | jq .outcome',
-    ]),
-    'the inbox, made if missing',
-  ).argument(
-    '[handlers]',
-    'a module (.js, .mjs, .ts) with handlers by type as its default export or as `handlers`, and schemas of types of your own as `events`',
-  );
-  const serve = withReceiverPort(made, 'listen on this port; 0 takes a free one')
+  const made = command('serve', 'receive deliveries, store them, and run your handlers', [
+    'hookbox serve',
+    'hookbox serve handlers.ts --port 4000',
+    'hookbox serve handlers.ts --watch --env-file .env',
+    'hookbox serve --forward-to http://localhost:8080/webhooks',
+    'hookbox serve handlers.mjs --output ndjson | jq .outcome',
+  ])
+    .argument(
+      '[handlers]',
+      'a module (.js, .mjs, .ts) that exports handlers by type, as default or as `handlers`, and schemas of your own ' +
+        'types as `events`',
+    )
+    .optionsGroup(GROUP.server);
+  withReceiverPort(made, 'listen on this port; 0 takes a free one')
+    .option('--watch', 'restart when your handlers, or a file that they import, change')
+    .option('--forward-to <url>', 'forward accepted deliveries to this address after the answer')
     .option('--host <address>', 'listen on this address', '127.0.0.1')
     .option('--path <path>', 'the path of the webhook', absolutePath, '/webhooks')
-    .option('--unsafe-unsigned', 'take unsigned deliveries (an account without a signing secret)')
-    .option('--forward-to <url>', 'send accepted deliveries on, after the answer')
-    .option('--allow-remote', 'forward to other machines, too')
-    .option('--watch', 'start again when your handlers, or what they import, have changed')
-    .addOption(new Option('--watched', 'for the process that --watch starts').hideHelp())
-    .addOption(new Option('--output <how>', 'how to print; interactive, or compact in a pipe').choices(outputs))
-    .option('-v, --verbose', 'print the stack of what handlers throw');
-  return withSecret(serve)
-    .addHelpText(
-      'after',
-      "\nSuch a module: export default { 'order.created': (event) => console.log('a new order:', event.data.id) };\n" +
-        'Forwarding keeps the bytes, X-Signature and Content-Type. Its result does not change the answer, and what another\n' +
-        'serve forwarded is not forwarded again. What handlers print goes to standard error. inbox.attempts() has the stack\n' +
-        'of each error. Ctrl-C finishes what is under way; a second Ctrl-C does not wait.',
+    .option('--unsafe-unsigned', 'accept unsigned deliveries, as for an account without a secret')
+    .option('--allow-remote', 'allow forwarding to other machines')
+    .addOption(new Option('--watched', 'for the process that --watch starts').hideHelp());
+  withSecret(made)
+    .optionsGroup(GROUP.output)
+    .addOption(
+      new Option('--output <how>', 'how to print (default: interactive, or compact in a pipe)').choices(outputs),
     )
-    .action(run);
+    .option('-v, --verbose', 'print the stack of handler errors');
+  return withNotes(withDb(made, 'the inbox, created if missing'), {
+    notes: [
+      'A module of handlers:',
+      ['  export default {', "    'order.created': (event) => console.log('new order:', event.data.id),", '  };'],
+      'Forwarding keeps the body, X-Signature and Content-Type, and its result does not change the answer. hookbox serve ' +
+        'does not forward a delivery that another hookbox serve forwarded.',
+      'What handlers print goes to standard error. inbox.attempts() returns the stack of each error. Ctrl-C finishes ' +
+        'running work; a second Ctrl-C does not wait.',
+    ],
+  }).action(run);
 }
 
 async function run(file: string | undefined, options: ServeCommandOptions): Promise<void> {
@@ -70,7 +75,7 @@ async function run(file: string | undefined, options: ServeCommandOptions): Prom
 }
 
 async function watched(file: string | undefined, options: ServeCommandOptions): Promise<StopSignal> {
-  if (file === undefined) throw usageError('--watch is for handlers. Give the module that has them.');
+  if (file === undefined) throw usageError('--watch needs a module of handlers. Pass its path.');
   // Asked for once, and not at each start.
   const isAsked = options.unsafeUnsigned !== true && givenSecret(options) === null;
   if (isAsked) process.env['SIGNING_SECRET'] = await secretOf(options);
@@ -107,5 +112,5 @@ async function served(file: string | undefined, options: ServeCommandOptions): P
 
 function absolutePath(text: string): string {
   if (/^\/[^?#\s]*$/.test(text)) return text;
-  throw new InvalidArgumentError('Give a path that begins with /.');
+  throw new InvalidArgumentError('Use a path that begins with /.');
 }

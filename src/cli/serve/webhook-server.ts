@@ -97,6 +97,6 @@ function isHandled(type: string | null, handled: readonly string[] | '*'): boole
 }
 
 function answerNotFound(response: ServerResponse, path: string): void {
-  const error = { code: 'NOT_FOUND', message: `Deliveries go to ${path}.` };
+  const error = { code: 'NOT_FOUND', message: `Send deliveries to ${path}.` };
   response.writeHead(404, { 'Content-Type': 'application/json' }).end(JSON.stringify({ error }));
 }

@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { whyNoPath } from '../../host/file-path.ts';
 import { isPostgresUrl, isUrl, shownDatabase } from '../../host/postgres-url.ts';
 import type { NamedInbox } from '../../host/shell-words.ts';
+import { GROUP } from './command.ts';
 import { usageError } from './exit.ts';
 
 /** Where the inbox is. */
@@ -11,23 +12,21 @@ export interface DbOptions {
   readonly schema?: string;
 }
 
-/** What `--db` says of itself. */
-const DB = 'the inbox';
 const USUAL_FILE = 'hookbox.db';
 
 /** Adds where the inbox is; without that it is a file of this folder. */
-export function withDb(command: Command, what = DB): Command {
-  return withSchema(command.addOption(dbOption(what).default(USUAL_FILE)));
+export function withDb(command: Command, what = 'the inbox', note = '; opening an older file upgrades it'): Command {
+  return withSchema(command.optionsGroup(GROUP.inbox).addOption(dbOption(what, note).default(USUAL_FILE)));
 }
 
 /** Adds where the inbox is, for commands that can do without one. */
 export function withOptionalDb(command: Command, what: string): Command {
-  return withSchema(command.addOption(dbOption(what)));
+  return withSchema(command.optionsGroup(GROUP.inbox).addOption(dbOption(what)));
 }
 
 /** A URL may have a password in it, which an argument would show to every user of the machine. */
-function dbOption(what: string): Option {
-  return new Option('--db <inbox>', `${what}: a file, or postgres://…`).env('HOOKBOX_DB').argParser(pathOrUrl);
+function dbOption(what: string, note = ''): Option {
+  return new Option('--db <inbox>', `${what}: a file, or postgres://…${note}`).env('HOOKBOX_DB').argParser(pathOrUrl);
 }
 
 /** Refuses a value that is not meant as a path: as a path it would name a wrong file in this folder. */
@@ -38,7 +37,7 @@ function pathOrUrl(db: string): string {
 }
 
 function withSchema(command: Command): Command {
-  return command.option('--schema <name>', 'the schema of an inbox in Postgres; hookbox unless given');
+  return command.option('--schema <name>', 'the Postgres schema (default: hookbox)');
 }
 
 /**
@@ -49,9 +48,10 @@ function withSchema(command: Command): Command {
 export function isInPostgres({ db, schema }: DbOptions): boolean {
   if (isPostgresUrl(db)) return true;
   if (isUrl(db)) {
-    throw usageError('--db is the path of a file, or a URL that begins with postgres:// or postgresql://.');
+    throw usageError('--db must be the path of a file, or a URL that begins with postgres:// or postgresql://.');
   }
-  if (schema !== undefined) throw usageError('--schema is for an inbox in Postgres, and --db is a file.');
+  if (schema !== undefined)
+    throw usageError('--schema needs an inbox in Postgres, but --db is a file. Remove --schema.');
   return false;
 }
 

@@ -39,6 +39,6 @@ function variablesIn(path: string): NodeJS.Dict<string> {
     // Windows marks a file as UTF-8, which would become a part of the first name.
     return parseEnv(readFileSync(path, 'utf8').replace(/^\ufeff/, ''));
   } catch (failure) {
-    throw new CommandError(`The file of ${ENV_FILE} cannot be read: ${messageOf(failure)}.`, EXIT.notFound);
+    throw new CommandError(`hookbox cannot read the file of ${ENV_FILE}: ${messageOf(failure)}.`, EXIT.notFound);
   }
 }

@@ -21,11 +21,11 @@ export async function existingInbox(options: DbOptions): Promise<Inbox> {
   const { db } = options;
   if (!existsSync(db)) {
     const why = whyHidden(resolve(db));
-    if (why !== null) throw new CommandError(`${db} cannot be opened: ${why}`);
-    throw new CommandError(`There is no file ${db}. Say with --db where the inbox is.`, EXIT.notFound);
+    if (why !== null) throw new CommandError(`hookbox cannot open ${db}: ${why}`);
+    throw new CommandError(`The file ${db} does not exist. Pass the path of the inbox with --db.`, EXIT.notFound);
   }
   if (!(await holdsInbox(db))) {
-    throw new CommandError(`${db} holds no inbox of hookbox. Say with --db where it is.`, EXIT.notFound);
+    throw new CommandError(`${db} contains no hookbox inbox. Pass the path of the inbox with --db.`, EXIT.notFound);
   }
   return openFile(db);
 }

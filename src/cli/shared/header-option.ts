@@ -5,8 +5,8 @@ import { collected } from './option-values.ts';
 export function withHeader(command: Command): Command {
   return command.option(
     '--header <header>',
-    "send this header ('Name: value') too, or in place of another; @file has one a line, for passwords, which arguments " +
-      'would show to every user of the machine; may be repeated',
+    "add or replace a header, as 'Name: value'; @file reads one from each line and keeps passwords out of the arguments " +
+      '(repeatable)',
     collected,
   );
 }

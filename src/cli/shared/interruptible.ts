@@ -11,7 +11,7 @@ export async function underWay<T>(
   signal: AbortSignal,
   progress: Progress,
   work: () => Promise<T>,
-  words = stopping('Stopping after what is under way'),
+  words = stopping('Stopping after the current step'),
 ): Promise<T> {
   const tellStopping = (): void => {
     progress.above(() => tell(words));

@@ -23,7 +23,7 @@ export function firstSignal(): Promise<StopSignal> {
 export function stopSignal(): Promise<StopSignal> {
   return new Promise((resolve) => {
     onFirstSignal((signal) => {
-      tell(stopping('Stopping when what is under way is done'));
+      tell(stopping('Stopping when running work is done'));
       resolve(signal);
     });
   });
@@ -35,7 +35,7 @@ export function stopping(what: string): string {
 }
 
 /** What commands that deliver say. */
-export const STOPS_AFTER_ANSWERS = stopping('Stopping when what is under way is answered');
+export const STOPS_AFTER_ANSWERS = stopping('Stopping when running deliveries are answered');
 
 function onFirstSignal(begin: (signal: StopSignal) => void): void {
   let isStopping = false;

@@ -6,7 +6,7 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (tex
     const value = Number(text);
     if (/^\d+$/.test(text) && value >= least && value <= most) return value;
     const bounds = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`;
-    throw new InvalidArgumentError(`Give a whole number ${bounds}.`);
+    throw new InvalidArgumentError(`Use a whole number ${bounds}.`);
   };
 }
 
@@ -14,7 +14,7 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (tex
 export function positiveNumber(text: string): number {
   const value = Number(text);
   if (text.trim() !== '' && Number.isFinite(value) && value > 0) return value;
-  throw new InvalidArgumentError('Give a number above 0.');
+  throw new InvalidArgumentError('Use a number above 0.');
 }
 
 /** For an option that may be given several times. */
@@ -26,7 +26,7 @@ export function collected(text: string, before: readonly string[] = []): readonl
 export function oneFrom<Value extends string>(values: readonly Value[]): (text: string) => Value {
   return (text) => {
     const value = values.find((each) => each === text);
-    if (value === undefined) throw new InvalidArgumentError(`Give one of: ${values.join(', ')}.`);
+    if (value === undefined) throw new InvalidArgumentError(`Use one of: ${values.join(', ')}.`);
     return value;
   };
 }
@@ -37,7 +37,7 @@ export function collectedFrom<Value extends string>(
 ): (text: string, before?: readonly Value[]) => readonly Value[] {
   return (text, before = []) => {
     const value = values.find((each) => each === text);
-    if (value === undefined) throw new InvalidArgumentError(`Give one of: ${values.join(', ')}.`);
+    if (value === undefined) throw new InvalidArgumentError(`Use one of: ${values.join(', ')}.`);
     return [...before, value];
   };
 }

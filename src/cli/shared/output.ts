@@ -57,9 +57,7 @@ export function tookText(ms: number): string {
  */
 export function printBytes(bytes: Uint8Array): void {
   if (process.stdout.isTTY && !isPrintable(Buffer.from(bytes).toString())) {
-    throw new CommandError(
-      'The body has characters that would steer this terminal. Send it to a file or through a pipe.',
-    );
+    throw new CommandError('The body has control characters for the terminal. Write it to a file or a pipe.');
   }
   process.stdout.write(bytes);
 }
@@ -98,6 +96,6 @@ export function interruptWithReader(): void {
 }
 
 function endWithoutOutput(failure: Error): never {
-  tell(`${styled('red', 'error:', process.stderr)} The output cannot be written: ${messageOf(failure)}.`);
+  tell(`${styled('red', 'error:', process.stderr)} hookbox cannot write its output: ${messageOf(failure)}.`);
   process.exit(EXIT.failed);
 }

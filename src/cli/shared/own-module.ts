@@ -22,7 +22,7 @@ export interface OwnModule {
  */
 export async function importOwn(file: string): Promise<OwnModule> {
   const path = resolve(file);
-  if (!existsSync(path)) throw new CommandError(`There is no file ${file}.`, EXIT.notFound);
+  if (!existsSync(path)) throw new CommandError(`The file ${file} does not exist.`, EXIT.notFound);
   requireFile(path);
   globalThis.console = new Console(process.stderr);
   try {
@@ -30,13 +30,13 @@ export async function importOwn(file: string): Promise<OwnModule> {
   } catch (failure) {
     const { code } = failure as NodeJS.ErrnoException;
     if (code === 'ERR_UNKNOWN_FILE_EXTENSION') throw new CommandError(unreadable(file));
-    const hint = failure instanceof SyntaxError ? `. node --check ${file} shows where.` : '';
-    throw new CommandError(`${file} cannot be loaded: ${oneLine(messageOf(failure), 1_000)}${hint}`);
+    const hint = failure instanceof SyntaxError ? `. Run node --check ${file} to find the place.` : '';
+    throw new CommandError(`hookbox cannot load ${file}: ${oneLine(messageOf(failure), 1_000)}${hint}`);
   }
 }
 
 function unreadable(file: string): string {
-  if (!/^\.[cm]?ts$/.test(extname(file))) return `${file} is no module. Give a .js, .mjs or .ts file.`;
+  if (!/^\.[cm]?ts$/.test(extname(file))) return `${file} is not a module. Pass a .js, .mjs or .ts file.`;
   return `This Node (${process.version}) does not run TypeScript. Use Node 22.18 or newer, or compile ${file} to JavaScript.`;
 }
 

@@ -61,13 +61,13 @@ export function toldOf(failure: unknown, options: DbOptions): unknown {
   const where = `the schema ${schema} of ${shownInbox(options)}`;
   if (isInstance(failure, InboxUnavailableError)) {
     const why = failure.message.replace(`: ${shownInbox(options)}`, '');
-    return new CommandError(`${shownInbox(options)} cannot be used: ${why}.`);
+    return new CommandError(`hookbox cannot use ${shownInbox(options)}: ${why}.`);
   }
   if (!isInstance(failure, InboxOpenError)) return failure;
   switch (failure.code) {
     case 'SCHEMA_MISSING':
       return new CommandError(
-        `There is no inbox of hookbox in ${where}. Say with --db and --schema where it is; hookbox migrate makes one.`,
+        `No hookbox inbox exists in ${where}. Check --db and --schema, or create one with hookbox migrate.`,
         EXIT.notFound,
       );
     case 'SCHEMA_OLD':

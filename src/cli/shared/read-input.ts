@@ -17,13 +17,13 @@ export async function readInput(path: string): Promise<Buffer> {
   try {
     return readFileSync(path);
   } catch (failure) {
-    throw new CommandError(`${oneLine(path)} cannot be read: ${messageOf(failure)}`, EXIT.notFound);
+    throw new CommandError(`hookbox cannot read ${oneLine(path)}: ${messageOf(failure)}`, EXIT.notFound);
   }
 }
 
 /** A pipe that broke before looks like an empty body. */
 export function noteWhenEmpty(body: Uint8Array): void {
-  if (body.byteLength === 0) tell('note: the body is empty: 0 bytes.');
+  if (body.byteLength === 0) tell('note: the body is empty (0 bytes).');
 }
 
 /**
@@ -33,12 +33,12 @@ export function noteWhenEmpty(body: Uint8Array): void {
  */
 export function requireFile(path: string): void {
   refuseUrl(path);
-  if (isFolder(path)) throw usageError(`${oneLine(path)} is a folder. Give the path of a file.`);
+  if (isFolder(path)) throw usageError(`${oneLine(path)} is a folder. Pass the path of a file.`);
 }
 
 /** @throws CommandError for a URL where a file is expected; it is not quoted, as it may have a password in it */
 export function refuseUrl(path: string): void {
-  if (isUrl(path)) throw usageError('Give the path of a file here, and no URL.');
+  if (isUrl(path)) throw usageError('Pass the path of a file, not a URL.');
 }
 
 function isFolder(path: string): boolean {

@@ -15,7 +15,7 @@ export interface SecretOptions {
 /** Secrets come from the environment, a file or a prompt: an argument would be seen by every user of the machine. */
 export function withSecret(
   command: Command,
-  description = 'file with the signing secret; without it SIGNING_SECRET, or a prompt',
+  description = 'read the signing secret from this file; otherwise from SIGNING_SECRET or a prompt',
 ): Command {
   return command.option('--secret-file <path>', description);
 }
@@ -29,7 +29,7 @@ export async function secretOf(options: SecretOptions): Promise<string> {
   const given = givenSecret(options);
   if (given !== null) return given;
   if (process.stdin.isTTY && process.stderr.isTTY) return prompted('Signing secret: ', process.stdin, process.stderr);
-  throw usageError('There is no signing secret. Set SIGNING_SECRET, or give --secret-file.');
+  throw usageError('The signing secret is missing. Set SIGNING_SECRET or pass --secret-file.');
 }
 
 /**
@@ -54,11 +54,12 @@ export function secretFromFile(path: string, what = 'secret'): string {
     text = readFileSync(path, 'utf8');
   } catch (failure) {
     const exitCode = (failure as NodeJS.ErrnoException).code === 'ENOENT' ? EXIT.notFound : EXIT.usage;
-    throw new CommandError(`The ${what} cannot be read: ${messageOf(failure)}.`, exitCode);
+    throw new CommandError(`hookbox cannot read the ${what}: ${messageOf(failure)}.`, exitCode);
   }
   const secret = text.replace(/\r?\n$/, '');
-  if (secret === '') throw usageError(`${path} is empty. Put the ${what} into it.`);
-  if (secret.trim() !== secret) tell(`note: the ${what} in ${path} begins or ends with white space, which counts.`);
+  if (secret === '') throw usageError(`${path} is empty. Write the ${what} into it.`);
+  if (secret.trim() !== secret)
+    tell(`note: the ${what} in ${path} begins or ends with white space. hookbox uses it as part of the ${what}.`);
   return secret;
 }
 
@@ -78,10 +79,10 @@ export function prompted(
   return new Promise((resolve, reject) => {
     terminal.once('SIGINT', () => {
       shown.write('\n');
-      reject(new CommandError('Interrupted before a secret was given.', EXIT.interrupted));
+      reject(new CommandError('Interrupted before you entered a secret.', EXIT.interrupted));
       terminal.close();
     });
-    terminal.once('close', () => reject(usageError('No secret was given.')));
+    terminal.once('close', () => reject(usageError('The secret is empty. Type the signing secret.')));
     terminal.question('', (secret) => {
       shown.write('\n');
       resolve(secret);

@@ -98,7 +98,7 @@ export function growingTable(head: readonly Column[], lineWidth = Infinity): (ro
     for (const row of rows) print(...lines(row));
     if (hasTold || widths.every((width, at) => width >= (widest[at] ?? 0))) return;
     hasTold = true;
-    tell('Shortened to fit this terminal: --wide shows all of it.');
+    tell('Columns are shortened to fit this terminal. Add --wide to see everything.');
   };
 }
 

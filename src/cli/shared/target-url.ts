@@ -10,13 +10,13 @@ export function targetOf(text: string, allowRemote: boolean): URL {
   const whole = withScheme(text);
   const url = URL.canParse(whole) ? new URL(whole) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw usageError(`${JSON.stringify(text)} is no http or https URL.`);
+    throw usageError(`${JSON.stringify(text)} is not an http or https URL.`);
   }
   if (url.username !== '' || url.password !== '') {
-    throw usageError('The URL carries a user name or a password. Leave them out: URLs end up in logs.');
+    throw usageError('The URL contains a user name or a password. Remove them: URLs end up in logs.');
   }
   if (!allowRemote && !isLoopback(url.hostname)) {
-    throw usageError(`${url.host} is not this machine. Add --allow-remote if you mean it.`);
+    throw usageError(`${url.host} is another machine. Add --allow-remote to allow it.`);
   }
   return url;
 }

@@ -10,7 +10,7 @@ export function timeOption(option: string, text: string, now = Date.now()): Date
   const time = parseTime(text, now);
   if (time === null) {
     throw usageError(
-      `${option} ${JSON.stringify(text)} is no time. Write 30s, 15m, 2h or 7d, or 14:00, or an ISO 8601 date.`,
+      `${option} ${JSON.stringify(text)} must be a time: an age such as 2h or 7d, a time such as 14:00, or an ISO 8601 date.`,
     );
   }
   return time;

@@ -5,6 +5,6 @@ import { tell } from './output.ts';
 /** A type that hookbox does not know may be stored all the same, so this is said only where nothing fits. */
 export function tellUnknownTypes(types: readonly string[] = []): void {
   for (const unknown of types.filter((each) => !isEventType(each))) {
-    tell(`hookbox knows no type ${JSON.stringify(unknown)}. ${didYouMean(unknown, eventTypes)}`);
+    tell(`${JSON.stringify(unknown)} is not a known type. ${didYouMean(unknown, eventTypes)}`);
   }
 }

@@ -23,7 +23,7 @@ export function whyUnreachable({ protocol, hostname, port }: URL): Promise<strin
       resolve(why);
       socket.destroy();
     };
-    socket.setTimeout(PATIENCE_MS, () => settle('it does not take connections'));
+    socket.setTimeout(PATIENCE_MS, () => settle('it does not accept connections'));
     socket.once(isTls ? 'secureConnect' : 'connect', () => settle(null));
     socket.on('error', (failure) => settle(connectionFailure(failure)));
   });

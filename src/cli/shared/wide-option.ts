@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { GROUP } from './command.ts';
 
 /** How wide tables may be. */
 export interface WideOptions {
@@ -7,5 +8,7 @@ export interface WideOptions {
 
 /** Adds what leaves the columns of a table as wide as they are. */
 export function withWide(command: Command): Command {
-  return command.option('--wide', 'shorten nothing to fit the terminal; a pipe gets all of it anyway');
+  return command
+    .optionsGroup(GROUP.output)
+    .option('--wide', 'do not shorten columns to fit the terminal; a pipe is never shortened');
 }

@@ -83,7 +83,7 @@ function printAttempt(attempt: DeliveryAttempt, issue: Issue | null, timeScale: 
 function afterwards(ms: number | null, timeScale: number): string {
   if (ms === null) return 'given up';
   const minutes = Math.round(ms / 60_000);
-  if (minutes === 0) return 'again at once';
+  if (minutes === 0) return 'again now';
   const wait = minutes < 60 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
   return timeScale === 1 ? `again in ${wait}` : `again in ${wait} (${(ms / timeScale / 1_000).toFixed(1)} s here)`;
 }

@@ -9,7 +9,7 @@ import { isContainer, parseExactly } from '../../sender/exact-json.ts';
  */
 export function override(body: object, override: string): void {
   const at = override.indexOf('=');
-  if (at < 1) throw usageError(`--override ${JSON.stringify(override)} is not of the form path=value.`);
+  if (at < 1) throw usageError(`--override ${JSON.stringify(override)} must be path=value, such as data.total=12.50.`);
   const keys = keysOf(override.slice(0, at));
   const last = keys.pop() ?? '';
   let container = body;
@@ -44,7 +44,7 @@ export function remove(body: object, path: string): void {
   let container: unknown = body;
   for (const key of keys) container = isContainer(container) ? valueAt(container, key) : undefined;
   if (!isContainer(container) || !isEntry(container, last)) {
-    throw usageError(`--remove ${path}: there is nothing at this path.`);
+    throw usageError(`--remove ${path}: the event has no value at this path.`);
   }
   if (Array.isArray(container)) container.splice(Number(last), 1);
   else Reflect.deleteProperty(container, last);
@@ -57,7 +57,7 @@ function isEntry(container: object, key: string): boolean {
 
 function keysOf(path: string): string[] {
   const keys = path.split('.');
-  if (keys.includes('')) throw usageError(`${JSON.stringify(path)} is no path. Write one as data.items.0.price.`);
+  if (keys.includes('')) throw usageError(`${JSON.stringify(path)} is not a path. Use the form data.items.0.price.`);
   return keys;
 }
 
@@ -68,7 +68,9 @@ function valueAt(container: object, key: string): unknown {
 /** Defined and not assigned, so that `__proto__` is a key like any other. */
 function put<Value>(container: object, key: string, value: Value, override: string): Value {
   if (Array.isArray(container) && (!/^\d+$/.test(key) || Number(key) > container.length)) {
-    throw usageError(`--override ${override}: the list has ${container.length} entries, so there can be no ${key}.`);
+    throw usageError(
+      `--override ${override}: the list has ${container.length} entries, so it cannot have an entry ${key}.`,
+    );
   }
   Object.defineProperty(container, key, { value, writable: true, enumerable: true, configurable: true });
   return value;
@@ -76,7 +78,7 @@ function put<Value>(container: object, key: string, value: Value, override: stri
 
 function throughValue(option: string, keys: readonly string[], value: unknown): Error {
   const kind = value === null ? 'null' : `a ${typeof value === 'object' ? 'number' : typeof value}`;
-  return usageError(`${option}: ${keys.join('.')} is ${kind}, so nothing can be set inside it.`);
+  return usageError(`${option}: ${keys.join('.')} is ${kind}, so it cannot contain a value.`);
 }
 
 function jsonOrText(text: string): unknown {

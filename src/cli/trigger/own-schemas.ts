@@ -14,7 +14,7 @@ import { exportedSchemas, importOwn } from '../shared/own-module.ts';
 export async function schemasIn(file: string): Promise<EventSchemas> {
   const schemas = exportedSchemas(await importOwn(file), file);
   if (declaredTypes(schemas).length > 0) return schemas;
-  throw usageError(`${file} exports no schemas. Write: export const events = { 'loyalty.earned': schema };`);
+  throw usageError(`${file} exports no schemas. Add: export const events = { 'loyalty.earned': schema };`);
 }
 
 /** Says what does not fit: it is sent all the same, as the service would. */
@@ -25,8 +25,8 @@ export async function tellMisfit(body: Uint8Array, schemas: EventSchemas): Promi
   const { type } = parsed.event;
   try {
     const checked = await checkedEvent(parsed.event, schema);
-    if (!checked.fits) tell(`note: the event does not fit your schema of ${type}, so it becomes dead: ${checked.why}`);
+    if (!checked.fits) tell(`note: the event does not fit your schema of ${type}, so it will be dead: ${checked.why}`);
   } catch (failure) {
-    tell(`note: your schema of ${type} could not tell whether the event fits: ${messageOf(failure)}`);
+    tell(`note: your schema of ${type} failed to check the event: ${messageOf(failure)}`);
   }
 }

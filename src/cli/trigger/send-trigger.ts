@@ -95,13 +95,14 @@ function printBodies(makeBody: BodyMaker, { count, tamper }: TriggerOptions): Ex
 
 function assertTogether(options: TriggerOptions): void {
   const { schedule, timeScale, tamper, unsigned, expectStatus, dryRun, printCurl, eventId, override } = options;
-  if (schedule === undefined && timeScale !== undefined) throw usageError('--time-scale is for --schedule. Add it.');
-  if (dryRun === true && printCurl === true) throw usageError('Give --dry-run or --print-curl, not both.');
+  if (schedule === undefined && timeScale !== undefined) throw usageError('--time-scale needs --schedule. Add it.');
+  if (dryRun === true && printCurl === true) throw usageError('Use --dry-run or --print-curl, not both.');
   if (eventId !== undefined && override?.some(isOfId) === true) {
-    throw usageError('Give --event-id or --override id=…, not both.');
+    throw usageError('Use --event-id or --override id=…, not both.');
   }
-  if (tamper === 'signature' && unsigned === true) throw usageError('--unsigned leaves no signature to tamper with.');
+  if (tamper === 'signature' && unsigned === true)
+    throw usageError('--tamper signature needs a signature. Remove --unsigned.');
   if (schedule !== undefined && (unsigned ?? tamper ?? expectStatus) !== undefined) {
-    throw usageError('--schedule delivers as the service does: without --tamper, --unsigned and --expect-status.');
+    throw usageError('--schedule delivers like the service. Remove --tamper, --unsigned and --expect-status.');
   }
 }

@@ -60,7 +60,7 @@ export function isMadeWhole(source: string, { override = [], remove = [] }: Chan
 function tellNewFields(text: string, { override: overrides = [] }: Changes): void {
   for (const path of newFields(parsed(text), overrides)) {
     tell(
-      `note: --override ${path}=… adds a new field to the top level of the event. To set it in data, write data.${path}=…`,
+      `note: --override ${path}=… adds a field at the top level of the event. To set a field of data, use data.${path}=…`,
     );
   }
 }
@@ -97,14 +97,14 @@ function parsed(text: string): object {
     body = null;
   }
   if (isContainer(body) && !Array.isArray(body)) return body;
-  throw usageError('The body is no JSON object, so nothing in it can be changed. Send it without overrides.');
+  throw usageError('The body is not a JSON object, so overrides cannot change it. Remove --override and --remove.');
 }
 
 function noSuchSource(source: string, schemas: EventSchemas): CommandError {
-  if (/[/\\]|\.json$/.test(source)) return new CommandError(`There is no file ${source}.`, EXIT.notFound);
+  if (/[/\\]|\.json$/.test(source)) return new CommandError(`The file ${source} does not exist.`, EXIT.notFound);
   const types = [...new Set([...eventTypes, ...declaredTypes(schemas)])];
   return usageError(
     `${JSON.stringify(source)} is neither an event type nor a file. ${didYouMean(source, types)} ` +
-      'A type of your own needs --events <module>.',
+      'Your own type needs --events <module>.',
   );
 }

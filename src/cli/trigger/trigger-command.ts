@@ -1,15 +1,11 @@
 import { Option, type Command } from 'commander';
 import { EVENT_MEANINGS } from '../../events/event-meanings.ts';
-import { command } from '../shared/command.ts';
+import { command, GROUP, withNotes } from '../shared/command.ts';
+import { nameList } from '../shared/help-lines.ts';
 import { collected, positiveNumber, wholeNumber } from '../shared/option-values.ts';
 import { withOwnModule } from '../shared/with-own-module.ts';
 import { withSending } from '../shared/sending/sending-options.ts';
 import type { TriggerOptions } from './send-trigger.ts';
-
-const TYPE_WIDTH = Math.max(...Object.keys(EVENT_MEANINGS).map(({ length }) => length));
-const TYPES = Object.entries(EVENT_MEANINGS)
-  .map(([type, meaning]) => `  ${type.padEnd(TYPE_WIDTH)}  ${meaning}`)
-  .join('\n');
 
 /** `hookbox trigger` */
 export function triggerCommand(): Command {
@@ -25,35 +21,39 @@ export function triggerCommand(): Command {
     'hookbox trigger loyalty.earned --events events.mjs --override data.account=a --override data.points=5',
     'hookbox trigger cart.abandoned --dry-run > body.json',
   ])
-    .argument('<event>', 'a type, of which a new event is made; or a file, or - for standard input, sent as it is')
-    .option('--events <module>', 'a module (.js, .mjs, .ts) with the schemas of types of your own as `events`')
-    .option('--override <path=value>', 'set a value (JSON, or else text); may be repeated', collected)
-    .option('--remove <path>', 'remove a value after the overrides; may be repeated', collected)
-    .option('--event-id <id>', 'the id of the event; with --count, one event delivered n times')
-    .option('--count <n>', 'deliver n events; of a type, each has its own id', wholeNumber(1), 1)
+    .argument('<event>', 'a type, for a new event; or a file, or - for standard input, sent unchanged')
+    .optionsGroup(GROUP.event)
+    .option('--override <path=value>', 'set a value, as JSON or text (repeatable)', collected)
+    .option('--count <n>', 'deliver n events; new events of a type have different ids', wholeNumber(1), 1)
+    .option('--event-id <id>', 'the id of the event; with --count, deliver this event n times')
+    .option('--remove <path>', 'remove a value after the overrides (repeatable)', collected)
+    .option('--events <module>', 'a module (.js, .mjs, .ts) that exports the schemas of your own types as `events`')
     .addOption(
       new Option('--tamper <what>', 'change the body or the signature after signing').choices(['body', 'signature']),
-    )
-    .addOption(
-      new Option('--schedule <whose>', 'retry failures as the service does, for up to 31 hours').choices(['service']),
-    )
-    .option('--time-scale <n>', 'with --schedule: divide the waits by n', positiveNumber)
-    .option('--print-curl', 'print a curl command without the secret, and send nothing')
-    .option('--dry-run', 'print the body, and send nothing')
-    .option('--expect-status <code>', 'the only right status, instead of any 2xx', wholeNumber(100, 599));
-  return withSending(trigger)
-    .addHelpText(
-      'after',
-      `\nTypes:\n${TYPES}\n\n` +
-        'An event made from a type has its own order, cart or product. To relate events, --override data.id=… (for inventory\n' +
-        'events data.product_id=…). A failing handler holds back later events of the same one. Redirects are not followed.\n' +
-        'An event of a type of your own has no data but what --override says.\n' +
-        'Exit codes: 0 all answers were right, 3 only some, 1 none.',
-    )
-    .action(async (event: string, options: TriggerOptions) => {
-      const { trigger } = await import('./send-trigger.ts');
-      await withOwnModule(options.events, async () => {
-        process.exitCode = await trigger(event, options);
-      });
+    );
+  return withNotes(
+    withSending(trigger)
+      .option('--dry-run', 'print the body; send nothing')
+      .option('--print-curl', 'print a curl command without the secret; send nothing')
+      .optionsGroup(GROUP.delivery)
+      .option('--expect-status <code>', 'require this status instead of any 2xx', wholeNumber(100, 599))
+      .addOption(
+        new Option('--schedule <whose>', 'retry failures like the service, for up to 31 hours').choices(['service']),
+      )
+      .option('--time-scale <n>', 'with --schedule: divide the waits by n', positiveNumber),
+    {
+      notes: [
+        nameList('Types', EVENT_MEANINGS),
+        'Each new event of a type has its own order, cart or product. To relate events, use --override data.id=… (for ' +
+          'inventory events data.product_id=…). A failing handler holds back later events of the same one. For your own ' +
+          'type, the data has only what --override sets. Redirects are not followed.',
+      ],
+      exitCodes: { 0: 'all answers were as expected', 1: 'none was', 3: 'only some were' },
+    },
+  ).action(async (event: string, options: TriggerOptions) => {
+    const { trigger } = await import('./send-trigger.ts');
+    await withOwnModule(options.events, async () => {
+      process.exitCode = await trigger(event, options);
     });
+  });
 }

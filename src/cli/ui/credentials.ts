@@ -32,7 +32,7 @@ export function accessOf({ host, passwordFile, readOnly = false }: CredentialOpt
   const token = variable('HOOKBOX_UI_TOKEN');
   const user = variable('HOOKBOX_UI_USER');
   if (user !== undefined && password === undefined) {
-    throw usageError('HOOKBOX_UI_USER has no password. Set HOOKBOX_UI_PASSWORD, or give --password-file.');
+    throw usageError('HOOKBOX_UI_USER has no password. Set HOOKBOX_UI_PASSWORD, or pass --password-file.');
   }
   if (password !== undefined || token !== undefined) {
     const page = {
@@ -41,20 +41,20 @@ export function accessOf({ host, passwordFile, readOnly = false }: CredentialOpt
     };
     const plain = isLoopbackHost(host)
       ? ''
-      : ' Passwords and bodies cross the network as they are: put TLS in front of it.';
+      : ' Passwords and bodies cross the network unencrypted: put TLS in front of the page.';
     const whose = [
       ...(password === undefined ? [] : [`the user ${user ?? USUAL_USER}, as ${role}`]),
-      ...(token === undefined ? [] : ['whoever sends the token, as viewer']),
+      ...(token === undefined ? [] : ['senders of the token, as viewer']),
     ];
-    return { page, note: `It is for ${whose.join(', and for ')}.${plain}` };
+    return { page, note: `The page is open to ${whose.join(', and to ')}.${plain}` };
   }
   if (!isLoopbackHost(host)) {
     throw usageError(
-      `${host} is reached from other machines, so the page needs a log-in: ` +
-        'set HOOKBOX_UI_PASSWORD (and HOOKBOX_UI_USER), give --password-file, or set HOOKBOX_UI_TOKEN.',
+      `Other machines can reach ${host}, so the page needs a log-in: ` +
+        'set HOOKBOX_UI_PASSWORD (and HOOKBOX_UI_USER), pass --password-file, or set HOOKBOX_UI_TOKEN.',
     );
   }
-  const note = `Whoever can use this machine is ${role === 'viewer' ? 'a viewer' : 'an operator'}: there is no log-in.`;
+  const note = `The page has no log-in: every user of this machine is ${role === 'viewer' ? 'a viewer' : 'an operator'}.`;
   return { page: { unsafeOpen: { name: userAtHost(), role } }, note };
 }
 

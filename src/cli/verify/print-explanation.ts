@@ -46,8 +46,8 @@ function asText(
     `  To do: ${fix}`,
   ]);
   if (!explained) {
-    const numbers = `${tried.bodies} forms of the body, ${tried.secrets} of the secret, ${tried.schemes} ways to sign`;
-    const pairs = tried.complete ? 'and every pair of them' : 'and as many pairs as time allowed';
+    const numbers = `${tried.bodies} forms of the body, ${tried.secrets} forms of the secret, ${tried.schemes} ways to sign`;
+    const pairs = tried.complete ? 'and every pair of these' : 'and as many pairs as time allowed';
     const more = [
       ...(hasOldSecrets ? [] : ['a secret from before a rotation (--old-secret-file)']),
       ...(hasOthers ? [] : ['other bodies (--also)']),
@@ -56,7 +56,7 @@ function asText(
       '',
       ...(tried.signatures === 0 ? [] : [`Tried: ${numbers}, ${pairs}: ${tried.causes.join(', ')}.`]),
       ...(more.length === 0 ? [] : [`Not tried: ${more.join(', ')}.`]),
-      `The body that was given has ${body.bytes} bytes, and the SHA-256 ${body.sha256}.`,
+      `Your body has ${body.bytes} bytes and the SHA-256 ${body.sha256}.`,
     ]);
   }
   return ['not valid', ...parts.flat()];

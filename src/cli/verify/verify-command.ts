@@ -14,21 +14,21 @@ interface VerifyOptions extends SecretOptions {
 
 /** `hookbox verify` */
 export function verifyCommand(): Command {
-  const verify = command('verify', 'check the signature of a body, and with --explain find the mistake', [
+  const verify = command('verify', 'check the signature of a body; --explain finds the mistake', [
     'hookbox verify body.json --signature "$(cat signature.txt)"',
     'hookbox verify body.json --signature 5f3a… --explain',
     'hookbox verify body.json --signature 5f3a… --explain --old-secret-file old.txt --also other.json',
   ])
-    .argument('<file>', 'the body, byte for byte; - for standard input')
+    .argument('<file>', 'the file of the body, or - for standard input')
     .requiredOption('--signature <hex>', 'the value of X-Signature')
-    .option('--explain', 'try the usual mistakes, and name the one that was made')
-    .option('--also <file...>', 'other bodies that may have this signature')
-    .option('--old-secret-file <path>', 'file with the secret before a rotation, instead of SIGNING_SECRET_OLD')
+    .option('--explain', 'try the usual mistakes and name the cause')
+    .option('--also <file...>', 'try these bodies too')
+    .option('--old-secret-file <path>', 'read the secret before a rotation from this file, not SIGNING_SECRET_OLD')
     .option('--json', 'print the verdict as JSON');
   return withSecret(verify).action(async (file: string, options: VerifyOptions) => {
-    if (options.signature === '') throw usageError('--signature is empty.');
+    if (options.signature === '') throw usageError('--signature is empty. Pass the value of X-Signature.');
     if (options.explain !== true && (options.also !== undefined || options.oldSecretFile !== undefined)) {
-      throw usageError('--also and --old-secret-file are for --explain. Add it.');
+      throw usageError('--also and --old-secret-file need --explain. Add it.');
     }
     const [{ noteWhenEmpty, readInput }, { verifySignature }] = await Promise.all([
       import('../shared/read-input.ts'),
@@ -43,7 +43,7 @@ export function verifyCommand(): Command {
     if (valid || options.explain !== true) {
       if (options.json === true) printJson({ valid });
       else print(valid ? 'valid' : 'not valid');
-      if (!valid) tell('Add --explain to hear what made it fail.');
+      if (!valid) tell('Add --explain to find the cause.');
       return;
     }
     const { printExplanation } = await import('./print-explanation.ts');

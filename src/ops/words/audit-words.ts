@@ -13,9 +13,9 @@ export function noneInWords({
   /** where to go on */
   readonly next: number | null;
 }): string {
-  if (next !== null) return `None of ${number(LINES_LOOKED_AT)} lines fits. There are older ones.`;
-  if (isFurther) return isFiltered ? 'No older line fits.' : 'There are no older lines.';
-  return isFiltered ? 'No line fits.' : 'No operator has done anything yet.';
+  if (next !== null) return `No entry among ${number(LINES_LOOKED_AT)} matches. Older entries exist.`;
+  if (isFurther) return isFiltered ? 'No older entry matches.' : 'No older entries.';
+  return isFiltered ? 'No entry matches.' : 'No entries yet.';
 }
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;

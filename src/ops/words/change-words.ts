@@ -28,7 +28,7 @@ export function failedPart({ failedPart: part }: TypeFigures): string {
 /** What has changed for the worse, in a sentence. */
 export function verdict(changes: readonly TypeChange[]): string {
   if (changes.length > 0 && changes.every(({ before }) => before.ended === 0))
-    return 'There is nothing before it to compare with.';
+    return 'No earlier runs to compare with.';
   const named = (change: TypeChange, figure: (figures: TypeFigures) => string): string =>
     `${oneLine(change.type, MOST_OF_TYPE)} (${figure(change.after)}, before ${figure(change.before)})`;
   const worse = failingMore(changes).map((change) => named(change, failedPart));
@@ -40,14 +40,14 @@ export function verdict(changes: readonly TypeChange[]): string {
   const said = [
     worse.length > 0 && `Failed more often: ${listed(worse)}.`,
     slower.length > 0 && `Took longer: ${listed(slower)}.`,
-    isNone && 'Nothing failed more often or took longer than before.',
+    isNone && 'No type failed more often or took longer than before.',
     few > 0 && `${fewWords(few, changes.length)}: a comparison takes ${number(LEAST_RUNS)} on both sides.`,
   ];
   return said.filter((sentence) => sentence !== false).join(' ');
 }
 
 function fewWords(few: number, all: number): string {
-  return few === all ? 'There are too few runs to tell' : `Of ${plural(few, 'type')} there are too few runs to tell`;
+  return few === all ? 'Too few runs to compare' : `Too few runs to compare for ${plural(few, 'type')}`;
 }
 
 /** The types that fail more often than before. */
@@ -66,13 +66,13 @@ export function brokenInWords(changes: readonly TypeChange[], release: SinceRele
     return `${oneLine(type, MOST_OF_TYPE)}: ${failed}, ${then}${latelyInWords(type, release)}.`;
   });
   const more = changes.length - named.length;
-  return [...named, ...(more > 0 ? [`${plural(more, 'other type')} failed more often, too.`] : [])].join(' ');
+  return [...named, ...(more > 0 ? [`${plural(more, 'other type')} also failed more often.`] : [])].join(' ');
 }
 
 /** What has failed for hours reads as if it did so now, so how it is now is said beside it. */
 function latelyInWords(type: string, { lately }: SinceRelease): string {
   if (lately === null) return '';
   const figures = figuresOf(lately, type);
-  if (figures.ended === 0) return '; none ran in the last hour';
+  if (figures.ended === 0) return '; no run in the last hour';
   return `; ${figures.failedPart === 0 ? 'none' : failedPart(figures)} in the last hour`;
 }

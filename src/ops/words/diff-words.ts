@@ -9,10 +9,10 @@ export function differenceInWords(diff: BodyDiff): string {
         ? `They differ in more than ${plural(diff.changes.length, 'place')}; the first ones are:`
         : `They differ in ${plural(diff.changes.length, 'place')}:`;
     case 'same meaning':
-      return `Same meaning, other bytes: they differ from byte ${number(diff.at)} on, in how the same values are written.`;
+      return `Both bodies have the same values, written differently from byte ${number(diff.at)} on.`;
     case 'too large':
-      return `They differ from byte ${number(diff.at)} on. They are too large to be compared value by value; what was compared is the same.`;
+      return `They differ from byte ${number(diff.at)} on. They are too large to compare every value; the compared values are equal.`;
     case 'no JSON':
-      return `They differ from byte ${number(diff.at)} on. At least one of them is no JSON, so their values cannot be compared.`;
+      return `They differ from byte ${number(diff.at)} on. At least one is not JSON, so hookbox cannot compare the values.`;
   }
 }

@@ -7,8 +7,8 @@ import type { Attempt } from '../../inbox/work.ts';
 
 /** Why events are dead, where they are listed. */
 export const DEAD_REASONS = {
-  failed: 'its handler failed for the last time',
-  crashed: 'the process ended three times while it was handled',
+  failed: 'its handler failed at the last attempt',
+  crashed: 'the process ended three times while its handler ran',
   invalid: 'it does not fit the schema',
 } as const satisfies Record<DeadReason, string>;
 
@@ -21,8 +21,8 @@ export function afterHowLong(outcome: Attempt['outcome'], duration: string): str
 export function dueInWords(at: Date, wasTried: boolean, now: Date): string {
   const which = wasTried ? 'next' : 'first';
   return at > now
-    ? `Still to come: its ${which} attempt, ${relative(at, now)}`
-    : `due since then: its ${which} attempt has not begun`;
+    ? `Due: its ${which} attempt, ${relative(at, now)}`
+    : `due since then: its ${which} attempt has not started`;
 }
 
 /** What the events of a group died of. */
@@ -32,7 +32,7 @@ export function causeOfDeath({ sample, reason }: Pick<DeadGroup, 'sample' | 'rea
 
 /** Why the events of a group are tried again. */
 export function causeOfRetry(sample: EventSummary['lastError']): string {
-  return sample === null ? 'nothing was said' : `${sample.name}: ${sample.message}`;
+  return sample === null ? 'no error text' : `${sample.name}: ${sample.message}`;
 }
 
 /** The state of an event, with what an operator wants to know with it: `dead (failed)`, `pending (retrying)`. */
@@ -56,14 +56,14 @@ export function resultInWords(act: Act, result: ActResult): string {
     case 'done':
       return ACT_WORDS[act].done;
     case 'unknown':
-      return 'not there any more';
+      return 'no longer stored';
     case 'not needed':
       return ACT_WORDS[act].notNeeded;
     case 'changed':
       return ACT_WORDS[act].changed;
     case 'still invalid':
-      return 'still invalid under today’s schemas';
+      return 'still invalid under the current schemas';
     case 'pruned':
-      return 'pruned: no body is left to run a handler with';
+      return 'pruned: the body for the handler is gone';
   }
 }

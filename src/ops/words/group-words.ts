@@ -16,7 +16,7 @@ export function groupInWords(fingerprint: string, sample: GroupSample): string {
   const reason = deadReasons.find((each) => each === fingerprint);
   const error = sample === 'unasked' ? null : sample;
   if (error === null && reason === undefined) {
-    return `${oneLine(fingerprint, 16)} (${sample === null ? 'it has no events now' : 'not looked up'})`;
+    return `${oneLine(fingerprint, 16)} (${sample === null ? 'no events now' : 'not looked up'})`;
   }
   return oneLine(causeOfDeath({ sample: error, reason: reason ?? 'failed' }), MOST_OF_ERROR);
 }

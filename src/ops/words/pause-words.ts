@@ -19,17 +19,17 @@ export function strangerInWords(endpoint: string, named: readonly string[]): str
   const shown = named.slice(0, MOST_ENDPOINTS).map((each) => oneLine(each, 40));
   const rest = named.length - shown.length;
   const all = listed(rest === 0 ? shown : [...shown, plural(rest, 'other')]);
-  return `No processor names the endpoint ${oneLine(endpoint, 40)}: they name ${all}.`;
+  return `No processor handles the endpoint ${oneLine(endpoint, 40)}; they handle ${all}.`;
 }
 
 /** Why nothing may come of a rerun for now, a sentence for each reason. */
 export function heldUpInWords({ paused, hasProcessor, unhandled }: HeldUp): readonly string[] {
   const each = unhandled.length === 1 ? 'its' : 'their';
   return [
-    ...paused.map((pause) => `${pausedInWords(pause)}. Its events wait until it is resumed.`),
-    ...(hasProcessor ? [] : ['No processor is running: the events wait until one is started.']),
+    ...paused.map((pause) => `${pausedInWords(pause)}. Its events wait until you resume it.`),
+    ...(hasProcessor ? [] : ['No processor is running. The events wait until you start one.']),
     ...(hasProcessor && unhandled.length > 0
-      ? [`No running processor handles ${typesText(unhandled)}: ${each} events wait until one does.`]
+      ? [`No running processor handles ${typesText(unhandled)}: ${each} events wait for one.`]
       : []),
   ];
 }

@@ -3,11 +3,11 @@ import type { TextReading } from '../find-by-text.ts';
 /** What each kind of name is, where a text is taken for it. */
 export const TAKEN_FOR = {
   id: 'the id of an event',
-  entity: 'what events are about',
+  entity: 'an entity',
   merchant: 'a merchant',
   type: 'a type of event',
-  text: 'a piece of an id, a type, a name or an error',
+  text: 'part of an id, type, name or error',
 } as const satisfies Record<TextReading['takenFor'], string>;
 
 /** Before other names that begin as the text does. */
-export const ALSO_BEGINS = 'Also the beginning of:';
+export const ALSO_BEGINS = 'Also the start of:';

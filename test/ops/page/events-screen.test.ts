@@ -228,7 +228,7 @@ describe('what can be done with all that match', () => {
     expect(fields).toEqual([['act', 'rerun'], ...filter, ['act', 'discard'], ...filter]);
     expect(textOf(acts)).toBe(
       'Rerun this dead event… Discard this dead event… ' +
-        'Export all that match… exact, for an import JSON to read CSV for a spreadsheet',
+        'Export all that match… exact, for import JSON to read CSV for a spreadsheet',
     );
     expect(acts).toMatch(/href="\/ops\/maintenance\/export\?state=dead&amp;since=[^"]*&amp;body=data\.id%3D%22%3E"/);
   });

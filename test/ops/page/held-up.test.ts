@@ -8,9 +8,9 @@ import { leadsTo, openedPage } from './opened-page.ts';
 import { partOf, textOf } from './read-html.ts';
 
 const ADA = { actor: 'ada', reason: 'the till is down' };
-const NONE = 'No processor is running: the events wait until one is started.';
+const NONE = 'No processor is running. The events wait until you start one.';
 
-test('what is previewed says that no processor is running, that its type is paused, and that nobody handles it', async () => {
+test('what is previewed says that no processor is running, that its type is paused, and that no processor handles it', async () => {
   const { inbox, html, post } = openedPage();
   await handled(inbox, FAILED, orderEvent('evt_1'), orderEvent('evt_2', { type: 'order.ready' }));
   const preview = leadsTo(await post('/bulks', { act: 'rerun' }));
@@ -24,11 +24,11 @@ test('what is previewed says that no processor is running, that its type is paus
   await inbox.announce({ endpoints: ['default'], types: ['order.created'] }, Date.now(), null, running);
   for (const text of [await said(), await ofOne()]) {
     expect(text).toMatch(
-      /order\.created is paused since .* by ada: the till is down\. Its events wait until it is resumed\./,
+      /order\.created is paused since .* by ada: the till is down\. Its events wait until you resume it\./,
     );
     expect(text).not.toContain(NONE);
   }
-  const unhandled = 'No running processor handles order.ready: its events wait until one does.';
+  const unhandled = 'No running processor handles order.ready: its events wait for one.';
   expect(await said()).toContain(unhandled);
   expect(await ofOne()).not.toContain('No running processor handles');
 
@@ -50,7 +50,7 @@ test('a processor of another endpoint takes nothing, nor does a pause there hold
   await pauseType(inbox, 'order.created', ADA, { endpoint: 'live' });
   const bulk = await previewBulk(inbox, 'rerun', {}, ADA);
   expect(heldUpInWords(await heldUp(inbox, lanesOf(bulk)))).toEqual([
-    'No running processor handles order.created: its events wait until one does.',
+    'No running processor handles order.created: its events wait for one.',
   ]);
   const anywhere = await heldUp(inbox, { ...lanesOf(bulk), endpoints: null });
   expect(anywhere).toMatchObject({ unhandled: [], paused: [{ endpoint: 'live' }] });

@@ -18,7 +18,7 @@ interface StubOptions {
   readonly base?: string;
   /** the paths of masked fields */
   readonly masked?: readonly string[];
-  /** what it answers about events that nobody handles */
+  /** what it answers about events that no processor handles */
   readonly handling?: Partial<Pick<Inbox, 'unhandled' | 'ignoredSince' | 'processors'>>;
 }
 

@@ -116,7 +116,7 @@ test.each<{ what: string; seen: () => Promise<Partial<Seen>>; told: readonly Tro
     told: ['blocked'],
   },
   {
-    what: 'what has failed and nobody handles any more',
+    what: 'what has failed and no processor handles any more',
     seen: async () => ({ stuck: await stuckOf([{ failures: 1 }, { reason: 'no taker', lastSeen: ago(99) }]) }),
     told: ['blocked'],
   },

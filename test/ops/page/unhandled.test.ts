@@ -10,7 +10,7 @@ const putAway: IgnoredType = { endpoint: 'shop-a', type: 'order.ready', count: 3
 const WEEK_AGO = /ignoredSince=20\d\d-\d\d-\d\dT/;
 
 describe.each([
-  // What nobody handles is worth its headline.
+  // What no processor handles is worth its headline.
   [
     'the overview',
     overviewScreen,
@@ -29,7 +29,7 @@ describe.each([
     expect(await htmlOf(await screen(stubVisit({}, { handling: idle })))).not.toContain('id="unhandled"');
   });
 
-  test('says what nobody handles since when, and offers to rerun what was ignored before somebody did', async () => {
+  test('says what no processor handles since when, and offers to rerun what was ignored before somebody did', async () => {
     const handling = { unhandled: async () => [missed], ignoredSince: async () => [putAway] };
     const html = await htmlOf(await screen(stubVisit({}, { handling })));
     const told = partOf(html, where);

@@ -8,7 +8,7 @@ import { scratchFile } from '../../helpers/scratch-folder.ts';
 import { partOf, tagsOf, textOf } from './read-html.ts';
 import { htmlOf, stubVisit } from './stub-visit.ts';
 
-it('says first that nothing comes and that nobody handles what came, with links, and that not everything is well', async () => {
+it('says first that nothing comes and that no processor handles what came, with links, and that not everything is well', async () => {
   const inbox: Inbox = sqliteInbox(scratchFile());
   onTestFinished(() => inbox.close());
   const now = new Date();

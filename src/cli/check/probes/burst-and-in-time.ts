@@ -9,12 +9,12 @@ import type { Probe } from './probe.ts';
 const AT_ONCE = 50;
 
 const LATE_UNDER_LOAD: Advice = {
-  why: 'Single deliveries are answered in time, but not many at once, as after an outage: they fail, are sent again and come together again.',
-  mend: 'Do nothing before the answer but verify and store; store many in one transaction; do the work afterwards.',
+  why: 'The endpoint answers single deliveries in time, but not many at once, as after an outage. They fail, and the service sends them again together.',
+  mend: 'Before the answer, only verify and store. Store many events in one transaction, and do the work afterwards.',
 };
 const REFUSES_UNDER_LOAD: Advice = {
-  why: 'Each of these counts as failed and comes again after five minutes or more.',
-  mend: 'Let at least 50 deliveries wait. Take the route out of the rate limit, and give the pool of the database room.',
+  why: 'Each of these counts as failed, and the service sends it again after five minutes or more.',
+  mend: 'Accept at least 50 deliveries at once. Exclude the route from the rate limit, and enlarge the database pool.',
 };
 
 /** Here alone an endpoint is judged by what it puts off. */
@@ -25,7 +25,7 @@ export const burst: Probe = async (run) => {
   const sent = `${AT_ONCE} events at once, ids ${events[0]?.id} to ${events.at(-1)?.id}`;
   const refused = answers.filter((answer) => !isTaken(answer));
   const first = refused.find((answer) => !tellsToWait(answer)) ?? refused[0]; // an answer that says "later" is the lesser evil
-  if (first !== undefined) return outcome([refusedUnderLoad(`${sent}; ${refused.length} were not taken`, first)]);
+  if (first !== undefined) return outcome([refusedUnderLoad(`${sent}; ${refused.length} were not accepted`, first)]);
   const isLate = slowest > run.deadlineMs && !run.isLateAlone();
   if (!isLate && run.retries.first !== null)
     return outcome([toldToWaitBefore(run.retries.deliveries, run.retries.first)]);
@@ -34,7 +34,7 @@ export const burst: Probe = async (run) => {
 };
 
 const PUTS_OFF: Advice = {
-  why: 'The service need not wait as long as it is asked to: each of these counts as failed and comes again by its own schedule.',
+  why: 'The service may ignore the requested wait. Each of these counts as failed, and the service retries it on its own schedule.',
   mend: REFUSES_UNDER_LOAD.mend,
 };
 

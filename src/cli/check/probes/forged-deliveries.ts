@@ -20,8 +20,8 @@ async function forge(
 }
 
 const UNSIGNED: Advice = {
-  why: 'Anybody who knows the URL can send events that you take for real.',
-  mend: 'Answer 401 when X-Signature is missing or empty, before anything else. Never skip the check because there is none.',
+  why: 'A sender who knows only the URL can send events that you accept.',
+  mend: 'First answer 401 if X-Signature is missing or empty. Never skip the check for a missing signature.',
 };
 
 /** Without a signature, and with an empty one. */
@@ -32,7 +32,7 @@ export const unsigned: Probe = async (run) =>
   ]);
 
 const NOT_COMPARED: Advice = {
-  why: 'The signature is not what decides, so anybody who knows the URL can send events that you take for real.',
+  why: 'The signature does not decide. A sender who knows only the URL can send events that you accept.',
   mend: `Answer 401 unless the whole signature matches: ${COMPARE}.`,
 };
 
@@ -44,7 +44,7 @@ export const tamperedSignatures: Probe = async (run) =>
   ]);
 
 const BODY_NOT_COVERED: Advice = {
-  why: 'Whoever has seen one delivery can change what is in it, for example the total of an order.',
+  why: 'An attacker who has seen one delivery can change its values, for example the total of an order.',
   mend: `Compute the signature over the whole body, for each delivery: ${COMPARE}.`,
 };
 
@@ -66,9 +66,9 @@ export const foreignSignature: Probe = async (run) => {
 
 const LENIENT: Advice = {
   why:
-    'The contract is 64 lowercase hex digits, and what does not match is a 401: Buffer.from(header, "hex"), for one, stops ' +
-    'without a word at the first character that is no digit. (A warning: the right digits were in it, so no forgery gets through.)',
-  mend: `Refuse what is not /^[0-9a-f]{64}$/, then compare all of it: ${COMPARE}.`,
+    'The contract requires 64 lowercase hex digits and a 401 for any other value. Buffer.from(header, "hex"), for example, stops ' +
+    'silently at the first character that is not a digit. (A warning: the value had the right digits, so no forgery passes.)',
+  mend: `Reject a value that does not match /^[0-9a-f]{64}$/, then compare the whole value: ${COMPARE}.`,
 };
 
 const FORMS: readonly (readonly [how: string, write: (right: string) => string])[] = [

@@ -4,8 +4,8 @@ import { isTaken } from '../check-run.ts';
 import type { Probe } from './probe.ts';
 
 const CUT: Advice = {
-  why: 'The connection ended between two deliveries without having said so. The second one failed, and is sent again.',
-  mend: 'Send Connection: close with an answer after which the connection is closed, and read bodies to their end, also those that are refused.',
+  why: 'The endpoint closed the connection between two deliveries without notice. The second one failed, and the service sends it again.',
+  mend: 'Send Connection: close with the last answer of a connection. Read bodies to their end, also rejected ones.',
 };
 
 /** Good ones, and a forged one between them whose body must not be left in the way. */

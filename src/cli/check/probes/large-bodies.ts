@@ -7,12 +7,12 @@ const MIB = 1024 * 1024;
 const TOO_LARGE = 413;
 
 const NO_ANSWER: Advice = {
-  why: 'A connection that is reset, or hangs, looks like an outage. Nobody learns that the event was too large.',
-  mend: 'Answer 413 and go on reading for a moment, so that the answer gets through to a client that is still writing: no request.destroy() at the limit.',
+  why: 'A reset or hanging connection looks like an outage. The sender cannot see that the event was too large.',
+  mend: 'Answer 413 and keep reading for a moment, so that a client that still writes gets the answer. Do not call request.destroy() at the limit.',
 };
 const WRONG_STATUS: Advice = {
-  why: 'The event was authentic and the answer does not say that it was too large.',
-  mend: 'Take it, or answer 413. Express: the limit of express.raw({ limit }) is 100 KiB unless set.',
+  why: 'The event was authentic, and the answer does not show that it was too large.',
+  mend: 'Accept it, or answer 413. In Express, the default limit of express.raw({ limit }) is 100 KiB.',
 };
 
 /** Sends an event of so many MiB: it may be too large for the endpoint, but it has to be answered. */
@@ -31,5 +31,5 @@ function eventOfSize(run: CheckRun, bytes: number): { readonly sent: string; rea
   const { id, body } = run.event('order.created', { padding: '' });
   const text = Buffer.from(body).toString();
   const padded = text.replace('"padding":""', `"padding":"${'x'.repeat(bytes - body.byteLength)}"`);
-  return { sent: `order.created of ${bytes} bytes, id ${id}, rightly signed`, body: Buffer.from(padded) };
+  return { sent: `order.created of ${bytes} bytes, id ${id}, correctly signed`, body: Buffer.from(padded) };
 }

@@ -12,18 +12,18 @@ function brokenOff(run: CheckRun): { readonly id: string; readonly body: Uint8Ar
 }
 
 const TAKES_NONSENSE: Advice = {
-  why: 'The service is told that you have the event, but the body cannot be understood. (A warning: only the holder of the secret can send this.)',
-  mend: 'Answer 400 to anything but a JSON object with an id. If you keep the raw bytes to look at them, this is right.',
+  why: 'The 2xx confirms an event that you cannot read. (A warning: only a sender with the secret can send this.)',
+  mend: 'Answer 400 to a body that is not a JSON object with an id. If you keep the raw bytes, the 2xx is right.',
 };
 const THROWS_ON_NONSENSE: Advice = {
-  why: 'It reads as an outage, so the same bytes are sent again for a day. (A warning: only the holder of the secret can send this.)',
-  mend: 'Put JSON.parse into a try, after the signature was verified, and answer 400 when it throws.',
+  why: 'The service reads it as an outage and sends the same bytes again for a day. (A warning: only a sender with the secret can send this.)',
+  mend: 'Verify the signature, then call JSON.parse in a try block, and answer 400 if it throws.',
 };
 
 /** It is authentic, so the sender has to be told that it cannot be used. */
 export const malformedJson: Probe = async (run) => {
   const { id, body } = brokenOff(run);
-  const sent = `JSON that breaks off in the middle, id ${id}, rightly signed`;
+  const sent = `incomplete JSON, id ${id}, correctly signed`;
   const answer = await run.send(body);
   if (answer.status === null) return outcome([notTaken(sent, answer)]);
   if (tellsToWait(answer)) return outcome([toldToWait(sent, answer)]);
@@ -34,29 +34,29 @@ export const malformedJson: Probe = async (run) => {
 
 const PARSES_FIRST: Advice = {
   why:
-    'It is not the answer to a wrong signature, so the body was parsed before it was verified: bytes of anybody reach the ' +
-    'parser and the code behind it, and what is verified may not be what was sent.',
+    'The endpoint parsed the body before it verified the signature. Unverified bytes reach the ' +
+    'parser and the code behind it, and the verified bytes may differ from the sent ones.',
   mend:
     "Verify the raw bytes first, then JSON.parse. Express: give the route express.raw({ type: '*/*' }), not express.json(). " +
-    'A verify function that keeps the bytes is enough where nothing behind it uses the parsed body, as with hookbox.',
+    'A verify function that keeps the bytes is enough if no later code uses the parsed body, as with hookbox.',
 };
 /** docs/adapters.md says the same. */
 const PARSER_BEFORE_HOOKBOX: Advice = {
   why:
-    'A parser before hookbox answers what is no JSON, so this forgery is not refused as one. It harms no event: hookbox ' +
-    'verifies, stores and handles the bytes as they were sent, and not what the parser made of them.',
-  mend: 'Leave it if the parser has to come first. Otherwise mount the route before it, as docs/adapters.md shows.',
+    'A parser before hookbox rejects the body, so the answer is not that for a forgery. This harms no event: hookbox ' +
+    'verifies, stores and handles the sent bytes, not the result of the parser.',
+  mend: 'If the parser must run first, change nothing. Otherwise mount the route before it, as in docs/adapters.md.',
 };
 const TAKES_FORGERIES: Advice = {
-  why: 'It is neither authentic nor JSON, and was taken.',
-  mend: 'Verify the signature over the raw bytes, and answer 401 when it does not match.',
+  why: 'The endpoint accepted a body that is neither authentic nor JSON.',
+  mend: 'Verify the signature over the raw bytes, and answer 401 if it does not match.',
 };
 
 /** Only an endpoint that parses before it verifies can tell it from another forgery. */
 export const forgedMalformedJson: Probe = async (run) => {
   const { id, body } = brokenOff(run);
   const signature = run.sign(run.event().body);
-  const sent = `JSON that breaks off in the middle, id ${id}, under a wrong signature`;
+  const sent = `incomplete JSON, id ${id}, under a wrong signature`;
   const answer = await run.send(body, { signature });
   if (isTaken(answer) || answer.status === null || answer.status === 401) {
     return outcome([notRefused(sent, answer, run.sign(body), TAKES_FORGERIES)]);

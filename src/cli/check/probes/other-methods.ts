@@ -6,16 +6,16 @@ import { isTaken } from '../check-run.ts';
 import type { Probe } from './probe.ts';
 
 const SAYS_YES: Advice = {
-  why: 'Nothing is delivered with GET, so a 2xx says that all is well to monitors and people, whatever becomes of deliveries.',
-  mend: 'Mount the route for POST only, and answer 405 to the rest. A page of your own at this address does no harm.',
+  why: 'The service never uses GET. A 2xx tells monitors and people that deliveries work, even if they fail.',
+  mend: 'Mount the route only for POST, and answer 405 to other methods. Your own page at this address does no harm.',
 };
 const TAKES_PUT: Advice = {
-  why: 'Deliveries are POSTed. What takes other methods takes them past whatever guards POST alone. (A warning: it was rightly signed.)',
-  mend: 'Mount the route for POST only: app.post, not app.use or app.all.',
+  why: 'The service uses POST. Another method can pass checks that guard only POST. (A warning: the request was correctly signed.)',
+  mend: 'Mount the route only for POST: app.post, not app.use or app.all.',
 };
 const OTHERWISE: Advice = {
-  why: 'It is not taken, but it reads as an outage or as a page that has moved.',
-  mend: 'Answer 405, or 404, to methods other than POST.',
+  why: 'The endpoint rejects it, but with the status of an outage or a moved page.',
+  mend: 'Answer 405 or 404 to methods other than POST.',
 };
 /** Not Implemented: also said of methods. */
 const NOT_IMPLEMENTED = 501;
@@ -25,7 +25,7 @@ export const otherMethods: Probe = async (run) => {
   const got = await run.send(new Uint8Array(), { method: 'GET', signature: null });
   const { id, body } = run.event();
   const put = await run.send(body, { method: 'PUT' });
-  const sentPut = `PUT, order.created, id ${id}, rightly signed`;
+  const sentPut = `PUT, order.created, id ${id}, correctly signed`;
   return outcome([
     isTaken(got) ? warning('GET', got, SAYS_YES) : otherwise('GET', got),
     isTaken(put) ? warning(sentPut, put, TAKES_PUT) : otherwise(sentPut, put),

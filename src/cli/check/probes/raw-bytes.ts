@@ -6,15 +6,15 @@ import type { Probe } from './probe.ts';
 
 const WRITES_IT_AGAIN: Advice = {
   why:
-    'The signature covers the bytes as they were sent. Parsed and written again, or decoded, they are others: an amount of ' +
-    '6.50 comes back as 6.5, and the authentic event is refused and lost.',
+    'The signature covers the sent bytes. Parsing and writing the body again changes them: an amount of ' +
+    '6.50 becomes 6.5, and the authentic event is rejected and lost.',
   mend:
     'Compute the HMAC over the raw bytes, not over JSON.stringify(request.body). Express: give the route ' +
     "express.raw({ type: '*/*' }) and mount it before express.json(). Next.js: await request.arrayBuffer().",
 };
 const CANNOT_READ_IT: Advice = {
-  why: 'It is well-formed JSON with the same meaning. Nothing says that the service writes it only in the usual form.',
-  mend: 'Read it with the JSON parser of the language, from the raw bytes as UTF-8.',
+  why: 'The body is well-formed JSON with the same values. The service may write JSON in another form.',
+  mend: 'Parse the raw bytes as UTF-8 with the JSON parser of your language.',
 };
 
 /** The same event, as JSON may also be written: parsing it and writing it again changes the bytes. */
@@ -24,8 +24,8 @@ const WAYS: readonly (readonly [how: string, write: (json: string) => string])[]
     'with 6.50 for 6.5 and 3.005e1 for 30.05',
     (json) => json.replace(/"price":6\.5(?=[,}])/, '"price":6.50').replace(/"total":30\.05(?=[,}])/, '"total":3.005e1'),
   ],
-  ['with escapes that are not needed', (json) => json.replace('"USD"', String.raw`"\u0055\u0053D"`)],
-  ['with its keys the other way round', (json) => JSON.stringify(reversed(JSON.parse(json) as object), null, 1)],
+  ['with unnecessary escapes', (json) => json.replace('"USD"', String.raw`"\u0055\u0053D"`)],
+  ['with its keys in reverse order', (json) => JSON.stringify(reversed(JSON.parse(json) as object), null, 1)],
 ];
 
 /** Sends events whose bytes change when they are parsed and written again. */
@@ -51,20 +51,20 @@ function reversed(value: object): object {
 
 const DECODES_FIRST: Advice = {
   why:
-    'The signature was right. It was computed over the decoded text, in which bytes that are no UTF-8, or a byte order mark, ' +
-    'are replaced: what is verified is not what was sent.',
-  mend: 'Give the raw bytes to the HMAC, a Buffer and not a string: hmac.update(body), not hmac.update(body.toString()).',
+    'The signature was right, but the endpoint computed it over decoded text. Decoding replaces invalid UTF-8 and a byte order mark, ' +
+    'so the verified bytes differ from the sent ones.',
+  mend: 'Compute the HMAC over the raw bytes, a Buffer and not a string: hmac.update(body), not hmac.update(body.toString()).',
 };
 const STUMBLES: Advice = {
-  why: 'An unexpected exception. The service takes it for an outage and sends the same bytes again for a day.',
-  mend: 'Catch what the decoder and the parser throw, and answer 400.',
+  why: 'This is an unexpected exception. The service reads it as an outage and sends the same bytes again for a day.',
+  mend: 'Catch the errors of the decoder and the parser, and answer 400.',
 };
 
 /** Signed as sent: an endpoint that verifies the decoded text computes another signature. */
 export const invalidUtf8: Probe = async (run) => {
   const { id, body, what } = run.event('order.created', { note: '#' });
   const bytes = Buffer.concat(split(Buffer.from(body), '#').flatMap((part, n) => (n === 0 ? part : [C3_28, part])));
-  const event = run.eventOf(id, bytes, `${what}, with the bytes C3 28 in a string, which are no UTF-8`);
+  const event = run.eventOf(id, bytes, `${what}, with the invalid UTF-8 bytes C3 28 in a string`);
   const answer = await run.send(event.body);
   if (tellsToWait(answer)) return outcome([toldToWait(event.what, answer)]);
   if (answer.status === 401) return outcome([warning(event.what, answer, DECODES_FIRST)]);

@@ -6,12 +6,12 @@ const OTHERS = 3;
 const PAUSE_MS = 1;
 
 const WAITS_FOR_ONE: Advice = {
-  why: 'One slow client keeps all deliveries from being answered, and they fail.',
-  mend: 'Serve several requests at a time: read bodies asynchronously, or run more workers than one behind the proxy.',
+  why: 'One slow client blocks the answers to all deliveries, and they fail.',
+  mend: 'Serve several requests at once: read bodies asynchronously, or run several workers behind the proxy.',
 };
 const GIVES_UP: Advice = {
-  why: 'A body may take its time over a bad network. This one took little more than a second, and the event would be lost.',
-  mend: 'Read until the body ends: wait for the "end" of the request, and do not take the first piece for all of it.',
+  why: 'A body can arrive slowly over a bad network. This one took little more than a second, and the event would be lost.',
+  mend: 'Read until the body ends: wait for the "end" of the request, and do not treat the first piece as the whole body.',
 };
 
 /** One body comes byte by byte and is held back before its end, until others were answered. */

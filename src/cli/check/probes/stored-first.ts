@@ -37,8 +37,8 @@ interface Trial {
 }
 
 const ANSWERS_FIRST: Advice = {
-  why: 'After a 2xx the service does not send the event again. When the process dies, or the store fails, between the answer and the store, the event is gone for good, unnoticed.',
-  mend: 'Store first, wait for the commit, then answer: await the INSERT before response.status(200). Do the work afterwards, from what was stored.',
+  why: 'After a 2xx the service does not send the event again. If the process or the store fails after the answer, the event is lost without a trace.',
+  mend: 'Store first, wait for the commit, then answer: await the INSERT before response.status(200). Do the work afterwards, from the stored event.',
 };
 
 function trialWith(effects: Effects): (run: CheckRun, event: CheckEvent) => Promise<Trial> {
@@ -70,7 +70,7 @@ async function knownAtOnce(run: CheckRun, { id, body, what: sent }: CheckEvent):
   const said = [duplicateIn(first, id), duplicateIn(again, id)];
   if (said.includes(null)) return { sent, seen: 'nothing', finding: noEvidence(sent) };
   if (said[1] === true) return { sent, seen: 'stored', finding: null };
-  const received = `twice ${first.status} with "duplicate": false: when it was answered, it was not known`;
+  const received = `twice ${first.status} with "duplicate": false: it did not know the event when it answered`;
   return { sent, seen: 'later', finding: fault(sent, received, ANSWERS_FIRST) };
 }
 

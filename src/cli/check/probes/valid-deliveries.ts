@@ -3,7 +3,7 @@ import { late, notTaken, outcome, type Advice } from '../judge-answers.ts';
 import { isTaken } from '../check-run.ts';
 import type { Probe } from './probe.ts';
 
-const WITHOUT_END = 'the body of its answer does not end; the status is what counts';
+const WITHOUT_END = 'the body of its answer does not end; only the status counts';
 
 /** A delivery that is taken too late is not taken; `in-time` judges one that is merely slow. */
 export const valid: Probe = async (run) => {
@@ -17,8 +17,8 @@ export const valid: Probe = async (run) => {
 };
 
 const MISSES_A_TYPE: Advice = {
-  why: 'It is one of the eleven types. What is refused is sent again for about a day and then lost.',
-  mend: 'Answer 2xx to every authentic event, also of types that you have no use for, or do not select them in the dashboard.',
+  why: 'This is one of the eleven types. The service retries a rejected event for about a day. Then the event is lost.',
+  mend: 'Answer 2xx to every authentic event, also of types that you do not use, or do not select them in the dashboard.',
 };
 
 /** One event of each of the eleven types. */
@@ -32,8 +32,8 @@ export const everyType: Probe = async (run) => {
 };
 
 const MISSES_NEW_TYPES: Advice = {
-  why: 'The service may add types at any time. Each of their events would fail, be sent again for a day and then be lost.',
-  mend: 'Store what you do not know and answer 2xx: give the switch over the type a default that does nothing.',
+  why: 'The service may add types at any time. It would retry each of their events for a day, and then the event would be lost.',
+  mend: 'Store unknown types and answer 2xx. In a switch over the type, add a default that does nothing.',
 };
 
 /** A type that may be added one day. */
@@ -43,13 +43,13 @@ export const unknownType: Probe = async (run) => {
 };
 
 const MISSES_NEW_FIELDS: Advice = {
-  why: 'The service may add fields at any time. From that day on every event would be refused.',
-  mend: 'Let the schema pass fields that it does not know: no additionalProperties: false, no strict objects.',
+  why: 'The service may add fields at any time. Your endpoint would then reject every event.',
+  mend: 'Allow unknown fields in the schema: no additionalProperties: false, no strict objects.',
 };
 
 /** Fields that may be added one day. */
 export const additionalFields: Probe = async (run) => {
   const event = run.event('order.created', { api_version: '2', livemode: false, related: { ids: ['ord_1', null] } });
-  const what = `${event.what}, with fields that nobody knows`;
+  const what = `${event.what}, with unknown fields`;
   return outcome([notTaken(what, await run.deliver(event), MISSES_NEW_FIELDS)]);
 };

@@ -52,7 +52,7 @@ export async function perform(sandbox: Sandbox, act: Act): Promise<unknown> {
     case 'unhook': {
       // The dashboard registers an address as often as it is asked to.
       const known = sandbox.webhooks.list().filter(({ url }) => url === act.url);
-      if (known.length === 0) throw new CommandError(`No endpoint goes to ${act.url}.`, EXIT.notFound);
+      if (known.length === 0) throw new CommandError(`The sandbox has no endpoint ${act.url}.`, EXIT.notFound);
       return known.map(({ id }) => sandbox.webhooks.remove(id));
     }
     case 'key':
@@ -119,12 +119,12 @@ export interface Retried {
 async function retry({ deliveries, advance }: Sandbox, delivery: number): Promise<Retried> {
   const find = () => deliveries.list({ before: delivery + 1, limit: 1 }).find(({ id }) => id === delivery);
   const before = find();
-  if (before === undefined) return { delivery, state: null, problem: 'there is no such delivery' };
+  if (before === undefined) return { delivery, state: null, problem: 'the delivery does not exist' };
   if (!deliveries.retry(delivery)) {
     return {
       delivery,
       state: before.state,
-      problem: 'what was delivered or dropped, or is under way, is not tried again',
+      problem: 'only failed deliveries can be retried',
     };
   }
   await advance(0);

@@ -20,7 +20,7 @@ export async function steer<Result>(at: string, act: Act): Promise<Result> {
   const {
     status,
     result,
-    message = `The sandbox has answered ${status}.`,
+    message = `The sandbox answered ${status}.`,
   } = await post(addressOf(at), JSON.stringify(act));
   if (status === 200) return result as Result; // as control-path.ts answers
   throw new CommandError(message, status === 404 ? EXIT.notFound : status === 422 ? EXIT.usage : EXIT.failed);
@@ -32,14 +32,14 @@ function addressOf(at: string): URL {
   const url = URL.canParse(whole) ? new URL(whole) : null;
   if (url?.protocol === 'http:' && isLoopback(url.hostname)) return url;
   throw usageError(
-    `--at ${JSON.stringify(at)} is no sandbox of this machine. Write http://127.0.0.1: and its port, such as ${DEFAULT_AT}.`,
+    `--at ${JSON.stringify(at)} is not a sandbox on this machine. Use http://127.0.0.1: and its port, such as ${DEFAULT_AT}.`,
   );
 }
 
 async function post({ origin, hostname, port }: URL, act: string): Promise<Answer> {
   const token = tokenOf(Number(port || 80));
   if (token === null) {
-    const message = `This user runs no sandbox at ${origin}. Start it with hookbox sandbox, or say with --at where it is.`;
+    const message = `You have no running sandbox at ${origin}. Start it with hookbox sandbox, or pass its address with --at.`;
     throw new CommandError(message, EXIT.notFound);
   }
   const sent = seal(token, act);
@@ -55,7 +55,7 @@ async function post({ origin, hostname, port }: URL, act: string): Promise<Answe
   const opened = unseal(token, await answerOf(asked, origin), sent);
   if (opened === null) {
     throw new CommandError(
-      `The program at ${origin} is not the sandbox that this user started there. It could read nothing. Start the sandbox again.`,
+      `The program at ${origin} is not the sandbox that you started there. It could not read the command. Start the sandbox again.`,
     );
   }
   return JSON.parse(opened) as Answer;
@@ -67,6 +67,6 @@ async function answerOf(asked: ClientRequest, origin: string): Promise<string> {
     return await text(response);
   } catch (failure) {
     const why = connectionFailure(failure);
-    throw new CommandError(`The sandbox at ${origin} does not answer: ${why}. Is it running still?`);
+    throw new CommandError(`The sandbox at ${origin} does not answer: ${why}. Check that it is still running.`);
   }
 }

@@ -23,14 +23,14 @@ export function controlPath(sandbox: Sandbox, token: string): Control {
   const guard = createGuard({}, true);
   const seen = new Set<string>();
   return async (request, env) => {
-    if (guard(request, peerOf(env, request)) !== null) return refusal(403, 'Steer a sandbox from its own machine.');
-    if (request.method !== 'POST') return refusal(405, 'Steer a sandbox by POST.');
+    if (guard(request, peerOf(env, request)) !== null) return refusal(403, 'Control a sandbox from its own machine.');
+    if (request.method !== 'POST') return refusal(405, 'Control a sandbox with POST.');
     const length = request.headers.get('content-length');
     if (length === null || Number(length) > MOST_BYTES) return refusal(413, `Send at most ${MOST_BYTES} bytes.`);
     const sealed = await request.text();
     const text = unseal(token, sealed);
     const mark = sealed.slice(0, MARK_CHARS);
-    if (text === null || seen.has(mark)) return refusal(401, 'Only the user who started this sandbox can steer it.');
+    if (text === null || seen.has(mark)) return refusal(401, 'Only the user who started this sandbox can control it.');
     seen.add(mark);
     const answer = await answerTo(sandbox, text);
     return new Response(seal(token, JSON.stringify(answer), sealed), { status: answer.status });
@@ -47,7 +47,7 @@ export interface Answer {
 async function answerTo(sandbox: Sandbox, text: string): Promise<Answer> {
   const act = actSchema.safeParse(parsedOrNull(text));
   if (!act.success) {
-    return { status: 422, message: 'The sandbox does not know this command: its hookbox has another version.' };
+    return { status: 422, message: 'The sandbox does not know this command, because its hookbox has another version.' };
   }
   try {
     return { status: 200, result: await perform(sandbox, act.data) };

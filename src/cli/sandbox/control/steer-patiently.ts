@@ -46,5 +46,5 @@ function keyOf({ delivery, number }: UnderWay): string {
 
 function waitText({ url, type, event, number }: UnderWay): string {
   const whom = url ?? 'a receiver in code';
-  return `Waiting for ${whom}: no answer yet to ${oneLine(type)} ${event} (try ${number}). A try is given up after 10 s.`;
+  return `Waiting for ${whom} to answer ${oneLine(type)} ${event} (try ${number}). A try fails after 10 s.`;
 }

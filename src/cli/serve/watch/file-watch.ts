@@ -76,7 +76,7 @@ export function fileWatch(): FileWatch {
         watchFolder(folder);
       } catch (failure) {
         gone.add(folder);
-        tell(`note: ${folder} cannot be watched: ${messageOf(failure)}.`);
+        tell(`note: hookbox cannot watch ${folder}: ${messageOf(failure)}.`);
       }
     },
     next: () =>

@@ -21,7 +21,7 @@ export const STOP = 'stop';
  */
 export async function watchServe(file: string, args: readonly string[]): Promise<StopSignal> {
   const path = resolve(file);
-  if (!existsSync(path)) throw new CommandError(`There is no file ${file}.`, EXIT.notFound);
+  if (!existsSync(path)) throw new CommandError(`The file ${file} does not exist.`, EXIT.notFound);
   requireFile(path);
   const stopped = firstSignal();
   using watch = fileWatch();
@@ -31,12 +31,13 @@ export async function watchServe(file: string, args: readonly string[]): Promise
     const child = started(args, (imported) => watch.add(imported));
     const ended = once(child, 'exit').then(([code]) => code as number | null);
     const change = changed.then((path) => {
-      tell(`${relative('', path)} has changed: starting again.`);
+      tell(`${relative('', path)} changed. Restarting.`);
       return 'change' as const;
     });
     const first = await Promise.race([stopped, change, ended.then(asEnd)]);
     if (first === 'interrupted') return 'SIGINT'; // its reader went away
-    if (first === 'ended') tell(`It has ended. Waiting for a change of ${file} or of what it imports; Ctrl-C ends.`);
+    if (first === 'ended')
+      tell(`The process ended. Waiting for a change of ${file} or of a file that it imports. Ctrl-C stops.`);
     else if (child.connected) child.send(STOP);
     await ended;
     // Where nothing has changed, that is waited for; a signal may have come meanwhile.

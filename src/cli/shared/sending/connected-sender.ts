@@ -65,7 +65,7 @@ function saidBy({ status, headers, body }: Answer): Pick<Sent, 'duplicate' | 'co
   const code = typeof error?.code === 'string' ? oneLine(error.code, 60) : null;
   if (status >= 300 && status < 400) {
     const location = typeof headers['location'] === 'string' ? ` (to ${oneLine(headers['location'])})` : '';
-    return { duplicate: null, code, problem: `redirects are not followed${location}` };
+    return { duplicate: null, code, problem: `hookbox does not follow redirects${location}` };
   }
   if (status < 200 || status >= 400) return { duplicate: null, code, problem: code ?? STATUS_CODES[status] ?? null };
   return { duplicate: typeof duplicate === 'boolean' ? duplicate : null, code: null, problem: null };

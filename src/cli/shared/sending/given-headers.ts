@@ -23,9 +23,10 @@ function headerOf(line: string): readonly [name: string, value: string] {
     validateHeaderName(name);
     validateHeaderValue(name, value.trim());
   } catch {
-    throw usageError("--header is to be 'Name: value', or @ and a file that has one a line.");
+    throw usageError("--header must be 'Name: value', or @ and a file with one header a line.");
   }
-  if (OF_THE_BODY.has(name.toLowerCase())) throw usageError(`--header cannot set ${name}: the bytes of the body do.`);
+  if (OF_THE_BODY.has(name.toLowerCase()))
+    throw usageError(`--header cannot set ${name}: hookbox sets it from the body.`);
   return [name, value.trim()];
 }
 
@@ -36,6 +37,6 @@ function linesOf(path: string): readonly string[] {
       .split(/\r?\n/)
       .filter((line) => line.trim() !== '');
   } catch (failure) {
-    throw new CommandError(`The file of --header cannot be read: ${messageOf(failure)}.`, EXIT.notFound);
+    throw new CommandError(`hookbox cannot read the file of --header: ${messageOf(failure)}.`, EXIT.notFound);
   }
 }

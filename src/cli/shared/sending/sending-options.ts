@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { GROUP } from '../command.ts';
 import { withHeader } from '../header-option.ts';
 import { wholeNumber } from '../option-values.ts';
 import { usualTarget } from '../port-option.ts';
@@ -18,11 +19,11 @@ export interface SendingOptions extends SecretOptions {
 export function withSending(command: Command): Command {
   const sending = withSecret(
     command
-      .addOption(new Option('--to <url>', 'where to deliver').env('HOOKBOX_URL').default(usualTarget()))
-      .option('--concurrency <n>', 'deliveries at a time', wholeNumber(1, 1_000), 1)
-      .option('--unsigned', 'send no X-Signature (an account without a signing secret)')
-      .option('--allow-remote', 'deliver to other machines, too')
-      .option('--json', 'print a delivery a line, as JSON'),
+      .optionsGroup(GROUP.delivery)
+      .addOption(new Option('--to <url>', 'deliver to this address').env('HOOKBOX_URL').default(usualTarget()))
+      .option('--concurrency <n>', 'how many deliveries run at once', wholeNumber(1, 1_000), 1)
+      .option('--unsigned', 'send no X-Signature, as for an account without a secret')
+      .option('--allow-remote', 'allow deliveries to other machines'),
   );
-  return withHeader(sending);
+  return withHeader(sending).optionsGroup(GROUP.output).option('--json', 'print one JSON line for each delivery');
 }

@@ -8,7 +8,7 @@ export function* wrappedBodies(body: Buffer): Generator<Candidate> {
   const text = body.toString('latin1').trim();
   const isBase64 = text.length >= 4 && /^[A-Za-z0-9+/_\s-]+={0,2}$/.test(text);
   const decoded = isBase64 ? Buffer.from(text, 'base64') : null;
-  yield* candidates('base64-body', 'the bytes behind the base64 were signed', decoded);
+  yield* candidates('base64-body', 'the decoded base64 was signed', decoded);
   const base64 = body.toString('base64');
   const inLines = (length: number, newline: string): string =>
     base64.replaceAll(new RegExp(`(.{${length}})(?=.)`, 'g'), `$1${newline}`);
@@ -25,14 +25,14 @@ export function* wrappedBodies(body: Buffer): Generator<Candidate> {
 
   const isHex = /^(?:[0-9a-f]{2})+$/i.test(text);
   const undigited = isHex ? Buffer.from(text, 'hex') : null;
-  yield* candidates('hex-body', 'the bytes behind the hexadecimal digits were signed', undigited);
+  yield* candidates('hex-body', 'the decoded hexadecimal digits were signed', undigited);
   const digits = body.toString('hex');
   yield* candidates('hex-body', 'the body was signed in hexadecimal', digits, digits.toUpperCase());
 
   const within = { maxOutputLength: MOST_DECOMPRESSED };
   for (const decompress of [gunzipSync, inflateSync, brotliDecompressSync]) {
     const content = attempt(() => decompress(body, within));
-    yield* candidates('compressed-body', 'what is in the compressed body was signed', content);
+    yield* candidates('compressed-body', 'the decompressed body was signed', content);
   }
   const compressed = 'the body was signed in compressed form';
   for (const level of [6, 9, 1]) yield* candidates('compressed-body', compressed, ...gzipped(body, level));
@@ -53,10 +53,10 @@ function gzipped(body: Buffer, level: number): readonly Buffer[] {
 export function* encodedBodies(body: Buffer): Generator<Candidate> {
   const text = body.toString();
   const windows1252 = new TextDecoder('windows-1252').decode(body);
-  const read = (as: string): string => `the body was signed after its UTF-8 had been read as ${as}`;
+  const read = (as: string): string => `the UTF-8 body was read as ${as} before signing`;
   yield* candidates('character-encoding', read('Latin-1'), body.toString('latin1'));
   yield* candidates('character-encoding', read('Windows-1252'), windows1252);
-  yield* candidates('character-encoding', 'what is not UTF-8 in the body was replaced before it was signed', text);
+  yield* candidates('character-encoding', 'invalid UTF-8 in the body was replaced before signing', text);
   yield* candidates('character-encoding', 'the body was signed in UTF-16', ...utf16(text));
   if (body.byteLength % 2 === 0) {
     const texts = [body, Buffer.from(body).swap16()].map((bytes) =>
@@ -66,9 +66,9 @@ export function* encodedBodies(body: Buffer): Generator<Candidate> {
   }
   if (!Buffer.from(text).equals(body)) return;
 
-  const before = 'the body was signed before its UTF-8 was read as Latin-1';
+  const before = 'the UTF-8 body was read as Latin-1 after signing';
   yield* candidates('character-encoding', before, latin1Bytes(text));
-  yield* candidates('character-encoding', 'the body was signed with ? for characters beyond ASCII', questioned(text));
+  yield* candidates('character-encoding', 'the body was signed with ? for non-ASCII characters', questioned(text));
   const forms = [text.normalize('NFC'), text.normalize('NFD')];
   yield* candidates('character-encoding', 'the body was signed in another Unicode normal form', ...forms);
 }

@@ -38,7 +38,7 @@ function* allCandidates(
   body: Buffer,
   others: readonly { readonly name: string; readonly body: Uint8Array }[],
 ): Generator<Candidate> {
-  for (const other of others) yield* candidates('other-body', `the signature is that of ${other.name}`, other.body);
+  for (const other of others) yield* candidates('other-body', `the signature belongs to ${other.name}`, other.body);
   yield* newlines(body);
   if (body.byteLength > LARGE_BYTES) return;
   yield* ends(body);
@@ -114,11 +114,11 @@ const MAX_MISTAKEN_BYTES = 64;
 /** What a program has left of a body, where it was given that alone. */
 export function leftOfBody(body: Uint8Array): Found | null {
   if (body.byteLength === 0) {
-    return { cause: 'empty-body', what: 'the body that was given is empty: something read it before' };
+    return { cause: 'empty-body', what: 'your body is empty: other code read it first' };
   }
   const text = body.byteLength > MAX_MISTAKEN_BYTES ? '' : Buffer.from(body).toString().trim();
   if (!MISTAKEN_VALUES.includes(text)) return null;
-  return { cause: 'not-the-body', what: `the body that was given is ${text}: something read or stringified it before` };
+  return { cause: 'not-the-body', what: `your body is ${text}: other code read it or converted it to text first` };
 }
 
 function* mistakenValues(body: Buffer): Generator<Candidate> {
@@ -134,7 +134,7 @@ function* mistakenValues(body: Buffer): Generator<Candidate> {
   const escaped = attempt(() => encodeURIComponent(text));
   yield* candidates('double-encoded', 'the body was signed as part of a URL', escaped);
   const unescaped = attempt(() => decodeURIComponent(text));
-  yield* candidates('double-encoded', 'the text behind the % escapes was signed', unescaped);
+  yield* candidates('double-encoded', 'the unescaped text (without %) was signed', unescaped);
 }
 
 function* writings(body: Buffer): Generator<Candidate> {
@@ -143,7 +143,7 @@ function* writings(body: Buffer): Generator<Candidate> {
   const text = body.toString().replace(/^\u{FEFF}/u, '');
   for (const { text: written, how } of jsonWritings(text, small ? 'every' : 'usual')) {
     if (withoutBreaks(written) === withoutBreaks(text)) {
-      const broken = 'the body was signed with line breaks that it has lost since, as curl --data loses them';
+      const broken = 'the body was signed with line breaks that were removed later, as curl --data does';
       yield* candidates('line-endings', broken, written, `${written}\n`, `${written}\r\n`);
       continue;
     }

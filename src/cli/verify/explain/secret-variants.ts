@@ -29,7 +29,7 @@ export function keyVariants(secret: string, oldSecrets: readonly string[]): read
   const usual = (cause: Found['cause'], what: string, ...keys: (string | Buffer)[]): void => {
     for (const key of keys) add(key, { cause, what });
   };
-  usual('secret-white-space', 'the secret that was given has white space around it', trimmed);
+  usual('secret-white-space', 'your secret has white space around it', trimmed);
   usual(
     'secret-white-space',
     'the signature was made with white space around the secret',
@@ -37,7 +37,7 @@ export function keyVariants(secret: string, oldSecrets: readonly string[]): read
     ` ${trimmed} `,
     `${trimmed}  `,
   );
-  if (inner !== undefined) usual('secret-quotes', 'the secret that was given has quotation marks around it', inner);
+  if (inner !== undefined) usual('secret-quotes', 'your secret has quotation marks around it', inner);
   usual(
     'secret-quotes',
     'the signature was made with quotation marks around the secret',
@@ -45,7 +45,7 @@ export function keyVariants(secret: string, oldSecrets: readonly string[]): read
   );
   const assigned = /^(?:export\s+)?[A-Za-z_]\w*\s*=\s*["']?(.+?)["']?$/s.exec(trimmed)?.[1];
   if (assigned !== undefined && !trimmed.endsWith('=')) {
-    usual('secret-prefix', 'the secret that was given begins with the name of a variable', assigned);
+    usual('secret-prefix', 'your secret begins with the name of a variable', assigned);
   }
   addDecoded(trimmed, usual);
   usual(
@@ -71,17 +71,13 @@ function addDecoded(
   const base64 = (text: string): Buffer[] =>
     /^[A-Za-z0-9+/_-]{8,}={0,2}$/.test(text) ? [Buffer.from(text, 'base64')] : [];
 
-  usual('secret-encoding', 'the signature was made with the bytes behind the hexadecimal secret', ...hex(secret));
-  usual('secret-encoding', 'the signature was made with the bytes behind the base64 secret', ...base64(secret));
+  usual('secret-encoding', 'the signature was made with the decoded hexadecimal secret', ...hex(secret));
+  usual('secret-encoding', 'the signature was made with the decoded base64 secret', ...base64(secret));
   const bare = /^[A-Za-z]{1,12}_(.+)$/s.exec(secret)?.[1];
   if (bare !== undefined) {
     usual('secret-prefix', 'the signature was made without the prefix of the secret', bare);
-    usual(
-      'secret-encoding',
-      'the signature was made with the bytes behind the base64 after the prefix',
-      ...base64(bare),
-    );
-    usual('secret-encoding', 'the signature was made with the bytes behind the digits after the prefix', ...hex(bare));
+    usual('secret-encoding', 'the signature was made with the decoded base64 after the prefix', ...base64(bare));
+    usual('secret-encoding', 'the signature was made with the decoded digits after the prefix', ...hex(bare));
   }
   usual('secret-prefix', 'the signature was made with whsec_ before the secret', `whsec_${secret}`);
   usual(

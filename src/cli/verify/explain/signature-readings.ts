@@ -26,7 +26,7 @@ interface Peeled {
 export function signatureReadings(signature: string): readonly Reading[] {
   const peeled = peel(signature);
   const parts = peeled.text.split(/[\s,;]+/).filter((part) => part.length >= FEWEST_DIGITS);
-  const several = found('several-signatures', `the value holds ${parts.length} of them`);
+  const several = found('several-signatures', `the value contains ${parts.length} signatures`);
   return [
     ...readingsOf(peeled),
     ...embedded(signature),
@@ -39,7 +39,7 @@ function embedded(signature: string): Reading[] {
   const runs = signature.match(/(?<![0-9a-z])[0-9a-f]{64}(?![0-9a-z])/gi) ?? [];
   const [run] = runs;
   if (run === undefined || runs.length > 1 || run === signature) return [];
-  return readingsOf({ text: run, found: [found('surroundings', 'there is something beside the digits')] });
+  return readingsOf({ text: run, found: [found('surroundings', 'the value has other text beside the digits')] });
 }
 
 /** The time that some services write before a signature: `t=1700000000,v1=…`. */
@@ -55,9 +55,9 @@ function peel(signature: string, before: readonly Found[] = []): Peeled {
     const trimmed = text.trim();
     const quoted = /^(["'`])(.*)\1$/s.exec(trimmed)?.[2];
     const prefix = /^(?:t=\d+,\s*)?([A-Za-z][\w-]{0,30}\s*[=:,]|0x)\s*(?=\S{16})/.exec(trimmed);
-    if (trimmed !== text) layers.push(found('signature-white-space', 'there is white space around the signature'));
+    if (trimmed !== text) layers.push(found('signature-white-space', 'the signature has white space around it'));
     if (quoted !== undefined) {
-      layers.push(found('quotes', 'there are quotation marks around the signature'));
+      layers.push(found('quotes', 'the signature has quotation marks around it'));
       text = quoted;
     } else if (prefix !== null && !isGrouped(trimmed)) {
       layers.push(found('prefix', `the signature begins with ${JSON.stringify(prefix[0].trim())}`));
@@ -82,19 +82,20 @@ function readingsOf({ text, found: layers }: Peeled): Reading[] {
   const hex = text.replaceAll(SEPARATORS, '');
   if (/^[0-9a-fA-F]+$/.test(hex) && hex.length >= FEWEST_DIGITS) {
     const spelling: Found[] = [];
-    if (hex !== text) spelling.push(found('separators', 'there is something between the digits'));
+    if (hex !== text) spelling.push(found('separators', 'the digits have separators'));
     if (/[A-F]/.test(hex)) spelling.push(found('uppercase-hex', 'the digits are in uppercase'));
-    if (hex.length < DIGITS) spelling.push(found('truncated', `there are ${hex.length} digits instead of ${DIGITS}`));
+    if (hex.length < DIGITS)
+      spelling.push(found('truncated', `the signature has ${hex.length} digits instead of ${DIGITS}`));
     add(hex.toLowerCase(), ...spelling);
   }
 
   const bytes = base64Bytes(text);
   if (bytes !== null) {
     const url = /[-_]/.test(text) ? 'base64url' : 'base64';
-    add(bytes.toString('hex'), found('base64-signature', `the signature is written in ${url}`));
+    add(bytes.toString('hex'), found('base64-signature', `the signature is in ${url}`));
     const inner = bytes.toString('latin1');
     if (/^[0-9a-f]{32,128}$/i.test(inner)) {
-      add(inner.toLowerCase(), found('base64-signature', 'the hexadecimal digits were written in base64 once more'));
+      add(inner.toLowerCase(), found('base64-signature', 'the hexadecimal digits were encoded in base64'));
     }
   }
   return readings;

@@ -33,7 +33,7 @@ export function otherSchemes(body: Uint8Array, timestamp: string | null): readon
     ),
     by('algorithm', 'it is the SHA-256 of the secret and the body', (key, bytes) => hash('sha256', key, bytes)),
     by('algorithm', 'it is the SHA-256 of the body and the secret', (key, bytes) => hash('sha256', bytes, key)),
-    by('algorithm', 'body and secret have changed places', (key, bytes) => hmac('sha256', Buffer.from(bytes), key)),
+    by('algorithm', 'body and secret are swapped', (key, bytes) => hmac('sha256', Buffer.from(bytes), key)),
     by('algorithm', 'the SHA-256 of the body was signed, in hexadecimal', (key, bytes) =>
       hmac('sha256', key, Buffer.from(hash('sha256', bytes))),
     ),
