@@ -331,7 +331,7 @@ describe('what comes out of order', () => {
       ['/webhooks', 'Register an endpoint', { url: 'http://shop.example/' }, 'needs https'],
       ['/webhooks', 'Register an endpoint', { url: 'javascript:alert(1)' }, 'must use https'],
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', events: [] }, 'Select at least one event type'],
-      ['/webhooks', 'Register an endpoint', { url: 'https://a.example', secret: 'mine' }, 'Your own secret was given'],
+      ['/webhooks', 'Register an endpoint', { url: 'https://a.example', secret: 'mine' }, 'You entered a secret'],
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', signing: 'own' }, 'secret'],
       ['/clock', 'Move the clock by another duration', { by: 'tomorrow' }, 'not by "tomorrow"'],
       ['/clock', 'Move the clock by another duration', { by: '9999999999 d' }, 'Nothing was done.'],
