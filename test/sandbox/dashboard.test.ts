@@ -333,7 +333,7 @@ describe('what comes out of order', () => {
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', events: [] }, 'Select at least one event type'],
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', secret: 'mine' }, 'You entered a secret'],
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', signing: 'own' }, 'secret'],
-      ['/clock', 'Move the clock by another duration', { by: 'tomorrow' }, 'not by "tomorrow"'],
+      ['/clock', 'Move the clock by another duration', { by: 'tomorrow' }, 'not "tomorrow"'],
       ['/clock', 'Move the clock by another duration', { by: '9999999999 d' }, 'Nothing was done.'],
       ['/faults', 'Add an operation fault', { kind: 'slow' }, 'ms is how slow'],
       ['/faults', 'Add an operation fault', { kind: 'decline', operation: 'getCart' }, 'takes no operation'],
