@@ -335,7 +335,7 @@ describe('what comes out of order', () => {
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', signing: 'own' }, 'secret'],
       ['/clock', 'Move the clock by another duration', { by: 'tomorrow' }, 'not "tomorrow"'],
       ['/clock', 'Move the clock by another duration', { by: '9999999999 d' }, 'Nothing was done.'],
-      ['/faults', 'Add an operation fault', { kind: 'slow' }, 'ms is how slow'],
+      ['/faults', 'Add an operation fault', { kind: 'slow' }, 'ms, the delay of a slow answer'],
       ['/faults', 'Add an operation fault', { kind: 'decline', operation: 'getCart' }, 'takes no operation'],
       ['/faults', 'Add an operation fault', { times: '0' }, 'times must be'],
       ['/faults', 'Add a delivery fault', { kind: 'late', times: '0' }, 'how often'],
