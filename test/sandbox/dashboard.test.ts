@@ -338,8 +338,8 @@ describe('what comes out of order', () => {
       ['/faults', 'Add an operation fault', { kind: 'slow' }, 'ms, the delay of a slow answer'],
       ['/faults', 'Add an operation fault', { kind: 'decline', operation: 'getCart' }, 'takes no operation'],
       ['/faults', 'Add an operation fault', { times: '0' }, 'times must be'],
-      ['/faults', 'Add a delivery fault', { kind: 'late', times: '0' }, 'how often'],
-      ['/faults', 'Add a delivery fault', { kind: '__proto__' }, 'how deliveries are to go wrong'],
+      ['/faults', 'Add a delivery fault', { kind: 'late', times: '0' }, 'the number of deliveries'],
+      ['/faults', 'Add a delivery fault', { kind: '__proto__' }, 'Select a fault'],
       ['/stock', `Set the stock of Country loaf at ${PIER}`, { product: 'prod_x' }, 'There is no'],
       ['/stock', `Set the stock of Country loaf at ${PIER}`, { quantity: '99999999999' }, 'from 0 to 2147483647'],
     ];
