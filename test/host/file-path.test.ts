@@ -7,13 +7,13 @@ import { createSandbox } from '../../src/sandbox/index.ts';
 const refused: readonly [string, RegExp][] = [
   ['', /is empty/],
   [' ', /is empty/],
-  ['file:x.db', /begins with file:.*\.\/file:/],
-  ['FILE:x.db?mode=rwc', /begins with FILE:/],
-  ['sqlite:x.db', /begins with sqlite:/],
-  ['sqlite3:x.db', /begins with sqlite3:/],
-  ['better-sqlite3:x.db', /begins with better-sqlite3:/],
-  ['libsql:x.db', /begins with libsql:/],
-  ['jdbc:sqlite:x.db', /begins with jdbc:/],
+  ['file:x.db', /starts with file:.*\.\/file:/],
+  ['FILE:x.db?mode=rwc', /starts with FILE:/],
+  ['sqlite:x.db', /starts with sqlite:/],
+  ['sqlite3:x.db', /starts with sqlite3:/],
+  ['better-sqlite3:x.db', /starts with better-sqlite3:/],
+  ['libsql:x.db', /starts with libsql:/],
+  ['jdbc:sqlite:x.db', /starts with jdbc:/],
   ['sqlite://user:pass@x.db', /is a URL/],
   ['file:///data/x.db', /is a URL/],
   ['${HOOKBOX_DB}', /variable that was not replaced/],
@@ -22,13 +22,13 @@ const refused: readonly [string, RegExp][] = [
   ['%APPDATA%\\hookbox.db', /variable that was not replaced/],
   ['{{ db }}', /variable that was not replaced/],
   ['<path>', /variable that was not replaced/],
-  ['undefined', /undefined or null/],
-  ['null', /undefined or null/],
-  ['NaN', /undefined or null/],
-  ['[object Object]', /undefined or null/],
-  ['undefined/hookbox.db', /undefined or null/],
-  ['/data/undefined.db', /undefined or null/],
-  ['C:\\data\\null', /undefined or null/],
+  ['undefined', /“undefined” or “null”/],
+  ['null', /“undefined” or “null”/],
+  ['NaN', /“undefined” or “null”/],
+  ['[object Object]', /“undefined” or “null”/],
+  ['undefined/hookbox.db', /“undefined” or “null”/],
+  ['/data/undefined.db', /“undefined” or “null”/],
+  ['C:\\data\\null', /“undefined” or “null”/],
   ['hookbox.db\n', /space or a line break/],
   [' hookbox.db', /space or a line break/],
 ];
@@ -43,7 +43,7 @@ describe('a text that was not meant for the path of a file', () => {
   });
 
   it('opens no sandbox either', () => {
-    expect(() => createSandbox({ file: 'undefined' })).toThrow(/undefined or null/);
+    expect(() => createSandbox({ file: 'undefined' })).toThrow(/“undefined” or “null”/);
   });
 });
 

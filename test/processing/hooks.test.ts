@@ -148,7 +148,7 @@ describe('calls of hooks', () => {
     }
     await rest();
     expect(open).toHaveLength(100);
-    expect(lines).toMatchObject([{ level: 'warn', message: expect.stringContaining('left out') }]);
+    expect(lines).toMatchObject([{ level: 'warn', message: expect.stringContaining('skipped') }]);
     for (const end of open) end();
     await calls.close();
     expect(calls.pending()).toBeNull();

@@ -24,7 +24,7 @@ const USELESS: readonly (readonly [what: string, rule: () => unknown, why: strin
   ['returns a String object', () => Object('ord_1') as unknown, 'returned an object'],
   ['returns a symbol', () => Symbol('ord_1'), 'returned a symbol'],
   ['returns a function', () => () => 'ord_1', 'returned a function'],
-  ['returns an empty text', () => '', 'returned an empty text'],
+  ['returns an empty text', () => '', 'returned an empty string'],
   ['returns half a surrogate pair', () => 'ord_\ud800', 'half a surrogate pair'],
   ['returns a text that is too long', () => 'x'.repeat(1_001), 'more than 1000 characters'],
   ['is async', async () => 'ord_1', 'returned a promise'],

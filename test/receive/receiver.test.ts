@@ -294,7 +294,7 @@ describe('receive never rejects', () => {
     expect(lines).toEqual([
       { level: 'error', message: 'delivery not stored', facts: expect.objectContaining({ reason: 'internal' }) },
     ]);
-    expect(lines[0]?.facts['cause']).toMatch(/raw bytes/);
+    expect(lines[0]?.facts['cause']).toMatch(/raw body/);
   });
 
   it('when the inbox fails: the cause is logged under the request id of the answer, and is not in the answer', async () => {

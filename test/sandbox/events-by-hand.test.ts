@@ -88,6 +88,6 @@ describe('an event that is sent by hand', () => {
     await using sandbox = createSandbox();
     const send = (): unknown => Reflect.apply(sandbox.events.send, undefined, [event]);
     expect(send).toThrow(ConfigurationError);
-    expect(send).toThrow(/ of an event is /);
+    expect(send).toThrow(/^(type|data) must be /);
   });
 });

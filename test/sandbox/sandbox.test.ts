@@ -114,11 +114,11 @@ describe('a sandbox', () => {
   });
 
   it.each([
-    [{ webhook: [] }, 'no option `webhook`'],
-    [{ db: 'shop.db' }, 'no option `db`'],
+    [{ webhook: [] }, 'unknown option `webhook`'],
+    [{ db: 'shop.db' }, 'unknown option `db`'],
     [{ webhooks: { to: 'http://localhost:3000' } }, 'must be a list'],
-    [{ startAt: '2026-01-01' }, 'startAt must be a Date'],
-    [{ signedUpAt: new Date(NaN) }, 'signedUpAt must be a Date'],
+    [{ startAt: '2026-01-01' }, 'startAt must be a valid Date'],
+    [{ signedUpAt: new Date(NaN) }, 'signedUpAt must be a valid Date'],
   ])('refuses %o and says why', (options, why) => {
     expect(() => createSandbox(options as object)).toThrow(why);
   });

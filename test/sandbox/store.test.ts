@@ -38,7 +38,7 @@ describe('a transaction of a sandbox', () => {
   it('is refused inside of another, and the other goes on', () => {
     using store = disposable(open());
     store.write((transaction) => {
-      expect(() => store.write(() => 1)).toThrow('open already');
+      expect(() => store.write(() => 1)).toThrow('already open');
       transaction.run("INSERT INTO notes VALUES ('one')");
     });
     expect(store.all('SELECT * FROM notes')).toEqual([{ id: 'one' }]);
@@ -109,12 +109,12 @@ describe('the file of a sandbox', () => {
     [
       'something that is no database',
       (file: string) => writeFileSync(file, 'a letter to the editor '.repeat(50)),
-      'no SQLite',
+      'not a SQLite',
     ],
     [
       'a database of something else',
       (file: string) => new Database(file).exec('CREATE TABLE t (a)').close(),
-      'no sandbox’s',
+      'not a sandbox file',
     ],
     [
       'a sandbox of another version',

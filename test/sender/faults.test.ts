@@ -117,7 +117,7 @@ describe('random faults', () => {
   });
 
   it.each([
-    ['more than fit', { count: 1_801 }, '1801 faults are too many for 300 events: 6 fit into each.'],
+    ['more than fit', { count: 1_801 }, '300 events can have at most 6 faults each, not 1801 in all.'],
     [
       'none that fails',
       { count: 1, kinds: ['late', 'burst'] as const },

@@ -214,7 +214,7 @@ describe('dead letters', () => {
     expect(delivered).toMatchObject({ outcome: 'delivered' });
     expect(delivered.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
     expect(sender.deadLetters).toEqual([]);
-    await expect(sender.retry(second)).rejects.toThrow('no longer one');
+    await expect(sender.retry(second)).rejects.toThrow('not a dead letter');
     expect(to.arrived).toHaveLength(9);
   });
 

@@ -208,7 +208,7 @@ describe('deliverTo', () => {
     ['a handler of node:http', (_request: IncomingMessage, _response: ServerResponse) => {}],
   ])('gives up on %s that does not answer, as the service does', async (_, target) => {
     const delivered = deliverTo(target, '{}', { secret, timeoutMs: 50 });
-    await expect(delivered).rejects.toThrow('No answer within 50 ms: the service counts that as a failed delivery.');
+    await expect(delivered).rejects.toThrow('No answer within 50 ms; the service counts that as a failed delivery.');
   });
 
   it('says that a handler of Hono is delivered to through its app', async () => {

@@ -150,7 +150,7 @@ describe.each(STORES)('testInbox %s', (_, store) => {
     );
     await deliverTo(receiver, buildEvent('order.ready', { id: 'evt_1' }), { secret });
     await expect(handledAll({ withinMs: 100 })).rejects.toThrow(
-      'Not handled: evt_1 (order.ready, pending). 100 ms have passed',
+      'Not handled: evt_1 (order.ready, pending). 100 ms passed',
     );
   });
 });
