@@ -37,7 +37,10 @@ test('what is late leaves the queue while both groups hang, and makes room', asy
   const { queue, ends, groups, answers } = await threeWaiting();
   await expect(queue.submit('one too many', 10, Infinity)).rejects.toThrow('4 deliveries are already waiting');
   await vi.advanceTimersByTimeAsync(7_000);
-  expect(ends).toEqual(['third: the database was not free in time', 'fourth: the database was not free in time']);
+  expect(ends).toEqual([
+    'third: the database stayed locked past the deadline',
+    'fourth: the database stayed locked past the deadline',
+  ]);
   void queue.submit('fifth', 10, Infinity).then(() => ends.push('fifth stored'));
   answers[0]?.([{ result: null }]);
   await vi.advanceTimersByTimeAsync(10);

@@ -77,14 +77,14 @@ describe('a file with several names (hard links)', () => {
   });
 });
 
-describe.runIf(platform() === 'linux')('a file that is mounted by itself', () => {
+describe.runIf(platform() === 'linux')('a file that is mounted as a single file', () => {
   it('is refused with the way out: mount the folder', async () => {
     const file = await usedInbox();
     const mounted = join(scratchFolder(), 'app.db');
     writeFileSync(mounted, '');
     const said = await openedBehind(`mount --bind '${file}' '${mounted}'`, mounted);
     expect(said).toMatch(/^MOUNTED_FILE: /);
-    expect(said).toContain(`${mounted} is mounted by itself`);
+    expect(said).toContain(`${mounted} is mounted as a single file`);
     expect(said).toContain('Mount the folder instead');
   });
 
@@ -114,7 +114,7 @@ describe.runIf(platform() === 'linux')('a file that is mounted by itself', () =>
       ['doctor', '--db', mounted, '--port', '0'],
       inOwnMounts(`mount --bind '${file}' '${mounted}'`),
     );
-    for (let line = await doctor.line(); !line.includes('is mounted by itself'); line = await doctor.line());
+    for (let line = await doctor.line(); !line.includes('is mounted as a single file'); line = await doctor.line());
   });
 
   it('is no matter of its folder: one that is mounted opens, under both of its names', async () => {

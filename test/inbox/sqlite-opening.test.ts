@@ -23,7 +23,7 @@ describe('a path that cannot be an inbox says what to do', () => {
   it('a folder that is a file: give another path', () => {
     const file = scratchFile('note.txt');
     writeFileSync(file, 'a note');
-    expectRefusal(() => sqliteInbox(join(file, 'shop.db')), 'FOLDER_MISSING', [file, 'Give a path']);
+    expectRefusal(() => sqliteInbox(join(file, 'shop.db')), 'FOLDER_MISSING', [file, 'Pass a path']);
     expect(readFileSync(file, 'utf8')).toBe('a note');
   });
 
@@ -36,7 +36,7 @@ describe('a path that cannot be an inbox says what to do', () => {
     const file = scratchFile('notes.txt');
     const notes = 'These are notes, not a database. '.repeat(200);
     writeFileSync(file, notes);
-    expectRefusal(() => sqliteInbox(file), 'NOT_A_DATABASE', [file, 'Give another path', 'not changed']);
+    expectRefusal(() => sqliteInbox(file), 'NOT_A_DATABASE', [file, 'Pass another path', 'not changed']);
     expect(readFileSync(file, 'utf8')).toBe(notes);
     expect(readdirSync(dirname(file))).toEqual(['notes.txt']);
   });
@@ -83,7 +83,7 @@ describe('a connection that cannot be an inbox says what to do', () => {
   it('closed: give an open one', () => {
     const database = merchantDatabase();
     database.close();
-    expectRefusal(() => sqliteInbox({ database }), 'CANNOT_OPEN', ['Give an open one']);
+    expectRefusal(() => sqliteInbox({ database }), 'CANNOT_OPEN', ['Pass an open one']);
   });
 
   it('in the middle of a transaction: end it, which stays open', () => {
@@ -140,8 +140,8 @@ describe('a file that another version of hookbox has written', () => {
     const database = new Database(file);
     database.exec("INSERT INTO hookbox_migrations VALUES (999, 'from the future', 999, 0)");
     const before = database.serialize();
-    expectRefusal(() => sqliteInbox(file), 'NEEDS_NEWER_HOOKBOX', [file, '999', 'Update the package hookbox']);
-    expectRefusal(() => sqliteInbox({ database }), 'NEEDS_NEWER_HOOKBOX', [file, '999', 'Update the package hookbox']);
+    expectRefusal(() => sqliteInbox(file), 'NEEDS_NEWER_HOOKBOX', [file, '999', 'Update hookbox']);
+    expectRefusal(() => sqliteInbox({ database }), 'NEEDS_NEWER_HOOKBOX', [file, '999', 'Update hookbox']);
     expect(database.serialize().equals(before)).toBe(true);
     expect(database.open).toBe(true);
     database.close();

@@ -12,10 +12,10 @@ it.each([
   const file = scratchFile();
   await using child = new Child(new URL('unfit-binary.ts', import.meta.url), [file, said]);
   const refused = await child.line();
-  expect(refused).toMatch(/^SQLITE_DOES_NOT_LOAD: better-sqlite3 does not load here, /);
+  expect(refused).toMatch(/^SQLITE_DOES_NOT_LOAD: better-sqlite3 does not load on /);
   for (const part of [said, `${platform()} ${arch()}`, 'x64 or arm64', 'glibc 2.34 or newer, or musl', 'npm ci']) {
     expect(refused).toContain(part);
   }
-  expect(await child.line()).toContain('better-sqlite3 does not load here');
+  expect(await child.line()).toContain('better-sqlite3 does not load on');
   expect(existsSync(file)).toBe(false);
 });

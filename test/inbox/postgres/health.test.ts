@@ -9,7 +9,7 @@ import { closedAfter, operatedInboxes } from './operators.ts';
 
 const schema = operatedInboxes();
 const READY = { ready: true, unhandled: [], warnings: [] };
-const LATE = { ready: false, code: 'DEADLINE', why: 'the database was not free within 2 s' };
+const LATE = { ready: false, code: 'DEADLINE', why: 'the database stayed locked for 2 s' };
 
 /** Whoever works on a table as others must not meanwhile. */
 async function locked(table: string): Promise<() => Promise<void>> {

@@ -45,7 +45,7 @@ it('a connection that breaks, by whatever name Node has for it, is a lost one', 
     tries += 1;
     return Promise.reject(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
   };
-  expect(await failureOf({ connect })).toBe('the connection to Postgres has failed (EPIPE)');
+  expect(await failureOf({ connect })).toBe('the connection to Postgres failed (EPIPE)');
   expect(tries).toBeGreaterThan(1);
 });
 

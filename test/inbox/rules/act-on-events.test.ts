@@ -64,9 +64,9 @@ it.each<[readonly EventKey[], force: boolean, about: object]>([
 
 it.each<[count: number, bytes: number, refused: RegExp | null]>([
   [500, 1_024, null],
-  [501, 1, /501 events are too many for one act: 500 is the most/],
+  [501, 1, /at most 500 events, not 501/],
   [2, 256 * 1024, null],
-  [2, 256 * 1024 + 1, /have 524290 bytes together, and 524288 is the most/],
+  [2, 256 * 1024 + 1, /at most 524288 bytes, and these 2 events have 524290/],
   // One may have as much as it has.
   [1, 2 ** 30, null],
 ])('%i events of %i bytes are refused: %s', (count, bytes, refused) => {
