@@ -61,7 +61,7 @@ describe('a silent shop', () => {
     await ada.open('');
     const [silence, unhandled] = await page.locator('main #headline > li').allInnerTexts();
     expect(silence).toMatch(/^Nothing was received since .*\(2 h\); at this hour one usually comes every 8 s\./);
-    expect(unhandled).toMatch(/^No processor was seen for order\.created and order\.ready since .*: 40 events wait\./);
+    expect(unhandled).toMatch(/^No processor has handled order\.created and order\.ready since .*: 40 events wait\./);
     expect([...(await layoutFaults(page)), ...(await accessibilityFaults(page))]).toEqual([]);
     await page.emulateMedia({ colorScheme: 'dark' });
     expect(await accessibilityFaults(page, 'color-contrast')).toEqual([]);

@@ -90,7 +90,7 @@ describe('Overview', () => {
     expect(textOf(partOf(html, 'headline'))).toBe(
       '14 events are dead in 2 groups, some since 03:29 UTC (30 min) ' +
         '12, some since 03:29 UTC (30 min), none received for 1 h 30 min: TypeError: Cannot read properties of undefined ' +
-        '2, some since 03:29 UTC (30 min), none received for 1 h 30 min: the process ended three times while it was handled ' +
+        '2, some since 03:29 UTC (30 min), none received for 1 h 30 min: the process ended three times while its handler ran ' +
         '2 orders are stuck: evt_5 has failed 15 times: TypeError: no vat; retried in 5 min; 63 wait behind it. ' +
         'The oldest of them has waited since 03:12 UTC (47 min).',
     );
@@ -418,7 +418,7 @@ describe('Bulk actions', () => {
       { waiting: 900, retrying: 1, processed: 99 },
       4_000,
       777,
-      'of the first 1,000: 99 processed, 900 waiting for a handler, 1 failed again and tried again later',
+      'of the first 1,000: 99 processed, 900 waiting for a handler, 1 failed again and retried later',
     ],
     [{}, 12, null, 'not known any more'],
     [{}, 0, null, 'nothing was done'],
@@ -519,7 +519,7 @@ describe('Bulk actions', () => {
     ],
     [
       bulkOf({ total: 0, breakdown: { types: {}, states: {}, deadReasons: {}, endpoints: {} } }),
-      'No event fits: there is nothing to rerun. A rerun takes dead events, and ignored ones where the filter names that state.',
+      'No event to rerun matches. A rerun takes dead events, and ignored ones only if the filter selects that state.',
     ],
   ] as const)('says in one sentence what it is: %#', async ([bulk, sentence]) => {
     expect(await textOfPart(bulkScreen(stubVisit({ bulk: async () => bulk }), 7), 'sentence')).toBe(sentence);
@@ -553,7 +553,7 @@ describe('Bulk actions', () => {
     const progress = partOf(html, 'progress');
     expect(textOf(progress)).toContain('32 of 128 (25%)');
     expect(textOf(partOf(html, 'results'))).toBe(
-      '30 rerun 1 still invalid under the current schemas 1 pruned: no body is left to run a handler with',
+      '30 rerun 1 still invalid under the current schemas 1 pruned: the body for the handler is gone',
     );
     const bar = tagsOf(progress).find(({ name }) => name === 'progress');
     expect(bar?.attributes).toMatchObject({ max: '128', value: '32' });
@@ -622,7 +622,7 @@ describe('Audit', () => {
   } as const;
 
   test('says that nothing was done yet', async () => {
-    expect(await textOfPart(auditScreen(stubVisit()), 'none')).toContain('No operator has done anything yet.');
+    expect(await textOfPart(auditScreen(stubVisit()), 'none')).toContain('No entries yet.');
   });
 
   test('a line says who did what, through what, to what, with what outcome and why', async () => {
@@ -669,9 +669,9 @@ describe('Audit', () => {
 
   test.for([
     ['/audit?day=2026-03-13', null, 'No entry matches.'],
-    ['/audit?day=2026-03-13', 900, 'None of 5,000 lines fits. There are older ones.'],
-    ['/audit?actor=ada&before=900', null, 'No older line fits.'],
-    ['/audit?before=900', null, 'There are no older lines.'],
+    ['/audit?day=2026-03-13', 900, 'No entry among 5,000 matches. Older entries exist.'],
+    ['/audit?actor=ada&before=900', null, 'No older entry matches.'],
+    ['/audit?before=900', null, 'No older entries.'],
   ] as const)('%s has words for nothing, where the next page is at %s', async ([path, next, words]) => {
     const visit = stubVisit({ lines: async () => ({ lines: [], next }) }, { path });
     const html = await htmlOf(await auditScreen(visit));

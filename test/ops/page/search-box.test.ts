@@ -50,7 +50,7 @@ describe('the search box', () => {
     const page = await html('/events?q=ORD_k7');
     expect(rowsIn(page)).toEqual(['evt_Aa2', 'evt_Aa3', 'evt_Aa1']);
     expect(textOf(partOf(page, 'taken'))).toBe(
-      'Taken for what events are about: ord_K7, what has failed first. Look for it as a piece of text',
+      'Taken for an entity: ord_K7, what has failed first. Look for it as a piece of text',
     );
     expect(textOf(partOf(page, 'count'))).toBe('3 events');
     // What is done with all of them is done with what was found.

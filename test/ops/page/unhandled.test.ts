@@ -15,7 +15,7 @@ describe.each([
     'the overview',
     overviewScreen,
     'headline',
-    /No processor was seen for order\.created at shop-a since .*40 min.*: 12 events wait/,
+    /No processor has handled order\.created at shop-a since .*40 min.*: 12 events wait/,
   ],
   [
     'the health screen',

@@ -20,7 +20,7 @@ it('says first that nothing comes and that no processor handles what came, with 
     /^Nothing was received since (\d+ \w{3} )?\d\d:\d\d UTC \(2 h\); at this hour one usually comes every 8 s\. The last/,
   );
   expect(told).toMatch(
-    /No processor was seen for order\.created and order\.ready since .* UTC \(2 h 5 min\): 40 events wait\. Show them/,
+    /No processor has handled order\.created and order\.ready since .* UTC \(2 h 5 min\): 40 events wait\. Show them/,
   );
   const links = tagsOf(partOf(html, 'headline')).flatMap(({ attributes }) => attributes['href'] ?? []);
   expect(links).toEqual([

@@ -250,13 +250,13 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       await inbox.announce({ endpoints: ['default'], types }, gone, null, living);
       await handleInline(inbox, orderEvent('evt_1', { receivedAt: gone }));
       expect(await warned(gone + MINUTE)).toEqual([
-        'No processor was seen for order.created at shop-b since 12:00 UTC (2 h 1 min).',
+        'No processor has handled order.created at shop-b since 12:00 UTC (2 h 1 min).',
       ]);
       await handleInline(inbox, { ...orderEvent('evt_2', { receivedAt: gone }), endpoint: 'shop-b' });
       expect(await warned(gone + MINUTE)).toEqual([]);
       await inbox.leave('2-b');
       expect(await warned(gone + HOUR)).toEqual([
-        'No processor was seen for order.created at default since 14:00 UTC (1 h).',
+        'No processor has handled order.created at default since 14:00 UTC (1 h).',
       ]);
     });
 
@@ -271,7 +271,7 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       await inbox.announce(named, night, null, { name: '2-b', startedAt: NOON });
       expect(await warned(night + MINUTE)).toEqual([]);
       await inbox.leave('2-b');
-      expect(await warned(night + HOUR)).toEqual(['No processor was seen for order.created since 22:00 UTC (1 h).']);
+      expect(await warned(night + HOUR)).toEqual(['No processor has handled order.created since 22:00 UTC (1 h).']);
       // Who takes its place takes that of both.
       await inbox.announce({ endpoints: '*', types: '*' }, night + HOUR, null, { name: '3-c', startedAt: NOON });
       expect(await warned(night + HOUR)).toEqual([]);
@@ -294,8 +294,8 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       expect((await inbox.processors(NOON + TAKER_MS)).processors).toEqual([]);
       const gone = NOON + 2 * HOUR;
       expect(await warned(gone)).toEqual([
-        'No processor was seen for any type since 12:00 UTC (1 h 59 min).',
-        'No processor was seen for order.created and order.ready since 12:00 UTC (2 h).',
+        'No processor has handled any type since 12:00 UTC (1 h 59 min).',
+        'No processor has handled order.created and order.ready since 12:00 UTC (2 h).',
       ]);
       // Handled before the answer, in inline mode.
       await handleInline(inbox, orderEvent('evt_inline', { receivedAt: gone - MINUTE }));
