@@ -88,7 +88,7 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
     advice: 'After a deploy, do nothing: the service sends it again.',
   },
   deadline: {
-    cause: 'hookbox could not store the event in time.',
+    cause: 'The inbox did not store the event in time.',
     advice: {
       file: `${LATER} check the disk, and other processes that lock the file.`,
       postgres: `${LATER} check how fast Postgres answers, and what else locks the tables of the inbox.`,
@@ -103,7 +103,7 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
     advice: `${LATER} check the target of verified deliveries.`,
   },
   'inbox-failing': {
-    cause: 'hookbox could not write to the inbox.',
+    cause: 'The inbox could not be written.',
     advice: {
       file: `${LOOK} the disk is full or read-only, or the file was moved or replaced.`,
       postgres: `${LOOK} Postgres was unavailable, full or read-only, or rejected the role.`,

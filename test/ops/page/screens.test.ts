@@ -108,7 +108,7 @@ describe('Overview', () => {
       '/ops/events/default/evt_5',
     ]);
     expect(textOf(partOf(html, 'waiting-1'))).toContain('waits behind evt_5, which has failed 15 times');
-    expect(textOf(partOf(html, 'waiting-8'))).toContain('no processor that handles order.created was seen for 2 h');
+    expect(textOf(partOf(html, 'waiting-8'))).toContain('no processor that handles order.created has run for 2 h');
   });
 
   test('names an event that no processor has taken, and counts kinds apart', async () => {
@@ -299,7 +299,9 @@ describe('Rejected', () => {
     });
     const html = await htmlOf(await rejectedScreen(visit));
     expect(textOf(partOf(html, 'rates'))).toContain('10 deliveries were rejected: 10% of all.');
-    expect(textOf(partOf(html, 'reason-signature-mismatch'))).toMatch(/^signature-mismatch 9 90% The signature is not/);
+    expect(textOf(partOf(html, 'reason-signature-mismatch'))).toMatch(
+      /^signature-mismatch 9 90% The signature does not match/,
+    );
     expect(textOf(partOf(html, 'reason-body-too-large'))).toContain('maxBodyBytes');
   });
 

@@ -56,7 +56,7 @@ describe('the search box', () => {
     // What is done with all of them is done with what was found.
     expect(partOf(page, 'acts')).toContain('name="entity" value="ord_K7"');
     const some = await html('/events?q=evt_aa');
-    expect(textOf(partOf(some, 'taken'))).toContain('Also the beginning of: evt_Aa1, evt_Aa2, evt_Aa3');
+    expect(textOf(partOf(some, 'taken'))).toContain('Also the start of: evt_Aa1, evt_Aa2, evt_Aa3');
     expect(rowsIn(some)).toEqual(['evt_Aa2', 'evt_Aa3', 'evt_Aa1']);
   });
 

@@ -17,7 +17,7 @@ it('says first that nothing comes and that no processor handles what came, with 
   const html = await htmlOf(await overviewScreen(visit));
   const told = textOf(partOf(html, 'headline'));
   expect(told).toMatch(
-    /^Nothing was received since (\d+ \w{3} )?\d\d:\d\d UTC \(2 h\); at this hour one usually comes every 8 s\. The last/,
+    /^Nothing was received since (\d+ \w{3} )?\d\d:\d\d UTC \(2 h\); at this hour one usually arrives every 8 s\. The last/,
   );
   expect(told).toMatch(
     /No processor has handled order\.created and order\.ready since .* UTC \(2 h 5 min\): 40 events wait\. Show them/,
