@@ -294,7 +294,7 @@ it('names the type that fails since the release, in the words of the comparison'
 
 it.each([
   ['none in the last hour', [row(200, 'failed', 19), row(30, 'processed', 50)]],
-  ['none ran in the last hour', [row(200, 'failed', 19)]],
+  ['no run in the last hour', [row(200, 'failed', 19)]],
   ['2% in the last hour', [row(200, 'failed', 19), row(30, 'processed', 49), row(30, 'failed', 1)]],
 ])('does not let what a release broke hours ago read as if it were so now: %s', async (lately, rows) => {
   const before = [row(400, 'processed', 198), row(400, 'failed', 2)];
