@@ -135,7 +135,7 @@ it('says of https to a server without it what is wrong, in words', async () => {
   const plain = await listening((_, response) => response.end());
   const to = plain.url.replace('http:', 'https:');
   const sandbox = await sandboxing(['--clock', 'frozen', '--to', to]);
-  const words = 'the server there speaks http and not https';
+  const words = 'the server uses http, not https';
   expect(await sandbox.note('no server listens at')).toContain(`(${words})`);
   await sandbox.call('POST', '/order', ORDER);
   await sandbox.steer(['advance', '0']);
@@ -208,7 +208,7 @@ describe('a sandbox in a file', () => {
     expect(answer.status).toBe(200);
     const human = running(['sandbox', '--port', '0', '--db', 'shop.db'], { cwd });
     expect((await human.ended()).stderr).toContain(
-      'shop.db cannot be opened for a sandbox: another process has it open, another sandbox or the receiver whose inbox it is.',
+      'shop.db cannot be opened for a sandbox: another process has it open, such as another sandbox or a receiver.',
     );
     await sandbox.stop('SIGTERM');
     const again = running(['sandbox', '--port', '0', '--db', 'shop.db'], { cwd, env: { TMPDIR: scratchFolder() } });
@@ -302,7 +302,7 @@ describe('what a sandbox is told', () => {
         1,
         'is in use. Choose another --port.',
       ],
-      [['--db', 'newer.db'], 2, 'was made by another version of hookbox. Give another path.'],
+      [['--db', 'newer.db'], 2, 'was made by another version of hookbox. Pass another path.'],
       [
         ['--db', 'postgres://shop:a-password@db/shop'],
         2,
