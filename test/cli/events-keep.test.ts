@@ -97,7 +97,9 @@ describe('hookbox events erase', () => {
     onTestFinished(() => void database.close());
     const reading = database.prepare('SELECT id FROM hookbox_events').iterate();
     reading.next();
-    const inLog = expect.stringContaining('The write-ahead log still holds the erased data, because another process is reading it.');
+    const inLog = expect.stringContaining(
+      'The write-ahead log still holds the erased data, because another process is reading it.',
+    );
     expect(await events(cwd, 'erase', 'ord_42', '--yes')).toMatchObject({ code: 0, stderr: inLog });
     expect(await events(cwd, 'erase', 'ord_42', '--yes')).toMatchObject({ code: 4, stderr: inLog });
     reading.return?.();

@@ -123,7 +123,11 @@ describe('hookbox migrate', () => {
   it.each([
     ['no inbox', [], 'Pass the Postgres URL with --db or HOOKBOX_DB'],
     ['a file', ['--db', 'shop.db'], 'needs an inbox in Postgres, but --db is a file'],
-    ['a server of another kind', ['--db', 'mysql://ada:secret@db/shop'], 'that begins with postgres:// or postgresql://'],
+    [
+      'a server of another kind',
+      ['--db', 'mysql://ada:secret@db/shop'],
+      'that begins with postgres:// or postgresql://',
+    ],
     ['no name', ['--print', '--schema', ''], 'schema must be a name'],
     ['two ways to print', ['--print', '--json'], 'Remove --json'],
   ])('refuses %s', async (_, args, message) => {

@@ -107,7 +107,10 @@ describe('the password of a URL', () => {
   it('is not printed where it is wrong', async () => {
     // Of whom a password is asked, there or not.
     const ran = await there.hookbox(['events', 'list'], there.urlOf('guarded'));
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('Check the role and password of the connection.') });
+    expect(ran).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('Check the role and password of the connection.'),
+    });
     expect(ran.stderr).not.toContain(PASSWORD);
   });
 });
