@@ -158,7 +158,7 @@ function opened(
 function openDatabase(file: string | undefined): SqliteDatabase {
   const whyNot = file === undefined ? null : whyNoPath(file);
   if (whyNot !== null) {
-    throw new ConfigurationError('INVALID_OPTION', `A sandbox needs its own file. ${whyNot}`);
+    throw new ConfigurationError('INVALID_OPTION', `The path of the sandbox's file is invalid. ${whyNot}`);
   }
   let database: SqliteDatabase | undefined;
   try {

@@ -82,7 +82,11 @@ describe('an inbox that is named by nothing, as by a variable that is not set', 
   ])('is refused: %s %o', async (line, env) => {
     const cwd = folderWith({ 'events.ndjson': '', 'unset.env': 'HOOKBOX_DB=\n' });
     const ran = await runHookbox(line.split(' '), { cwd, env });
-    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('It is empty. Is the variable') });
+    expect(ran).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('It is empty. Check that its environment variable is set.'),
+    });
     expect(readdirSync(cwd)).toEqual(['events.ndjson', 'unset.env']);
   });
 

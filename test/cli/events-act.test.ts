@@ -93,7 +93,7 @@ describe('hookbox events rerun and discard, by ids', () => {
     const none = await events(cwd, 'rerun', 'evt_dead_1', '--state', 'ignored', ...(dry === '' ? [] : [dry]));
     expect([none.code, none.stdout]).toEqual([
       1,
-      'unchanged: in another state than you selected, such as discarded  evt_dead_1\n',
+      'unchanged: its state had changed, for example to discarded  evt_dead_1\n',
     ]);
     expect(await statesIn(cwd)).toEqual(before);
     const some = await events(cwd, 'discard', 'evt_dead_1', '--state', 'dead', '--state', 'pending');
@@ -143,7 +143,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
     expect(ran).toMatchObject({
       code: 0,
       stderr:
-        'Will rerun 2 events: 1 order.created and 1 order.ready; all dead (failed). Nothing has changed yet.\n' +
+        'Will rerun 2 events: 1 order.created and 1 order.ready; all dead (failed). Nothing has happened yet.\n' +
         'No processor is running. The events wait until you start one.\n' +
         '2 rerun\n2 events are pending; a processor with handlers takes them.\n' +
         'To see the result later: hookbox events bulks 1\n',
@@ -197,7 +197,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
     ]);
     expect(people).toMatchObject({ code: 0, stderr: '' });
     expect(people.stdout).toMatch(
-      /^Will discard 30 events: 30 order\.created; all dead \(failed\)\. Nothing has changed yet\.\n\nThe newest events:\n\n/,
+      /^Will discard 30 events: 30 order\.created; all dead \(failed\)\. Nothing has happened yet\.\n\nThe newest events:\n\n/,
     );
     expect(people.stdout.match(/(?<= {2})dead_\d+/g)).toEqual(Array.from({ length: 10 }, (_, n) => `dead_${29 - n}`));
     expect(JSON.parse(programs.stdout)).toMatchObject({
@@ -337,7 +337,7 @@ describe('hookbox events rerun', () => {
       [[], 2, 'Select the events to rerun: ids, a filter such as --state dead --since 2h, or --all.'],
       [['--resume', '7'], 4, 'hookbox.db has no bulk action 7.'],
       [['--all', '--rate', '0'], 2, 'Use a number above 0.'],
-      [['evt_dead_1', '--actor', ' '], 2, 'actor must say who acts'],
+      [['evt_dead_1', '--actor', ' '], 2, 'actor must be a name, such as ada; the audit records it.'],
     ];
     await Promise.all(
       cases.map(async ([args, code, message]) => {

@@ -97,7 +97,9 @@ describe('hookbox events erase', () => {
     onTestFinished(() => void database.close());
     const reading = database.prepare('SELECT id FROM hookbox_events').iterate();
     reading.next();
-    const inLog = expect.stringContaining('The write-ahead log still has the erased data');
+    const inLog = expect.stringContaining(
+      'The write-ahead log still holds the erased data, because another process is reading it.',
+    );
     expect(await events(cwd, 'erase', 'ord_42', '--yes')).toMatchObject({ code: 0, stderr: inLog });
     expect(await events(cwd, 'erase', 'ord_42', '--yes')).toMatchObject({ code: 4, stderr: inLog });
     reading.return?.();
@@ -327,7 +329,7 @@ describe('the lines of a stream', () => {
     async function* endless(): AsyncGenerator<Uint8Array> {
       for (;;) yield megabyte;
     }
-    await expect(linesOf(endless()).next()).rejects.toThrow('A line is longer than any that an export has.');
+    await expect(linesOf(endless()).next()).rejects.toThrow('A line is longer than any line of an');
   });
 
   async function* chunks(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
@@ -373,7 +375,7 @@ describe('the lines of a stream', () => {
     ['zstd', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0])],
   ])('are not looked for in what is compressed: %s', async (name, bytes) => {
     await expect(linesOf(chunks(bytes.toString('latin1'))).next()).rejects.toThrow(
-      new RegExp(`^It is compressed \\(${name}\\): uncompress it first, with \\w+\\.`),
+      new RegExp(`^The file is compressed \\(${name}\\)\\. Decompress it first: \\w+\\.`),
     );
   });
 });
@@ -387,7 +389,7 @@ it('hookbox events import reads an export that PowerShell has written, and names
   expect(read).toMatchObject({ code: 0, stderr: expect.stringContaining(`${STOCKED.length} events imported`) });
   expect(await events(cwd, 'import', 'small.ndjson.gz')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('small.ndjson.gz: It is compressed (gzip): uncompress it first, with gunzip.'),
+    stderr: expect.stringContaining('small.ndjson.gz: The file is compressed (gzip). Decompress it first: gunzip.'),
   });
 });
 

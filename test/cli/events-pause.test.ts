@@ -47,7 +47,7 @@ it('a type that nobody has seen is not paused, unless that is said', async () =>
   const events = await stocked();
   const mistyped = await events('pause', 'order.craeted');
   expect(mistyped).toMatchObject({ code: 2, stdout: '' });
-  expect(mistyped.stderr).toContain('Nobody has seen the type "order.craeted"');
+  expect(mistyped.stderr).toContain('Unknown type "order.craeted": it has no processor and no events.');
   expect(mistyped.stderr).toContain('Did you mean order.created?');
   expect(mistyped.stderr).toContain('--unseen');
   expect((await events('pause')).stderr).toBe('No type is paused.\n');
@@ -78,7 +78,7 @@ it('a bulk by its number says what became of its events, and how to list the dea
     code: 0,
     stderr: 'To list the dead events: hookbox events list --bulk 1 --state dead\n',
   });
-  expect(stdout).toContain('Of 2 events that were rerun, 1 is waiting for a handler and 1 is dead again.');
+  expect(stdout).toContain('Of 2 events rerun, 1 is waiting for a handler and 1 is dead again.');
   expect(JSON.parse((await events('bulks', '1', '--json')).stdout)).toMatchObject({
     id: 1,
     outcome: { counts: { dead: 1 } },

@@ -50,7 +50,7 @@ describe('hookbox migrate', () => {
     expect(await isUpToDate(schema)).toBe(true);
 
     const again = await migrate(schema);
-    const where = `the schema ${schema} of postgres://127.0.0.1:${new URL(url).port}/postgres has version ${NEWEST}.`;
+    const where = `The schema ${schema} of postgres://127.0.0.1:${new URL(url).port}/postgres has version ${NEWEST}.`;
     expect(again).toEqual({ code: 0, stdout: '', stderr: `No migration was missing. ${where}\n` });
   });
 
@@ -81,7 +81,7 @@ describe('hookbox migrate', () => {
     expect(printed.stdout).toContain(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
     await pool.query(printed.stdout);
     expect(await isUpToDate(schema)).toBe(true);
-    expect(await migrate(schema, '--print')).toEqual({ code: 0, stdout: '', stderr: '-- Nothing is missing.\n' });
+    expect(await migrate(schema, '--print')).toEqual({ code: 0, stdout: '', stderr: '-- No migration is missing.\n' });
   });
 
   it('is what other commands ask for where steps are missing', async () => {
@@ -123,7 +123,11 @@ describe('hookbox migrate', () => {
   it.each([
     ['no inbox', [], 'Pass the Postgres URL with --db or HOOKBOX_DB'],
     ['a file', ['--db', 'shop.db'], 'needs an inbox in Postgres, but --db is a file'],
-    ['a server of another kind', ['--db', 'mysql://ada:secret@db/shop'], 'starting with postgres:// or postgresql://'],
+    [
+      'a server of another kind',
+      ['--db', 'mysql://ada:secret@db/shop'],
+      'that begins with postgres:// or postgresql://',
+    ],
     ['no name', ['--print', '--schema', ''], 'schema must be a name'],
     ['two ways to print', ['--print', '--json'], 'Remove --json'],
   ])('refuses %s', async (_, args, message) => {

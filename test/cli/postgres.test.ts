@@ -107,7 +107,10 @@ describe('the password of a URL', () => {
   it('is not printed where it is wrong', async () => {
     // Of whom a password is asked, there or not.
     const ran = await there.hookbox(['events', 'list'], there.urlOf('guarded'));
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('Look at the role and the password') });
+    expect(ran).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('Check the role and password of the connection.'),
+    });
     expect(ran.stderr).not.toContain(PASSWORD);
   });
 });
@@ -182,7 +185,7 @@ it('what was not stored is laid to Postgres, and not to a disk', async () => {
   }
   const { code, stdout, stderr } = await there.hookbox(['events', 'rejected']);
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('inbox-failing') });
-  expect(stderr).toContain('Postgres was unavailable');
+  expect(stderr).toContain('Postgres was unreachable, full or read-only');
   expect(stderr).not.toMatch(/disk|file/);
 });
 
@@ -195,7 +198,7 @@ describe('which inbox is meant', () => {
     const file = await runHookbox(['fixtures', 'capture', 'evt_1'], { cwd: there.cwd, env: { HOOKBOX_DB: 'shop.db' } });
     expect(file).toMatchObject({
       code: 4,
-      stderr: 'error: The file shop.db does not exist. Say with --db where the inbox is.\n',
+      stderr: 'error: The file shop.db does not exist. Pass the path of the inbox with --db.\n',
     });
     const usual = await runHookbox(['fixtures', 'capture', 'evt_1'], { cwd: there.cwd });
     expect(usual.stderr).toContain('The file hookbox.db does not exist.');

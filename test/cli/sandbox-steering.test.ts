@@ -97,7 +97,7 @@ describe('a sandbox that runs', () => {
     expect(order.status).toBe(403);
     expect(await sandbox.steer(['key', '--permission', 'everything'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`There are ${PERMISSIONS.join(', ')}.`),
+      stderr: expect.stringContaining(`Unknown permission "everything". Allowed: ${PERMISSIONS.join(', ')}.`),
     });
     expect(await sandbox.steer(['fault', 'before,operation=order'])).toMatchObject({
       code: 2,

@@ -135,7 +135,7 @@ it('says of https to a server without it what is wrong, in words', async () => {
   const plain = await listening((_, response) => response.end());
   const to = plain.url.replace('http:', 'https:');
   const sandbox = await sandboxing(['--clock', 'frozen', '--to', to]);
-  const words = 'the server there speaks http and not https';
+  const words = 'the server uses http, not https';
   expect(await sandbox.note('no server listens at')).toContain(`(${words})`);
   await sandbox.call('POST', '/order', ORDER);
   await sandbox.steer(['advance', '0']);
@@ -208,7 +208,7 @@ describe('a sandbox in a file', () => {
     expect(answer.status).toBe(200);
     const human = running(['sandbox', '--port', '0', '--db', 'shop.db'], { cwd });
     expect((await human.ended()).stderr).toContain(
-      'shop.db cannot be opened for a sandbox: another process has it open, another sandbox or the receiver whose inbox it is.',
+      'shop.db cannot be opened for a sandbox: another process has it open, such as another sandbox or a receiver.',
     );
     await sandbox.stop('SIGTERM');
     const again = running(['sandbox', '--port', '0', '--db', 'shop.db'], { cwd, env: { TMPDIR: scratchFolder() } });
@@ -302,13 +302,13 @@ describe('what a sandbox is told', () => {
         1,
         'is in use. Choose another --port.',
       ],
-      [['--db', 'newer.db'], 2, 'was made by another version of hookbox. Give another path.'],
+      [['--db', 'newer.db'], 2, 'was made by another version of hookbox. Pass another path.'],
       [
         ['--db', 'postgres://shop:a-password@db/shop'],
         2,
-        'A sandbox keeps its state in a file of its own. It is a URL, not the path of a file.',
+        "The path of the sandbox's file is invalid. It is a URL, not the path of a file.",
       ],
-      [['--db', 'text'], 2, 'it is no SQLite database'],
+      [['--db', 'text'], 2, 'it is not a SQLite database'],
       [['--db', 'folder'], 2, 'folder is a folder. Pass the path of a file.'],
       [['--db', 'none/shop.db'], 2, 'none/shop.db cannot be opened for a sandbox'],
       [['--to', 'ftp://localhost:3000/webhooks'], 2, 'is not an http or https URL.'],
@@ -317,14 +317,14 @@ describe('what a sandbox is told', () => {
         2,
         'shop.example is another machine. Add --allow-remote to allow it.',
       ],
-      [['--to', 'http://shop.example/', '--allow-remote'], 2, 'A webhook that leaves this machine needs https'],
-      [['--plan', 'Gold'], 2, 'plan must be one of Free, Developer, Business, Enterprise'],
-      [['--plan', 'perMinute=5'], 2, 'plan: there is no limit "perMinute"'],
       [
-        ['--assume', 'taxes=1'],
+        ['--to', 'http://shop.example/', '--allow-remote'],
         2,
-        'assumptions: there is none named "taxes". There are confirmedAfterMs, readyAfterMs, ',
+        'A webhook to another machine needs https: shop.example.',
       ],
+      [['--plan', 'Gold'], 2, 'plan must be one of Free, Developer, Business, Enterprise'],
+      [['--plan', 'perMinute=5'], 2, 'plan: unknown limit "perMinute". Allowed: '],
+      [['--assume', 'taxes=1'], 2, 'assumptions: unknown name "taxes". Allowed: confirmedAfterMs, readyAfterMs, '],
       [['--assume', 'readyAfterMs=soon'], 2, 'assumptions.readyAfterMs must be'],
       [['--assume', 'taxRate'], 2, 'must be name=value.'],
       [
@@ -332,7 +332,7 @@ describe('what a sandbox is told', () => {
         2,
         'fault: kind must be one of before, after, lost-answer, slow, decline, fail-order, delivery:late, ',
       ],
-      [['--fault', 'delivery:slow'], 2, 'A fault of deliveries is one of late'],
+      [['--fault', 'delivery:slow'], 2, 'A delivery fault needs a kind (late'],
       [['--fault', 'delivery:cut,times=0'], 2, 'takes only times=…, above 0.'],
       [['--secret-file', 'none'], 4, 'hookbox cannot read the secret'],
       [['--secret', 'x'], 2, "unknown option '--secret'"],

@@ -117,7 +117,7 @@ describe.skipIf(fromSource)('hookbox ui', () => {
       [['--host', '0.0.0.0', '--port', '0'], 2, 'needs a log-in: set HOOKBOX_UI_PASSWORD'],
       [['--db', 'none.db'], 4, 'The file none.db does not exist.'],
       [['--password-file', 'none'], 4, 'hookbox cannot read the password'],
-      [['--mask', 'data..email', '--port', '0'], 2, '"data..email" is no path'],
+      [['--mask', 'data..email', '--port', '0'], 2, 'mask: "data..email" is not a path. Join names with dots'],
     ];
     await Promise.all(
       cases.map(async ([args, code, message]) => {

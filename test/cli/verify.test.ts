@@ -30,7 +30,7 @@ describe('hookbox verify', () => {
 
   it('remarks on a body of nothing', async () => {
     const ran = await runHookbox(['verify', '-', '--signature', signBody('', SECRET)]);
-    expect(ran).toEqual({ code: 0, stdout: 'valid\n', stderr: 'note: the body is empty: 0 bytes.\n' });
+    expect(ran).toEqual({ code: 0, stdout: 'valid\n', stderr: 'note: the body is empty (0 bytes).\n' });
   });
 
   it.each([
@@ -44,7 +44,7 @@ describe('hookbox verify', () => {
 
   it('says that it is not, and how to hear why', async () => {
     const ran = await runHookbox(['verify', '-', '--signature', signature], { input: `${body.toString()}\n` });
-    expect(ran).toEqual({ code: 1, stdout: 'not valid\n', stderr: 'Add --explain to hear what made it fail.\n' });
+    expect(ran).toEqual({ code: 1, stdout: 'not valid\n', stderr: 'Add --explain to find the cause.\n' });
   });
 
   it.each([
@@ -66,7 +66,7 @@ describe('hookbox verify', () => {
       '--also without --explain',
       ['-', '--signature', signature, '--also', 'x'],
       2,
-      '--also and --old-secret-file are for',
+      '--also and --old-secret-file need --explain. Add it.',
     ],
     [
       'another file that is not there',

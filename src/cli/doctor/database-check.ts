@@ -67,7 +67,7 @@ function look(database: SqliteDatabase, file: string): readonly Finding[] {
 /** Says whether this hookbox may use tables of a version. */
 export function checkVersion({ version, needs }: { readonly version: number; readonly needs: number }): Finding {
   const what = `its tables have version ${version}; this hookbox supports versions up to ${KNOWN_VERSION}`;
-  if (needs > KNOWN_VERSION) return problem('migrations', what, 'Update the package hookbox in this process.');
-  if (version < KNOWN_VERSION) return ok('migrations', `${what} and upgrades them at its next start`);
+  if (needs > KNOWN_VERSION) return problem('migrations', what, 'Update hookbox in this process.');
+  if (version < KNOWN_VERSION) return ok('migrations', `${what} and upgrades the tables at its next start`);
   return ok('migrations', what);
 }

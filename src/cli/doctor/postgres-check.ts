@@ -125,7 +125,7 @@ async function checkMigrations(session: Session, schema: string, mayWork: boolea
     return [ok('migrations', `the schema ${schema} lacks ${versions} of ${NEWEST}; ${then}`)];
   } catch (failure) {
     if (isInstance(failure, InboxOpenError)) {
-      return [problem('migrations', failure.message, 'Update the package hookbox in this process.')];
+      return [problem('migrations', failure.message, 'Update hookbox in this process.')];
     }
     if (!isInstance(failure, DatabaseFailure) || failure.fault !== 'refused') throw failure;
     const what = `the schema ${schema} has a table of another program: ${failure.message}`;

@@ -86,7 +86,7 @@ async function* idsOf(lines: AsyncIterable<string>): AsyncGenerator<string, void
     found += 1;
     yield id;
   }
-  if (found === 0) throw new ConfigurationError('INVALID_OPTION', 'There are no ids in it.');
+  if (found === 0) throw new ConfigurationError('INVALID_OPTION', 'The file has no ids.');
 }
 
 const SAFE_TO_REPEAT =

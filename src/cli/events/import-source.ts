@@ -25,5 +25,5 @@ async function isThere(options: DbOptions): Promise<boolean> {
 /** @throws CommandError where no file has the path */
 export function refuseMissing(path: string): void {
   requireFile(path);
-  if (!existsSync(path)) throw new CommandError(`There is no file ${oneLine(path)}.`, EXIT.notFound);
+  if (!existsSync(path)) throw new CommandError(`The file ${oneLine(path)} does not exist.`, EXIT.notFound);
 }
