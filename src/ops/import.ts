@@ -164,7 +164,7 @@ async function* batches(
     records = [];
     characters = 0;
   }
-  yield { pauses, records, fault: place === 'behind' ? null : `${endedEarly(number, place)} ${SO_FAR}` };
+  yield { pauses, records, fault: place === 'behind' ? null : endedEarly(number, place) };
 }
 
 const SO_FAR = 'The lines before it were imported; importing them again is harmless.';
@@ -188,6 +188,6 @@ function faultOf(
 }
 
 function endedEarly(lines: number, place: 'before' | 'within'): string {
-  if (place === 'before') return 'The file is empty.';
-  return `The export ends early, after line ${lines}: its last line is missing, and perhaps events.`;
+  if (place === 'before') return 'The export is empty.';
+  return `The export ends early, after line ${lines}: its last line is missing, and perhaps events. ${SO_FAR}`;
 }

@@ -142,7 +142,7 @@ describe('backup', () => {
     // The pages behind the first ones, as a failing disk leaves them.
     writeSync(descriptor, Buffer.alloc(40 * 4_096, 0xa5), 0, 40 * 4_096, 60 * 4_096);
     closeSync(descriptor);
-    await fails(inbox, /^The backup could not be made: .*malformed/);
+    await fails(inbox, /^The backup failed: .*malformed/);
   });
 
   it('does not take a copy for a backup whose events cannot be', async () => {
@@ -151,7 +151,7 @@ describe('backup', () => {
     other.pragma('ignore_check_constraints = ON');
     other.exec("UPDATE hookbox_events SET state = 'dead'");
     other.close();
-    await fails(inbox, /^The backup could not be made: the copy is faulty: CHECK constraint failed in hookbox_events/);
+    await fails(inbox, /^The backup failed: the copy is faulty: CHECK constraint failed in hookbox_events/);
   });
 
   it("is not kept from it by what is wrong in a merchant's own tables", async () => {

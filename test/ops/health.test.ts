@@ -71,7 +71,7 @@ describe('an inbox that cannot store', () => {
     expect(await readiness(inbox)).toEqual({
       ready: false,
       code: 'DEADLINE',
-      why: 'the database was not free within 2 s',
+      why: 'the database stayed locked for 2 s',
     });
     database.exec('COMMIT');
     expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [], warnings: [] });

@@ -64,7 +64,7 @@ function exportOf(events: readonly Line[], marks: readonly object[] = []): reado
 }
 
 const said = (what: string): string =>
-  `Line 3 cannot be imported: ${what}. What came before was imported; importing it again is harmless.`;
+  `Line 3 cannot be imported: ${what}. The lines before it were imported; importing them again is harmless.`;
 
 /** Inboxes that events are imported into. */
 export interface ImportedStore {
@@ -112,7 +112,7 @@ export function testImportRules(name: string, store: ImportedStore): void {
         ['an object without an id', '{"SECRET":1}'],
         ['an id that no receiver takes', JSON.stringify({ id: 'x'.repeat(256) })],
       ])('a body that is %s is refused', async (_, body) => {
-        expect(await refusal({ body: base64(body) })).toBe(said('its body is none that a receiver takes'));
+        expect(await refusal({ body: base64(body) })).toBe(said('its body is not valid JSON with an id'));
       });
 
       it('the other body, too, that came under the id', async () => {
@@ -317,7 +317,7 @@ export function testImportRules(name: string, store: ImportedStore): void {
         ],
         ['more times than redeliveries', { redeliveries: { ...times, recentMs: [1, 2, 3] } }, 'redeliveries'],
       ])('is refused: %s', async (_, change, path) => {
-        expect(await refusal(change)).toBe(said(`its event.${path} cannot be`));
+        expect(await refusal(change)).toBe(said(`its event.${path} must not have this value`));
       });
     });
 

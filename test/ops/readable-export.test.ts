@@ -85,6 +85,6 @@ it('json has a line for each event, with its body as it was sent', async () => {
 it.each(['csv', 'json'] as const)('what was exported as %s cannot be imported, and that is said', async (format) => {
   const { lines } = await linesOf(format);
   await expect(importEvents(opened(), lines, ADA)).rejects.toThrow(
-    format === 'json' ? /exported as csv or json cannot be imported/ : /line 1/i,
+    format === 'json' ? /exports as csv or json cannot be imported/ : /line 1/i,
   );
 });

@@ -55,14 +55,18 @@ export async function turnsOf<T>(work: Promise<T>): Promise<{ readonly turns: nu
 
 /** What a filter may ask for: more is refused. */
 export const TOO_MUCH: readonly (readonly [string, EventFilter, RegExp])[] = [
-  ['nine conditions on the body', { body: conditions(9) }, /8 values of body at most, and this one has 9/],
-  ['very many conditions', { body: conditions(100_000) }, /8 values of body at most, and this one has 100000/],
-  ['very many types', { types: Array.from({ length: 101 }, String) }, /100 values of types at most/],
-  ['very many states', { states: Array.from({ length: 101 }, () => 'dead' as const) }, /100 values of states/],
-  ['a long text', { entity: 'x'.repeat(1_001) }, /entity is longer than 1000 characters/],
-  ['a long type', { types: ['x'.repeat(1_001)] }, /types is longer than 1000 characters/],
-  ['a long value', { body: [{ path: 'a', value: 'x'.repeat(1_001) }] }, /body is longer than 1000/],
-  ['a deep path', { body: [{ path: 'a.'.repeat(600) + 'a', value: '' }] }, /body is longer than 1000/],
+  ['nine conditions on the body', { body: conditions(9) }, /body must have at most 8 values, not 9\./],
+  ['very many conditions', { body: conditions(100_000) }, /body must have at most 8 values, not 100000\./],
+  ['very many types', { types: Array.from({ length: 101 }, String) }, /types must have at most 100 values/],
+  [
+    'very many states',
+    { states: Array.from({ length: 101 }, () => 'dead' as const) },
+    /states must have at most 100 values/,
+  ],
+  ['a long text', { entity: 'x'.repeat(1_001) }, /entity must have at most 1000 characters/],
+  ['a long type', { types: ['x'.repeat(1_001)] }, /types must have at most 1000 characters/],
+  ['a long value', { body: [{ path: 'a', value: 'x'.repeat(1_001) }] }, /body must have at most 1000/],
+  ['a deep path', { body: [{ path: 'a.'.repeat(600) + 'a', value: '' }] }, /body must have at most 1000/],
 ];
 
 /** How much a search looks at, whatever keeps the events. `open` gives an empty inbox for each test. */

@@ -11,13 +11,14 @@ import {
   exportEvents,
   exportReadable,
   getBulk,
-  retryEventsNow,
   importEvents,
+  importHandled,
   pauseType,
   previewBulk,
   pruneEvents,
   rerunEvents,
   resumeType,
+  retryEventsNow,
   runBulk,
   type Act,
 } from '../../src/ops/index.ts';
@@ -31,13 +32,14 @@ export const by = { actor: 'ada', reason: 'because' };
 export const WHO = ['--actor', by.actor, '--reason', by.reason];
 const ORIGIN = 'http://shop.example';
 
-/** An act, in each of the three ways. */
+/** An act, in each of the ways that it has. */
 export interface Way {
   /** what was done already, in the same way for each */
   readonly before?: (inbox: Inbox) => Promise<unknown>;
   readonly code: (inbox: Inbox, folder: string, moreLines: readonly string[]) => Promise<unknown>;
   readonly cli: readonly string[];
-  readonly page: (page: Page, inbox: Inbox, moreLines: readonly string[]) => Promise<unknown>;
+  /** missing where the page does not have the act */
+  readonly page?: (page: Page, inbox: Inbox, moreLines: readonly string[]) => Promise<unknown>;
 }
 
 interface Page {
@@ -49,6 +51,8 @@ const EVENT = { endpoint: 'default', id: 'evt_dead_1' };
 const DONE = { endpoint: 'default', id: 'evt_done' };
 const filter = { states: ['dead' as const], error: 'shop is down' };
 const FOUND = ['--state', 'dead', '--error', 'shop is down'];
+/** The first is processed here already. */
+const HANDLED = [DONE.id, 'evt_other_1', 'evt_other_2'];
 const MONTH_MS = 30 * 86_400_000;
 
 /** One that is next attempt in an hour, whenever the test runs. */
@@ -166,6 +170,10 @@ const ways: Readonly<Record<string, Way>> = {
         file: new File([`${moreLines.join('\n')}\n`], 'more.ndjson'),
       }),
   },
+  'import of handled ids': {
+    code: (inbox) => importHandled(inbox, HANDLED, by),
+    cli: ['import', '--handled', 'handled.txt', ...WHO],
+  },
 };
 
 /** A stocked inbox of the running test. */
@@ -227,7 +235,7 @@ export function threeWays(
   others: Readonly<Record<string, Way>> = {},
 ): void {
   describe.each(Object.entries({ ...ways, ...others }))('%s', (_, { before, code, cli, page }) => {
-    it('leaves the same behind by function, by command and by page', async () => {
+    it('leaves the same behind by function, by command and, where it has one, by page', async () => {
       const first = await stock(before);
       const untouched = await first.leftBehind();
       await code(first.inbox, first.folder, moreLines());
@@ -236,11 +244,13 @@ export function threeWays(
 
       const second = await stock(before);
       writeFileSync(join(second.folder, 'more.ndjson'), `${moreLines().join('\n')}\n`);
+      writeFileSync(join(second.folder, 'handled.txt'), `${HANDLED.join('\n')}\n`);
       const { args, options } = second.named;
       const { code: exit, stderr } = await runHookbox(['events', ...cli, ...args], options);
       expect(exit, stderr).toBe(0);
       expect(await second.leftBehind()).toEqual(byCode);
 
+      if (page === undefined) return;
       const third = await stock(before);
       await page(pageOf(third.inbox), third.inbox, moreLines());
       expect(await third.leftBehind()).toEqual(byCode);

@@ -343,7 +343,7 @@ export function testTransfer(name: string, store: TransferStore): void {
       it('tells an export that was cut off, after importing what there was', async () => {
         const importing = importEvents(inbox, lines.slice(0, 2), ADA);
         await expect(importing).rejects.toThrow(
-          'The export ends early, after line 2: its last line is missing, so events may be, too. ' +
+          'The export ends early, after line 2: its last line is missing, and perhaps events. ' +
             'The lines before it were imported; importing them again is harmless.',
         );
         expect(await inbox.list()).toMatchObject([{ id: 'one' }]);
@@ -352,20 +352,35 @@ export function testTransfer(name: string, store: TransferStore): void {
       });
 
       it.each<[string, readonly string[], RegExp, number]>([
-        ['that ends in the middle of a line', [FIRST, one, two.slice(0, 200)], /^Line 3 .*no JSON/, 1],
+        ['that ends in the middle of a line', [FIRST, one, two.slice(0, 200)], /^Line 3 .*not JSON/, 1],
         ['that lacks a line in between', [FIRST, two, LAST], /^Line 3 .*2 events .* and 1 and 0 were there/, 1],
         ['that has a line twice', [FIRST, one, one, two, LAST], /^Line 5 .*and 3 and 0 were there/, 3],
-        ['that is empty', [], /^There is no export/, 0],
+        ['that is empty', [], /^The export is empty\.$/, 0],
         ['that lacks its first line', [one, two, LAST], /^Line 1 .*first line of the export is missing/, 0],
-        ['that is followed by another', [...lines, ...lines], /^Line 5 .*behind the last line/, 2],
+        ['that is followed by another', [...lines, ...lines], /^Line 5 .*follows the last line of the export/, 2],
         ['that begins twice', [FIRST, ...lines], /^Line 2 .*begins another/, 0],
-        ['of a newer hookbox', ['{"hookbox":"export","version":2}'], /^Line 1 .*version 2.*knows up to 1/, 0],
-        ['of something else', ['{"hookbox":"import","version":1}'], /^Line 1 .*no line of an exact export/, 0],
-        ['with a list', [FIRST, '[]'], /^Line 2 .*no line of an exact export/, 0],
-        ['with a number', [FIRST, '7'], /^Line 2 .*no line of an exact export/, 0],
-        ['with null', [FIRST, 'null'], /^Line 2 .*no line of an exact export/, 0],
-        ['with two things in a line', [FIRST, one.replace('{', '{"mark":1,')], /^Line 2 .*its fields cannot be/, 0],
-        ['with a mark that is none', [FIRST, '{"mark":{"entity":7}}'], /^Line 2 .*its mark.entity cannot be/, 0],
+        ['of a newer hookbox', ['{"hookbox":"export","version":2}'], /^Line 1 .*version 2.*reads up to version 1/, 0],
+        [
+          'of something else',
+          ['{"hookbox":"import","version":1}'],
+          /^Line 1 .*not a line of an exact hookbox export/,
+          0,
+        ],
+        ['with a list', [FIRST, '[]'], /^Line 2 .*not a line of an exact hookbox export/, 0],
+        ['with a number', [FIRST, '7'], /^Line 2 .*not a line of an exact hookbox export/, 0],
+        ['with null', [FIRST, 'null'], /^Line 2 .*not a line of an exact hookbox export/, 0],
+        [
+          'with two things in a line',
+          [FIRST, one.replace('{', '{"mark":1,')],
+          /^Line 2 .*its fields must not have this value/,
+          0,
+        ],
+        [
+          'with a mark that is none',
+          [FIRST, '{"mark":{"entity":7}}'],
+          /^Line 2 .*its mark.entity must not have this value/,
+          0,
+        ],
         [
           'with a key that changes objects',
           [FIRST, '{"event":{"__proto__":{"polluted":1}}}'],
@@ -417,7 +432,7 @@ export function testTransfer(name: string, store: TransferStore): void {
       ])('refuses an event with %s, by the number of its line and without quoting it', async (_, change, path) => {
         const [message, imported] = await refused([FIRST, one, anEvent('two', change), LAST]);
         expect(message).toBe(
-          `Line 3 cannot be imported: its ${path} cannot be. ` +
+          `Line 3 cannot be imported: its ${path} must not have this value. ` +
             'The lines before it were imported; importing them again is harmless.',
         );
         expect(imported).toBe(1);
@@ -425,7 +440,7 @@ export function testTransfer(name: string, store: TransferStore): void {
 
       it('counts lines as they are in the file, and passes over empty ones', async () => {
         const [message] = await refused([...lines.slice(0, 2), '', '\r', 'SECRET']);
-        expect(message).toMatch(/^Line 5 cannot be imported: it is no JSON\./);
+        expect(message).toMatch(/^Line 5 cannot be imported: it is not JSON\./);
         const spaced = lines.flatMap((line) => [`${line}\r`, '']);
         expect(await importEvents(counting([]), spaced, ADA)).toMatchObject({ imported: 2 });
       });

@@ -7,7 +7,7 @@ import { run } from '../run.ts';
 const ALLOWED = [
   /^(?:README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|package\.json)$/,
   /^dist\/(?:src|adapters)\/.*\.(?:js|d\.ts)$/,
-  /^docs\/(?:monitoring\/)?[\w-]+\.md$/,
+  /^docs\/(?:(?:api|decisions|monitoring)\/)?[\w-]+\.md$/,
   /^docs\/monitoring\/(?:alerts\.yml|grafana-dashboard\.json)$/,
   /^docs\/images\/[\w-]+\.png$/,
   /^examples\/(?:.*\.(?:mjs|js|ts|jsonc|md)|[\w-]+\/package\.json)$/,
