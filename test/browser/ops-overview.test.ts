@@ -86,7 +86,7 @@ describe('after a day with an outage', () => {
       await page.getByLabel('On the day (UTC)').fill(yesterday.toISOString().slice(0, 10));
       await page.getByRole('button', { name: 'Filter' }).click();
       await page.locator('#none').waitFor();
-      expect(await page.locator('#none').innerText()).toBe('No line fits.');
+      expect(await page.locator('#none').innerText()).toBe('No entry matches.');
       expect(ada.troubles).toEqual([]);
     }
   });

@@ -33,7 +33,7 @@ describe('an operator who is asked about an order', () => {
     await page.getByRole('link', { name: 'Dead letters' }).click();
     const group = page.getByRole('row').filter({ hasText: 'TypeError' });
     await group.getByRole('button', { name: 'Rerun group…' }).click();
-    await sees(page, 'Will rerun 3 events: 3 order.created; all dead (failed). Nothing has changed yet.');
+    await sees(page, 'Will rerun 3 events: 3 order.created; all dead (failed). Nothing has happened yet.');
     await sees(page, 'TypeError: Cannot read properties');
     expect(await deadOf(shop.site)).toEqual(expect.arrayContaining(GROUP));
 

@@ -44,7 +44,7 @@ describe('the fixtures', () => {
 
   it.each(Object.entries(expectations))('edge/%s is as expected: $expect', (name, { expect: expected, issues }) => {
     const parsed = parseEvent(fixture(`edge/${name}.json`));
-    const found = parsed.ok ? (parsed.known ? 'known' : 'unknown') : parsed.id === null ? 'refused' : 'invalid';
+    const found = parsed.ok ? (parsed.known ? 'known' : 'unknown') : parsed.id === null ? 'rejected' : 'invalid';
     expect(found).toBe(expected);
     expect(parsed.issues.length).toBeGreaterThanOrEqual(issues);
     if (issues === 0) expect(parsed.issues).toEqual([]);

@@ -93,7 +93,7 @@ describe('an answer of a schema', () => {
   it.each([[undefined], [null], ['no'], [true], [{ issues: 'many' }]])('cannot be %j', (answer) => {
     expect(() => fitOf(answer, 'loyalty.earned', 'data')).toThrow(
       new TypeError(
-        'The schema of loyalty.earned has answered with neither a value nor issues, as Standard Schema wants it.',
+        'The schema of loyalty.earned returned neither value nor issues, as Standard Schema requires.',
       ),
     );
   });

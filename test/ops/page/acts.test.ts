@@ -210,7 +210,7 @@ describe('all that match', () => {
     const preview = await post('/bulks', { act: 'rerun', type: 'order.created', state: 'dead', reason: 'shop is up' });
     expect([preview.status, leadsTo(preview)]).toEqual([303, '/bulks/1']);
     expect(textOf(await html('/bulks/1'))).toContain(
-      'Will rerun 2 events: 2 order.created; all dead (failed). Nothing has changed yet.',
+      'Will rerun 2 events: 2 order.created; all dead (failed). Nothing has happened yet.',
     );
     expect(await stateOf(inbox, 'evt_1')).toBe('dead');
     await handled(inbox, FAILED, orderEvent('evt_4'));

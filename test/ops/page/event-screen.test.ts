@@ -58,13 +58,13 @@ describe('what has happened', () => {
     expect(text.includes('more than a day ahead, so it does not supersede older events')).toBe(isSaid);
   });
 
-  test('says of an event that was never tried that its first attempt has not begun', async () => {
+  test('says of an event that was never tried that its first attempt has not started', async () => {
     const { inbox, html } = openedPage();
     await store(inbox, orderEvent('evt_1'));
     const timeline = async () => textOf(partOf(await html(EVENT), 'timeline'));
-    expect(await timeline()).toMatch(/due since then: its first attempt has not begun$/);
+    expect(await timeline()).toMatch(/due since then: its first attempt has not started$/);
     await handleAgain(inbox, { outcome: 'retry', error: failure, dueAt: START + 60_000 }, orderEvent('evt_1'));
-    expect(await timeline()).toMatch(/due since then: its next attempt has not begun$/);
+    expect(await timeline()).toMatch(/due since then: its next attempt has not started$/);
   });
 
   test('says why a handler let the event go by', async () => {
@@ -165,7 +165,7 @@ describe('what can be done', () => {
     const page = await html(EVENT);
     expect(textOf(partOf(page, 'acts'))).toContain('The body was pruned, so the event cannot be rerun.');
     expect(partOf(page, 'body')).toBe('');
-    expect(textOf(partOf(page, 'facts'))).toContain('pruned; a tombstone remains');
+    expect(textOf(partOf(page, 'facts'))).toContain('pruned: only a tombstone is left');
   });
 
   test('with the tombstone of an invalid one is nothing', async () => {

@@ -30,7 +30,7 @@ test('a bulk action tells what became of its events, and leads to them', async (
 
   const page = await html(`/bulks/${id}`);
   expect(textOf(partOf(page, 'sentence'))).toMatch(/^Reran 3 of 4 events: /);
-  expect(textOf(partOf(page, 'results'))).toContain('1 still invalid under today’s schemas');
+  expect(textOf(partOf(page, 'results'))).toContain('1 still invalid under the current schemas');
   expect(textOf(partOf(page, 'outcome'))).toContain('Of 3 events rerun, 1 is processed and 2 are dead again.');
   expect(titleOf(page)).toBe('(2 dead) Bulk rerun 1 · hookbox');
   const [, dead = ''] = /id="fate-dead"><a href="\/ops([^"]+)"/.exec(page) ?? [];
@@ -66,7 +66,7 @@ test('a pause where no processor is says which endpoints they name, and the form
   expect(textOf(partOf(await html('/paused'), 'pauses'))).not.toContain('No processor');
   await inbox.announce({ endpoints: ['live'], types: ['*'] }, START, null);
   const page = await html('/paused');
-  expect(textOf(partOf(page, 'pauses'))).toContain('No processor names the endpoint default: they name live.');
+  expect(textOf(partOf(page, 'pauses'))).toContain('No processor handles the endpoint default; they handle live.');
   const form = tagsOf(partOf(page, 'pause'));
   expect(form.find(({ attributes }) => attributes['list'] === 'known-endpoints')?.attributes['value']).toBe('live');
   expect(form.filter(({ name }) => name === 'option').map(({ attributes }) => attributes['value'])).toContain('live');
@@ -148,7 +148,7 @@ test('attempts that failed alike are folded, and each of them can be opened', as
   expect(textOf(partOf(timeline, 'each-from-1'))).toContain(
     'attempt 3: failed after 1 ms Error: timed out after 5002 ms',
   );
-  expect(textOf(timeline)).toContain('due since then: its next attempt has not begun');
+  expect(textOf(timeline)).toContain('due since then: its next attempt has not started');
   expect(textOf(timeline)).not.toContain('in -');
 });
 
@@ -158,7 +158,7 @@ test('what is still to come is no entry of what has happened', async () => {
   const page = await html('/events/default/evt_1');
   const [entry = ''] = /<li id="due-\d+" class="[^"]*".*?<\/li>/s.exec(page) ?? [];
   expect(entry).toContain('class="entry to-come"');
-  expect(textOf(entry)).toMatch(/^Still to come: its next attempt, in 1 h \(20\S+ \S+ UTC\)$/);
+  expect(textOf(entry)).toMatch(/^Due: its next attempt, in 1 h \(20\S+ \S+ UTC\)$/);
 });
 
 test('other bytes under an id are shown as what differs, and masked values stay masked', async () => {

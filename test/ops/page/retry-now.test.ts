@@ -77,7 +77,7 @@ test('all that a filter finds are previewed, and run', async () => {
   expect(leadsTo(await post('/bulks', { act: 'retry-now', retrying: 'yes' }))).toBe('/bulks/1');
   const preview = await html('/bulks/1');
   expect(textOf(partOf(preview, 'sentence'))).toBe(
-    'Will retry 2 events: 2 order.created; all pending. Nothing has changed yet.',
+    'Will retry 2 events: 2 order.created; all pending. Nothing has happened yet.',
   );
   expect(partOf(preview, 'run')).toContain('Retry 2 events now');
   expect(textOf(partOf(preview, 'acts'))).toContain('an event that fails its last attempt becomes dead');

@@ -102,7 +102,7 @@ test('an inbox without anything in it has words on every screen', async () => {
   expect(await textOn(deadLettersScreen(visit), 'none')).toMatch(/^No event is dead/);
   expect(await textOn(rejectedScreen(visit), 'rates')).toContain('No deliveries were rejected.');
   expect(await textOn(bulksScreen(visit), 'none')).toMatch(/^No bulk actions yet/);
-  expect(await textOn(auditScreen(visit), 'none')).toMatch(/^No operator/);
+  expect(await textOn(auditScreen(visit), 'none')).toMatch(/^No entries yet/);
   expect(await textOn(healthScreen(visit), 'ready')).toMatch(/^Ready/);
 });
 

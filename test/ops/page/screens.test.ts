@@ -90,7 +90,7 @@ describe('Overview', () => {
     expect(textOf(partOf(html, 'headline'))).toBe(
       '14 events are dead in 2 groups, some since 03:29 UTC (30 min) ' +
         '12, some since 03:29 UTC (30 min), none received for 1 h 30 min: TypeError: Cannot read properties of undefined ' +
-        '2, some since 03:29 UTC (30 min), none received for 1 h 30 min: the process ended three times while it was handled ' +
+        '2, some since 03:29 UTC (30 min), none received for 1 h 30 min: the process ended three times while its handler ran ' +
         '2 orders are stuck: evt_5 has failed 15 times: TypeError: no vat; next attempt in 5 min; 63 wait behind it. ' +
         'The oldest of them has waited since 03:12 UTC (47 min).',
     );
@@ -404,7 +404,7 @@ describe('Bulk actions', () => {
     };
     const html = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks' })));
     expect(textOf(partOf(html, 'bulk-90'))).toBe(
-      'rerun 90 previewed, not run 128 not run state dead group 0123456789abcdef (it has no events now) ada no reason given 2026-03-14 03:54:07 UTC (5 min ago)',
+      'rerun 90 previewed, not run 128 not run state dead group 0123456789abcdef (no events now) ada no reason given 2026-03-14 03:54:07 UTC (5 min ago)',
     );
     expect(hrefsOf(partOf(html, 'older'))).toEqual(['?before=71']);
     const last = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks?before=71' })));
@@ -555,7 +555,7 @@ describe('Bulk actions', () => {
     const progress = partOf(html, 'progress');
     expect(textOf(progress)).toContain('32 of 128 (25%)');
     expect(textOf(partOf(html, 'results'))).toBe(
-      '30 rerun 1 still invalid under today’s schemas 1 pruned: no body is left to run a handler with',
+      '30 rerun 1 still invalid under the current schemas 1 pruned: the body for the handler is gone',
     );
     const bar = tagsOf(progress).find(({ name }) => name === 'progress');
     expect(bar?.attributes).toMatchObject({ max: '128', value: '32' });
@@ -602,7 +602,7 @@ describe('Bulk actions', () => {
     expect(text).toContain('Reran 119 of 128 events');
     expect(text).toContain('Of 119 events rerun, 86 are processed and 33 are dead again.');
     for (const count of ['86', '33', '9']) expect(text.match(new RegExp(`\\b${count} [a-z]`, 'g'))).toHaveLength(1);
-    expect(textOf(partOf(html, 'results'))).toBe('9 still invalid under today’s schemas');
+    expect(textOf(partOf(html, 'results'))).toBe('9 still invalid under the current schemas');
     expect(text).not.toContain('119 rerun');
     expect(text).not.toContain('128 of 128');
     expect(hrefsOf(partOf(html, 'outcome'))).toEqual([
@@ -631,7 +631,7 @@ describe('Audit', () => {
   } as const;
 
   test('says that nothing done yet', async () => {
-    expect(await textOfPart(auditScreen(stubVisit()), 'none')).toContain('No operator has done anything yet.');
+    expect(await textOfPart(auditScreen(stubVisit()), 'none')).toContain('No entries yet. Each rerun, discard, retry, prune, erase, export, import and backup is listed here.');
   });
 
   test('a line says who did what, through what, to what, with what outcome and why', async () => {
@@ -677,10 +677,10 @@ describe('Audit', () => {
   });
 
   test.for([
-    ['/audit?day=2026-03-13', null, 'No line fits.'],
-    ['/audit?day=2026-03-13', 900, 'None of 5,000 lines fits. There are older ones.'],
-    ['/audit?actor=ada&before=900', null, 'No older line fits.'],
-    ['/audit?before=900', null, 'There are no older lines.'],
+    ['/audit?day=2026-03-13', null, 'No entry matches.'],
+    ['/audit?day=2026-03-13', 900, 'No entry among 5,000 matches. Older entries exist.'],
+    ['/audit?actor=ada&before=900', null, 'No older entry matches.'],
+    ['/audit?before=900', null, 'No older entries.'],
   ] as const)('%s has words for nothing, where the next page is at %s', async ([path, next, words]) => {
     const visit = stubVisit({ lines: async () => ({ lines: [], next }) }, { path });
     const html = await htmlOf(await auditScreen(visit));

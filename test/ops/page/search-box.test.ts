@@ -50,13 +50,13 @@ describe('the search box', () => {
     const page = await html('/events?q=ORD_k7');
     expect(rowsIn(page)).toEqual(['evt_Aa2', 'evt_Aa3', 'evt_Aa1']);
     expect(textOf(partOf(page, 'taken'))).toBe(
-      'Searched as what events are about: ord_K7, failed events first. Search for it as text',
+      'Searched as an entity: ord_K7, failed events first. Search for it as text',
     );
     expect(textOf(partOf(page, 'count'))).toBe('3 events');
     // What is done with all of them is done with what was found.
     expect(partOf(page, 'acts')).toContain('name="entity" value="ord_K7"');
     const some = await html('/events?q=evt_aa');
-    expect(textOf(partOf(some, 'taken'))).toContain('Also the beginning of: evt_Aa1, evt_Aa2, evt_Aa3');
+    expect(textOf(partOf(some, 'taken'))).toContain('Also the start of: evt_Aa1, evt_Aa2, evt_Aa3');
     expect(rowsIn(some)).toEqual(['evt_Aa2', 'evt_Aa3', 'evt_Aa1']);
   });
 

@@ -1,0 +1,86 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (file: string): string => readFileSync(join(root, file), 'utf8');
+const filesOf = (...globs: readonly string[]): readonly string[] => globSync([...globs], { cwd: root }).toSorted();
+
+const PAGES = filesOf('README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'docs/**/*.md');
+const GENERATED = ['docs/cli.md', ...filesOf('docs/api/*.md')];
+const SOURCE = filesOf('{src,adapters}/**/*.{ts,tsx}');
+
+/** A page without its blocks of code and the targets of its links. */
+function withoutBlocks(markdown: string): string {
+  return markdown.replaceAll(/^```[\s\S]*?^```$/gm, '').replaceAll(/\]\([^)\s]*\)/g, ']');
+}
+
+/** Prose alone: no code and nothing in quotes. */
+function prose(markdown: string): string {
+  return withoutBlocks(markdown)
+    .replaceAll(/`[^`\n]*`/g, 'code')
+    .replaceAll(/"[^"\n]*"/g, 'quote');
+}
+
+/** The sentences of a text: of paragraphs, list items and cells of tables. */
+export function sentencesIn(markdown: string): readonly string[] {
+  return withoutBlocks(markdown)
+    .split(/(?<=[.?!])\s+|\n\s*\n|\n(?=[-|#>]|\s+- )|\|/)
+    .map((sentence) =>
+      sentence
+        .replaceAll(/\s+/g, ' ')
+        .replace(/^[-#> ]+/, '')
+        .trim(),
+    )
+    .filter((sentence) => sentence.split(' ').length > 3);
+}
+
+/** The texts in a file's strings and in the markup of its pages; what is put together is joined. */
+function stringsIn(file: string): readonly string[] {
+  const code = read(file)
+    .replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, '')
+    .replaceAll(/['`] \+\s*\n?\s*['`]/g, '');
+  const strings = [...code.matchAll(/'((?:[^'\\\n]|\\.)+)'|`((?:[^`\\]|\\.)+)`|>\s*([^<>{}]+?)\s*</g)];
+  return strings
+    .map(([, quoted, template, markup]) => quoted ?? template ?? markup ?? '')
+    .filter(
+      (text) =>
+        /^[A-Za-z“…][^:;=]*\s\w+\s\w/s.test(text) &&
+        !/\b(?:SELECT|UPDATE|DELETE|INSERT|WHERE|SET|FROM)\b|=>|readonly |__|^\s*(?:import|hookbox) /.test(text),
+    )
+    .map((text) => text.replaceAll(/\$\{[^}]*\}/g, '…').replaceAll(/\s+/g, ' '));
+}
+
+/** Comments of the source, without the marks of examples. */
+function commentsIn(file: string): string {
+  return (read(file).match(/\/\*\*[\s\S]*?\*\/|\/\/ .*$/gm) ?? []).join('\n').replaceAll(/^\s*\*? ?/gm, '');
+}
+
+/** What people read, by where they read it. */
+const OF_PAGES = /^src\/(?:page|ops\/words|sandbox\/page)\//;
+const OF_HELP = /^src\/cli\/.*(?:-commands?|-options?|command)\.ts$/;
+
+export const texts = {
+  docs: PAGES.filter((page) => !GENERATED.includes(page)),
+  help: SOURCE.filter((file) => OF_HELP.test(file)),
+  pages: SOURCE.filter((file) => OF_PAGES.test(file)),
+  messages: SOURCE.filter((file) => !OF_PAGES.test(file) && !OF_HELP.test(file)),
+  api: GENERATED.filter((page) => page !== 'docs/cli.md'),
+} as const;
+
+export type Kind = keyof typeof texts;
+
+/** Each sentence of a kind, with its file. */
+export function sentencesOf(kind: Kind): readonly { readonly file: string; readonly sentence: string }[] {
+  return texts[kind].flatMap((file) => {
+    const found = kind === 'docs' || kind === 'api' ? sentencesIn(read(file)) : stringsIn(file);
+    return found.map((sentence) => ({ file, sentence }));
+  });
+}
+
+/** What patterns are counted in. */
+export const counted = {
+  docs: () => texts.docs.filter((page) => page !== 'CONTRIBUTING.md').map((page) => prose(read(page))),
+  strings: () => SOURCE.flatMap(stringsIn),
+  comments: () => SOURCE.map(commentsIn),
+} as const;
