@@ -71,7 +71,7 @@ export function lambda(project: () => Project): void {
         statusCode: 500,
         body: expect.stringContaining('BODY_CONSUMED'),
       });
-      await expectConsole(host).toContain('middleware has parsed event.body before hookbox; Put hookbox first');
+      await expectConsole(host).toContain('middleware parsed event.body before hookbox. Put hookbox first');
       const decoded = { ...toEvent(order), isBase64Encoded: true };
       expect(await invoke(host, decoded)).toMatchObject({
         statusCode: 400,

@@ -85,7 +85,7 @@ describe('a log that is deleted while it is in use', () => {
       expect(acknowledged).toHaveLength(10);
       rmSync(`${file}-wal`);
       expect(await delivered(inbox, 'after')).toEqual([]);
-      await expect(inbox.accept(incoming(), later())).rejects.toThrow(/Open your connection again/);
+      await expect(inbox.accept(incoming(), later())).rejects.toThrow(/Reopen your connection/);
     },
   );
 

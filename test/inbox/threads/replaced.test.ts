@@ -49,7 +49,7 @@ describe("a merchant's connection whose file was replaced", () => {
       { id: 'after', state: 'pending', failures: 0 },
     ]);
     lies.close();
-    expect(log.lines.some(({ facts }) => /Open your connection again/.test(JSON.stringify(facts)))).toBe(true);
+    expect(log.lines.some(({ facts }) => /Reopen your connection/.test(JSON.stringify(facts)))).toBe(true);
   });
 
   it('takes no delivery on the event loop', async () => {
@@ -60,7 +60,7 @@ describe("a merchant's connection whose file was replaced", () => {
     await inbox.operations?.backup(`${file}.copy`);
     replaceBy(file, `${file}.copy`);
     await expect(inbox.accept(incoming({ id: 'after' }), later())).rejects.toThrow(
-      /was replaced by another file. Open your connection again/,
+      /was replaced by another file. Reopen your connection/,
     );
   });
 });

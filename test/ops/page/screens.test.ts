@@ -631,7 +631,9 @@ describe('Audit', () => {
   } as const;
 
   test('says that nothing done yet', async () => {
-    expect(await textOfPart(auditScreen(stubVisit()), 'none')).toContain('No entries yet. Each rerun, discard, retry, prune, erase, export, import and backup is listed here.');
+    expect(await textOfPart(auditScreen(stubVisit()), 'none')).toContain(
+      'No entries yet. Each rerun, discard, retry, prune, erase, export, import and backup is listed here.',
+    );
   });
 
   test('a line says who did what, through what, to what, with what outcome and why', async () => {
