@@ -25,7 +25,7 @@ function prose(markdown: string): string {
 /** The sentences of a text: of paragraphs, list items and cells of tables. */
 export function sentencesIn(markdown: string): readonly string[] {
   return withoutBlocks(markdown)
-    .split(/(?<=[.?!])\s+|\n\s*\n|\n(?=[-|#>]|\s+- )|\|/)
+    .split(/(?<=[.?!])\s+|\n\s*\n|\n(?=[-|#>]|\s+- )|\||·/)
     .map((sentence) =>
       sentence
         .replaceAll(/\s+/g, ' ')
