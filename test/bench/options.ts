@@ -28,7 +28,6 @@ export interface Options {
   readonly against: string | undefined;
   readonly generator: string | undefined;
   readonly json: string | undefined;
-  readonly write: boolean;
 }
 
 /** What is to be known of a table to choose it. */
@@ -52,8 +51,7 @@ const usage = (tables: readonly string[]): string => `npm run bench -- [options]
   --events N            events in the full file (1000000)
   --ten-million         also measure with 10,000,000 events in the file: 12 GB of disk and ten minutes more
   --generator NAME      wrk or autocannon
-  --json FILE           also write everything that was measured
-  --write               put the tables into docs/benchmarks.md; with --only postgres these alone`;
+  --json FILE           also write everything that was measured`;
 
 /** Reads the command line; prints the usage and ends the process when it is wrong. */
 export function readOptions(args: readonly string[], tables: readonly NamedTable[]): Options {
@@ -76,7 +74,6 @@ export function readOptions(args: readonly string[], tables: readonly NamedTable
         'ten-million': { type: 'boolean', default: false },
         generator: { type: 'string' },
         json: { type: 'string' },
-        write: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
     });
@@ -85,13 +82,6 @@ export function readOptions(args: readonly string[], tables: readonly NamedTable
       process.exit(0);
     }
     const only = names(values.only);
-    const isCut =
-      only.length > 0 && bySection(tables).some((names) => names.some(isIn(only)) && !names.every(isIn(only)));
-    if (values.write && (values.quick || isCut || values.rows !== '')) {
-      throw new Error(
-        '--write replaces all tables of a part of the page: leave out --only, but for postgres, --rows and --quick.',
-      );
-    }
     for (const name of only) if (!all.includes(name)) throw new Error(`There is no table ${name}.`);
     const number = (given: string | undefined, quick: number, usual: number): number =>
       given === undefined ? (values.quick ? quick : usual) : wholeNumber(given);
@@ -112,21 +102,11 @@ export function readOptions(args: readonly string[], tables: readonly NamedTable
       against: values.against === undefined ? undefined : builtCheckout(values.against),
       generator: values.generator,
       json: values.json,
-      write: values.write,
     };
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage(all)}\n`);
     process.exit(2);
   }
-}
-
-/** The names of the tables that are written together. */
-function bySection(tables: readonly NamedTable[]): readonly (readonly string[])[] {
-  return [...Map.groupBy(tables, ({ section }) => section).values()].map((all) => all.map(({ name }) => name));
-}
-
-function isIn(names: readonly string[]): (name: string) => boolean {
-  return (name) => names.includes(name);
 }
 
 function names(list: string): string[] {

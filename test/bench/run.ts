@@ -1,7 +1,7 @@
 // The benchmark: npm run bench -- [options]. It measures, says of each goal how it was met, and fails for no number.
 //
 //   npm run bench -- --only servers --quick --allow-disturbed     a quick look
-//   npm run bench -- --against ../before --write                  everything, into docs/benchmarks.md: 40 minutes
+//   npm run bench -- --against ../before > results.md             everything, for docs/benchmarks.md: 40 minutes
 //   npm run bench -- --ten-million --only events                  ten million events in the file
 //
 // How it comes to figures that can be trusted:
@@ -26,7 +26,6 @@ import { goalsTable } from './goals.ts';
 import { findGenerator } from './load/generator.ts';
 import { RequestPools } from './load/request-pool.ts';
 import { describeMachine, machineText } from './machine.ts';
-import { writeMarkedSection } from './marked-section.ts';
 import { readOptions } from './options.ts';
 import { scratchFolder } from './scratch-folder.ts';
 import { makeSyncDelay } from './sync-delay/sync-delay.ts';
@@ -70,9 +69,6 @@ const goals = sections.flatMap((section) => section.goals);
 process.stdout.write(`${pages.map(({ text }) => text).join('\n\n')}\n`);
 if (options.json !== undefined) {
   await writeFile(options.json, `${JSON.stringify({ machine, fdatasync, options, sections, goals }, null, 2)}\n`);
-}
-for (const { name, text } of options.write ? pages : []) {
-  await writeMarkedSection(new URL('../../docs/benchmarks.md', import.meta.url), name, text);
 }
 if (sections.some(({ disturbed }) => disturbed) && !options.allowDisturbed) {
   progress('Something else ran on this machine, so not everything is shown (--allow-disturbed shows it, marked).');
