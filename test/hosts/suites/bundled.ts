@@ -44,7 +44,7 @@ async function esbuild(
   let command = example('bundle it with esbuild')
     .trim()
     .replace(/^npx /, '')
-    .replace('--outdir=out', `--outdir='${out}'`);
+    .replace('--outdir=bundle', `--outdir='${out}'`);
   for (const [from, to] of [...(format === 'cjs' ? FOR_CJS : []), ...changes]) command = command.replace(from, to);
   const PATH = [dirname(part('.bin/esbuild')), process.env['PATH']].join(delimiter);
   const ended = await run(['sh', '-c', `${command} --log-level=error`], dirname(input), { PATH });
