@@ -40,7 +40,7 @@ describe('the log of a handler that fails', () => {
   it('says what failed, when, how long it took, why, when it runs again and where to see more', async () => {
     const { level, facts, message } = await lineOf(new TypeError('out of stock'));
     expect(level).toBe('warn');
-    expect(message).toContain('run again');
+    expect(message).toContain('will be retried');
     expect(facts).toMatchObject({ ...EVENT, durationMs: expect.any(Number), error: 'TypeError', command: SHOW });
     expect(facts['dueAt']).toMatch(/^2026-01-01T00:00:0\d/);
     expect(facts['err']).toMatchObject({
@@ -60,7 +60,7 @@ describe('the log of a handler that fails', () => {
     const { level, facts, message } = await lineOf(
       new RetryLaterError({ afterMs: 60_000, message: 'the till is shut' }),
     );
-    expect([level, message]).toEqual(['warn', expect.stringContaining('asks to run later')]);
+    expect([level, message]).toEqual(['warn', expect.stringContaining('asked to run later')]);
     expect(facts).toMatchObject({ ...EVENT, dueAt: '2026-01-01T00:01:00.000Z', err: { message: 'the till is shut' } });
     expect(facts['err']).not.toHaveProperty('stack');
     const retry = { attempts: 1 };

@@ -76,7 +76,7 @@ describe.each([
         {
           level: 'warn',
           facts: { endpoint: 'default', type: 'order.created', waiting: 1 },
-          message: expect.stringMatching(/^nobody handles order\.created since 2026-01-01T00:0\d:/),
+          message: expect.stringMatching(/^no processor has handled order\.created since 2026-01-01T00:0\d:/),
         },
       ]);
       expect(since).toBeLessThan(clock.now());
@@ -97,7 +97,7 @@ describe.each([
       await store(inbox, orderEvent('evt_3', { order: 'ord_3', receivedAt: clock.now() }));
       await clock.advance(20 * MINUTE);
       expect(await stateOf('evt_3')).toBe('ignored');
-      const said = log.lines.filter(({ message }) => message.startsWith('events are ignored'));
+      const said = log.lines.filter(({ message }) => message.startsWith('events were ignored'));
       expect(said.map(({ level, facts }) => [level, facts['type'], facts['count']])).toEqual([
         ['warn', 'cart.abandoned', 1],
         ['warn', 'order.created', 2],
@@ -201,9 +201,13 @@ describe('handlers that hookbox would not see are refused at creation, with the 
     ['what inherits them', Object.create({ 'order.created': () => {} }) as object, /plain object/],
     ['a function', () => {}, /plain object/],
     ['null', null, /plain object/],
-    ['a type that is undefined', { 'order.created': undefined }, /order\.created is undefined.*leave the key out/s],
-    ['a type that is null', { 'order.created': null }, /order\.created is null/],
-    ['every type that is undefined', { '*': undefined }, /\* is undefined/],
+    [
+      'a type that is undefined',
+      { 'order.created': undefined },
+      /The handler of order\.created must be a function or \{ handle, … \}, not undefined/,
+    ],
+    ['a type that is null', { 'order.created': null }, /The handler of order\.created must be .*, not null/],
+    ['every type that is undefined', { '*': undefined }, /The handler of \* must be .*, not undefined/],
   ])('%s', (_, handlers, message) => {
     const given = { handlers } as unknown as { readonly handlers: Handlers };
     const inbox = memoryInbox();

@@ -59,7 +59,7 @@ export function EventsTable({ events, waits, visit, order }: TableParts) {
           </th>
           <Sorted name="received" order={order} by={order === 'newest' ? 'oldest' : 'newest'} visit={visit} />
           <th scope="col" data-col="again">
-            redelivered
+            sent again
           </th>
           <th scope="col" data-col="attempts">
             attempts

@@ -155,7 +155,7 @@ describe('an inbox in Postgres says what to change', () => {
     onTestFinished(() => pool.query('DROP ROLE guarded').then(() => {}));
     expect(await refusal(urlOf('guarded'), {})).toMatchObject({
       code: 'ACCESS_DENIED',
-      message: expect.stringMatching(/password authentication failed for user "guarded".*Look at the role/),
+      message: expect.stringMatching(/password authentication failed for user "guarded".*Check the role and password/),
     });
   });
 
@@ -179,7 +179,7 @@ describe('an inbox in Postgres says what to change', () => {
 
   it('of tables that are not there, where it is not to make them', async () => {
     const schema = scratchSchema();
-    const advice = expect.stringContaining(`Run hookbox migrate --schema ${schema} where you deploy`);
+    const advice = expect.stringContaining(`Run hookbox migrate --schema ${schema} in your deployment`);
     expect(await refusal(url, { schema, migrate: false })).toMatchObject({ code: 'SCHEMA_MISSING', message: advice });
     expect((await pool.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])).rows).toEqual([]);
   });
