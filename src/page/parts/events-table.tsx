@@ -177,9 +177,10 @@ function EventRow({
 }
 
 function ShortTime({ at, now }: { readonly at: Date; readonly now: Date }) {
+  const isDated = at.toISOString().slice(0, 10) !== now.toISOString().slice(0, 10);
   return (
     <>
-      <time datetime={at.toISOString()} title={timestamp(at)}>
+      <time datetime={at.toISOString()} title={timestamp(at)} class={isDated ? 'dated' : undefined}>
         {shortTime(at, now)}
       </time>{' '}
       <span class="muted">({relative(at, now)})</span>
