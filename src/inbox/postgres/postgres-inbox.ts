@@ -137,7 +137,7 @@ function listeningUrl(source: PostgresSource, listen: 'auto' | false | (string &
 /** Whatever it is, it is not quoted: a URL has a password in it. */
 function assertSource<Source>(source: Source): asserts source is Exclude<Source, undefined> {
   if (typeof source === 'string') {
-    assertUrl(source, 'It is given a URL');
+    assertUrl(source, 'Pass a URL');
     assertDriver();
     return;
   }
