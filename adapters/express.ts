@@ -78,10 +78,10 @@ export function webhookVerifier(options: VerifierOptions): Middleware {
 }
 
 /**
- * Mounts a page of hookbox, such as the operators' page, at the path of `app.use` or of a router. Mount it before or
+ * Mounts a hookbox page, such as the operators' page, at the path of `app.use` or of a router. Mount it before or
  * after form parsers.
  *
- * @param page - the page of `opsPage` or `sandboxPage`
+ * @param page - the page that `opsPage` or `sandboxPage` returned
  * @example
  * ```ts
  * import express from 'express';

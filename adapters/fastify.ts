@@ -79,10 +79,10 @@ export function webhookVerifier(options: VerifierOptions): FastifyPluginAsync {
 }
 
 /**
- * A plugin that mounts a page of hookbox, such as the operators' page, below its prefix. The answer includes headers
+ * A plugin that mounts a hookbox page, such as the operators' page, under the plugin's prefix. The answer includes headers
  * that hooks set; `onSend` hooks do not run.
  *
- * @param page - the page of `opsPage` or `sandboxPage`
+ * @param page - the page that `opsPage` or `sandboxPage` returned
  * @example
  * ```ts
  * import fastify from 'fastify';

@@ -103,10 +103,10 @@ export function webhookVerifier(options: VerifierOptions): HonoVerifier {
 }
 
 /**
- * Mounts a page of hookbox, such as the operators' page, on a route that ends in `/*`. In Hono,
+ * Mounts a hookbox page, such as the operators' page, on a route that ends in `/*`. In Hono,
  * `app.route('/ops', page)` does the same.
  *
- * @param page - the page of `opsPage` or `sandboxPage`
+ * @param page - the page that `opsPage` or `sandboxPage` returned
  * @example
  * ```ts
  * import { Hono } from 'hono';

@@ -108,11 +108,11 @@ export function webhookVerifier<
 }
 
 /**
- * Mounts a page of hookbox, such as the operators' page. The page finds its mount path in each request: the part of the
+ * Mounts a hookbox page, such as the operators' page. The page finds its mount path in each request: the part of the
  * path before its own first segment, such as `events`. If the mount path contains such a segment, set the page's option
  * `base`.
  *
- * @param page - the page of `opsPage` or `sandboxPage`
+ * @param page - the page that `opsPage` or `sandboxPage` returned
  * @example
  * ```ts
  * import { createServer } from 'node:http';

@@ -7,8 +7,7 @@ export abstract class HookboxError extends Error {
 }
 
 /**
- * An option is invalid. Thrown when you create something or call an operators' function, never while a delivery is
- * under way.
+ * An option is invalid. Thrown when you create something or call an operators' function, never during a delivery.
  *
  * - `UNUSABLE_SECRET`: a secret is missing, is empty, or reads `undefined` or `null`
  * - `UNKNOWN_EVENT_TYPE`: a key of `handlers` is not an event type
@@ -35,7 +34,7 @@ export class ConfigurationError extends HookboxError {
  * has hard links
  * - `NOT_DURABLE`: the database does not keep commits, for example because it is in memory
  * - `EPHEMERAL_HOST`: the disk or memory of the host does not last
- * - `NODE_TOO_OLD`, `SQLITE_DOES_NOT_LOAD`: better-sqlite3 cannot load
+ * - `NODE_TOO_OLD`: Node is too old for better-sqlite3; `SQLITE_DOES_NOT_LOAD`: better-sqlite3 cannot be loaded
  * - `LOCKED`: another program holds a lock
  * - `SCHEMA_MISSING`, `SCHEMA_OLD`: the tables are missing or old, and `migrate` is `false` or not permitted
  * - `ACCESS_DENIED`: the file or the Postgres role lacks a right
@@ -71,7 +70,7 @@ export class InboxOpenError extends HookboxError {
 }
 
 /**
- * The inbox could not take an event now. The event is not known to be stored. The delivery is answered 503, and the
+ * The inbox could not store an event now. The event is not known to be stored. The delivery is answered 503, and the
  * service sends it again.
  *
  * - `OVERLOADED`: too many deliveries are queued
@@ -90,7 +89,7 @@ export class InboxUnavailableError extends HookboxError {
 }
 
 /**
- * A handler throws it when no retry can help. The event becomes `dead(failed)` at once.
+ * A handler throws it when no retry can help. The event becomes `dead(failed)` immediately.
  *
  * @example
  * ```ts
@@ -128,7 +127,7 @@ export const LONGEST_WAIT_MS = 30 * 24 * 60 * 60_000;
 export class RetryLaterError extends HookboxError {
   override readonly name = 'RetryLaterError';
   readonly code = 'RETRY_LATER';
-  /** Milliseconds from the end of the attempt. */
+  /** The minimum wait after the attempt ends, in milliseconds. */
   readonly afterMs: number;
 
   constructor(wait: { readonly afterMs: number; readonly message?: string; readonly cause?: unknown }) {
@@ -146,11 +145,11 @@ export class RetryLaterError extends HookboxError {
 }
 
 /**
- * `ctx.transaction` did not commit, or not as it should.
+ * `ctx.transaction` did not commit, or did not commit correctly.
  *
- * - `LEASE_LOST`: another processor may handle the event now
- * - `ALREADY_COMMITTED`: the handler called it again after a commit
- * - `ATTEMPT_OVER`: the handler called it after the attempt had ended
+ * - `LEASE_LOST`: a different processor may be handling the event now
+ * - `ALREADY_COMMITTED`: the handler called `ctx.transaction` again after a commit
+ * - `ATTEMPT_OVER`: the handler called `ctx.transaction` after the attempt had ended
  * - `NOT_SYNCHRONOUS`: on SQLite, `work` returned a promise
  * - `NOT_COMMITTED`: the connection to Postgres was lost before the commit
  * - `GIVEN_UP`: on Postgres, `work` had not ended when its attempt was given up

@@ -96,7 +96,7 @@ it.each([
   ['traces', /\[OpenTelemetry\]\(docs\/handling\.md#traces\)/],
   ['own types', /docs\/handling\.md#your-own-types-and-fields/],
   ['alerts and a dashboard', /\[Prometheus and Grafana\]\(docs\/monitoring\/README\.md\)/],
-  ['a pause', /\[paused\]\(docs\/operations\.md#pause-a-type\)/],
+  ['a pause', /\[pause\]\(docs\/operations\.md#pause-a-type\)/],
   ['the search box', /search box/],
 ])('the README tells whoever reads no further of %s', (_, told) => {
   expect(text('README.md')).toMatch(told);

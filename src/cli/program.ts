@@ -43,7 +43,10 @@ export async function hookboxProgram(first = ''): Promise<Command> {
   ])
     .description('receive, send, check and inspect webhooks of the Commerce Ordering Service')
     .version(VERSION, '-v, --version', 'print the version')
-    .option('--env-file <path>', 'read variables from a file; those already set win (repeatable, anywhere)')
+    .option(
+      '--env-file <path>',
+      'read variables from a file; variables that are already set keep their value (repeatable, anywhere)',
+    )
     // Commands and those beneath them may have options of the same name.
     .enablePositionalOptions();
   if (!isVersion(first)) {

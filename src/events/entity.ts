@@ -6,7 +6,7 @@ import { isOfTheEleven } from './known-event.ts';
  * Names the entity of an event. Events with the same name are handled one at a time and in order. An event with `null`
  * is independent of all others.
  *
- * An invalid name counts as `null`: an empty text, more than 1,000 characters, half a surrogate pair, a promise or
+ * An invalid name counts as `null`: an empty text, more than 1,000 characters, a lone surrogate, a promise or
  * `undefined`. If the function throws, hookbox logs the error and stores the event without an entity.
  */
 export type EntityOf = (event: WebhookEvent | UnknownEvent) => string | null;
@@ -82,7 +82,7 @@ function described(named: unknown): string {
   if (isThenable(named)) return 'a promise; it must not be async';
   if (typeof named !== 'string') return named === undefined ? 'undefined' : `${article(typeof named)} ${typeof named}`;
   if (named === '') return 'an empty string';
-  return named.isWellFormed() ? `more than ${MAX_CHARACTERS} characters` : 'half a surrogate pair';
+  return named.isWellFormed() ? `more than ${MAX_CHARACTERS} characters` : 'a lone surrogate';
 }
 
 function article(type: string): string {

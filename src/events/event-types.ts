@@ -12,7 +12,7 @@ const types = [
   'cart.expires_soon',
 ] as const;
 
-/** One of the eleven event types (interface 6.1). */
+/** One of the eleven event types of the service (section 6.1 of its interface). */
 export type EventType = (typeof types)[number];
 
 /**

@@ -66,8 +66,8 @@ export type WithOwn<Fields, Own> = {
 type Named<Fields> = { [Key in keyof Fields as string extends Key ? never : Key]: Fields[Key] };
 
 /**
- * A schema for each of your own types, and for your own fields of the eleven types. It takes any Standard Schema, such
- * as one of zod or valibot.
+ * A schema for each of your own types, and for your own fields of the eleven types. It accepts any Standard Schema,
+ * such as a zod or valibot schema.
  */
 export type EventSchemas = { readonly [T in OwnType]?: StandardSchema<unknown, OwnData<T>> };
 
@@ -83,7 +83,7 @@ export function declaredTypes(schemas: EventSchemas): readonly string[] {
 
 /** How a type of one's own is declared, for whoever has used one that is not. */
 export function howToDeclare(type: string): string {
-  return `To add a type of your own, set its schema in the option events: { ${JSON.stringify(type)}: schema }.`;
+  return `To add a type of your own, add its schema to the option "events": { ${JSON.stringify(type)}: schema }.`;
 }
 
 /** @throws ConfigurationError `INVALID_OPTION` for what is no plain object of schemas */

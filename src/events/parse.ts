@@ -37,7 +37,7 @@ const SHORT_LIST = 100;
  * of a body.
  *
  * @param body - the raw bytes
- * @returns the typed event, an event of an unknown type, or the reason why it is neither
+ * @returns the typed event, an event of an unknown type, or the reason why the body is neither
  * @example
  * ```ts
  * import { parseEvent } from 'hookbox';

@@ -8,18 +8,18 @@ const NOT_PUT_IN = /\$\{|^\$\w|%\w+%|\{\{|^<.*>$/;
 const NOTHING = /(^|[\\/])(undefined|null|NaN|\[object \w+\])(\.\w+)?($|[\\/])/;
 
 /**
- * Why a text was not meant for the path of a file, though a file of that name could be made; `null` where it may be one. It is
- * not quoted, as it may have a password in it.
+ * Why a text was not meant for the path of a file, though a file of that name could be made; `null` where it may be
+ * one. It is not quoted, as it may have a password in it.
  */
 export function whyNoPath(text: string): string | null {
   if (text.trim() === '') return 'It is empty. Check that its environment variable is set.';
-  if (isUrl(text)) return 'It is a URL, not the path of a file.';
+  if (isUrl(text)) return 'The value is a URL, not the path of a file.';
   const scheme = SCHEME.exec(text)?.[0];
   if (scheme !== undefined)
     return `It starts with ${scheme}; pass the path alone, or ./${scheme}… for a file of that name.`;
   if (text !== text.trim()) return 'It starts or ends with a space or a line break.';
   if (NOT_PUT_IN.test(text)) return 'It contains a variable that was not replaced by its value.';
   return NOTHING.test(text)
-    ? 'A part of it is “undefined” or “null”. Check that its environment variable is set.'
+    ? 'A part of the path is “undefined” or “null”. Check that its environment variable is set.'
     : null;
 }

@@ -26,8 +26,8 @@ export function withoutPasswords(text: string): string {
 }
 
 /**
- * What names an inbox, for people to read: a file as it is, of a URL the server and the database. The user, the password and the
- * parameters, of which one may be a password, are nobody's business.
+ * What names an inbox, for people to read: a file as it is, of a URL the server and the database. The user, the
+ * password and the parameters, of which one may be a password, are nobody's business.
  */
 export function shownDatabase(name: string): string {
   if (!isPostgresUrl(name)) return isUrl(name) ? '…://…' : name;
@@ -44,4 +44,4 @@ export function isMisread(name: string): boolean {
 }
 
 /** What is said to who has such a URL. */
-export const TO_BE_ESCAPED = 'In its password write @ / # ? % and space as %40 %2F %23 %3F %25 %20';
+export const TO_BE_ESCAPED = 'In the password, write @ / # ? % and space as %40 %2F %23 %3F %25 %20';

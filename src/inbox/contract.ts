@@ -25,7 +25,7 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
   readonly file?: string;
   /** The Postgres schema, as `--schema` takes it. Absent on other inboxes. */
   readonly schema?: string;
-  /** How many handlers can run `ctx.transaction` at once, if each one holds a connection. Absent if they take turns. */
+  /** How many handlers can run `ctx.transaction` concurrently, if each one holds a connection. Absent if they take turns. */
   readonly transactionsAtOnce?: number;
   /** The functions that `hookbox/ops` uses. Absent if the inbox does not support operators. */
   readonly operations?: Operations;

@@ -33,7 +33,7 @@ export interface IncomingEvent extends EventKey {
 /** How the inbox accepted an event. Returned only when the event is durable. */
 export interface Acceptance {
   readonly result: 'stored' | 'duplicate';
-  /** `true` for a duplicate with another body. The other body is kept beside the event. */
+  /** `true` for a duplicate with a different body. The different body is kept beside the event. */
   readonly conflict: boolean;
   /** `true` for a duplicate whose body replaced an invalid or an unverified one. */
   readonly replaced: boolean;
@@ -55,7 +55,7 @@ export interface StoredEvent extends EventKey {
   readonly receivedAt: Date;
   /** How often the service sent the event again. */
   readonly redeliveries: Occurrences;
-  /** How often the service sent another body, and the newest of those bodies. `null` if it never did. */
+  /** How often the service sent a different body, and the newest of these bodies. `null` if it never did. */
   readonly conflict: (Occurrences & { readonly body: Uint8Array }) | null;
 }
 
@@ -64,7 +64,7 @@ export function isImportedId({ state, type }: Pick<StoredEvent, 'state' | 'type'
   return state === 'processed' && type === null;
 }
 
-/** How often something happened, with its first, last and twenty latest times. */
+/** How often something happened, with the first, last and twenty latest times. */
 export interface Occurrences {
   readonly count: number;
   readonly firstAt: Date | null;

@@ -17,6 +17,7 @@ export function refusePromise(result: unknown): void {
 function notSynchronous(): TransactionError {
   return new TransactionError(
     'NOT_SYNCHRONOUS',
-    'The function given to ctx.transaction is asynchronous. Await before it, and only write inside it; nothing was committed.',
+    'The function passed to ctx.transaction is asynchronous, so nothing was committed. Await before ' +
+      'ctx.transaction, and only write inside the function.',
   );
 }

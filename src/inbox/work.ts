@@ -31,14 +31,14 @@ export interface ClaimRequest extends Scope {
   /** `true` allows one live lease for each entity and claims its events in order. */
   readonly ordered: boolean;
   /**
-   * Leases that the caller holds and whose handlers still run. They are renewed if they ran out.
+   * Leases that the caller holds and whose handlers still run. If they ran out, they are renewed.
    *
    * @defaultValue none
    */
   readonly holds?: readonly Lease[];
   /**
-   * Leases of other processors that ended before this time count as run out, in milliseconds since 1970. A process that
-   * was suspended or could not write sets the last time it could.
+   * Leases of other processors that ended before this time count as run out, in milliseconds since 1970. If the process
+   * was suspended or could not write, this is the last time when it could.
    *
    * @defaultValue `now`
    */
@@ -96,7 +96,7 @@ export interface RunningProcessor extends Scope {
   /** Its process id and a random word. */
   readonly name: string;
   readonly startedAt: Date;
-  /** When it last announced itself. It does so every five minutes, and counts as gone after ten. */
+  /** When it last announced itself. A processor announces itself every five minutes, and counts as gone after ten. */
   readonly seenAt: Date;
 }
 
@@ -155,7 +155,7 @@ export interface CrashedEvent extends EventKey {
   readonly wasClosing?: true;
 }
 
-/** Called with the crashed attempts that a claim found, after that is durable. */
+/** Called with the crashed attempts that a claim found, after the claim is durable. */
 export type TellCrashed = (crashed: readonly CrashedEvent[]) => void;
 
 /** The result of `WorkQueue.settle`. */
@@ -213,20 +213,21 @@ export interface WorkQueue<Database = DefaultDatabase> {
   claim(request: ClaimRequest, limit: number, tell?: TellCrashed): Promise<readonly ClaimedEvent[]>;
   /**
    * Claims one event for inline mode. Returns `busy` if a live lease holds the event or its entity. Returns `settled`
-   * if the event needs no run or its type is paused. Releases only these two leases, if they ran out.
+   * if the event needs no run or its type is paused. Releases only the leases of this event and its entity, if they ran
+   * out.
    */
   claimOne(key: EventKey, request: ClaimRequest, tell?: TellCrashed): Promise<ClaimedEvent | 'busy' | 'settled'>;
   /**
-   * Renews leases and returns those still held. A lease that ran out is held until another processor takes over its
-   * event.
+   * Renews leases and returns those still held. A lease that ran out is still held until a different processor takes
+   * over its event.
    *
    * @param isClosing - the processor is closing: an attempt whose lease runs out was interrupted and did not crash
    */
   renew(leases: readonly Lease[], now: number, leaseMs: number, isClosing?: boolean): Promise<readonly Lease[]>;
   /**
-   * Ends an attempt and its lease, even late, while no other processor has taken over the event. Returns `false` if
-   * another one has; then nothing changed. Returns `committed alone` if the function in `ctx.transaction` committed by
-   * itself; then the event is dead.
+   * Ends an attempt and its lease, even late, if no other processor has taken over the event. Returns `false` if
+   * another processor has taken it over; then nothing changed. Returns `committed alone` if the function in
+   * `ctx.transaction` sent COMMIT itself; then the event is dead.
    */
   settle(lease: Lease, settlement: Settlement, now: number): Promise<Settled>;
   /**
@@ -271,7 +272,8 @@ export interface WorkQueue<Database = DefaultDatabase> {
    * Sets a dead or ignored event back to pending, with its body parsed by the current schemas. Returns `false` if it is
    * neither.
    *
-   * @param readFrom - the body that `content` was parsed from; if another body replaced it meanwhile, nothing changes
+   * @param readFrom - the body that `content` was parsed from; if a different body replaced it meanwhile, nothing
+   * changes
    */
   rerun(
     key: EventKey,

@@ -14,8 +14,9 @@ export interface BackupReport {
 }
 
 /**
- * Copies a live SQLite inbox into a new file, with everything else in its database, as of one moment. Another thread
- * makes the copy, so deliveries continue. The file gets its name after it is checked and on disk.
+ * Copies a live SQLite inbox into a new file, with everything else in its database, as it is at one moment. Another
+ * thread makes the copy, so deliveries continue. The file appears under its name only after it has been checked and is
+ * on disk.
  *
  * To restore it, first stop all processes that use the inbox. Then remove the `-wal` and `-shm` files, and replace the
  * old file with the copy.

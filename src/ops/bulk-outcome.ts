@@ -9,14 +9,14 @@ const STEP = 1_000;
 
 /** The current states of the events of a bulk action. */
 export interface BulkOutcome {
-  /** How many events it acted on. The number grows while it runs. */
+  /** How many events it acted on. The number grows during the run. */
   readonly acted: number;
   /**
    * How many events are in each state now. `waiting` and `retrying` events are pending; `retrying` ones have failed
-   * before. Nothing else is known of `erased` events.
+   * before. About `erased` events, nothing else is known.
    */
   readonly counts: Readonly<Record<BulkFate, number>>;
-  /** How many events an operator acted on again since. Each one counts with its current state. */
+  /** How many of the events an operator has changed again since. Each of them counts with its current state. */
   readonly again: number;
   /** How many events are no longer known. The inbox keeps the list of events for a week after the end. */
   readonly forgotten: number;

@@ -34,15 +34,15 @@ export interface PreviewOptions {
 }
 
 /**
- * Freezes the set of events that match a filter now, and describes it. `runBulk` then acts on them. The set contains
- * only events that the act applies to, and for a rerun no event whose body was pruned:
+ * Stores which events match a filter now, and describes them. `runBulk` then acts on them. The set contains only events
+ * that the action applies to, and for a rerun only events that still have their body:
  *
- * - rerun: dead events; also ignored ones if `filter.states` names `ignored`; with `force` dead, ignored and processed
- * events
+ * - rerun: dead events; if `filter.states` names `ignored`, also ignored events; with `force`, dead, ignored and
+ *   processed events
  * - discard: dead and pending events
  * - retry now: failed events whose next attempt is later than now
  *
- * A preview lasts a week.
+ * A preview is kept for a week.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an invalid filter or a missing `by`
  * @throws the reason of the signal if it is aborted; then no preview is left
@@ -99,9 +99,9 @@ export interface RunBulkOptions extends Pick<ActOptions, 'entity'> {
 }
 
 /**
- * Runs a previewed bulk action, or resumes one. It acts on each event once, even if two processes run it; they share
- * the rate. Resolves when the bulk action is done, cancelled, or stopped by the signal. A run has one audit line, whose
- * counts grow with it. Each process that resumes it adds a line `resume`.
+ * Runs a previewed bulk action, or resumes one. It acts on each event once, even if two processes run it; the processes
+ * share the rate. Resolves when the bulk action is done, cancelled, or stopped by the signal. A run has one audit line,
+ * whose counts grow during the run. Each process that resumes the run adds a line `resume`.
  *
  * @throws ConfigurationError `INVALID_OPTION` for a bulk action that is unknown, done or cancelled, or a missing `by`
  * @throws InboxUnavailableError if a batch was not written; call `runBulk` again to resume
@@ -167,8 +167,8 @@ async function until(time: number, signal: AbortSignal | undefined, live: () => 
 }
 
 /**
- * Cancels a bulk action. Remaining events stay unchanged. Returns the bulk action; one that had already ended stays
- * unchanged.
+ * Cancels a bulk action. Remaining events stay unchanged. Returns the bulk action. A bulk action that had already ended
+ * does not change.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an unknown bulk action or a missing `by`
  * @throws InboxUnavailableError if nothing was done
@@ -189,8 +189,8 @@ export async function cancelBulk(inbox: AnyInbox, id: number, by: By): Promise<B
 }
 
 /**
- * Returns a bulk action, or `null`. If the process that ran it seems dead, it waits three seconds and checks again
- * before it reports `stopped`.
+ * Returns a bulk action, or `null`. If the process that ran it seems dead, the function waits three seconds and checks
+ * again before it reports `stopped`.
  *
  * @example
  * ```ts

@@ -13,7 +13,7 @@ const OPTIONS: KnownOptions<InStates> = { states: 'list' };
  * and the event stays dead. After it is pruned or erased, it no longer counts as dead.
  *
  * @param keys - at most 500 events; for more use {@link previewBulk}
- * @param options - with `states`, an event in another state stays unchanged and is reported as `changed`
+ * @param options - with `states`, an event in a different state stays unchanged and is reported as `changed`
  * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
  * @throws InboxUnavailableError if nothing was done
  * @example

@@ -10,9 +10,9 @@ const INDEX_BATCH = 500;
 
 /**
  * Erases all data about an entity, for a person's right to be forgotten. It removes bodies, error texts, conflicting
- * bodies, the name, and mentions in the audit, bulk actions and pauses. It erases events in any state, also pending
- * ones, which are then never handled. The ids stay known, so a redelivery is still a duplicate and its body is not
- * kept. An event whose handler is running is left and counted: erase again.
+ * bodies, the name, and mentions in the audit, bulk actions and pauses. It erases events in every state; pending events
+ * are then never handled. The ids stay known, so a redelivery is still a duplicate and its body is not kept. An event
+ * whose handler is running is not erased, only counted: erase again later.
  *
  * It also erases events without an entity whose bodies name it: by the built-in `entityOf`, or as `id`, `order_id`,
  * `cart_id` or `product_id` in their data.

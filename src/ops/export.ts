@@ -25,12 +25,13 @@ const RECOUNT_MS = 1_000;
  * have the hash. Attempts, errors and redeliveries are included. Without a filter it exports all events, the newest
  * processed event of each entity, and the paused types.
  *
- * The last line has the number of events, so `importEvents` detects a truncated file. Events that are stored meanwhile
- * are not included. Only a few events are in memory at a time; with a filter, also the numbers of all matching events.
+ * The last line has the number of events, so `importEvents` detects a truncated file. Events that are stored during the
+ * export are not included. Only a few events are in memory at a time and, with a filter, the numbers of all matching
+ * events.
  *
  * An export contains personal data. Protect it like the inbox.
  *
- * @returns lines without line ends
+ * @returns lines without line endings
  * @throws ConfigurationError `INVALID_OPTION` for an invalid filter
  * @example
  * ```ts

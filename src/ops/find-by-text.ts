@@ -54,7 +54,7 @@ export interface Suggestion {
 interface TakenFor {
   /** What the text was read as. */
   readonly takenFor: Suggestion['what'] | 'text';
-  /** The name as it is stored, perhaps in another case or longer. */
+  /** The name as it is stored; its case may differ from the text, and it may be longer. */
   readonly name: string;
 }
 
@@ -76,8 +76,8 @@ export interface FoundEvents extends Omit<EventPage, 'next' | 'nextAt'>, TextRea
 
 /**
  * Finds events by any text. The text may be the id of an event, order, cart, product or merchant, or a type. It may
- * also be the beginning of one of these, in any case. Or it is a piece of an id or an error message. Failed events come
- * first.
+ * also be the beginning of one of these, ignoring case. Or it may be a part of an id or an error message. Failed events
+ * come first.
  *
  * If the text is the exact name of one thing, only that thing is searched. Otherwise ids, types, entity names and
  * errors are searched, but not bodies. Erased events are found only by their id. Each step examines about 5,000 events,

@@ -20,8 +20,7 @@ export interface EventHistory {
   /** Why the event is not processed yet. `null` if it is processed or dead. */
   readonly wait: Wait | null;
   /**
-   * Deliveries, attempts and operators' acts, oldest first. An attempt after a rerun is `manual`. Acts through an older
-   * hookbox appear only in the audit.
+   * Deliveries, attempts and operators' acts, oldest first. An attempt after a rerun is `manual`.
    */
   readonly timeline: readonly TimelineEntry[];
 }

@@ -30,9 +30,9 @@ export type Readiness =
     };
 
 /**
- * Tests whether the inbox can store a delivery now: it writes and removes a row. Takes two seconds at most. Also
- * returns events that no processor handles, and warns of silence, rejections and missing processors. If these cannot be
- * checked in time, the inbox is still ready and `unwatched` says why.
+ * Tests whether the inbox can store a delivery now: it writes and removes a row. It takes at most two seconds. It also
+ * returns events that no processor handles, and warns of silence, rejections and missing processors. If these checks do
+ * not finish in time, the inbox still counts as ready, and `unwatched` has the reason.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an inbox without operators' functions
  * @example

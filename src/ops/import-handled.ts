@@ -8,28 +8,28 @@ import type { EventState } from '../inbox/state.ts';
 import { assertOptions, kindOf, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 
-/** What became of the ids. */
+/** The results of the import. */
 export interface ImportHandledReport {
-  /** ids that are recorded as processed now */
+  /** ids that this import recorded as processed */
   readonly imported: number;
-  /** ids that were processed here already */
+  /** ids whose events were already processed */
   readonly known: number;
-  /** events that are stored here and not processed: they keep their state, and a pending one still runs */
+  /** events in the inbox that are not processed. They keep their state, and pending ones still run */
   readonly notProcessed: readonly { readonly id: string; readonly state: EventState }[];
-  /** its line in the audit; `null` for a dry run */
+  /** the `seq` of its audit line; `null` for a dry run */
   readonly audit: number | null;
 }
 
 /** Which endpoint received the events, and how the import runs. */
 export interface ImportHandledOptions {
-  /** the receiver's option of that name; `default` unless given */
+  /** the receiver's option `endpoint`; `default` unless set */
   readonly endpoint?: string;
-  /** only counts, and changes nothing */
+  /** only count; change nothing */
   readonly dryRun?: boolean;
-  /** what the audit says of where the ids come from, such as the name of the file */
+  /** the source of the ids for the audit, such as the name of the file */
   readonly from?: string;
   readonly onProgress?: (counts: Pick<ImportHandledReport, 'imported' | 'known'>) => void;
-  /** stops after the batch under way; the report says how far it came */
+  /** stops after the current batch; the report then has the counts so far */
   readonly signal?: AbortSignal;
 }
 
@@ -46,14 +46,14 @@ const BATCH_IDS = 100;
 const LONGEST_ENDPOINT = 1_000;
 
 /**
- * Records event ids that other code has handled. A later delivery of such an id is answered as a duplicate, and no handler
- * runs. Import the ids before you switch to hookbox, and once more after it.
+ * Records event ids that other code has handled. A later delivery of such an id is answered as a duplicate, and no
+ * handler runs. Import the ids before you switch to hookbox, and once more afterwards.
  *
- * An event that the inbox stores already keeps its state. The report lists each one that is not processed, because its
- * handler may still run. You can stop an import and repeat it, also while deliveries arrive.
+ * An event that is already in the inbox keeps its state. The report lists each such event that is not processed,
+ * because its handler may still run. You can stop an import and repeat it, even while deliveries arrive.
  *
- * An id says neither its type nor its time nor its body. So `ctx.superseded` does not know about these events, and a
- * redelivery with another body is no conflict.
+ * From an id alone, hookbox knows neither type, time nor body. So `ctx.superseded` ignores these events, and a
+ * redelivery with a different body is not a conflict.
  *
  * @param ids - the ids that the service gave its events
  * @throws ConfigurationError for an id that no event can have; the ids before it may be imported

@@ -3,7 +3,8 @@ import { utf8Of } from './import-text.ts';
 import { LONGEST_LINE } from '../inbox/operator/export-format.ts';
 
 /**
- * The lines of a stream, in UTF-8 or UTF-16, with a byte order mark or without. Only a line feed ends one: other characters that `readline` breaks lines at may stand in JSON.
+ * The lines of a stream, in UTF-8 or UTF-16, with a byte order mark or without. Only a line feed ends one: other
+ * characters that `readline` breaks lines at may stand in JSON.
  *
  * @param onRead - told how many bytes were read
  * @throws ConfigurationError for a line of hundreds of megabytes, and for a compressed file
@@ -25,7 +26,10 @@ export async function* linesOf(
     unfinished.push(chunk.subarray(from));
     length += chunk.byteLength - from;
     if (length > LONGEST_LINE) {
-      throw new ConfigurationError('INVALID_OPTION', 'A line is longer than any line of an export.');
+      throw new ConfigurationError(
+        'INVALID_OPTION',
+        'A line is too long to come from a hookbox export. Pass the unchanged output of events export.',
+      );
     }
   }
   if (length > 0) yield Buffer.concat(unfinished).toString();

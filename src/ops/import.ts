@@ -13,17 +13,17 @@ import { operationsOf } from './operations-of.ts';
 export interface ImportReport extends ImportCounts {
   /** The `seq` of its audit line; `null` for a dry run. */
   readonly audit: number | null;
-  /** The types that the export lists as paused, and that are paused here now. Absent if there are none. */
+  /** The types that the export lists as paused and that are now paused in this inbox. Absent if there are none. */
   readonly paused?: readonly Lane[];
 }
 
 /** The options of {@link importEvents}. */
 export interface ImportOptions {
   /**
-   * `true` for an export of your own inbox that nobody else could change. The import then also trusts data that is not
-   * in a body, and pauses the types that were paused. Without it, each event is stored as not verified, and its entity
-   * is read from its body. The newest processed event of each entity is then read from bodies only, not from tombstones
-   * or marks.
+   * `true` for an export of your own inbox that was kept private. The import then also trusts data that is not in a
+   * body, and pauses the types that were paused. Without it, each event is stored as not verified, and its entity is
+   * read from its body. The newest processed event of each entity is then read from bodies only, not from tombstones or
+   * marks.
    *
    * @defaultValue `false`
    */
@@ -61,17 +61,18 @@ const BATCH_CHARACTERS = 2 * 1024 * 1024;
  * Imports the lines of an export. Bodies, ids, states, attempts, times and the order stay the same; the events come
  * after the existing ones.
  *
- * An existing event stays unchanged, so a second import is harmless, but it pauses a type again that was resumed. An
- * event that was being handled is imported as pending and due. Processors handle pending events like new ones. Import
- * into an inbox that no other processor uses, or expect effects twice.
+ * An event that is already in the inbox does not change, so you can repeat an import. But a second import pauses types
+ * again that were resumed. An event that was being handled is imported as pending and due. Processors handle imported
+ * pending events like new ones. Stop the processor of the old inbox first; otherwise effects may happen twice.
  *
- * Each body is parsed again. A line whose body has another id is rejected. A pending event that fits no current schema
- * becomes `dead(invalid)`. A future time becomes the current time. Set `trusted` to move your own export.
+ * Each body is parsed again. A line whose body has a different id is rejected. A pending event that fits no current
+ * schema becomes `dead(invalid)`. A future time becomes the current time. Set `trusted` to move your own export.
  *
- * A faulty line ends the import, and earlier lines stay imported. The error gives the number of the line and never
- * quotes it.
+ * A faulty line ends the import, and earlier lines stay imported. The error names the number of the line and never
+ * quotes the line.
  *
- * @param lines - with or without line ends, for example from `readline` or from `exportEvents`
+ * @param lines - the lines of an export, with or without line endings, for example from `readline` or from
+ * `exportEvents`
  * @throws ConfigurationError `INVALID_OPTION` for a faulty line, or an export that ends early
  * @example
  * ```ts
@@ -167,7 +168,7 @@ async function* batches(
   yield { pauses, records, fault: place === 'behind' ? null : endedEarly(number, place) };
 }
 
-const SO_FAR = 'The lines before it were imported; importing them again is harmless.';
+const SO_FAR = 'The lines before this one were imported. You can import them again.';
 
 function faultOf(
   line: ReturnType<typeof readExportLine>,
@@ -177,7 +178,7 @@ function faultOf(
   if ('fault' in line) return line.fault;
   if (place === 'behind') return 'it follows the last line of the export';
   if ((place === 'before') !== 'first' in line) {
-    return place === 'before' ? 'the first line of the export is missing' : 'it begins another export';
+    return place === 'before' ? 'the first line of the export is missing' : 'it begins a second export';
   }
   if (!('end' in line) || (line.end.events === seen.events && line.end.marks === seen.marks)) return null;
   const { events, marks } = line.end;

@@ -25,18 +25,18 @@ export interface Metrics {
 /**
  * Returns metrics for Prometheus. They come from the inbox, so all processes report the same numbers and a restart
  * loses none. Counters start with the inbox and only grow. Labels are fixed names, your endpoints, and the types of
- * your handlers, 50 at most. They never contain text of a sender.
+ * your handlers, 50 at most. They never contain text from a sender.
  *
  * - `hookbox_events{state}`: events now, counted up to 10,000; `hookbox_events_capped{state}` is 1 if there are more
  * - `hookbox_oldest_pending_seconds`: the age of the oldest pending event; 0 without one
  * - `hookbox_oldest_due_seconds`: how long the first due event has been due; paused events do not count
  * - `hookbox_last_received_timestamp_seconds`, `hookbox_usual_gap_seconds`, `hookbox_silent`, `hookbox_rejecting`:
- * traffic compared with earlier days; with several endpoints also for each one, as `endpoint`
+ *   traffic compared with earlier days; with several endpoints also for each one, as `endpoint`
  * - `hookbox_processors`, `hookbox_missing_processors`, `hookbox_unhandled_events`,
- * `hookbox_processor_last_seen_timestamp_seconds{type}`: running and missing processors; with several endpoints the
- * last one also for each
+ *   `hookbox_processor_last_seen_timestamp_seconds{type}`: running and missing processors; with several endpoints the
+ *   last one also for each
  * - `hookbox_deliveries_total{outcome, type, reason}`, `hookbox_attempts_total{outcome, type}`, and counters of
- * conflicts, reruns, discarded and ignored events
+ *   conflicts, reruns, discarded and ignored events
  * - `hookbox_answer_seconds`, `hookbox_handler_seconds`: histograms
  *
  * @throws ConfigurationError `INVALID_OPTION` for an inbox without operators' functions
@@ -62,7 +62,8 @@ export async function metrics(inbox: AnyInbox): Promise<Metrics> {
     inbox.nextDue(EVERYTHING),
     operations.pausedTypes(),
   ]);
-  // prom-client's own metrics are kept in a process; these are kept in the inbox, so the registry is made of finished ones.
+  // prom-client's own metrics are kept in a process; these are kept in the inbox, so the registry is made of finished
+  // ones.
   const types = typeLabels(Object.keys(watched.lastSeen));
   const families = [
     ...standing(gauges, due, now),
@@ -96,12 +97,12 @@ function standing(gauges: Gauges, due: number | null, now: number): Family[] {
     ]),
     gauge(
       'hookbox_oldest_pending_seconds',
-      'Age of the oldest pending event since it was received or rerun; 0 without one.',
+      'Time since the oldest pending event was received or rerun; 0 if no event is pending.',
       [{ value: waited, labels: {} }],
     ),
     gauge(
       'hookbox_oldest_due_seconds',
-      'Longest time that an event has been due, or its lease expired; 0 when none is due. Paused events are not due.',
+      'Longest time since an event became due or its lease expired; 0 if no event is due. Paused events are not due.',
       [{ value: due === null ? 0 : Math.max(0, now - due) / 1_000, labels: {} }],
     ),
   ];
@@ -114,9 +115,11 @@ function paused(count: number): Family {
 
 const COUNTERS = {
   hookbox_deliveries_total: 'Deliveries by outcome: stored, duplicate, or rejected for a reason.',
-  hookbox_conflicts_total: 'Redeliveries with a different body than the stored event.',
+  hookbox_conflicts_total: 'Redeliveries whose body differs from the stored one.',
   hookbox_attempts_total:
-    'Ended attempts by outcome: processed, failed (or crashed, to be retried) or dead (the last one). Interrupted attempts are not counted. An event that is invalid on arrival counts as dead without an attempt.',
+    'Ended attempts by outcome: processed, failed (failed or crashed, with a retry) or dead (failed or crashed, ' +
+    'without a retry). Interrupted attempts are not counted. An event that is invalid on arrival counts as dead ' +
+    'without an attempt.',
   hookbox_ignored_total: 'Events ignored because no processor handled their type.',
   hookbox_reruns_total: 'Events rerun by operators.',
   hookbox_discarded_total: 'Events discarded by operators.',

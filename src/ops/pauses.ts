@@ -37,8 +37,8 @@ const PAUSE: KnownOptions<PauseTypeOptions> = { ...OPTIONS, unseen: 'boolean' };
  * Pauses a type. Its events are still received, stored and answered 200, but no processor on any machine starts to
  * handle them until `resumeType`.
  *
- * Handlers that already run finish. A handler whose event is just being claimed may still start. Paused events are
- * never ignored. Newer events of the same entity wait behind them, unless `ordering` is off. In inline mode, paused
+ * Handlers that are already running finish. A handler whose event is just being claimed may still start. Paused events
+ * are never ignored. Newer events of the same entity wait behind them, unless `ordering` is off. In inline mode, paused
  * deliveries are stored, answered 200, and wait for a processor.
  *
  * @returns the pause; `changed` is `false` if the type was already paused, and that pause is unchanged

@@ -19,7 +19,7 @@ export interface Processing {
   readonly processors: readonly RunningProcessor[];
   /** When each type was last handled at any endpoint; `*` for all types. */
   readonly lastSeen: Readonly<Record<string, Date>>;
-  /** The same by endpoint; `*` for all endpoints. */
+  /** When each type was last handled, by endpoint; `*` for all endpoints. */
   readonly handled: ProcessorsSeen['handled'];
   /** Endpoints whose processors are all gone. */
   readonly missing: readonly MissingProcessors[];
@@ -49,9 +49,10 @@ export async function processingOf(
 }
 
 /**
- * The endpoints whose processors have gone, all of them, in the last seven days. Where others run, a deploy may have dropped the
- * handler of a type: that is reported only when its events wait. So a processor for every endpoint is not missing if processors
- * with named endpoints replaced it. Events that wait at an endpoint without a processor are reported.
+ * The endpoints whose processors have gone, all of them, in the last seven days. Where others run, a deploy may have
+ * dropped the handler of a type: that is reported only when its events wait. So a processor for every endpoint is not
+ * missing if processors with named endpoints replaced it. Events that wait at an endpoint without a processor are
+ * reported.
  */
 export function missingProcessors({ handled }: Pick<ProcessorsSeen, 'handled'>, now: number): MissingProcessors[] {
   const byEndpoint = Map.groupBy(handled, ({ endpoint }) => endpoint);
@@ -69,8 +70,8 @@ export function missingProcessors({ handled }: Pick<ProcessorsSeen, 'handled'>, 
 }
 
 /**
- * Where events are processed all the same, handlers run before the answer: nobody announces that. What is processed at other
- * endpoints tells nothing of one.
+ * Where events are processed all the same, handlers run before the answer: nobody announces that. What is processed at
+ * other endpoints tells nothing of one.
  */
 async function stillMissing(
   inbox: AnyInbox,

@@ -43,9 +43,10 @@ const REST = 4;
  * Turns settled events into tombstones. Their bodies, error texts and conflicting bodies are removed. Their ids stay
  * known, so redeliveries are still duplicates.
  *
- * It works in small batches and rests several times as long after each, so deliveries are hardly affected. The audit
- * line is written first and counts along, so it is right even if the process is killed; run it again to continue.
- * Afterwards it also sums up counts and indexes new events, which serverless receivers do not do themselves.
+ * It works in small batches. After each batch it pauses for several times as long as the batch took, so deliveries are
+ * hardly affected. The audit line is written first, and its counts grow with each batch, so it is right even if the
+ * process is killed. To continue, prune again. Afterwards it also sums up counts and indexes new events, which
+ * serverless receivers do not do themselves.
  *
  * @param criteria - the events; only `processed` ones unless `states` is set
  * @throws ConfigurationError `INVALID_OPTION` for invalid criteria
@@ -92,8 +93,8 @@ export async function pruneEvents(
 }
 
 /**
- * What processors and receivers have an inbox do once a minute. Where there are only functions none of them lives that long, and a
- * prune on a schedule is what there is.
+ * What processors and receivers have an inbox do once a minute. Where there are only functions none of them lives that
+ * long, and a prune on a schedule is what there is.
  */
 export async function keepUp(inbox: AnyInbox, by: By, signal?: AbortSignal): Promise<void> {
   if (inbox.upkeep === undefined) return;

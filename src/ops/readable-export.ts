@@ -8,8 +8,9 @@ import { EXPORT_OPTIONS, exportEvents, type ExportOptions } from './export.ts';
 import { SPREADSHEET_MARK, type ReadableFormat } from './words/readable-formats.ts';
 
 /**
- * Exports events for people, oldest first, as lines without line ends. `csv` is for spreadsheets (RFC 4180): end each
- * line with CR LF; the first line begins with a byte order mark. `json` has one line for each event, with its body as
+ * Exports events for people, oldest first, as lines without line endings. `csv` (RFC 4180) is for spreadsheets. Its
+ * first
+ * line begins with a byte order mark; add CR LF after each line. `json` has one line for each event, with its body as
  * JSON where possible. To import events elsewhere, use `exportEvents`.
  *
  * A CSV cell that begins with `=`, `+`, `-`, `@`, a tab or a line end is prefixed with `'`. Otherwise a spreadsheet

@@ -11,13 +11,13 @@ const OPTIONS: KnownOptions<ActOptions> = { states: 'list', force: 'boolean', en
 const OF_ONE = { entity: true, now: true } as const;
 
 /**
- * Reruns dead or ignored events, and with `force` processed events too. All events and the audit line are written in
- * one transaction. hookbox parses each stored body with the current schemas. The history stays, and attempts continue
- * to be counted.
+ * Reruns dead or ignored events and, with `force`, processed events. All events and the audit line are written in one
+ * transaction. hookbox parses each stored body with the current schemas. The history stays, and attempts continue to be
+ * counted.
  *
  * @param keys - at most 500 events whose bodies have at most 512 KiB together, or one event; for more use {@link
  * previewBulk}
- * @param options - with `states`, an event in another state stays unchanged and is reported as `changed`
+ * @param options - with `states`, an event in a different state stays unchanged and is reported as `changed`
  * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
  * @throws InboxUnavailableError if nothing was done
  * @example
@@ -56,8 +56,8 @@ export type RerunResult =
   | 'pruned';
 
 /**
- * Reruns one dead or ignored event. hookbox parses the stored body with the current schemas. Attempts and crashes are
- * counted from zero, and the history stays. It writes no audit line; `rerunEvents` of `hookbox/ops` does.
+ * Reruns one dead or ignored event. hookbox parses the stored body with the current schemas. The counts of attempts and
+ * crashes start again at zero; the history stays. It does not write to the audit; `rerunEvents` of `hookbox/ops` does.
  *
  * @param options - `entity`: the `entity` option of your receiver, if it has one. It names the entity of an invalid
  * event, which was stored without one.

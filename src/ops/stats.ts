@@ -21,7 +21,7 @@ export interface Stats {
   readonly until: Date;
   /** The numbers of events now. */
   readonly now: Gauges;
-  /** Events that no processor handles now, and events ignored before one did. */
+  /** Events that no processor handles now, and events that became ignored before a processor handled their type. */
   readonly unhandled: Unhandled;
   /** Current traffic compared with earlier days. */
   readonly traffic: AllTraffic;
@@ -35,7 +35,7 @@ export interface Stats {
   readonly byType: Readonly<Record<string, TypeTotals>>;
   /** Rejected deliveries by reason. */
   readonly rejectedByReason: Readonly<Record<string, number>>;
-  /** The time to answer, in milliseconds, as upper bounds. `null` without measurements, `Infinity` beyond a minute. */
+  /** The time to answer, in milliseconds, as upper bounds. `null` if nothing was measured; `Infinity` above a minute. */
   readonly answerMs: Percentiles;
   /** The time of handlers, in milliseconds, as upper bounds. */
   readonly handlerMs: Percentiles;
@@ -163,7 +163,7 @@ function part(some: number, all: number): number {
 }
 
 /**
- * Lists rejected deliveries, latest first. Deliveries that differ only in time share a line. The inbox keeps the latest
+ * Lists rejected deliveries, newest first. Deliveries that differ only in time share a line. The inbox keeps the latest
  * thousand lines.
  *
  * @param limit - the number of lines; 100 by default

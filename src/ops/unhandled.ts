@@ -2,7 +2,7 @@ import type { AnyInbox } from '../inbox/contract.ts';
 import { EVERYTHING, type IgnoredType, type UnhandledType } from '../inbox/work.ts';
 import { rerunOfferedSince } from '../inbox/rules/takers.ts';
 
-/** Events that no processor handles, or none did. */
+/** Events that no processor handles, or that became ignored before one did. */
 export interface Unhandled {
   /** Events that have been pending for ten minutes and whose type no running processor handles. */
   readonly waiting: readonly UnhandledType[];

@@ -22,12 +22,12 @@ export function vitalSigns(
   return [
     gauge(
       'hookbox_last_received_timestamp_seconds',
-      'Unix time of the last accepted delivery in the last 36 days (nine days per endpoint); absent if unknown.',
+      'Unix time of the latest accepted delivery within 36 days (nine days per endpoint); absent if unknown.',
       each(({ lastReceived }) => (lastReceived === null ? null : lastReceived.getTime() / 1_000)),
     ),
     gauge(
       'hookbox_usual_gap_seconds',
-      'Usual time between deliveries at this hour on earlier days; absent if unknown.',
+      'Usual time between deliveries at this hour of the day; absent if unknown.',
       each(({ usualGapMs }) => (usualGapMs === null ? null : usualGapMs / 1_000)),
     ),
     gauge('hookbox_silent', '1 when no delivery arrives although earlier days had many.', alarm('silent')),
@@ -37,12 +37,12 @@ export function vitalSigns(
       alarm('rejecting'),
     ),
     gauge('hookbox_processors', 'Running processors.', [{ value: processors.length, labels: {} }]),
-    gauge('hookbox_missing_processors', 'Endpoints that had processors in the last seven days and have none now.', [
+    gauge('hookbox_missing_processors', 'Endpoints that had a processor in the last seven days and have none now.', [
       { value: missing.length, labels: {} },
     ]),
     gauge(
       'hookbox_unhandled_events',
-      'Events waiting for ten minutes without a processor for their type, up to 1,000 per type.',
+      'Events that have waited at least ten minutes without a processor for their type, up to 1,000 per type.',
       [{ value: unhandled.waiting.reduce((sum, { count }) => sum + count, 0), labels: {} }],
     ),
     gauge(

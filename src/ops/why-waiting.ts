@@ -8,7 +8,7 @@ import { operationsOf } from './operations-of.ts';
  * number of events behind it. It may also be a missing processor, or the time of the next attempt. Returns `null` if
  * the event is processed, dead or unknown.
  *
- * @param now - milliseconds since 1970; a processor that was not seen in the ten minutes before counts as gone
+ * @param now - milliseconds since 1970; a processor last seen more than ten minutes before this time counts as gone
  * @throws ConfigurationError `INVALID_OPTION` for an inbox without operators' functions
  * @example
  * ```ts

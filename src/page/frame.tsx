@@ -84,7 +84,7 @@ export function createFrame({ tokens, look, flashOf, site, base }: FrameParts): 
           <bdi>{sentence}</bdi>
         </p>
         <p>
-          <a href={baseOf(c) === '' ? '/' : baseOf(c)}>To the overview</a>
+          <a href={baseOf(c) === '' ? '/' : baseOf(c)}>Go to the overview</a>
         </p>
       </>
     );
@@ -105,7 +105,8 @@ async function answer(c: PageContext, status: ContentfulStatusCode, page: { toSt
 }
 
 /**
- * Where an adapter has mounted the page, or the router has found it, without a slash at the end. It begins with one slash only,
+ * Where an adapter has mounted the page, or the router has found it, without a slash at the end. It begins with one
+ * slash only,
  * because two would make links that lead to another host; and characters that a path cannot have are escaped.
  */
 function mountedAt(c: PageContext): string {

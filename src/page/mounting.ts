@@ -1,7 +1,7 @@
 import { Hono, type Env } from 'hono';
 import { getPath } from 'hono/utils/url';
 
-/** A page of hookbox. `opsPage` and `sandboxPage` create it; `pageHandler` of each adapter mounts it. */
+/** A hookbox page. `opsPage` and `sandboxPage` create it; `pageHandler` of each adapter mounts it. */
 export interface Page {
   /**
    * Answers one request.
@@ -21,7 +21,8 @@ export interface Mounted {
 }
 
 /**
- * The app that a page is mounted by: it answers below the path that an adapter has mounted it at, or that a Hono app routes to it,
+ * The app that a page is mounted by: it answers below the path that an adapter has mounted it at, or that a Hono app
+ * routes to it,
  * or on a server of its own. Whoever mounts it need not know what the page keeps about a request.
  *
  * @param base - the path that browsers see the page at, where somebody has said so
@@ -43,7 +44,8 @@ function routedAt({ routePath }: { readonly routePath: string }): string | null 
 }
 
 /**
- * What a request asks of a page: the part of its path behind where the page is mounted. Where nobody says where that is, it is
+ * What a request asks of a page: the part of its path behind where the page is mounted. Where nobody says where that
+ * is, it is
  * before the first part that only the page has; a path without any is the page's own.
  *
  * @param own - what the page's routes begin with, such as `events`

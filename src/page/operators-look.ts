@@ -18,11 +18,11 @@ const KEYS: ReturnType<Look['keys']> = [
   ['k', 'previous row'],
   ['Enter', 'open the row'],
   ['x', 'select the row'],
-  ['c', 'copy the id of the row'],
-  ['r', 'rerun the selection, event or group; asks first'],
-  ['d', 'discard the selection, event or group; asks first'],
-  ['?', 'show these keys'],
-  ['Esc', 'close, or leave a field'],
+  ['c', 'copy the id in the row'],
+  ['r', 'rerun the selected events, the event or the group (asks first)'],
+  ['d', 'discard the selected events, the event or the group (asks first)'],
+  ['?', 'show this list of keys'],
+  ['Esc', 'close the dialog, or leave the field'],
 ];
 
 const OF_OPERATORS = new Set(['x', 'r', 'd']);

@@ -92,8 +92,8 @@ const OPTIONS: KnownOptions<OpsPageOptions> = {
 };
 
 /**
- * Creates the operators' page. It shows stored events, explains stuck ones and reruns them. Each act is also a function
- * of `hookbox/ops` and a command, and is in the audit with the operator's name.
+ * Creates the operators' page. It shows stored events, explains stuck ones and reruns them. Each action is also a
+ * function of `hookbox/ops` and a command, and the audit records it with the operator's name.
  *
  * @param operated - a receiver, or `{ inbox }`
  * @throws ConfigurationError `INVALID_OPTION` for missing authorization, an invalid option, or an inbox without
@@ -107,7 +107,7 @@ const OPTIONS: KnownOptions<OpsPageOptions> = {
  *
  * const receiver = createReceiver({ secret: 'a signing secret', inbox: sqliteInbox('shop.db') });
  * const page = opsPage(receiver, {
- *   // Ask your own log-in here: who is an operator, who only reads, and who is neither.
+ *   // Ask your own login here: who is an operator, who only reads, and who is neither.
  *   authorize: (request) => (request.headers.get('x-shop-user') === 'ada' ? { role: 'operator', name: 'ada' } : null),
  *   hosts: ['ops.shop.example'],
  *   mask: ['data.customer.email'],

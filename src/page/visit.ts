@@ -14,7 +14,7 @@ export interface Operated {
   readonly closing?: AbortSignal;
 }
 
-/** A visitor of the page. A `viewer` reads; an `operator` also acts. */
+/** A visitor of the page. A `viewer` can only read; an `operator` can also change events. */
 export interface Visitor {
   readonly role: 'viewer' | 'operator';
   /** The name in the audit. */

@@ -26,13 +26,13 @@ export interface AttemptHookFacts {
   readonly durationMs: number | null;
 }
 
-/** The facts of `onFailed`: an attempt failed, and the event runs again. */
+/** What `onFailed` receives: an attempt failed, and the event will run again. */
 export interface FailedFacts extends AttemptHookFacts {
   /** When the event runs again. `null` in inline mode, where it runs when the service sends it again. */
   readonly dueAt: Date | null;
 }
 
-/** The facts of `onDead`: an event is dead until an operator acts. */
+/** What `onDead` receives: an event is dead until an operator acts. */
 export interface DeadFacts extends AttemptHookFacts {
   /** Why the event is dead. */
   readonly reason: DeadReason;
@@ -40,7 +40,7 @@ export interface DeadFacts extends AttemptHookFacts {
 
 /**
  * Hooks for alerts. hookbox calls them after the change is durable and does not wait for them. They may throw, reject
- * or hang. At most 100 calls run at once; hookbox drops further calls and logs that.
+ * or hang. At most 100 calls run concurrently; hookbox skips further calls and logs this.
  */
 export interface AttemptHooks {
   /** An attempt failed or crashed, and the event runs again. */

@@ -17,16 +17,17 @@ const SAID = {
   later: 'handler asked to run later; the command shows details',
   failedInline: 'handler failed; it runs again at the next delivery',
   dead: 'event is dead; the command shows why',
-  lost: 'the lease expired before the handler ended; the event runs again',
-  lostInline: 'the lease expired before the handler ended; the event runs at its next delivery',
-  failedLate: 'handler failed after its transaction was committed; it does not run again',
-  withoutFile: 'ctx.transaction is not available now; the handler runs again later, and this attempt does not count',
+  lost: 'the lease expired before the handler ended; the handler will run again',
+  lostInline: 'the lease expired before the handler ended; the handler runs at the next delivery',
+  failedLate: 'handler failed after its transaction was committed, so it does not run again',
+  withoutFile: 'ctx.transaction is not available now; the handler will run again, and this attempt does not count',
   spoiled: COMMITTED_BY_ITSELF,
   outlived:
-    'handler was still running after close() aborted ctx.signal; the event runs again. Stop at the signal, or raise processing.closeMs',
+    'handler was still running after close() aborted ctx.signal; it will run again. Stop the handler when ' +
+    'ctx.signal aborts, or raise processing.closeMs',
   killed:
-    'a process was killed before close() finished; the event runs again, and the attempt does not count. Set ' +
-    'processing.closeMs below the shutdown time of your platform, or raise that time',
+    'a process was killed before close() finished; the handler will run again, and the attempt does not count. Set ' +
+    'processing.closeMs below the shutdown timeout of your platform, or raise that timeout',
 } as const;
 
 const LINES: ReadonlySet<string> = new Set(Object.values(SAID));

@@ -20,7 +20,7 @@ function mistaken(endpoint: unknown): string | null {
   if (endpoint === '') return 'an empty string';
   if (endpoint === '*') return "'*'";
   // No database holds one as it is: two names would become one, and what came to one a duplicate of the other's.
-  if (!endpoint.isWellFormed()) return 'a string with half a surrogate pair';
+  if (!endpoint.isWellFormed()) return 'a string with a lone surrogate';
   return endpoint.length > LONGEST_ENDPOINT ? `a string of more than ${LONGEST_ENDPOINT} characters` : null;
 }
 

@@ -38,8 +38,8 @@ export interface HandlerContext<Database = DefaultDatabase> {
   /** The number of this attempt, from 1. */
   readonly attempt: number;
   /**
-   * Aborted when the handler has run out of time or lost its lease, or when the processor closes. A handler that ends
-   * after that has not processed the event, even if it returns. The event runs again, unless `transaction` has
+   * Aborted when the handler has run out of time or lost its lease, or when the processor closes. If the handler ends
+   * after that, it has not processed the event, even if it returns. The event runs again, unless `transaction` has
    * committed.
    */
   readonly signal: AbortSignal;
@@ -114,11 +114,12 @@ export function handledTypes(handlers: Handlers): readonly string[] | '*' {
 }
 
 /**
- * Refuses handlers that hookbox would not see, or could not call: their events would wait, or be ignored, without a word.
+ * Refuses handlers that hookbox would not see, or could not call: their events would wait, or be ignored, without a
+ * word.
  *
  * @param schemas - of the types that are the merchant's own
- * @throws ConfigurationError `UNKNOWN_EVENT_TYPE` for a key that is no event type, `INVALID_OPTION` for what is no plain
- * object, or a value that is neither a function nor one with options
+ * @throws ConfigurationError `UNKNOWN_EVENT_TYPE` for a key that is no event type, `INVALID_OPTION` for what is no
+ * plain object, or a value that is neither a function nor one with options
  */
 export function assertHandlers(handlers: Handlers, schemas: EventSchemas = {}): void {
   if (!isPlainObject(handlers)) {

@@ -3,7 +3,7 @@ import { nameOf } from '../errors.ts';
 import { throttle, type Logger } from '../host/logger.ts';
 import { unheld } from '../host/unheld-timer.ts';
 
-/** A function that hookbox calls for an alert. Its result and its errors change nothing. */
+/** A function that hookbox calls for an alert. Its result and its errors have no effect. */
 export type Hook<Facts> = (facts: Facts) => unknown;
 
 /** So many calls of hooks may be under way at once; what comes beyond that is not told. */
@@ -26,7 +26,7 @@ export class HookCalls {
   call<Facts extends { readonly endpoint: string }>(name: string, hook: Hook<Facts> | undefined, facts: Facts): void {
     if (hook === undefined) return;
     if (this.#underWay.size >= MOST) {
-      this.#warn(`${name} full`, { hook: name }, 'too many hook calls are running, so this call is skipped');
+      this.#warn(`${name} full`, { hook: name }, 'too many hook calls are running, so this call was skipped');
       return;
     }
     const { promise: limit, resolve: giveUp } = Promise.withResolvers<void>();

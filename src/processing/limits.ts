@@ -6,10 +6,10 @@ import type { RetryOptions } from '../inbox/rules/backoff.ts';
 import { limitsByType } from './limits-by-type.ts';
 import { assertRetry } from './type-options.ts';
 
-/** Limits of handlers and the schedule of their retries. */
+/** Limits for handlers and the schedule of their retries. */
 export interface ProcessingOptions {
   /**
-   * How many handlers run at once in this process. In inline mode each delivery runs its own handler.
+   * How many handlers run concurrently in this process. In inline mode each delivery runs its own handler.
    *
    * @defaultValue 10; with a Postgres pool, its number of connections minus two if that is less
    */
@@ -29,9 +29,9 @@ export interface ProcessingOptions {
   /** When and how often a failed event runs again. */
   readonly retry?: RetryOptions;
   /**
-   * How long `close` waits for handlers, in milliseconds. Signals are aborted after three fifths of it. A handler that
-   * still runs a fifth later loses its event, which runs again. Set it shorter than the time after which your platform
-   * kills the process.
+   * How long `close` waits for handlers, in milliseconds. Signals are aborted after three fifths of this time. If a
+   * handler is still running a fifth later, its event is given back to the inbox and runs again. Set it shorter than
+   * the time after which your platform kills the process.
    *
    * @defaultValue 5,000
    */

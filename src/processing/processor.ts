@@ -27,7 +27,7 @@ import { runAttempt } from './run-attempt.ts';
 import { Timers } from './timers.ts';
 
 /**
- * The options of {@link createProcessor}. It also takes the hooks `onFailed` and `onDead`.
+ * The options of {@link createProcessor}. They include the hooks `onFailed` and `onDead`.
  *
  * @typeParam Database - the database that `ctx.transaction` passes to its function
  */
@@ -41,7 +41,7 @@ export interface ProcessorOptions<Database = DefaultDatabase> extends AttemptHoo
    * @defaultValue `'default'`
    */
   readonly endpoint?: string | readonly string[];
-  /** A handler for each event type. Other processors handle types without a handler here. */
+  /** A handler for each event type. Other processors handle the types that have no handler here. */
   readonly handlers: Handlers<Database>;
   /**
    * Schemas for your own event types, and for your own fields of the eleven types. hookbox checks an event before its
@@ -67,7 +67,7 @@ export interface ProcessorOptions<Database = DefaultDatabase> extends AttemptHoo
   readonly logger?: Logger | false;
   /**
    * The name of this release of your code, such as a version or a commit hash. At most 100 characters. Operators see
-   * when the release began, and whether handlers fail more often or take longer since.
+   * when the release began, and whether handlers fail more often or take longer since then.
    */
   readonly release?: string;
   /**
@@ -105,8 +105,8 @@ export interface Processor extends AsyncDisposable {
   start(): Promise<void>;
   /**
    * Stops the processor. It claims no more events, waits for running handlers, then aborts their signals. An event
-   * whose handler has not finished by then is released: it runs again, and the attempt does not count. Takes
-   * `processing.closeMs` at most. Idempotent. The inbox stays open.
+   * whose handler has not finished by then is released: it runs again, and the attempt does not count. This takes at
+   * most `processing.closeMs`. Idempotent. The inbox stays open.
    */
   close(): Promise<void>;
 }
@@ -119,8 +119,8 @@ const LEAVE_LIMIT_MS = 1_000;
 const ANNOUNCE_MS = TAKER_MS / 2;
 
 /**
- * Creates a processor. It runs the handler of each stored event and retries until the handler succeeds. When a process
- * dies, another processor takes over its events.
+ * Creates a processor. It runs the handler of each stored event, and retries until the handler succeeds or the attempts
+ * are used up. When a process dies, a different processor takes over its events.
  *
  * @throws ConfigurationError `UNKNOWN_EVENT_TYPE` for a key of `handlers`, or `INVALID_OPTION`, also for an unknown
  * option
@@ -170,7 +170,7 @@ export function processorOf(options: ProcessorOptions): Processor {
   const prune = pruning(retention, { inbox, endpoints, now, isOpen });
   const release = releaseNote(inbox, { release: options.release, endpoints, now });
   const logFailure = failureLog(logger);
-  const outage = outageLog(logger, 'the inbox answers again', { times: WELL_AGAIN });
+  const outage = outageLog(logger, 'the inbox is available again', { times: WELL_AGAIN });
 
   let state: 'new' | 'started' | 'closing' | 'closed' = 'new';
   /** Runs work in the context of start(), because a writer of events wakes the processor in its own context. */

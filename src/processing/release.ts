@@ -26,7 +26,7 @@ export function assertRelease(release: string | undefined): void {
     return;
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `release must be a string of 1 to ${LONGEST} characters, such as a version or a commit hash. Omit it if you have none.`,
+    `release must be a string of 1 to ${LONGEST} characters, such as a version or a commit hash. Omit the option if you have no version.`,
   );
 }
 

@@ -18,7 +18,7 @@ interface Call {
 
 type Run = <T>(work: (database: DefaultDatabase) => T) => Promise<T>;
 
-const TWICE = 'ctx.transaction can be called once per attempt. Put all writes into one call.';
+const TWICE = 'ctx.transaction can be called only once per attempt. Put all writes into one call.';
 const OVER = 'ctx.transaction was called after the handler ended, so nothing was committed. Await it in the handler.';
 
 /** The calls of `ctx.transaction` in one attempt, and what they mean for how it ends. */
@@ -103,7 +103,8 @@ export class TransactionCalls {
   }
 
   /**
-   * Whether what a handler has thrown, or its cause, says that a transaction could not be had, as the file of the inbox was not.
+   * Whether what a handler has thrown, or its cause, says that a transaction could not be had, as the file of the inbox
+   * was not.
    */
   isWithoutFile(thrown: unknown): boolean {
     const failures = new Set(this.#failures().map(({ failure }) => failure));

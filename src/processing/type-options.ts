@@ -5,18 +5,18 @@ import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/backoff.ts';
 
 /** Options of one event type. Unset options have the value of `processing`. */
 export interface TypeOptions {
-  /** When and how often a failed event runs again. In inline mode the service's schedule applies instead. */
+  /** When and how often a failed event runs again. In inline mode, the service's schedule applies instead. */
   readonly retry?: RetryOptions;
   /** How long the handler may run before its signal is aborted, in milliseconds. */
   readonly timeoutMs?: number;
   /**
-   * How many of these events run at once in this process, within `processing.concurrency`. Other types do not wait for
-   * them. For `'*'` it limits all types without their own handler together. In inline mode each delivery runs its own
-   * handler.
+   * How many of these events run concurrently in this process, within `processing.concurrency`. Other types do not wait
+   * for them. For `'*'` it limits all types without their own handler together. In inline mode each delivery runs its
+   * own handler.
    */
   readonly concurrency?: number;
   /**
-   * `false` lets newer events of the entity pass while this event waits for its next attempt. When it then runs,
+   * `false` lets newer events of the entity pass while this event waits for its next attempt. When it runs later,
    * `ctx.superseded` is `true`.
    *
    * @defaultValue `true`

@@ -23,8 +23,8 @@ export function unhandledLog(logger: Logger) {
         told.add(kind);
         logger.warn(
           { endpoint, type: oneLine(type), count },
-          'events were ignored, because no processor has handled their type for seven days; once you ' +
-            'have a handler, rerun them',
+          'events were ignored, because no processor has handled their type for seven days; when you have a ' +
+            'handler, rerun them',
         );
       }
     },
@@ -37,7 +37,8 @@ export function unhandledLog(logger: Logger) {
           seldom(JSON.stringify([endpoint]), () => {
             logger.warn(
               facts,
-              'events are stored, but no processor handles their endpoint: start one with createProcessor({ endpoint }), ' +
+              'events are stored, but no processor handles their endpoint: start one with createProcessor({ ' +
+                'endpoint }), ' +
                 'or call start() of its receiver',
             );
           });
@@ -66,8 +67,7 @@ export function unhandledLog(logger: Logger) {
         const command = rerunIgnoredCommand({ endpoint, types: named, ignoredSince: since }, inbox);
         logger.warn(
           { endpoint, count: here.some(({ more }) => more) ? `more than ${count}` : count, command },
-          'events of types that this processor handles were ignored in the last seven days; the command ' +
-            'reruns them',
+          'events that this processor can handle were ignored in the last seven days; the command reruns them',
         );
       }
     },

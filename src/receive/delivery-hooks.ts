@@ -11,8 +11,8 @@ import { silenceWatch, type Silence } from './silence.ts';
 import type { VerifiedDelivery } from './verifier.ts';
 
 /**
- * The facts of `onConflict`: another body has the id of a stored event. The stored body stays, and the newest other
- * body is kept beside it.
+ * What `onConflict` receives: a different body arrived with the id of a stored event. The stored body stays, and the
+ * newest different body is kept beside it.
  */
 export interface ConflictFacts {
   readonly endpoint: string;
@@ -21,20 +21,20 @@ export interface ConflictFacts {
   readonly type: string | null;
 }
 
-/** The facts of `onSilent`: the inbox accepted nothing for `silentAfterMs`. */
+/** What `onSilent` receives: the inbox accepted nothing for `silentAfterMs`. */
 export interface SilentFacts extends Silence {
   readonly endpoint: string;
   /** The option `silentAfterMs`, in milliseconds. */
   readonly silentAfterMs: number;
 }
 
-/** Hooks about deliveries, beside those about attempts. */
+/** Hooks for deliveries, in addition to those for attempts. */
 export interface DeliveryHooks extends AttemptHooks {
-  /** A delivery had the id of a stored event and another body. */
+  /** A delivery had the id of a stored event but a different body. */
   readonly onConflict?: Hook<ConflictFacts>;
   /**
-   * Neither this process nor another on the inbox accepted a delivery for `silentAfterMs`. The service may not reach
-   * you, or the registration is gone. Called once for each silence. Not called on hosts that stop between requests.
+   * No process on the inbox accepted a delivery for `silentAfterMs`. The service may be unable to reach your server, or
+   * the registration was removed. Called once for each silence. Not called on hosts that stop between requests.
    */
   readonly onSilent?: Hook<SilentFacts>;
   /** How long the inbox may accept nothing before `onSilent` is called, in milliseconds. Required with `onSilent`. */

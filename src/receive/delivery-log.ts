@@ -30,7 +30,7 @@ export function deliveryLog(logger: Logger, endpoint: string): DeliveryLog {
         seldom('far ahead', (suppressed) => {
           logger.warn(
             { ...facts, suppressed },
-            'created is more than a day ahead, so this event does not supersede older ones',
+            'created is more than a day in the future, so this event does not supersede older events',
           );
         });
       }
@@ -38,7 +38,7 @@ export function deliveryLog(logger: Logger, endpoint: string): DeliveryLog {
         seldom('conflict', (suppressed) => {
           logger.warn(
             { endpoint, id, suppressed },
-            'a redelivery has the same id but another body; the first body is kept',
+            'a redelivery has the same id but a different body; the first body is kept',
           );
         });
       }
@@ -58,7 +58,8 @@ export function startReminder(
       isDue = false;
       logger.warn(
         { endpoint },
-        'events are stored but not handled: call receiver.start(), or run createProcessor({ endpoint, … }) for it elsewhere',
+        'events are stored but not handled: call receiver.start(), or run createProcessor({ endpoint, … }) for it ' +
+          'elsewhere',
       );
     },
     forget() {

@@ -17,7 +17,7 @@ export interface Delivery {
   readonly method?: string | undefined;
   /** The value of the header `Content-Encoding`. */
   readonly contentEncoding?: string | null | undefined;
-  /** Returns the value of another header. Its name is in lower case. hookbox reads the trace context with it. */
+  /** Returns the value of any other header. Its name is in lower case. hookbox reads the trace context with it. */
   readonly header?: (name: string) => string | null | undefined;
   /** Returns the sender's address, for operators. Called only for a rejected delivery. */
   readonly source?: () => string | null | undefined;
@@ -32,7 +32,7 @@ export type BodyReader = (limits: BodyLimits) => Promise<BodyRead>;
 export interface BodyLimits {
   /** Stop when the body has more bytes than this. */
   readonly maxBytes: number;
-  /** Stop when this promise resolves. Its value is the `ended` of the result. */
+  /** Stop when this promise resolves. Its value becomes `ended` in the result. */
   readonly late: Promise<'too-slow' | 'no-room'>;
   /** The buffer for the bytes that arrive. Memory outside the buffer is not counted until the body is complete. */
   readonly buffer: BodyBuffer;
@@ -42,7 +42,7 @@ export interface BodyLimits {
 export interface BodyBuffer {
   /** Checks the length that `Content-Length` announces. It reserves no memory. `null` means: continue to read. */
   expect(bytes: number): 'too-large' | null;
-  /** Copies the next bytes. `null` means: continue to read. Any other value is the `ended` of the result. */
+  /** Copies the next bytes. `null` means: continue to read. Any other value becomes `ended` in the result. */
   add(chunk: Uint8Array): 'too-large' | 'in-crumbs' | 'no-room' | null;
   /** Returns the complete body. */
   bytes(): Uint8Array;

@@ -6,7 +6,7 @@ import { errorOutcome, type Outcome, type Reason, type ErrorOutcome } from './ou
 export interface ErrorFacts {
   /** Details that the answer shows to the sender. */
   readonly details?: ErrorOutcome['body']['error']['details'];
-  /** The error behind it. Only for the log. */
+  /** The cause of the error. Only for the log. */
   readonly cause?: unknown;
   /** The name of the error that your function threw. Only for the log; its message may quote the body. */
   readonly error?: string;
@@ -14,7 +14,7 @@ export interface ErrorFacts {
   readonly body?: Uint8Array;
   /** What you must change. Only for the log. */
   readonly fix?: string | undefined;
-  /** Called when the log has a line about it. */
+  /** Called when a log line about it was written. */
   readonly told?: () => void;
 }
 

@@ -125,7 +125,7 @@ const ERROR_OUTCOMES = {
   'encoding-unsupported': rejected(
     415,
     'UNSUPPORTED_ENCODING',
-    'The body has a Content-Encoding and does not parse as an event. Send it uncompressed, exactly as signed.',
+    'The body has a Content-Encoding and cannot be parsed as an event. Send the body uncompressed, exactly as signed.',
   ),
   'method-not-allowed': rejected(405, 'METHOD_NOT_ALLOWED', 'Send deliveries with POST.', { Allow: 'POST' }),
   'body-not-base64': rejected(
@@ -151,34 +151,36 @@ const ERROR_OUTCOMES = {
     kind: 'busy',
     status: 409,
     code: 'BUSY',
-    message: 'The event is stored; its handler, or one for the same order, cart or product, is running. Send it again.',
+    message:
+      'The event is stored; its handler, or a handler of the same order, cart or product, is running. Send the ' +
+      'event again.',
     headers: RETRY_AFTER,
   },
   'handler-failed': {
     kind: 'failed',
     status: 500,
     code: 'HANDLER_FAILED',
-    message: 'The event is stored; its handler failed. Send it again to run it again.',
+    message: 'The event is stored; its handler failed. To run the handler again, send the event again.',
   },
   'handler-timeout': {
     kind: 'timeout',
     status: 503,
     code: 'TIMEOUT',
-    message: 'The event is stored; its handler is still running. Send it again to get the result.',
+    message: 'The event is stored; its handler is still running. To get the result, send the event again.',
     headers: RETRY_AFTER,
   },
   'handler-late': {
     kind: 'timeout',
     status: 503,
     code: 'TIMEOUT',
-    message: 'The event is stored; its handler could not start in time. Send it again to run it.',
+    message: 'The event is stored; its handler could not start in time. To run the handler, send the event again.',
     headers: RETRY_AFTER,
   },
   'handler-lost': {
     kind: 'failed',
     status: 500,
     code: 'HANDLER_FAILED',
-    message: 'The event is stored; its handler blocked the process until its lease expired. Send it again.',
+    message: 'The event is stored; its handler blocked the process until the lease expired. Send the event again.',
   },
   'not-passed-on': {
     kind: 'failed',

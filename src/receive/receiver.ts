@@ -33,7 +33,7 @@ import { upkeepTimer } from './upkeep-timer.ts';
 import { VERIFIER_OPTIONS, verifierOf, type VerifiedDelivery, type VerifierOptions } from './verifier.ts';
 
 /**
- * The options of {@link createReceiver}. It also takes the options of a verifier and the hooks.
+ * The options of {@link createReceiver}. They include the options of a verifier and the hooks.
  *
  * @typeParam Database - the database that `ctx.transaction` passes to its function
  */
@@ -96,7 +96,7 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
   readonly openTelemetry?: OpenTelemetryApi;
   /**
    * The name of this release of your code, such as a version or a commit hash. At most 100 characters. Operators see
-   * when the release began, and whether handlers fail more often or take longer since.
+   * when the release began, and whether handlers fail more often or take longer since then.
    */
   readonly release?: string;
   /** For tests: the clock that handling uses, such as the clock of `testInbox`. */
@@ -140,8 +140,8 @@ export interface Receiver extends AsyncDisposable {
   /** Starts running handlers. Idempotent. Does nothing in inline mode. */
   start(): Promise<void>;
   /**
-   * Stops the receiver. New deliveries are answered 503. Resolves when the deliveries under way are answered and no
-   * handler runs. Idempotent. The inbox stays open.
+   * Stops the receiver. New deliveries are answered 503. Resolves when the running deliveries are answered and no
+   * handler is running. Idempotent. The inbox stays open.
    */
   close(): Promise<void>;
 }

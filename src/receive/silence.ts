@@ -15,7 +15,7 @@ export interface SilenceWatch {
 export interface Silence {
   /** When an event of the endpoint was last stored; `null` for never. */
   readonly lastReceivedAt: Date | null;
-  /** How long nothing was accepted, in milliseconds, while this process was awake. */
+  /** Milliseconds since a delivery was last accepted, counting only the time when this process was awake. */
   readonly silentForMs: number;
 }
 
@@ -33,7 +33,8 @@ export interface SilenceOptions {
 const LOOKS = 8;
 
 /**
- * Counts how often it has looked and nothing had come: no clock that can be set is asked, and a machine that sleeps does not
+ * Counts how often it has looked and nothing had come: no clock that can be set is asked, and a machine that sleeps
+ * does not
  * look. Each time it asks the inbox too, since another process may receive for the same endpoint.
  */
 export function silenceWatch({ inbox, endpoint, silentAfterMs, tell, clock }: SilenceOptions): SilenceWatch {

@@ -18,7 +18,7 @@ export interface VerifierOptions {
   /**
    * The signing secret of the endpoint: text or bytes. Pass several secrets during a rotation; `undefined` entries are
    * skipped. Or pass a function that loads them. hookbox calls it at start and at most once a minute. After a mismatch,
-   * or while it has returned no secret, it calls it at most every 5 s.
+   * or while the function has returned no secret, hookbox calls it at most every 5 s.
    */
   readonly secret?: SecretOption;
   /**
@@ -35,8 +35,8 @@ export interface VerifierOptions {
    */
   readonly maxBodyBytes?: number;
   /**
-   * The memory for all bodies that are arriving or being verified, in bytes. At least `maxBodyBytes`. Beyond it, the
-   * newest bodies are answered 503 and earlier ones continue. One eighth is reserved for bodies of up to 64 KiB.
+   * The memory for all bodies that are arriving or being verified, in bytes. At least `maxBodyBytes`. Above this limit,
+   * the newest bodies are answered 503, and earlier ones continue. One eighth is reserved for bodies of up to 64 KiB.
    *
    * @defaultValue 67,108,864 (64 MiB)
    */
@@ -81,8 +81,8 @@ export interface Verifier {
   /**
    * Verifies a delivery and passes it to your function, within one deadline.
    *
-   * @returns the result of the function, or the rejection to answer with; also a rejection if the function threw or did
-   * not finish in time
+   * @returns the result of the function, or the rejection to answer with: of the delivery, or because the function
+   * threw or did not finish in time
    */
   passOn<T>(
     delivery: Delivery,
@@ -237,7 +237,8 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
 }
 
 const ENCODED =
-  'the request has a Content-Encoding, so a proxy may have compressed the signed body: switch that off for this path';
+  'the request has a Content-Encoding, so a proxy may have compressed the signed body: turn compression off for ' +
+  'this path';
 
 const UNREAD = {
   'too-large': 'body-too-large',

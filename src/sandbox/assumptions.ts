@@ -88,30 +88,32 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   A1: {
     about: 'new carts and items',
     decision:
-      'user_id, location_id and fulfillment_method are required; status may only be Active. The answer is 201 with ' +
-      'the new id. Each added item is a new line. The location must sell the product. A quantity beyond the stock ' +
-      'gets a Warning.',
+      'user_id, location_id and fulfillment_method are required; status, if present, must be Active. The answer is ' +
+      '201 with the new id. Each added item is a new line. The location must sell the product. If the quantity ' +
+      'exceeds the stock, the answer has an issue of level Warning.',
     values: [],
   },
   A2: {
     about: 'cart moves',
     decision:
-      'Active becomes Submitted, with at least one item, or Cancelled. The same status again is true; any other ' +
-      'move is 409. Only Active carts change. No event follows.',
+      'An Active cart can become Submitted, if it has an item, or Cancelled. Setting the same status again returns ' +
+      'true; any other change is answered 409. Only Active carts can change. No event is sent.',
     values: [],
   },
   A3: {
     about: 'order moves',
     decision:
-      'created, confirmed, ready, completed, in this order. Until completed, an order may be cancelled or failed, ' +
-      'which returns stock and charge. The Order body has no status. No customer or address field is required.',
+      'The status goes from created to confirmed, ready and completed. Until then an order can become cancelled or ' +
+      'failed, which returns its stock and charge. The Order body has no status. No customer or address field is ' +
+      'required.',
     values: ['confirmedAfterMs', 'readyAfterMs', 'completedAfterMs'],
   },
   A4: {
     about: 'Submit Order',
     decision:
-      'The answer is 200. It charges the order and takes its stock. A second submission is 409. A declined payment is 422 ' +
-      'PAYMENT_FAILED; submit again. An order beyond the stock is 422, also when created.',
+      'Submitting charges the order and takes its stock. The answer is 200. A second submission is answered 409, ' +
+      'and a declined payment 422 PAYMENT_FAILED; the order can be submitted again. An order that exceeds the stock ' +
+      'is answered 422, even when it is created.',
     values: [],
   },
   A5: {
@@ -125,49 +127,52 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   A6: {
     about: 'thresholds',
     decision:
-      'inventory.low_stock is sent once when stock falls to the threshold, inventory.out_of_stock once at 0. A cart ' +
-      'without item changes gets cart.abandoned, then cart.expires_soon, and is Cancelled.',
+      'inventory.low_stock is sent once when the stock falls to the threshold, and inventory.out_of_stock once when ' +
+      'it falls to 0. For a cart without item changes, cart.abandoned and then cart.expires_soon are sent; then it ' +
+      'is Cancelled.',
     values: ['lowStockAt', 'abandonedAfterMs', 'expiresSoonAfterMs', 'expiredAfterMs'],
   },
   A7: {
     about: 'List Merchants',
     decision:
-      'page starts at 0. sort may repeat, as property or property,(asc|desc). total counts all. An unknown property ' +
-      'is 422.',
+      'Pages are numbered from 0. sort is repeatable, as property or property,(asc|desc). total counts the items on ' +
+      'all pages. An unknown property is answered 422.',
     values: ['pageSize', 'maxPageSize'],
   },
   A8: {
     about: 'permissions',
-    decision: 'Each operation needs the permission that it names; categories need merchants:read.',
+    decision: 'Each operation requires the permission that it names; categories require merchants:read.',
     values: [],
   },
   A9: {
     about: 'checks and sizes',
     decision:
-      'key, limit, permission, fault, syntax, validation, existence, state. A missing or unparsable value is 400 ' +
-      'MISSING_REQUIRED_FIELD, a wrong one 422 with details, an unknown path 404. 5xx bodies have no code. ' +
-      'Content-Type is ignored. Texts have at most 1,000 characters.',
+      'key, limit, permission, fault, syntax, validation, existence, state. A missing or unparsable value is ' +
+      'answered 400 MISSING_REQUIRED_FIELD, an invalid value 422 with details, and an unknown path 404. Bodies of ' +
+      '5xx answers have no code. Content-Type is ignored. A text has at most 1,000 characters.',
     values: ['maxBodyBytes', 'maxItems'],
   },
   A10: {
     about: 'limits',
     decision:
-      'Fixed windows must all admit a request: per key, but the month per account, from its sign-up. Headers ' +
-      'describe the rejecting window, or the one with least left. 401 and rejected requests do not count.',
+      'Windows are fixed, and all must allow a request. They count per key; the month counts per account, from its ' +
+      'sign-up. Headers describe the window that rejected the request, or the one with the fewest requests left. ' +
+      'Requests that are rejected or answered 401 do not count.',
     values: ['perMinute', 'perHour', 'perDay', 'resetAsIso'],
   },
   A11: {
     about: 'money and payment',
     decision:
       'Decimal USD, rounded half up to cents. Payment methods are pm_ok, pm_declined, pm_insufficient_funds, ' +
-      'pm_expired. A setup intent is 201 with a local page that adds one. merchant_id filters the list.',
+      'pm_expired. A setup intent is answered 201 with the address of a local page that adds a method. merchant_id ' +
+      'filters the list.',
     values: ['taxRate', 'deliveryFee'],
   },
   A12: {
     about: 'search, plain HTTP',
     decision:
-      'latitude and longitude are required; query and distance (kilometres) are optional. Results come nearest ' +
-      'first. Plain HTTP off loopback is 403.',
+      'latitude and longitude are required; query and distance (kilometres) are optional. The nearest results come ' +
+      'first. Plain HTTP from a different machine is answered 403.',
     values: ['searchDistanceKm', 'maxProducts', 'plainHttpAnywhere'],
   },
 };
@@ -176,8 +181,8 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
 export type AssumedKeywords = Readonly<Partial<Record<'default' | 'maximum' | 'maxItems', keyof Assumptions>>>;
 
 /**
- * Marks a schema that says more than the interface shows, for `meta` of zod: the OpenAPI document says there which assumption
- * decides it, and has its values in these keywords.
+ * Marks a schema that says more than the interface shows, for `meta` of zod: the OpenAPI document says there which
+ * assumption decides it, and has its values in these keywords.
  */
 export function assumed(
   assumption: AssumptionId,

@@ -196,7 +196,7 @@ function itemCount(db: Reading, cartId: string): number {
 }
 
 function requireActive(cart: CartRow): void {
-  if (cart.status !== 'Active') throw conflict('Items can only change while a cart is Active.', cart);
+  if (cart.status !== 'Active') throw conflict('Items can change only while the cart is Active.', cart);
 }
 
 function conflict(message: string, { status }: CartRow): ApiError {
@@ -222,7 +222,7 @@ function stockMessages({ id, quantity: available }: OfferedProduct, wanted: numb
     {
       context: 'cart_item',
       level: 'Warning',
-      text: 'The quantity exceeds the stock. An order with it would be rejected.',
+      text: 'The quantity exceeds the stock. An order for this quantity would be rejected.',
       data: { product_id: id, available_quantity: available, requested_quantity: wanted },
     },
   ];

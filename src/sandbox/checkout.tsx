@@ -20,8 +20,8 @@ const WORDS: Readonly<Record<PaymentOutcome, string>> = {
 };
 
 /**
- * The page that a setup intent leads to (interface 4.8, A11). Its address is all that lets somebody in, as with the real one;
- * forms of other sites are refused, and no card number is ever asked for.
+ * The page that a setup intent leads to (interface 4.8, A11). Its address is all that lets somebody in, as with the
+ * real one; forms of other sites are refused, and no card number is ever asked for.
  */
 export function createCheckout(store: Store, assumptions: Assumptions, logger: Logger): Hono {
   const app = createOwnPage(assumptions, logger, 'a checkout');
@@ -33,7 +33,7 @@ export function createCheckout(store: Store, assumptions: Assumptions, logger: L
 
   const limited = bodyLimit({
     maxSize: MOST_BYTES,
-    onError: (c) => c.text('The request is not a form of this page.', 413),
+    onError: (c) => c.text('The request was not sent by a form on this page.', 413),
   });
   app.post('/checkout/:id', limited, async (c) => {
     const id = c.req.param('id');

@@ -52,7 +52,7 @@ import { moveOrder } from './orders.ts';
 import { listCharges, type ChargeRecord } from './payments.ts';
 import type { Store } from './store.ts';
 
-/** Controls of a sandbox beside its operations. With the service, you use its dashboard. */
+/** Controls of a sandbox in addition to its operations. With the service, you use its dashboard. */
 export interface Controls {
   /** API keys (interface 5.2 and 5.7). */
   readonly keys: {
@@ -93,17 +93,17 @@ export interface Controls {
     /** Removes one fault, or all. */
     readonly remove: (id?: string) => void;
     /**
-     * Makes the next tries of deliveries fail in one way. `times` is 1 by default.
+     * Makes the next attempts at deliveries fail in one way. `times` is 1 by default.
      *
      * @throws ConfigurationError `INVALID_OPTION` for an unknown kind
      */
     readonly addToDeliveries: (kind: DeliveryFaultKind, times?: number) => void;
     /** Lists pending faults of deliveries, in their order. */
     readonly ofDeliveries: () => readonly PendingDeliveryFault[];
-    /** Removes all faults of deliveries, except for tries that already have one. */
+    /** Removes all faults of deliveries, except for attempts that already have one. */
     readonly removeFromDeliveries: () => void;
   };
-  /** Orders, and moves by hand (A3). */
+  /** Orders, and changes of their status by hand (A3). */
   readonly orders: {
     /** Lists orders, newest first; 100 by default. */
     readonly list: (most?: number, filter?: OrderFilter) => readonly OrderSummary[];
@@ -114,9 +114,9 @@ export interface Controls {
     /** Returns the charges, declines and refunds of an order, oldest first. */
     readonly charges: (id: string) => readonly ChargeRecord[];
     /**
-     * Moves an order.
+     * Changes the status of an order.
      *
-     * @throws ApiError `RESOURCE_NOT_FOUND`, or `RESOURCE_CONFLICT` for an illegal move
+     * @throws ApiError `RESOURCE_NOT_FOUND`, or `RESOURCE_CONFLICT` for a status that cannot follow
      */
     readonly move: (id: string, to: OrderStatus) => void;
   };
@@ -131,7 +131,7 @@ export interface Controls {
      */
     readonly set: (locationId: string, productId: string, quantity: number) => void;
   };
-  /** Endpoints of webhooks (interface 6). */
+  /** Webhook endpoints (interface 6). */
   readonly webhooks: {
     /** Lists endpoints, oldest first. */
     readonly list: () => readonly Endpoint[];
@@ -148,7 +148,7 @@ export interface Controls {
      * @throws ConfigurationError as `add`
      */
     readonly change: (id: string, settings: Partial<EndpointSettings>) => boolean;
-    /** Removes an endpoint and drops its waiting deliveries. Returns `false` if it does not exist. */
+    /** Removes an endpoint and its pending deliveries. Returns `false` if it does not exist. */
     readonly remove: (id: string) => boolean;
     /** Creates a signing secret for `add` or `change`. The sandbox does not keep or show it. */
     readonly newSecret: () => string;
@@ -156,9 +156,9 @@ export interface Controls {
   /** Events that no operation creates. */
   readonly events: {
     /**
-     * Sends an event to each endpoint that takes all events or its type. It may have your own type or fields.
-     * `buildEvent` of hookbox/testing creates it and checks it with your schema; the sandbox sets its id and time.
-     * Nothing else changes. On a frozen clock, `advance(0)` delivers it.
+     * Sends an event to each endpoint registered for all events or for its type. The event may have your own type or
+     * fields. `buildEvent` of hookbox/testing creates it and checks it with your schema; the sandbox sets its id and
+     * time. Nothing else changes. On a frozen clock, `advance(0)` delivers it.
      *
      * @returns its id
      * @throws ConfigurationError `INVALID_OPTION` for a type or data that no event can have
@@ -173,15 +173,15 @@ export interface Controls {
     readonly find: (id: number) => DeliveryRecord | null;
     /** Returns the number of deliveries in each state. */
     readonly counts: () => Readonly<Record<DeliveryState, number>>;
-    /** Lists the tries of a delivery, oldest first. */
+    /** Lists the attempts at a delivery, oldest first. */
     readonly tries: (id: number) => readonly DeliveryTry[];
     /**
-     * Tries a failed delivery once more; on a frozen clock at the next `advance`. Returns `false` if that is not
+     * Sends a failed delivery once more; on a frozen clock, at the next `advance`. Returns `false` if that is not
      * possible.
      */
     readonly retry: (id: number) => boolean;
     /**
-     * Tries all dead letters of an endpoint once more.
+     * Sends all dead letters of an endpoint once more.
      *
      * @returns their number
      */
@@ -189,7 +189,7 @@ export interface Controls {
     /** Lists deliveries that wait for their receiver's answer now. */
     readonly underWay: () => readonly Delivery[];
   };
-  /** The clock, beside `now` and `advance`. */
+  /** The clock, in addition to `now` and `advance`. */
   readonly clock: {
     readonly kind: 'frozen' | 'real';
     /** Lists what happens next, earliest first; 20 by default. */
@@ -197,7 +197,7 @@ export interface Controls {
   };
   /** The limits of the plan (interface 8). */
   readonly limits: {
-    /** The name of the plan. `null` for your own limits. */
+    /** The name of the plan. `null` if you gave limits of your own. */
     readonly plan: PlanName | null;
     /** Returns the use of each limit of a key. Empty without limits. */
     readonly use: (keyId: string) => readonly LimitUse[];

@@ -32,7 +32,7 @@ export interface SandboxOptions {
    */
   readonly webhooks?: readonly Webhook[];
   /**
-   * `true` sends webhooks to other machines too.
+   * `true` allows webhooks to other machines.
    *
    * @defaultValue `false`
    */
@@ -50,7 +50,7 @@ export interface SandboxOptions {
    */
   readonly seed?: number;
   /**
-   * A `frozen` clock moves only with `advance`. A `real` clock runs.
+   * A `frozen` clock advances only with `advance`. A `real` clock runs.
    *
    * @defaultValue `'frozen'`
    */
@@ -82,12 +82,12 @@ export interface SandboxOptions {
    */
   readonly deliveryTimeoutMs?: number;
   /**
-   * Faults for single tries of single events.
+   * Faults in single attempts at single events.
    *
    * @defaultValue none
    */
   readonly deliveryFaults?: FaultPlan;
-  /** Called after each try of a delivery with its id. `deliveries.tries(id)` returns the result. */
+  /** Called with the id of a delivery after each attempt. `deliveries.tries(id)` returns the result. */
   readonly onTry?: (delivery: number) => void;
   /**
    * The logger for failures of the sandbox itself; `false` for no log.
@@ -108,18 +108,18 @@ export interface Sandbox extends Controls {
    * @hono/node-server. It accepts plain HTTP for the host `sandbox` and loopback names.
    *
    * @param request - a request, or its URL
-   * @param more - the second argument of `fetch`; with a request, the data of a server that tells the address of the
+   * @param more - the second argument of `fetch`; with a request, the server's data, which contains the address of the
    * connection
    */
   readonly fetch: (request: Request | string | URL, more?: unknown) => Promise<Response>;
   /**
-   * Moves the clock. Resolves when everything due until then has happened: orders, carts, deliveries, quotas.
+   * Advances the clock. Resolves when everything that was due has happened: orders, carts, deliveries, quotas.
    *
-   * @param duration - milliseconds, or a text such as `30 min`; 0 does what is due now
+   * @param duration - milliseconds, or a text such as `30 min`; 0 runs the work that is due now
    * @throws ConfigurationError `INVALID_OPTION` for an invalid duration
    */
   readonly advance: (duration: number | string) => Promise<void>;
-  /** Closes the sandbox. Requests under way are answered 503. A file keeps its data. `await using` calls it too. */
+  /** Closes the sandbox. Running requests are answered 503. A file keeps its data. `await using` calls it too. */
   readonly close: () => Promise<void>;
   /** Aborted when the sandbox begins to close. */
   readonly closing: AbortSignal;

@@ -59,7 +59,7 @@ export function addDeliveryFault(transaction: Transaction, kind: FaultKind, coun
 /** Pending faults of deliveries. */
 export interface PendingDeliveryFault {
   readonly kind: FaultKind;
-  /** How many more tries fail in this way. */
+  /** How many more attempts fail in this way. */
   readonly timesLeft: number;
 }
 

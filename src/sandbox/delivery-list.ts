@@ -2,8 +2,8 @@ import { TRY } from './delivery-queue.ts';
 import type { Reading } from './store.ts';
 
 /**
- * The state of a delivery: `waiting` for a try, `delivered` with a 2xx answer, `dead` after the last try of the
- * schedule, or `dropped` because its endpoint was removed.
+ * The state of a delivery: `waiting` for an attempt, `delivered` with a 2xx answer, `dead` after the last attempt in
+ * the schedule, or `dropped` because its endpoint was removed.
  */
 export type DeliveryState = 'waiting' | 'delivered' | 'dead' | 'dropped';
 
@@ -15,15 +15,15 @@ export interface Delivery {
     /** One of the eleven types, or the type given to `events.send`. */
     readonly type: string;
     readonly createdAt: Date;
-    /** The id of the order, cart or product. `null` if an event sent by hand names none. */
+    /** The id of the order, cart or product. `null` if an event that was sent by hand names none. */
     readonly about: string | null;
   };
   /** The id of its endpoint. */
   readonly endpoint: string;
   readonly state: DeliveryState;
-  /** The number of tries. */
+  /** The number of attempts. */
   readonly tries: number;
-  /** The next try. `null` unless it waits. */
+  /** The time of the next attempt. `null` unless the delivery is waiting. */
   readonly nextAt: Date | null;
   /** When it stopped waiting. */
   readonly settledAt: Date | null;
@@ -35,9 +35,9 @@ export interface DeliveryRecord extends Delivery {
   readonly body: Uint8Array;
 }
 
-/** One try of a delivery. */
+/** One attempt at a delivery. */
 export interface DeliveryTry {
-  /** The number of the try, from 1. */
+  /** The number of the attempt, from 1. */
   readonly number: number;
   readonly at: Date;
   /** `null` without an answer. */

@@ -34,17 +34,17 @@ export interface DispatchOptions {
 /** Has everything happen that falls due: moves of orders and carts, and deliveries. */
 export interface Dispatch {
   /**
-   * Moves the clock, and resolves when everything that falls due on the way has happened, each at its own time. Who moves it
-   * meanwhile waits.
+   * Moves the clock, and resolves when everything that falls due on the way has happened, each at its own time. Who
+   * moves it meanwhile waits.
    *
-   * @param duration - milliseconds, or a text such as `30 min`; 0 does what is due now
+   * @param duration - milliseconds, or a text such as `30 min`; 0 runs the work that is due now
    * @throws ConfigurationError `INVALID_OPTION` for what is no duration, or leads beyond the year 9999
    * @throws Error what has failed on the way: the clock stands at its time then, and it is still due
    */
   advance(duration: number | string): Promise<void>;
   /**
-   * Tries a dead letter, or what has failed and waits, once more (interface 6.4.4): at once on a real clock, and with the next
-   * `advance` on a frozen one.
+   * Tries a dead letter, or what has failed and waits, once more (interface 6.4.4): at once on a real clock, and with
+   * the next `advance` on a frozen one.
    *
    * @returns `false` where there is nothing to retry: it was delivered, its endpoint was removed, or it is under way
    */

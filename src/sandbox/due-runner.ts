@@ -31,10 +31,10 @@ export interface DueRunnerOptions {
 /** Does what is due in the order of its time. */
 export interface DueRunner {
   /**
-   * Moves the clock, and resolves when everything that falls due on the way has happened, each at its own time. Who moves it
-   * meanwhile waits.
+   * Moves the clock, and resolves when everything that falls due on the way has happened, each at its own time. Who
+   * moves it meanwhile waits.
    *
-   * @param duration - milliseconds, or a text such as `30 min`; 0 does what is due now
+   * @param duration - milliseconds, or a text such as `30 min`; 0 runs the work that is due now
    * @throws ConfigurationError `INVALID_OPTION` for what is no duration, or leads beyond the year 9999
    * @throws Error what a step has thrown: the clock stands at its time then, and it is still due
    */
@@ -52,8 +52,8 @@ const CLOSING_MS = 1_000;
 const MOST_IN_TURN = 4;
 
 /**
- * On a frozen clock one thing happens at a time, in one order, and only while the clock is moved. On a real one everything
- * happens when it is due, and each lane goes on by itself.
+ * On a frozen clock one thing happens at a time, in one order, and only while the clock is moved. On a real one
+ * everything happens when it is due, and each lane goes on by itself.
  */
 export function createDueRunner(store: Store, options: DueRunnerOptions): DueRunner {
   const { clock } = store;
@@ -159,8 +159,8 @@ export function createDueRunner(store: Store, options: DueRunnerOptions): DueRun
   }
 
   /**
-   * Goes on until everything has happened that was due by a time. What is under way is still due, and on a real clock more
-   * may come than can be waited for.
+   * Goes on until everything has happened that was due by a time. What is under way is still due, and on a real clock
+   * more may come than can be waited for.
    */
   async function drain(by: number): Promise<void> {
     drains += 1;

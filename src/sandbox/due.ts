@@ -49,9 +49,9 @@ export function clearLane(transaction: Transaction, lane: string): void {
 
 /** A coming change of the sandbox. */
 export interface NextDue {
-  /** On the clock of the sandbox. Later if it waits for something under way. */
+  /** On the clock of the sandbox. Later if it waits for something that is running. */
   readonly at: Date;
-  /** The next state of an order, the next event of an idle cart, or the next try of a delivery. */
+  /** The next state of an order, the next event of an idle cart, or the next attempt at a delivery. */
   readonly what: 'order' | 'cart' | 'delivery';
   /** The id of the order, cart or delivery. */
   readonly id: string;

@@ -63,8 +63,8 @@ export const ENDPOINT_TABLES = `
 `;
 
 /**
- * Registers what is given in code. What was given before, in the same place, is the same endpoint with what waits for it; what
- * is no longer given is removed.
+ * Registers what is given in code. What was given before, in the same place, is the same endpoint with what waits for
+ * it; what is no longer given is removed.
  *
  * @returns the receivers of this process by the id of their endpoint
  * @throws ConfigurationError for an address, a secret or a type that cannot work
@@ -147,8 +147,8 @@ function insertEndpoint(
 }
 
 /**
- * Changes an endpoint. What waits for it goes to the new address, signed with the new secret; which types it wants counts for
- * what happens from now on.
+ * Changes an endpoint. What waits for it goes to the new address, signed with the new secret; which types it wants
+ * counts for what happens from now on.
  *
  * @returns whether there is such an endpoint
  * @throws ConfigurationError for an address, a secret or a type that cannot work
@@ -229,8 +229,8 @@ function typesIn(events: string | null): readonly EventType[] | null {
 }
 
 /**
- * Webhook URLs use HTTPS (interface 8.6); plain HTTP is for this machine (A12). Other machines need `allowRemote`: made-up
- * events must not reach a live shop, and everyone on this machine can open a dashboard without a log-in.
+ * Webhook URLs use HTTPS (interface 8.6); plain HTTP is for this machine (A12). Other machines need `allowRemote`:
+ * made-up events must not reach a live shop, and everyone on this machine can open a dashboard without a login.
  */
 function checkedUrl(text: string, allowRemote: boolean): string {
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -242,7 +242,10 @@ function checkedUrl(text: string, allowRemote: boolean): string {
     throw new ConfigurationError('INVALID_OPTION', message);
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    throw new ConfigurationError('INVALID_OPTION', `A webhook to another machine needs https: ${url.host}.`);
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      `${url.host} is another machine, so the webhook's URL must use https.`,
+    );
   }
   if (!allowRemote && !isLoopback(url.hostname)) {
     const message = `${url.host} is another machine. To let the sandbox send there, start it with --allow-remote (in code: allowRemote: true).`;

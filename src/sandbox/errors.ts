@@ -43,7 +43,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, { readonly status: ApiError
   VALIDATION_ERROR: { status: 422, cause: 'data fails validation' },
   MISSING_REQUIRED_FIELD: { status: 400, cause: 'a required parameter is missing' },
   RESOURCE_NOT_FOUND: { status: 404, cause: 'the resource is missing or deleted' },
-  RESOURCE_CONFLICT: { status: 409, cause: 'it conflicts with the state of the resource' },
+  RESOURCE_CONFLICT: { status: 409, cause: 'the request conflicts with the state of the resource' },
   INSUFFICIENT_INVENTORY: { status: 422, cause: 'the quantity exceeds the stock' },
   PAYMENT_FAILED: { status: 422, cause: 'the payment could not be processed' },
   RATE_LIMIT_EXCEEDED: { status: 429, cause: 'too many requests' },

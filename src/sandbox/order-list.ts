@@ -14,12 +14,12 @@ export interface OrderSummary {
   readonly total: number;
   /** `true` if it was charged and reserves stock. Both are returned when it is cancelled or fails. */
   readonly isSubmitted: boolean;
-  /** The statuses it may be moved to by hand. */
+  /** The statuses that can be set by hand. */
   readonly moves: readonly OrderStatus[];
   /** Empty without a customer. */
   readonly customerName: string;
   readonly createdAt: Date;
-  /** When it was last moved or submitted. */
+  /** When its status last changed or it was submitted. */
   readonly updatedAt: Date;
   /** `null` before it is submitted or confirmed. */
   readonly estimatedReadyAt: Date | null;

@@ -118,7 +118,7 @@ export function submitOrder(
   const order = orderRow(tx, id);
   const bill = { orderId: id, merchantId: order.merchant_id, paymentMethodId, cents: order.total };
   const usual = paymentOutcome(tx, bill);
-  if (order.status !== 'created') throw conflict('The order has already moved on.', order.status);
+  if (order.status !== 'created') throw conflict('The status of the order has already changed.', order.status);
   if (order.submitted_ms !== null) throw conflict('The order was already submitted.', 'submitted');
   const lines = itemRows(tx, id);
   requireStock(tx, order.location_id, lines);

@@ -7,7 +7,7 @@ import { assumed } from './assumptions.ts';
 const text = z
   .string()
   .max(1_000)
-  .refine((sent) => sent.isWellFormed(), 'must not have half a surrogate pair');
+  .refine((sent) => sent.isWellFormed(), 'must not have a lone surrogate');
 const id = text.min(1);
 const dateTime = z.iso.datetime();
 /** At least 1 and an int32 (interface 2.3). */

@@ -16,8 +16,8 @@ export interface Reading {
 }
 
 /**
- * What may be done while a transaction is open. Whoever changes the state is given it, so that the change, its events and
- * their deliveries are committed together or not at all.
+ * What may be done while a transaction is open. Whoever changes the state is given it, so that the change, its events
+ * and their deliveries are committed together or not at all.
  */
 export interface Transaction extends Reading {
   /** the time of everything in this transaction, in milliseconds since 1970 */
@@ -36,7 +36,8 @@ export interface Store extends Reading {
   /** whether it was there before, in a file */
   readonly isOld: boolean;
   /**
-   * Runs work in one transaction, and commits it: what it throws takes everything back. Work does not wait for anything.
+   * Runs work in one transaction, and commits it: what it throws takes everything back. Work does not wait for
+   * anything.
    *
    * @throws Error inside of another one: a function that changes the state takes the transaction instead
    */
@@ -140,7 +141,8 @@ function opened(
     get,
     all,
     write(work) {
-      if (database.inTransaction) throw new Error('A transaction is already open. Pass it on.');
+      if (database.inTransaction)
+        throw new Error('A transaction is already open. Pass it to this function instead of opening another.');
       const { now, ahead } = clock.reading();
       const result = committed(() => {
         const done = work({ now, get, all, run, newId });
@@ -175,7 +177,7 @@ function openDatabase(file: string | undefined): SqliteDatabase {
 }
 
 function reasonOf(failure: unknown): string {
-  if (isBusy(failure)) return 'another process has it open, such as another sandbox or a receiver';
+  if (isBusy(failure)) return 'a different process has the file open, such as a second sandbox or a receiver';
   return sqliteCode(failure) === 'SQLITE_NOTADB' ? 'it is not a SQLite database' : messageOf(failure);
 }
 
@@ -185,7 +187,7 @@ function isSandbox(database: SqliteDatabase): boolean {
   const version = Number(database.pragma('user_version', { simple: true }));
   if (id === APPLICATION_ID && version === VERSION) return true;
   if (id === 0 && version === 0 && database.prepare('SELECT 1 FROM sqlite_master').get() === undefined) return false;
-  const whose = id === APPLICATION_ID ? 'was made by another version of hookbox' : 'is not a sandbox file';
+  const whose = id === APPLICATION_ID ? 'was created by a different version of hookbox' : 'is not a sandbox file';
   throw new ConfigurationError('INVALID_OPTION', `${database.name} ${whose}. Pass another path.`);
 }
 

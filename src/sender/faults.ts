@@ -1,7 +1,7 @@
-/** A fault of one try. At most one of `cut`, `slow-body` and `lost-answer` at a time. */
+/** A fault in one attempt. At most one of `cut`, `slow-body` and `lost-answer` at a time. */
 export type Fault = TimingFault | TamperFault | WireFault;
 
-/** A fault of the time, or the number of deliveries. */
+/** A fault in the time or the number of deliveries. */
 export type TimingFault =
   /** Sent this much later, in milliseconds, so that others overtake it. */
   | { readonly kind: 'late'; readonly ms: number }
@@ -17,7 +17,7 @@ export type TamperFault =
   /** Changes one digit of the signature; `where` is 0 to 1. */
   | { readonly kind: 'tampered-signature'; readonly where: number };
 
-/** A fault of the connection. */
+/** A fault in the connection. */
 export type WireFault =
   /** Cuts the connection within the body; `where` is 0 to 1. The last byte is never sent. */
   | { readonly kind: 'cut'; readonly where: number }
@@ -29,7 +29,7 @@ export type WireFault =
 /** The kind of a delivery fault. */
 export type FaultKind = Fault['kind'];
 
-/** Returns the faults of each try of an event. Its result depends only on its arguments, so a run is repeatable. */
+/** Returns the faults of each attempt at an event. Its result depends only on its arguments, so a run is repeatable. */
 export type FaultPlan = (id: string, attempt: number) => readonly Fault[];
 
 /** Nothing goes wrong. */

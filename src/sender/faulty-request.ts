@@ -63,5 +63,7 @@ function tampered(signed: SignedBody, fault: Fault): SignedBody {
 
 function whyFailed(status: number): string | null {
   if (isSuccess(status)) return null;
-  return status >= 300 && status < 400 ? `answered ${status}, and redirects are not followed` : `answered ${status}`;
+  return status >= 300 && status < 400
+    ? `answered ${status}, but hookbox does not follow redirects`
+    : `answered ${status}`;
 }

@@ -43,8 +43,9 @@ export function signBody(body: Uint8Array | string, secret: Secret): string {
 }
 
 /**
- * Verifies the signature of a body in constant time (interface 6.3). With several secrets it tries each one. Neither
- * the result nor its timing reveals which one matched. A wrong body or signature returns `false` and never throws.
+ * Verifies the signature of a body in constant time (interface 6.3). If you pass several secrets, it tries each of
+ * them. Neither the result nor its timing reveals which secret matched. A wrong body or signature returns `false` and
+ * never throws.
  *
  * @param body - the raw bytes as received, before any decoding
  * @param signature - the value of `X-Signature`; only 64 lowercase hexadecimal digits can match

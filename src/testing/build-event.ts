@@ -33,9 +33,9 @@ type Replacement<Value> = Value extends readonly unknown[] ? Value : Value exten
 type Json = Record<string, unknown>;
 
 /**
- * Builds a valid event of a type, as the service might send it. It is `fixtures/<type>.json` with a new id, created
- * now, about a new order, cart or product. For related events, give them the same `data.id` (for inventory events
- * `data.product_id`).
+ * Builds a valid event of a type, as the service might send it. The event is `fixtures/<type>.json` with a new id,
+ * created now, about a new order, cart or product. To build related events, give them the same `data.id` (for inventory
+ * events `data.product_id`).
  *
  * With the schemas of your own types in `events`, it also builds events of these types. Their `data` comes from
  * `overrides` and must fit the schema. An asynchronous schema is not awaited.
@@ -91,8 +91,8 @@ function ownEvent(type: string, isDeclared: boolean): Json {
 }
 
 /**
- * Makes of a parsed fixture a new event, created now, of an order, cart or product of its own: a failing handler holds back
- * what comes later of the same one, and would hold back every event that is made after it.
+ * Makes of a parsed fixture a new event, created now, of an order, cart or product of its own: a failing handler holds
+ * back what comes later of the same one, and would hold back every event that is made after it.
  */
 export function makeItsOwn(event: object): void {
   const { data } = event as { readonly data: Record<string, string> }; // a fixture

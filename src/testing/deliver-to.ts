@@ -40,11 +40,11 @@ export const DEFAULT_PATH = '/webhooks';
 
 /**
  * Delivers an event like the service (interface 6.3 and 6.4) and resolves with the answer. The target is a URL, a
- * receiver, fetch handler, Hono app, Express app, `node:http` handler, server, Fastify instance or Lambda function. It
- * need not listen.
+ * receiver, fetch handler, Hono app, Express app, `node:http` handler, server, Fastify instance or Lambda function. The
+ * target does not have to listen.
  *
- * A function with one parameter is called as a fetch handler, one with more as a `node:http` handler. `as` overrides
- * that; a Lambda function needs it.
+ * A function with one parameter is called as a fetch handler, and a function with more parameters as a `node:http`
+ * handler. The option `as` overrides this; a Lambda function requires it.
  *
  * @param event - an event of `buildEvent`, or the bytes or the text of a body
  * @throws Error if there is no answer in time, or the error of the target

@@ -1,10 +1,10 @@
 import type { Clock } from '../host/clock.ts';
 
-/** A clock that only your test moves. */
+/** A clock that only your test advances. */
 export interface TestClock extends Clock {
   /**
-   * Moves the clock, in milliseconds. Everything due happens at its own time, one after the other; each is awaited. A
-   * handler that takes more than a second of real time is left running.
+   * Advances the clock, in milliseconds. Runs the work that becomes due, one item after another, each at its due time,
+   * and waits for it to finish. A handler that takes more than a second of real time is not awaited.
    */
   advance(ms: number): Promise<void>;
 }
@@ -46,6 +46,11 @@ export class SteppingClock implements TestClock {
   /** Whether anybody has asked to be called back. */
   get isWaitedFor(): boolean {
     return this.#timers.size > 0;
+  }
+
+  /** Leaves out the time until then: timers that are due before it call back late. */
+  skipTo(time: number): void {
+    this.#now = Math.max(this.#now, time);
   }
 
   /** Goes on to the next thing that happens by then; `false` when nothing does. */

@@ -17,7 +17,8 @@ export interface TestInboxOptions<Database = DefaultDatabase> {
    */
   readonly now?: Date | number | string;
   /**
-   * The inbox that stores events. Use `sqliteInbox(file)` if handlers call `ctx.transaction`.
+   * The inbox that stores events. If handlers call `ctx.transaction`, use `sqliteInbox({ database }, { ephemeral: true
+   * })` with a database in memory, or a `postgresInbox`.
    *
    * @defaultValue an inbox in memory
    */
@@ -29,7 +30,8 @@ export interface TestInbox<Database = DefaultDatabase> {
   readonly inbox: Inbox<Database>;
   readonly clock: TestClock;
   /**
-   * Moves the clock until no work is left, including all retries. Resolves with all events: processed, dead or ignored.
+   * Advances the clock until no work is left, including all retries. Resolves with all events: processed, dead or
+   * ignored.
    *
    * @param options - `withinMs`: the most time on the clock, in milliseconds; two days by default
    * @throws Error that names the remaining work, if that time is not enough
@@ -45,8 +47,8 @@ const PAGE = 1_000;
 const SHOWN = 5;
 
 /**
- * Creates an inbox whose time your test controls. Hours of retries pass as fast as the handlers run. Pass `inbox` and
- * `clock` to `createReceiver` or `createProcessor`, and start it.
+ * Creates an inbox whose time your test controls. Hours of retries take only as long as the handlers do. Pass `inbox`
+ * and `clock` to `createReceiver` or `createProcessor`, and start it.
  *
  * @throws TypeError for an invalid `now`
  * @throws ConfigurationError `INVALID_OPTION` for an unknown option
@@ -85,7 +87,7 @@ export function testInbox(options: TestInboxOptions = {}): TestInbox {
   if (kept !== undefined) assertInbox('testInbox', kept, 'accept');
   const startsAt = new Date(now).getTime();
   if (Number.isNaN(startsAt)) throw new TypeError(`now must be a Date or milliseconds since 1970, not ${String(now)}.`);
-  const { inbox, rest } = watchedInbox(kept ?? memoryInbox({ ephemeral: true }), PATIENCE_MS);
+  const { inbox, rest, isRunning } = watchedInbox(kept ?? memoryInbox({ ephemeral: true }), PATIENCE_MS);
   const clock = new SteppingClock(startsAt, rest);
 
   return {
@@ -97,7 +99,10 @@ export function testInbox(options: TestInboxOptions = {}): TestInbox {
       const until = clock.now() + withinMs;
       for (;;) {
         await rest();
-        if ((await inbox.nextDue(EVERYTHING)) === null) return allOf(inbox);
+        const due = await inbox.nextDue(EVERYTHING);
+        if (due === null) return allOf(inbox);
+        // A processor looks for events every second, which on a disk costs more than the handlers of a test.
+        if (!isRunning()) clock.skipTo(Math.min(due, until));
         if (!(await clock.step(until))) throw new Error(leftOver(await allOf(inbox), withinMs, clock.isWaitedFor));
       }
     },

@@ -7,6 +7,7 @@ export interface WatchedInbox<Database> {
   readonly inbox: Inbox<Database>;
   /** Resolves when no call is under way and no handler runs, or none that was not given its time. */
   readonly rest: () => Promise<void>;
+  readonly isRunning: () => boolean;
 }
 
 /** Turns of the event loop before waiting costs no processor time any more. */
@@ -68,6 +69,7 @@ export function watchedInbox<Database>(inner: Inbox<Database>, patienceMs: numbe
 
   return {
     inbox,
+    isRunning: () => running.size > 0,
     async rest() {
       await turn();
       for (let turns = 1; isBusy(); turns += 1) await (turns < BUSY_TURNS ? turn() : delay(1));

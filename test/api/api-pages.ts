@@ -43,7 +43,7 @@ function index(): string {
 
 const NOTE =
   'These pages list every public name, entry by entry. A type that several entries export is on one page, and the others ' +
-  'link to it. `npm run docs` makes the pages of the TSDoc in the source.';
+  'link to it. `npm run docs` generates these pages from the TSDoc in the source.';
 
 function fileOf(entry: string): string {
   return entry === 'hookbox' ? 'hookbox.md' : `${entry.replace('hookbox/', '').replaceAll('/', '-')}.md`;

@@ -83,7 +83,7 @@ describe('after a day with an outage', () => {
       expect(new URL(page.url()).search).toBe('?actor=cron');
       expect(await page.locator('#audit tbody tr').count()).toBe(1);
       expect(await page.getByLabel('By', { exact: true }).inputValue()).toBe('cron');
-      await page.getByLabel('On the day (UTC)').fill(yesterday.toISOString().slice(0, 10));
+      await page.getByLabel('On this day (UTC)').fill(yesterday.toISOString().slice(0, 10));
       await page.getByRole('button', { name: 'Filter' }).click();
       await page.locator('#none').waitFor();
       expect(await page.locator('#none').innerText()).toBe('No entry matches.');

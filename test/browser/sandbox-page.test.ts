@@ -68,7 +68,7 @@ describe('who integrates a shop', () => {
     await page.getByRole('link', { name: 'Clock', exact: true }).click();
     await page.getByLabel(/^By/).fill('40 h');
     await page.getByRole('button', { name: 'Move on', exact: true }).click();
-    await sees(page, 'The clock moved by 1 d 16 h');
+    await sees(page, 'The clock advanced by 1 d 16 h');
     await page.getByRole('link', { name: 'Deliveries' }).click();
     const row = page.getByRole('row').filter({ hasText: 'order.confirmed' });
     await row.getByText('answered 500').waitFor();
@@ -76,7 +76,7 @@ describe('who integrates a shop', () => {
     await row.getByRole('button', { name: 'Retry' }).click();
     await sees(page, 'The delivery will be retried.');
     await page.getByRole('link', { name: 'Deliveries' }).click();
-    await page.getByRole('button', { name: 'Send what is due now' }).click();
+    await page.getByRole('button', { name: 'Send due deliveries now' }).click();
     await sees(page, 'All due work is done.');
     await page.getByRole('link', { name: 'Deliveries' }).click();
     await row.getByText('delivered').waitFor();
@@ -111,7 +111,7 @@ describe('who integrates a shop', () => {
     await tabTo(page, /^By/);
     await keyboard.type('40 h');
     await enter(page);
-    await sees(page, 'The clock moved by 1 d 16 h');
+    await sees(page, 'The clock advanced by 1 d 16 h');
     await press(page, 'Deliveries');
     await page.locator('#deliveries').waitFor();
     site.mend();

@@ -77,10 +77,15 @@ describe('checkEndpoint', () => {
   });
 
   it.each([
-    ['a redirect', { status: 307, headers: { Location: '/effects/followed' } }, '307', 'final address'],
+    [
+      'a redirect',
+      { status: 307, headers: { Location: '/effects/followed' } },
+      '307',
+      'the address that the redirect leads to',
+    ],
     ['a page that is not there', 404, '404', 'Check the path'],
     ['a 500', 500, '500', 'log of the endpoint'],
-    ['a cut connection', 'cut', 'reset without an answer', 'log of the endpoint'],
+    ['a cut connection', 'cut', 'reset without an answer', 'logs of the endpoint'],
     ['nothing at all', 'none', 'no answer within 2.1 s', 'as soon as the event is stored'],
   ] as const)('knows what to do about %s', async (_, reply, received, mend) => {
     const report = await check(
@@ -113,7 +118,7 @@ describe('checkEndpoint', () => {
 
     expect(probesWith(report, 'fault')).toEqual(['malformed-json']);
     expect(probesWith(report, 'unknown')).toEqual(['burst']);
-    expect(findingOf(report, 'burst').why).toContain('The endpoint no longer runs since malformed-json');
+    expect(findingOf(report, 'burst').why).toContain('The endpoint stopped at malformed-json');
   });
 
   it('keeps the secret, and what would play with a terminal, out of its report', async () => {

@@ -9,14 +9,14 @@ const NEED_EVIDENCE = ['stored-first', 'duplicates', 'duplicates-at-once'];
 
 describe('what cannot be seen from outside', () => {
   it.each([
-    ['without evidence', null, undefined, 'which does not show it', '--effects'],
+    ['without evidence', null, undefined, 'which does not show whether the event was stored', '--effects'],
     ['where the effects are not there', '/nowhere/{id}', undefined, 'it answered 404', '200 with a number'],
     ['where there are no effects', '/effects/other-{id}', undefined, 'no effect within 0.3 s', 'by its id'],
     [
       'where answers are about something else',
       null,
       { status: 200, body: '{"received":true,"duplicate":true,"id":"evt_1"}' },
-      'which does not show it',
+      'which does not show whether the event was stored',
       '--effects',
     ],
   ])('is unknown %s, and neither a pass nor a fault', async (_, effects, answer, received, mend) => {
@@ -112,7 +112,7 @@ describe('what was stored first', () => {
 
     expect(probesWith(report, 'pass')).toEqual(probeNames);
     expect(report.probes.find(({ name }) => name === 'duplicates')?.note).toBe(
-      'judged by the rows from --effects; the number of handler runs is unknown',
+      'judged by the rows that --effects reported; the number of handler runs is unknown',
     );
   });
 
@@ -130,7 +130,7 @@ describe('what was stored first', () => {
 
     expect(report.probes.at(-1)).toMatchObject({
       verdict: 'pass',
-      note: 'judged by its own answers: it knew the event; they do not show whether it was on disk',
+      note: 'judged by the answers of the endpoint: it knew the event, but the answers do not show whether it was on disk',
     });
   });
 });
@@ -150,7 +150,7 @@ describe('duplicates', () => {
     const report = await check(scriptedEndpoint(answering(409)));
 
     expect(probesWith(report, 'fault')).toEqual(['duplicates', 'duplicates-at-once']);
-    expect(findingOf(report, 'duplicates').mend).toContain('with a known id');
+    expect(findingOf(report, 'duplicates').mend).toContain('whose id is known');
   });
 
   it.each([

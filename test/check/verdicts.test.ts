@@ -80,7 +80,7 @@ describe('a parser that keeps the bytes for hookbox', () => {
       ['one-mebibyte', 'pass'],
     ]);
     const [finding] = probes[2]?.findings ?? [];
-    expect(finding?.why).toContain('This harms no event');
+    expect(finding?.why).toContain('No event is harmed');
     expect(readFileSync('docs/adapters.md', 'utf8')).toContain("express.json({ limit: '1mb', verify:");
   });
 });
@@ -121,7 +121,7 @@ describe('an answer whose body does not end', () => {
 
     const [valid] = report.probes;
     expect(valid).toMatchObject({ verdict: 'pass', findings: [] });
-    expect(valid?.note).toBe('the body of its answer does not end; only the status counts');
+    expect(valid?.note).toBe('the body of the answer does not end; only the status counts');
     expect(valid?.ms).toBeLessThan(5_000);
   });
 });

@@ -93,9 +93,9 @@ describe('a check of an endpoint that answers late', () => {
     expect(deliveries).toBe(1);
     expect(probesWith(report, 'fault')).toEqual(['valid', 'in-time']);
     expect(probesWith(report, 'unknown')).toEqual(probeNames.filter((name) => name !== 'valid' && name !== 'in-time'));
-    expect(findingOf(report, 'valid').received).toMatch(/^a 2xx after \d+ ms; 200 ms are allowed$/);
+    expect(findingOf(report, 'valid').received).toMatch(/^a 2xx after \d+ ms; the limit is 200 ms$/);
     expect(findingOf(report, 'unsigned').why).toBe(
-      'The endpoint answers a valid delivery late, and so the other ones.',
+      'The endpoint answers a valid delivery late, so the other deliveries would be late too.',
     );
     expect(findingOf(report, 'unsigned').mend).toContain('--deadline');
   });

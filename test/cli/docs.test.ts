@@ -30,8 +30,10 @@ describe('the page', () => {
 
   it('has exit codes, and leaves descriptions of options and notes to the help', async () => {
     const page = await cliPage(program);
-    expect(page).toContain('Exit codes: 0 all were accepted, 1 none was, 3 only some were, 4 no event was found.');
-    for (const other of ['Examples:', '(repeatable)', 'Redirects are not followed.']) expect(page).not.toContain(other);
+    expect(page).toContain(
+      'Exit codes: 0 all deliveries were accepted, 1 none was, 3 only some succeeded, 4 no event matched.',
+    );
+    for (const other of ['Examples:', '(repeatable)', 'does not follow redirects.']) expect(page).not.toContain(other);
   });
 });
 
@@ -48,7 +50,7 @@ describe('the help', () => {
     expect(helpOf('trigger')).toMatch(/--tamper <what> .*choices: "body", "signature"/);
     expect(helpOf('serve')).toMatch(/--output <how> .*choices: "interactive", "compact", "ndjson"/);
     expect(helpOf('trigger')).toMatch(/--to <url> .*env: HOOKBOX_URL/);
-    expect(helpOf('trigger')).toContain('Redirects are not followed.');
+    expect(helpOf('trigger')).toContain('trigger does not follow redirects.');
   });
 });
 

@@ -114,7 +114,7 @@ describe('hookbox doctor', () => {
     expect(ran.stdout).toMatch(/^ok {7}node {13}Node \d+\.\d+\.\d+\nok {7}platform /);
     expect(ran.stdout).toContain(
       'warning  secret           the secret in SIGNING_SECRET has fewer than 16 characters\n' +
-        '                          To do: Compare it with the one in the dashboard.\n',
+        '                          To do: Compare it with the secret in the dashboard.\n',
     );
   });
 
@@ -216,7 +216,7 @@ describe('the inbox', () => {
     expect(report.find('folder')).toMatchObject({
       status: 'problem',
       what: `${join(folder, 'nowhere')} is not a folder`,
-      advice: 'Create it, or use another --db.',
+      advice: 'Create the folder, or use a different --db.',
     });
     expect(report.find('inbox')).toBeUndefined();
   });
@@ -317,7 +317,7 @@ describe('a port that needs more rights', () => {
     const failure = Object.assign(new Error('listen EACCES: permission denied 127.0.0.1:80'), { code: 'EACCES' });
     expect(unusable(80, failure)).toMatchObject({
       status: 'problem',
-      advice: 'This port needs more rights. Use a --port above 1023.',
+      advice: 'This user cannot listen on ports below 1024. Use a --port above 1023.',
     });
   });
 });

@@ -94,9 +94,9 @@ describe('an inbox that is named by nothing, as by a variable that is not set', 
     ['events import events.ndjson --db file:x.db', {}, 'It starts with file:'],
     ['events import events.ndjson', { HOOKBOX_DB: 'sqlite:x.db' }, 'It starts with sqlite:'],
     ['serve --port 0', { HOOKBOX_DB: '${DB}' }, 'It contains a variable'],
-    ['doctor --port 0', { HOOKBOX_DB: 'undefined' }, 'A part of it is “undefined” or “null”'],
+    ['doctor --port 0', { HOOKBOX_DB: 'undefined' }, 'A part of the path is “undefined” or “null”'],
     ['events import events.ndjson', { HOOKBOX_DB: 'shop.db\r' }, 'It starts or ends with a space'],
-    ['sandbox --port 0 --db null', {}, 'A part of it is “undefined” or “null”'],
+    ['sandbox --port 0 --db null', {}, 'A part of the path is “undefined” or “null”'],
     ['events export --out ${OUT}', { HOOKBOX_DB: '../shop.db' }, 'It contains a variable'],
   ])('is refused where it was not meant for a path: %s %o', async (line, env, why) => {
     const cwd = folderWith({ 'events.ndjson': '' });

@@ -78,7 +78,7 @@ describe('hookbox events rerun and discard, by ids', () => {
         'still invalid under the current schemas  evt_invalid\nrerun  evt_hostile\n',
       stderr:
         'hookbox.db has no event "evt_no".\n2 events are pending; a processor with handlers takes them.\n' +
-        'No processor is running. The events wait until you start one.\nAdd --force to rerun processed events, too.\n',
+        'No processor is running. The events wait until you start one.\nTo rerun processed events, add --force.\n',
     });
     const keys = ids.map((id) => ({ endpoint: 'default', id }));
     await inboxOf(twin, (inbox) => rerunEvents(inbox, keys, { actor: 'ada', reason: 'mended' }));
@@ -108,7 +108,7 @@ describe('hookbox events rerun and discard, by ids', () => {
     expect(waiting.stdout).toContain('unchanged: neither dead nor ignored  evt_new\n');
     expect(waiting.stderr).not.toContain('--force');
     const processed = await events(cwd, 'rerun', 'evt_new', 'evt_done', '--dry-run');
-    expect(processed.stderr).toBe('Add --force to rerun processed events, too.\n');
+    expect(processed.stderr).toBe('To rerun processed events, add --force.\n');
   });
 
   it.each(['rerun', 'rerun --force', 'discard'])('%s foresees on a dry run what will happen', async (act) => {
@@ -321,7 +321,7 @@ describe('hookbox events rerun', () => {
     [['evt_1'], { type: ['order.ready'] }, 'Use only one of event ids'],
     [['evt_1'], { resume: 1 }, 'Use only one of event ids'],
     [[], { cancel: 1, all: true }, 'Use only one of event ids'],
-    [[], { resume: 1, force: true }, 'The preview fixed'],
+    [[], { resume: 1, force: true }, 'The preview already decided'],
     [[], { since: 'yesterday' }, '--since "yesterday" must be a time'],
   ])('refuses %j with %j', async (ids, options, message) => {
     await expect(actOn('rerun', ids, { db: 'none.db', ...options })).rejects.toMatchObject({

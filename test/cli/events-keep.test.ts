@@ -118,7 +118,7 @@ describe('hookbox events erase', () => {
     expect(await events(cwd, 'erase', 'evt_new', '--yes')).toMatchObject({
       code: 3,
       stderr: expect.stringContaining(
-        '1 event is in processing and not erased. Erase again when its handler has finished.',
+        '1 event is being processed and was not erased. Run erase again when its handler has finished.',
       ),
     });
   });
@@ -169,7 +169,7 @@ describe('hookbox events export and import', () => {
       stdout: '',
       stderr:
         'note: new.db is a new inbox.\n10 events imported, 0 already here, 0 already here with another body\n' +
-        'These events count as not verified. For your own, unchanged export, --trusted keeps what it says.\n',
+        'The imported events are stored as not verified. If this is an unchanged export of your own, you can import it into a new inbox with --trusted, which keeps what it records.\n',
     });
     const moved = await events(cwd, 'import', 'all.ndjson', '--db', 'moved.db', '--trusted');
     expect(moved).toMatchObject({ code: 0, stderr: expect.stringMatching(/another body\n$/) });
@@ -297,7 +297,7 @@ it('hookbox events import ends with Ctrl-C although its input goes on, and what 
   expect(await run.stop('SIGINT')).toMatchObject({
     code: 130,
     stdout: '',
-    stderr: expect.stringContaining('Stopped. Import the same export again to continue'),
+    stderr: expect.stringContaining('Stopped. To continue, import the same export again'),
   });
   expect(await imported(stdout, { cwd })).toMatchObject({ code: 0 });
 });
@@ -309,7 +309,7 @@ describe('hookbox events backup', () => {
     expect(ran.code).toBe(0);
     expect(JSON.parse(ran.stdout)).toMatchObject({ bytes: readFileSync(join(cwd, 'copy.db')).byteLength });
     expect(ran.stderr).toMatch(
-      /^Copying hookbox\.db to copy\.db\. You can use the inbox meanwhile\.\nWrote \S+ KiB to copy\.db\.\n$/,
+      /^Copying hookbox\.db to copy\.db\. The inbox can stay in use\.\nWrote \S+ KiB to copy\.db\.\n$/,
     );
     const { events: copied } = await inboxOf(cwd, (inbox) => listEvents(inbox), 'copy.db');
     expect(copied.map(({ id }) => id)).toEqual(STOCKED.toReversed());
@@ -329,7 +329,7 @@ describe('the lines of a stream', () => {
     async function* endless(): AsyncGenerator<Uint8Array> {
       for (;;) yield megabyte;
     }
-    await expect(linesOf(endless()).next()).rejects.toThrow('A line is longer than any line of an');
+    await expect(linesOf(endless()).next()).rejects.toThrow('A line is too long to come from a hookbox');
   });
 
   async function* chunks(...texts: readonly string[]): AsyncGenerator<Uint8Array> {

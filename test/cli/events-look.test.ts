@@ -121,11 +121,11 @@ describe('hookbox events show', () => {
     expect(dead.stdout).toMatch(
       /delivered and stored\n.*attempt 1 failed after 1 ms: TypeError: .*second line\n +at handle \(\/shop\/handlers\.js:7:3\)\n.* {2}dead\n/,
     );
-    expect(exact.stdout).toMatch(/delivered again\n[^]*delivered with another body\n/);
+    expect(exact.stdout).toMatch(/delivered again\n[^]*delivered with a different body\n/);
     expect(exact.stdout).toContain(
       '    "total": 12.50,\n    "big": 12345678901234567890,\n    "name": "T\\u00e9a",\n    "name": "Tea",\n',
     );
-    expect(exact.stdout).toContain('The newest conflicting body with its id');
+    expect(exact.stdout).toContain('The newest conflicting body with the id');
   });
 
   it('prints the stored bytes alone, everything as JSON, and masks fields', async () => {
@@ -266,7 +266,7 @@ describe('the group of a dead letter', () => {
 it('the timeline says of redeliveries that are not known one by one that they are from there on', () => {
   const at = new Date('2026-01-01T00:00:00Z');
   expect(timelineLines([{ what: 'redeliveries', at, count: 1_234 }])).toEqual([
-    expect.stringMatching(/delivered again 1,234 times after this, besides those below$/),
+    expect.stringMatching(/delivered again 1,234 times after this, not counting those below$/),
   ]);
 });
 

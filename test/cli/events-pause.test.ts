@@ -65,7 +65,9 @@ it('a pause at an endpoint that no processor names says so: what was meant goes 
     (await runHookbox(['events', 'pause', 'order.created', ...args], { cwd })).stderr;
   await announced(['test']);
   await announced(['live']);
-  expect(await told()).toContain('No processor handles the endpoint default; they handle live and test.\n');
+  expect(await told()).toContain(
+    'No running processor handles the endpoint default. Running processors handle live and test.\n',
+  );
   expect(await told('--endpoint', 'live')).not.toContain('No processor');
   await announced('*');
   expect(await told('--endpoint', 'liv')).not.toContain('No processor');

@@ -72,7 +72,7 @@ describe('hookbox fixtures show', () => {
       const ran = await runHookbox(['fixtures', 'show', name]);
       expect(ran).toMatchObject({ code: 4, stdout: '' });
       expect(ran.stderr).toBe(
-        `error: The fixture ${JSON.stringify(name)} does not exist. hookbox fixtures list shows all fixtures.\n`,
+        `error: The fixture ${JSON.stringify(name)} does not exist. To list all fixtures, run hookbox fixtures list.\n`,
       );
     },
   );
@@ -159,7 +159,7 @@ describe('hookbox fixtures capture', () => {
     const ran = await runHookbox(['fixtures', 'capture', id, '--db', db, '--redact']);
     expect(ran).toMatchObject({
       code: 0,
-      stderr: 'The body has made-up values, so the old signature does not match. Sign it with hookbox sign.\n',
+      stderr: 'The body has invented values, so the old signature does not match. Sign the body with hookbox sign.\n',
     });
     expect(parseEvent(Buffer.from(ran.stdout))).toMatchObject({
       ok: true,

@@ -87,7 +87,7 @@ describe('bytes', () => {
   it('stay as they are in a pipe, and do not steer a terminal', () => {
     const bytes = Buffer.from(`{"id":"${HOSTILE}"}`);
     expect(onTerminal(false, bytes)).toBe(bytes.toString());
-    expect(() => onTerminal(true, bytes)).toThrow('control characters for the terminal');
+    expect(() => onTerminal(true, bytes)).toThrow('control characters that would affect the terminal');
     expect(onTerminal(true, Buffer.from('{"id":\t"é"}\r\n'))).toBe('{"id":\t"é"}\r\n');
   });
 });

@@ -372,7 +372,7 @@ describe('hookbox replay', () => {
 
   it.each([
     ['nothing', [], 2, 'Select what to replay'],
-    ['ids and a filter', ['evt_0', '--all'], 2, 'not both'],
+    ['ids and a filter', ['evt_0', '--all'], 2, 'Use either event ids, folders and files, or filters.'],
     ['no time', ['--since', 'yesterday'], 2, '--since "yesterday" must be a time'],
     ['no such day', ['--until', '2026-02-30'], 2, '--until "2026-02-30" must be a time'],
     ['no state', ['--state', 'done'], 2, 'Use one of: pending, processing, processed, dead, ignored.'],
@@ -382,7 +382,7 @@ describe('hookbox replay', () => {
       2,
       'Use one of: pending, processing, processed, dead, ignored.',
     ],
-    ['ids and --after', ['evt_0', '--after', '1'], 2, 'not both'],
+    ['ids and --after', ['evt_0', '--after', '1'], 2, 'Use either event ids, folders and files, or filters.'],
     ['a filter and --skip', ['--all', '--skip', '1'], 2, '--skip works with'],
     ['no rate', ['--all', '--rate', '0'], 2, 'Use a number above 0.'],
     ['another machine', ['--all', '--to', 'http://192.0.2.1/'], 2, 'Add --allow-remote to allow it.'],

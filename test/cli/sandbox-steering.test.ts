@@ -189,7 +189,7 @@ describe('who is not there or not allowed', () => {
     writeFileSync(join(env.TMPDIR, FOLDER, `sandbox-${port}`), 'stale');
     expect(await runHookbox(['sandbox', 'advance', '1h', '--at', at], { env })).toMatchObject({
       code: 1,
-      stderr: `error: The sandbox at ${at} does not answer: the connection was refused. Check that it is still running.\n`,
+      stderr: `error: The sandbox at ${at} does not answer: the connection was refused. Check that it is running.\n`,
     });
     for (const wrong of ['https://127.0.0.1:4000', 'http://sandbox.example:4000', 'here']) {
       expect(await runHookbox(['sandbox', 'advance', '1h', '--at', wrong], { env })).toMatchObject({ code: 2 });
@@ -260,7 +260,7 @@ describe('who is not there or not allowed', () => {
     chmodSync(join(folder, FOLDER), 0o777);
     const sandbox = await sandboxing([], { env: { TMPDIR: folder } });
     await sandbox.note(
-      `Commands from another shell cannot control this sandbox: ${join(folder, FOLDER)} is open to others.`,
+      `Commands in other shells cannot control this sandbox: ${join(folder, FOLDER)} is open to others.`,
     );
     expect(readdirSync(join(folder, FOLDER))).toEqual([]);
     expect(await sandbox.call('GET', '/merchant')).toHaveLength(3);
@@ -309,7 +309,7 @@ describe('who is not there or not allowed', () => {
       expect(await runHookbox(args, { env })).toMatchObject({
         code: 1,
         stdout: '',
-        stderr: `error: The program at ${killed.started.base} is not the sandbox that you started there. It could not read the command. Start the sandbox again.\n`,
+        stderr: `error: The program at ${killed.started.base} is not the sandbox that you started there. It could not read the command. Restart the sandbox.\n`,
       });
     }
     expect(thief.requests).toHaveLength(3);
@@ -358,7 +358,7 @@ describe('who is not there or not allowed', () => {
     const { code, stderr } = await sandbox.steer(['advance', '0']);
     expect(code).toBe(0);
     expect(stderr).toMatch(
-      /^Waiting for http:\S+ to answer order\.created evt_\w+ \(try 1\)\. A try fails after 10 s\.\n$/,
+      /^Waiting for http:\S+ to answer order\.created evt_\w+ \(attempt 1\)\. An attempt fails after 10 s\.\n$/,
     );
     expect(stderr).toContain(slow.url);
   });

@@ -35,7 +35,7 @@ describe('hookbox sandbox', () => {
     expect(sandbox.stderr).toEqual([
       `hookbox sandbox at ${base}, page at ${base}/dashboard (open to every user of this machine)`,
       `Operations, each with a curl command: ${base}/interface`,
-      'The state is in memory and ends with the sandbox. --db FILE keeps it.',
+      'The state is in memory and is lost when the sandbox stops. To keep it, use --db FILE.',
       `API key: ${apiKey} (send only the key in the Authorization header)`,
       expect.stringMatching(/^No orders yet\. To place one: curl -X POST /),
       `Webhooks go to ${receiver.url}, signed with the secret ${secret}`,
@@ -208,7 +208,7 @@ describe('a sandbox in a file', () => {
     expect(answer.status).toBe(200);
     const human = running(['sandbox', '--port', '0', '--db', 'shop.db'], { cwd });
     expect((await human.ended()).stderr).toContain(
-      'shop.db cannot be opened for a sandbox: another process has it open, such as another sandbox or a receiver.',
+      'shop.db cannot be opened for a sandbox: a different process has the file open, such as a second sandbox or a receiver.',
     );
     await sandbox.stop('SIGTERM');
     const again = running(['sandbox', '--port', '0', '--db', 'shop.db'], { cwd, env: { TMPDIR: scratchFolder() } });
@@ -300,13 +300,13 @@ describe('what a sandbox is told', () => {
       [
         ['--port', new URL(taken.url).port, '--db', 'taken.db', '--to', taken.url],
         1,
-        'is in use. Choose another --port.',
+        'is in use. Choose a different --port.',
       ],
-      [['--db', 'newer.db'], 2, 'was made by another version of hookbox. Pass another path.'],
+      [['--db', 'newer.db'], 2, 'was created by a different version of hookbox. Pass another path.'],
       [
         ['--db', 'postgres://shop:a-password@db/shop'],
         2,
-        "The path of the sandbox's file is invalid. It is a URL, not the path of a file.",
+        "The path of the sandbox's file is invalid. The value is a URL, not the path of a file.",
       ],
       [['--db', 'text'], 2, 'it is not a SQLite database'],
       [['--db', 'folder'], 2, 'folder is a folder. Pass the path of a file.'],
@@ -320,7 +320,7 @@ describe('what a sandbox is told', () => {
       [
         ['--to', 'http://shop.example/', '--allow-remote'],
         2,
-        'A webhook to another machine needs https: shop.example.',
+        "shop.example is another machine, so the webhook's URL must use https.",
       ],
       [['--plan', 'Gold'], 2, 'plan must be one of Free, Developer, Business, Enterprise'],
       [['--plan', 'perMinute=5'], 2, 'plan: unknown limit "perMinute". Allowed: '],

@@ -49,7 +49,7 @@ describe('a scenario file', () => {
           { from: '1h', for: '1h' },
         ],
       },
-      'down: expected one',
+      'down: expected periods',
     ],
     ['too many faults', { ...sound, randomFaults: { count: 7 } }, 'randomFaults: 1 events can have at most'],
     ['no expectation', { ...sound, expect: { stored: 'twice' } }, 'expect.stored: expected "once" or a whole number'],

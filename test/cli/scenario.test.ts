@@ -216,7 +216,7 @@ describe('hookbox scenario run', () => {
     child.kill('SIGINT');
     await once(child, 'close');
     expect(child.exitCode).toBe(130);
-    expect(stderr).toContain('interrupted before the end, so nothing was checked\n');
+    expect(stderr).toContain('the run was interrupted, so nothing was checked\n');
     expect(JSON.parse(stdout)).toMatchObject({ interrupted: true, met: false, expectations: [] });
     expect(readdirSync(temporary)).toEqual([]);
   });

@@ -48,7 +48,7 @@ describe('hookbox serve --watch', () => {
     expect(isAlive(Number(pid))).toBe(false);
 
     words('export const word = ');
-    await serve.note('Waiting for a change of it.mjs');
+    await serve.note('Waiting for a change to it.mjs');
     expect(serve.stderr.join('\n')).toContain('hookbox cannot load it.mjs');
     writeFileSync(join(cwd, 'new.mjs'), "export const word = 'three';");
     renameSync(join(cwd, 'new.mjs'), join(cwd, 'words.mjs')); // as many editors do
@@ -76,7 +76,7 @@ describe('hookbox serve --watch', () => {
     await serve.note('it says one');
     await urlAt(1, serve);
     rmSync(join(cwd, 'dist'), { recursive: true });
-    await serve.note('Waiting for a change of dist/it.mjs');
+    await serve.note('Waiting for a change to dist/it.mjs');
     built('two');
     await serve.note('it says two');
     rmSync(join(cwd, 'dist'), { recursive: true });

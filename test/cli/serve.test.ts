@@ -260,7 +260,7 @@ describe('hookbox serve', () => {
     const ran = await runHookbox(['serve', '--port', port], { cwd: scratchFolder() });
     await taken.close();
     expect(ran).toMatchObject({ code: 1, stdout: '' });
-    expect(ran.stderr).toContain(`error: Port ${port} is in use. Choose another --port.`);
+    expect(ran.stderr).toContain(`error: Port ${port} is in use. Choose a different --port.`);
   });
 
   it.each([

@@ -48,7 +48,7 @@ describe('npm start', () => {
   it('says in one line why it cannot start', async () => {
     const { port } = new URL(await urlOf(start({ PORT: '0' })));
     for (const [env, message] of [
-      [{ PORT: port }, `hookbox cannot start: Port ${port} is in use. Choose another PORT.\n`],
+      [{ PORT: port }, `hookbox cannot start: Port ${port} is in use. Choose a different PORT.\n`],
       [{ PORT: 'http' }, 'hookbox cannot start: PORT must be a number from 0 to 65535, not "http".\n'],
       [{ PORT: '0', SIGNING_SECRET: '' }, 'secret'],
     ] as const) {

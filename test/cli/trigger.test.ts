@@ -380,7 +380,7 @@ describe('hookbox trigger', () => {
     expect(ran).toEqual({
       code: 1,
       stdout: '',
-      stderr: `error: No server listens at ${new URL(gone).origin}. Start a receiver with hookbox serve, or pass another URL with --to.\n`,
+      stderr: `error: No server listens at ${new URL(gone).origin}. Start a receiver with hookbox serve, or pass a different URL with --to.\n`,
     });
   });
 

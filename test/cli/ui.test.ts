@@ -27,7 +27,7 @@ describe.skipIf(fromSource)('hookbox ui', () => {
   it('shows the page to this machine, whose users are operators, until it is stopped', async () => {
     const cwd = await stockedFolder();
     const ui = await showing([], { cwd });
-    await ui.note('The page has no log-in: every user of this machine is an operator.');
+    await ui.note('The page has no login: every user of this machine is an operator.');
     const list = await fetch(`${ui.url}events`);
     expect(list.status).toBe(200);
     expect(await list.text()).toContain('evt_dead_1');
@@ -65,7 +65,7 @@ describe.skipIf(fromSource)('hookbox ui', () => {
   it('with --read-only lets nobody act, and masks what it is told to', async () => {
     const cwd = await stockedFolder();
     const ui = await showing(['--read-only', '--mask', 'data.email'], { cwd });
-    await ui.note('The page has no log-in: every user of this machine is a viewer');
+    await ui.note('The page has no login: every user of this machine is a viewer');
     const event = await (await fetch(`${ui.url}events/default/evt_exact`)).text();
     expect(event).toContain('12.50');
     expect(event).not.toContain('ada@example.com');
@@ -87,7 +87,7 @@ describe.skipIf(fromSource)('hookbox ui', () => {
       env: { HOOKBOX_UI_USER: 'ada', HOOKBOX_UI_TOKEN: 'a-token-for-programs' },
     });
     await ui.note(
-      'the user ada, as operator, and to senders of the token, as viewer. Passwords and bodies cross the network unencrypted',
+      'the user ada, as operator, and to clients that send the token, as viewers. Passwords and bodies cross the network unencrypted',
     );
     const status = async (path: string, authorization?: string): Promise<number> =>
       (await fetch(`${ui.url}${path}`, authorization === undefined ? {} : { headers: { authorization } })).status;
@@ -113,8 +113,8 @@ describe.skipIf(fromSource)('hookbox ui', () => {
     const cwd = await stockedFolder();
     const taken = await listening(() => {});
     const cases: readonly (readonly [readonly string[], number, string])[] = [
-      [['--port', new URL(taken.url).port], 1, 'is in use. Choose another --port.'],
-      [['--host', '0.0.0.0', '--port', '0'], 2, 'needs a log-in: set HOOKBOX_UI_PASSWORD'],
+      [['--port', new URL(taken.url).port], 1, 'is in use. Choose a different --port.'],
+      [['--host', '0.0.0.0', '--port', '0'], 2, 'needs a login: set HOOKBOX_UI_PASSWORD'],
       [['--db', 'none.db'], 4, 'The file none.db does not exist.'],
       [['--password-file', 'none'], 4, 'hookbox cannot read the password'],
       [['--mask', 'data..email', '--port', '0'], 2, 'mask: "data..email" is not a path. Join names with dots'],
@@ -131,13 +131,13 @@ describe.skipIf(fromSource)('hookbox ui', () => {
 
 describe('who may see the page', () => {
   it.each(['0.0.0.0', '::', '192.0.2.1', 'shop.example', '127.shop.example', 'localhost.shop.example', '10.127.0.1'])(
-    'without a log-in is nobody, where others reach it at %s',
+    'without a login is nobody, where others reach it at %s',
     (host) => {
-      expect(() => accessOf({ host })).toThrow('needs a log-in');
+      expect(() => accessOf({ host })).toThrow('needs a login');
     },
   );
 
-  it.each(['127.0.0.1', '127.8.8.8', '::1', 'localhost'])('without a log-in is this machine, at %s', (host) => {
+  it.each(['127.0.0.1', '127.8.8.8', '::1', 'localhost'])('without a login is this machine, at %s', (host) => {
     const name = userAtHost();
     expect(accessOf({ host }).page).toEqual({ unsafeOpen: { name, role: 'operator' } });
     expect(accessOf({ host, readOnly: true }).page).toEqual({ unsafeOpen: { name, role: 'viewer' } });

@@ -159,13 +159,12 @@ describe('hookbox verify --explain', () => {
         'not valid',
         '',
         'prefix: the signature begins with "sha256="',
-        '  X-Signature is only the 64 digits; the prefix is the form of another service.',
+        '  X-Signature is only the 64 digits; a different service uses this prefix.',
         '  To do: remove the prefix.',
         '',
         're-serialised: the same JSON was signed, with two decimals in amounts (6.50 for 6.5)',
         '  One side parsed the JSON and wrote it again: the values are the same, the bytes differ.',
-        '  To do: sign and verify the raw bytes. Mount the webhook before any body parser, and never hash ' +
-          'JSON.stringify(request.body).',
+        '  To do: sign and verify the raw bytes. Mount the webhook route before any body parser, and never hash JSON.stringify(request.body).',
         '',
       ].join('\n'),
     });
@@ -173,7 +172,7 @@ describe('hookbox verify --explain', () => {
 
   it('says what was tried and what was not when nothing fits', async () => {
     const { stdout } = await explain(body, { claimed: 'f'.repeat(64) }, false);
-    expect(stdout).toMatch(/^not valid\n\nwrong-bytes: no known mistake gives this signature\n/);
+    expect(stdout).toMatch(/^not valid\n\nwrong-bytes: no known mistake leads to this signature\n/);
     expect(stdout).toMatch(
       /\nTried: \d+ forms of the body, \d+ forms of the secret, \d+ ways to sign, and every pair of these: trailing-newline, /,
     );

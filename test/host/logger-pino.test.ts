@@ -81,7 +81,7 @@ describe('pino as the logger', () => {
 
     const messages = lines().map(({ msg }) => msg);
     for (const expected of [
-      'a redelivery has the same id but another body; the first body is kept',
+      'a redelivery has the same id but a different body; the first body is kept',
       'stored as dead(invalid)',
       'delivery rejected',
       'event is dead; the command shows why',

@@ -5,7 +5,7 @@ import type { Project } from './project.ts';
 import type { RunningServer } from './server.ts';
 
 const READY = 'says that it is ready';
-const NO_THREAD = 'the inbox has no thread here';
+const NO_THREAD = 'the inbox runs without its thread';
 
 /** Loaded before a server's own code: tells on its console of each thread that was started and has found its file. */
 const TELLS_OF_THREADS = `import { syncBuiltinESMExports } from 'node:module';

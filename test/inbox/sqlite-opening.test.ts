@@ -16,7 +16,7 @@ const LOCK_HOLDER = new URL('lock-holder.ts', import.meta.url);
 describe('a path that cannot be an inbox says what to do', () => {
   it('a folder that is missing: create it', () => {
     const folder = join(scratchFolder(), 'missing');
-    expectRefusal(() => sqliteInbox(join(folder, 'shop.db')), 'FOLDER_MISSING', [folder, 'Create it']);
+    expectRefusal(() => sqliteInbox(join(folder, 'shop.db')), 'FOLDER_MISSING', [folder, 'Create the folder']);
     expect(readdirSync(dirname(folder))).toEqual([]);
   });
 
@@ -83,7 +83,7 @@ describe('a connection that cannot be an inbox says what to do', () => {
   it('closed: give an open one', () => {
     const database = merchantDatabase();
     database.close();
-    expectRefusal(() => sqliteInbox({ database }), 'CANNOT_OPEN', ['Pass an open one']);
+    expectRefusal(() => sqliteInbox({ database }), 'CANNOT_OPEN', ['Pass an open connection']);
   });
 
   it('in the middle of a transaction: end it, which stays open', () => {
@@ -134,7 +134,7 @@ describe('a path that is unusual', () => {
   });
 });
 
-describe('a file that another version of hookbox has written', () => {
+describe('a file that a different version of hookbox has written', () => {
   it('is refused when it needs a newer one: update the package, and the file is unchanged', async () => {
     const file = await usedInbox();
     const database = new Database(file);

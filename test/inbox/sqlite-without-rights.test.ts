@@ -30,7 +30,7 @@ describe.runIf(process.getuid?.() === 0)('a file that this user may not use says
     const file = await inboxOfRoot();
     expect(await openedBy(USER, file)).toBe(
       `CANNOT_OPEN: ${file} cannot be opened: ${file} cannot be written to: its owner is user 0, group 0, mode 600, ` +
-        `and this process is user ${USER}. Give this user access to the file and its folder (chown), or pass another path.`,
+        `and this process is user ${USER}. Give this user access to the file and its folder (chown), or pass a different path.`,
     );
   });
 

@@ -344,7 +344,7 @@ export function testTransfer(name: string, store: TransferStore): void {
         const importing = importEvents(inbox, lines.slice(0, 2), ADA);
         await expect(importing).rejects.toThrow(
           'The export ends early, after line 2: its last line is missing, and perhaps events. ' +
-            'The lines before it were imported; importing them again is harmless.',
+            'The lines before this one were imported. You can import them again.',
         );
         expect(await inbox.list()).toMatchObject([{ id: 'one' }]);
         expect((await auditLines(inbox)).lines).toMatchObject([{ act: 'import', counts: { imported: 1 } }]);
@@ -358,7 +358,7 @@ export function testTransfer(name: string, store: TransferStore): void {
         ['that is empty', [], /^The export is empty\.$/, 0],
         ['that lacks its first line', [one, two, LAST], /^Line 1 .*first line of the export is missing/, 0],
         ['that is followed by another', [...lines, ...lines], /^Line 5 .*follows the last line of the export/, 2],
-        ['that begins twice', [FIRST, ...lines], /^Line 2 .*begins another/, 0],
+        ['that begins twice', [FIRST, ...lines], /^Line 2 .*begins a second export/, 0],
         ['of a newer hookbox', ['{"hookbox":"export","version":2}'], /^Line 1 .*version 2.*reads up to version 1/, 0],
         [
           'of something else',
@@ -433,7 +433,7 @@ export function testTransfer(name: string, store: TransferStore): void {
         const [message, imported] = await refused([FIRST, one, anEvent('two', change), LAST]);
         expect(message).toBe(
           `Line 3 cannot be imported: its ${path} must not have this value. ` +
-            'The lines before it were imported; importing them again is harmless.',
+            'The lines before this one were imported. You can import them again.',
         );
         expect(imported).toBe(1);
       });

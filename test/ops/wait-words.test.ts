@@ -26,7 +26,10 @@ it.each<[Wait | null, string]>([
   [behind({}), '; next attempt in 5 min; 63 wait behind it'],
   [behind({ waiting: { count: 1_000, more: true } }), '; 1,000+ wait behind it'],
   [behind({ runningSince: ago(3) }), ' and has been running for 3 min; 63 wait behind it'],
-  [behind({ event: summary({ id: 'evt_Y', dueAt: ago(1) }) }), 'behind evt_Y, which is due and has not been tried; 63'],
+  [
+    behind({ event: summary({ id: 'evt_Y', dueAt: ago(1) }) }),
+    'behind evt_Y, which is due; no attempt has started; 63',
+  ],
   [behind({ event: summary({ id: 'evt_Y', attempts: 1 }) }), 'behind evt_Y, which was interrupted or rerun; 63'],
   [{ reason: 'no taker', lastSeen: null }, 'waits; no processor for order.created has ever run'],
   [{ reason: 'no taker', lastSeen: ago(90) }, 'waits; no processor for order.created has run for 1 h 30 min'],

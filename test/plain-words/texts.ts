@@ -25,10 +25,12 @@ function prose(markdown: string): string {
 /** The sentences of a text: of paragraphs, list items and cells of tables. */
 export function sentencesIn(markdown: string): readonly string[] {
   return withoutBlocks(markdown)
-    .split(/(?<=[.?!])\s+|\n\s*\n|\n(?=[-|#>]|\s+- )|\||·/)
+    .replaceAll(/`[^`\n]*`/g, (code) => code.replaceAll('|', '\0').replaceAll(' ', '\u{a0}'))
+    .split(/(?<=[.?!])[^\S\u{a0}]+|\n\s*\n|\n(?=[-|#>]|\s+- )|\||·/u)
     .map((sentence) =>
       sentence
         .replaceAll(/\s+/g, ' ')
+        .replaceAll('\0', '|')
         .replace(/^[-#> ]+/, '')
         .trim(),
     )
@@ -40,15 +42,17 @@ function stringsIn(file: string): readonly string[] {
   const code = read(file)
     .replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, '')
     .replaceAll(/['`] \+\s*\n?\s*['`]/g, '');
-  const strings = [...code.matchAll(/'((?:[^'\\\n]|\\.)+)'|`((?:[^`\\]|\\.)+)`|>\s*([^<>{}]+?)\s*</g)];
+  const strings = [...code.matchAll(/'((?:[^'\\\n]|\\.)+)'|`((?:[^`\\]|\\.)+)`|>\s*((?:[^<>{}]|\{[^{}<>]*\})+?)\s*</g)];
   return strings
     .map(([, quoted, template, markup]) => quoted ?? template ?? markup ?? '')
     .filter(
       (text) =>
         /^[A-Za-z“…][^:;=]*\s\w+\s\w/s.test(text) &&
-        !/\b(?:SELECT|UPDATE|DELETE|INSERT|WHERE|SET|FROM)\b|=>|readonly |__|^\s*(?:import|hookbox) /.test(text),
+        !/\b(?:SELECT|UPDATE|DELETE|INSERT|WHERE|SET|FROM|ORDER BY|IS NULL|IS NOT NULL|IN .* MODE|CREATE|BEGIN ISOLATION|ROLLBACK TO|CASE WHEN)\b|=>|readonly |extends |__|^\s*(?:import|hookbox) /.test(
+          text,
+        ),
     )
-    .map((text) => text.replaceAll(/\$\{[^}]*\}/g, '…').replaceAll(/\s+/g, ' '));
+    .map((text) => text.replaceAll(/\$?\{[^}]*\}/g, '…').replaceAll(/\s+/g, ' '));
 }
 
 /** Comments of the source, without the marks of examples. */

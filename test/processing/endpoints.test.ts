@@ -108,7 +108,7 @@ describe('an endpoint that is none', () => {
   it.each([
     ['an empty string', ''],
     ['a text of 256 characters', 'x'.repeat(256)],
-    ['a string with half a surrogate pair', 'shop-\ud83d'],
+    ['a string with a lone surrogate', 'shop-\ud83d'],
     ['an empty list', []],
     ['a list with an empty text', ['shop-a', '']],
     ["a list with '*'", ['shop-a', '*']],

@@ -159,7 +159,7 @@ describe('what is given as events and handlers', () => {
       expect.objectContaining({
         code: 'UNKNOWN_EVENT_TYPE',
         message: expect.stringMatching(
-          /^handlers has the key "loyalty\.erned", which is not an event type\. .*\. To add a type of your own, set its schema in the option events: \{ "loyalty\.erned": schema \}\.$/,
+          /^handlers has the key "loyalty\.erned", which is not an event type\. .*\. To add a type of your own, add its schema to the option "events": \{ "loyalty\.erned": schema \}\.$/,
         ),
       }),
     );

@@ -1119,7 +1119,7 @@ describe('an inbox that fails', () => {
 
   it('and answers again: the log says so, once, when all of it has been done', async () => {
     const broken = new Set<keyof Inbox>();
-    const again = () => log.lines.filter(({ message }) => message === 'the inbox answers again');
+    const again = () => log.lines.filter(({ message }) => message === 'the inbox is available again');
     await started({ '*': () => {} }, { inbox: breaking(broken) });
     await clock.advance(MINUTE);
     expect(log.lines).toEqual([]);

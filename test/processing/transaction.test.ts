@@ -501,7 +501,7 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
         );
       });
       await expect.poll(() => refused).toHaveLength(3);
-      expect(new Set(refused)).toEqual(new Set([expect.stringMatching(/has ended.*nothing was written/)]));
+      expect(new Set(refused)).toEqual(new Set([expect.stringMatching(/had ended, so nothing was written/)]));
       expect([effects(), await state()]).toEqual([[], 'dead']);
     });
 

@@ -25,7 +25,7 @@ const USELESS: readonly (readonly [what: string, rule: () => unknown, why: strin
   ['returns a symbol', () => Symbol('ord_1'), 'returned a symbol'],
   ['returns a function', () => () => 'ord_1', 'returned a function'],
   ['returns an empty text', () => '', 'returned an empty string'],
-  ['returns half a surrogate pair', () => 'ord_\ud800', 'half a surrogate pair'],
+  ['returns a lone surrogate', () => 'ord_\ud800', 'a lone surrogate'],
   ['returns a text that is too long', () => 'x'.repeat(1_001), 'more than 1000 characters'],
   ['is async', async () => 'ord_1', 'returned a promise'],
   ['is async and rejects', () => Promise.reject(new Error('no such shop')), 'returned a promise'],
@@ -150,7 +150,7 @@ describe('an entity option', () => {
 
 describe('the rule of hookbox', () => {
   it.each([
-    ['half a surrogate pair', String.raw`ord_\ud800`],
+    ['a lone surrogate', String.raw`ord_\ud800`],
     ['ten thousand characters', 'x'.repeat(10_000)],
   ])(
     'leaves an event alone whose order has %s for an id: SQLite would take it for another, or index it whole',

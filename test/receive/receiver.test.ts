@@ -479,7 +479,7 @@ it.each([
   const body = utf8.encode(JSON.stringify({ id: 'evt_1', type: 'order.ready', created, data: { id: 'ord_1' } }));
   expect(await receiver.receive(signed(body))).toMatchObject({ kind: 'stored' });
   expect(await receiver.receive(signed(body))).toMatchObject({ kind: 'duplicate' });
-  const told = lines.filter(({ message }) => message.startsWith('created is more than a day ahead'));
+  const told = lines.filter(({ message }) => message.startsWith('created is more than a day in the future'));
   expect(told.map(({ level, facts }) => [level, facts['id'], facts['created']])).toEqual(
     Array.from({ length: times }, () => ['warn', 'evt_1', created]),
   );

@@ -73,7 +73,7 @@ describe('a form that the dashboard has not sent', () => {
 });
 
 describe('who is let in', () => {
-  it('only this machine where there is no log-in', async () => {
+  it('only this machine where there is no login', async () => {
     await using sandbox = createSandbox();
     const page = sandboxPage(sandbox);
     const from = async (url: string, remoteAddress?: string): Promise<number> => {
@@ -89,7 +89,7 @@ describe('who is let in', () => {
     expect(await from(`${ORIGIN}/live`, '192.0.2.7')).toBe(403);
   });
 
-  it('those with a log-in where there is one, from anywhere; a viewer reads and gets no form', async () => {
+  it('those with a login where there is one, from anywhere; a viewer reads and gets no form', async () => {
     await using service = new Service();
     await placeOrder(service);
     const page = sandboxPage(service.sandbox, { basic: [ADA, VIC] });

@@ -64,12 +64,12 @@ describe('with plain forms alone', () => {
     );
     expect(buttonsOf(board.html)).not.toContain(`Complete order ${data.id}`);
     const moved = await user.send(board, `Move order ${data.id}`, {}, `Confirm order ${data.id}`);
-    expect(moved.said).toContain('The order was moved');
+    expect(moved.said).toContain('The status of the order was changed');
     expect(sandbox.orders.find(data.id)?.status).toBe('confirmed');
     expect(buttonsOf(moved.html)).toContain(`Mark ready order ${data.id}`);
 
-    const waited = await user.send(await user.open('/clock'), 'Move the clock by another duration', { by: '40 h' });
-    expect(waited.said).toBe('The clock moved by 1 d 16 h, and all work due by then is done.');
+    const waited = await user.send(await user.open('/clock'), 'Advance the clock by another duration', { by: '40 h' });
+    expect(waited.said).toBe('The clock advanced by 1 d 16 h, and all work that was due is done.');
     const dead = await user.open('/deliveries?state=dead');
     expect(dead.text).toMatch(/order\.confirmed .* dead 7 answered 500 Retry/);
 
@@ -80,7 +80,7 @@ describe('with plain forms alone', () => {
     expect(retried.text).toContain('state waiting');
     const all = await user.open('/deliveries');
     const [endpoint] = sandbox.webhooks.list();
-    const rest = await user.send(all, `Retry all dead of ${endpoint?.id}`);
+    const rest = await user.send(all, `Retry all dead letters of ${endpoint?.id}`);
     expect(rest.said).toMatch(/^\d dead letters? will be retried/);
     const sent = await user.send(rest, 'Send what is due');
     expect(sent.said).toBe('All due work is done.');
@@ -120,7 +120,9 @@ describe('with plain forms alone', () => {
     expect(sandbox.webhooks.list()).toMatchObject([changes]);
     expect((await user.send(one, 'Replace the secret')).text).toMatch(SECRET);
     const stale = await user.open(`/webhooks/${id}`);
-    expect((await user.send(one, 'Remove the endpoint')).said).toContain('was removed');
+    expect((await user.send(one, 'Remove the endpoint')).said).toContain(
+      'The endpoint and its pending deliveries were removed',
+    );
     expect(sandbox.webhooks.list()).toEqual([]);
     // Another tab still has it.
     for (const act of ['Change the endpoint', 'Replace the secret', 'Remove the endpoint']) {
@@ -155,7 +157,7 @@ describe('with plain forms alone', () => {
     expect((await service.call('POST', '/order', NEW_ORDER)).status).toBe(500);
     const set2 = await user.open('/faults');
     expect(set2.text).toMatch(/before: outage before the effect Create Order status 500 1 Clear/);
-    expect(set2.text).toContain('connection cut within the body, 4 times');
+    expect(set2.text).toContain('connection cut partway through the body, 4 times');
     await user.send(set2, `Clear the fault ${sandbox.faults.list()[0]?.id}`);
     expect(sandbox.faults.list()).toMatchObject([{ kind: 'slow' }]);
     await user.send(set2, 'Clear all operation faults');
@@ -174,7 +176,7 @@ describe('with plain forms alone', () => {
     const clock = await user.open('/clock');
     expect(clock.text).toContain('It is 2026-01-01 00:00:00 UTC on a frozen clock.');
     expect(clock.text).toMatch(new RegExp(`\\(in 1 min\\) order ${id}`));
-    expect((await user.send(clock, 'Move the clock by a step', {}, '1 minute on')).said).toContain('1 min');
+    expect((await user.send(clock, 'Advance the clock by a step', {}, '1 minute on')).said).toContain('1 min');
     expect((await user.open(`/orders/${id}`)).text).toMatch(/state confirmed submitted .* by pm_ok: charged/);
   });
 });
@@ -189,15 +191,15 @@ describe('what comes out of order', () => {
     expect(KEY.exec(one.text)?.[0]).toBe(KEY.exec(other.text)?.[0]);
 
     const clock = await user.open('/clock');
-    const hour = readForm(clock.html, 'Move the clock by a step', {}, '1 hour on');
+    const hour = readForm(clock.html, 'Advance the clock by a step', {}, '1 hour on');
     const before = sandbox.now().getTime();
     const [first, second] = await Promise.all([user.post(hour), user.post(hour)]);
     expect(sandbox.now().getTime() - before).toBe(3_600_000);
-    expect(first.said).toContain('The clock moved by 1 h');
-    expect(second.said).toContain('The form was sent twice');
+    expect(first.said).toContain('The clock advanced by 1 h');
+    expect(second.said).toContain('The form was submitted twice');
     // Another sight of the same form is another form; and so is another button.
-    await user.post(readForm(clock.html, 'Move the clock by a step', {}, '1 minute on'));
-    await user.post(readForm((await user.open('/clock')).html, 'Move the clock by a step', {}, '1 hour on'));
+    await user.post(readForm(clock.html, 'Advance the clock by a step', {}, '1 minute on'));
+    await user.post(readForm((await user.open('/clock')).html, 'Advance the clock by a step', {}, '1 hour on'));
     expect(sandbox.now().getTime() - before).toBe(2 * 3_600_000 + 60_000);
   });
 
@@ -227,7 +229,7 @@ describe('what comes out of order', () => {
     const filled: readonly (readonly [string, string, Record<string, string | string[]>])[] = [
       ['/keys', 'Create a key', { name: 'my "key"', permissions: ['carts:read', 'orders:write'], expires: 'soon' }],
       ['/webhooks', 'Register an endpoint', { url: 'http://shop.example/', events: ['order.ready'], signing: 'none' }],
-      ['/clock', 'Move the clock by another duration', { by: 'tomorrow' }],
+      ['/clock', 'Advance the clock by another duration', { by: 'tomorrow' }],
       ['/faults', 'Add an operation fault', { kind: 'slow', operation: 'getCart', times: '3', status: '503' }],
       ['/faults', 'Add a delivery fault', { kind: 'burst', times: '0' }],
     ];
@@ -296,7 +298,7 @@ describe('what comes out of order', () => {
       expect([path, (await user.open(path)).status]).toEqual([path, 404]);
     }
     const waiting = await user.post({ ...any, action: '/dashboard/deliveries/1/retry' });
-    expect(waiting.said).toContain('waits for its first attempt');
+    expect(waiting.said).toContain('is waiting for its first attempt');
   });
 
   it('webhooks go to other machines only where the sandbox allows it', async () => {
@@ -328,13 +330,13 @@ describe('what comes out of order', () => {
       ['/keys', 'Create a key', { permissions: [] }, 'Select at least one permission.'],
       ['/keys', 'Create a key', { expires: 'soon' }, 'not "soon"'],
       ['/keys', 'Create a key', { expires: '999999999999 d' }, 'Nothing was done.'],
-      ['/webhooks', 'Register an endpoint', { url: 'http://shop.example/' }, 'needs https'],
+      ['/webhooks', 'Register an endpoint', { url: 'http://shop.example/' }, 'must use https'],
       ['/webhooks', 'Register an endpoint', { url: 'javascript:alert(1)' }, 'must use https'],
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', events: [] }, 'Select at least one event type'],
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', secret: 'mine' }, 'You entered a secret'],
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', signing: 'own' }, 'secret'],
-      ['/clock', 'Move the clock by another duration', { by: 'tomorrow' }, 'not "tomorrow"'],
-      ['/clock', 'Move the clock by another duration', { by: '9999999999 d' }, 'Nothing was done.'],
+      ['/clock', 'Advance the clock by another duration', { by: 'tomorrow' }, 'not "tomorrow"'],
+      ['/clock', 'Advance the clock by another duration', { by: '9999999999 d' }, 'Nothing was done.'],
       ['/faults', 'Add an operation fault', { kind: 'slow' }, 'ms, the delay of a slow answer'],
       ['/faults', 'Add an operation fault', { kind: 'decline', operation: 'getCart' }, 'takes no operation'],
       ['/faults', 'Add an operation fault', { times: '0' }, 'times must be'],
@@ -363,7 +365,7 @@ describe('a sandbox that is away', () => {
       const { status, text } = await user.open(path);
       expect([path, status, text]).toEqual([path, 503, expect.stringContaining('The sandbox is closed.')]);
     }
-    expect((await user.send(clock, 'Move the clock by a step', {}, '1 hour on')).status).toBe(503);
+    expect((await user.send(clock, 'Advance the clock by a step', {}, '1 hour on')).status).toBe(503);
     expect((await user.send(keys, 'Create a key')).status).toBe(503);
   });
 
@@ -372,8 +374,8 @@ describe('a sandbox that is away', () => {
     await using sandbox = createSandbox({ webhooks: [{ to: async () => answered.promise, as: 'fetch' }] });
     const user = new FormUser(sandbox);
     sandbox.stock.set(PIER, LOAF, 20);
-    const late = await user.send(await user.open('/clock'), 'Move the clock by a step', {}, '1 minute on');
-    expect(late.said).toContain('The clock is moving');
+    const late = await user.send(await user.open('/clock'), 'Advance the clock by a step', {}, '1 minute on');
+    expect(late.said).toContain('The clock is advancing');
     answered.resolve(new Response());
     await sandbox.advance(0);
     expect(sandbox.deliveries.counts()).toMatchObject({ delivered: 1 });

@@ -268,7 +268,7 @@ const MISBEHAVIOUR: readonly (readonly [string, Behaviour, number | null, string
     'redirects',
     (_, response) => void response.writeHead(307, { Location: '/elsewhere' }).end(),
     307,
-    'answered 307, and redirects are not followed',
+    'answered 307, but hookbox does not follow redirects',
   ],
   ['resets the connection', (_, response) => void response.socket?.resetAndDestroy(), null, 'connection was cut'],
   ['closes the connection', (_, response) => void response.socket?.end(), null, 'connection was cut'],
@@ -425,8 +425,8 @@ describe('endpoints', () => {
   });
 
   it.each([
-    ['http://shop.example/webhooks', 'needs https'],
-    ['http://localhost.example/webhooks', 'needs https'],
+    ['http://shop.example/webhooks', 'must use https'],
+    ['http://localhost.example/webhooks', 'must use https'],
     ['ftp://127.0.0.1/', 'must use https'],
     ['webhooks', 'must use https'],
     ['https://ann:secret@shop.example/', 'user name or password'],

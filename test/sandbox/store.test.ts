@@ -100,7 +100,7 @@ describe('the file of a sandbox', () => {
   it('belongs to one at a time', () => {
     const file = scratchFile();
     const first = open(file);
-    expect(() => open(file)).toThrow('another process has it open');
+    expect(() => open(file)).toThrow('a different process has the file open');
     first.close();
     open(file).close();
   });
@@ -122,7 +122,7 @@ describe('the file of a sandbox', () => {
         open(file).close();
         new Database(file).exec('PRAGMA user_version = 7').close();
       },
-      'another version of hookbox',
+      'a different version of hookbox',
     ],
   ])('is not %s, which is left as it was', (_, make, message) => {
     const file = scratchFile();

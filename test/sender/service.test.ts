@@ -128,7 +128,7 @@ describe('success', () => {
     using sender = service(to.url);
     const { outcome, attempts } = await sender.deliver(eventBody());
     expect(outcome).toBe('dead-lettered');
-    expect(attempts[0]?.why).toBe('answered 308, and redirects are not followed');
+    expect(attempts[0]?.why).toBe('answered 308, but hookbox does not follow redirects');
     expect(elsewhere.arrived).toEqual([]);
   });
 

@@ -127,7 +127,7 @@ describe('buildEvent', () => {
 
     it('refuses a type that has no schema, and says how it gets one', () => {
       expect(() => build('loyalty.erned')).toThrow(
-        /To add a type of your own, set its schema in the option events: \{ "loyalty\.erned": schema \}\.$/,
+        /To add a type of your own, add its schema to the option "events": \{ "loyalty\.erned": schema \}\.$/,
       );
     });
   });

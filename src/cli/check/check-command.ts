@@ -23,21 +23,21 @@ interface CheckCommandOptions extends SecretOptions {
 const MAX_DEADLINE_MS = 3_600_000;
 
 export function checkCommand(): Command {
-  const check = command('check', 'test a webhook endpoint, of hookbox or any other, and report its faults', [
+  const check = command('check', 'test any webhook endpoint, built with hookbox or not, and report its faults', [
     'hookbox check http://localhost:3000/webhooks',
     "hookbox check http://localhost:3000/webhooks --effects 'http://localhost:3000/effects/{id}'",
     'hookbox check http://localhost:3000/webhooks --only unsigned tampered-body --json',
   ])
     .argument('<url>', 'the webhook endpoint to test')
     .optionsGroup('Which probes:')
-    .option('--only <probe...>', 'run only these probes; valid always runs', collectedFrom(probeNames))
-    .option('--skip <probe...>', 'leave out these probes', collectedFrom(probeNames))
+    .option('--only <probe...>', 'run only these probes; the probe "valid" always runs', collectedFrom(probeNames))
+    .option('--skip <probe...>', 'skip these probes', collectedFrom(probeNames))
     .option(
       '--effects <url>',
       'an address with {id} that answers {"rows": n, "count": n}: how often the event is stored and how often its ' +
         'handler ran, or only the larger number. Without it, stored-first and duplicates can judge only hookbox',
     )
-    .option('--deadline <ms>', 'report a later answer as a fault', wholeNumber(1, MAX_DEADLINE_MS), 10_000)
+    .option('--deadline <ms>', 'report an answer after this time as a fault', wholeNumber(1, MAX_DEADLINE_MS), 10_000)
     .optionsGroup(GROUP.output)
     .option('--json', 'print the report as JSON')
     .optionsGroup(GROUP.delivery)
@@ -45,14 +45,16 @@ export function checkCommand(): Command {
   withNotes(check, {
     notes: [
       nameList('Probes', PROBES),
-      'Check a test endpoint: it handles these events like real orders. Their ids begin with evt_check_, so that you can ' +
-        'find them and discard dead and pending ones. hookbox retries an answer 429, or 503 with Retry-After, later; only ' +
-        'burst judges it. An endpoint that stores within a millisecond after its answer seems to store first.',
+      'Check a test endpoint: it handles these events like real orders. Their ids begin with evt_check_, so that ' +
+        'you can find them. Discard the dead and pending ones afterwards. If the endpoint answers 429, or 503 with ' +
+        'Retry-After, hookbox sends the delivery again later; only burst judges such answers. An endpoint that ' +
+        'stores ' +
+        'less than a millisecond after its answer appears to store first.',
     ],
     exitCodes: {
       0: 'no fault (warnings and unknowns do not count)',
       1: 'a fault',
-      3: 'a rate limit let no delivery in',
+      3: 'a rate limit stopped every delivery',
     },
   });
   return withSecret(withHeader(check)).action(async (url: string, options: CheckCommandOptions) => {
@@ -69,7 +71,7 @@ export function checkCommand(): Command {
       signal: interruption(),
       onStart: (ids) =>
         tell(
-          `Checking ${target.href}. The ids of its events begin with ${ids}. Discard dead and pending ones afterwards.`,
+          `Checking ${target.href}. The ids of its events begin with ${ids}. Discard the dead and pending ones afterwards.`,
         ),
       ...(options.json !== true && { onResult: printResult }),
     });

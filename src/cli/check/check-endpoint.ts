@@ -133,8 +133,8 @@ async function probed(run: CheckRun, name: ProbeName): Promise<ProbeOutcome> {
   const gone = await gonePatiently(run);
   if (gone === null) return found;
   const crash = fault(`what ${name} sends`, `afterwards ${gone}`, {
-    why: 'The endpoint no longer runs. Every delivery fails until you start it again.',
-    mend: 'Find the exception in its log. Catch errors inside each request, and answer 500.',
+    why: 'The endpoint has stopped. Every delivery fails until you start it again.',
+    mend: 'Find the exception in the log of the endpoint. Catch errors in each request, and answer 500.',
   });
   return { ...found, findings: [...found.findings, crash] };
 }
@@ -162,15 +162,15 @@ async function hindranceAfter(run: CheckRun, { name, verdict }: ProbeResult): Pr
   const gone = verdict === 'pass' ? null : await whyUnreachable(run.url);
   if (gone !== null) {
     return {
-      why: `The endpoint no longer runs since ${name}: ${gone}.`,
+      why: `The endpoint stopped at ${name}: ${gone}.`,
       mend: `Fix ${name}, start the endpoint and check again.`,
     };
   }
   if (name !== 'valid' || verdict === 'pass') return null;
   if (run.isLateAlone()) {
     return {
-      why: 'The endpoint answers a valid delivery late, and so the other ones.',
-      mend: 'Fix valid, then check again. To see the other probes first, use a longer --deadline.',
+      why: 'The endpoint answers a valid delivery late, so the other deliveries would be late too.',
+      mend: 'Fix valid, then check again. To run the other probes anyway, use a longer --deadline.',
     };
   }
   const mend = verdict === 'unknown' ? 'Lift the rate limit, then check again.' : 'Fix valid, then check again.';

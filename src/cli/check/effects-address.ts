@@ -48,7 +48,7 @@ export class Effects {
     const answer = await exchange(url, { method: 'GET', agent: this.#agent }, this.#limits);
     if (answer.status === null) return { why: answer.message };
     if (answer.status !== 200) return { why: `it answered ${answer.status}` };
-    return effectIn(answer.body) ?? { why: `it answered something else than ${FORMS}` };
+    return effectIn(answer.body) ?? { why: `it did not answer ${FORMS}` };
   }
 
   /** Asks again until there is something to count or the time is over. */

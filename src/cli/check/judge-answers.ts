@@ -32,7 +32,7 @@ export function unknown(sent: string, received: string | Exchange, advice: Advic
 }
 
 const TOLD_TO_WAIT: Advice = {
-  why: 'The endpoint asked hookbox to wait, also after a first wait. This does not show how it treats the delivery.',
+  why: 'The endpoint asked hookbox to wait, and then to wait again. So the check cannot tell how it treats the delivery.',
   mend: 'Lift the rate limit of the route for the check, or run a few probes at a time with --only.',
 };
 
@@ -70,18 +70,19 @@ function plain(text: string): string {
 }
 
 const REFUSES_AUTHENTIC: Advice = {
-  why: 'The endpoint treats an authentic event as forged. The event is lost after the last retry.',
+  why: 'The endpoint treats an authentic event as forged. After the last retry the event is lost.',
   mend:
-    'Use the same secret on both sides, without quotes or a newline around it. Compute the HMAC over the raw bytes. In ' +
+    'Use the same secret on both sides, without quotes or a newline around it. Compute the HMAC over the raw bytes. ' +
+    'In ' +
     "Express, give the route express.raw({ type: '*/*' }) and mount it before express.json().",
 };
 const TOO_LATE: Advice = {
   why: 'The service waits 10 s for a 2xx, then counts the delivery as failed and sends it again.',
-  mend: 'Answer as soon as the event is stored. Do the work afterwards, from the stored event.',
+  mend: 'Answer as soon as the event is stored. Then do the work from the stored event.',
 };
 const CUT: Advice = {
   why: 'Without a status the service counts the delivery as failed and sends it again.',
-  mend: 'Check the log of the endpoint for an uncaught exception, and the log of its proxy.',
+  mend: 'Check the logs of the endpoint and its proxy for an uncaught exception.',
 };
 
 /** What is wrong with the answer to an authentic delivery, which has to be a 2xx; `null` for nothing. */
@@ -92,11 +93,16 @@ export function notTaken(sent: string, answer: Exchange, advice?: Advice): Findi
 }
 
 const LATE: Advice = {
-  why: 'A delivery succeeds if a 2xx arrives within 10 s. This one counts as failed, and the service sends it again.',
+  why:
+    'A delivery succeeds if a 2xx arrives within 10 s. This delivery counts as failed, and the service sends it ' +
+    'again.',
   mend: `${TOO_LATE.mend} Send mail, call other services and write reports after the request.`,
 };
 const NEARLY_LATE: Advice = {
-  why: 'The answer takes more than half of the time that the service waits. Under load or on a slow network, deliveries will fail.',
+  why:
+    'The answer takes more than half of the time that the service allows. Under load or on a slow network, ' +
+    'deliveries ' +
+    'will fail.',
   mend: LATE.mend,
 };
 
@@ -108,7 +114,7 @@ export interface Timing {
 
 /** What is wrong with the time that a 2xx took; `null` for nothing. */
 export function late(sent: string, { ms, deadlineMs }: Timing): Finding | null {
-  const received = `a 2xx after ${duration(ms)}; ${duration(deadlineMs)} are allowed`;
+  const received = `a 2xx after ${duration(ms)}; the limit is ${duration(deadlineMs)}`;
   if (ms > deadlineMs) return fault(sent, received, LATE);
   return ms > deadlineMs / 2 ? warning(sent, received, NEARLY_LATE) : null;
 }
@@ -118,20 +124,20 @@ function adviceFor(status: number): Advice {
   if (status < 400) {
     return {
       why: 'A redirect is not a 2xx: the service counts the delivery as failed.',
-      mend: 'Register the final address: the right scheme, host and path, with or without a slash at the end.',
+      mend: 'Register the address that the redirect leads to. Check its scheme, host and path, and the slash at the end.',
     };
   }
   if (status === 404 || status === 405) {
     return {
-      why: 'No route accepts deliveries at this address, so all are lost after the last retry.',
-      mend: 'Check the path, and that a POST route exists.',
+      why: 'No route accepts deliveries at this address. After the last retry, every event is lost.',
+      mend: 'Check the path, and check that a POST route exists.',
     };
   }
   return {
     why: 'The service retries a delivery without a 2xx for about a day. Then the event is lost.',
     mend:
       status < 500
-        ? 'Store every event and answer 2xx. Decide afterwards how to handle it.'
+        ? 'Store every event and answer 2xx. Then decide how to handle it.'
         : 'Find the exception in the log of the endpoint. Store the event first, and do the work after the answer.',
   };
 }
@@ -141,13 +147,18 @@ const TELLS_THE_SIGNATURE: Advice = {
   mend: 'Answer only that the signature is wrong. Do not log the expected signature or the secret.',
 };
 const WRONG_STATUS: Advice = {
-  why: 'The endpoint rejects it, but the contract requires 401. The service reads another status as another fault.',
+  why:
+    'The endpoint rejects the delivery, but the contract requires 401. The service takes any other status for a ' +
+    'different fault.',
   mend: 'Answer 401 when the signature is missing or does not match.',
 };
 const THROWS: Advice = {
-  why: 'A sender without the secret can cause this exception. The endpoint rejects the forgery, but with the status of an outage.',
+  why:
+    'A sender without the secret can cause this exception. The endpoint rejects the forgery, but its status looks ' +
+    'like an outage.',
   mend:
-    'Before the comparison, answer 401 if the header is missing or is not 64 lowercase hex digits: crypto.timingSafeEqual ' +
+    'Before the comparison, answer 401 if the header is missing or is not 64 lowercase hex digits: ' +
+    'crypto.timingSafeEqual ' +
     'throws if the lengths differ.',
 };
 

@@ -1,30 +1,30 @@
 /**
- * Every probe, in the order in which they run, with what it finds true of a right endpoint. Light, for `--help`. A new one
- * also has its function in probes/, and a line in `RUN` of check-endpoint.ts.
+ * Every probe, in the order in which they run, with what it finds true of a right endpoint. Light, for `--help`. A new
+ * one also has its function in probes/, and a line in `RUN` of check-endpoint.ts.
  */
 export const PROBES = {
   valid: 'accepts a signed delivery',
   'every-type': 'accepts each of the eleven types',
   'unknown-type': 'accepts an unknown type',
   'additional-fields': 'accepts unknown fields',
-  'raw-bytes': 'verifies the bytes as they were sent',
-  'invalid-utf8': 'answers bytes that are not UTF-8',
+  'raw-bytes': 'verifies the raw bytes of the body',
+  'invalid-utf8': 'answers a body that is not UTF-8',
   unsigned: 'rejects a delivery without a signature',
   'tampered-body': 'rejects a changed body',
   'tampered-signature': 'rejects a changed signature',
-  'foreign-signature': 'rejects the signature of another body',
+  'foreign-signature': 'rejects the signature of a different body',
   'signature-form': 'accepts only 64 lowercase hex digits as a signature',
   'malformed-json': 'rejects a body that is not JSON',
   'forged-malformed-json': 'verifies before it parses',
   'other-methods': 'rejects GET and PUT',
   'stored-first': 'stores before it answers',
   duplicates: 'handles an event once, however often it arrives',
-  'duplicates-at-once': 'handles an event once when 16 copies arrive at once',
+  'duplicates-at-once': 'handles an event once when 16 copies arrive together',
   'one-mebibyte': 'answers a body of 1 MiB',
   'two-mebibytes': 'answers a body of 2 MiB',
-  'slow-body': 'answers others while one body arrives byte by byte',
-  'keep-alive': 'answers one delivery after the other on a connection',
-  burst: 'answers 50 deliveries at once',
+  'slow-body': 'answers other deliveries while one body arrives byte by byte',
+  'keep-alive': 'answers one delivery after another on a connection',
+  burst: 'answers 50 concurrent deliveries',
   'in-time': 'answers each delivery in time',
 } as const satisfies Readonly<Record<string, string>>;
 

@@ -17,7 +17,8 @@ export function completionCommand(program: () => Promise<Command>): Command {
   ]).addArgument(new Argument('<shell>', 'the shell').choices(shells));
   return withNotes(made, {
     notes: [
-      'Add the line to ~/.bashrc, or to ~/.zshrc after compinit. The shell completes the word hookbox: put hookbox on your ' +
+      'Add the line for your shell to ~/.bashrc, or to ~/.zshrc after compinit. Completion works for the command ' +
+        'hookbox, not for npx hookbox: put hookbox on your ' +
         "PATH (npm install -g hookbox), or define alias hookbox='npx hookbox'.",
     ],
   }).action(async (shell: (typeof shells)[number]) => {

@@ -113,7 +113,7 @@ async function opened(): Promise<DemoStore> {
     left.push(store);
     return store;
   }
-  if (asked.join(' ') !== '--postgres') throw new Error('npm run demo takes no arguments except: -- --postgres');
+  if (asked.join(' ') !== '--postgres') throw new Error('npm run demo accepts no arguments except: -- --postgres');
   const { DemoServer } = await import('./postgres-server.ts');
   const { postgresStore } = await import('./postgres-store.ts');
   const server = new DemoServer();

@@ -10,7 +10,7 @@ const SAMPLE_MS = 200;
 const TOLERATED_DRIFT_MS = 50;
 const TOLERATED_FUTURE_MS = 60_000;
 
-const ADVICE = 'Set the clock by NTP: retries and the order of events depend on it.';
+const ADVICE = 'Set the clock with NTP: retries and the order of events depend on the clock.';
 
 /** What can be told of the clock without asking anybody else. */
 export async function checkClock(files: readonly string[]): Promise<Finding> {

@@ -18,12 +18,13 @@ export function checkDatabase(file: string): readonly Finding[] {
   const stats = existsSync(file) ? statSync(file) : undefined;
   if (stats === undefined && !existsSync(dirname(file))) return []; // the check of the folder tells
   if (stats === undefined) return [ok('inbox', `${file} does not exist yet; the first start creates it`)];
-  if (stats.isDirectory()) return [problem('inbox', `${file} is a folder`, 'Use the path of a file inside it.')];
+  if (stats.isDirectory())
+    return [problem('inbox', `${file} is a folder`, 'Use the path of a file inside this folder.')];
   let database;
   try {
     assertOneName(file);
   } catch (failure) {
-    return [problem('inbox', messageOf(failure), 'Use one name for the file, in a permanent folder.')];
+    return [problem('inbox', messageOf(failure), 'Always use the same path for the file, in a permanent folder.')];
   }
   try {
     accessSync(file, constants.W_OK);
@@ -34,7 +35,7 @@ export function checkDatabase(file: string): readonly Finding[] {
       problem(
         'inbox',
         `hookbox cannot use ${file}: ${whyNoAccess(file) ?? messageOf(failure)}`,
-        'Check its permissions, or use another --db.',
+        'Check its permissions, or use a different --db.',
       ),
     ];
   } finally {
@@ -43,8 +44,8 @@ export function checkDatabase(file: string): readonly Finding[] {
 }
 
 /**
- * A log beside the file means that another process has it open or has crashed: a connection that can only read leaves both
- * alone. Without a log, such a connection would leave an empty one behind.
+ * A log beside the file means that another process has it open or has crashed: a connection that can only read leaves
+ * both alone. Without a log, such a connection would leave an empty one behind.
  */
 function open(file: string): SqliteDatabase {
   const readonly = existsSync(`${file}-wal`) || existsSync(`${file}-journal`);

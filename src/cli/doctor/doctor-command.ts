@@ -8,18 +8,18 @@ import { withReceiverPort } from '../shared/port-option.ts';
 
 /** `hookbox doctor` */
 export function doctorCommand(): Command {
-  const made = command('doctor', 'check whether a receiver can run and store events here', [
+  const made = command('doctor', 'check whether a receiver can run and store events on this machine', [
     'hookbox doctor',
     'hookbox doctor --db /var/lib/shop/hookbox.db --port 8080',
     'hookbox doctor --json | jq \'.checks[] | select(.status != "ok")\'',
   ]);
   withReceiverPort(made, 'the port of the receiver')
-    .option('--secret-file <path>', 'read the signing secret from this file; otherwise from SIGNING_SECRET')
+    .option('--secret-file <path>', 'read the signing secret from this file instead of SIGNING_SECRET')
     .option('--json', 'print the findings as JSON');
-  return withNotes(withDb(made, 'the inbox, which need not exist yet', ''), {
+  return withNotes(withDb(made, 'the inbox; it does not have to exist yet', ''), {
     notes: [
-      'It writes to a temporary folder beside a SQLite inbox and removes the folder. It only reads Postgres. It does not ' +
-        'change the inbox.',
+      'For SQLite, doctor writes to a temporary folder beside the inbox, then removes the folder. In Postgres it ' +
+        'only reads. It never changes the inbox.',
     ],
     exitCodes: { 0: 'no problem (warnings do not count)', 1: 'a problem' },
   }).action(async (options: DoctorOptions) => {

@@ -16,7 +16,7 @@ export function checkFolder(db: string): readonly Finding[] {
   const folder = dirname(existsSync(file) ? realpathSync(file) : file);
   if (!existsSync(folder) || !statSync(folder).isDirectory()) {
     const what = whyHidden(file) ?? `${folder} is not a folder`;
-    return [problem('folder', what, 'Create it, or use another --db.')];
+    return [problem('folder', what, 'Create the folder, or use a different --db.')];
   }
   return [checkFileSystem(folder), checkSpace(folder), ...checkWriting(folder)];
 }
@@ -82,7 +82,7 @@ function checkWriting(folder: string): readonly Finding[] {
     if (apart <= FILE_CLOCK_MS) return [durability];
     const seconds = Math.round(apart / 1_000);
     const what = `the clock of the file system differs from the clock of this machine by ${seconds} s`;
-    return [durability, warning('file clock', what, 'Check that the disk is local, and set both clocks by NTP.')];
+    return [durability, warning('file clock', what, 'Check that the disk is local, and set both clocks with NTP.')];
   } catch (failure) {
     return [
       problem(

@@ -27,10 +27,12 @@ export async function checkPort(port: number): Promise<Finding> {
 /** Why nothing can listen on a port, and what to do. */
 export function unusable(port: number, failure: NodeJS.ErrnoException): Finding {
   if (failure.code === 'EADDRINUSE') {
-    return problem('port', `another program listens on ${port}`, 'Use another --port, or stop that program.');
+    return problem('port', `another program listens on ${port}`, 'Use a different --port, or stop that program.');
   }
   const advice =
-    failure.code === 'EACCES' ? 'This port needs more rights. Use a --port above 1023.' : 'Use another --port.';
+    failure.code === 'EACCES'
+      ? 'This user cannot listen on ports below 1024. Use a --port above 1023.'
+      : 'Use another --port.';
   return problem('port', `hookbox cannot use ${port}: ${messageOf(failure)}`, advice);
 }
 

@@ -32,7 +32,7 @@ export async function checkPostgres(options: DbOptions): Promise<readonly Findin
         `hookbox cannot use ${shownInbox(options)}: ${messageOf(failure)}`,
         isInstance(failure, InboxOpenError)
           ? 'The server is running. Correct the URL, or create its role or database on the server.'
-          : 'Check the URL and start the server, or pass another --db.',
+          : 'Check the URL and start the server, or pass a different --db.',
       ),
     ];
   }
@@ -79,7 +79,7 @@ export function judgeServer(server: Server): readonly Finding[] {
 /** Whether the tables keep and show every row. */
 async function checkTables(session: Session, schema: string): Promise<readonly Finding[]> {
   const faults = await tableFaults(session, schema);
-  if (faults.length === 0) return [ok('tables', 'nothing deletes or hides their rows, or blocks writes')];
+  if (faults.length === 0) return [ok('tables', 'no setting deletes or hides their rows, or blocks writes')];
   return faults.map(({ what, advice }) => problem('tables', what, advice));
 }
 
@@ -104,7 +104,7 @@ async function checkContents(session: Session, schema: string): Promise<readonly
 }
 
 function judgeSequences(faults: Awaited<ReturnType<typeof sequenceFaults>>): readonly Finding[] {
-  if (faults === null) return [ok('sequences', 'this role may not read them; the owner of the tables may')];
+  if (faults === null) return [ok('sequences', 'this role cannot read them; run doctor as the owner of the tables')];
   if (faults.length === 0) return [ok('sequences', 'they are ahead of the stored numbers')];
   return faults.map(({ what, advice }) => problem('sequences', what, advice));
 }
@@ -114,8 +114,8 @@ async function checkMigrations(session: Session, schema: string, mayWork: boolea
   try {
     const missing = await missingMigrations(session, { schema, tables: tablesIn(schema) });
     const then = mayWork
-      ? 'the next start without migrate: false applies it, or hookbox migrate'
-      : 'run hookbox migrate with a role that may create tables';
+      ? 'to apply it, run hookbox migrate, or start without migrate: false'
+      : 'run hookbox migrate with a role that can create tables';
     if (missing === null) return [ok('migrations', `the schema ${schema} has no inbox yet; ${then}`)];
     if (missing.length === 0) {
       const isNewest = ok('migrations', `the schema ${schema} has version ${NEWEST}`);
@@ -164,13 +164,13 @@ export function judgeApart(ms: number): Finding {
   const far = apart < 1_000 ? `${Math.round(apart)} ms` : `${(apart / 1_000).toFixed(1)} s`;
   const what = `the clock of the server is ${far} ${ms < 0 ? 'behind' : 'ahead of'} this machine's`;
   if (apart <= TOLERATED_APART_MS) return ok('server clock', what);
-  return warning('server clock', what, 'Set both by NTP: hookbox uses the clock of the server.');
+  return warning('server clock', what, 'Set both clocks with NTP: hookbox uses the clock of the server.');
 }
 
 const POOLED = ok(
   'pooler',
-  'a pooler such as PgBouncer is in use; hookbox needs no session state, and looks for events of other machines ' +
-    'once a second',
+  'a pooler such as PgBouncer is in use, which is fine; hookbox then looks for events from other machines once a ' +
+    'second',
 );
 
 /** A pooler hands out a number of its own for the connection, and the server has another one. */

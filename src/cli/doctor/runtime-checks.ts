@@ -40,7 +40,8 @@ export function checkTemporaryFiles(): Finding {
   return warning(
     'temporary files',
     `SQLite cannot create them: ${why}`,
-    'An inbox opened by path needs none. On your own connection, { database }, run PRAGMA temp_store = MEMORY, or ' +
+    'An inbox opened by path needs none. On a connection of your own, { database }, run PRAGMA temp_store = MEMORY, ' +
+      'or ' +
       'set SQLITE_TMPDIR to a writable folder with free space.',
   );
 }
@@ -48,11 +49,11 @@ export function checkTemporaryFiles(): Finding {
 /** Whether this is a host whose disk does not last. */
 export function checkHost(variables?: Readonly<Record<string, string | undefined>>): Finding {
   const host = ephemeralHost(variables);
-  if (host === null) return ok('host', 'no host with a temporary disk found');
+  if (host === null) return ok('host', 'no host with a temporary disk was detected');
   return problem(
     'host',
     `${host.name}: ${host.fate}`,
-    'Use an inbox in Postgres there (hookbox/postgres), verify with webhookVerifier and put events into a durable ' +
+    'Use an inbox in Postgres (hookbox/postgres), or verify with webhookVerifier and put the events into a durable ' +
       'queue, or run the receiver on a machine with a permanent disk.',
   );
 }

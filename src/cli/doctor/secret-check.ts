@@ -29,11 +29,11 @@ function judgeSecret(secret: string, where: string): Finding {
   }
   const odd = oddity(secret);
   if (odd === null) return ok('secret', `${where} is set`);
-  return warning('secret', `the secret in ${where} ${odd}`, 'Compare it with the one in the dashboard.');
+  return warning('secret', `the secret in ${where} ${odd}`, 'Compare it with the secret in the dashboard.');
 }
 
 function oddity(secret: string): string | null {
-  if (secret.trim() !== secret) return 'begins or ends with white space, which is part of the secret';
+  if (secret.trim() !== secret) return 'begins or ends with white space, which hookbox uses as part of the secret';
   if (/^(["'`]).*\1$/s.test(secret)) return 'has quotation marks around it, which are part of the secret';
   if (/[^\S ]/.test(secret) || !isPrintable(secret)) return 'contains invisible characters';
   if (/[^\x20-\x7e]/.test(secret)) return 'contains non-ASCII characters';

@@ -83,7 +83,7 @@ export async function actOnIds(
     for (const sentence of heldUpInWords({ ...held, paused: [] })) tell(sentence);
     await tellPaused(inbox);
   }
-  if (act === 'rerun' && left > 0 && options.force !== true) tell('Add --force to rerun processed events, too.');
+  if (act === 'rerun' && left > 0 && options.force !== true) tell('To rerun processed events, add --force.');
   if (signal.aborted) return EXIT.interrupted;
   if (keys.length === 0) return EXIT.notFound;
   if (done === 0) return EXIT.failed;

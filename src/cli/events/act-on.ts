@@ -50,7 +50,7 @@ export async function actOn(act: Act, ids: readonly string[], options: ActOnOpti
   if (ways > 1) throw usageError('Use only one of event ids, a filter, --resume and --cancel.');
   if (all && !isEverything(filter)) throw usageError('--all selects every event. Remove it, or remove the filter.');
   if (bulk !== undefined && (dryRun || force)) {
-    throw usageError('The preview fixed what this bulk action does. Remove --dry-run and --force.');
+    throw usageError('The preview already decided what this bulk action does. Remove --dry-run and --force.');
   }
 
   const signal = interruption();

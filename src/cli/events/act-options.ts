@@ -27,28 +27,33 @@ export function withActing(made: Command, act: string): Command {
   const acting = made
     .argument(
       '[event-ids...]',
-      'ids of events, also shortened ones (evt_…wYb2), instead of a filter; with --state, only those in that state',
+      'event ids, which can be shortened (evt_…wYb2), instead of a filter; with --state, only events in that state ' +
+        'are changed',
     )
     .optionsGroup(GROUP.act)
     .option('--dry-run', 'show what would happen; change nothing')
     .option('--yes', 'do not ask for confirmation')
     .option('--all', `${act} every event that it applies to, instead of a filter`)
-    .option('--rate <n>', 'at most this many events a second (default: 500)', positiveNumber)
+    .option('--rate <n>', 'change at most this many events per second (default: 500)', positiveNumber)
     .option('--resume <bulk-id>', `continue a stopped ${act}`, wholeNumber(1))
     .option('--cancel <bulk-id>', `end a ${act} that stopped or runs elsewhere`, wholeNumber(1));
-  if (act === 'rerun')
-    acting.option('--force', 'also rerun ignored and processed events: their handlers run once more');
-  return withInbox(withWide(withBy(withFilter(acting))), 'print one JSON line for each event, or for the bulk action');
+  if (act === 'rerun') acting.option('--force', 'also rerun ignored and processed events; their handlers run again');
+  return withInbox(
+    withWide(withBy(withFilter(acting))),
+    'print one line of JSON per event, or one for the bulk action',
+  );
 }
 
 /** The help of each, around what is its own. */
 export function actNotes(...own: readonly string[]): Notes {
   return {
     notes: [
-      'hookbox acts on ids at once. For a filter it first shows the events it found and asks you to type their count. ' +
-        'Events that arrive later are not included. Ctrl-C finishes the current step and shows the command to continue.',
+      'hookbox acts on ids at once. For a filter it first shows the events it found and asks you to type their ' +
+        'count. ' +
+        'Events that arrive later are not included. Ctrl-C finishes the current step and shows the command to ' +
+        'continue.',
       ...own,
     ],
-    exitCodes: { 0: 'all', 1: 'none, or you did not confirm', 3: 'only some', 4: 'no event was found' },
+    exitCodes: { 0: 'all', 1: 'nothing changed, or you did not confirm', 3: 'only some', 4: 'no event matched' },
   };
 }

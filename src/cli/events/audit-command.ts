@@ -12,8 +12,8 @@ export function auditCommand(): Command {
   ]);
   const filtered = made
     .optionsGroup('Which entries:')
-    .option('--actor <name>', 'by this operator, as the audit names them')
-    .option('--since <time>', 'at or after this time: an age such as 2h, or an ISO date (UTC)')
+    .option('--actor <name>', 'by this operator; use the name in the audit')
+    .option('--since <time>', 'at or after this time: an age (2h) or an ISO date (UTC)')
     .option('--until <time>', 'before this time');
   return withNewest(filtered).action(async (options: AuditOptions) => {
     const { audit } = await import('./print-audit.ts');

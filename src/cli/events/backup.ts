@@ -18,7 +18,7 @@ export async function backUp(file: string, options: InboxOptions & ByOptions): P
   const signal = interruption();
   signal.addEventListener('abort', () => tell(stopping('Finishing the backup')));
   await using inbox = await existingInbox(options);
-  tell(`Copying ${shownInbox(options)} to ${oneLine(file)}. You can use the inbox meanwhile.`);
+  tell(`Copying ${shownInbox(options)} to ${oneLine(file)}. The inbox can stay in use.`);
   const report = await backup(inbox, file, byOf(options));
   if (options.json === true) printJson(report);
   tell(`Wrote ${bytes(report.bytes)} to ${oneLine(file)}.`);

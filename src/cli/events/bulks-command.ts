@@ -5,7 +5,7 @@ import { withNewest, type NewestOptions } from './event-options.ts';
 
 /** `hookbox events bulks` */
 export function bulksCommand(): Command {
-  const made = command('bulks', 'list bulk actions, newest first, or show the result of one', [
+  const made = command('bulks', 'list bulk actions, newest first, or show the result of one action', [
     'hookbox events bulks',
     'hookbox events bulks 7',
     'hookbox events bulks --json | jq \'select(.state == "running").id\'',

@@ -5,20 +5,21 @@ import { withBy, withInbox } from './event-options.ts';
 
 /** `hookbox events erase` */
 export function eraseCommand(): Command {
-  const erase = command('erase', 'erase all data about an order, a cart or a product', [
+  const erase = command('erase', 'erase all data about one order, cart or product', [
     'hookbox events erase ord_42 --dry-run',
     'hookbox events erase order:mer_7:ord_42 --yes --reason "request of 3 May"',
   ])
-    .argument('<entity>', 'the entity as events list shows it, or the id of the order, cart or product')
+    .argument('<entity>', 'the entity, as shown by "events list", or the id of the order, cart or product')
     .optionsGroup(GROUP.act)
     .option('--dry-run', 'count the events; change nothing')
     .option('--yes', 'do not ask for confirmation');
   return withNotes(withInbox(withBy(erase)), {
     notes: [
-      'This erases bodies, conflicting bodies, errors and the name of the entity, in every state of the events. Pending ' +
-        'events are no longer handled. The audit keeps a hash of the name. Backups and exports are not changed.',
+      'This erases the name of the entity, and the bodies, conflicting bodies and errors of its events in every ' +
+        'state. Pending events are never handled. The audit keeps a hash of the name. Backups and exports do not ' +
+        'change.',
     ],
-    exitCodes: { 0: 'all', 3: 'events in processing are left', 4: 'no event of this entity was found' },
+    exitCodes: { 0: 'all', 3: 'some events are still being processed', 4: 'no event of this entity was found' },
   }).action(async (entity: string, options: EraseOptions) => {
     const { erase } = await import('./erase.ts');
     process.exitCode = await erase(entity, options);

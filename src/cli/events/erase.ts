@@ -91,6 +91,8 @@ function tellLog(logEmptied: EraseReport['logEmptied']): void {
 
 function tellInProcessing(count: number): void {
   if (count === 0) return;
-  const [are, their] = count === 1 ? ['is', 'its handler has'] : ['are', 'their handlers have'];
-  tell(`${plural(count, 'event')} ${are} in processing and not erased. Erase again when ${their} finished.`);
+  const [are, were, their] = count === 1 ? ['is', 'was', 'its handler has'] : ['are', 'were', 'their handlers have'];
+  tell(
+    `${plural(count, 'event')} ${are} being processed and ${were} not erased. Run erase again when ${their} finished.`,
+  );
 }

@@ -26,8 +26,12 @@ export function withNewest(command: Command): Command {
   const paged = command
     .optionsGroup(GROUP.output)
     .option('--limit <n>', 'list at most this many', wholeNumber(1, 500), 50)
-    .option('--before <n>', 'list those before this number, for the next page', wholeNumber(0));
-  return withInbox(withWide(paged), 'print one JSON line for each');
+    .option(
+      '--before <n>',
+      'list entries with a lower number than this; for the next page, the last number shown',
+      wholeNumber(0),
+    );
+  return withInbox(withWide(paged), 'print one line of JSON per entry');
 }
 
 /** Which events are meant, as options say it. */
@@ -60,40 +64,37 @@ export function withFilter(command: Command): Command {
     .optionsGroup(GROUP.events)
     .option('--type <type>', 'of this type (repeatable)', collected)
     .option('--state <state>', `in this state: ${eventStates.join(', ')} (repeatable)`, collectedFrom(eventStates))
-    .option(
-      '--since <time>',
-      'received at or after this time: an age such as 2h, a time such as 14:00, or an ISO date (UTC)',
-    )
+    .option('--since <time>', 'received at or after this time: an age (2h), a time today (14:00), or an ISO date (UTC)')
     .option('--until <time>', 'received before this time')
-    .option('--error <text>', 'whose last error has this text in its name or message, in upper or lower case')
-    .option('--entity <name>', 'of this entity: its name, or the id of an order, cart or product')
+    .option('--error <text>', 'whose last error has this text in its name or message, ignoring case')
+    .option('--entity <name>', 'of this entity; give its name, or the id of the order, cart or product')
     .option('--merchant <id>', 'whose data has this merchant_id')
     .option('--id <id>', 'with exactly this id')
-    .option('--text <text>', 'with this text in the id, type, entity or last error, in upper or lower case')
+    .option('--text <text>', 'with this text in the id, type, entity or last error, ignoring case')
     .option(
       '--body <path=value>',
-      'whose body has this value, such as data.items[0].name=Tea; up to 8 times',
+      'whose body has this value, such as data.items[0].name=Tea (repeatable up to 8 times)',
       collected,
     )
     .option(
       '--fingerprint <group>',
-      'of this group of dead events, or of retries with --retrying; list --groups shows it',
+      'in this group of dead events or, with --retrying, of retries; "events list --groups" shows the groups',
     )
     .option(
       '--dead-reason <reason>',
       `dead for this reason: ${deadReasons.join(', ')} (repeatable)`,
       collectedFrom(deadReasons),
     )
-    .option('--failed-since <time>', 'dead or waiting for a retry, whose last failure is at or after this time')
-    .option('--failed-until <time>', 'whose last failure is before this time')
+    .option('--failed-since <time>', 'dead or waiting for a retry, last failed at or after this time')
+    .option('--failed-until <time>', 'dead or waiting for a retry, last failed before this time')
     .option('--retrying', 'pending after a failure')
     .option('--redelivered', 'delivered more than once')
-    .option('--conflict', 'whose id also arrived with another body')
+    .option('--conflict', 'whose id also arrived with a different body')
     .option(
       '--ignored-since <time>',
       'ignored at or after this time because their type had no handler; not discarded ones',
     )
-    .option('--bulk <bulk-id>', 'changed by this bulk action, which is known for a week', wholeNumber(1))
+    .option('--bulk <bulk-id>', 'changed by this bulk action, up to a week ago', wholeNumber(1))
     .option('--endpoint <name>', 'received at this endpoint (default: any)');
 }
 
@@ -107,6 +108,6 @@ export interface ByOptions {
 export function withBy(command: Command): Command {
   return command
     .optionsGroup(GROUP.audit)
-    .option('--reason <text>', 'record why you do this')
-    .option('--actor <name>', 'record who does this (default: your name on this machine)');
+    .option('--reason <text>', 'record this reason in the audit')
+    .option('--actor <name>', 'record this name in the audit (default: your user name on this machine)');
 }

@@ -7,23 +7,27 @@ import type { ExportCommandOptions } from './export.ts';
 
 /** `hookbox events export` */
 export function exportCommand(): Command {
-  const made = command('export', 'write events with their bodies and attempts as lines of JSON', [
+  const made = command('export', 'write events with their bodies and attempts, one line of JSON per event', [
     'hookbox events export > events.ndjson',
     'hookbox events export --state dead --out dead.ndjson',
     'hookbox events export --format csv --state dead --out dead.csv',
     'hookbox events export --since 24h | gzip > today.ndjson.gz',
   ])
     .optionsGroup(GROUP.output)
-    .option('--out <file>', 'write to this file, which appears when it is complete')
+    .option('--out <file>', 'write to this file; it appears when the export is complete')
     .addOption(
-      new Option('--format <format>', 'exact keeps every byte and can be imported; csv and json are for reading')
+      new Option(
+        '--format <format>',
+        'exact keeps every byte and can be imported; csv and json are for people and other programs',
+      )
         .choices(['exact', ...readableFormats])
         .default('exact'),
     )
     .option('--force', 'replace an existing file');
   return withNotes(withDb(withBy(withFilter(made))), {
     notes: [
-      'Without a filter this writes all events, also pruned ones. The last line confirms that the export is complete.',
+      'Without a filter this writes all events, including pruned ones. The last line confirms that the export is ' +
+        'complete.',
       "Only the exact format can be imported. csv puts ' before text that a spreadsheet would run as a formula.",
     ],
   }).action(async (options: ExportCommandOptions) => {

@@ -7,21 +7,22 @@ import type { FindOptions } from './find.ts';
 
 /** `hookbox events find` */
 export function findCommand(): Command {
-  const find = command('find', 'find events by an id, the start of an id, or an error; failed ones first', [
+  const find = command('find', 'find events by id, start of an id, or error; failed events first', [
     'hookbox events find ord_42',
     'hookbox events find evt_3pqt',
     'hookbox events find "connect ECONNREFUSED"',
   ])
     .argument(
       '<text>',
-      'the id of an event, order, cart, product or merchant, or its beginning, in upper or lower case; or part of an error',
+      'the id of an event, order, cart, product or merchant, or its first characters; or part of an error, ignoring ' +
+        'case',
     )
     .optionsGroup(GROUP.output)
     .option('--limit <n>', 'list at most this many', wholeNumber(1), 50)
     .option('--all', 'list all');
-  return withNotes(withInbox(withWide(find), 'print one JSON line for each event'), {
-    notes: ['This does not search bodies. hookbox events list --body finds a value in them.'],
-    exitCodes: { 0: 'events were found', 4: 'no event was found' },
+  return withNotes(withInbox(withWide(find), 'print one line of JSON per event'), {
+    notes: ['This does not search bodies. To find a value in a body, use "hookbox events list --body".'],
+    exitCodes: { 0: 'at least one event matched', 4: 'no event matched' },
   }).action(async (text: string, options: FindOptions) => {
     const { find } = await import('./find.ts');
     process.exitCode = await find(text, options);

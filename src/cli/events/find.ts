@@ -47,7 +47,7 @@ export async function find(text: string, options: FindOptions): Promise<ExitCode
     tell('Stopped.');
     return EXIT.interrupted;
   }
-  if (last !== null && last.next !== null) tell('More events may match. Raise --limit or add --all.');
+  if (last !== null && last.next !== null) tell('More events may match. To see them, raise --limit or add --all.');
   if (last !== null && last.others.length > 0) tell(`${ALSO_BEGINS} ${namesOf(last.others)}`);
   if (found > 0) return EXIT.ok;
   const meant = await suggestionsFor(inbox, text);

@@ -11,31 +11,32 @@ interface HandledOption {
 
 /** `hookbox events import` */
 export function importCommand(): Command {
-  const made = command('import', 'store the events of an export, or ids that other code has handled', [
+  const made = command('import', 'store the events of an export, or the ids of events that other code handled', [
     'hookbox events import events.ndjson --dry-run',
     'hookbox events import events.ndjson --db moved.db --trusted',
     'gunzip -c today.ndjson.gz | hookbox events import - --db new.db',
     'hookbox events import --handled ids.txt',
   ])
-    .argument('<file>', 'the export or the list of ids, or - for standard input')
+    .argument('<file>', 'the export or list of ids, or - for standard input')
     .optionsGroup(GROUP.act)
     .option('--dry-run', 'check and count the events; change nothing')
-    .option('--trusted', 'also believe facts that the bodies do not prove; only for your own, unchanged export')
-    .option('--handled', 'the file has an event id a line: record each as processed')
+    .option('--trusted', 'also trust facts that the bodies do not prove; only for an unchanged export of your own')
+    .option('--handled', 'the file has one event id per line; record each event as processed')
     .option('--endpoint <name>', 'with --handled: the endpoint of the ids (default: "default")');
   return withNotes(withInbox(withBy(made)), {
     notes: [
-      'Without --trusted, hookbox stores every event as not verified, reads its entity from the body, and takes the newest ' +
-        'processed event of an order from the bodies alone. It rejects a line that does not match its body.',
-      'Events that are already here do not change, so you can import twice. If --db does not exist, hookbox creates it. ' +
-        'A processor of this inbox handles the pending events: stop the processor of the old inbox first.',
-      'With --handled, a later delivery of an id is a duplicate. The command prints each event that is stored here and ' +
-        'not processed, and exits with 3.',
+      'Without --trusted, hookbox stores every event as not verified, reads its entity from the body, and finds the ' +
+        'newest processed event of an order from the bodies alone. It rejects a line that contradicts its body.',
+      'Events that are already in this inbox do not change, so you can repeat an import. If --db does not exist, ' +
+        'hookbox creates it. The processor of this inbox handles the pending events, so first stop the processor of ' +
+        'the old inbox.',
+      'With --handled, a later delivery of an id is a duplicate. If an event is stored here but not processed, the ' +
+        'command prints its id and exits with 3.',
     ],
     exitCodes: {
-      0: 'all events are here now',
+      0: 'all events are in the inbox',
       1: 'the export is not complete',
-      3: 'some events are here with another body, or are not processed',
+      3: 'some events in the inbox have a different body, or are not processed',
     },
   }).action(async (file: string, options: ImportCommandOptions & ImportHandledCommandOptions & HandledOption) => {
     if (options.handled === true) {

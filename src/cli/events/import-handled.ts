@@ -58,7 +58,7 @@ export async function importHandledFrom(path: string, options: ImportHandledComm
   );
   for (const { id, state } of notProcessed) tell(`not changed: ${oneLine(id)} is stored and ${state}`);
   if (signal.aborted) {
-    tell('Stopped. Run it again: ids that are recorded already stay as they are.');
+    tell('Stopped. Run the command again: ids that are already recorded do not change.');
     return EXIT.interrupted;
   }
   if (notProcessed.length > 0) tell(NOT_PROCESSED);
@@ -66,7 +66,7 @@ export async function importHandledFrom(path: string, options: ImportHandledComm
 }
 
 const NOT_PROCESSED =
-  'If the old code has handled them, discard the pending and dead ones: npx hookbox events discard <id>';
+  'If the old code handled these events, discard the pending and dead ones: npx hookbox events discard <id>';
 
 /**
  * The ids of a text, one a line.
@@ -81,13 +81,12 @@ async function* idsOf(lines: AsyncIterable<string>): AsyncGenerator<string, void
     const id = line.trim();
     if (id === '') continue;
     if (/[\s",;{}]/.test(id) || id.length > 255) {
-      throw new ConfigurationError('INVALID_OPTION', `Line ${at} is not one event id. ${SAFE_TO_REPEAT}`);
+      throw new ConfigurationError('INVALID_OPTION', `Line ${at} is not a single event id. ${SAFE_TO_REPEAT}`);
     }
     found += 1;
     yield id;
   }
-  if (found === 0) throw new ConfigurationError('INVALID_OPTION', 'The file has no ids.');
+  if (found === 0) throw new ConfigurationError('INVALID_OPTION', 'The file contains no ids.');
 }
 
-const SAFE_TO_REPEAT =
-  'Write one id a line, and import the file again: ids that are recorded already stay as they are.';
+const SAFE_TO_REPEAT = 'Write one id per line, and import the file again: ids that are already recorded do not change.';

@@ -63,13 +63,15 @@ export async function importFrom(path: string, options: ImportCommandOptions): P
   for (const { endpoint, type } of paused) tell(`Paused as in the export: ${oneLine(type)} at ${oneLine(endpoint)}.`);
   if (imported > 0 && !dryRun && !trusted) tell(NOT_TRUSTED);
   if (signal.aborted) {
-    tell('Stopped. Import the same export again to continue. Events that are already here do not change.');
+    tell('Stopped. To continue, import the same export again. Events that are already in this inbox do not change.');
     return EXIT.interrupted;
   }
   return different > 0 ? EXIT.partial : EXIT.ok;
 }
 
-const NOT_TRUSTED = 'These events count as not verified. For your own, unchanged export, --trusted keeps what it says.';
+const NOT_TRUSTED =
+  'The imported events are stored as not verified. If this is an unchanged export of your own, you can import it ' +
+  'into a new inbox with --trusted, which keeps what it records.';
 
 function sumOf({ imported, known, different }: ImportCounts): number {
   return imported + known + different;

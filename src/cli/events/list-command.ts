@@ -26,9 +26,15 @@ export function listCommand(): Command {
       'newest',
     )
     .option('--groups', 'group dead events by their error; with --retrying, the events waiting for a retry')
-    .option('--before <seq>', 'list those before this number, for the next page', wholeNumber(0));
-  return withNotes(withInbox(withWide(withFilter(list)), 'print one JSON line for each event'), {
-    notes: ['An event must match every filter, and any one of several types, states or reasons.'],
+    .option(
+      '--before <seq>',
+      'list entries with a lower number than this; for the next page, the last number shown',
+      wholeNumber(0),
+    );
+  return withNotes(withInbox(withWide(withFilter(list)), 'print one line of JSON per event'), {
+    notes: [
+      'An event must match every filter. If you repeat --type, --state or --dead-reason, one match of each is enough.',
+    ],
   }).action(async (options: ListOptions) => {
     const { list } = await import('./list.ts');
     process.exitCode = await list(options);

@@ -103,7 +103,7 @@ async function listGroups(inbox: Inbox, options: ListOptions): Promise<ExitCode>
 async function listRetryGroups(inbox: Inbox, options: ListOptions): Promise<ExitCode> {
   const groups = await retryGroups(inbox);
   printGroups(groups, RETRY_GROUP_HEAD, retryRow, options);
-  if (groups.length === 0) tell('No events wait for a retry.');
+  if (groups.length === 0) tell('No events are waiting for a retry.');
   else tell('To retry a group now: hookbox events retry-now --fingerprint <group>');
   return EXIT.ok;
 }

@@ -16,11 +16,11 @@ export function pauseCommand(): Command {
   ])
     .argument('[type]', 'the type to pause; without it, list the paused types')
     .optionsGroup(GROUP.act)
-    .option('--unseen', 'pause a type even if the inbox has no event of it yet');
+    .option('--unseen', 'pause the type even if the inbox has no event of this type yet');
   return withNotes(withPause(made), {
     notes: [
-      'Deliveries still get 200. Running handlers finish. Newer events of the same order, cart or product wait behind the ' +
-        'paused ones.',
+      'Deliveries are still answered 200. Running handlers finish. Newer events of the same order, cart or product ' +
+        'wait behind the paused events.',
     ],
   }).action(async (type: string | undefined, options: PauseOptions) => {
     const { listPauses, pause } = await import('./pause.ts');

@@ -7,12 +7,12 @@ import type { PruneCommandOptions } from './prune.ts';
 
 /** `hookbox events prune` */
 export function pruneCommand(): Command {
-  const prune = command('prune', 'remove the bodies of old events; their ids stay known', [
+  const prune = command('prune', 'remove the bodies of old events; their ids stay in the inbox', [
     'hookbox events prune --older-than 30d --dry-run',
     'hookbox events prune --older-than 90d --state processed --state dead --yes',
   ])
     .optionsGroup(GROUP.events)
-    .requiredOption('--older-than <age>', 'settled longer ago than this age (30d), or before this ISO date (UTC)')
+    .requiredOption('--older-than <age>', 'settled before this: an age (30d) or an ISO date (UTC)')
     .option(
       '--state <state>',
       `in this state: ${prunableStates.join(', ')} (repeatable; default: processed)`,
@@ -25,9 +25,10 @@ export function pruneCommand(): Command {
     .option('--yes', 'do not ask for confirmation');
   return withNotes(withInbox(withBy(prune)), {
     notes: [
-      'A pruned event cannot be rerun, and an export has no body for it. A redelivery of it is a duplicate.',
-      'Deliveries continue meanwhile. The inbox keeps its size on disk and reuses the space.',
-      'Pruning also sums up counts and indexes new events. Where only functions receive, run it once an hour.',
+      'A pruned event cannot be rerun, and exports do not contain its body. Its redelivery is a duplicate.',
+      'Pruning does not stop deliveries. The inbox keeps its size on disk and reuses the space.',
+      'Pruning also sums up counts and indexes new events. If only serverless functions use the inbox, run it once ' +
+        'an hour.',
     ],
   }).action(async (options: PruneCommandOptions) => {
     const { prune } = await import('./prune.ts');

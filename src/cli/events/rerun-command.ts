@@ -14,9 +14,9 @@ export function rerunCommand(): Command {
   const made = withNotes(
     withActing(rerun, 'rerun'),
     actNotes(
-      'A filter finds dead events; add --state ignored for ignored ones. Your processor runs the handlers.',
-      'For invalid events the entity comes from the rule of hookbox. If your receiver has an entity option, use ' +
-        'rerunEvents() or its page for them.',
+      'A filter selects dead events; to select ignored events, add --state ignored. Your processor runs the handlers.',
+      'For invalid events, this command uses the built-in rule for entities. If your receiver sets its own (the ' +
+        'option "entity"), rerun invalid events with rerunEvents() or on the page for operators.',
     ),
   );
   return made.action(async (ids: string[], options: ActOnOptions) => {

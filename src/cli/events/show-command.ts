@@ -13,13 +13,15 @@ export function showCommand(): Command {
     "hookbox events show evt_3PqT8mXkRz4VwYb2 --json | jq '.timeline[].attempt.error.stack'",
     'hookbox events show evt_…wYb2',
   ])
-    .argument('<event-id>', 'the id of the event, or an end that only this id has (wYb2)')
+    .argument('<event-id>', 'the id of the event, or its last characters if no other id ends with them (wYb2)')
     .optionsGroup(GROUP.output)
-    .option('--mask <path>', 'hide a field of the body (repeatable)', collected)
-    .option('--raw', 'print only the stored bytes')
-    .option('--endpoint <name>', 'the endpoint that received it, if several have this id');
+    .option('--mask <path>', 'hide this field of the body (repeatable)', collected)
+    .option('--raw', 'print only the stored body, byte for byte')
+    .option('--endpoint <name>', 'the endpoint that received the event; needed if several endpoints have this id');
   return withNotes(withInbox(show), {
-    notes: ['The body keeps its numbers, escapes and order of fields. --mask does not hide text of errors.'],
+    notes: [
+      'The body is shown with its original numbers, escapes and order of fields. --mask does not hide error texts.',
+    ],
   }).action(async (id: string, options: ShowOptions) => {
     const { show } = await import('./show.ts');
     process.exitCode = await show(id, options);

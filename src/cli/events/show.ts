@@ -104,7 +104,7 @@ function asText({ summary, event, timeline, wait }: EventHistory, mask: Masking,
       ? []
       : [
           '',
-          styled('bold', `The newest conflicting body with its id (${bytes(conflict.body.byteLength)})`),
+          styled('bold', `The newest conflicting body with the id (${bytes(conflict.body.byteLength)})`),
           ...(body === null ? [] : [...diffLines(bodyDiff(body, conflict.body, mask)), '']),
           ...readableBody(mask(conflict.body)),
         ]),

@@ -6,17 +6,20 @@ import type { StatsCommandOptions } from './stats.ts';
 
 /** `hookbox events stats` */
 export function statsCommand(): Command {
-  const made = command('stats', 'show counts, the oldest pending event, latencies and rates', [
+  const made = command('stats', 'show event counts, the oldest pending event, latencies and rates', [
     'hookbox events stats',
     'hookbox events stats --since 7d --steps 7',
     'hookbox events stats --json | jq .now.oldestPending',
   ])
     .optionsGroup(GROUP.output)
-    .option('--since <time>', 'from this time: an age such as 2h, or an ISO date (UTC)', '24h')
+    .option('--since <time>', 'from this time: an age (2h) or an ISO date (UTC)', '24h')
     .option('--until <time>', 'until this time (default: now)')
     .option('--steps <n>', 'divide the period into this many steps', wholeNumber(1, 1_000), 24);
   return withNotes(withInbox(made), {
-    notes: ['Latencies are upper bounds. JSON has milliseconds, null without a measurement, and "inf" above a minute.'],
+    notes: [
+      'Latencies are upper bounds. In JSON they are in milliseconds, null if nothing was measured, and "inf" above ' +
+        'a minute.',
+    ],
   }).action(async (options: StatsCommandOptions) => {
     const { printStats } = await import('./stats.ts');
     process.exitCode = await printStats(options);

@@ -71,7 +71,10 @@ function printTables(
     ['what', 'count', 'over time'],
     TOTALS.map((what) => [what, number(totals[what]), sparkline(found, what)]),
   );
-  print('', `redelivered ${percent(found.redeliveryRate)}, rejected ${percent(found.rejectionRate)} of all deliveries`);
+  print(
+    '',
+    `${percent(found.redeliveryRate)} of deliveries were redeliveries, ${percent(found.rejectionRate)} were rejected`,
+  );
 
   title('Latency');
   table(

@@ -27,9 +27,9 @@ function entryLines(entry: Exclude<TimelineEntry, { what: 'due' }> | FoldedAttem
     case 'redelivered':
       return ['delivered again'];
     case 'redeliveries':
-      return [`delivered again ${plural(entry.count, 'time')} after this, besides those below`];
+      return [`delivered again ${plural(entry.count, 'time')} after this, not counting those below`];
     case 'conflict':
-      return [styled('yellow', 'delivered with another body')];
+      return [styled('yellow', 'delivered with a different body')];
     case 'act':
       return [actLine(entry.act)];
     case 'attempts':

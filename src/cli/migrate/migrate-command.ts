@@ -10,20 +10,21 @@ export function migrateCommand(): Command {
     'hookbox migrate --db postgres://owner@db.example/shop --print',
     'hookbox migrate --print > hookbox.sql',
   ])
-    .option('--print', 'print the missing SQL, or all of it without --db; change nothing')
+    .option('--print', 'print the SQL of the missing steps, or of all steps without --db; change nothing')
     .option('--json', 'print the result as JSON');
   return withNotes(withOptionalDb(made, 'the inbox'), {
     notes: [
-      'Run it in a deploy when the role of the receiver may not create tables. postgresInbox(url, { migrate: false }) leaves ' +
-        'migration to this command. Each step is one transaction, and concurrent runs apply it once. Before you ' +
-        'go to another minor version, stop all processes. A SQLite file needs no command: opening it migrates it.',
-      'The role of the receiver needs these rights after each migration:',
+      'Run migrate during a deploy if the role of the receiver cannot create tables. postgresInbox(url, { migrate: ' +
+        'false }) leaves migration to this command. Each step is one transaction, and concurrent runs apply it once. ' +
+        'Before you change to a different minor version, stop all processes. A SQLite file is migrated when it is ' +
+        'opened.',
+      "After each migration, grant these rights to the receiver's role:",
       [
         '  GRANT USAGE ON SCHEMA hookbox TO …;',
         '  GRANT SELECT, INSERT, UPDATE, DELETE',
         '    ON ALL TABLES IN SCHEMA hookbox TO …;',
       ],
-      'To grant them once for all future tables, name the role that migrates first:',
+      'To grant these rights for all future tables, name the role that runs migrate:',
       [
         '  ALTER DEFAULT PRIVILEGES FOR ROLE … IN SCHEMA hookbox',
         '    GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO …;',

@@ -8,7 +8,7 @@ import { withSending } from '../shared/sending/sending-options.ts';
 
 /** `hookbox replay` */
 export function replayCommand(): Command {
-  const replay = command('replay', 'send stored events or files again with a new signature', [
+  const replay = command('replay', 'send stored events or files again, signed anew', [
     'hookbox replay evt_1 evt_2',
     'hookbox replay --state dead --since 2h --to http://localhost:4000/webhooks',
     'hookbox replay --all --quiet --concurrency 8',
@@ -16,7 +16,7 @@ export function replayCommand(): Command {
   ])
     .argument(
       '[sources...]',
-      'ids of stored events, also shortened ones (evt_…wYb2); files; or folders of *.json files',
+      'ids of stored events, which can be shortened (evt_…wYb2); files; or folders of *.json files',
     )
     .optionsGroup(GROUP.events)
     .option('--all', 'every stored event')
@@ -25,23 +25,25 @@ export function replayCommand(): Command {
       `in this state: ${eventStates.join(', ')} (repeatable)`,
       collectedFrom(eventStates),
     )
-    .option('--since <time>', 'received at or after this time: an age such as 2h, or an ISO date (UTC)')
+    .option('--since <time>', 'received at or after this time: an age (2h) or an ISO date (UTC)')
     .option('--until <time>', 'received before this time')
     .option('--type <type>', 'of this type (repeatable)', collected)
     .option('--endpoint <name>', 'received at this endpoint', 'default')
-    .option('--after <seq>', 'after this number, to continue a stopped replay', wholeNumber(0))
-    .option('--skip <n>', 'leave out the first n ids and files', wholeNumber(0));
+    .option('--after <seq>', 'with a higher number than this, to continue a stopped replay', wholeNumber(0))
+    .option('--skip <n>', 'skip the first n ids and files', wholeNumber(0));
   const sending = withSending(replay)
     .option('--quiet', 'print only deliveries that were not accepted')
     .option('--dry-run', 'list what would be sent; send nothing')
     .optionsGroup(GROUP.delivery)
-    .option('--rate <n>', 'at most this many deliveries a second', positiveNumber);
-  return withNotes(withDb(sending, 'the inbox with the stored events'), {
+    .option('--rate <n>', 'send at most this many deliveries per second', positiveNumber);
+  return withNotes(withDb(sending, 'the inbox that has the stored events'), {
     notes: [
-      'Use replay for another receiver, or for events that yours has lost. A receiver that already has an event answers ' +
-        'duplicate and runs no handler: use hookbox events rerun for a dead event. Redirects are not followed.',
+      'Use replay for a different receiver, or for events that your receiver lost. A receiver that already has the ' +
+        'event answers "duplicate" and runs no handler; for a dead event, use "hookbox events rerun". replay does ' +
+        'not ' +
+        'follow redirects.',
     ],
-    exitCodes: { 0: 'all were accepted', 1: 'none was', 3: 'only some were', 4: 'no event was found' },
+    exitCodes: { 0: 'all deliveries were accepted', 1: 'none was', 3: 'only some succeeded', 4: 'no event matched' },
   }).action(async (sources: string[], options: ReplayOptions) => {
     const { replay } = await import('./replay-events.ts');
     process.exitCode = await replay(sources, options);

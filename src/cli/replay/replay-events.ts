@@ -77,7 +77,7 @@ async function listAll(
     const bytes = body?.byteLength ?? null;
     if (json) printNdjson({ id, type, ...source, bytes });
     else {
-      const size = bytes === null ? 'pruned, cannot be sent' : `${bytes} bytes`;
+      const size = bytes === null ? 'the body was pruned, so the event cannot be sent' : `${bytes} bytes`;
       print([(type === null ? '-' : oneLine(type)).padEnd(22), nameOf({ id, source }), size].join('  '));
     }
   }

@@ -24,7 +24,7 @@ export function filterOf(sources: readonly string[], options: SelectionOptions):
   const { endpoint, all, type, state, since, until, after, skip } = options;
   const filtered = [all, type, state, since, until, after].some((option) => option !== undefined);
   if (sources.length > 0) {
-    if (filtered) throw usageError('Use event ids, folders and files, or filters, but not both.');
+    if (filtered) throw usageError('Use either event ids, folders and files, or filters.');
     return null;
   }
   if (skip !== undefined)

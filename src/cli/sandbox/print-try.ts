@@ -54,7 +54,7 @@ function detailsOf(
   const next = nextAt === null ? '' : `, again at ${nextAt.toISOString()}`;
   const said = [
     `try ${number}${why === null ? '' : `: ${why}`}${next}`,
-    ...(status === 401 && fault === null ? ['check that the receiver has the same secret'] : []),
+    ...(status === 401 && fault === null ? ['check that the receiver uses the same secret'] : []),
     ...(note === null ? [] : [note]),
     ...(fault === null ? [] : [`injected fault: ${fault}`]),
     ...(state === 'dead' ? [`to retry: ${steeringText(base, 'retry', String(id))}`] : []),

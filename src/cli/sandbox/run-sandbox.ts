@@ -36,8 +36,8 @@ export interface RunSandboxOptions extends SecretOptions {
 }
 
 /**
- * Serves a sandbox until a signal says to stop, and resolves with it. What is under way then ends, or is cut after a second and
- * sent again by whoever opens the file.
+ * Serves a sandbox until a signal says to stop, and resolves with it. What is under way then ends, or is cut after a
+ * second and sent again by whoever opens the file.
  *
  * @throws Error with a message for people when it cannot start
  */
@@ -62,7 +62,7 @@ export async function runSandbox(options: RunSandboxOptions): Promise<StopSignal
     // Only now, as a secret that is made has to be told; and before any request, as these wait for this turn to end.
     const registered = target === null ? null : registerEndpoint(sandbox, target, signing, { seed: options.seed });
     tellStart(sandbox, { ...options, base, isReopened, registered });
-    if (unkept !== null) tell(`Commands from another shell cannot control this sandbox: ${unkept}.`);
+    if (unkept !== null) tell(`Commands in other shells cannot control this sandbox: ${unkept}.`);
     if (registered !== null) void tellUnreachable(registered);
     return await stopped;
   } finally {

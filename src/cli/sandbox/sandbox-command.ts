@@ -17,38 +17,41 @@ export function sandboxCommand(): Command {
     "hookbox sandbox advance '30 min'",
   ])
     .optionsGroup(GROUP.delivery)
-    .option('--to <url>', 'register this endpoint for all events, unless it is registered')
-    .option('--unsigned', 'send no X-Signature, as for an account without a secret')
+    .option('--to <url>', 'register this endpoint for all events, if it is not registered yet')
+    .option('--unsigned', 'send no X-Signature, like an account without a secret')
     .option('--allow-remote', 'allow webhooks to other machines')
     .optionsGroup(GROUP.service)
     .option('--db <file>', 'keep the state in this file, created if missing (default: in memory)')
-    .option('--fault <fault>', 'inject a fault; see hookbox sandbox fault --help (repeatable)', collected)
+    .option('--fault <fault>', 'inject a fault; "hookbox sandbox fault --help" lists them (repeatable)', collected)
     .addOption(
       new Option('--clock <which>', 'a clock that runs, or one that you advance')
         .choices(['real', 'frozen'])
         .default('real'),
     )
-    .option('--seed <n>', 'make the same ids, keys and secrets in each run', wholeNumber(0))
+    .option('--seed <n>', 'create the same ids, keys and secrets in every run with this seed', wholeNumber(0))
     .option('--plan <plan>', 'Free, Developer, Business, Enterprise, or limits such as perSecond=5,perMonth=100')
-    .option('--assume <name=value>', 'set what the interface leaves open (repeatable)', collected)
+    .option('--assume <name=value>', 'choose behaviour that the interface does not define (repeatable)', collected)
     .optionsGroup(GROUP.server)
-    .option('--port <n>', 'listen on this port; 0 takes a free one', wholeNumber(0, 65_535), DEFAULT_PORT)
+    .option('--port <n>', 'listen on this port; 0 selects a free port', wholeNumber(0, 65_535), DEFAULT_PORT)
     .option(
       '--host <address>',
-      'listen on this address; with another one, other machines reach it by HTTP',
+      'listen on this address; if it is not a loopback address, other machines can use the sandbox over HTTP',
       '127.0.0.1',
     )
     .optionsGroup(GROUP.output)
-    .option('--json', 'print the start and each delivery as JSON lines')
+    .option('--json', 'print one line of JSON at startup and one for each delivery')
     .optionsGroup(GROUP.delivery);
   withNotes(
-    withSecret(sandbox, 'read the signing secret from this file; otherwise from SIGNING_SECRET, or print a new one'),
+    withSecret(
+      sandbox,
+      'read the signing secret from this file instead of SIGNING_SECRET; without either, print a new secret',
+    ),
     {
       notes: [
-        'The sandbox prints a line for each try of a delivery. It prints the signing secret of a new endpoint once. ' +
-          'docs/sandbox.md lists the assumptions and the behaviour that the interface leaves open.',
-        'The subcommands control a sandbox of this user on this machine. Ctrl-C finishes running work; a second ' +
-          'Ctrl-C does not wait.',
+        'The sandbox prints a line for each attempt at a delivery, and the signing secret of a new endpoint once. ' +
+          'docs/sandbox.md lists what the sandbox assumes where the interface is silent.',
+        'The subcommands control a sandbox of this user on this machine. Ctrl-C finishes the work in progress, then ' +
+          'stops; a second Ctrl-C stops immediately.',
       ],
     },
   )

@@ -19,7 +19,7 @@ export function answerWith(server: Server, sandbox: Sandbox, token: string): voi
   // The first answer does not wait for what few ask for.
   const openControl = () =>
     (control ??= import('./control/control-path.ts').then(({ controlPath }) => controlPath(sandbox, token)));
-  // Without a log-in it is for this machine alone, also where the service is for others.
+  // Without a login it is for this machine alone, also where the service is for others.
   const openDashboard = () =>
     (dashboard ??= import('../../sandbox/page/sandbox-page.tsx').then(({ sandboxPage }) =>
       new Hono().route(DASHBOARD, sandboxPage(sandbox)),

@@ -104,7 +104,7 @@ export async function webhook(text: string, options: WebhookOptions): Promise<vo
   const how = unsigned ? ', unsigned' : done.madeSecret === null ? ', signed with your secret' : '';
   tell(`Webhooks go to ${url}${how}.`);
   if (done.madeSecret === null) return;
-  tell('The sandbox signs them with this secret and shows it only now:');
+  tell('The sandbox signs webhooks with this secret and shows it only once:');
   print(done.madeSecret);
 }
 

@@ -19,23 +19,27 @@ export function steeringCommands(): readonly Command[] {
 }
 
 function advance(): Command {
-  const made = command('advance', 'advance the clock of a running sandbox and run what becomes due', [
+  const made = command('advance', 'advance the clock of a running sandbox and run the work that becomes due', [
     "hookbox sandbox advance '30 min'",
     'hookbox sandbox advance 2h --at http://127.0.0.1:4001',
     'hookbox sandbox advance 0',
-  ]).argument('<duration>', "how far, such as '30 min', 1h30m or 2d; 0 runs what is due now");
+  ]).argument('<duration>', "how far, such as '30 min', 1h30m or 2d; 0 runs the work that is due now");
   return withSteering(made).action(async (duration: string, options: SteeringOptions) =>
     (await acts()).advance(duration, options),
   );
 }
 
 function retry(): Command {
-  const made = command('retry', 'retry dead letters, or failed deliveries that wait for a retry', [
+  const made = command('retry', 'retry dead letters, or failed deliveries that are waiting for a retry, immediately', [
     'hookbox sandbox retry 17',
     'hookbox sandbox list dead-letters --json | jq -r .id | xargs hookbox sandbox retry',
-  ]).argument('<deliveries...>', 'their numbers, as the sandbox prints and lists them', collectedNumbers);
+  ]).argument(
+    '<deliveries...>',
+    'the numbers of the deliveries, as printed and listed by the sandbox',
+    collectedNumbers,
+  );
   return withNotes(withSteering(made), {
-    exitCodes: { 0: 'all were delivered', 1: 'none was', 3: 'only some were' },
+    exitCodes: { 0: 'all deliveries succeeded', 1: 'none was', 3: 'only some succeeded' },
   }).action(async (ids: readonly number[], options: SteeringOptions) => (await acts()).retry(ids, options));
 }
 
@@ -47,7 +51,7 @@ export interface SendOptions extends SteeringOptions {
 }
 
 function send(): Command {
-  const made = command('send', 'send an event that no operation makes, such as one of your own type', [
+  const made = command('send', 'send an event that no operation creates, such as one of your own type', [
     'hookbox sandbox send loyalty.earned --events events.mjs --override data.account=a --override data.points=5',
     'hookbox sandbox send order.created --override data.gift_note=hello',
     'hookbox sandbox send event.json',
@@ -59,9 +63,10 @@ function send(): Command {
     .option('--events <module>', 'a module (.js, .mjs, .ts) that exports the schemas of your own types as `events`');
   return withNotes(withSteering(made), {
     notes: [
-      'The sandbox signs the event, sends it to every endpoint that takes all events or its type, and retries it like any ' +
-        'other. It sets the id and the time. The event changes nothing else. If the event does not fit your schema, the ' +
-        'command says so and sends it.',
+      'The sandbox sets the id and the time, signs the event, sends it to every endpoint registered for all events ' +
+        'or for its type, and retries it like any other event. Nothing else in the sandbox changes. If the event ' +
+        'does ' +
+        'not fit your schema, the command warns you and still sends it.',
     ],
   }).action(async (event: string, options: SendOptions) => {
     const { events } = options;
@@ -77,12 +82,12 @@ function fault(): Command {
     'hookbox sandbox fault delivery:tampered-signature,times=2',
     'hookbox sandbox fault --clear',
   ])
-    .argument('[fault]', 'its kind, with operation=, times=, status=, ms= or outcome= if the kind takes them')
+    .argument('[fault]', 'the kind of fault, with operation=, times=, status=, ms= or outcome= if the kind has them')
     .optionsGroup(GROUP.act)
     .option('--clear', 'remove all faults that have not happened yet');
   return withNotes(withSteering(made), {
     notes: [
-      'Without an argument it lists the faults that have not happened yet.',
+      'Without an argument, fault lists the faults that have not happened yet.',
       nameList('Faults', {
         before: 'fail an operation before it changes anything',
         after: 'fail an operation after its change',
@@ -115,16 +120,19 @@ export interface WebhookOptions extends SteeringOptions, SecretOptions {
 }
 
 function webhook(): Command {
-  const made = command('webhook', 'register an endpoint, give it another secret, or remove it', [
+  const made = command('webhook', 'register an endpoint, replace its secret, or remove it', [
     'hookbox sandbox webhook http://localhost:3000/webhooks',
     'hookbox sandbox webhook http://localhost:3000/webhooks --remove',
   ])
     .argument('<url>', 'the address that receives webhooks')
     .optionsGroup('The endpoint:')
-    .option('--unsigned', 'send no X-Signature, as for an account without a secret')
+    .option('--unsigned', 'send no X-Signature, like an account without a secret')
     .option('--remove', 'remove the endpoint and its pending deliveries');
   return withSteering(
-    withSecret(made, 'read the signing secret from this file; otherwise from SIGNING_SECRET, or print a new one'),
+    withSecret(
+      made,
+      'read the signing secret from this file instead of SIGNING_SECRET; without either, print a new secret',
+    ),
   ).action(async (url: string, options: WebhookOptions) => (await acts()).webhook(url, options));
 }
 
@@ -139,7 +147,7 @@ function key(): Command {
     'hookbox sandbox key --permission orders:write --permission carts:read',
   ])
     .optionsGroup('The key:')
-    .option('--permission <name>', 'allow this (repeatable; default: everything)', collected);
+    .option('--permission <name>', 'give the key this permission (repeatable; default: all permissions)', collected);
   return withSteering(made).action(async (options: KeyOptions) => (await acts()).key(options));
 }
 
@@ -147,7 +155,7 @@ function key(): Command {
 export type ListOptions = SteeringOptions & WideOptions;
 
 function list(): Command {
-  const made = command('list', 'list up to 100 objects of a running sandbox', [
+  const made = command('list', 'list up to 100 objects in a running sandbox', [
     'hookbox sandbox list deliveries',
     'hookbox sandbox list orders --json | jq -r .id',
   ]).addArgument(new Argument('<what>', 'the objects to list').choices(LISTS));

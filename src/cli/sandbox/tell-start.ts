@@ -57,7 +57,8 @@ function hasOrders(sandbox: Sandbox): boolean {
 }
 
 function stateText(sandbox: Sandbox, { db, seed, isReopened }: Start): readonly string[] {
-  if (db === undefined) return ['The state is in memory and ends with the sandbox. --db FILE keeps it.'];
+  if (db === undefined)
+    return ['The state is in memory and is lost when the sandbox stops. To keep it, use --db FILE.'];
   if (!isReopened) return [`The state is in ${db}.`];
   const counts = [
     counted(sandbox.keys.list().length, 'API key'),

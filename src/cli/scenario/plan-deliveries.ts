@@ -103,7 +103,9 @@ function fixtureAt(name: string, place: string): Uint8Array {
   try {
     return fixture(name);
   } catch {
-    throw usageError(`${place}: the fixture "${name}" does not exist. hookbox fixtures list shows all fixtures.`);
+    throw usageError(
+      `${place}: the fixture "${name}" does not exist. To list all fixtures, run hookbox fixtures list.`,
+    );
   }
 }
 

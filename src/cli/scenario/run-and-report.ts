@@ -65,7 +65,7 @@ export async function runAndReport(fileOrName: string, options: ScenarioRunOptio
   const report = reportOn(name, seed, run, run.interrupted ? [] : verdictsOn(scenario, run));
   printReport(report, json);
   if (run.interrupted) {
-    tell('interrupted before the end, so nothing was checked');
+    tell('the run was interrupted, so nothing was checked');
     return EXIT.interrupted;
   }
   if (report.met === null) tell(`Some expectations could not be checked${run.findings === null ? GIVE_DB : ''}`);

@@ -7,7 +7,7 @@ import { withSecret } from '../shared/secret-option.ts';
 
 /** `hookbox scenario`: run, list and schema. */
 export function scenarioCommand(): Command {
-  return command('scenario', 'play scripted deliveries, retries, faults and outages, and check the result', [
+  return command('scenario', 'run a script of deliveries, retries, faults and outages, and check the result', [
     'hookbox scenario list',
     'hookbox scenario run receiver-down-two-hours',
   ])
@@ -17,7 +17,7 @@ export function scenarioCommand(): Command {
 }
 
 function runCommand(): Command {
-  const run = command('run', 'play a scenario to a built-in receiver, or to yours', [
+  const run = command('run', 'run a scenario against a built-in receiver or yours', [
     'hookbox scenario run happy-day',
     'hookbox scenario run random-faults --seed 42',
     'hookbox scenario run duplicate-storm --to http://localhost:3000/webhooks --db hookbox.db',
@@ -25,21 +25,24 @@ function runCommand(): Command {
   ])
     .argument('<scenario>', 'a name from hookbox scenario list, a file, or - for standard input')
     .optionsGroup('The run:')
-    .option('--to <url>', 'play to this receiver instead of the built-in one')
-    .option('--seed <n>', 'set ids and faults; the same seed repeats a run', wholeNumber(0, 2 ** 32 - 1))
+    .option('--to <url>', 'use this receiver instead of the built-in one')
+    .option('--seed <n>', 'choose the ids and faults; the same seed repeats a run', wholeNumber(0, 2 ** 32 - 1))
     .option('--time-scale <n>', 'wait in real time, divided by n (default: do not wait)', positiveNumber)
     .option('--allow-remote', 'allow deliveries to other machines');
   withSecret(run)
     .optionsGroup(GROUP.output)
     .option('-v, --verbose', 'print each request to standard error')
-    .option('--json', 'print the report and every try as JSON');
-  const checked = withOptionalDb(run, 'the inbox of the receiver at --to, to check stored and handled events');
-  return withNotes(checked.option('--endpoint <name>', 'the endpoint in --db', 'default'), {
+    .option('--json', 'print the report and every attempt as JSON');
+  const checked = withOptionalDb(
+    run,
+    'the inbox of the receiver at --to; needed to check which events it stored and handled',
+  );
+  return withNotes(checked.option('--endpoint <name>', 'the endpoint in the inbox at --db', 'default'), {
     exitCodes: {
       0: 'all expectations were met',
-      1: 'some were not met',
-      3: 'some could not be checked',
-      4: 'the scenario was not found',
+      1: 'some expectations were not met',
+      3: 'some expectations could not be checked',
+      4: 'no scenario with this name',
     },
   }).action(async (scenario: string, options: ScenarioRunOptions) => {
     const { runAndReport } = await import('./run-and-report.ts');
@@ -49,7 +52,7 @@ function runCommand(): Command {
 
 function listCommand(): Command {
   return command('list', 'list the built-in scenarios', ['hookbox scenario list'])
-    .option('--json', 'print names and descriptions as JSON')
+    .option('--json', 'print the names and descriptions as JSON')
     .action(async ({ json = false }: { readonly json?: boolean }) => {
       const { listScenarios } = await import('./list-scenarios.ts');
       await listScenarios(json);

@@ -16,7 +16,7 @@ const share = z.number().min(0).max(1);
 const faultKind = z.enum(FAULT_KINDS as [FaultKind, ...FaultKind[]]);
 const fault = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('late'), by: duration }),
-  z.strictObject({ kind: z.literal('burst'), every: duration.refine((ms) => ms > 0, 'expected more than 0') }),
+  z.strictObject({ kind: z.literal('burst'), every: duration.refine((ms) => ms > 0, 'expected a number above 0') }),
   z.strictObject({ kind: z.literal('duplicate'), copies: atLeastOne }),
   z.strictObject({ kind: z.literal('tampered-body'), where: share }),
   z.strictObject({ kind: z.literal('tampered-signature'), where: share }),
@@ -29,14 +29,14 @@ const attemptFaults = z
   .union([z.null(), faultKind, fault, z.array(z.union([faultKind, fault]))], {
     error: `expected null, one of ${FAULT_KINDS.join(', ')}, a fault with its figures, or a list of these`,
   })
-  .describe('the faults of one try; null for none');
+  .describe('the faults of one attempt; null for none');
 
 const source = {
   type: z.enum(eventTypes).optional().describe('a new event of this type, based on its fixture'),
   data: z.record(z.string(), z.unknown()).optional().describe('fields that replace fields of its data'),
   fixture: z.string().optional().describe('the exact bytes of a fixture, such as edge/unknown-type'),
   body: z.string().optional().describe('this body'),
-  again: z.string().optional().describe('the events of the earlier delivery with this name, again'),
+  again: z.string().optional().describe('repeat the events of the earlier delivery with this name'),
 };
 const SOURCES = ['type', 'fixture', 'body', 'again'] as const;
 
@@ -50,18 +50,18 @@ const delivery = z
     times: atLeastOne.default(1).describe('the number of copies of each event, sent at once'),
     created: duration.optional().describe('the created time of the event, from the start (default: when it is due)'),
     subject: z.string().optional().describe('the order, cart or product (default: the n-th of each delivery)'),
-    faults: z.array(attemptFaults).default([]).describe('the faults of the first try, the second, and so on'),
+    faults: z.array(attemptFaults).default([]).describe('the faults of the first attempt, the second, and so on'),
     forged: z
       .enum(FORGERIES as [Forgery, ...Forgery[]])
       .optional()
-      .describe('sent once, by a forger'),
+      .describe('sent once, with a forged signature'),
     expect: z
       .strictObject({
         outcome: z.enum(['delivered', 'dead-lettered']).optional(),
         statuses: z
           .array(z.union([z.int().min(100).max(599), z.null()]))
           .optional()
-          .describe('the status of each try; null for no answer'),
+          .describe('the status of each attempt; null for no answer'),
         copies: z
           .array(z.union([z.int().min(100).max(599), z.null()]))
           .optional()
@@ -83,7 +83,7 @@ const delivery = z
 
 const down = z.strictObject({
   from: duration.describe('from the start'),
-  for: duration.refine((ms) => ms > 0, 'expected more than 0'),
+  for: duration.refine((ms) => ms > 0, 'expected a number above 0'),
 });
 
 function areApart(windows: readonly z.output<typeof down>[]): boolean {
@@ -118,13 +118,13 @@ export const scenarioSchema = z.strictObject({
         .partialRecord(z.enum([...eventTypes, '*']), behaviour)
         .default({})
         .describe('how handlers behave (default: they succeed)'),
-      keepsUp: z.boolean().default(false).describe('the clock advances only when all stored events are handled'),
+      keepsUp: z.boolean().default(false).describe('advance the clock only after all stored events are handled'),
     })
     .prefault({})
     .describe('the built-in receiver, for a run without --to'),
   down: z
     .array(down)
-    .refine(areApart, 'expected one after the other, with time in between')
+    .refine(areApart, 'expected periods in ascending order, with a gap between them')
     .default([])
     .describe('when the receiver is down'),
   deliveries: z.array(delivery).min(1),

@@ -39,7 +39,7 @@ function lineOf(report: ServeReport): Line {
 function deliveryLine(report: DeliveryReport): Line {
   const { status, outcome, id, reason, conflict, invalid, issue, unhandled } = report;
   const remarks = [
-    conflict ? 'another body under this id' : '',
+    conflict ? 'a different body with this id' : '',
     invalid ? invalidText(issue) : '',
     unhandled ? 'no handler' : '',
   ];

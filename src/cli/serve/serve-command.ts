@@ -38,28 +38,30 @@ export function serveCommand(): Command {
         'types as `events`',
     )
     .optionsGroup(GROUP.server);
-  withReceiverPort(made, 'listen on this port; 0 takes a free one')
-    .option('--watch', 'restart when your handlers, or a file that they import, change')
+  withReceiverPort(made, 'listen on this port; 0 selects a free port')
+    .option('--watch', 'restart when the handler module or a file that it imports changes')
     .option('--forward-to <url>', 'forward accepted deliveries to this address after the answer')
     .option('--host <address>', 'listen on this address', '127.0.0.1')
     .option('--path <path>', 'the path of the webhook', absolutePath, '/webhooks')
-    .option('--unsafe-unsigned', 'accept unsigned deliveries, as for an account without a secret')
+    .option('--unsafe-unsigned', 'accept unsigned deliveries, from an account without a secret')
     .option('--allow-remote', 'allow forwarding to other machines')
-    .addOption(new Option('--watched', 'for the process that --watch starts').hideHelp());
+    .addOption(new Option('--watched', 'used by --watch for the process that it starts').hideHelp());
   withSecret(made)
     .optionsGroup(GROUP.output)
     .addOption(
-      new Option('--output <how>', 'how to print (default: interactive, or compact in a pipe)').choices(outputs),
+      new Option('--output <how>', 'the format of the output (default: interactive, or compact in a pipe)').choices(
+        outputs,
+      ),
     )
     .option('-v, --verbose', 'print the stack of handler errors');
   return withNotes(withDb(made, 'the inbox, created if missing'), {
     notes: [
       'A module of handlers:',
       ['  export default {', "    'order.created': (event) => console.log('new order:', event.data.id),", '  };'],
-      'Forwarding keeps the body, X-Signature and Content-Type, and its result does not change the answer. hookbox serve ' +
-        'does not forward a delivery that another hookbox serve forwarded.',
-      'What handlers print goes to standard error. inbox.attempts() returns the stack of each error. Ctrl-C finishes ' +
-        'running work; a second Ctrl-C does not wait.',
+      'Forwarding keeps the body, X-Signature and Content-Type. Its result does not change the answer. A delivery ' +
+        'that one hookbox serve forwarded is not forwarded by a second one.',
+      'The output of handlers goes to standard error. inbox.attempts() returns the stack of each error. Ctrl-C ' +
+        'finishes the work in progress, then stops; a second Ctrl-C stops immediately.',
     ],
   }).action(run);
 }

@@ -46,8 +46,8 @@ export function addressOf(server: Server): AddressInfo {
 }
 
 function whyNot(failure: NodeJS.ErrnoException, port: number, option: string): string {
-  if (failure.code === 'EADDRINUSE') return `Port ${port} is in use. Choose another ${option}.`;
-  if (failure.code === 'EACCES') return `Port ${port} needs more rights. Choose a ${option} above 1023.`;
+  if (failure.code === 'EADDRINUSE') return `Port ${port} is in use. Choose a different ${option}.`;
+  if (failure.code === 'EACCES') return `Port ${port} requires more rights. Choose a ${option} above 1023.`;
   return `hookbox cannot listen: ${messageOf(failure)}.`;
 }
 

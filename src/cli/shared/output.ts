@@ -15,8 +15,8 @@ export function print(...lines: readonly (string | readonly string[])[]): void {
 }
 
 /**
- * The one door to people: what others wrote, an id, an error, the name of a file, is neither another line nor an order to the
- * terminal. Only styles of ours pass, by the marks that `styled` has put around them.
+ * The one door to people: what others wrote, an id, an error, the name of a file, is neither another line nor an order
+ * to the terminal. Only styles of ours pass, by the marks that `styled` has put around them.
  */
 function printable(lines: readonly string[]): string {
   return lines.map((line) => `${line.split(MARK).map(partOfLine).join('')}\n`).join('');
@@ -57,14 +57,16 @@ export function tookText(ms: number): string {
  */
 export function printBytes(bytes: Uint8Array): void {
   if (process.stdout.isTTY && !isPrintable(Buffer.from(bytes).toString())) {
-    throw new CommandError('The body has control characters for the terminal. Write it to a file or a pipe.');
+    throw new CommandError(
+      'The body contains control characters that would affect the terminal. Write the body to a file or a pipe.',
+    );
   }
   process.stdout.write(bytes);
 }
 
 /**
- * Everything that is not data: what is going on, and what to do about it; each on a line of its own, as in `print`. It may repeat
- * an argument that is wrong, and so a URL that was meant for another one.
+ * Everything that is not data: what is going on, and what to do about it; each on a line of its own, as in `print`. It
+ * may repeat an argument that is wrong, and so a URL that was meant for another one.
  */
 export function tell(...lines: readonly (string | readonly string[])[]): void {
   process.stderr.write(printable(lines.flat().map(withoutPasswords)));
@@ -80,8 +82,9 @@ export function styled(style: Style, text: string, stream: NodeJS.WriteStream = 
 }
 
 /**
- * A reader that has seen enough, such as `head`, interrupts the command as Ctrl-C does: it finishes what it has begun, and
- * ends without looking as if it had done everything. Output that cannot be written, as on a full disk, ends it at once.
+ * A reader that has seen enough, such as `head`, interrupts the command as Ctrl-C does: it finishes what it has begun,
+ * and ends without looking as if it had done everything. Output that cannot be written, as on a full disk, ends it at
+ * once.
  */
 export function interruptWithReader(): void {
   let isGone = false;

@@ -15,7 +15,7 @@ export interface SecretOptions {
 /** Secrets come from the environment, a file or a prompt: an argument would be seen by every user of the machine. */
 export function withSecret(
   command: Command,
-  description = 'read the signing secret from this file; otherwise from SIGNING_SECRET or a prompt',
+  description = 'read the signing secret from this file instead of SIGNING_SECRET or a prompt',
 ): Command {
   return command.option('--secret-file <path>', description);
 }
@@ -79,7 +79,7 @@ export function prompted(
   return new Promise((resolve, reject) => {
     terminal.once('SIGINT', () => {
       shown.write('\n');
-      reject(new CommandError('Interrupted before you entered a secret.', EXIT.interrupted));
+      reject(new CommandError('Interrupted before a secret was entered.', EXIT.interrupted));
       terminal.close();
     });
     terminal.once('close', () => reject(usageError('The secret is empty. Type the signing secret.')));

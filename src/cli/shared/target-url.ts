@@ -1,8 +1,8 @@
 import { usageError } from './exit.ts';
 
 /**
- * The URL to deliver to. Only this machine, unless the user has said otherwise: events made up or replayed by mistake must
- * not reach a live shop. `localhost:3000/webhooks` is one with http, as in a browser and for curl.
+ * The URL to deliver to. Only this machine, unless the user has said otherwise: events made up or replayed by mistake
+ * must not reach a live shop. `localhost:3000/webhooks` is one with http, as in a browser and for curl.
  *
  * @throws CommandError for a URL that cannot be used
  */
@@ -13,7 +13,7 @@ export function targetOf(text: string, allowRemote: boolean): URL {
     throw usageError(`${JSON.stringify(text)} is not an http or https URL.`);
   }
   if (url.username !== '' || url.password !== '') {
-    throw usageError('The URL contains a user name or a password. Remove them: URLs end up in logs.');
+    throw usageError('The URL contains a user name or a password. Remove them, because URLs end up in logs.');
   }
   if (!allowRemote && !isLoopback(url.hostname)) {
     throw usageError(`${url.host} is another machine. Add --allow-remote to allow it.`);

@@ -9,7 +9,7 @@ export function signCommand(): Command {
     'hookbox sign body.json',
     'curl -H "X-Signature: $(hookbox sign body.json)" --data-binary @body.json http://localhost:3000/webhooks',
     'cat body.json | hookbox sign -',
-  ]).argument('<file>', 'the file of the body, or - for standard input');
+  ]).argument('<file>', 'the file that contains the body, or - for standard input');
   return withSecret(sign).action(async (file: string, options: SecretOptions) => {
     const [{ noteWhenEmpty, readInput }, { signBody }] = await Promise.all([
       import('../shared/read-input.ts'),

@@ -20,8 +20,8 @@ export interface Access {
 const USUAL_USER = 'operator';
 
 /**
- * Credentials come from the environment or a file, never from an argument. Without any, the page is for this machine alone.
- * A token is for programs, which only read.
+ * Credentials come from the environment or a file, never from an argument. Without any, the page is for this machine
+ * alone. A token is for programs, which only read.
  *
  * @throws CommandError for an address that others reach, without credentials
  */
@@ -44,17 +44,16 @@ export function accessOf({ host, passwordFile, readOnly = false }: CredentialOpt
       : ' Passwords and bodies cross the network unencrypted: put TLS in front of the page.';
     const whose = [
       ...(password === undefined ? [] : [`the user ${user ?? USUAL_USER}, as ${role}`]),
-      ...(token === undefined ? [] : ['senders of the token, as viewer']),
+      ...(token === undefined ? [] : ['clients that send the token, as viewers']),
     ];
     return { page, note: `The page is open to ${whose.join(', and to ')}.${plain}` };
   }
   if (!isLoopbackHost(host)) {
     throw usageError(
-      `Other machines can reach ${host}, so the page needs a log-in: ` +
-        'set HOOKBOX_UI_PASSWORD (and HOOKBOX_UI_USER), pass --password-file, or set HOOKBOX_UI_TOKEN.',
+      `Other machines can reach ${host}, so the page needs a login: set HOOKBOX_UI_PASSWORD (and HOOKBOX_UI_USER), pass --password-file, or set HOOKBOX_UI_TOKEN.`,
     );
   }
-  const note = `The page has no log-in: every user of this machine is ${role === 'viewer' ? 'a viewer' : 'an operator'}.`;
+  const note = `The page has no login: every user of this machine is ${role === 'viewer' ? 'a viewer' : 'an operator'}.`;
   return { page: { unsafeOpen: { name: userAtHost(), role } }, note };
 }
 

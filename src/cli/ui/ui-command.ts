@@ -13,17 +13,22 @@ export function uiCommand(): Command {
     'HOOKBOX_UI_USER=ada hookbox ui --host 0.0.0.0 --password-file /run/secrets/hookbox-ui',
   ])
     .optionsGroup(GROUP.server)
-    .option('--port <n>', 'listen on this port; 0 takes a free one', wholeNumber(0, 65_535), 3223)
-    .option('--host <address>', 'listen on this address; needs a log-in if other machines reach it', '127.0.0.1')
-    .option('--password-file <path>', 'read the password of the log-in from this file, not HOOKBOX_UI_PASSWORD')
+    .option('--port <n>', 'listen on this port; 0 selects a free port', wholeNumber(0, 65_535), 3223)
+    .option(
+      '--host <address>',
+      'listen on this address; if other machines can reach it, a login is required',
+      '127.0.0.1',
+    )
+    .option('--password-file <path>', 'read the login password from this file instead of HOOKBOX_UI_PASSWORD')
     .optionsGroup('The page:')
-    .option('--read-only', 'allow no changes')
-    .option('--mask <path>', 'hide a field of bodies, such as data.items[].name (repeatable)', collected);
+    .option('--read-only', 'do not allow changes')
+    .option('--mask <path>', 'hide this field in event bodies, such as data.items[].name (repeatable)', collected);
   return withNotes(withDb(made), {
     notes: [
-      'HOOKBOX_UI_USER is the user of the log-in (default: operator). A program that sends HOOKBOX_UI_TOKEN as a bearer ' +
-        'token can read the page, such as a collector of /metrics. The page runs no handlers: your processor handles ' +
-        'rerun events. Ctrl-C finishes running work; a second Ctrl-C does not wait.',
+      'HOOKBOX_UI_USER is the user name for the login (default: operator). A program that sends HOOKBOX_UI_TOKEN as ' +
+        'a bearer token can read the page, for example to collect /metrics. The page runs no handlers; your ' +
+        'processor ' +
+        'handles rerun events. Ctrl-C finishes the work in progress, then stops; a second Ctrl-C stops immediately.',
     ],
   }).action(async (options: UiOptions) => {
     const { ui } = await import('./serve-page.ts');

@@ -19,11 +19,14 @@ export function verifyCommand(): Command {
     'hookbox verify body.json --signature 5f3a… --explain',
     'hookbox verify body.json --signature 5f3a… --explain --old-secret-file old.txt --also other.json',
   ])
-    .argument('<file>', 'the file of the body, or - for standard input')
+    .argument('<file>', 'the file that contains the body, or - for standard input')
     .requiredOption('--signature <hex>', 'the value of X-Signature')
-    .option('--explain', 'try the usual mistakes and name the cause')
-    .option('--also <file...>', 'try these bodies too')
-    .option('--old-secret-file <path>', 'read the secret before a rotation from this file, not SIGNING_SECRET_OLD')
+    .option('--explain', 'try the usual mistakes and report the cause')
+    .option('--also <file...>', 'with --explain, also try the bodies in these files')
+    .option(
+      '--old-secret-file <path>',
+      'read the secret that was used before a rotation from this file instead of SIGNING_SECRET_OLD',
+    )
     .option('--json', 'print the verdict as JSON');
   return withSecret(verify).action(async (file: string, options: VerifyOptions) => {
     if (options.signature === '') throw usageError('--signature is empty. Pass the value of X-Signature.');

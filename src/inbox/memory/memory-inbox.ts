@@ -31,11 +31,11 @@ export interface MemoryInboxOptions {
 const OPTIONS: KnownOptions<MemoryInboxOptions> = { ephemeral: 'boolean' };
 
 /**
- * Creates an inbox in memory, for tests and trials. All events are lost when the process ends. Otherwise it behaves
- * like the other inboxes.
+ * Creates an inbox in memory, for tests and experiments. All events are lost when the process ends. Otherwise it
+ * behaves like the other inboxes.
  *
- * @typeParam Database - the database type of your handlers, if it is not SQLite; in memory, transactions have no
- * database
+ * @typeParam Database - the database type of your handlers, if it is not SQLite; in memory, a handler that uses the
+ * database of `ctx.transaction` gets an error
  * @throws ConfigurationError `INVALID_OPTION` for an unknown option
  * @throws InboxOpenError `EPHEMERAL_HOST` on a serverless host, unless `ephemeral` is `true`
  * @example

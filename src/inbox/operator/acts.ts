@@ -69,10 +69,10 @@ export interface ActReport {
 
 /** The options of an act. */
 export interface ActOptions {
-  /** Act only on events in these states, such as the state that was shown. Others are `changed` and stay unchanged. */
+  /** Act only on events in these states, such as the state that was shown. Other events stay unchanged and are reported as `changed`. */
   readonly states?: readonly EventState[];
   /**
-   * Rerun: also processed events. Their handlers run once more.
+   * `true` lets a rerun include processed events. Their handlers run once more.
    *
    * @defaultValue `false`
    */
@@ -85,11 +85,11 @@ export interface ActOptions {
 export interface Bulk {
   readonly id: number;
   readonly act: Act;
-  /** `previewed` waits for a run. `running` may be resumed by any process if its own is gone. */
+  /** `previewed` waits for a run. If the process of a `running` bulk action is gone, any process can resume it. */
   readonly state: 'previewed' | 'running' | 'done' | 'cancelled';
   readonly filter: EventFilter;
   readonly force: boolean;
-  /** The operator of the preview; after the start, of the run. */
+  /** The operator who previewed it or, after the start, the operator who runs it. */
   readonly actor: string;
   readonly reason: string | null;
   readonly createdAt: Date;
@@ -155,6 +155,6 @@ export interface Acts {
    * not exist.
    */
   outcomePart(id: number, after: number, limit: number): Promise<OutcomePart | null>;
-  /** Cancels a bulk action. Events without a result get none. A bulk action that has ended stays unchanged. */
+  /** Cancels a bulk action. Events that it has not acted on yet do not change. A bulk action that has ended stays unchanged. */
   cancelBulk(id: number, by: By): Promise<StoredBulk>;
 }

@@ -6,7 +6,8 @@ export { LATENCY_BUCKETS_MS } from '../rules/latency-buckets.ts';
 /** What is counted, by the minute. */
 export type Counted =
   /**
-   * detail: the type of the event, one of the eleven, or of a merchant's own that handlers name; `other`, or `invalid`. None for
+   * detail: the type of the event, one of the eleven, or of a merchant's own that handlers name; `other`, or
+   * `invalid`. None for
    * duplicates and conflicts.
    */
   | 'stored'
@@ -98,7 +99,7 @@ export interface Gauges {
 /** A pending event and its age. */
 export interface WaitingEvent extends EventKey {
   readonly receivedAt: Date;
-  /** When it was received, or last rerun if it has not failed since. */
+  /** When the event was last rerun, if it has not failed since then; otherwise, when it was received. */
   readonly since: Date;
 }
 
@@ -130,7 +131,7 @@ export interface Counts {
   gauges(): Promise<Gauges>;
   /** Records rejected deliveries with their numbers. The latest thousand kinds are kept. */
   noteRejected(rejections: readonly (Rejection & { readonly count: number; readonly at: number })[]): Promise<void>;
-  /** Lists rejected deliveries, latest first. */
+  /** Lists rejected deliveries, newest first. */
   rejected(limit: number): Promise<readonly RejectedDelivery[]>;
   /**
    * Writes and removes a row, to test whether deliveries can be stored.

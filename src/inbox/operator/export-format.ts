@@ -58,7 +58,7 @@ export function eventLine(event: ExportedEvent): string {
 }
 
 export function readExportLine(text: string): ExportLine {
-  if (text.length > LONGEST_LINE) return { fault: 'it is longer than any line of an export' };
+  if (text.length > LONGEST_LINE) return { fault: 'it is too long to come from a hookbox export' };
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -23,7 +23,7 @@ export interface EventFilter {
   readonly until?: Date;
   /**
    * Last failed at or after this time. It matches a dead event by the time it died, while its body is stored. It
-   * matches a retrying event by the end of its last attempt. It matches no others.
+   * matches a retrying event by the end of its last attempt. Other events do not match.
    */
   readonly failedSince?: Date;
   /** Last failed before this time. */
@@ -35,13 +35,13 @@ export interface EventFilter {
   readonly entity?: string;
   /** The `merchant_id` in its data. */
   readonly merchant?: string;
-  /** Text in `name: message` of its latest error, in any case. */
+  /** Text in `name: message` of its latest error, ignoring case. */
   readonly error?: string;
-  /** Text in its id, type, entity name or latest error, in any case. Bodies are not searched. */
+  /** Text in its id, type, entity name or latest error, ignoring case. Bodies are not searched. */
   readonly text?: string;
   /**
-   * The fingerprint of a group of dead events, without tombstones. With `retrying: true`, of a group of retrying
-   * events.
+   * The fingerprint of a group of dead events, without tombstones. With `retrying: true`, the fingerprint of a group of
+   * retrying events.
    */
   readonly fingerprint?: string;
   /** Ignored at or after this time because no processor handled its type. Discarded events do not match. */
@@ -50,7 +50,7 @@ export interface EventFilter {
   readonly retrying?: boolean;
   /** Whether it was delivered more than once. */
   readonly redelivered?: boolean;
-  /** Whether another body was delivered under its id. */
+  /** Whether a different body was delivered with its id. */
   readonly conflict?: boolean;
   /** A bulk action acted on it. Known for a week after the end of the bulk action. */
   readonly bulk?: number;

@@ -37,11 +37,11 @@ export interface PruneStep {
 /** The result of {@link eraseEntity}. */
 export interface EraseReport {
   /**
-   * Events whose bodies and errors are gone, including pending ones. Also events of another entity, if a conflicting
-   * body about this entity is gone.
+   * Events whose bodies and errors are gone, including pending ones. Includes events of a different entity whose
+   * conflicting body was about this entity.
    */
   readonly erased: number;
-  /** Events whose handlers are running. Erase again when they have ended. */
+  /** Events whose handlers are running. Erase again when these handlers have finished. */
   readonly inProcessing: number;
   /**
    * The `seq` of its audit line, which has only a hash of the entity. `null` for a dry run, or if it was stopped before
@@ -70,7 +70,7 @@ export interface EraseOptions {
    * @defaultValue `false`
    */
   readonly dryRun?: boolean;
-  /** Stops after the current batch. The report has the numbers so far. Erase again to continue. */
+  /** Stops after the current batch. The report then has the numbers so far. To continue, erase again. */
   readonly signal?: AbortSignal;
   /** Called with the progress. */
   readonly onProgress?: (progress: EraseProgress) => void;
@@ -87,7 +87,8 @@ export interface Removal {
   /** Counts the events that match the criteria, up to `limit`, which may be `Infinity`. */
   prunable(criteria: PruneCriteria, limit: number, options?: CountOptions): Promise<number>;
   /**
-   * Turns up to `limit` events into tombstones in one transaction. It ends early rather than block the writer.
+   * Turns up to `limit` events into tombstones in one transaction. It ends early instead of blocking the writer for
+   * long.
    *
    * @param progress - where the previous step ended, and the audit line whose count of `pruned` grows
    */

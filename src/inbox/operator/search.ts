@@ -21,9 +21,9 @@ export interface EventSummary extends EventKey {
   readonly failures: number;
   /** How often the service sent it again. */
   readonly redeliveries: number;
-  /** How often the service sent another body under its id. */
+  /** How often the service sent a different body with its id. */
   readonly conflicts: number;
-  /** Its latest error. For an invalid event, the issues with the current schemas. */
+  /** Its latest error. For an invalid event, what does not fit the current schemas. */
   readonly lastError: { readonly name: string; readonly message: string } | null;
   /** The group of dead events that it belongs to. `null` for a tombstone. */
   readonly fingerprint: string | null;
@@ -91,8 +91,8 @@ export interface EventCount {
   /** `true` if there are more than `count`. */
   readonly more: boolean;
   /**
-   * `true` if the count ended before all events were examined, and not because of the limit. There may be more than
-   * `count`.
+   * `true` if the count ended before all events were examined, for a reason other than the limit. There may be more
+   * than `count`.
    */
   readonly cut: boolean;
 }
@@ -119,8 +119,8 @@ export interface Search {
    */
   countFound(filter: EventFilter, options: CountRequest): Promise<EventCount>;
   /**
-   * Returns ids, entity names, ids in them, and merchants that begin with a text, in alphabetical order. Letters A to Z
-   * match in any case. `limit` is the largest number of each.
+   * Returns ids, entity names, ids in them, and merchants that begin with a text, in alphabetical order. The case of
+   * the letters A to Z does not matter. `limit` is the largest number of each.
    */
   namesLike(text: string, limit: number): Promise<readonly FoundName[]>;
   /** Returns the summary of one event, or `null`. */
@@ -135,7 +135,8 @@ export interface Search {
    * Adds new events to the index of entities and merchants, one batch. Returns the number of events left. Deliveries do
    * not wait for it, and a search also finds events that are not indexed yet.
    *
-   * @param upTo - the `seq` of the last event to index; without it, events that arrive meanwhile may be left
+   * @param upTo - the `seq` of the last event to index; without it, the number left also counts events that arrive
+   * meanwhile, so it may never reach 0
    */
   indexNew(limit: number, upTo?: number): Promise<number>;
 }

@@ -4,9 +4,9 @@ import type { EventFilter } from './filter.ts';
 /** The numbers of imported lines by result. */
 export interface ImportCounts {
   readonly imported: number;
-  /** The event with the same body existed; nothing changed. */
+  /** Events that were already in the inbox with the same body; they did not change. */
   readonly known: number;
-  /** An event with the same id and another body existed; nothing changed. */
+  /** Events that were already in the inbox with a different body; they did not change. */
   readonly different: number;
 }
 
@@ -15,7 +15,7 @@ export type ImportRecord =
   | { readonly event: ExportedEvent; readonly raisesMark: boolean; readonly trusted: boolean }
   | { readonly mark: ExportedMark };
 
-/** Some lines of an export, without line ends, and how much they tell. */
+/** Some lines of an export, without line endings, and how much they tell. */
 export interface ExportPage {
   readonly lines: readonly string[];
   readonly events: number;
@@ -38,8 +38,8 @@ export interface Transfer {
     records: readonly ImportRecord[],
     options?: { readonly audit?: number; readonly dryRun?: boolean },
   ): Promise<ImportCounts>;
-  /** Returns the largest size of a copy of the live file, in bytes. */
+  /** Returns the maximum size, in bytes, that a copy of the live file can have. */
   bytes(): Promise<number>;
-  /** Copies the live file to a path that does not exist. Returns its size in bytes. */
+  /** Copies the live file to a path that must not exist yet. Returns its size in bytes. */
   backup(file: string): Promise<number>;
 }

@@ -27,7 +27,7 @@ export type Wait =
 /** The event that other events of its entity wait for. */
 export interface Blocker {
   readonly event: EventSummary;
-  /** When its handler started. `null` if it waits itself. */
+  /** When its handler started. `null` if this event is waiting too. */
   readonly runningSince: Date | null;
   /** `true` if its type is paused. */
   readonly paused?: boolean;

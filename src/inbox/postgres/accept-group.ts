@@ -126,7 +126,7 @@ async function takeLocks({ session, locks }: Scene, events: readonly IncomingEve
     await locks.take(events.map(({ endpoint, entity, id }) => slotOf(endpoint, entity, id)));
   } catch (failure) {
     if (!isInstance(failure, DatabaseFailure) || failure.code !== LOCK_TAKEN) throw failure;
-    throw new InboxUnavailableError('FAILED', 'the event is locked by another process');
+    throw new InboxUnavailableError('FAILED', 'a different process has locked the event');
   }
 }
 

@@ -32,9 +32,9 @@ type Ended<T> =
   | { readonly unsure: T; readonly id: string };
 
 /**
- * The merchant's writes and the end of the attempt, in one transaction. While the function runs, a marker of the attempt is all
- * that it holds, so that renewals and takeovers pass; a function that commits by itself commits the marker, which then says
- * that the effect must not be repeated, whoever ends the attempt.
+ * The merchant's writes and the end of the attempt, in one transaction. While the function runs, a marker of the
+ * attempt is all that it holds, so that renewals and takeovers pass; a function that commits by itself commits the
+ * marker, which then says that the effect must not be repeated, whoever ends the attempt.
  */
 export async function effectTransaction<T>(
   store: Store,
@@ -135,8 +135,9 @@ async function mark({ t }: Store, session: Session, { seq, fence }: Lease): Prom
 }
 
 /**
- * An unanswered statement continues in Postgres without its connection, and holds the locks that the next attempt needs. The
- * transaction's id shows that the backend still works for it: behind a pooler, another client may use that backend by now.
+ * An unanswered statement continues in Postgres without its connection, and holds the locks that the next attempt
+ * needs. The transaction's id shows that the backend still works for it: behind a pooler, another client may use that
+ * backend by now.
  */
 async function endBackend({ database }: Store, { id, pid }: Marked): Promise<void> {
   try {
@@ -288,19 +289,20 @@ async function wasCommitted({ database }: Store, id: string): Promise<boolean> {
 }
 
 const CAUGHT =
-  'A statement in ctx.transaction failed, which aborts the Postgres transaction, and your function ' +
-  'caught the error. Nothing was committed. Let the error throw, or use a SAVEPOINT.';
+  'A statement in ctx.transaction failed, which aborts the Postgres transaction, but your function caught the ' +
+  'error. Nothing was committed. Do not catch the error, or use a SAVEPOINT.';
 
 const GIVEN_UP =
   'The function in ctx.transaction was still running when its attempt ended. Its connection was closed, and nothing ' +
-  'was committed. It probably waits for';
+  'was committed. It was probably waiting for';
 const ON_STATEMENT = 'a statement that Postgres has not finished, such as one that waits for a lock';
 const ON_POOL = 'a connection of the same exhausted pool: use the client passed to the function';
-const ON_SOMETHING = 'a call outside Postgres: give it a timeout, or await it before ctx.transaction';
+const ON_SOMETHING = 'a call outside Postgres: give the call a timeout, or await it before ctx.transaction';
 
 const NOT_COMMITTED = 'The transaction of ctx.transaction was not committed.';
 
 const ROLLED_BACK =
   'The function in ctx.transaction ran ROLLBACK itself. Its later writes were ' +
-  'committed without the event, so the event is dead and is not retried. Leave COMMIT and ROLLBACK to hookbox; throw to roll ' +
+  'committed without the event, so the event is dead and is not retried. Leave COMMIT and ROLLBACK to hookbox; ' +
+  'throw to roll ' +
   'back.';

@@ -33,8 +33,8 @@ export interface PostgresInboxOptions {
    */
   readonly migrate?: boolean;
   /**
-   * Whether statements are prepared. `auto` stops preparing them behind a pooler that does not keep them. `false` never
-   * prepares.
+   * Whether statements are prepared. `auto` stops preparing statements behind a pooler that does not support them.
+   * `false` never prepares.
    *
    * @defaultValue `'auto'`
    */
@@ -47,7 +47,7 @@ export interface PostgresInboxOptions {
    */
   readonly listen?: 'auto' | false | (string & {});
   /**
-   * How many deliveries may wait for Postgres. Beyond it, new deliveries are answered 503.
+   * How many deliveries may wait for Postgres. Above this limit, new deliveries are answered 503.
    *
    * @defaultValue 10,000
    */

@@ -15,8 +15,8 @@ const AGAIN_MS = 5_000;
 const DEAF_MS = { first: 1_000, most: 600_000 };
 
 /**
- * Tells other machines that something was stored, and hears of it from them: they look once a second in any case, so it may fail
- * at any time and nothing is late by more than that.
+ * Tells other machines that something was stored, and hears of it from them: they look once a second in any case, so it
+ * may fail at any time and nothing is late by more than that.
  */
 export class WakeUp {
   readonly #database: Database;
@@ -143,7 +143,7 @@ export class WakeUp {
 
 const DEAF = {
   what:
-    'LISTEN/NOTIFY does not work on this connection: a test NOTIFY did not arrive. The process polls for new events once a ' +
-    'second, and keeps trying to listen.',
+    'LISTEN/NOTIFY does not work on this connection: a test NOTIFY did not arrive. The process looks for new events ' +
+    'once a second, and continues to try LISTEN.',
   advice: 'Behind a pooler, set `listen` to a direct URL, or to false.',
 } as const;

@@ -70,7 +70,7 @@ export function* refuseTooManyKeys(engine: Pick<ActEngine, 'acted'>, keys: reado
   if (keys.length > MOST_KEYS) {
     throw new ConfigurationError(
       'INVALID_OPTION',
-      `One act takes at most ${MOST_KEYS} events, not ${keys.length}. Use a bulk action (previewBulk, then runBulk).`,
+      `One call accepts at most ${MOST_KEYS} events, but got ${keys.length}. Use a bulk action (previewBulk, then runBulk).`,
     );
   }
   if (keys.length < 2) return;
@@ -103,8 +103,8 @@ export interface Acting {
 }
 
 /**
- * Acts on one event after the other. Each is looked at just before its turn, so that a key given twice finds what became of
- * the first.
+ * Acts on one event after the other. Each is looked at just before its turn, so that a key given twice finds what
+ * became of the first.
  *
  * @param slice - ends it early: there are as many results as events were acted on
  */

@@ -32,7 +32,7 @@ export interface Connection extends Transactions<Statements> {
 /** What a thread opens was there when the inbox was opened; somebody may hold its lock just now. */
 const FIRST_WAIT_MS = 1_000;
 
-const OPEN_AGAIN = 'Reopen your connection, and start the inbox with it.';
+const OPEN_AGAIN = 'Reopen your connection, and start the inbox again with it.';
 
 interface Prepared {
   readonly database: SqliteDatabase;
@@ -62,11 +62,12 @@ export interface OwnConnectionOptions {
 }
 
 /**
- * A file of the inbox's own. After a failure that is the file's (read-only, full, gone, replaced) it is opened afresh, so
- * that the inbox recovers by itself when the cause goes away.
+ * A file of the inbox's own. After a failure that is the file's (read-only, full, gone, replaced) it is opened afresh,
+ * so that the inbox recovers by itself when the cause goes away.
  *
- * All connections of a process to one file share the index of its log. So when the log is gone, all have to be closed before
- * one is opened; a thread leaves the file alone then, and so it does where another SQLite library has the file open.
+ * All connections of a process to one file share the index of its log. So when the log is gone, all have to be closed
+ * before one is opened; a thread leaves the file alone then, and so it does where another SQLite library has the file
+ * open.
  */
 export function ownConnection(
   given: string,

@@ -8,8 +8,8 @@ const functions = new AsyncLocalStorage<{ isOver: boolean }>();
 const lent = new WeakMap<object, object>();
 
 /**
- * Runs a merchant's function on a connection that refuses what the function leaves running. An asynchronous function continues
- * after its transaction was rolled back, and its later writes would be committed by themselves.
+ * Runs a merchant's function on a connection that refuses what the function leaves running. An asynchronous function
+ * continues after its transaction was rolled back, and its later writes would be committed by themselves.
  */
 export function runOn<T>(database: SqliteDatabase, work: (database: SqliteDatabase) => T): T {
   const run = { isOver: false };
@@ -46,5 +46,5 @@ function guarded<T extends object>(target: T): T {
 }
 
 const OVER =
-  'The function in ctx.transaction has ended, and this call came later, so nothing was written. The function must be ' +
-  'synchronous: await before it, and only write inside it.';
+  'This call came after the function in ctx.transaction had ended, so nothing was written. The function must be ' +
+  'synchronous: await before ctx.transaction, and only write inside it.';

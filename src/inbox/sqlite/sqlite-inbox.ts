@@ -60,7 +60,7 @@ const OVERHEAD_BYTES = 512;
  * @typeParam Database - the type of the connection that `ctx.transaction` passes to its function
  * @param source - a path, whose file is created if its folder exists; or `{ database }` with an open better-sqlite3
  * connection, which you close yourself
- * @throws ConfigurationError `INVALID_OPTION` for an invalid option or a source of another kind
+ * @throws ConfigurationError `INVALID_OPTION` for an invalid option or a source of a different kind
  * @throws InboxOpenError for a file or connection that cannot be opened or is not durable; {@link InboxOpenError} lists
  * the causes
  * @example
@@ -165,11 +165,11 @@ export function sqliteInbox(
     givenUp = threads?.close().finally(() => (givenUp = null)) ?? null;
     threads = null;
     connection.leaveCheckpoints(false);
-    warn(cause, 'the inbox has no thread here, so disk writes block the event loop');
+    warn(cause, 'the inbox runs without its thread, so disk writes block the event loop');
   }
 
   function noOperators(cause: unknown): void {
-    warn(cause, 'operator searches have no thread here, so they block the event loop');
+    warn(cause, 'operator searches run without their thread, so they block the event loop');
   }
 
   function warn(cause: unknown, message: string): void {
@@ -285,7 +285,8 @@ export function sqliteInbox(
 }
 
 const NO_TEMPORARY_FILES =
-  'SQLite cannot create temporary files here, and your connection keeps temporary data in files, so some queries fail. Run ' +
+  'SQLite cannot create temporary files here, and your connection keeps temporary data in files, so some queries ' +
+  'fail. Run ' +
   'PRAGMA temp_store = MEMORY on it';
 
 /** What is committed on this thread: a move, or whatever an operator's function does. */

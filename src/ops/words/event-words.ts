@@ -7,8 +7,8 @@ import type { Attempt } from '../../inbox/work.ts';
 
 /** Why events are dead, where they are listed. */
 export const DEAD_REASONS = {
-  failed: 'its handler failed at the last attempt',
-  crashed: 'the process ended three times while its handler ran',
+  failed: 'its handler failed in the last attempt',
+  crashed: 'the process ended three times while the handler was running',
   invalid: 'it does not fit the schema',
 } as const satisfies Record<DeadReason, string>;
 

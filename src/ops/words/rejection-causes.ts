@@ -9,8 +9,9 @@ interface Cause {
 }
 
 const FORGED_OR_SECRET =
-  'A few from unknown addresses are forgeries: ignore them. If all fail, see “Signature does not match” in the docs, or run hookbox verify --explain.';
-const LATER = 'The service sends it again. If it keeps happening,';
+  'If only a few come from unknown addresses, they are forgeries: ignore them. If all deliveries fail, see ' +
+  '“Signature does not match” in the docs, or run hookbox verify --explain.';
+const LATER = 'The service sends the event again. If this keeps happening,';
 const LOOK = 'The log and the Health screen name the cause:';
 
 /** Why deliveries were rejected, in an operator’s words. */
@@ -18,11 +19,12 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   'signature-missing': {
     cause: 'The X-Signature header is missing.',
     advice:
-      'Not the service, but a scanner, health check or browser. If all fail, make your proxy forward X-Signature.',
+      'A scanner, health check or browser sent the request. If all deliveries fail, make your proxy forward ' +
+      'X-Signature.',
   },
   'signature-malformed': {
     cause: 'The signature is not 64 lowercase hexadecimal digits.',
-    advice: 'Either the service did not send it, or a proxy rewrites X-Signature.',
+    advice: 'Either the request did not come from the service, or a proxy changed X-Signature.',
   },
   'signature-mismatch': {
     cause:
@@ -31,7 +33,7 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   },
   'not-an-event': {
     cause: 'The signature is valid, but the body is not a JSON object with an id.',
-    advice: 'A sender with your secret sends something other than events to this URL. Check the URL in the dashboard.',
+    advice: 'A sender that has your secret sends other requests to this URL. Check the URL in the dashboard.',
   },
   'body-incomplete': {
     cause: 'The connection closed before the whole body arrived.',
@@ -40,32 +42,33 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   'body-too-large': {
     cause: 'The body is larger than maxBodyBytes.',
     advice:
-      'If your events can be as large as the sizes below, raise maxBodyBytes. If not, it is an attack: ignore it.',
+      'If your events can be as large as the sizes below, raise maxBodyBytes. Otherwise this is an attack: ignore it.',
   },
   'body-in-crumbs': {
     cause: 'The body arrived in thousands of chunks of a few bytes each.',
     advice:
-      'Not the service, but an attempt to keep the server busy. If your proxy does it, make it forward larger chunks.',
+      'The service does not send such chunks. If your proxy does, make it forward larger ones. Otherwise this is an ' +
+      'attack that tries to keep the server busy.',
   },
   'encoding-unsupported': {
-    cause: 'The signature is valid, but the body is compressed (Content-Encoding); hookbox does not decompress.',
-    advice: 'Make the sender send uncompressed bodies.',
+    cause:
+      'The signature is valid, but the body is compressed (Content-Encoding), and hookbox does not decompress bodies.',
+    advice: 'Configure the sender to send uncompressed bodies.',
   },
   'method-not-allowed': {
     cause: 'The request method was not POST.',
-    advice:
-      'Not the service, but a browser, crawler or health check. Point health checks at /health/live of this page.',
+    advice: 'A browser, crawler or health check sent the request. Point health checks at /health/live of this page.',
   },
   'body-not-base64': {
     cause: 'The body was flagged as base64, but is not base64.',
-    advice: 'Your code decodes the body but keeps the flag. Pass the gateway’s event on unchanged.',
+    advice: 'Your code decodes the body but does not clear the flag. Pass the gateway’s event to hookbox unchanged.',
   },
   'body-too-slow': {
     cause: 'The body did not arrive within the deadline.',
     advice: `${LATER} look for a slow network or proxy, or an attacker who holds connections open.`,
   },
   'body-no-room': {
-    cause: 'Bodies still being read used up maxReadingBytes.',
+    cause: 'The bodies that were being read had used up maxReadingBytes.',
     advice: `${LATER} many senders are slow, or it is an attack. If the events are yours, raise maxReadingBytes.`,
   },
   'body-consumed': {
@@ -85,10 +88,10 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   },
   closing: {
     cause: 'The receiver was shutting down.',
-    advice: 'Expected during a deploy: the service sends it again.',
+    advice: 'This is expected during a deploy. The service sends the event again.',
   },
   deadline: {
-    cause: 'It could not be stored in time.',
+    cause: 'The event could not be stored in time.',
     advice: {
       file: `${LATER} check the disk, and other programs that lock the file.`,
       postgres: `${LATER} check how fast Postgres answers, and other sessions that lock the inbox tables.`,
@@ -99,7 +102,7 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
     advice: 'See the log of the process that answered. The service sends the event again.',
   },
   'not-passed-on-in-time': {
-    cause: 'It could not be forwarded in time.',
+    cause: 'The event could not be forwarded in time.',
     advice: `${LATER} check the target that verified deliveries are forwarded to.`,
   },
   'inbox-failing': {
@@ -118,7 +121,7 @@ export function causeOfRejection(
 ): { readonly cause: string; readonly advice: string } {
   const known = isReason(reason) ? CAUSES[reason] : undefined;
   if (known === undefined) {
-    const advice = 'Another version of hookbox recorded this reason; this version does not know it.';
+    const advice = 'A different version of hookbox recorded this reason; this version has no description of it.';
     return { cause: oneLine(reason, 80), advice };
   }
   const { cause, advice } = known;

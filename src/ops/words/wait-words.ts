@@ -84,7 +84,7 @@ function standing(event: EventSummary, runningSince: Date | null, now: Date): st
   const { dueAt } = event;
   if (dueAt !== null && dueAt > now)
     return `${history(event) ?? 'is delayed'}; ${nextAttempt(event)} ${relative(dueAt, now)}`;
-  return history(event) ?? 'is due and has not been tried';
+  return history(event) ?? 'is due; no attempt has started';
 }
 
 /** What was tried; `null` for nothing. */

@@ -63,7 +63,7 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     if (form.has('format')) return chosenExport(c, shell);
     const act = actOf(fieldOf(form, 'act'));
     if (act === null) {
-      const known = 'The act must be rerun, discard or retry-now. Nothing was done.';
+      const known = 'The action must be rerun, discard or retry-now. Nothing was done.';
       return shell.problem(c, 400, 'Unknown act', known);
     }
     // Without any of them it would be an act on all events.
@@ -99,7 +99,8 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     if (hasEnded(bulk)) return c.redirect(href, 303);
     // Another operator runs it, at their own rate.
     if (bulk.state === 'running' && bulk.stopped === null) return c.redirect(begunHref(href), 303);
-    // The screen that is shown next must not say that nobody runs it. What cannot be written now is said by the run itself.
+    // The screen that is shown next must not say that nobody runs it. What cannot be written now is said by the run
+    // itself.
     if (bulk.stopped !== null)
       await operationsOf(inbox)
         .reportBulk(id, false)

@@ -13,7 +13,7 @@ export function stamp(now: Date): string {
 /** The answer to whoever asks for a copy of what this page masks. */
 export function masked(c: PageContext, shell: Shell): Promise<Response> {
   const sentence =
-    'This page masks fields, so it cannot download exports or backups. ' +
-    'Run hookbox events export or hookbox events backup on the server.';
+    'This page masks fields, so exports and backups cannot be downloaded. Run hookbox events export or hookbox ' +
+    'events backup on the server.';
   return shell.problem(c, 403, 'Not available here', sentence);
 }

@@ -34,8 +34,8 @@ export function downloadRoutes(page: Hono<PageEnv>, shell: Shell): void {
       return shell.problem(
         c,
         403,
-        'Request from another site',
-        'Start the export on this page, not from a link elsewhere.',
+        'Request from a different site',
+        'Start the export on this page, not from a link on a different site.',
       );
     }
     return exportAnswer(c, shell, url.searchParams);

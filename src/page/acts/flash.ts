@@ -11,17 +11,17 @@ const SAYINGS = {
   discarded: () => 'The event is discarded. Rerun it to handle it after all.',
   'retried-now': () => 'The event is due now. A processor for its type will handle it, in order.',
   unknown: () => 'No event has this id. Nothing was done.',
-  'not-needed': () => 'Nothing was done: this act does not apply to the event’s state.',
+  'not-needed': () => 'Nothing was done: this action does not apply to an event in this state.',
   'still-invalid': () =>
-    'Nothing was done: the body does not fit today’s schemas either. You can prune or erase the event.',
+    'Nothing was done: the body does not fit the current schemas either. You can prune or erase the event.',
   pruned: () => 'Nothing was done: the body of the event was pruned, so no handler can run.',
-  paused: () => 'Paused. Its events are stored and wait until you resume the type.',
+  paused: () => 'The type is paused. Its events are stored and wait until you resume the type.',
   'paused-already': () => 'Nothing was done: the type is already paused.',
-  resumed: () => 'Resumed. Processors handle the waiting events, oldest first.',
+  resumed: () => 'The type is resumed. Processors handle its waiting events, oldest first.',
   'not-paused': () => 'Nothing was done: the type is not paused at this endpoint.',
-  cancelled: () => 'Cancelled. The remaining events are unchanged.',
+  cancelled: () => 'The bulk action is cancelled. The remaining events are unchanged.',
   'events-pruned': ([events = 0]) => `${counted(events)} pruned. Their bodies are deleted; tombstones remain.`,
-  pruning: () => 'The prune continues if you leave this page. The line below shows its progress.',
+  pruning: () => 'The prune continues even if you leave this page. The line below shows its progress.',
   erased: ([events = 0, inProcessing = 0, log = 0]) =>
     `${counted(events)} erased.` +
     (inProcessing === 0

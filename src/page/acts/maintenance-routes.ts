@@ -39,7 +39,8 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
     const endpoint = fieldOf(form, 'endpoint');
     const previewed = fieldOf(form, 'settledBefore');
     const settledBefore = previewed === '' ? daysAgo(olderThanDays) : instantOf(previewed);
-    if (settledBefore === null) return preview(c, wrong('The form has no valid time. Preview the prune again.'));
+    if (settledBefore === null)
+      return preview(c, wrong('The form does not contain a valid time. Preview the prune again.'));
     const criteria: PruneCriteria = {
       settledBefore,
       states,

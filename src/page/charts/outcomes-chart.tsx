@@ -14,8 +14,8 @@ interface Outcomes extends Span {
 }
 
 /**
- * What came in, what became of it and what went wrong, one below the other over the same time: each with a scale of its own.
- * Bars are links for a mouse; the table has the same ones for keys.
+ * What came in, what became of it and what went wrong, one below the other over the same time: each with a scale of its
+ * own. Bars are links for a mouse; the table has the same ones for keys.
  */
 export function OutcomesChart({ steps, stepMs, now, base, marks }: Outcomes) {
   const totals = totalsOf(steps);
@@ -148,7 +148,7 @@ function OutcomesTable({ steps, stepMs, now, base }: Omit<Outcomes, 'marks'>) {
   if (told.length === 0) return <p>Nothing happened in this period.</p>;
   return (
     <table class="list">
-      <caption>Empty steps are omitted.</caption>
+      <caption>Steps without events are omitted.</caption>
       <thead>
         <tr>
           <th scope="col">from (UTC)</th>
@@ -192,5 +192,7 @@ function totalsOf(steps: readonly StatsStep[]): Record<Outcome, number> {
 
 function busiest(steps: readonly StatsStep[], now: Date): string {
   const most = steps.reduce<StatsStep | null>((most, step) => (step.dead > (most?.dead ?? 0) ? step : most), null);
-  return most === null ? 'None died.' : `Most died from ${shortTime(most.at, now)} on: ${number(most.dead)}.`;
+  return most === null
+    ? 'None died.'
+    : `Most events, ${number(most.dead)}, died in the step that began at ${shortTime(most.at, now)}.`;
 }

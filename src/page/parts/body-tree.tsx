@@ -24,7 +24,8 @@ export function BodyTree({ body, rawHref }: { readonly body: Uint8Array; readonl
       </div>
       {leftOut && (
         <p class="notice">
-          Some values are omitted: the body has too many, or they are nested too deeply. <a href={rawHref}>Show raw</a>
+          Some values are omitted because the body has too many, or nests them too deeply.{' '}
+          <a href={rawHref}>Show raw</a>
         </p>
       )}
     </>
@@ -49,7 +50,7 @@ export function BodyJson({ body, rawHref }: { readonly body: Uint8Array; readonl
   return (
     <>
       {lines.length > MOST_CHARACTERS && (
-        <p class="notice">Only the first lines are shown. The raw view has the rest.</p>
+        <p class="notice">Only the first lines are shown. The raw view shows the rest.</p>
       )}
       <pre class="raw" tabindex={0} aria-label="The body as JSON, one value per line">
         {lines.slice(0, MOST_CHARACTERS)}

@@ -78,7 +78,7 @@ function BulkForm({
 function Force({ isRequired }: { readonly isRequired: boolean }) {
   return (
     <label>
-      <input type="checkbox" name="force" value="yes" required={isRequired} /> also ignored and processed events
+      <input type="checkbox" name="force" value="yes" required={isRequired} /> include ignored and processed events
     </label>
   );
 }
@@ -113,7 +113,7 @@ export function ActsOnChosen({
             </button>
           )}
           <label>
-            <input type="checkbox" name="force" value="yes" /> also rerun processed events
+            <input type="checkbox" name="force" value="yes" /> include processed events
           </label>
           <ExportMenu visit={visit} id="export-chosen" what="" />
         </div>

@@ -20,7 +20,9 @@ export function ProcessorsPanel({ processing, now }: { readonly processing: Proc
         </p>
       ))}
       {processors.length === 0 ? (
-        <p>No processor is running. Inline mode needs none. A processor appears here within a second of its start.</p>
+        <p>
+          No processor is running. In inline mode none is needed. A processor appears here within a second of its start.
+        </p>
       ) : (
         <ListTable columns={['process', 'endpoints', 'handles', 'started', 'last seen']}>
           {processors.map((processor) => (

@@ -80,7 +80,7 @@ export function eventOf(text: string): EventKey | null {
 }
 
 /**
- * What audit lines keep may hold half a surrogate pair, which no URL can. `.` and `..` would be taken for steps in the path,
+ * What audit lines keep may hold a lone surrogate, which no URL can. `.` and `..` would be taken for steps in the path,
  * however they are escaped, so they get a `~` before them, and so does what begins with one.
  */
 function pathPart(text: string): string {

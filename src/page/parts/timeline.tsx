@@ -58,7 +58,11 @@ function Entry({
     case 'redeliveries':
       return <>redelivered {plural(entry.count, 'more time')} from here on</>;
     case 'conflict':
-      return <>redelivered with a different body (conflict): the first body counts, and the newest other one is kept</>;
+      return (
+        <>
+          redelivered with a different body (conflict): the first body is used, and the newest conflicting one is kept
+        </>
+      );
     case 'act':
       return <ActEntry act={entry.act} base={base} />;
     case 'attempts':

@@ -20,7 +20,7 @@ export interface AuthorizationOptions {
     readonly password: string | undefined;
     readonly role?: Visitor['role'];
   }[];
-  /** Tokens for programs, such as one that reads `/metrics`. They are viewers unless `role` is set. */
+  /** Tokens for programs, such as a collector of `/metrics`. They are viewers unless `role` is set. */
   readonly bearer?: readonly {
     /** May come from a variable; an unset or empty one throws. */
     readonly token: string | undefined;
@@ -30,7 +30,7 @@ export interface AuthorizationOptions {
   /**
    * Makes each visitor on this machine an operator, unless `role` is set, and denies access to all others: connections
    * from other machines and through proxies. It cannot detect a proxy on this machine that sends neither
-   * `X-Forwarded-For` nor `Forwarded`. Their name in the audit is `name`.
+   * `X-Forwarded-For` nor `Forwarded`. The audit shows these visitors as `name`.
    *
    * @defaultValue no access; the name `local`
    */
@@ -46,7 +46,7 @@ export interface LoginOptions {
    */
   readonly logger?: Logger | false;
   /**
-   * The secret behind form tokens and the login cookie. Set the same one in all processes that serve the page.
+   * The secret behind form tokens and the login cookie. Set the same secret in all processes that serve the page.
    *
    * @defaultValue random
    */
@@ -90,7 +90,8 @@ const MAX_NAME = 200;
 const TOKENS = ':tokens';
 
 /**
- * How visitors are told apart. Credentials of a kind that is configured decide alone; without any, `authorize` is asked.
+ * How visitors are told apart. Credentials of a kind that is configured decide alone; without any, `authorize` is
+ * asked.
  *
  * @returns asks who it is; `source` is the address that the request comes from
  * @throws ConfigurationError when anybody would be let in, and for credentials that anybody could guess
@@ -113,12 +114,12 @@ export function createAuthorization(
   const asks = authorize !== undefined || basic.length > 0 || bearer.length > 0;
   if (!asks && everybody === null) {
     throw refusal(
-      'opsPage needs authorize, basic or bearer, because its visitors see every event and can rerun all. ' +
-        'For a page on the loopback address alone, set unsafeOpen: true instead.',
+      'opsPage needs authorize, basic or bearer, because its visitors can see and rerun every event. For a page ' +
+        'that only this machine can reach, set unsafeOpen: true instead.',
     );
   }
   if (asks && everybody !== null)
-    throw refusal('unsafeOpen turns the log-in off. Remove it, or remove authorize, basic and bearer.');
+    throw refusal('unsafeOpen turns the login off. Remove unsafeOpen, or remove authorize, basic and bearer.');
   const users = basic.map((entry, n) => {
     assertOptions(`basic[${n}]`, entry, USER);
     const { user, password, role = 'viewer' } = entry;
@@ -171,11 +172,11 @@ export function createAuthorization(
     const tried = slowedBy.attempt(login, () => holderOf(credentials, holders));
     const found = 'found' in tried ? tried.found : null;
     if (found === null) {
-      seldom('log-in', (suppressed) => {
+      seldom('login', (suppressed) => {
         // What is typed into the field of the name may be a password.
         const isUser = basic.some((one) => one.user === user);
         const facts = { source: login.source ?? 'unknown', ...(isUser && { user }), suppressed };
-        logger.warn(facts, 'a log-in to the page was rejected');
+        logger.warn(facts, 'a login to the page was rejected');
       });
     }
     return 'found' in tried ? verdict(found) : { refused: 429, retryAfterS: Math.ceil(tried.waitMs / 1_000) };

@@ -35,7 +35,7 @@ export function entrance(
   return async (c, next) => {
     const peer = peerOf(c.env, c.req.raw);
     const forged = guard(c.req.raw, peer);
-    if (forged !== null) return frame.problem(c, 403, 'Request from another site', forged);
+    if (forged !== null) return frame.problem(c, 403, 'Request from a different site', forged);
     const verdict = await authorized(c.req.raw, peer);
     if ('visitor' in verdict) {
       c.set('visitor', verdict.visitor);
@@ -45,17 +45,17 @@ export function entrance(
     }
     if (verdict.refused === 429) {
       c.header('Retry-After', String(verdict.retryAfterS));
-      const sentence = `Too many failed log-ins. Try again in ${plural(verdict.retryAfterS, 'second')}.`;
-      return frame.problem(c, 429, 'Too many log-ins', sentence);
+      const sentence = `Too many failed logins. Try again in ${plural(verdict.retryAfterS, 'second')}.`;
+      return frame.problem(c, 429, 'Too many logins', sentence);
     }
     if (verdict.refused === 403)
       return frame.problem(c, 403, 'Not allowed', 'Your account has no access to this page.');
     for (const challenge of verdict.challenges) c.header('WWW-Authenticate', challenge, { append: true });
-    return frame.problem(c, 401, 'Log in', 'This page needs a user and password, or a token.');
+    return frame.problem(c, 401, 'Log in', 'This page requires a user name and password, or a token.');
   };
 }
 
 /** The answer where no other route has one. */
 export function noSuchScreen(frame: Frame): (c: PageContext) => Response | Promise<Response> {
-  return (c) => frame.problem(c, 404, 'Not found', 'This page has no such screen or act.');
+  return (c) => frame.problem(c, 404, 'Not found', 'This page has no such screen or action.');
 }

@@ -1,8 +1,9 @@
 import { isIPv4 } from 'node:net';
 
 /**
- * The address that the connection of a request comes from; `null` where the host does not say. Each server tells an app in its own
- * way, as the second argument of `fetch`: @hono/node-server gives the Node request, Bun its server, Deno the address.
+ * The address that the connection of a request comes from; `null` where the host does not say. Each server tells an app
+ * in its own way, as the second argument of `fetch`: @hono/node-server gives the Node request, Bun its server, Deno the
+ * address.
  *
  * @param env - what the host has given along with the request
  */
@@ -50,13 +51,17 @@ const PROXIED =
 export function notFromHere({ headers }: Request, peer: string | null): string | null {
   if (peer === null) {
     return (
-      'This page has no log-in, so it answers only its own machine, and its server does not pass on the client address. ' +
-      'Mount it with pageHandler of hookbox/express, hookbox/fastify or hookbox/node; or serve it with @hono/node-server, Bun.serve or ' +
-      'Deno.serve and pass the second argument of fetch on to the page; ' +
-      'or set authorize, basic or bearer.'
+      'This page has no login, so it answers only requests from the machine it runs on, but its server does not ' +
+      'report the client address. ' +
+      'Mount it with pageHandler of hookbox/express, hookbox/fastify or hookbox/node; or serve it with ' +
+      '@hono/node-server, Bun.serve or ' +
+      'Deno.serve and pass the second argument of fetch to the page; or set authorize, basic or bearer.'
     );
   }
   const isProxied = [...headers.keys()].some((name) => PROXIED.test(name));
   if (isLoopbackAddress(peer) && !isProxied) return null;
-  return 'This page has no log-in, so it answers only its own machine. To reach it from elsewhere or through a proxy, set authorize, basic or bearer.';
+  return (
+    'This page has no login, so it answers only requests from the machine it runs on. To reach it from elsewhere or ' +
+    'through a proxy, set authorize, basic or bearer.'
+  );
 }

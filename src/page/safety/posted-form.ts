@@ -29,7 +29,7 @@ export function postedForm(frame: Frame, maxBytes: number): MiddlewareHandler<Pa
           c,
           400,
           'Invalid form',
-          'The request is not a form of this page. Nothing was done.',
+          'The request was not sent by a form on this page. Nothing was done.',
         );
       } else if (!frame.tokens.isTokenOf(visitor, form.get('csrf'))) {
         c.res = await frame.problem(c, 403, 'Form out of date', OUT_OF_DATE);
@@ -42,8 +42,8 @@ export function postedForm(frame: Frame, maxBytes: number): MiddlewareHandler<Pa
 }
 
 const OUT_OF_DATE =
-  'The server restarted, or you logged in as another user, after you opened this form. ' +
-  'Nothing was done. Go back, reload the page and send the form again.';
+  'After you opened this form, the server restarted or you logged in as a different user. Nothing was done. Go ' +
+  'back, reload the page and submit the form again.';
 
 async function formOf(c: PageContext): Promise<FormData | null> {
   try {

@@ -2,11 +2,12 @@ import { ConfigurationError } from '../../errors.ts';
 import { notFromHere } from './peer-address.ts';
 
 /**
- * What every answer carries. Only the page's own two files run as script and style, nothing frames the page, no other site
- * reads it, and nothing of it is kept by a cache.
+ * What every answer carries. Only the page's own two files run as script and style, nothing frames the page, no other
+ * site reads it, and nothing of it is kept by a cache.
  *
  * The referrer goes to the page itself only. With `no-referrer` browsers would send `Origin: null` with the page's own
- * forms, and where they send no Sec-Fetch-Site either (plain HTTP beyond loopback) they could not be told from forged ones.
+ * forms, and where they send no Sec-Fetch-Site either (plain HTTP beyond loopback) they could not be told from forged
+ * ones.
  */
 export const SAFE_HEADERS = {
   'Content-Security-Policy':
@@ -30,9 +31,9 @@ export type Guard = (request: Request, peer: string | null) => string | null;
 /** The names of the page. */
 export interface GuardOptions {
   /**
-   * The host names of the page, such as `ops.shop.example` or `10.0.0.7:8080`; without a port, any port. Set them if
-   * `authorize` decides by the address or network of a request. A site whose name points to your server (DNS rebinding)
-   * has neither your cookies nor your password, but it has your address.
+   * The host names of the page, such as `ops.shop.example` or `10.0.0.7:8080`; without a port, any port is accepted.
+   * Set them if `authorize` decides by the address or network of a request. A site whose name points to your server
+   * (DNS rebinding) has neither your cookies nor your password, but it has your address.
    *
    * @defaultValue an open page accepts only loopback names, and only connections from its own machine without a proxy;
    * a page with a login accepts any name, and forms only under the same name
@@ -41,8 +42,8 @@ export interface GuardOptions {
 }
 
 /**
- * Refuses requests that come from elsewhere: under a name that is not the page's (a site whose name was made to point here),
- * embedded in another site, or sent by another site's form.
+ * Refuses requests that come from elsewhere: under a name that is not the page's (a site whose name was made to point
+ * here), embedded in another site, or sent by another site's form.
  *
  * @param openToAll - whether all who can reach the page are let in
  * @throws ConfigurationError for hosts that no browser would send
@@ -63,7 +64,7 @@ export function createGuard({ hosts }: GuardOptions, openToAll: boolean): Guard 
   return (request, peer) => {
     const host = hostOf(request);
     if (host === null || !isOurs(host)) {
-      return 'This page does not answer to this host name. To allow it, add it to the option hosts.';
+      return 'This page does not accept this host name. To accept it, add it to the option hosts.';
     }
     // The name is the client's word: through 0.0.0.0 anybody can say localhost.
     const far = openToAll ? notFromHere(request, peer) : null;
@@ -75,19 +76,21 @@ export function createGuard({ hosts }: GuardOptions, openToAll: boolean): Guard 
     // Either says where a form came from, and one of them has to.
     if (origin === null || origin === 'null') return site === 'same-origin' ? null : ELSEWHERE;
     const from = hostOfUrl(origin);
-    // Another port of a name is another site. Behind a proxy the page's own name may be another than what it is asked under.
+    // Another port of a name is another site. Behind a proxy the page's own name may be another than what it is asked
+    // under.
     const isNamed = from !== null && (names ?? []).some((name) => isExactly(name, from));
     return from === host || isNamed ? null : ELSEWHERE;
   };
 }
 
-const ELSEWHERE = 'The request came from another site, or its browser does not name the site. Nothing was done.';
+const ELSEWHERE =
+  'The request came from a different site, or from a browser that does not name the site. Nothing was done.';
 
 /** Links from elsewhere may lead here; other sites have no business to embed or fetch what is here. */
 function mayRead({ headers }: Request, site: string | null): string | null {
   if (site === null || site === 'same-origin' || site === 'none') return null;
   const isLink = headers.get('sec-fetch-mode') === 'navigate' && headers.get('sec-fetch-dest') === 'document';
-  return isLink ? null : 'The request came from another site. Open the page directly.';
+  return isLink ? null : 'The request came from a different site. Open the page directly.';
 }
 
 /** As the client has sent it; requests of tests and of hosts without HTTP/1 have it in the URL only. */
@@ -119,7 +122,7 @@ function readHost(text: string): HostName {
     const shown = JSON.stringify(text);
     throw new ConfigurationError(
       'INVALID_OPTION',
-      `hosts must hold host names such as ops.shop.example, not ${shown}.`,
+      `hosts must contain host names such as ops.shop.example, not ${shown}.`,
     );
   }
   return { name: nameOf(read), port: /:\d+$/.test(text.trim()) ? portOf(read) : null };

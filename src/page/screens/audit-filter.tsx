@@ -76,7 +76,7 @@ export function AuditFilterForm({
             />
           </label>
           <label class="field">
-            <span>On the day (UTC)</span>{' '}
+            <span>On this day (UTC)</span>{' '}
             <input type="date" name="day" value={query.filter === null ? '' : query.day} max={dayOf(now)} />
           </label>
           <div class="actions">

@@ -125,7 +125,7 @@ function AuditRow({
 }
 
 /** Counts whose names are those of a program. */
-const COUNTED = new Map([['inProcessing', 'still in processing']]);
+const COUNTED = new Map([['inProcessing', 'still being processed']]);
 
 /** `120 done, 8 not needed` */
 function countsInWords(counts: AuditLine['counts']): string {

@@ -32,7 +32,7 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
       current: '/bulks',
       content: (
         <p class="notice">
-          No bulk action has this number. A preview that is not run is removed after some days.{' '}
+          No bulk action has this number. A preview that was not run is removed after some days.{' '}
           <a href={`${visit.base}/bulks`}>All bulk actions</a>
         </p>
       ),
@@ -51,11 +51,11 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
         {isBegun(visit.url) && !hasEnded(bulk) && bulk.stopped === null && (
           <p class="notice" role="status" id="begun">
             {bulk.state === 'running' ? (
-              'The run has begun. It continues if you leave this page.'
+              'The run has begun. It continues even if you leave this page.'
             ) : (
               <>
-                The run has not begun yet. If this does not change, check on <a href={`${visit.base}/health`}>Health</a>{' '}
-                that the inbox can be written.
+                The run has not begun yet. If it does not begin soon, check on{' '}
+                <a href={`${visit.base}/health`}>Health</a> that the inbox can be written to.
               </>
             )}
           </p>
@@ -225,11 +225,15 @@ function TimeFact({ name, at, now }: { readonly name: string; readonly at: Date 
 
 const WHAT_COMES = {
   rerun:
-    'The events become pending, and their handlers run again. Invalid events must fit today’s schemas. Events that match only since the preview are not included.',
+    'The events become pending, and their handlers run again. Invalid events that do not fit the current schemas ' +
+    'stay unchanged. Events ' +
+    'that began to match after the preview are not included.',
   discard:
-    'The events become ignored: no handler runs, but you can rerun them later. Invalid events must fit today’s schemas. Events that match only since the preview are not included.',
+    'The events become ignored: no handler runs, but you can rerun them later. Invalid events that do not fit the ' +
+    'current schemas stay unchanged. Events that began to match after the preview are not included.',
   'retry-now':
-    'The events skip their backoff and become due now, in order. Failures still count: an event that fails its last attempt becomes dead. Events that match only since the preview are not included.',
+    'The events skip their backoff and are due now, in order. Failures still count: an event that fails its last ' +
+    'attempt becomes dead. Events that began to match after the preview are not included.',
 } as const satisfies Record<Bulk['act'], string>;
 
 function buttonFor({ act, total }: Bulk): string {
@@ -244,7 +248,7 @@ function isUnderWay({ state, stopped }: Bulk): boolean {
 
 function Acts({ bulk, visit, warning }: { readonly bulk: Bulk; readonly visit: Visit; readonly warning: Child }) {
   if (hasEnded(bulk)) return <></>;
-  if (visit.visitor.role !== 'operator') return <p class="muted">Only operators can run or cancel it.</p>;
+  if (visit.visitor.role !== 'operator') return <p class="muted">Only operators can run or cancel a bulk action.</p>;
   const isPreview = bulk.state === 'previewed';
   const left = bulk.total - bulk.worked;
   const isSevere = bulk.act === 'discard' || bulk.force;

@@ -36,7 +36,7 @@ export function EventBody({
       </div>
       {visit.masks && (
         <p class="notice">
-          Masked values show as “•••” in all views and downloads, so these are not the bytes received.
+          Masked values appear as “•••” in all views and downloads, so the body differs from the one received.
         </p>
       )}
       {body !== null && conflict !== null && conflict.body.byteLength > 0 && (

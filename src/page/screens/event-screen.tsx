@@ -197,9 +197,11 @@ function Fact({ name, children }: { readonly name: string; readonly children: Ch
 }
 
 const INVALID_RERUN =
-  'hookbox parses the body again with today’s schemas. If it fits, the event becomes pending and its handler runs, unless a schema of your own rejects it. Otherwise it stays dead (invalid).';
+  'hookbox parses the body again with today’s schemas. If it fits, the event becomes pending and its handler runs, ' +
+  'unless a schema of your own rejects it. Otherwise it stays dead (invalid).';
 const INVALID_DISCARD =
-  'hookbox parses the body again with today’s schemas. If it fits, the event becomes ignored and no handler runs. Otherwise it stays dead (invalid) until you prune or erase it.';
+  'hookbox parses the body again with today’s schemas. If it fits, the event becomes ignored and no handler runs. ' +
+  'Otherwise it stays dead (invalid) until you prune or erase it.';
 
 /** `dead: evt_1, order.created`: what somebody with ten tabs looks for. */
 function eventTab({ state, id, type }: EventSummary): string {
@@ -251,7 +253,7 @@ function Acts({
           button="Retry this event now"
           warning={warning}
         >
-          The event becomes due now, in its order. Its failures still count.
+          The event is due now, in its order. Its failures still count.
         </Act>
       )}
       {mayDiscard && (
@@ -288,7 +290,8 @@ function Act({
   readonly children: Child;
 }) {
   return (
-    // What is asked of a processed event has an id of its own: an update must not put it into the form that is being filled in.
+    // What is asked of a processed event has an id of its own: an update must not put it into the form that is being
+    // filled in.
     <details class="act" id={force ? 'rerun-again' : act}>
       <summary>{title}</summary>
       <p>{children}</p>

@@ -58,22 +58,22 @@ export async function healthScreen(visit: Visit): Promise<Screen> {
               <dt>
                 <a href={`${visit.base}/health/live`}>/health/live</a>
               </dt>
-              <dd>200 while the process runs. No log-in needed.</dd>
+              <dd>200 while the process runs. No login needed.</dd>
             </div>
             <div>
               <dt>
                 <a href={`${visit.base}/health/ready`}>/health/ready</a>
               </dt>
               <dd>
-                200 when a delivery can be stored, otherwise 503; <code>warnings</code> lists problems. No log-in
-                needed.
+                200 when a delivery can be stored, otherwise 503; <code>warnings</code> lists problems. Requires no
+                login.
               </dd>
             </div>
             <div>
               <dt>
                 <a href={`${visit.base}/metrics`}>/metrics</a>
               </dt>
-              <dd>Prometheus metrics. Log-in needed.</dd>
+              <dd>Prometheus metrics. Requires a login.</dd>
             </div>
           </dl>
         </section>
@@ -170,7 +170,7 @@ function Standing({
         </dd>
       </div>
       <div>
-        <dt>answers, last hour</dt>
+        <dt>answer time, last hour</dt>
         <dd>
           {answerMs.count === 0
             ? 'none'
@@ -179,7 +179,7 @@ function Standing({
         </dd>
       </div>
       <div>
-        <dt>handlers, last hour</dt>
+        <dt>handler time, last hour</dt>
         <dd>
           {handlerMs.count === 0
             ? 'none'

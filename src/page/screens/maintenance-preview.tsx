@@ -38,12 +38,14 @@ export interface AskedAgain {
 /** What is lost by an act: there must be no surprises. */
 export const LOSES = {
   prune:
-    'Deleted for good: the bodies of these events, conflicting bodies and error texts. The ids stay, so redeliveries are still recognised.',
+    'This permanently deletes the bodies, conflicting bodies and error texts of these events. The ids stay, so ' +
+    'redeliveries are still recognised.',
   erase:
-    'Deleted for good: all its bodies, conflicting bodies and error texts, in any state. Pending events will never be handled. The ids stay, so redeliveries are still recognised.',
-  export: 'Nothing is deleted. The file holds every body: protect it like the inbox.',
+    'This permanently deletes all its bodies, conflicting bodies and error texts, in every state. Pending events ' +
+    'will never be handled. The ids stay, so redeliveries are still recognised.',
+  export: 'Nothing is deleted. The file contains every body, so protect it like the inbox.',
   import: 'Nothing is deleted. Events whose ids are already in the inbox do not change.',
-  backup: 'Nothing is deleted. The file is a complete inbox with every body: protect it like this one.',
+  backup: 'Nothing is deleted. The file is a complete inbox with every body, so protect it like this one.',
 } as const;
 
 /** What an act would do, with the form that does it. */
@@ -112,7 +114,7 @@ function ErasePreview({ visit, entity, report, again }: PreviewOf<'erase'> & { r
   return (
     <Confirmation found={erased}>
       <p>
-        {erased === 0 ? 'The inbox holds nothing about ' : `Would erase ${plural(erased, 'event')} about `}
+        {erased === 0 ? 'The inbox has no data about ' : `Would erase ${plural(erased, 'event')} about `}
         <StoredText text={entity} atMost={300} />.
       </p>
       {inProcessing > 0 && (
@@ -152,8 +154,8 @@ const TO_TYPE = {
 } as const;
 
 /**
- * The count goes back with the confirmation, so that the act does what the page showed. The field is required, so pressing
- * Enter, however often, does nothing.
+ * The count goes back with the confirmation, so that the act does what the page showed. The field is required, so
+ * pressing Enter, however often, does nothing.
  */
 function Confirm({
   visit,

@@ -28,7 +28,7 @@ export async function maintenanceScreen(visit: Visit, preview?: MaintenancePrevi
         <Backup visit={visit} />
       </>
     ) : (
-      <p class="notice">Your role is viewer. Operators can prune, erase, export, import and back up here.</p>
+      <p class="notice">Your role is viewer. Only operators can prune, erase, export, import and back up here.</p>
     ),
   };
 }
@@ -89,7 +89,7 @@ function Erase({ visit }: { readonly visit: Visit }) {
       <ActForm visit={visit} to="/maintenance/erase" label="Preview an erasure">
         <p>
           <label>
-            Its id, or its entity as in the list of events{' '}
+            Its id, or its entity as shown in the list of events{' '}
             <input type="text" name="entity" maxlength={1_000} placeholder="order:mer_7:ord_42" required />
           </label>
         </p>
@@ -101,14 +101,15 @@ function Erase({ visit }: { readonly visit: Visit }) {
   );
 }
 
-const NO_COPIES = 'This page masks fields, so it cannot export or back up. Run the command on the server: ';
+const NO_COPIES = 'This page masks fields, so it cannot export or back up. Run this command on the server: ';
 
 function Export({ visit }: { readonly visit: Visit }) {
   return (
     <section class="panel" id="export">
       <h2>Export</h2>
       <p>
-        Writes each event as a line of JSON: exact body, state and attempts. Tombstones are included. {LOSES.export}
+        The file has one line of JSON per event, with the exact body, the state and the attempts. It includes
+        tombstones. {LOSES.export}
       </p>
       {visit.masks ? (
         <p>
@@ -119,7 +120,7 @@ function Export({ visit }: { readonly visit: Visit }) {
         <>
           <ExportMenu visit={visit} id="export-all" what="all events" filter={{}} isOpen />
           <p class="muted">
-            The exact one alone can be imported. For some events only: set a filter on{' '}
+            Only the exact export can be imported. To export some of the events, set a filter on{' '}
             <a href={`${visit.base}/events`}>Events</a>, or begin on <a href={`${visit.base}/dead`}>Dead letters</a>,
             and export from there.
           </p>
@@ -137,7 +138,7 @@ function Import({ visit }: { readonly visit: Visit }) {
     <section class="panel" id="import">
       <h2>Import</h2>
       <p>
-        Imports an exported file of up to {number(UPLOAD_MIB)} MiB; larger ones with{' '}
+        Imports an exported file of up to {number(UPLOAD_MIB)} MiB; import larger files with{' '}
         <code>{copyingCommand('import', visit.named)}</code>. {LOSES.import}
       </p>
       <ActForm visit={visit} to="/maintenance/import" label="Import" enctype="multipart/form-data">
@@ -148,8 +149,8 @@ function Import({ visit }: { readonly visit: Visit }) {
         </p>
         <p>
           <label>
-            <input type="checkbox" name="trusted" value="yes" /> Trust the signatures and entities in the file. Tick
-            only for an export of your own that stayed private.
+            <input type="checkbox" name="trusted" value="yes" /> Trust the signatures and entities in the file. Select
+            this only for an export of your own that was kept private.
           </label>
         </p>
         <p>
@@ -176,7 +177,7 @@ function BackupForm({ visit }: { readonly visit: Visit }) {
   if (visit.operated.inbox.file === undefined) return <p>{copyInPostgres(visit.named)}</p>;
   return (
     <>
-      <p>Downloads a consistent copy of the inbox while it is in use. {LOSES.backup}</p>
+      <p>Downloads a consistent copy of the inbox, which can stay in use. {LOSES.backup}</p>
       {visit.masks ? (
         <p>
           {NO_COPIES}

@@ -105,8 +105,8 @@ function PauseForm({ named, visit }: Shown) {
     <section class="panel" id="pause">
       <h2>Pause a type</h2>
       <p>
-        Deliveries of a paused type are still stored and answered, but no handler starts until you resume it. Running
-        handlers finish. Newer events of the same order, cart or product wait, too.
+        Deliveries of a paused type are still stored and answered, but no handler starts until you resume the type.
+        Running handlers finish. Newer events of the same order, cart or product also wait.
       </p>
       <div class="actions">
         <ActForm visit={visit} to="/paused/pause" label="Pause a type">
@@ -144,7 +144,7 @@ function PauseForm({ named, visit }: Shown) {
           </datalist>
           <ReasonField />{' '}
           <label>
-            <input type="checkbox" name="unseen" value="yes" /> allow a type that is not known yet
+            <input type="checkbox" name="unseen" value="yes" /> allow a type that the inbox has no event of yet
           </label>{' '}
           <button type="submit">Pause type</button>
         </ActForm>

@@ -30,8 +30,8 @@ export async function rejectedScreen(visit: Visit): Promise<Screen> {
     content: (
       <>
         <p>
-          Rejected deliveries were not stored. Their size and hash are kept, never the body or signature. Similar
-          deliveries share a line; the latest thousand lines are kept.
+          Rejected deliveries are not stored. hookbox records the size and hash of a body, never the body or signature.
+          Similar deliveries share a line; the latest thousand lines are kept.
         </p>
         <Ranges current={range} kept={only === null ? {} : { reason: only }} />
         <div id="live">
@@ -65,7 +65,7 @@ function Rates({
           <p>
             {plural(totals.rejected, 'delivery was', 'deliveries were')} rejected ({percent(rejectionRate)} of all).
           </p>
-          <ListTable id="reasons" columns={['reason', 'deliveries', 'share', 'cause and remedy']}>
+          <ListTable id="reasons" columns={['reason', 'deliveries', 'share', 'cause and what to do']}>
             {reasons.map(([reason, count]) => (
               <tr id={`reason-${reason}`} data-href={ofReason(reason, range)}>
                 <th scope="row">
@@ -77,7 +77,7 @@ function Rates({
                 </th>
                 <td data-label="deliveries">{number(count)}</td>
                 <td data-label="share">{percent(count / totals.rejected)}</td>
-                <td data-label="cause and remedy">
+                <td data-label="cause and what to do">
                   <CauseAndAdvice {...causeOfRejection(reason, inbox)} />
                 </td>
               </tr>

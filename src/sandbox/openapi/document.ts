@@ -22,8 +22,8 @@ export type OpenApiDocument = oas31.OpenAPIObject;
 const DEFAULT_SERVER = 'http://localhost:4000';
 
 /**
- * The OpenAPI 3.1 document of the service (interface 2 to 8): its operations from the table that they are served by, its events
- * as webhooks, and `x-assumption` wherever the interface leaves open what the sandbox had to decide.
+ * The OpenAPI 3.1 document of the service (interface 2 to 8): its operations from the table that they are served by,
+ * its events as webhooks, and `x-assumption` wherever the interface leaves open what the sandbox had to decide.
  */
 export function openApiDocument(options: OpenApiOptions = {}): OpenApiDocument {
   const { assumptions = DEFAULT_ASSUMPTIONS, server = DEFAULT_SERVER } = options;
@@ -36,7 +36,7 @@ export function openApiDocument(options: OpenApiOptions = {}): OpenApiDocument {
         // Of the interface (9.1), and not of hookbox.
         version: '1.0.0',
         description:
-          'As the sandbox of hookbox serves it. Where the interface leaves a point open, `x-assumption` describes ' +
+          'This document describes the service as the sandbox of hookbox serves it. Where the interface does not define a point, `x-assumption` describes ' +
           'what the sandbox does.',
       },
       servers: [

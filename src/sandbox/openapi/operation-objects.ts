@@ -40,7 +40,7 @@ function operationObject(
   return {
     operationId,
     summary: title,
-    description: `Needs the permission \`${permission}\`.`,
+    description: `Requires the permission \`${permission}\`.`,
     tags: [tagOf(operation)],
     security: [{ [SECURITY_SCHEME]: [permission] }],
     ...serversOf(operation, server),

@@ -16,7 +16,8 @@ function deliveryOf(type: EventType, marks: Marks): NonNullable<ZodOpenApiPathsO
   return {
     operationId: `on${type.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
     summary: `${type}: ${EVENT_MEANINGS[type]}`,
-    description: 'Any field of data may be absent or null, and others may appear; the interface lists the known ones.',
+    description:
+      'Any field of data may be absent or null, and other fields may appear. The interface lists the known fields.',
     tags: ['webhooks'],
     // Who sends is told from the signature alone.
     security: [],
@@ -41,7 +42,8 @@ function deliveryOf(type: EventType, marks: Marks): NonNullable<ZodOpenApiPathsO
     responses: {
       '2XX': {
         description:
-          'Accepted within 10 seconds. After any other or later answer, the event is redelivered on a schedule.',
+          'The delivery is accepted if this answer arrives within 10 seconds. After any other answer, or a later ' +
+          'one, the event is redelivered on a schedule.',
       },
       '401': { description: 'The signature does not match.' },
     },

@@ -28,7 +28,12 @@ export function actRoutes(
     page.post(path, posted, async (c) => {
       const form = c.get('form');
       if (fieldOf(form, 'sight') === '') {
-        return frame.problem(c, 400, 'Invalid form', 'The request is not a form of this page. Nothing was done.');
+        return frame.problem(
+          c,
+          400,
+          'Invalid form',
+          'The request was not sent by a form on this page. Nothing was done.',
+        );
       }
       const { sandbox } = visitOf(c);
       const id = (c.req.param() as { readonly id?: string }).id ?? '';

@@ -15,8 +15,8 @@ export const DASHBOARD_LOOK: Look = {
     ['j', 'next row'],
     ['k', 'previous row'],
     ['Enter', 'open the row'],
-    ['?', 'show these keys'],
-    ['Esc', 'close, or leave a field'],
+    ['?', 'show this list of keys'],
+    ['Esc', 'close the dialog, or leave the field'],
   ],
   styles: ['page.css', 'sandbox.css'],
   footing(role) {

@@ -76,9 +76,9 @@ const OPTIONS: KnownOptions<SandboxPageOptions> = {
  * Creates the dashboard of a sandbox (interface 5.2, 6 and 6.4.4). It has API keys, webhook endpoints, deliveries, dead
  * letters, orders, stock, the clock and faults. It needs no JavaScript.
  *
- * Without `authorize`, `basic` or `bearer` there is no login. It then accepts only connections from its own machine,
- * under a loopback name and without a proxy. Its server must pass the connection on, as @hono/node-server, Bun and Deno
- * do.
+ * Without `authorize`, `basic` or `bearer` there is no login. Then the dashboard accepts only connections from its own
+ * machine, under a loopback name and without a proxy. Its server must pass the connection to the dashboard, as
+ * @hono/node-server, Bun and Deno do.
  *
  * @param sandbox - the sandbox of `createSandbox`; you close it yourself
  * @throws ConfigurationError `INVALID_OPTION` for an invalid option

@@ -15,7 +15,7 @@ const NO_EVENTS: readonly (readonly [what: string, body: string, field: string])
   ['with a number for an id', '{"id":1}', 'id'],
   ['with an empty id', '{"id":""}', 'id'],
   ['with an id of 256 characters', JSON.stringify({ id: 'x'.repeat(256) }), 'id'],
-  ['with half a surrogate pair in its id', String.raw`{"id":"evt_\ud800"}`, 'id'],
+  ['with a lone surrogate in its id', String.raw`{"id":"evt_\ud800"}`, 'id'],
 ];
 
 /** The answers of docs/answers.md, one by one, with what the inbox holds afterwards. */

@@ -33,7 +33,7 @@ export async function read(server: RunningServer, path: string): Promise<string>
   return body;
 }
 
-/** The operators' page with its files, mounted at /ops, behind its log-in; and an act on it. */
+/** The operators' page with its files, mounted at /ops, behind its login; and an act on it. */
 export async function expectOps(server: RunningServer): Promise<void> {
   expect((await fetch(new URL('/ops', server.url))).status).toBe(401);
   const overview = await read(server, '/ops');

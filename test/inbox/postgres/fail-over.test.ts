@@ -135,7 +135,10 @@ it('a standby is refused at opening, and says where to go', async () => {
   await using inbox = postgresInbox(standby.url());
   const refusal: unknown = await inbox.list().catch((failure: unknown) => failure);
   expect(refusal).toBeInstanceOf(InboxOpenError);
-  expect(refusal).toMatchObject({ code: 'READ_ONLY', message: expect.stringContaining('Connect to its primary.') });
+  expect(refusal).toMatchObject({
+    code: 'READ_ONLY',
+    message: expect.stringContaining('Connect to the primary server.'),
+  });
 });
 
 it.each([

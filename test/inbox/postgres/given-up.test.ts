@@ -116,7 +116,9 @@ describe('an attempt that is given up', () => {
     expect(await inbox.attempts(key(0))).toMatchObject([
       {
         outcome: 'failed',
-        error: { message: expect.stringContaining('waits for a connection of the same exhausted pool') },
+        error: {
+          message: expect.stringContaining('It was probably waiting for a connection of the same exhausted pool'),
+        },
       },
       { outcome: 'processed' },
     ]);

@@ -41,7 +41,7 @@ it('a server that asks for a password where none is given', async () => {
   await using inbox = postgresInbox({ pool: { connect: () => Promise.reject(new Error(words)) } }, { schema: role });
   await expect(inbox.get(KEY)).rejects.toMatchObject({
     code: 'ACCESS_DENIED',
-    message: expect.stringMatching(/needs a password, and the URL or pool has none.*Check the role and password/),
+    message: expect.stringMatching(/requires a password, and the URL or pool has none.*Check the role and password/),
   });
 });
 
@@ -112,7 +112,9 @@ it('a server that does not speak TLS', async () => {
   const port = typeof address === 'object' ? address?.port : undefined;
   const source = `postgres://hookbox:a-secret@127.0.0.1:${port}/postgres?sslmode=no-verify`;
   const failure = await refusal(source, schemaName());
-  expect(failure).toMatchObject({ message: expect.stringMatching(/needs TLS, and the server has it off.*sslmode/) });
+  expect(failure).toMatchObject({
+    message: expect.stringMatching(/requires TLS, but the server has TLS turned off.*sslmode/),
+  });
   expect(String(failure)).not.toContain('a-secret');
 });
 

@@ -105,7 +105,7 @@ it('while one machine keeps what is locked, another takes in new events, and ans
   const behind = other.accept(incoming({ id: 'behind', entity: null }), later());
   expect(await Promise.all([beside, behind])).toMatchObject([{ result: 'stored' }, { result: 'stored' }]);
   expect(await known).toMatchObject({ name: 'InboxUnavailableError', code: 'FAILED' });
-  expect(String(await known)).toMatch(/is locked by another process/);
+  expect(String(await known)).toMatch(/a different process has locked the event/);
   goOn();
   await late;
   expect(await other.accept(KNOWN, later())).toMatchObject({ result: 'duplicate' });

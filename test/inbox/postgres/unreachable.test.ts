@@ -55,17 +55,17 @@ it.each([
   [
     '/ after digits',
     `postgres://ada:4711/${PASSWORD}@127.0.0.1:1/shop`,
-    /failed \(\w+\): postgres:\/\/…\. In its password write @ /,
+    /failed \(\w+\): postgres:\/\/…\. In the password, write @ /,
   ],
   [
     '# after digits',
     `postgres://ada:4711#${PASSWORD}@127.0.0.1:1/shop`,
-    /failed \(\w+\): postgres:\/\/…\. In its password write @ /,
+    /failed \(\w+\): postgres:\/\/…\. In the password, write @ /,
   ],
   [
     '@ and a #',
     `postgres://ada:${PASSWORD}@127.0.0.1:1#@127.0.0.1:1/shop`,
-    /failed \(\w+\): postgres:\/\/…\. In its password write @ /,
+    /failed \(\w+\): postgres:\/\/…\. In the password, write @ /,
   ],
 ])('a password with a %s that is not escaped is told without a word of it', async (_, url, message) => {
   expect(await failureOf(url)).toMatch(message);
@@ -76,5 +76,5 @@ it('a URL without a password, where the server asks for one, is told so', async 
   const url = new URL(await postgresUrl());
   url.username = 'guarded'; // of whom a password is asked, there or not
   url.password = '';
-  expect(await failureOf(url.href, InboxOpenError)).toContain('needs a password, and the URL or pool has none');
+  expect(await failureOf(url.href, InboxOpenError)).toContain('requires a password, and the URL or pool has none');
 });

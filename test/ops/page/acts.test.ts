@@ -125,7 +125,7 @@ describe('a token', () => {
     const answer = await app.request(`http://shop.example/ops${EVENT}/rerun`, { method: 'POST', headers, body });
     expect([answer.status, textOf(await answer.text())]).toEqual([
       403,
-      expect.stringContaining('reload the page and send the form again'),
+      expect.stringContaining('reload the page and submit the form again'),
     ]);
     expect(await stateOf(inbox, 'evt_1')).toBe('dead');
     expect((await auditLines(inbox)).lines).toEqual([]);
@@ -256,8 +256,8 @@ describe('all that match', () => {
   });
 
   test.for([
-    [{ act: 'erase' }, 'The act must be rerun, discard or retry-now.'],
-    [{}, 'The act must be rerun, discard or retry-now.'],
+    [{ act: 'erase' }, 'The action must be rerun, discard or retry-now.'],
+    [{}, 'The action must be rerun, discard or retry-now.'],
     // Half a filter would find more than was meant.
     [{ act: 'rerun', states: 'dead' }, 'Unknown filter field "states"'],
     [{ act: 'rerun', since: 'soon' }, 'since must be a time'],
@@ -354,7 +354,7 @@ describe('pruning', () => {
     );
     expect((await inbox.get({ endpoint: 'default', id: 'evt_3' }))?.body).not.toBeNull();
     const broken = await post('/maintenance/prune', { ...fields, settledBefore: 'soon' });
-    expect(textOf(partOf(await broken.text(), 'problem'))).toContain('no valid time');
+    expect(textOf(partOf(await broken.text(), 'problem'))).toContain('does not contain a valid time');
   });
 
   test('takes only the endpoint that is given', async () => {

@@ -69,7 +69,7 @@ describe('tokens', () => {
   });
 });
 
-describe('your own log-in', () => {
+describe('your own login', () => {
   test('says who it is, or nobody', async () => {
     const ada = { role: 'operator', name: 'ada' } as const;
     expect(await asking({ authorize: () => ada })).toEqual({ visitor: ada });

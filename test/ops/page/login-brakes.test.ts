@@ -192,7 +192,7 @@ function heapUsed(): number {
 
 const BASIC = { basic: [ADA, VIC], bearer: [{ token: 'a-token' }] } satisfies AuthorizationOptions;
 
-describe('the log-in of the page', () => {
+describe('the login of the page', () => {
   const asking = (options: AuthorizationOptions = BASIC) => {
     const { brakes, clock } = brakesWithClock();
     const { logger, lines } = recordedLog();
@@ -246,7 +246,7 @@ describe('the log-in of the page', () => {
       {
         level: 'warn',
         facts: { source: '192.0.2.1', suppressed: 0 },
-        message: 'a log-in to the page was rejected',
+        message: 'a login to the page was rejected',
       },
     ]);
     const named = asking();

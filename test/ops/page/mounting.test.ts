@@ -195,7 +195,7 @@ describe.each(ROWS.filter(({ host }) => !host.startsWith('Next.js')))('$host: $m
     ]);
   });
 
-  test('without a log-in is for its own machine', async () => {
+  test('without a login is for its own machine', async () => {
     const origin = await served(row, await pageOn({ unsafeOpen: true }));
     expect((await fetch(`${origin}/ops/events`)).status).toBe(200);
     expect((await fetch(`${origin}/ops/events`, { headers: { 'X-Forwarded-For': '127.0.0.1' } })).status).toBe(403);

@@ -178,7 +178,7 @@ describe('who is let in', () => {
     }
   });
 
-  test('those whom your own log-in does not let in are told so, in words and without anything else', async () => {
+  test('those whom your own login does not let in are told so, in words and without anything else', async () => {
     const { get } = openedPage({ authorize: () => null });
     for (const path of PATHS) {
       const answer = await get(path, {});
@@ -189,7 +189,7 @@ describe('who is let in', () => {
     }
   });
 
-  test('nobody, when your log-in fails; and its error is not shown', async () => {
+  test('nobody, when your login fails; and its error is not shown', async () => {
     const { get } = openedPage({
       authorize: () => {
         throw new Error('the session of ada is s3cret');
@@ -200,7 +200,7 @@ describe('who is let in', () => {
     expect(await answer.text()).not.toMatch(/s3cret|ada|Overview/);
   });
 
-  test('your log-in is asked with the request itself', async () => {
+  test('your login is asked with the request itself', async () => {
     const { get } = openedPage({
       authorize: (request) =>
         request.headers.get('cookie') === 'session=ada' ? { role: 'viewer', name: 'ada' } : null,

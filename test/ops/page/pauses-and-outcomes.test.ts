@@ -66,7 +66,9 @@ test('a pause where no processor is says which endpoints they name, and the form
   expect(textOf(partOf(await html('/paused'), 'pauses'))).not.toContain('No processor');
   await inbox.announce({ endpoints: ['live'], types: ['*'] }, START, null);
   const page = await html('/paused');
-  expect(textOf(partOf(page, 'pauses'))).toContain('No processor handles the endpoint default; they handle live.');
+  expect(textOf(partOf(page, 'pauses'))).toContain(
+    'No running processor handles the endpoint default. Running processors handle live.',
+  );
   const form = tagsOf(partOf(page, 'pause'));
   expect(form.find(({ attributes }) => attributes['list'] === 'known-endpoints')?.attributes['value']).toBe('live');
   expect(form.filter(({ name }) => name === 'option').map(({ attributes }) => attributes['value'])).toContain('live');
@@ -82,7 +84,7 @@ test('a type is paused and resumed with a reason, seen on the overview and by it
   });
   expect(paused.status).toBe(303);
   const screen = textOf(await html('/paused?done=paused'));
-  expect(screen).toContain('Paused. Its events are stored and wait until you resume the type.');
+  expect(screen).toContain('The type is paused. Its events are stored and wait until you resume the type.');
   expect(screen).toContain('the till is down');
   const overview = await html('');
   expect(textOf(partOf(overview, 'headline'))).toMatch(

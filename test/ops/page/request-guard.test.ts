@@ -62,7 +62,7 @@ describe('the name that the page is asked under', () => {
     expect(passes({ hosts }, { host }, { openToAll: true })).toBe(expected);
   });
 
-  test('a page with a log-in takes any, unless names are given', () => {
+  test('a page with a login takes any, unless names are given', () => {
     expect(passes({}, { host: 'anything.example:99' })).toBe(true);
   });
 
@@ -115,13 +115,15 @@ describe('a page that is open to all', () => {
     ['X-Client-IP', '127.0.0.1'],
   ] as const)('takes nothing that a proxy has passed on: %s', ([name, value]) => {
     expect(from('127.0.0.1', { [name]: value })).toBe(false);
-    // A log-in is what makes it safe behind a proxy.
+    // A login is what makes it safe behind a proxy.
     expect(passes({}, { host: 'ops.shop.example', [name]: value }, { peer: '192.0.2.1' })).toBe(true);
   });
 
   test('says what to do where the host does not tell where a request comes from', () => {
     const request = new Request('http://localhost/ops', { headers: { host: 'localhost' } });
-    expect(createGuard({}, true)(request, null)).toMatch(/pass the second argument of fetch on .* or set authorize/);
+    expect(createGuard({}, true)(request, null)).toMatch(
+      /pass the second argument of fetch to the page; or set authorize/,
+    );
   });
 });
 

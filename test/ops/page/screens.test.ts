@@ -90,7 +90,7 @@ describe('Overview', () => {
     expect(textOf(partOf(html, 'headline'))).toBe(
       '14 events are dead in 2 groups, some since 03:29 UTC (30 min) ' +
         '12, some since 03:29 UTC (30 min), none received for 1 h 30 min: TypeError: Cannot read properties of undefined ' +
-        '2, some since 03:29 UTC (30 min), none received for 1 h 30 min: the process ended three times while its handler ran ' +
+        '2, some since 03:29 UTC (30 min), none received for 1 h 30 min: the process ended three times while the handler was running ' +
         '2 orders are stuck: evt_5 has failed 15 times: TypeError: no vat; next attempt in 5 min; 63 wait behind it. ' +
         'The oldest of them has waited since 03:12 UTC (47 min).',
     );
@@ -794,7 +794,7 @@ describe('Maintenance', () => {
     ]);
     expect(hrefsOf(html)).toContain('/ops/maintenance/export');
     for (const act of ['prune', 'erase', 'export', 'import', 'backup']) {
-      expect(textOf(partOf(html, act))).toMatch(/Deleted for good: |Nothing is deleted/);
+      expect(textOf(partOf(html, act))).toMatch(/This permanently deletes|Nothing is deleted/);
     }
     const upload = tagsOf(html).find(({ attributes }) => attributes['action'] === '/ops/maintenance/import');
     expect(upload?.attributes['enctype']).toBe('multipart/form-data');

@@ -9,12 +9,14 @@ import type { Probe } from './probe.ts';
 const AT_ONCE = 50;
 
 const LATE_UNDER_LOAD: Advice = {
-  why: 'The endpoint answers single deliveries in time, but not many at once, as after an outage. They fail, and the service sends them again together.',
+  why:
+    'The endpoint answers single deliveries in time, but not many concurrent ones, such as after an outage. They ' +
+    'fail, and the service sends them all again together.',
   mend: 'Before the answer, only verify and store. Store many events in one transaction, and do the work afterwards.',
 };
 const REFUSES_UNDER_LOAD: Advice = {
-  why: 'Each of these counts as failed, and the service sends it again after five minutes or more.',
-  mend: 'Accept at least 50 deliveries at once. Exclude the route from the rate limit, and enlarge the database pool.',
+  why: 'Each of these deliveries counts as failed, and the service sends it again after five minutes or more.',
+  mend: 'Accept at least 50 concurrent deliveries. Exclude the route from the rate limit, and enlarge the database pool.',
 };
 
 /** Here alone an endpoint is judged by what it puts off. */
@@ -34,7 +36,10 @@ export const burst: Probe = async (run) => {
 };
 
 const PUTS_OFF: Advice = {
-  why: 'The service may ignore the requested wait. Each of these counts as failed, and the service retries it on its own schedule.',
+  why:
+    'The service may ignore the requested wait. Each of these deliveries counts as failed, and the service retries ' +
+    'it ' +
+    'on its own schedule.',
   mend: REFUSES_UNDER_LOAD.mend,
 };
 

@@ -12,8 +12,10 @@ const AGAIN = 3;
 const AT_ONCE = 16;
 
 const REFUSES_DUPLICATES: Advice = {
-  why: 'The service sends an event again when an answer is lost. Without a 2xx, it retries for a day and then gives up, although you have the event.',
-  mend: 'Answer 2xx to an event with a known id, as to the first delivery.',
+  why:
+    'The service sends an event again when an answer is lost. Without a 2xx it retries for a day and then gives up, ' +
+    'although you have the event.',
+  mend: 'Answer 2xx to an event whose id is known, as you did to its first delivery.',
 };
 
 /** One event, four times one after the other. */
@@ -32,11 +34,13 @@ export const duplicates: Probe = async (run) => {
 };
 
 const STUMBLES_AT_ONCE: Advice = {
-  why: 'No event is lost, because the service sends it again. But each of these deliveries counts as failed.',
-  mend: 'Two requests search for the id before either inserts it. Insert first, with a unique key: INSERT … ON CONFLICT DO NOTHING. Answer 2xx in both cases.',
+  why: 'No event is lost, because the service sends it again, but each of these deliveries counts as failed.',
+  mend:
+    'Two requests search for the id before either inserts it. Insert first, with a unique key: INSERT … ON CONFLICT ' +
+    'DO NOTHING. Answer 2xx in both cases.',
 };
 const NOT_EVEN_ONE: Advice = {
-  why: 'The endpoint accepted no copy. If this happens at each retry, the event is lost.',
+  why: 'The endpoint accepted none of the copies. If this happens in every retry, the event is lost.',
   mend: 'Insert the event with a unique key on its id: INSERT … ON CONFLICT DO NOTHING. Answer 2xx in both cases.',
 };
 /** Answers that say "later": the service sends it again, and then the event is known. */
@@ -67,8 +71,12 @@ interface Copies {
 }
 
 const TAKES_TWICE: Advice = {
-  why: 'The service sends an event again when an answer is lost, and an operator can do so at any time. Each copy causes one more order, mail or refund.',
-  mend: 'Put a unique key on the event id. In one transaction, run INSERT … ON CONFLICT DO NOTHING, and do the work only if it inserted a row.',
+  why:
+    'The service sends an event again when an answer is lost, and an operator can resend it at any time. Each copy ' +
+    'then causes one more order, mail or refund.',
+  mend:
+    'Put a unique key on the event id. In one transaction, run INSERT … ON CONFLICT DO NOTHING, and do the work only ' +
+    'if it inserted a row.',
 };
 
 async function takenOnce(run: CheckRun, event: CheckEvent, { sent, answers, finding }: Copies): Promise<ProbeOutcome> {

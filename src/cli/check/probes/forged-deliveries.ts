@@ -21,7 +21,7 @@ async function forge(
 
 const UNSIGNED: Advice = {
   why: 'A sender who knows only the URL can send events that you accept.',
-  mend: 'First answer 401 if X-Signature is missing or empty. Never skip the check for a missing signature.',
+  mend: 'Answer 401 if X-Signature is missing or empty. Never skip verification because the signature is missing.',
 };
 
 /** Without a signature, and with an empty one. */
@@ -32,7 +32,7 @@ export const unsigned: Probe = async (run) =>
   ]);
 
 const NOT_COMPARED: Advice = {
-  why: 'The signature does not decide. A sender who knows only the URL can send events that you accept.',
+  why: 'The signature has no effect. A sender who knows only the URL can send events that you accept.',
   mend: `Answer 401 unless the whole signature matches: ${COMPARE}.`,
 };
 
@@ -61,20 +61,22 @@ export const tamperedBody: Probe = async (run) => {
 /** A signature that is right for another body. */
 export const foreignSignature: Probe = async (run) => {
   const other = run.sign(run.event().body);
-  return outcome([await forge(run, 'with the signature of another event', () => other, BODY_NOT_COVERED)]);
+  return outcome([await forge(run, 'with the signature of a different event', () => other, BODY_NOT_COVERED)]);
 };
 
 const LENIENT: Advice = {
   why:
-    'The contract requires 64 lowercase hex digits and a 401 for any other value. Buffer.from(header, "hex"), for example, stops ' +
-    'silently at the first character that is not a digit. (A warning: the value had the right digits, so no forgery passes.)',
+    'The contract requires 64 lowercase hex digits and a 401 for any other value. Buffer.from(header, "hex"), for ' +
+    'example, stops ' +
+    'silently at the first character that is not a digit. (A warning: the value had the right digits, so no forgery ' +
+    'passes.)',
   mend: `Reject a value that does not match /^[0-9a-f]{64}$/, then compare the whole value: ${COMPARE}.`,
 };
 
 const FORMS: readonly (readonly [how: string, write: (right: string) => string])[] = [
   ['its signature in uppercase', (right) => right.toUpperCase()],
   ['its signature after "sha256="', (right) => `sha256=${right}`],
-  ['its signature with more behind it', (right) => `${right}zz`],
+  ['its signature followed by more characters', (right) => `${right}zz`],
 ];
 
 /** The right digits in forms that the contract does not know: taking them lets no forgery through. */

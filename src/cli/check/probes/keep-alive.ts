@@ -4,7 +4,9 @@ import { isTaken } from '../check-run.ts';
 import type { Probe } from './probe.ts';
 
 const CUT: Advice = {
-  why: 'The endpoint closed the connection between two deliveries without notice. The second one failed, and the service sends it again.',
+  why:
+    'The endpoint closed the connection between two deliveries without notice. The second delivery failed, and the ' +
+    'service sends it again.',
   mend: 'Send Connection: close with the last answer of a connection. Read bodies to their end, also rejected ones.',
 };
 

@@ -7,11 +7,14 @@ const MIB = 1024 * 1024;
 const TOO_LARGE = 413;
 
 const NO_ANSWER: Advice = {
-  why: 'A reset or hanging connection looks like an outage. The sender cannot see that the event was too large.',
-  mend: 'Answer 413 and keep reading for a moment, so that a client that still writes gets the answer. Do not call request.destroy() at the limit.',
+  why: 'A connection that is reset or hangs looks like an outage. The sender cannot see that the event was too large.',
+  mend:
+    'Answer 413 and continue to read for a moment, so that a client that is still writing receives the answer. Do ' +
+    'not ' +
+    'call request.destroy() at the limit.',
 };
 const WRONG_STATUS: Advice = {
-  why: 'The event was authentic, and the answer does not show that it was too large.',
+  why: 'The event was authentic, and the answer does not say that it was too large.',
   mend: 'Accept it, or answer 413. In Express, the default limit of express.raw({ limit }) is 100 KiB.',
 };
 

@@ -16,7 +16,9 @@ const TAKES_NONSENSE: Advice = {
   mend: 'Answer 400 to a body that is not a JSON object with an id. If you keep the raw bytes, the 2xx is right.',
 };
 const THROWS_ON_NONSENSE: Advice = {
-  why: 'The service reads it as an outage and sends the same bytes again for a day. (A warning: only a sender with the secret can send this.)',
+  why:
+    'The service takes this answer for an outage and sends the same bytes again for a day. (A warning: only a sender ' +
+    'with the secret can send this.)',
   mend: 'Verify the signature, then call JSON.parse in a try block, and answer 400 if it throws.',
 };
 
@@ -38,13 +40,13 @@ const PARSES_FIRST: Advice = {
     'parser and the code behind it, and the verified bytes may differ from the sent ones.',
   mend:
     "Verify the raw bytes first, then JSON.parse. Express: give the route express.raw({ type: '*/*' }), not express.json(). " +
-    'A verify function that keeps the bytes is enough if no later code uses the parsed body, as with hookbox.',
+    'If no later code uses the parsed body, as with hookbox, a verify function that keeps the bytes is enough.',
 };
 /** docs/adapters.md says the same. */
 const PARSER_BEFORE_HOOKBOX: Advice = {
   why:
-    'A parser before hookbox rejects the body, so the answer is not that for a forgery. This harms no event: hookbox ' +
-    'verifies, stores and handles the sent bytes, not the result of the parser.',
+    'A parser before hookbox rejects the body, so the answer is not the one for a forgery. No event is harmed: ' +
+    'hookbox verifies, stores and handles the raw bytes, not the result of the parser.',
   mend: 'If the parser must run first, change nothing. Otherwise mount the route before it, as in docs/adapters.md.',
 };
 const TAKES_FORGERIES: Advice = {

@@ -6,15 +6,21 @@ import { isTaken } from '../check-run.ts';
 import type { Probe } from './probe.ts';
 
 const SAYS_YES: Advice = {
-  why: 'The service never uses GET. A 2xx tells monitors and people that deliveries work, even if they fail.',
-  mend: 'Mount the route only for POST, and answer 405 to other methods. Your own page at this address does no harm.',
+  why: 'The service never uses GET. A 2xx makes monitors and people believe that deliveries work, even if they fail.',
+  mend:
+    'Mount the route only for POST, and answer 405 to other methods. If you serve a page of your own at this ' +
+    'address, ' +
+    'ignore this warning.',
 };
 const TAKES_PUT: Advice = {
-  why: 'The service uses POST. Another method can pass checks that guard only POST. (A warning: the request was correctly signed.)',
+  why:
+    'The service uses POST. A request with a different method can bypass checks that guard only POST. (A warning: ' +
+    'the ' +
+    'request was correctly signed.)',
   mend: 'Mount the route only for POST: app.post, not app.use or app.all.',
 };
 const OTHERWISE: Advice = {
-  why: 'The endpoint rejects it, but with the status of an outage or a moved page.',
+  why: 'The endpoint rejects the request, but its status looks like an outage or a moved page.',
   mend: 'Answer 405 or 404 to methods other than POST.',
 };
 /** Not Implemented: also said of methods. */

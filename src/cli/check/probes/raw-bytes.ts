@@ -6,20 +6,20 @@ import type { Probe } from './probe.ts';
 
 const WRITES_IT_AGAIN: Advice = {
   why:
-    'The signature covers the sent bytes. Parsing and writing the body again changes them: an amount of ' +
-    '6.50 becomes 6.5, and the authentic event is rejected and lost.',
+    'The signature covers the bytes that were sent. Parsing the body and writing it again changes them: 6.50 becomes ' +
+    '6.5, so the authentic event is rejected and lost.',
   mend:
     'Compute the HMAC over the raw bytes, not over JSON.stringify(request.body). Express: give the route ' +
     "express.raw({ type: '*/*' }) and mount it before express.json(). Next.js: await request.arrayBuffer().",
 };
 const CANNOT_READ_IT: Advice = {
-  why: 'The body is well-formed JSON with the same values. The service may write JSON in another form.',
+  why: 'The body is well-formed JSON with the same values. The service may format its JSON in a different way.',
   mend: 'Parse the raw bytes as UTF-8 with the JSON parser of your language.',
 };
 
 /** The same event, as JSON may also be written: parsing it and writing it again changes the bytes. */
 const WAYS: readonly (readonly [how: string, write: (json: string) => string])[] = [
-  ['with white space and a newline at its end', (json) => `${JSON.stringify(JSON.parse(json), null, 3)}\r\n`],
+  ['with white space and a newline at the end', (json) => `${JSON.stringify(JSON.parse(json), null, 3)}\r\n`],
   [
     'with 6.50 for 6.5 and 3.005e1 for 30.05',
     (json) => json.replace(/"price":6\.5(?=[,}])/, '"price":6.50').replace(/"total":30\.05(?=[,}])/, '"total":3.005e1'),
@@ -51,12 +51,16 @@ function reversed(value: object): object {
 
 const DECODES_FIRST: Advice = {
   why:
-    'The signature was right, but the endpoint computed it over decoded text. Decoding replaces invalid UTF-8 and a byte order mark, ' +
-    'so the verified bytes differ from the sent ones.',
-  mend: 'Compute the HMAC over the raw bytes, a Buffer and not a string: hmac.update(body), not hmac.update(body.toString()).',
+    'The signature was right, but the endpoint computed its own over decoded text. Decoding replaces invalid UTF-8 ' +
+    'and removes a byte order mark, so the endpoint verifies different bytes from those sent.',
+  mend:
+    'Compute the HMAC over the raw bytes, a Buffer and not a string: hmac.update(body), not ' +
+    'hmac.update(body.toString()).',
 };
 const STUMBLES: Advice = {
-  why: 'This is an unexpected exception. The service reads it as an outage and sends the same bytes again for a day.',
+  why:
+    'This is an unexpected exception. The service takes this answer for an outage and sends the same bytes again for ' +
+    'a day.',
   mend: 'Catch the errors of the decoder and the parser, and answer 400.',
 };
 

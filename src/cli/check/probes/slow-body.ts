@@ -6,11 +6,13 @@ const OTHERS = 3;
 const PAUSE_MS = 1;
 
 const WAITS_FOR_ONE: Advice = {
-  why: 'One slow client blocks the answers to all deliveries, and they fail.',
-  mend: 'Serve several requests at once: read bodies asynchronously, or run several workers behind the proxy.',
+  why: 'One slow client blocks the answers to all deliveries, so they fail.',
+  mend: 'Serve requests concurrently: read bodies asynchronously, or run several workers behind the proxy.',
 };
 const GIVES_UP: Advice = {
-  why: 'A body can arrive slowly over a bad network. This one took little more than a second, and the event would be lost.',
+  why:
+    'A body can arrive slowly over a bad network. This one took little more than a second, yet the event would be ' +
+    'lost.',
   mend: 'Read until the body ends: wait for the "end" of the request, and do not treat the first piece as the whole body.',
 };
 

@@ -3,7 +3,7 @@ import { late, notTaken, outcome, type Advice } from '../judge-answers.ts';
 import { isTaken } from '../check-run.ts';
 import type { Probe } from './probe.ts';
 
-const WITHOUT_END = 'the body of its answer does not end; only the status counts';
+const WITHOUT_END = 'the body of the answer does not end; only the status counts';
 
 /** A delivery that is taken too late is not taken; `in-time` judges one that is merely slow. */
 export const valid: Probe = async (run) => {
@@ -17,8 +17,10 @@ export const valid: Probe = async (run) => {
 };
 
 const MISSES_A_TYPE: Advice = {
-  why: 'This is one of the eleven types. The service retries a rejected event for about a day. Then the event is lost.',
-  mend: 'Answer 2xx to every authentic event, also of types that you do not use, or do not select them in the dashboard.',
+  why: 'This type is one of the eleven. The service retries a rejected event for about a day. Then the event is lost.',
+  mend:
+    'Answer 2xx to every authentic event, even if you do not use its type. Or deselect the types that you do not use ' +
+    'in the dashboard.',
 };
 
 /** One event of each of the eleven types. */
@@ -32,8 +34,10 @@ export const everyType: Probe = async (run) => {
 };
 
 const MISSES_NEW_TYPES: Advice = {
-  why: 'The service may add types at any time. It would retry each of their events for a day, and then the event would be lost.',
-  mend: 'Store unknown types and answer 2xx. In a switch over the type, add a default that does nothing.',
+  why:
+    'The service may add types at any time. It would retry each event of a new type for a day, and then the event ' +
+    'would be lost.',
+  mend: 'Store events of unknown types and answer 2xx. If you switch on the type, add a default case that does nothing.',
 };
 
 /** A type that may be added one day. */

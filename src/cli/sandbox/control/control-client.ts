@@ -11,8 +11,8 @@ import { seal, unseal } from './sealed.ts';
 import { tokenOf } from './token-file.ts';
 
 /**
- * Sends an act to a sandbox that this user runs on this machine, and resolves with its result. It has no time limit: a clock
- * that moves by days may wait for many deliveries.
+ * Sends an act to a sandbox that this user runs on this machine, and resolves with its result. It has no time limit: a
+ * clock that moves by days may wait for many deliveries.
  *
  * @throws CommandError that says what to do
  */
@@ -55,7 +55,7 @@ async function post({ origin, hostname, port }: URL, act: string): Promise<Answe
   const opened = unseal(token, await answerOf(asked, origin), sent);
   if (opened === null) {
     throw new CommandError(
-      `The program at ${origin} is not the sandbox that you started there. It could not read the command. Start the sandbox again.`,
+      `The program at ${origin} is not the sandbox that you started there. It could not read the command. Restart the sandbox.`,
     );
   }
   return JSON.parse(opened) as Answer;
@@ -67,6 +67,6 @@ async function answerOf(asked: ClientRequest, origin: string): Promise<string> {
     return await text(response);
   } catch (failure) {
     const why = connectionFailure(failure);
-    throw new CommandError(`The sandbox at ${origin} does not answer: ${why}. Check that it is still running.`);
+    throw new CommandError(`The sandbox at ${origin} does not answer: ${why}. Check that it is running.`);
   }
 }

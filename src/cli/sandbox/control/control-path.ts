@@ -15,15 +15,16 @@ const MOST_BYTES = 100_000;
 const MARK_CHARS = 16;
 
 /**
- * Steers a sandbox for the holder of its token, from this machine only: not under another name, not through a proxy, and not
- * for a page of another site. Requests and answers are sealed with the token, so the token itself is never sent. A request
- * works once, so a recorded request cannot be repeated.
+ * Steers a sandbox for the holder of its token, from this machine only: not under another name, not through a proxy,
+ * and not for a page of another site. Requests and answers are sealed with the token, so the token itself is never
+ * sent. A request works once, so a recorded request cannot be repeated.
  */
 export function controlPath(sandbox: Sandbox, token: string): Control {
   const guard = createGuard({}, true);
   const seen = new Set<string>();
   return async (request, env) => {
-    if (guard(request, peerOf(env, request)) !== null) return refusal(403, 'Control a sandbox from its own machine.');
+    if (guard(request, peerOf(env, request)) !== null)
+      return refusal(403, 'Control a sandbox from the machine it runs on.');
     if (request.method !== 'POST') return refusal(405, 'Control a sandbox with POST.');
     const length = request.headers.get('content-length');
     if (length === null || Number(length) > MOST_BYTES) return refusal(413, `Send at most ${MOST_BYTES} bytes.`);
@@ -47,7 +48,10 @@ export interface Answer {
 async function answerTo(sandbox: Sandbox, text: string): Promise<Answer> {
   const act = actSchema.safeParse(parsedOrNull(text));
   if (!act.success) {
-    return { status: 422, message: 'The sandbox does not know this command, because its hookbox has another version.' };
+    return {
+      status: 422,
+      message: 'The sandbox does not support this command, because it runs a different version of hookbox.',
+    };
   }
   try {
     return { status: 200, result: await perform(sandbox, act.data) };

@@ -7,8 +7,8 @@ import { steer } from './control-client.ts';
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * Steers as `steer` does, for what waits for the answers of receivers: says for whom it waits, once for each try that takes longer
- * than a moment.
+ * Steers as `steer` does, for what waits for the answers of receivers: says for whom it waits, once for each try that
+ * takes longer than a moment.
  *
  * @throws CommandError that says what to do
  */
@@ -46,5 +46,5 @@ function keyOf({ delivery, number }: UnderWay): string {
 
 function waitText({ url, type, event, number }: UnderWay): string {
   const whom = url ?? 'a receiver in code';
-  return `Waiting for ${whom} to answer ${oneLine(type)} ${event} (try ${number}). A try fails after 10 s.`;
+  return `Waiting for ${whom} to answer ${oneLine(type)} ${event} (attempt ${number}). An attempt fails after 10 s.`;
 }

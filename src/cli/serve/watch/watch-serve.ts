@@ -12,8 +12,9 @@ import { fileWatch } from './file-watch.ts';
 export const STOP = 'stop';
 
 /**
- * Runs `serve` in a process of its own, and anew each time when its handlers or what they import has changed: a module that was
- * imported stays as it was for as long as its process lives. One that has ended with an error waits for the change that mends it.
+ * Runs `serve` in a process of its own, and anew each time when its handlers or what they import has changed: a module
+ * that was imported stays as it was for as long as its process lives. One that has ended with an error waits for the
+ * change that mends it.
  *
  * @param args - what starts it there
  * @returns the signal that ended it all
@@ -37,7 +38,7 @@ export async function watchServe(file: string, args: readonly string[]): Promise
     const first = await Promise.race([stopped, change, ended.then(asEnd)]);
     if (first === 'interrupted') return 'SIGINT'; // its reader went away
     if (first === 'ended')
-      tell(`The process ended. Waiting for a change of ${file} or of a file that it imports. Ctrl-C stops.`);
+      tell(`The process ended. Waiting for a change to ${file} or to a file that it imports. Press Ctrl-C to stop.`);
     else if (child.connected) child.send(STOP);
     await ended;
     // Where nothing has changed, that is waited for; a signal may have come meanwhile.

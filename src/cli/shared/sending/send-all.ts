@@ -168,7 +168,7 @@ function pace(rate: number | undefined, signal: AbortSignal): () => Promise<void
 
 function nobodyListens({ origin }: URL): CommandError {
   return new CommandError(
-    `No server listens at ${origin}. Start a receiver with hookbox serve, or pass another URL with --to.`,
+    `No server listens at ${origin}. Start a receiver with hookbox serve, or pass a different URL with --to.`,
   );
 }
 

@@ -70,7 +70,7 @@ export function* encodedBodies(body: Buffer): Generator<Candidate> {
   yield* candidates('character-encoding', before, latin1Bytes(text));
   yield* candidates('character-encoding', 'the body was signed with ? for non-ASCII characters', questioned(text));
   const forms = [text.normalize('NFC'), text.normalize('NFD')];
-  yield* candidates('character-encoding', 'the body was signed in another Unicode normal form', ...forms);
+  yield* candidates('character-encoding', 'the body was signed in a different Unicode normalization form', ...forms);
 }
 
 function utf16(text: string): readonly Buffer[] {

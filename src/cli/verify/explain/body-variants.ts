@@ -57,13 +57,13 @@ function* newlines(body: Buffer): Generator<Candidate> {
   const last = body.at(-1) === LF ? (body.at(-2) === CR ? 2 : 1) : 0;
   const bare = body.subarray(0, end);
   const followed = (bytes: Buffer, newline: string): Buffer => Buffer.concat([bytes, Buffer.from(newline)]);
-  const without = 'the body was signed without the newline at its end';
+  const without = 'the body was signed without the newline at the end';
   yield* candidates('trailing-newline', without, body.subarray(0, body.byteLength - last), bare);
-  yield* candidates('trailing-newline', 'the body was signed with a newline at its end', followed(body, '\n'));
-  yield* candidates('trailing-newline', 'the body was signed with two newlines at its end', followed(body, '\n\n'));
+  yield* candidates('trailing-newline', 'the body was signed with a newline at the end', followed(body, '\n'));
+  yield* candidates('trailing-newline', 'the body was signed with two newlines at the end', followed(body, '\n\n'));
   yield* candidates(
     'trailing-newline',
-    'the body was signed with another newline at its end',
+    'the body was signed with a different newline at the end',
     followed(body, '\r\n'),
     followed(bare, '\n'),
     followed(bare, '\r\n'),

@@ -10,12 +10,14 @@ export const CAUSES = {
   're-serialised': {
     meaning: 'one side parsed the JSON and wrote it again: the values are the same, the bytes differ',
     fix:
-      'sign and verify the raw bytes. Mount the webhook before any body parser, and never hash ' +
+      'sign and verify the raw bytes. Mount the webhook route before any body parser, and never hash ' +
       'JSON.stringify(request.body).',
   },
   'trailing-newline': {
     meaning: 'a newline at the end was added or removed; the signature covers every byte',
-    fix: 'send files with curl --data-binary, sign with printf %s instead of echo, and keep editors from ending the file with a newline.',
+    fix:
+      'send files with curl --data-binary, sign with printf %s instead of echo, and configure your editor not to add ' +
+      'a newline at the end.',
   },
   'white-space': {
     meaning: 'white space around the body was added or removed; the signature covers every byte',
@@ -23,58 +25,62 @@ export const CAUSES = {
   },
   'line-endings': {
     meaning: 'line breaks inside the body were changed or removed',
-    fix: 'send files with curl --data-binary, not --data, and keep git (core.autocrlf) and editors from changing them.',
+    fix:
+      'send files with curl --data-binary, not --data, and stop git (core.autocrlf) and editors from changing line ' +
+      'breaks.',
   },
   bom: {
     meaning: 'a byte order mark was added before the body, or removed',
     fix: 'save the file as UTF-8 without BOM, and read bodies as bytes.',
   },
   'base64-body': {
-    meaning: 'one side used the base64 text as the body, the other the decoded bytes',
-    fix: 'decode first, then verify. AWS Lambda encodes the body when event.isBase64Encoded is true; hookbox/aws-lambda decodes it.',
+    meaning: 'one side used the base64 text as the body; the other side used the decoded bytes',
+    fix:
+      'decode first, then verify. AWS Lambda encodes the body when event.isBase64Encoded is true; hookbox/aws-lambda ' +
+      'decodes it.',
   },
   'hex-body': {
-    meaning: 'one side used hexadecimal digits as the body, the other the decoded bytes',
+    meaning: 'one side used hexadecimal digits as the body; the other side used the decoded bytes',
     fix: 'decode the digits first, then verify.',
   },
   'compressed-body': {
-    meaning: 'one side hashed the compressed bytes, the other the decompressed ones',
+    meaning: 'one side hashed the compressed bytes; the other side hashed the decompressed bytes',
     fix: 'send webhooks without Content-Encoding, or verify before decompression.',
   },
   'character-encoding': {
-    meaning: 'one side decoded the body to text and encoded it in another encoding',
+    meaning: 'one side decoded the body to text and encoded the text differently',
     fix: 'read the body as bytes and hash them; do not convert it to text first.',
   },
   'double-encoded': {
-    meaning: 'one side encoded the body again, like text inside another document',
+    meaning: 'one side encoded the body again, such as text inside a different document',
     fix: 'send the JSON itself as the body.',
   },
   'not-the-body': {
-    meaning: 'one side hashed a text that a program wrote in place of the body',
-    fix: 'hash the raw bytes. A body parser ran first, or code converted an object to text.',
+    meaning: 'one side hashed a text that stood in for the body, such as [object Object]',
+    fix: 'hash the raw bytes. A body parser ran first, or your code converted an object to text.',
   },
   'empty-body': {
-    meaning: 'one side hashed an empty body: other code read the bytes first, or did not forward them',
-    fix: 'read the raw bytes once, before other code, and pass them on.',
+    meaning: 'one side hashed an empty body, because other code read the body first or did not forward it',
+    fix: 'read the raw bytes once, before other code does, and pass them to that code.',
   },
   'headers-in-file': {
-    meaning: 'the file holds a whole HTTP message, and the signature covers only the body in it',
+    meaning: 'the file contains a whole HTTP message, but the signature covers only its body',
     fix: 'keep only the part after the empty line.',
   },
   'other-body': {
-    meaning: 'the signature belongs to another delivery',
-    fix: 'take signature and body from the same request.',
+    meaning: 'the signature belongs to a different delivery',
+    fix: 'use the signature and the body of the same request.',
   },
   'uppercase-hex': {
     meaning: 'X-Signature is lowercase hexadecimal; receivers reject any other form',
     fix: 'write the digits in lowercase.',
   },
   prefix: {
-    meaning: 'X-Signature is only the 64 digits; the prefix is the form of another service',
+    meaning: 'X-Signature is only the 64 digits; a different service uses this prefix',
     fix: 'remove the prefix.',
   },
   surroundings: {
-    meaning: 'X-Signature is only the 64 digits; this value has other text beside them',
+    meaning: 'X-Signature is only the 64 digits; this value also contains other text',
     fix: "take only the digits, for example with openssl dgst -r … | cut -d ' ' -f 1, or hookbox sign.",
   },
   quotes: {
@@ -83,7 +89,7 @@ export const CAUSES = {
   },
   'signature-white-space': {
     meaning: 'the signature has white space around it',
-    fix: 'trim the value, for example after you read it from a file.',
+    fix: 'trim the value, for example after reading it from a file.',
   },
   separators: {
     meaning: 'the digits are in groups',
@@ -106,12 +112,12 @@ export const CAUSES = {
     fix: 'set the secret without white space: use printf %s instead of echo, and no space after it in an .env file.',
   },
   'secret-quotes': {
-    meaning: 'one side used the quotation marks around the secret as part of it',
-    fix: 'set the secret without them; docker run --env-file keeps them, for example.',
+    meaning: 'one side treated the quotation marks around the secret as part of it',
+    fix: 'set the secret without quotation marks; docker run --env-file, for example, does not remove them.',
   },
   'secret-encoding': {
-    meaning: 'one side decoded the secret, the other used its text',
-    fix: 'use the UTF-8 bytes of the secret, as the dashboard shows it.',
+    meaning: 'one side decoded the secret; the other side used its text',
+    fix: 'use the secret as the dashboard shows it, encoded in UTF-8.',
   },
   'secret-prefix': {
     meaning: 'one side removed the prefix of the secret, or added one',
@@ -123,14 +129,16 @@ export const CAUSES = {
   },
   'old-secret': {
     meaning: 'the signer used the secret from before the rotation',
-    fix: 'pass both to the receiver, secret: [new, old], until the last retry signed with the old one.',
+    fix:
+      'pass both secrets to the receiver, secret: [new, old], until the last retry that was signed with the old ' +
+      'secret.',
   },
   algorithm: {
-    meaning: 'X-Signature is an HMAC-SHA256; this signature uses another algorithm',
-    fix: 'use HMAC with SHA-256, the secret as the key and the body as the message.',
+    meaning: 'X-Signature is an HMAC-SHA256; this signature uses a different algorithm',
+    fix: 'use HMAC with SHA-256, with the secret as the key and the body as the message.',
   },
   timestamp: {
-    meaning: 'the signer hashed more than the body, like other services; X-Signature covers only the body',
+    meaning: 'the signer hashed more than the body, as some services do; X-Signature covers only the body',
     fix: 'hash the raw body and nothing before it.',
   },
   'malformed-signature': {
@@ -139,12 +147,10 @@ export const CAUSES = {
     fix: 'use the value of X-Signature unchanged.',
   },
   'wrong-bytes': {
-    meaning:
-      'the body differs from the signed body in an unknown way, such as a changed value, or the secrets are ' +
-      'different',
+    meaning: 'the body differs from the signed body in an unknown way, such as a changed value, or the secrets differ',
     fix:
-      'compare the length and the SHA-256 of the body on both sides, then the secret: its length, its first letter and its ' +
-      'endpoint.',
+      'compare the length and SHA-256 of the body on both sides. Then compare the secret: its length, its first ' +
+      'character and its endpoint.',
   },
 } as const satisfies Record<string, CauseText>;
 

@@ -135,7 +135,7 @@ function lostBody(body: Uint8Array, found: readonly Found[]): readonly Found[] {
 function inexplicable(body: Uint8Array, signature: string, readings: readonly Reading[]): readonly Found[] {
   const wrong: Found = leftOfBody(body) ?? {
     cause: 'wrong-bytes',
-    what: 'no known mistake gives this signature',
+    what: 'no known mistake leads to this signature',
   };
   if (isWellFormedSignature(signature)) return [wrong];
   const form = readings[0]?.found.map(({ what }) => what).join(', ') ?? '';

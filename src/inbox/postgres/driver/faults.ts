@@ -37,8 +37,9 @@ export class DatabaseFailure extends Error {
 const AGAIN = new Set(['40001', '40P01', '55P03', '23505']);
 const UNPREPARED = new Set(['26000', '42P05']);
 /**
- * A server that ends, starts, is a standby by now (which knows no READ WRITE), has no connection left, or whose time-outs have
- * ended what was asked; and a connection that somebody has left in a transaction, which has failed or only reads.
+ * A server that ends, starts, is a standby by now (which knows no READ WRITE), has no connection left, or whose
+ * time-outs have ended what was asked; and a connection that somebody has left in a transaction, which has failed or
+ * only reads.
  */
 const LOST = /^(08...|57...|53300|0A000|25001|25006|25P02|25P03|25P04)$/;
 /** Node's names of what befell a socket, as `EPIPE`, may be as long. */
@@ -46,11 +47,11 @@ const SQLSTATE = /^(?!E[A-Z]{4}$)[0-9A-Z]{5}$/;
 
 /** What `pg` finds out by itself, before Postgres could say it by a code; its words name functions, not what to look at. */
 const SAID = [
-  [/password must be a (non-empty )?string/, '28P01', 'the server needs a password, and the URL or pool has none'],
+  [/password must be a (non-empty )?string/, '28P01', 'the server requires a password, and the URL or pool has none'],
   [
     /does not support SSL/,
     '08001',
-    'the connection needs TLS, and the server has it off: turn ssl on there, or remove sslmode from the URL',
+    'the connection requires TLS, but the server has TLS turned off: turn ssl on there, or remove sslmode from the URL',
   ],
 ] as const;
 
@@ -107,4 +108,4 @@ export function asUnavailable(failure: unknown): unknown {
 }
 
 const TO_BE_GRANTED =
-  'The role of this connection lacks a privilege. Run npx hookbox doctor as that role; it names the GRANT';
+  'The role of this connection lacks a privilege. To see the missing GRANT, run npx hookbox doctor as this role';

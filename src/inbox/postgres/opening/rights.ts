@@ -12,7 +12,7 @@ export interface Rights {
   readonly makesTables: boolean;
   /** how many of hookbox's tables there are */
   readonly tables: number;
-  /** those that it may not read and write */
+  /** those that it cannot read and write */
   readonly closed: readonly string[];
   /** what names no schema is made in this one, as where the role is named as it is */
   readonly isFirst: boolean;
@@ -58,23 +58,23 @@ export function missingRight(
   schema: string,
 ): { readonly what: string; readonly advice: string } | null {
   const [who, named] = [quoted(role), quoted(schema)];
-  const makeThem = 'Run hookbox migrate with a role that may; or grant this role everything:';
+  const makeThem = 'Run hookbox migrate with a role that can create tables, or grant this role everything:';
   if (!there) {
     if (makesSchemas) return null;
     const advice = `${makeThem} GRANT CREATE ON DATABASE ${quoted(database)} TO ${who}`;
-    return { what: `the role ${who} may not create the schema ${schema}`, advice };
+    return { what: `the role ${who} cannot create the schema ${schema}`, advice };
   }
   const work = `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${named} TO ${who}`;
   if (!uses) {
     const advice = `GRANT USAGE ON SCHEMA ${named} TO ${who}; ${work}`;
-    return { what: `the role ${who} may not use the schema ${schema}`, advice };
+    return { what: `the role ${who} cannot use the schema ${schema}`, advice };
   }
   if (closed.length > 0) {
-    return { what: `the role ${who} may not read and write ${closed.join(', ')}`, advice: work };
+    return { what: `the role ${who} cannot read and write ${closed.join(', ')}`, advice: work };
   }
   if (tables < tableNames.length && !makesTables) {
     const advice = `${makeThem} GRANT CREATE ON SCHEMA ${named} TO ${who}`;
-    return { what: `the role ${who} may not create the missing tables`, advice };
+    return { what: `the role ${who} cannot create the missing tables`, advice };
   }
   return null;
 }

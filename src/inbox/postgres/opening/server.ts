@@ -55,15 +55,15 @@ export function faultsOf({
   }
   if (standby) {
     const what = 'This Postgres server is a read-only standby.';
-    faults.push({ setting: 'standby', code: 'READ_ONLY', what, advice: 'Connect to its primary.' });
+    faults.push({ setting: 'standby', code: 'READ_ONLY', what, advice: 'Connect to the primary server.' });
   }
   if (encoding !== 'UTF8') {
-    const what = `The encoding of this database is ${encoding}, which cannot hold every event.`;
+    const what = `The encoding of this database is ${encoding}, which cannot represent every character of an event.`;
     faults.push({ setting: 'encoding', code: 'CANNOT_OPEN', what, advice: "Create one with ENCODING 'UTF8'." });
   }
   if (fsync !== 'on') {
     const what = 'This Postgres server has fsync = off, so a crash can lose events.';
-    faults.push({ setting: 'fsync', code: 'NOT_DURABLE', what, advice: 'Set it to on.' });
+    faults.push({ setting: 'fsync', code: 'NOT_DURABLE', what, advice: 'Set fsync to on.' });
   }
   if (synchronous_commit === 'off') {
     faults.push({

@@ -62,11 +62,11 @@ function faultsOfTable({ role, name, unlogged, hidden, trigger, rule }: TableRow
   const table = `${quoted(schema)}.${quoted(name)}`;
   const faults: TableFault[] = [];
   if (unlogged) {
-    const what = `The table ${table} is UNLOGGED: a crash of Postgres empties it, and a standby does not have it.`;
+    const what = `The table ${table} is UNLOGGED: a crash of Postgres empties the table, and standbys do not have its rows.`;
     faults.push({ code: 'NOT_DURABLE', what, advice: `Run: ALTER TABLE ${table} SET LOGGED` });
   }
   if (hidden) {
-    const what = `Row-level security may hide rows of ${table} from the role ${quoted(role)}, so that events would not be handled.`;
+    const what = `Row-level security may hide rows of ${table} from the role ${quoted(role)}, so some events would not be handled.`;
     const each = `For each table of the schema ${schema}: ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY;`;
     faults.push({ code: 'ACCESS_DENIED', what, advice: `${each} or once: ALTER ROLE ${quoted(role)} BYPASSRLS` });
   }
@@ -99,8 +99,8 @@ export async function missingRows(session: Session, { schema, tables: t }: Place
 }
 
 /**
- * Sequences that are behind the stored numbers, as after a restore or a replication that leaves them out. The next stored event
- * fails, or gets a number between others.
+ * Sequences that are behind the stored numbers, as after a restore or a replication that leaves them out. The next
+ * stored event fails, or gets a number between others.
  *
  * @returns `null` for a role that may not look at them
  */

@@ -9,8 +9,8 @@ const LOOK_MS = 20;
 const MOST_LOOKS = 100;
 
 /**
- * A transaction whose work is done once: where the connection is lost before COMMIT is answered, Postgres knows what has become
- * of it by its number.
+ * A transaction whose work is done once: where the connection is lost before COMMIT is answered, Postgres knows what
+ * has become of it by its number.
  */
 export async function doneOnce<T>({ database }: Store, { before, work }: Omit<Asked<T>, 'wasDone'>): Promise<T> {
   let tried: { readonly id: string; readonly result: T } | undefined;
@@ -38,5 +38,5 @@ async function wasCommitted(session: Session, id: string): Promise<boolean> {
     if (status !== 'in progress') return status === 'committed';
     await delay(LOOK_MS);
   }
-  throw new DatabaseFailure(new Error('a transaction is still under way'));
+  throw new DatabaseFailure(new Error('a transaction is still running'));
 }

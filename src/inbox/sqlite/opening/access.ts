@@ -48,7 +48,7 @@ function refusal(wanted: readonly { readonly path: string; readonly mode: number
       const { code } = failure as NodeJS.ErrnoException;
       if (code === 'EROFS') return `${path} is on a read-only file system. Mount it for writing.`;
       if (code !== 'EACCES' && code !== 'EPERM') continue; // the path does not exist, or the system does not say
-      const advice = 'Give this user access to the file and its folder (chown), or pass another path.';
+      const advice = 'Give this user access to the file and its folder (chown), or pass a different path.';
       return `${path} ${what}${whose(path)}. ${advice}`;
     }
   }

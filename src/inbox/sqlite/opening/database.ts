@@ -1,8 +1,8 @@
 import { causesOf, InboxOpenError, InboxUnavailableError, isError, isInstance } from '../../../errors.ts';
 
 /**
- * The part of a better-sqlite3 connection that hookbox uses. Your own connection fits, and the types need no types of
- * better-sqlite3.
+ * The part of a better-sqlite3 connection that hookbox uses. You can pass your own connection. The type does not need
+ * the types of better-sqlite3.
  */
 export interface SqliteDatabase {
   /** The path that the connection was opened with. */
@@ -24,7 +24,7 @@ export interface SqliteStatement {
   get(...parameters: unknown[]): unknown;
   all(...parameters: unknown[]): unknown[];
   /**
-   * Sets whether integers are read as BigInt. hookbox always asks for plain numbers, because your connection may
+   * Sets whether integers are read as BigInt. hookbox always requests plain numbers, because your connection may
    * default to BigInt.
    */
   safeIntegers(toggle?: boolean): SqliteStatement;

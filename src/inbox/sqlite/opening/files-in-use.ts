@@ -36,8 +36,8 @@ export class FilesInUse {
   }
 
   /**
-   * The file is there, but its write-ahead log is not the one that is written to, which nobody will ever read. A log keeps
-   * its inode while somebody has it open, checkpoints included.
+   * The file is there, but its write-ahead log is not the one that is written to, which nobody will ever read. A log
+   * keeps its inode while somebody has it open, checkpoints included.
    */
   isLogGone(): boolean {
     const now = identityOf(this.#logPath);
@@ -70,7 +70,7 @@ const DESCRIPTORS = '/proc/self/fd';
 const DELETED = ' (deleted)';
 
 export const IN_ANOTHER_LIBRARY =
-  'another SQLite library in this process has the file open, and the two do not see each other’s locks';
+  'a second SQLite library in this process has the file open, and neither sees the locks of the other';
 
 /** What is answered while the log of a file is not the one that a connection writes to. */
 export function logGone(file: string): string {
@@ -87,9 +87,9 @@ function identityOf(path: string): string | null {
 }
 
 /**
- * Whether another SQLite library in this process has a file open that ours has open. The locks of SQLite do not hold between
- * the two, and the one that closes it first deletes the log under the other. A library opens the index of a log once, however many
- * connections it has, in whatever thread. Only Linux can be asked.
+ * Whether another SQLite library in this process has a file open that ours has open. The locks of SQLite do not hold
+ * between the two, and the one that closes it first deletes the log under the other. A library opens the index of a log
+ * once, however many connections it has, in whatever thread. Only Linux can be asked.
  */
 export function isInAnotherLibrary(file: string): boolean {
   return openIndexes(file).length > 1;

@@ -8,7 +8,7 @@ import type { SqliteDatabase } from './database.ts';
 /** The options of {@link sqliteInbox}. */
 export interface SqliteInboxOptions {
   /**
-   * How many deliveries may wait for the disk. Beyond it, new deliveries are answered 503.
+   * How many deliveries may wait for the disk. Above this limit, new deliveries are answered 503.
    *
    * @defaultValue 10,000
    */

@@ -44,7 +44,8 @@ export function openFile(
     defineIdHash(database);
     checkpointItself(database, true);
     database.pragma(`cache_size = ${CACHE_SIZE}`);
-    // What goes, also when a row is only written again, is overwritten: what is pruned or erased is not on the disk then.
+    // What goes, also when a row is only written again, is overwritten: what is pruned or erased is not on the disk
+    // then.
     database.pragma('secure_delete = ON');
     database.pragma('busy_timeout = 0');
     return database;
@@ -61,7 +62,8 @@ export function openFile(
  * @throws InboxOpenError that says what to change
  */
 export function adopt(database: SqliteDatabase, ephemeral = false): void {
-  if (!database.open) throw new InboxOpenError('CANNOT_OPEN', 'The database connection is closed. Pass an open one.');
+  if (!database.open)
+    throw new InboxOpenError('CANNOT_OPEN', 'The database connection is closed. Pass an open connection.');
   if (database.memory && !ephemeral) {
     throw new InboxOpenError(
       'NOT_DURABLE',
@@ -105,8 +107,8 @@ function prepareConnection(database: SqliteDatabase, waitMs: number): void {
 }
 
 /**
- * Whether each commit reaches the disk before it returns. better-sqlite3 is compiled so that a new WAL database goes from
- * FULL to NORMAL with its first write, so this is asked after a write.
+ * Whether each commit reaches the disk before it returns. better-sqlite3 is compiled so that a new WAL database goes
+ * from FULL to NORMAL with its first write, so this is asked after a write.
  *
  * @throws InboxOpenError `NOT_DURABLE`
  */
@@ -134,7 +136,7 @@ function switchToWal(database: SqliteDatabase, waitMs: number): void {
       if (mode === 'wal') return;
       throw new InboxOpenError(
         'NOT_DURABLE',
-        `The journal mode of ${database.name} must be WAL, and stays ${String(mode)}.`,
+        `The journal mode of ${database.name} must be WAL, but stays ${String(mode)}.`,
       );
     } catch (failure) {
       if (!isBusy(failure) || performance.now() >= giveUpAt) throw failure;
@@ -152,7 +154,8 @@ export function absolutePath(path: string): string {
   if (path !== ':memory:') return resolve(path);
   throw new InboxOpenError(
     'NOT_DURABLE',
-    'sqliteInbox needs the path of a file, because a database in memory is lost with the process. In tests use memoryInbox(), or ' +
+    'sqliteInbox needs the path of a file, because a database in memory is lost with the process. In tests use ' +
+      'memoryInbox(), or ' +
       "sqliteInbox({ database: new Database(':memory:') }, { ephemeral: true }) of better-sqlite3.",
   );
 }
@@ -162,7 +165,10 @@ function assertUsable(file: string): void {
   if (!existsSync(folder)) {
     const why = whyHidden(file);
     if (why !== null) throw new InboxOpenError('CANNOT_OPEN', `${file} cannot be opened: ${why}`);
-    throw new InboxOpenError('FOLDER_MISSING', `The folder ${folder} does not exist. Create it, or pass another path.`);
+    throw new InboxOpenError(
+      'FOLDER_MISSING',
+      `The folder ${folder} does not exist. Create the folder, or pass a different path.`,
+    );
   }
   if (!statSync(folder).isDirectory()) {
     throw new InboxOpenError('FOLDER_MISSING', `${folder} is not a folder. Pass a path inside a folder.`);
@@ -188,8 +194,8 @@ function assertLocal(file: string): void {
 const IN_MEMORY = 2;
 
 /**
- * Why a merchant's connection cannot have temporary data; `null` where it can. Its setting stays as it is, as a change would
- * delete the merchant's temporary tables.
+ * Why a merchant's connection cannot have temporary data; `null` where it can. Its setting stays as it is, as a change
+ * would delete the merchant's temporary tables.
  */
 export function whyTemporaryDataFails(database: SqliteDatabase): string | null {
   if (database.memory || Number(database.pragma('temp_store', { simple: true })) === IN_MEMORY) return null;
@@ -203,8 +209,8 @@ export function whyTemporaryDataFails(database: SqliteDatabase): string | null {
 let ownNativeClass: unknown;
 
 /**
- * Whether a connection is of the SQLite that we load ourselves. Its class does not tell: the option `nativeBinding` gives the same
- * class another SQLite. What is behind a connection does.
+ * Whether a connection is of the SQLite that we load ourselves. Its class does not tell: the option `nativeBinding`
+ * gives the same class another SQLite. What is behind a connection does.
  */
 export function isOfOurCopy(database: SqliteDatabase): boolean {
   try {

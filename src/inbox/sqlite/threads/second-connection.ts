@@ -6,7 +6,8 @@ import { isOfOurCopy } from '../opening/open.ts';
 export function whyNoSecondReader(database: SqliteDatabase): string | null {
   if (database.memory) return 'the database is in memory';
   // Two SQLites in one process do not see each other's locks, and closing one connection drops those of the other.
-  if (!isOfOurCopy(database)) return 'the connection belongs to another copy of better-sqlite3 than hookbox loads';
+  if (!isOfOurCopy(database))
+    return 'the connection belongs to a different copy of better-sqlite3 from the one that hookbox loads';
   if (isInAnotherLibrary(fileOf(database))) return IN_ANOTHER_LIBRARY;
   if (database.pragma('locking_mode', { simple: true }) === 'exclusive')
     return 'the connection has locking_mode = EXCLUSIVE';
@@ -22,6 +23,6 @@ const TRIGGERS = ['sqlite_master', 'sqlite_temp_master'].map(
 export function whyNoSecondConnection(database: SqliteDatabase): string | null {
   // A trigger may call functions that only the merchant's connection has.
   if (TRIGGERS.some((sql) => database.prepare(sql).get() !== undefined))
-    return 'a hookbox table has a trigger of yours';
+    return 'you added a trigger to a hookbox table';
   return whyNoSecondReader(database);
 }

@@ -203,7 +203,7 @@ export class Thread {
   /** What it was doing may be done or not: nobody is told that it is. */
   #died(worker: Worker, failure: unknown): void {
     if (worker !== this.#worker) return;
-    if (!this.#isReady) return this.#cannotStart(failure ?? this.#tooLate ?? new Error('it ended at once'));
+    if (!this.#isReady) return this.#cannotStart(failure ?? this.#tooLate ?? new Error('it ended immediately'));
     const wasClosed = this.#exited !== undefined && failure === null;
     this.#end(
       wasClosed

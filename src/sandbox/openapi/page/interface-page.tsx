@@ -57,9 +57,9 @@ export function InterfacePage({ document, assumptions, server }: InterfacePagePa
           })}
           <h2 id="events">Events</h2>
           <p>
-            Each is a POST to the URL of an endpoint, with <code>X-Signature</code>: the HMAC-SHA256 of the raw body
-            with the endpoint’s secret, in lowercase hexadecimal. Without a 2xx within 10 seconds, it is redelivered for
-            more than a day. Any field of <code>data</code> may be absent or null.
+            Each event is a POST to the URL of an endpoint, with <code>X-Signature</code>: the HMAC-SHA256 of the raw
+            body with the endpoint’s secret, in lowercase hexadecimal. Without a 2xx within 10 seconds, it is
+            redelivered for more than a day. Any field of <code>data</code> may be absent or null.
           </p>
           <Contents links={eventTypes.map((type) => [type, type])} />
           {eventTypes.map((type) => (
@@ -84,8 +84,8 @@ function Introduction({ server, schemas }: { readonly server: string; readonly s
       </p>
       <p>
         Errors have <code>code</code>, <code>message</code>, <code>request_id</code> and, by code, more fields within{' '}
-        <code>error</code>. Retry after 429, once <code>X-RateLimit-Retry-After</code> seconds have gone, and after any
-        5xx; retrying does not help with other errors. With limits, answers carry <code>X-RateLimit-Limit</code>,{' '}
+        <code>error</code>. Retry after 429, once <code>X-RateLimit-Retry-After</code> seconds, and after any 5xx. After
+        other errors, do not retry. With limits, answers have the headers <code>X-RateLimit-Limit</code>,{' '}
         <code>X-RateLimit-Remaining</code> and <code>X-RateLimit-Reset</code>. <Decided marks={[{ id: 'A10' }]} />
       </p>
       <p>
@@ -94,7 +94,8 @@ function Introduction({ server, schemas }: { readonly server: string; readonly s
       </p>
       <FieldTable caption="A message" fields={fieldsOf({ $ref: '#/components/schemas/Message' }, schemas)} />
       <p>
-        In the lines below, <code>$KEY</code> is your key, and a word with <code>$</code> in a path an id of yours.
+        In the lines below, <code>$KEY</code> is your key. In a path, replace each word that begins with <code>$</code>{' '}
+        with one of your ids.
       </p>
     </section>
   );

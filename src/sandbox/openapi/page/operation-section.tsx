@@ -33,7 +33,7 @@ export function OperationSection({ name, operation, described, schemas, server }
             , also <code>{alias}</code>
           </>
         )}
-        . Needs the permission <code>{permission}</code>. In faults and in generated code it is <code>{name}</code>.{' '}
+        . Requires the permission <code>{permission}</code>. In faults and in generated code it is <code>{name}</code>.{' '}
         <Decided marks={described['x-assumption'] as readonly AssumptionMark[]} />
       </p>
       <pre>

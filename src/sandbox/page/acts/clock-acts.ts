@@ -21,7 +21,7 @@ export function clockActs(logger: Logger): Readonly<Record<string, Act>> {
       if (isDone) return { to: '/clock', said: 'advanced', figures: [ms] };
       // Whoever asked for it has his answer.
       advancing.catch((failure: unknown) => {
-        logger.error({ error: nameOf(failure) }, 'the sandbox clock did not move as far as requested');
+        logger.error({ error: nameOf(failure) }, 'the sandbox clock did not advance as far as requested');
       });
       return { to: '/clock', said: 'advancing' };
     },

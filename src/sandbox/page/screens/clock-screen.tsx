@@ -29,7 +29,7 @@ export function clockScreen(visit: SandboxVisit): Screen {
     content: (
       <>
         <section class="panel" aria-labelledby="move">
-          <h2 id="move">Move the clock</h2>
+          <h2 id="move">Advance the clock</h2>
           <p>
             {kind === 'frozen'
               ? 'The clock is frozen. Nothing happens until you move it.'
@@ -37,7 +37,7 @@ export function clockScreen(visit: SandboxVisit): Screen {
             Work that becomes due on the way runs at its own time.
           </p>
           <div class="actions">
-            <SandboxForm visit={visit} to="/clock/advance" label="Move the clock by a step">
+            <SandboxForm visit={visit} to="/clock/advance" label="Advance the clock by a step">
               <button type="submit" name="by" value="0">
                 Run due work now
               </button>
@@ -47,7 +47,7 @@ export function clockScreen(visit: SandboxVisit): Screen {
                 </button>
               ))}
             </SandboxForm>
-            <SandboxForm visit={visit} to="/clock/advance" label="Move the clock by another duration">
+            <SandboxForm visit={visit} to="/clock/advance" label="Advance the clock by another duration">
               <label>
                 By{' '}
                 <input

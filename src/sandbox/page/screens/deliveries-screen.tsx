@@ -103,14 +103,14 @@ function Acts({ visit, endpoints }: { readonly visit: SandboxVisit; readonly end
       {isWaiting && (
         <SandboxForm visit={visit} to="/clock/advance" label="Send what is due">
           <input type="hidden" name="by" value="0" />
-          <button type="submit">Send what is due now</button>
+          <button type="submit">Send due deliveries now</button>
         </SandboxForm>
       )}
       {withDead.slice(0, MOST_BUTTONS).map((endpoint) => (
         <SandboxForm
           visit={visit}
           to={`/webhooks/${endpoint.id}/retry-dead`}
-          label={`Retry all dead of ${endpoint.id}`}
+          label={`Retry all dead letters of ${endpoint.id}`}
         >
           <button type="submit">
             Retry all dead letters of <EndpointName endpoint={endpoint} />

@@ -14,7 +14,7 @@ import { sentInto, type SandboxVisit } from '../sandbox-visit.ts';
 const WORDS: Readonly<Record<FaultKind, string>> = {
   before: 'outage before the effect',
   after: 'outage after the effect',
-  'lost-answer': 'effect without an answer',
+  'lost-answer': 'operation carried out, no answer sent',
   slow: 'late effect and answer',
   decline: 'declined payment',
   'fail-order': 'order fails instead of its next move',
@@ -22,11 +22,11 @@ const WORDS: Readonly<Record<FaultKind, string>> = {
 
 const DELIVERY_WORDS: Readonly<Record<DeliveryFaultKind, string>> = {
   late: 'sent late, after other deliveries',
-  burst: 'held back, and sent together with others',
+  burst: 'held back, then sent together with other deliveries',
   duplicate: 'sent several times',
   'tampered-body': 'one body byte changed after signing',
   'tampered-signature': 'one signature digit changed',
-  cut: 'connection cut within the body',
+  cut: 'connection cut partway through the body',
   'slow-body': 'body sent in chunks',
   'lost-answer': 'answer lost',
 };

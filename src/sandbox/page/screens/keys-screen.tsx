@@ -30,7 +30,7 @@ export function keysScreen(visit: SandboxVisit): Screen {
           </p>
           {rows.length === 0 ? (
             <p class="notice" id="none">
-              No keys yet, so every request gets 401.
+              No keys yet, so every request is answered 401.
             </p>
           ) : (
             <KeysTable visit={visit} keys={rows} />

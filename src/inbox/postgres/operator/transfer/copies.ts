@@ -17,7 +17,7 @@ export function copies({ store, ask }: Access): Pick<Transfer, 'bytes' | 'backup
       throw new ConfigurationError(
         'INVALID_OPTION',
         'Back up an inbox in Postgres with its database: with pg_dump, or with the backups of ' +
-          'the database. To move the inbox elsewhere, export it.',
+          'the database. To move the inbox to a different database, export it.',
       );
     },
   };

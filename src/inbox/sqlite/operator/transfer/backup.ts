@@ -22,9 +22,9 @@ export function backups(access: Access): Pick<Transfer, 'backup'> {
 }
 
 /**
- * Copies the file of a connection into a new one, by another thread with a connection of its own; where nobody else in this
- * process may open the file, by this one, which holds up the event loop for as long as that takes. Until the copy is
- * complete, checked and on the disk it has another name beside the one it gets.
+ * Copies the file of a connection into a new one, by another thread with a connection of its own; where nobody else in
+ * this process may open the file, by this one, which holds up the event loop for as long as that takes. Until the copy
+ * is complete, checked and on the disk it has another name beside the one it gets.
  *
  * @returns its size in bytes
  */
@@ -68,7 +68,7 @@ function refuseExisting(target: string): void {
   if (!existsSync(folder)) {
     throw new ConfigurationError(
       'INVALID_OPTION',
-      `The folder ${folder} does not exist. Create it, or pass another path.`,
+      `The folder ${folder} does not exist. Create the folder, or pass a different path.`,
     );
   }
 }
