@@ -26,7 +26,7 @@ const RUN: KnownOptions<RunBulkOptions> = {
 
 /** The options of {@link previewBulk}. */
 export interface PreviewOptions {
-  /** For a rerun: include ignored and processed events. */
+  /** For a rerun: include ignored, discarded and processed events. */
   readonly force?: boolean;
   /** Called with the number of events examined and matched. */
   readonly onProgress?: (examined: number, found: number) => void;
@@ -37,8 +37,8 @@ export interface PreviewOptions {
  * Freezes the set of events that match a filter now, and describes it. `runBulk` then acts on them. The set contains
  * only events that the act applies to, and for a rerun no event whose body was pruned:
  *
- * - rerun: dead events; also ignored ones if `filter.states` names `ignored`; with `force` dead, ignored and processed
- * events
+ * - rerun: dead events; also ignored and discarded ones if `filter.states` names the state; with `force` dead, ignored,
+ * discarded and processed events
  * - discard: dead and pending events
  * - retry now: failed events whose next attempt is later than now
  *

@@ -37,7 +37,7 @@ export function withActing(made: Command, act: string): Command {
     .option('--resume <bulk-id>', `continue a stopped ${act}`, wholeNumber(1))
     .option('--cancel <bulk-id>', `end a ${act} that stopped or runs elsewhere`, wholeNumber(1));
   if (act === 'rerun')
-    acting.option('--force', 'also rerun ignored and processed events: their handlers run once more');
+    acting.option('--force', 'also rerun ignored, discarded and processed events: their handlers run once more');
   return withInbox(withWide(withBy(withFilter(acting))), 'print one JSON line for each event, or for the bulk action');
 }
 

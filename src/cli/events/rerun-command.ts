@@ -4,7 +4,7 @@ import { actNotes, withActing, type ActOnOptions } from './act-options.ts';
 
 /** `hookbox events rerun` */
 export function rerunCommand(): Command {
-  const rerun = command('rerun', 'run the handlers of dead or ignored events again', [
+  const rerun = command('rerun', 'run the handlers of dead, ignored or discarded events again', [
     'hookbox events rerun evt_1 evt_2',
     'hookbox events rerun --state dead --error ECONNREFUSED --since 6h',
     'hookbox events rerun --fingerprint 5f3a9c0d1b2e4f67 --dry-run',
@@ -14,7 +14,7 @@ export function rerunCommand(): Command {
   const made = withNotes(
     withActing(rerun, 'rerun'),
     actNotes(
-      'A filter finds dead events; add --state ignored for ignored ones. Your processor runs the handlers.',
+      'A filter finds dead events; for others, add --state ignored or --state discarded. Your processor runs the handlers.',
       'For invalid events the entity comes from the rule of hookbox. If your receiver has an entity option, use ' +
         'rerunEvents() or its page for them.',
     ),

@@ -32,7 +32,7 @@ function stoppedInWords({ stopped, worked, total }: Bulk): string {
 
 /** What an act takes of what a filter finds, where that is not seen from its name. */
 const TAKES = {
-  rerun: '. A rerun takes dead events, and ignored ones where the filter names that state',
+  rerun: '. A rerun takes dead events, and ignored or discarded ones where the filter names that state',
   discard: '',
   'retry-now': '. It takes only events that failed and wait for their next attempt',
 } as const satisfies Record<Bulk['act'], string>;

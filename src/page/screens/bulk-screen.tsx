@@ -227,7 +227,7 @@ const WHAT_COMES = {
   rerun:
     'The events become pending, and their handlers run again. Invalid events must fit today’s schemas. Events that match only since the preview are not included.',
   discard:
-    'The events become ignored: no handler runs, but you can rerun them later. Invalid events must fit today’s schemas. Events that match only since the preview are not included.',
+    'The events become discarded: no handler runs, but you can rerun them later. Invalid events must fit today’s schemas. Events that match only since the preview are not included.',
   'retry-now':
     'The events skip their backoff and become due now, in order. Failures still count: an event that fails its last attempt becomes dead. Events that match only since the preview are not included.',
 } as const satisfies Record<Bulk['act'], string>;

@@ -64,8 +64,8 @@ function selectGauges(t: Tables): string {
         ${counted(t.queue, RETRYING)} AS retrying,
         ${counted(t.queue, 'lease_until_ms IS NOT NULL AND NOT processed')} AS processing,
         ${counted(t.shelf, DEAD_WITH_BODIES)} AS dead,
-        ${counted(t.shelf, "state = 'ignored' AND discarded_ms IS NULL")} AS ignored,
-        ${counted(t.shelf, "state = 'ignored' AND discarded_ms IS NOT NULL")} AS discarded
+        ${counted(t.shelf, "state = 'ignored'")} AS ignored,
+        ${counted(t.shelf, "state = 'discarded'")} AS discarded
     ) AS figures LEFT JOIN oldest ON true ORDER BY oldest.since_ms, oldest.seq`;
 }
 
@@ -82,7 +82,8 @@ export async function gauges({ database, t, time }: Store): Promise<Gauges> {
     retrying: gaugeOf(row.retrying),
     processing: gaugeOf(row.processing),
     dead: gaugeOf(row.dead),
-    ignored: gaugeOf(row.ignored + row.discarded),
+    ignored: gaugeOf(row.ignored),
+    discarded: gaugeOf(row.discarded),
     oldestPending: oldest[0] ?? null,
     oldest,
   };
