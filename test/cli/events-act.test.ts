@@ -187,6 +187,8 @@ describe('hookbox events rerun and discard, by a filter', () => {
     expect(named.code).toBe(0);
     expect(JSON.parse(named.stdout)).toMatchObject({ total: 1, first: [{ id: 'evt_dead_1' }] });
     expect(await statesIn(cwd)).toContain('evt_dead_1 discarded 1');
+    const listed = await events(cwd, 'list', '--state', 'discarded', '--json');
+    expect(JSON.parse(listed.stdout)).toMatchObject({ id: 'evt_dead_1', state: 'discarded' });
   });
 
   it('on a dry run shows how many, which and the newest of them, and writes nothing; nor when nothing fits', async () => {

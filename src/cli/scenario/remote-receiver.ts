@@ -53,9 +53,7 @@ export async function remoteReceiver({
       if (inbox === null || stored === undefined) return null;
       const taken = await typesHandledLately(stored, endpoint);
       const isUntaken = ({ state, type }: StoredEvent): boolean =>
-        state === 'ignored' ||
-        state === 'discarded' ||
-        (state === 'pending' && !taken.has('*') && !taken.has(type ?? ''));
+        state === 'ignored' || (state === 'pending' && !taken.has('*') && !taken.has(type ?? ''));
       const found = await whenSettled(() => events(ids, inbox), onWait, isUntaken);
       const findings = await Promise.all(
         found.map((event) => eventFinding(inbox, event, { isUntaken: isUntaken(event) })),

@@ -21,7 +21,7 @@ export function fateInWords(act: Act, fate: BulkFate): string {
     case 'ignored':
       return 'ignored';
     case 'discarded':
-      return 'discarded';
+      return act === 'discard' ? 'still discarded' : 'discarded';
     case 'erased':
       return 'erased since';
   }

@@ -177,7 +177,7 @@ it.each([
   ['queue_due_any'],
   ['shelf_dead'],
   ['shelf_ignored'],
-  ['shelf_discarded'],
+  ['shelf_by_state'],
 ])('would tell if %s were gone', async (index) => {
   const whole = async (without?: string): Promise<number> =>
     [...(await costs(/^\s*WITH (candidates|RECURSIVE)/, without)).values()].reduce((a, b) => a + b, 0);

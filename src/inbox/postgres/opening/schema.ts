@@ -120,7 +120,6 @@ export const schema: Migration = {
     );
     CREATE INDEX shelf_ignored ON ${t.shelf} (endpoint, type, settled_ms) WHERE state = 'ignored';
     CREATE INDEX shelf_dead ON ${t.shelf} ((coalesce(fingerprint, dead_reason)), seq) WHERE state = 'dead' AND NOT pruned;
-    CREATE INDEX shelf_discarded ON ${t.shelf} ((seq + 0)) WHERE state = 'discarded';
     -- Of no statement but one that asks for it in these words, as what asks for less has indexes of its own.
     CREATE INDEX shelf_by_state ON ${t.shelf} ((state || ''), (seq + 0));
     CREATE INDEX shelf_prunable ON ${t.shelf} (state, endpoint, settled_ms, seq) WHERE NOT pruned;

@@ -125,7 +125,8 @@ async function amountOf(session: Session, events: string, values: readonly unkno
   return (await session.row<{ count: number }>(counted, values))?.count ?? 0;
 }
 
-function onShelf(state: PutAwayState): string {
+/** As `shelf_by_state` has it. */
+export function onShelf(state: PutAwayState): string {
   return `state || '' = '${state}'`;
 }
 
