@@ -108,10 +108,7 @@ export interface ProcessorsSeen {
   readonly handled: readonly { readonly endpoint: string; readonly type: string; readonly seenAt: Date }[];
 }
 
-/**
- * Events that were set to ignored because no processor handled their type. Events that an operator discarded do not
- * count.
- */
+/** Events that were set to ignored because no processor handled their type. */
 export interface IgnoredType extends TypeCount {
   /** `true` if a running processor handles them now. */
   readonly handled: boolean;
@@ -269,8 +266,8 @@ export interface WorkQueue<Database = DefaultDatabase> {
   /** Returns the attempts of an event, oldest first. */
   attempts(key: EventKey): Promise<readonly Attempt[]>;
   /**
-   * Sets a dead or ignored event back to pending, with its body parsed by the current schemas. Returns `false` if it is
-   * neither.
+   * Sets a dead, ignored or discarded event back to pending, with its body parsed by the current schemas. Returns
+   * `false` for others.
    *
    * @param readFrom - the body that `content` was parsed from; if a different body replaced it meanwhile, nothing
    * changes

@@ -26,7 +26,7 @@ const RUN: KnownOptions<RunBulkOptions> = {
 
 /** The options of {@link previewBulk}. */
 export interface PreviewOptions {
-  /** For a rerun: include ignored and processed events. */
+  /** For a rerun: include ignored, discarded and processed events. */
   readonly force?: boolean;
   /** Called with the number of events examined and matched. */
   readonly onProgress?: (examined: number, found: number) => void;
@@ -37,8 +37,8 @@ export interface PreviewOptions {
  * Stores which events match a filter now, and describes them. `runBulk` then acts on them. The set contains only events
  * that the action applies to, and for a rerun only events that still have their body:
  *
- * - rerun: dead events; if `filter.states` names `ignored`, also ignored events; with `force`, dead, ignored and
- *   processed events
+ * - rerun: dead events; if `filter.states` names them, also ignored and discarded events; with `force`, dead, ignored,
+ *   discarded and processed events
  * - discard: dead and pending events
  * - retry now: failed events whose next attempt is later than now
  *

@@ -7,9 +7,9 @@ import { actOnNamed, type InStates } from './act-on-named.ts';
 const OPTIONS: KnownOptions<InStates> = { states: 'list' };
 
 /**
- * Discards dead and pending events: no handler runs for them. They become ignored and can be rerun later.
+ * Discards dead and pending events: no handler runs for them. They can be rerun later.
  *
- * An invalid event becomes ignored only if its body fits the current schemas. Otherwise the result is `still invalid`
+ * An invalid event becomes discarded only if its body fits the current schemas. Otherwise the result is `still invalid`
  * and the event stays dead. After it is pruned or erased, it no longer counts as dead.
  *
  * @param keys - at most 500 events; for more use {@link previewBulk}

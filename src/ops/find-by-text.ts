@@ -191,7 +191,7 @@ function partOf(among: FindPlace['among']): Pick<EventFilter, 'states' | 'retryi
     case 'retrying':
       return { retrying: true };
     case 'others':
-      return { states: ['pending', 'processing', 'processed', 'ignored'], retrying: false };
+      return { states: ['pending', 'processing', 'processed', 'ignored', 'discarded'], retrying: false };
   }
 }
 

@@ -149,7 +149,6 @@ function handledEvent(key: { readonly endpoint: string; readonly id: string }, n
     trigger: 'auto',
     fingerprint: null,
     erasedMs: null,
-    discardedMs: null,
     body: null,
     sha256: UNKNOWN_HASH,
     attempts: [],

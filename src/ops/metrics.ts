@@ -78,7 +78,7 @@ export async function metrics(inbox: AnyInbox): Promise<Metrics> {
 
 function standing(gauges: Gauges, due: number | null, now: number): Family[] {
   const { oldestPending } = gauges;
-  const states = ['pending', 'processing', 'dead', 'ignored'] as const;
+  const states = ['pending', 'processing', 'dead', 'ignored', 'discarded'] as const;
   const waited = oldestPending === null ? 0 : Math.max(0, now - oldestPending.since.getTime()) / 1_000;
   return [
     gauge('hookbox_build_info', 'Version of hookbox.', [{ value: 1, labels: { version: VERSION } }]),

@@ -11,9 +11,9 @@ const OPTIONS: KnownOptions<ActOptions> = { states: 'list', force: 'boolean', en
 const OF_ONE = { entity: true, now: true } as const;
 
 /**
- * Reruns dead or ignored events and, with `force`, processed events. All events and the audit line are written in one
- * transaction. hookbox parses each stored body with the current schemas. The history stays, and attempts continue to be
- * counted.
+ * Reruns dead, ignored or discarded events and, with `force`, processed events. All events and the audit line are
+ * written in one transaction. hookbox parses each stored body with the current schemas. The history stays, and attempts
+ * continue to be counted.
  *
  * @param keys - at most 500 events whose bodies have at most 512 KiB together, or one event; for more use {@link
  * previewBulk}
@@ -48,7 +48,7 @@ export type RerunResult =
   | 'rerun'
   /** No event has this key. */
   | 'unknown'
-  /** The event is neither dead nor ignored. */
+  /** The event is not dead, ignored or discarded. */
   | 'not needed'
   /** The body does not fit the current schemas either. */
   | 'still invalid'
@@ -56,8 +56,9 @@ export type RerunResult =
   | 'pruned';
 
 /**
- * Reruns one dead or ignored event. hookbox parses the stored body with the current schemas. The counts of attempts and
- * crashes start again at zero; the history stays. It does not write to the audit; `rerunEvents` of `hookbox/ops` does.
+ * Reruns one dead, ignored or discarded event. hookbox parses the stored body with the current schemas. The counts of
+ * attempts and crashes start again at zero; the history stays. It does not write to the audit; `rerunEvents` of
+ * `hookbox/ops` does.
  *
  * @param options - `entity`: the `entity` option of your receiver, if it has one. It names the entity of an invalid
  * event, which was stored without one.

@@ -141,11 +141,11 @@ task('Discard a group of dead events.', async ({ page, does, sees }) => {
   const group = page.getByRole('row').filter({ hasText: 'TaxError' });
   await does.click(group.getByRole('button', { name: 'Discard group…' }));
   await sees(`Will discard ${count} events`);
-  expect(await countEvents(site.inbox, { states: ['ignored'] })).toMatchObject({ count: 0 });
+  expect(await countEvents(site.inbox, { states: ['discarded'] })).toMatchObject({ count: 0 });
   await does.click(page.getByLabel(/^Reason/));
   await does.write('test orders without a tax rate');
   await does.press('Enter');
-  await sees(`Of ${count} events discarded, ${count} are ignored.`);
+  await sees(`Of ${count} events discarded, ${count} are still discarded.`);
 });
 
 task('Discard one event.', async ({ page, does, sees }) => {

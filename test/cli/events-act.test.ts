@@ -74,7 +74,7 @@ describe('hookbox events rerun and discard, by ids', () => {
     expect(ran).toEqual({
       code: 3,
       stdout:
-        'rerun  evt_dead_1\nunchanged: neither dead nor ignored  evt_done\n' +
+        'rerun  evt_dead_1\nunchanged: not dead, ignored or discarded  evt_done\n' +
         'still invalid under the current schemas  evt_invalid\nrerun  evt_hostile\n',
       stderr:
         'hookbox.db has no event "evt_no".\n2 events are pending; a processor with handlers takes them.\n' +
@@ -105,7 +105,7 @@ describe('hookbox events rerun and discard, by ids', () => {
   it('offers --force only for what it would take', async () => {
     const cwd = await stockedFolder();
     const waiting = await events(cwd, 'rerun', 'evt_new', 'evt_pruned');
-    expect(waiting.stdout).toContain('unchanged: neither dead nor ignored  evt_new\n');
+    expect(waiting.stdout).toContain('unchanged: not dead, ignored or discarded  evt_new\n');
     expect(waiting.stderr).not.toContain('--force');
     const processed = await events(cwd, 'rerun', 'evt_new', 'evt_done', '--dry-run');
     expect(processed.stderr).toBe('To rerun processed events, add --force.\n');
@@ -169,22 +169,26 @@ describe('hookbox events rerun and discard, by a filter', () => {
     expect(await inboxOf(cwd, (inbox) => listBulks(inbox))).toEqual([]);
   });
 
-  it('takes ignored events only where the filter names that state', async () => {
+  it('takes discarded events only where the filter names that state', async () => {
     const cwd = await stockedFolder();
     const key = { endpoint: 'default', id: 'evt_dead_1' };
     await inboxOf(cwd, (inbox) => discardEvents(inbox, [key], { actor: 'ada' }));
     const ids = ['--id', 'evt_dead_1'];
     const [unnamed, named] = await Promise.all([
       events(cwd, 'rerun', ...ids, '--yes'),
-      events(cwd, 'rerun', ...ids, '--state', 'ignored', '--dry-run', '--json'),
+      events(cwd, 'rerun', ...ids, '--state', 'discarded', '--dry-run', '--json'),
     ]);
     expect(unnamed).toMatchObject({
       code: 4,
-      stderr: 'hookbox.db has no matching event that can be rerun.\nTo include ignored events, add --state ignored.\n',
+      stderr:
+        'hookbox.db has no matching event that can be rerun.\n' +
+        'To rerun ignored or discarded events, add --state ignored or --state discarded.\n',
     });
     expect(named.code).toBe(0);
     expect(JSON.parse(named.stdout)).toMatchObject({ total: 1, first: [{ id: 'evt_dead_1' }] });
-    expect(await statesIn(cwd)).toContain('evt_dead_1 ignored 1');
+    expect(await statesIn(cwd)).toContain('evt_dead_1 discarded 1');
+    const listed = await events(cwd, 'list', '--state', 'discarded', '--json');
+    expect(JSON.parse(listed.stdout)).toMatchObject({ id: 'evt_dead_1', state: 'discarded' });
   });
 
   it('on a dry run shows how many, which and the newest of them, and writes nothing; nor when nothing fits', async () => {
@@ -221,7 +225,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
   it.each([
     ['rerun', {}],
     ['rerun', { force: true }],
-    ['rerun', { states: ['ignored', 'processed'] }],
+    ['rerun', { states: ['discarded', 'processed'] }],
     ['discard', {}],
     ['discard', { force: true, states: ['dead'] }],
   ] as const)(

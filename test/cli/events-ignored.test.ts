@@ -71,7 +71,7 @@ it('the command that a processor logs reruns what was ignored, and nothing else'
     'too old': 'ignored',
     one: 'pending',
     two: 'pending',
-    discarded: 'ignored',
+    discarded: 'discarded',
     'other type': 'ignored',
     'other endpoint': 'ignored',
   });

@@ -231,7 +231,7 @@ describe('an id that a list has shortened at 80 columns', () => {
     expect((await run('fixtures', 'capture', pasted)).stdout).toContain(id);
     expect((await run('events', 'retry-now', pasted)).stdout).toContain(id);
     expect(await run('events', 'discard', pasted, id)).toMatchObject({ code: 0, stdout: `discarded  ${id}\n` });
-    expect(await run('events', 'rerun', pasted, '--state', 'ignored')).toMatchObject({
+    expect(await run('events', 'rerun', pasted, '--state', 'discarded')).toMatchObject({
       code: 0,
       stdout: `rerun  ${id}\n`,
     });

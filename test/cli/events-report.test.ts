@@ -75,7 +75,9 @@ describe('hookbox events stats', () => {
       events('stats', '--since', '2026-02-01', '--until', '2026-01-01'),
     ]);
     expect(people).toMatchObject({ code: 0, stderr: '' });
-    expect(people.stdout).toMatch(/^Now\npending .*\n-.*\n5 +1 +0 +3 +0 +evt_retrying, for \d+ d/);
+    expect(people.stdout).toMatch(
+      /^Now\npending .* ignored  discarded .*\n-.*\n5 +1 +0 +3 +0 +0 +evt_retrying, for \d+ d/,
+    );
     expect(people.stdout).toMatch(/^Last received .+ ago\. No processor is running\.$/m);
     expect(people.stdout).toMatch(/^stored +10 +.*[▁▂▃▄▅▆▇█]$/m);
     expect(people.stdout).toMatch(/^rejected +1,235 /m);

@@ -22,6 +22,7 @@ const PROCESSING = "state = 'processing', claimed_ms = 1, lease_until_ms = 2";
 const PROCESSED = "state = 'processed', settled_ms = 1";
 const DEAD = "state = 'dead', dead_reason = 'failed', settled_ms = 1";
 const IGNORED = "state = 'ignored', settled_ms = 1";
+const DISCARDED = "state = 'discarded', settled_ms = 1";
 const TOMBSTONE = "state = 'processed', settled_ms = 1, body = NULL, body_sha256 = x'00'";
 
 const constraints: Record<string, readonly string[]> = {
@@ -41,6 +42,7 @@ const constraints: Record<string, readonly string[]> = {
     "state = 'processed'",
     "state = 'dead', dead_reason = 'failed'",
     "state = 'ignored'",
+    "state = 'discarded'",
     'settled_ms = 1',
     `${PROCESSING}, settled_ms = 1`,
   ],
@@ -52,6 +54,7 @@ const constraints: Record<string, readonly string[]> = {
     `${PROCESSED}, created_ms = NULL`,
     `${TOMBSTONE}, type = NULL`,
     `${IGNORED}, body = NULL, body_sha256 = x'', type = NULL`,
+    `${DISCARDED}, type = NULL`,
   ],
   tombstones_keep_a_hash: [`${PROCESSED}, body = NULL`, `${PROCESSED}, body_sha256 = x'00'`, "body_sha256 = x'00'"],
   only_settled_events_become_tombstones: [
@@ -68,6 +71,7 @@ describe('hookbox_events lets in', () => {
     `${PROCESSED}, claimed_ms = 1, lease_until_ms = 2`,
     DEAD,
     IGNORED,
+    DISCARDED,
     TOMBSTONE,
     "state = 'processed', settled_ms = 1, body = NULL, body_sha256 = x'', type = NULL, created_ms = NULL",
     'parked = 1',

@@ -5,7 +5,9 @@ import type { EventKey } from '../../src/inbox/event.ts';
 import type { ActResult, By } from '../../src/inbox/operator/acts.ts';
 import type { EventState } from '../../src/inbox/state.ts';
 import { auditLines } from '../../src/ops/audit.ts';
+import { previewBulk, runBulk } from '../../src/ops/bulks.ts';
 import { discardEvents } from '../../src/ops/discard.ts';
+import { countEvents, getEvent, listEvents } from '../../src/ops/find.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store as storeIn } from '../helpers/order-event.ts';
@@ -46,12 +48,12 @@ export function testActs(name: string, open: () => Promise<ActedStore>): void {
         pending: {
           rerun: ['not needed', 'pending'],
           forced: ['not needed', 'pending'],
-          discard: ['done', 'ignored'],
+          discard: ['done', 'discarded'],
         },
         retrying: {
           rerun: ['not needed', 'pending'],
           forced: ['not needed', 'pending'],
-          discard: ['done', 'ignored'],
+          discard: ['done', 'discarded'],
         },
         'in processing': {
           rerun: ['not needed', 'processing'],
@@ -68,8 +70,8 @@ export function testActs(name: string, open: () => Promise<ActedStore>): void {
           forced: ['not needed', 'processed'],
           discard: ['not needed', 'processed'],
         },
-        'dead (failed)': { rerun: ['done', 'pending'], forced: ['done', 'pending'], discard: ['done', 'ignored'] },
-        'dead (crashed)': { rerun: ['done', 'pending'], forced: ['done', 'pending'], discard: ['done', 'ignored'] },
+        'dead (failed)': { rerun: ['done', 'pending'], forced: ['done', 'pending'], discard: ['done', 'discarded'] },
+        'dead (crashed)': { rerun: ['done', 'pending'], forced: ['done', 'pending'], discard: ['done', 'discarded'] },
         'dead (invalid)': {
           rerun: ['still invalid', 'dead'],
           forced: ['still invalid', 'dead'],
@@ -78,9 +80,10 @@ export function testActs(name: string, open: () => Promise<ActedStore>): void {
         'dead (invalid), which fits today': {
           rerun: ['done', 'pending'],
           forced: ['done', 'pending'],
-          discard: ['done', 'ignored'],
+          discard: ['done', 'discarded'],
         },
         ignored: { rerun: ['done', 'pending'], forced: ['done', 'pending'], discard: ['not needed', 'ignored'] },
+        discarded: { rerun: ['done', 'pending'], forced: ['done', 'pending'], discard: ['not needed', 'discarded'] },
         'processed and pruned': {
           rerun: ['not needed', 'processed'],
           forced: ['pruned', 'processed'],
@@ -89,12 +92,17 @@ export function testActs(name: string, open: () => Promise<ActedStore>): void {
         'dead (failed) and pruned': {
           rerun: ['pruned', 'dead'],
           forced: ['pruned', 'dead'],
-          discard: ['done', 'ignored'],
+          discard: ['done', 'discarded'],
         },
         'dead (invalid) and pruned': {
           rerun: ['pruned', 'dead'],
           forced: ['pruned', 'dead'],
           discard: ['pruned', 'dead'],
+        },
+        'discarded and pruned': {
+          rerun: ['pruned', 'discarded'],
+          forced: ['pruned', 'discarded'],
+          discard: ['not needed', 'discarded'],
         },
       };
       const cases = Object.entries(expected).flatMap(([state, acts]) =>
@@ -275,7 +283,7 @@ export function testActs(name: string, open: () => Promise<ActedStore>): void {
         await prepare();
         await discardEvents(inbox, [key('evt')], ADA);
         expect(await store.row('evt')).toMatchObject({
-          state: 'ignored',
+          state: 'discarded',
           parked: 0,
           crashes: 0,
           settled_ms: NOW,
@@ -286,6 +294,53 @@ export function testActs(name: string, open: () => Promise<ActedStore>): void {
         expect(await inbox.claim({ ...ANY, now: NOW + 7_200_000 }, 10)).not.toContainEqual(
           expect.objectContaining({ id: 'evt' }),
         );
+      });
+
+      it('holds against redeliveries: they count, and run nothing until it is rerun', async () => {
+        const event = orderEvent('evt');
+        await handled(inbox, FAILED, event);
+        await discardEvents(inbox, [key('evt')], ADA);
+        const now = NOW + 1;
+        const duplicate = { result: 'duplicate', replaced: false };
+        expect(await inbox.accept(event, later())).toEqual({ ...duplicate, conflict: false });
+        expect(await inbox.accept(orderEvent('evt', { total: 1 }), later())).toEqual({ ...duplicate, conflict: true });
+        expect(await inbox.claimOne(key('evt'), { ...ANY, now })).toBe('settled');
+        expect(await inbox.get(key('evt'))).toMatchObject({ state: 'discarded', body: event.body });
+        await rerunEvents(inbox, [key('evt')], ADA);
+        expect(await inbox.claimOne(key('evt'), { ...ANY, now })).toMatchObject({ attempt: 2, failures: 0 });
+      });
+
+      it('shows in the history of the event: when, by whom and why', async () => {
+        await handled(inbox, FAILED, orderEvent('evt'));
+        const { audit } = await discardEvents(inbox, [key('evt')], ADA);
+        const history = await getEvent(inbox, key('evt'));
+        const at = new Date(NOW);
+        expect(history).toMatchObject({
+          summary: { state: 'discarded', settledAt: at, deadReason: null, fingerprint: null },
+          wait: { reason: 'discarded' },
+        });
+        expect(history?.timeline.slice(-2)).toMatchObject([
+          { what: 'act', at, act: { audit, act: 'discard', actor: 'ada', reason: 'the shop was down' } },
+          { what: 'settled', at, state: 'discarded' },
+        ]);
+      });
+
+      it('is not one of a processor: what it ignored is listed, counted and rerun apart from it', async () => {
+        await storeIn(inbox, orderEvent('ignored'), orderEvent('discarded'));
+        await discardEvents(inbox, [key('discarded')], { ...ADA, now: START + 3_600_000 });
+        await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 3_600_000, START + 3_000_000);
+        for (const state of ['ignored', 'discarded'] as const) {
+          expect((await listEvents(inbox, { states: [state] })).events).toMatchObject([{ id: state, state }]);
+          expect(await countEvents(inbox, { states: [state] })).toMatchObject({ count: 1 });
+        }
+        const since = new Date(START);
+        expect((await listEvents(inbox, { ignoredSince: since })).events.map(({ id }) => id)).toEqual(['ignored']);
+        const { id, total } = await previewBulk(inbox, 'rerun', { ignoredSince: since }, ADA);
+        expect([total, (await runBulk(inbox, id, ADA)).counts]).toEqual([1, { done: 1 }]);
+        expect(await store.row('ignored')).toMatchObject({ state: 'pending' });
+        expect(await store.row('discarded')).toMatchObject({ state: 'discarded' });
+        const taken = await previewBulk(inbox, 'rerun', { states: ['discarded'] }, ADA);
+        expect(taken).toMatchObject({ total: 1, breakdown: { states: { discarded: 1 } } });
       });
 
       it('can be taken back: a discarded event is rerun like any ignored one', async () => {
@@ -299,7 +354,7 @@ export function testActs(name: string, open: () => Promise<ActedStore>): void {
       it('of an invalid event that fits today gives it its type and time, and a rerun its entity by the rule of the receiver', async () => {
         await storeIn(inbox, invalidThen(orderEvent('evt')));
         await discardEvents(inbox, [key('evt')], ADA);
-        expect(await inbox.get(key('evt'))).toMatchObject({ state: 'ignored', type: 'order.created', entity: null });
+        expect(await inbox.get(key('evt'))).toMatchObject({ state: 'discarded', type: 'order.created', entity: null });
         await rerunEvents(inbox, [key('evt')], ADA, { entity: () => 'by my rule' });
         expect(await inbox.get(key('evt'))).toMatchObject({ state: 'pending', entity: 'by my rule' });
       });
@@ -397,7 +452,7 @@ export function testActs(name: string, open: () => Promise<ActedStore>): void {
       await handled(inbox, FAILED, orderEvent('evt'));
       await store.bury('evt');
       await discardEvents(inbox, [key('evt')], ADA);
-      expect(await inbox.get(key('evt'))).toMatchObject({ state: 'ignored', body: null });
+      expect(await inbox.get(key('evt'))).toMatchObject({ state: 'discarded', body: null });
     });
   });
 }

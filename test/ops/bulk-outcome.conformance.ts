@@ -22,6 +22,7 @@ const none: BulkOutcome['counts'] = {
   retrying: 0,
   dead: 0,
   ignored: 0,
+  discarded: 0,
   erased: 0,
 };
 
@@ -49,13 +50,13 @@ export function testBulkOutcomes(name: string, open: () => Promise<Inbox>): void
       const outcome = await bulkOutcome(inbox, id);
       expect(outcome).toEqual({
         acted: 7,
-        counts: { ...none, processed: 2, waiting: 1, retrying: 1, dead: 1, ignored: 1, erased: 1 },
+        counts: { ...none, processed: 2, waiting: 1, retrying: 1, dead: 1, discarded: 1, erased: 1 },
         again: 2,
         forgotten: 0,
       });
       expect(outcome && outcomeInWords('rerun', outcome)).toBe(
         'Of 7 events rerun, 2 are processed, 1 is waiting for a handler, 1 is waiting for a retry, ' +
-          '1 is dead again, 1 is ignored and 1 is erased since. ' +
+          '1 is dead again, 1 is discarded and 1 is erased since. ' +
           'An operator has acted on 2 of them since; they count in their present state.',
       );
       const listed = async (fate: Parameters<typeof filterOfFate>[1]) =>

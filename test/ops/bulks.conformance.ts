@@ -101,12 +101,15 @@ export function testBulks(name: string, open: () => Promise<BulkStore>): void {
       it.each([
         ['rerun', {}, false, ['dead']],
         ['rerun', { states: ['dead', 'ignored', 'processed'] }, false, ['dead', 'ignored']],
-        ['rerun', {}, true, ['dead', 'ignored', 'processed']],
+        ['rerun', { states: ['discarded'] }, false, ['discarded']],
+        ['rerun', {}, true, ['dead', 'discarded', 'ignored', 'processed']],
         ['rerun', { states: ['dead'] }, true, ['dead']],
         ['discard', {}, false, ['dead', 'pending', 'retrying', 'tombstone']],
       ] as const)('of a %s of %j (forced: %s) takes %s', async (act, filter, force, expected) => {
         await store(inbox, orderEvent('ignored'));
         await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + HOUR_MS, START + HOUR_MS / 2);
+        await store(inbox, orderEvent('discarded'));
+        await discardEvents(inbox, [key('discarded')], ADA);
         await store(inbox, orderEvent('pending'), orderEvent('claimed'));
         await inbox.claimOne(key('claimed'), { ...ANY, now: START + 1 });
         await handled(inbox, { outcome: 'processed' }, orderEvent('processed'), orderEvent('pruned'));
@@ -280,11 +283,12 @@ export function testBulks(name: string, open: () => Promise<BulkStore>): void {
 
     describe('a run', () => {
       it.each([
-        [{}, false, { done: 1, changed: 1 }, 'ignored'],
-        [{ states: ['dead', 'ignored'] }, false, { done: 2 }, 'pending'],
+        [{}, false, { done: 1, changed: 1 }, 'discarded'],
+        [{ states: ['dead', 'ignored'] }, false, { done: 1, changed: 1 }, 'discarded'],
+        [{ states: ['dead', 'discarded'] }, false, { done: 2 }, 'pending'],
         [{}, true, { done: 2 }, 'pending'],
       ] as const)(
-        'of a rerun of %j (forced: %s) treats what was discarded after the preview as ignored',
+        'of a rerun of %j (forced: %s) treats what was discarded after the preview as discarded',
         async (filter, force, counts, state) => {
           await plant(['dead', 'discarded']);
           const { id } = await previewBulk(inbox, 'rerun', filter, ADA, { force });

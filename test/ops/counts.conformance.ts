@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { Counted, CountTotal, Gauges } from '../../src/inbox/operator/counts.ts';
+import { discardEvents } from '../../src/ops/discard.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { later, severalIncoming } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
@@ -252,6 +253,7 @@ export function testCounts(name: string, open: () => Promise<CountedStore>): voi
           processing: none,
           dead: none,
           ignored: none,
+          discarded: none,
           oldestPending: null,
           oldest: [],
         };
@@ -259,6 +261,8 @@ export function testCounts(name: string, open: () => Promise<CountedStore>): voi
 
         await store(inbox, orderEvent('ignored', { type: 'order.failed' }));
         await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + HOUR, START + MINUTE);
+        await store(inbox, orderEvent('discarded'));
+        await discardEvents(inbox, [orderEvent('discarded')], { actor: 'ada', now: START });
         await handled(inbox, { outcome: 'processed' }, orderEvent('processed'));
         await handled(inbox, FAILED, orderEvent('dead_1'), orderEvent('dead_2'));
         await handled(inbox, RETRY, orderEvent('retrying'));
@@ -274,6 +278,7 @@ export function testCounts(name: string, open: () => Promise<CountedStore>): voi
           processing: some(2),
           dead: some(2),
           ignored: some(1),
+          discarded: some(1),
         });
       });
 

@@ -65,6 +65,7 @@ export function testErasing(name: string, open: () => Promise<ErasedStore>): voi
         'dead (failed)',
         'dead (crashed)',
         'ignored',
+        'discarded',
         'dead (invalid), which fits today',
       ] as const;
       it.each(settled)('leaves a bare tombstone of an event that is %s', async (name) => {
@@ -77,11 +78,11 @@ export function testErasing(name: string, open: () => Promise<ErasedStore>): voi
         expect(await eraseEntity(inbox, ENTITY, ADA)).toEqual({
           erased: 1,
           inProcessing: 0,
-          audit: 1,
+          audit: name === 'discarded' ? 2 : 1,
           logEmptied: store.logEmptied,
         });
         // A valid body would have brought the invalid one back, before it was erased.
-        const state = name === 'dead (invalid), which fits today' ? 'ignored' : before?.state;
+        const state = name === 'dead (invalid), which fits today' ? 'discarded' : before?.state;
         expect(await inbox.get(EVENT)).toMatchObject({
           seq: before?.seq,
           state,
@@ -135,7 +136,7 @@ export function testErasing(name: string, open: () => Promise<ErasedStore>): voi
         // The index knows the first alone, as when the second arrives in this moment.
         await operationsOf(inbox).indexNew(1);
         expect(await operationsOf(inbox).erase('ord_1', { ...ADA, now: START + 4 }, {})).toMatchObject({ erased: 1 });
-        expect(await inbox.get(first)).toMatchObject({ state: 'ignored', body: null, entity: null });
+        expect(await inbox.get(first)).toMatchObject({ state: 'discarded', body: null, entity: null });
         const now = START + 5;
         expect(await inbox.claim({ endpoints: '*', types: '*', ordered: true, leaseMs: 1_000, now }, 2)).toMatchObject([
           { id: 'second' },
@@ -217,7 +218,7 @@ export function testErasing(name: string, open: () => Promise<ErasedStore>): voi
         });
         const keys = ['evt', 'other', 'alone'].map((id) => ({ endpoint: 'default', id }));
         expect((await discardEvents(inbox, keys.slice(0, 2), ADA)).counts).toEqual({ done: 2 });
-        expect(await inbox.get(EVENT)).toMatchObject({ state: 'ignored', entity: null });
+        expect(await inbox.get(EVENT)).toMatchObject({ state: 'discarded', entity: null });
         expect(await eraseEntity(inbox, 'evt', ADA)).toMatchObject({ erased: 1 });
         expect((await inbox.list()).map(({ body }) => body === null)).toEqual([true, false, false]);
         // And what stands alone by the merchant's own rule, but is about somebody all the same.
@@ -430,7 +431,7 @@ export function testErasing(name: string, open: () => Promise<ErasedStore>): voi
         await eraseEntity(inbox, 'evt', ADA);
         const signed = { ...EVENT, body: Buffer.from(`{"to":"${SECRET}"}`) };
         expect(await inbox.accept(signed, later())).toEqual({ result: 'duplicate', conflict: true, replaced: false });
-        expect(await inbox.get(EVENT)).toMatchObject({ state: 'ignored', body: null });
+        expect(await inbox.get(EVENT)).toMatchObject({ state: 'discarded', body: null });
         expect(await store.onDisk(SECRET)).toEqual([]);
       });
     });

@@ -6,6 +6,7 @@ import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { defineIdHash } from '../../src/inbox/sqlite/sql/event-key.ts';
+import { discardEvents } from '../../src/ops/discard.ts';
 
 export const failure = { name: 'Error', message: 'the shop is down', stack: 'Error: the shop is down' };
 export const FAILED: Settlement = { outcome: 'dead', reason: 'failed', error: failure };
@@ -71,6 +72,10 @@ export const inStates = {
     await store(inbox, orderEvent('evt'));
     await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 3_600_000, START + 3_000_000);
   },
+  discarded: async (inbox) => {
+    await store(inbox, orderEvent('evt'));
+    await discardEvents(inbox, [orderEvent('evt')], { actor: 'ada', now: START + 3_600_000 });
+  },
   'processed and pruned': async (inbox, buries) => {
     await handled(inbox, { outcome: 'processed' }, orderEvent('evt'));
     await buries('evt');
@@ -81,6 +86,11 @@ export const inStates = {
   },
   'dead (invalid) and pruned': async (inbox, buries) => {
     await inbox.accept(invalidThen(orderEvent('evt')), later());
+    await buries('evt');
+  },
+  'discarded and pruned': async (inbox, buries) => {
+    await handled(inbox, FAILED, orderEvent('evt'));
+    await discardEvents(inbox, [orderEvent('evt')], { actor: 'ada', now: START + 3_600_000 });
     await buries('evt');
   },
 } satisfies Record<string, (inbox: Inbox, buries: (id: string) => unknown) => Promise<void>>;

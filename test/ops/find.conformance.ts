@@ -28,6 +28,7 @@ export function testFinding(name: string, open: () => Promise<SearchedStore>): v
         retrying: down,
         'dead (failed)': down,
         'dead (failed) and pruned': down,
+        'discarded and pruned': down,
         'dead (invalid)': { name: 'InvalidEvent', message: expect.stringContaining('type: ') },
         'dead (invalid), which fits today': {
           name: 'InvalidEvent',

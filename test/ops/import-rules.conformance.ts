@@ -40,7 +40,6 @@ function lineOf(change: Line = {}): Line {
     trigger: 'auto',
     fingerprint: null,
     erasedMs: null,
-    discardedMs: null,
     body: bodyOf('evt_1'),
     sha256: null,
     attempts: [],
@@ -167,6 +166,7 @@ export function testImportRules(name: string, store: ImportedStore): void {
       it.each([
         ['processed', PROCESSED],
         ['ignored', { state: 'ignored', settledMs: START }],
+        ['discarded', { state: 'discarded', settledMs: START }],
         ['dead', DEAD],
       ])('what was %s may fit no schema of today, but must have had a type and a time', async (_, settled) => {
         expect(await refusal({ ...settled, body: base64('{"id":"evt_1","type":"order.created"}') })).toBe(
@@ -299,7 +299,7 @@ export function testImportRules(name: string, store: ImportedStore): void {
         ['more failures than runs', { begun: 1, failures: 1, crashes: 1 }, 'begun'],
         ['a group of what is not dead', { fingerprint: '0123456789abcdef' }, 'fingerprint'],
         ['a group of what crashed', { ...DEAD, deadReason: 'crashed', fingerprint: '0123456789abcdef' }, 'fingerprint'],
-        ['a pending one that was put away', { discardedMs: START }, 'discardedMs'],
+        ['a discarded one without a time', { state: 'discarded', settledMs: null }, 'settledMs'],
         [
           'a long name of an error',
           { ...DEAD, attempts: [{ ...attempt, error: { ...error, name: 'x'.repeat(102) } }] },
@@ -325,13 +325,12 @@ export function testImportRules(name: string, store: ImportedStore): void {
       const ms = fc.constantFrom(0, START, START + 9e12, 253_402_300_799_999);
       const orNull = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(value, { nil: null, freq: 2 });
       const fields = {
-        state: fc.constantFrom('pending', 'processing', 'processed', 'dead', 'ignored'),
+        state: fc.constantFrom('pending', 'processing', 'processed', 'dead', 'ignored', 'discarded'),
         deadReason: orNull(fc.constantFrom('failed', 'crashed', 'invalid')),
         settledMs: orNull(ms),
         dueMs: ms,
         receivedMs: ms,
         erasedMs: orNull(ms),
-        discardedMs: orNull(ms),
         type: orNull(fc.constantFrom('order.created', 'x')),
         created: orNull(fc.record({ ms, ns: fc.constantFrom(0, 999_999) })),
         entity: orNull(fc.constantFrom('', 'order::ord_1', 'other')),

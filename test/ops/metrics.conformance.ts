@@ -4,6 +4,7 @@ import { eventTypes } from '../../src/events/event-types.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { LATENCY_BUCKETS_MS, type Counted } from '../../src/inbox/operator/counts.ts';
+import { discardEvents } from '../../src/ops/discard.ts';
 import { metrics } from '../../src/ops/metrics.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { pauseType, resumeType } from '../../src/ops/pauses.ts';
@@ -87,13 +88,15 @@ export function testMetrics(name: string, open: () => Promise<MeasuredStore>): v
       await handled(inbox, { outcome: 'processed' }, orderEvent('evt_3'));
       await handled(inbox, RETRY, orderEvent('evt_4'), orderEvent('evt_5'));
       await handled(inbox, FAILED, orderEvent('evt_6', { type: 'order.ready' }));
+      await discardEvents(inbox, [orderEvent('evt_5')], { actor: 'ada' });
       await operationsOf(inbox).count([counted(NOON, 'discarded', 'order.ready', 2), counted(NOON, 'conflict', '', 4)]);
       const series = await scraped(inbox);
       expect(Object.fromEntries([...series].filter(([key, value]) => value > 0 && !/seconds|build/.test(key)))).toEqual(
         {
-          'hookbox_events{state="pending"}': 3,
+          'hookbox_events{state="pending"}': 2,
           'hookbox_events{state="dead"}': 1,
-          hookbox_retrying_events: 2,
+          'hookbox_events{state="discarded"}': 1,
+          hookbox_retrying_events: 1,
           'hookbox_deliveries_total{outcome="stored",type="order.created"}': 4,
           'hookbox_deliveries_total{outcome="stored",type="order.ready"}': 1,
           'hookbox_deliveries_total{outcome="duplicate"}': 1,
@@ -103,6 +106,7 @@ export function testMetrics(name: string, open: () => Promise<MeasuredStore>): v
           'hookbox_attempts_total{outcome="processed",type="order.created"}': 1,
           'hookbox_attempts_total{outcome="failed",type="order.created"}': 2,
           'hookbox_attempts_total{outcome="dead",type="order.ready"}': 1,
+          'hookbox_discarded_total{type="order.created"}': 1,
           'hookbox_discarded_total{type="order.ready"}': 2,
         },
       );

@@ -58,7 +58,7 @@ export function testPruning(name: string, open: () => Promise<PrunedStore>): voi
     });
 
     describe('pruneEvents', () => {
-      it.each(['processed', 'dead (failed)', 'dead (crashed)', 'dead (invalid)', 'ignored'] as const)(
+      it.each(['processed', 'dead (failed)', 'dead (crashed)', 'dead (invalid)', 'ignored', 'discarded'] as const)(
         'makes a tombstone of an event that is %s',
         async (name) => {
           await inStates[name](inbox);
@@ -111,7 +111,7 @@ export function testPruning(name: string, open: () => Promise<PrunedStore>): voi
             await plant(80, (n) => ({
               type: types[(n * seed) % types.length] ?? '',
               endpoint: endpoints[(n + seed) % 2] ?? '',
-              state: ['processed', 'dead', 'ignored', 'pending'][(n * 7 + seed) % 4] ?? '',
+              state: ['processed', 'dead', 'ignored', 'discarded', 'pending'][(n * 7 + seed) % 5] ?? '',
               settledMs: START + ((n * 5 + seed) % 11),
             }));
             const all = await kept.rows();

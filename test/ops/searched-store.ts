@@ -19,7 +19,7 @@ export interface SearchedStore extends AsyncDisposable {
   readonly bury: (id: string) => Promise<void>;
   /**
    * Of what is pending a third waits for an older one, and a third has not been looked at. A fifth was ignored, a minute after
-   * the other from START on, and a third of that was discarded.
+   * the other from START on; a third of that was discarded instead.
    */
   readonly mixPending: () => Promise<void>;
   /** When what nobody handled was put away, by `seq`. */
@@ -38,8 +38,8 @@ export function sqliteShop(database: SqliteDatabase): Pick<SearchedStore, 'bury'
       database.exec(`
         UPDATE hookbox_events SET parked = seq % 3 WHERE state = 'pending';
         UPDATE hookbox_events
-        SET state = 'ignored', settled_ms = ${START} + seq * ${MINUTE_MS}, parked = 0,
-            discarded_ms = CASE seq % 3 WHEN 0 THEN ${START} END
+        SET state = CASE seq % 3 WHEN 0 THEN 'discarded' ELSE 'ignored' END,
+            settled_ms = ${START} + seq * ${MINUTE_MS}, parked = 0
         WHERE state = 'pending' AND seq % 5 = 0`);
     },
   };
@@ -63,7 +63,7 @@ export async function searchedFile(): Promise<SearchedStore> {
     async putAway() {
       const rows = database
         .prepare<[], { seq: number; at: number }>(
-          "SELECT seq, settled_ms AS at FROM hookbox_events WHERE state = 'ignored' AND discarded_ms IS NULL",
+          "SELECT seq, settled_ms AS at FROM hookbox_events WHERE state = 'ignored'",
         )
         .all();
       return new Map(rows.map(({ seq, at }) => [seq, new Date(at)]));

@@ -65,9 +65,19 @@ const expected: Record<keyof typeof inStates, typeof NOTHING> = {
     lastError: { name: 'InvalidEvent', message: 'it fits the schemas of hookbox today: rerun it' },
   },
   ignored: { ...NOTHING, state: 'ignored', settledAt: at(3_600_000) },
+  discarded: { ...NOTHING, state: 'discarded', settledAt: at(3_600_000) },
   'processed and pruned': { ...NOTHING, settledAt: at(2), attempts: 1, pruned: true },
   'dead (failed) and pruned': { ...DEAD, lastError: FAILURE, pruned: true },
   'dead (invalid) and pruned': { ...INVALID, pruned: true },
+  'discarded and pruned': {
+    ...NOTHING,
+    state: 'discarded',
+    settledAt: at(3_600_000),
+    attempts: 1,
+    failures: 1,
+    lastError: FAILURE,
+    pruned: true,
+  },
 };
 
 /** An empty inbox, and what pruning leaves of an event. */

@@ -49,7 +49,7 @@ function leftBehind(file: string): unknown {
   return {
     events: all(`
       SELECT seq, endpoint, id, type, entity, verified, state, dead_reason, parked, attempts, failures, crashes, trigger,
-        fingerprint, erased_ms IS NULL AS kept, discarded_ms IS NULL AS wanted, hex(body) AS body
+        fingerprint, erased_ms IS NULL AS kept, hex(body) AS body
       FROM hookbox_events ORDER BY seq`),
     attempts: all('SELECT seq, number, trigger, outcome, error_name, error_message, error_stack FROM hookbox_attempts'),
     conflicts: all('SELECT seq, count, hex(body) AS body FROM hookbox_conflicts'),

@@ -568,7 +568,6 @@ function anEvent(id: string, change: object = {}): string {
     trigger: 'auto',
     fingerprint: null,
     erasedMs: null,
-    discardedMs: null,
     body: bodyOf(id),
     sha256: null,
     attempts: [],

@@ -61,7 +61,6 @@ it('counting what waits behind an event has an end', () => {
     crashes: 0,
     dueAt: 0,
     claimedAt: null,
-    isDiscarded: false,
   };
   const front: Front = { seq: 4, type: 'order.created', created: { ms: 5, ns: 0 } };
   const { engine, of } = scripted({
@@ -83,7 +82,7 @@ it('counting what waits behind an event has an end', () => {
 it('what nobody has looked at yet is not said to wait for a newer one', () => {
   const event = { seq: 9, endpoint: 'default', entity: 'order', type: 'order.ready', created: { ms: 5, ns: 1 } };
   const { engine } = scripted({
-    standing: () => ({ ...event, state: 'pending', crashes: 0, dueAt: 0, claimedAt: null, isDiscarded: false }),
+    standing: () => ({ ...event, state: 'pending', crashes: 0, dueAt: 0, claimedAt: null }),
     lastSeen: () => 1,
     takenTypes: () => '*',
     front: () => ({ seq: 4, type: 'order.created', created: { ms: 5, ns: 2 } }),

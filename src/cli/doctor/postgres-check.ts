@@ -100,7 +100,7 @@ async function checkContents(session: Session, schema: string): Promise<readonly
   const upTo = found.isOver ? '' : ` up to number ${found.behind}; processors check all of them once a day`;
   const others = [...missing, ...judgeSequences(await sequenceFaults(session, tables))];
   if (lost !== null) return [...others, problem('events', lost.what, lost.advice)];
-  return [...others, ok('events', `each is pending, dead, ignored or processed${upTo}`)];
+  return [...others, ok('events', `each is pending, dead, ignored, discarded or processed${upTo}`)];
 }
 
 function judgeSequences(faults: Awaited<ReturnType<typeof sequenceFaults>>): readonly Finding[] {

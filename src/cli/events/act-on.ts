@@ -76,7 +76,7 @@ async function actOnFound(
   if (found.total === 0) {
     tell(`${shownInbox(options)} has no matching event that can be ${ACT_WORDS[act].done}.`);
     if (act === 'rerun' && !force && filter.states === undefined && filter.ignoredSince === undefined)
-      tell('To include ignored events, add --state ignored.');
+      tell('To rerun ignored or discarded events, add --state ignored or --state discarded.');
     tellUnknownTypes(options.type);
     return EXIT.notFound;
   }

@@ -37,7 +37,8 @@ export function withActing(made: Command, act: string): Command {
     .option('--rate <n>', 'change at most this many events per second (default: 500)', positiveNumber)
     .option('--resume <bulk-id>', `continue a stopped ${act}`, wholeNumber(1))
     .option('--cancel <bulk-id>', `end a ${act} that stopped or runs elsewhere`, wholeNumber(1));
-  if (act === 'rerun') acting.option('--force', 'also rerun ignored and processed events; their handlers run again');
+  if (act === 'rerun')
+    acting.option('--force', 'also rerun ignored, discarded and processed events; their handlers run again');
   return withInbox(
     withWide(withBy(withFilter(acting))),
     'print one line of JSON per event, or one for the bulk action',

@@ -90,10 +90,7 @@ export function withFilter(command: Command): Command {
     .option('--retrying', 'pending after a failure')
     .option('--redelivered', 'delivered more than once')
     .option('--conflict', 'whose id also arrived with a different body')
-    .option(
-      '--ignored-since <time>',
-      'ignored at or after this time because their type had no handler; not discarded ones',
-    )
+    .option('--ignored-since <time>', 'ignored at or after this time because their type had no handler')
     .option('--bulk <bulk-id>', 'changed by this bulk action, up to a week ago', wholeNumber(1))
     .option('--endpoint <name>', 'received at this endpoint (default: any)');
 }

@@ -17,7 +17,7 @@ import { underWay } from '../shared/interruptible.ts';
 /** What the arguments of `events prune` say. */
 export interface PruneCommandOptions extends InboxOptions, ByOptions {
   readonly olderThan: string;
-  readonly state?: readonly ('processed' | 'dead' | 'ignored')[];
+  readonly state?: PruneCriteria['states'];
   readonly type?: readonly string[];
   readonly endpoint?: string;
   readonly dryRun?: boolean;

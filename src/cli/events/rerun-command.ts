@@ -4,7 +4,7 @@ import { actNotes, withActing, type ActOnOptions } from './act-options.ts';
 
 /** `hookbox events rerun` */
 export function rerunCommand(): Command {
-  const rerun = command('rerun', 'run the handlers of dead or ignored events again', [
+  const rerun = command('rerun', 'run the handlers of dead, ignored or discarded events again', [
     'hookbox events rerun evt_1 evt_2',
     'hookbox events rerun --state dead --error ECONNREFUSED --since 6h',
     'hookbox events rerun --fingerprint 5f3a9c0d1b2e4f67 --dry-run',
@@ -14,7 +14,8 @@ export function rerunCommand(): Command {
   const made = withNotes(
     withActing(rerun, 'rerun'),
     actNotes(
-      'A filter selects dead events; to select ignored events, add --state ignored. Your processor runs the handlers.',
+      'A filter selects dead events; for others, add --state ignored or --state discarded. Your processor runs the ' +
+        'handlers.',
       'For invalid events, this command uses the built-in rule for entities. If your receiver sets its own (the ' +
         'option "entity"), rerun invalid events with rerunEvents() or on the page for operators.',
     ),

@@ -60,7 +60,7 @@ function printTables(
   const { since, until, totals, byType, rejectedByReason, answerMs, handlerMs } = found;
   print(styled('bold', 'Now'));
   table(
-    ['pending', 'retrying', 'processing', 'dead', 'ignored', 'oldest pending'],
+    ['pending', 'retrying', 'processing', 'dead', 'ignored', 'discarded', 'oldest pending'],
     [[...gaugesOf(found), oldestText(found, now)]],
   );
   if (oldest?.wait) print('', `${idText(oldest.summary)} ${waitText(oldest.summary, oldest.wait, now)}`);
@@ -160,7 +160,7 @@ function title(text: string): void {
 }
 
 function gaugesOf({ now }: Stats): readonly string[] {
-  return [now.pending, now.retrying, now.processing, now.dead, now.ignored].map(bounded);
+  return [now.pending, now.retrying, now.processing, now.dead, now.ignored, now.discarded].map(bounded);
 }
 
 function oldestText({ now: { oldestPending } }: Stats, now: Date): string {

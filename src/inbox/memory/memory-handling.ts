@@ -58,7 +58,7 @@ export function memoryHandling(
       const entry = entries.find(key);
       if (entry === undefined) return answer(undefined);
       const isInvalid = entry.deadReason === 'invalid';
-      return answer({ ...entry, bytes: bytesOf(entry), isInvalid, isPruned: entry.body === null, isDiscarded: false });
+      return answer({ ...entry, bytes: bytesOf(entry), isInvalid, isPruned: entry.body === null });
     },
     isSuperseded(event) {
       const newest = highWater.get(entityOf(event));

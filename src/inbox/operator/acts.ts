@@ -26,9 +26,9 @@ export interface By {
 
 /** The operators' acts on events. */
 export type Act =
-  /** Run the handler again: for dead events; for ignored ones if asked for; for processed ones with `force`. */
+  /** Run the handler again: for dead events; for ignored and discarded ones if asked for; for processed ones with `force`. */
   | 'rerun'
-  /** Discard dead and pending events, so that no handler runs. They become ignored. */
+  /** Discard dead and pending events, so that no handler runs. */
   | 'discard'
   /** Make a retrying event due now. Nothing else changes. */
   | 'retry-now';
@@ -48,7 +48,7 @@ export type ActResult =
   | 'changed'
   /**
    * The body does not fit the current schemas either, so the event cannot be rerun. A `dead(invalid)` event cannot be
-   * discarded, because an ignored event has a type and a time. It stays dead. After it is pruned or erased it is a
+   * discarded, because a discarded event has a type and a time. It stays dead. After it is pruned or erased it is a
    * tombstone and does not count.
    */
   | 'still invalid'

@@ -8,6 +8,7 @@ export const bulkFates = [
   'retrying',
   'dead',
   'ignored',
+  'discarded',
   /** erased since: nothing more is known of it */
   'erased',
 ] as const;

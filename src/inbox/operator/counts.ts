@@ -90,6 +90,7 @@ export interface Gauges {
   /** Dead events without tombstones. */
   readonly dead: Gauge;
   readonly ignored: Gauge;
+  readonly discarded: Gauge;
   /** The oldest pending event. */
   readonly oldestPending: WaitingEvent | null;
   /** The oldest pending event of each entity, oldest first. At most 20. */

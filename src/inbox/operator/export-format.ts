@@ -160,7 +160,6 @@ const eventSchema = z
       .regex(/^[0-9a-f]{16}$/)
       .nullable(),
     erasedMs: ms.nullable(),
-    discardedMs: ms.nullable(),
     body: bytes.nullable(),
     /** of a tombstone's body; empty if the body is unknown, as of an event that other code has handled */
     sha256: hash.nullable(),
@@ -191,7 +190,6 @@ const eventSchema = z
       begun: event.begun >= Math.max(numbers.at(-1) ?? 0, event.failures + event.crashes),
       // Nobody says why a handler has crashed.
       fingerprint: event.fingerprint === null || event.deadReason === 'failed' || event.deadReason === 'invalid',
-      discardedMs: event.discardedMs === null || event.state === 'ignored',
       redeliveries: event.redeliveries === null || isCounted(event.redeliveries),
       attempts:
         numbers.every((number, at) => number > (numbers[at - 1] ?? 0)) &&

@@ -44,7 +44,7 @@ export interface EventFilter {
    * retrying events.
    */
   readonly fingerprint?: string;
-  /** Ignored at or after this time because no processor handled its type. Discarded events do not match. */
+  /** Ignored at or after this time because no processor handled its type. */
   readonly ignoredSince?: Date;
   /** `true`: an attempt failed and another will follow. */
   readonly retrying?: boolean;

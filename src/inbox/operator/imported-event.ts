@@ -96,7 +96,6 @@ export function inTime(event: ExportedEvent, { now, trusted }: Pick<ImportRules,
     receivedMs: past(event.receivedMs),
     settledMs: pastOrNone(event.settledMs),
     erasedMs: pastOrNone(event.erasedMs),
-    discardedMs: pastOrNone(event.discardedMs),
     attempts: event.attempts.map((attempt) => ({
       ...attempt,
       startedMs: past(attempt.startedMs),

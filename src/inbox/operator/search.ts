@@ -11,7 +11,7 @@ export interface EventSummary extends EventKey {
   readonly state: EventState;
   readonly deadReason: DeadReason | null;
   readonly receivedAt: Date;
-  /** When it was processed, ignored, or became dead. */
+  /** When it was processed, ignored or discarded, or became dead. */
   readonly settledAt: Date | null;
   /** When a pending event is due. */
   readonly dueAt: Date | null;

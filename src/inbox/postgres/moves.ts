@@ -104,7 +104,7 @@ export function movesOf(t: Tables) {
       SELECT seq, 'dead', 'invalid', endpoint, $2, $3, due_ms, attempts, trigger, fence FROM taken`,
     stayInvalid: `
       UPDATE ${t.shelf}
-      SET state = 'dead', dead_reason = 'invalid', type = $2, settled_ms = $3, fingerprint = NULL, discarded_ms = NULL,
+      SET state = 'dead', dead_reason = 'invalid', type = $2, settled_ms = $3, fingerprint = NULL,
         failures = 0, crashes = 0, pruned = false
       WHERE seq = $1`,
 
@@ -172,7 +172,7 @@ export function movesOf(t: Tables) {
       WHERE events.seq = ANY($1::bigint[]) AND events.seq = given.seq
         AND (events.type, events.created_ms, events.created_ns, events.entity, events.slot)
           IS DISTINCT FROM (given.type, given.created_ms, given.created_ns, given.entity, given.slot)`,
-    /** Dead and ignored ones are rerun. */
+    /** Dead, ignored and discarded ones are rerun. */
     unshelveMany: `
       WITH taken AS (DELETE FROM ${t.shelf} WHERE seq = ANY($1::bigint[]) RETURNING *)
       INSERT INTO ${t.queue}
@@ -185,13 +185,13 @@ export function movesOf(t: Tables) {
     describeInvalid: `UPDATE ${t.events} SET type = $2, created_ms = $3, created_ns = $4 WHERE seq = $1`,
     discardDead: `
       UPDATE ${t.shelf}
-      SET state = 'ignored', dead_reason = NULL, settled_ms = $2, discarded_ms = $2, crashes = 0, trigger = 'auto',
+      SET state = 'discarded', dead_reason = NULL, settled_ms = $2, crashes = 0, trigger = 'auto',
         fingerprint = NULL, type = coalesce($3, type)
       WHERE seq = ANY($1::bigint[]) AND state = 'dead'`,
     discardPending: `
       WITH taken AS (DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL RETURNING *)
-      INSERT INTO ${t.shelf} (seq, state, endpoint, type, settled_ms, due_ms, discarded_ms, attempts, failures, fence)
-      SELECT seq, 'ignored', endpoint, type, $2::bigint, due_ms, $2::bigint, attempts, failures, fence FROM taken`,
+      INSERT INTO ${t.shelf} (seq, state, endpoint, type, settled_ms, due_ms, attempts, failures, fence)
+      SELECT seq, 'discarded', endpoint, type, $2::bigint, due_ms, attempts, failures, fence FROM taken`,
     retryNow: `
       UPDATE ${t.queue} SET due_ms = $2::bigint
       WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL AND due_ms > $2::bigint`,
@@ -215,10 +215,10 @@ export function movesOf(t: Tables) {
         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::integer[], $6::text[], $7::smallint[],
           $8::boolean[], $9::bigint[], $10::bytea[], $11::bytea[], $12::bigint[], $13::text[], $14::text[], $15::text[],
           $16::text[], $17::bigint[], $18::bigint[], $19::integer[], $20::integer[], $21::integer[], $22::text[],
-          $23::text[], $24::bigint[], $25::text[], $26::boolean[]) WITH ORDINALITY AS given
+          $23::text[], $24::text[], $25::boolean[]) WITH ORDINALITY AS given
           (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, body_sha256, erased_ms,
            type_key, entity_key, state, dead_reason, settled_ms, due_ms, attempts, failures, crashes, trigger,
-           fingerprint, discarded_ms, trace, yields, place)
+           fingerprint, trace, yields, place)
       ), stored AS (
         INSERT INTO ${t.events}
           (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, body_sha256, erased_ms,
@@ -240,11 +240,11 @@ export function movesOf(t: Tables) {
         RETURNING seq
       ), shelved AS (
         INSERT INTO ${t.shelf}
-          (seq, state, dead_reason, endpoint, type, settled_ms, due_ms, fingerprint, discarded_ms, attempts, failures,
+          (seq, state, dead_reason, endpoint, type, settled_ms, due_ms, fingerprint, attempts, failures,
            crashes, trigger, pruned)
-        SELECT seq, state, dead_reason, endpoint, type_key, settled_ms, due_ms, fingerprint, discarded_ms, attempts, failures,
+        SELECT seq, state, dead_reason, endpoint, type_key, settled_ms, due_ms, fingerprint, attempts, failures,
           crashes, trigger, body IS NULL
-        FROM about WHERE state IN ('dead', 'ignored')
+        FROM about WHERE state IN ('dead', 'ignored', 'discarded')
         RETURNING seq
       ), brought AS (
         INSERT INTO ${t.imported}

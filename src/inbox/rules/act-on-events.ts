@@ -31,7 +31,6 @@ export interface ActedRow extends EventKey, ActedEvent {
   readonly seq: number;
   readonly type: string | null;
   readonly entity: string | null;
-  readonly discarded: boolean;
   /** when a pending one may be claimed; nothing is said of any other */
   readonly dueMs?: number;
   /** the length of its body */

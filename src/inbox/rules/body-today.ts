@@ -27,17 +27,14 @@ export function decideOnStored(asked: AskedAct, event: StoredEvent | null, rule?
  */
 export function bodyToday(
   act: Act,
-  event: Pick<ActedEvent, 'deadReason'> & {
-    readonly entity: string | null;
-    /** it may have been invalid before */
-    readonly discarded?: boolean;
-  },
+  event: Pick<ActedEvent, 'state' | 'deadReason'> & { readonly entity: string | null },
   body: Uint8Array,
   rule: EntityOf = entityOf,
 ): BodyToday | null {
   const { parsed, facts } = readEvent(body);
   if (!parsed.ok || facts === null) return null;
-  const mayHaveNone = event.deadReason === 'invalid' || event.discarded === true;
+  // A discarded one may have been invalid before.
+  const mayHaveNone = event.deadReason === 'invalid' || event.state === 'discarded';
   const isNamed = act === 'rerun' && mayHaveNone && event.entity === null;
   return { ...facts, entity: isNamed ? namedEntity(rule, parsed.event) : event.entity };
 }

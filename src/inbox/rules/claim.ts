@@ -102,8 +102,8 @@ export function* claimOne(
 
 /** Whether the handler of one event may run: `settled` when there is nothing to run, `busy` when it runs already. */
 export function answerOne(event: EventToRun | undefined, scope: Scope): 'run' | 'busy' | 'settled' {
-  if (event === undefined || event.isPruned || event.isInvalid || event.isDiscarded) return 'settled';
-  if (event.state === 'processed' || !isInScope(scope, event)) return 'settled';
+  if (event === undefined || event.isPruned || event.isInvalid) return 'settled';
+  if (event.state === 'processed' || event.state === 'discarded' || !isInScope(scope, event)) return 'settled';
   return event.state === 'processing' ? 'busy' : 'run';
 }
 

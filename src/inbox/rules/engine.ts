@@ -204,7 +204,6 @@ export interface EventToRun extends Candidate {
   readonly state: EventState;
   readonly isInvalid: boolean;
   readonly isPruned: boolean;
-  readonly isDiscarded: boolean;
 }
 
 /** An event under a lease. */

@@ -6,5 +6,5 @@ import type { EventState } from '../state.ts';
  */
 export function erasedState(state: EventState): EventState | null {
   if (state === 'processing') return null;
-  return state === 'pending' ? 'ignored' : state;
+  return state === 'pending' ? 'discarded' : state;
 }

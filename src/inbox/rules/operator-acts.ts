@@ -2,7 +2,7 @@ import type { Instant } from '../../events/instant.ts';
 import type { Act, ActResult } from '../operator/acts.ts';
 import type { EventFilter } from '../operator/filter.ts';
 import type { EventSummary } from '../operator/search.ts';
-import type { DeadReason, EventState } from '../state.ts';
+import { putAwayStates, type DeadReason, type EventState } from '../state.ts';
 
 /** What somebody asks for: an act, on events in these states. */
 export interface AskedAct {
@@ -31,11 +31,11 @@ export interface BodyToday {
 
 /** A move of an operator's act, by the name that it has in `moves.ts` of an inbox. */
 export type ActMove =
-  /** a dead or ignored event gets what its body says today */
+  /** a dead, ignored or discarded event gets what its body says today */
   | { readonly name: 'toPending'; readonly content: BodyToday }
   /** its type, time and entity stay what they were: they belong to the attempt that has succeeded */
   | { readonly name: 'processedToPending' }
-  /** an invalid event gets the type and the time that an ignored one has; of any other they stay as they are */
+  /** an invalid event gets the type and the time that a discarded one has; of any other they stay as they are */
   | { readonly name: 'discard'; readonly content: Pick<BodyToday, 'type' | 'created'> | null }
   /** it is due now; its attempts, failures and crashes stay, and so does its place behind older events of its entity */
   | { readonly name: 'retry-now' };
@@ -62,20 +62,20 @@ export function askedByKey(act: Act, force: boolean, wanted?: readonly EventStat
 function appliesTo(act: Act, force: boolean): readonly EventState[] {
   if (act === 'discard') return ['dead', 'pending'];
   if (act === 'retry-now') return ['pending'];
-  return force ? ['dead', 'ignored', 'processed'] : ['dead', 'ignored'];
+  return force ? [...putAwayStates, 'processed'] : putAwayStates;
 }
 
 /**
- * An act on events that a filter finds, or has found. It leaves events alone that are in another state by then. Events without
- * a handler are ignored, and so are events that an operator has discarded. A rerun takes ignored events only if the filter asks
- * for them, or when it is forced.
+ * An act on events that a filter finds, or has found. It leaves events alone that are in another state by then. A rerun
+ * takes ignored and discarded events only if the filter asks for them, or when it is forced.
  */
 export function askedByFilter(act: Act, force: boolean, filter: EventFilter): AskedAct {
   // Whoever names events means these, put away or not.
   if (filter.events !== undefined && filter.states === undefined) return askedByKey(act, force);
   const wanted = filter.states ?? (filter.ignoredSince === undefined ? undefined : ['ignored']);
   const { states } = askedByKey(act, force, wanted);
-  return { act, states: states.filter((state) => wanted !== undefined || force || state !== 'ignored') };
+  const isLeft = (state: EventState): boolean => state === 'ignored' || state === 'discarded';
+  return { act, states: states.filter((state) => wanted !== undefined || force || !isLeft(state)) };
 }
 
 /** What a preview searches for. An event that is retried now has failed before: an index knows these among any number that wait. */
@@ -87,8 +87,8 @@ export function searchedFor({ act, states }: AskedAct, filter: EventFilter): Eve
 /**
  * Decides what an act makes of one event. An inbox only carries it out.
  *
- * An ignored event has a type and a time, which an invalid one has only if its body fits today's schemas. If it does not,
- * it cannot be discarded and stays dead: pruning takes its body, and so does erasing.
+ * A discarded event has a type and a time, which an invalid one has only if its body fits today's schemas. If it does
+ * not, it cannot be discarded and stays dead: pruning takes its body, and so does erasing.
  *
  * @param event - `null` where there is none of the key
  * @param today - `null` where the body does not fit, and where `needsBody` has said that it need not be read

@@ -26,7 +26,6 @@ export interface StandingEvent extends QueuedEvent {
   readonly dueAt: number;
   /** since when its handler runs, in processing */
   readonly claimedAt: number | null;
-  readonly isDiscarded: boolean;
   /** it has failed and lets newer events of its entity pass; no unless set */
   readonly yields?: boolean;
 }
@@ -70,8 +69,9 @@ export function* whyWaiting(engine: Standing, key: EventKey, now: number): Steps
     case 'processed':
     case 'dead':
       return null;
+    case 'discarded':
+      return { reason: 'discarded' };
     case 'ignored':
-      if (event.isDiscarded) return { reason: 'discarded' };
       return { reason: 'not handled', lastSeen: yield* lastSeen(engine, event) };
     case 'processing':
       return {

@@ -34,7 +34,7 @@ export function prepareMoves(database: SqliteDatabase) {
     replace: prepare(`
       UPDATE hookbox_events
       SET type = ?, created_ms = ?, created_ns = ?, entity = ?, verified = ?, state = ?, dead_reason = ?, settled_ms = ?,
-          body = ?, body_sha256 = NULL, fingerprint = NULL, discarded_ms = NULL, parked = ?, failures = 0, crashes = 0, yields = 0,
+          body = ?, body_sha256 = NULL, fingerprint = NULL, parked = ?, failures = 0, crashes = 0, yields = 0,
           trace = coalesce(?, trace)
       WHERE seq = ?
     `),
@@ -95,8 +95,8 @@ export function prepareMoves(database: SqliteDatabase) {
     toPending: prepare(`
       UPDATE hookbox_events
       SET state = 'pending', dead_reason = NULL, fingerprint = NULL, settled_ms = NULL, due_ms = :now, failures = 0,
-          crashes = 0, yields = 0, trigger = 'manual', discarded_ms = NULL, type = :type, created_ms = :created_ms, created_ns = :created_ns, entity = :entity
-      WHERE ${keyIs()} AND state IN ('dead', 'ignored') AND body IS NOT NULL
+          crashes = 0, yields = 0, trigger = 'manual', type = :type, created_ms = :created_ms, created_ns = :created_ns, entity = :entity
+      WHERE ${keyIs()} AND state IN ('dead', 'ignored', 'discarded') AND body IS NOT NULL
         AND (:readFrom IS NULL OR body = :readFrom)
     `),
     prune: prepare('UPDATE hookbox_events SET body = NULL, body_sha256 = :hash WHERE seq = :seq'),
@@ -113,7 +113,7 @@ export function prepareMoves(database: SqliteDatabase) {
       return statement(
         database,
         `UPDATE hookbox_events
-         SET state = 'ignored', dead_reason = NULL, settled_ms = :now, discarded_ms = :now, parked = 0, crashes = 0, yields = 0,
+         SET state = 'discarded', dead_reason = NULL, settled_ms = :now, parked = 0, crashes = 0, yields = 0,
              trigger = 'auto', fingerprint = NULL, type = coalesce(:type, type),
              created_ms = coalesce(:created_ms, created_ms), created_ns = coalesce(:created_ns, created_ns)
          WHERE seq = :seq AND state IN ('dead', 'pending')`,
@@ -140,11 +140,11 @@ export function prepareMoves(database: SqliteDatabase) {
         database,
         `INSERT INTO hookbox_events
            (endpoint, id, id_hash, type, created_ms, created_ns, entity, verified, state, dead_reason, received_ms, settled_ms,
-            due_ms, attempts, failures, crashes, trigger, fingerprint, erased_ms, discarded_ms, body, body_sha256, trace,
+            due_ms, attempts, failures, crashes, trigger, fingerprint, erased_ms, body, body_sha256, trace,
             yields)
          VALUES
            (:endpoint, :id, hookbox_id_hash(:id), :type, :createdMs, :createdNs, :entity, :verified, :state, :deadReason, :receivedMs, :settledMs,
-            :dueMs, :begun, :failures, :crashes, :trigger, :fingerprint, :erasedMs, :discardedMs, :body, :sha256, :trace,
+            :dueMs, :begun, :failures, :crashes, :trigger, :fingerprint, :erasedMs, :body, :sha256, :trace,
             :yields)`,
       );
     },

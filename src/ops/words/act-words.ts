@@ -25,7 +25,7 @@ export const ACT_WORDS = {
     did: 'Reran',
     wasTo: 'Would have rerun',
     done: 'rerun',
-    notNeeded: 'unchanged: neither dead nor ignored',
+    notNeeded: 'unchanged: not dead, ignored or discarded',
     changed: 'unchanged: its state had changed, for example to discarded',
   },
   discard: {

@@ -32,7 +32,7 @@ function stoppedInWords({ stopped, worked, total }: Bulk): string {
 
 /** What an act takes of what a filter finds, where that is not seen from its name. */
 const TAKES = {
-  rerun: '. A rerun takes dead events, and ignored ones where the filter names that state',
+  rerun: '. A rerun takes dead events, and ignored or discarded ones where the filter names that state',
   discard: '',
   'retry-now': '. It takes only events that failed and wait for their next attempt',
 } as const satisfies Record<Bulk['act'], string>;
@@ -64,7 +64,7 @@ function invalidInWords({ act, total, breakdown }: Pick<Bulk, 'act' | 'total' | 
   if (invalid === 0 || act === 'retry-now') return '';
   const which =
     invalid === total ? 'Each event is' : `The ${plural(invalid, 'invalid event')} ${invalid === 1 ? 'is' : 'are'}`;
-  return ` ${which} parsed again with today’s schemas; an event that still does not fit stays dead (invalid).`;
+  return ` ${which} parsed again with the current schemas; an event that still does not fit stays dead (invalid).`;
 }
 
 function typesInWords({ breakdown }: Pick<Bulk, 'breakdown'>): string {

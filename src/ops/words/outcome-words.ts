@@ -20,6 +20,8 @@ export function fateInWords(act: Act, fate: BulkFate): string {
       return act === 'rerun' ? 'dead again' : 'dead';
     case 'ignored':
       return 'ignored';
+    case 'discarded':
+      return act === 'discard' ? 'still discarded' : 'discarded';
     case 'erased':
       return 'erased since';
   }
@@ -38,6 +40,7 @@ export function filterOfFate(bulk: number, fate: BulkFate): EventFilter | null {
     case 'processing':
     case 'dead':
     case 'ignored':
+    case 'discarded':
       return { bulk, states: [fate] };
   }
 }

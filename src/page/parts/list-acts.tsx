@@ -56,7 +56,7 @@ function BulkForm({
   readonly actedOn: ActedOn;
 }) {
   const isNone = actedOn.count?.count === 0;
-  // Of what was processed or ignored a rerun has to be asked for by the box; neither is tried again by itself.
+  // Of what was processed, ignored or discarded a rerun has to be asked for by the box; none is tried again by itself.
   const mayForce =
     act === 'rerun' &&
     filter.retrying !== true &&
@@ -78,7 +78,8 @@ function BulkForm({
 function Force({ isRequired }: { readonly isRequired: boolean }) {
   return (
     <label>
-      <input type="checkbox" name="force" value="yes" required={isRequired} /> include ignored and processed events
+      <input type="checkbox" name="force" value="yes" required={isRequired} /> include ignored, discarded and processed
+      events
     </label>
   );
 }

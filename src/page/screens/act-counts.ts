@@ -17,9 +17,9 @@ export async function actedOn(act: Act, { filter, listed, isFurther }: Listing, 
   }
   const { states } = asked;
   if (states.length === 0) return { states, count: { count: 0, more: false } };
-  // What is due by now is not retried now, and what was ignored is not rerun once its body is gone: no filter tells these apart.
+  // What is due by now is not retried now, and what was ignored or discarded is not rerun once its body is gone: no filter tells these apart.
   // And bodies are read for a list once, and not for each act.
-  const isUntold = act === 'retry-now' || (act === 'rerun' && states.includes('ignored'));
+  const isUntold = act === 'retry-now' || (act === 'rerun' && states.some((state) => state !== 'dead'));
   if (isUntold || filter.body !== undefined) return { states, count: null };
   const acted = withBodies(act, searchedFor(asked, filter));
   const counted = isSame(acted, filter) && listed !== null ? listed.count : null;

@@ -229,7 +229,7 @@ const WHAT_COMES = {
     'stay unchanged. Events ' +
     'that began to match after the preview are not included.',
   discard:
-    'The events become ignored: no handler runs, but you can rerun them later. Invalid events that do not fit the ' +
+    'The events become discarded: no handler runs, but you can rerun them later. Invalid events that do not fit the ' +
     'current schemas stay unchanged. Events that began to match after the preview are not included.',
   'retry-now':
     'The events skip their backoff and are due now, in order. Failures still count: an event that fails its last ' +

@@ -110,6 +110,7 @@ const STANDING = {
   processing: 'Its handler is running. It',
   processed: 'Its handler succeeded.',
   ignored: 'No handler will run: it',
+  discarded: 'No handler will run: it',
 } as const satisfies Record<Exclude<EventSummary['state'], 'dead'>, string>;
 
 function Facts({
@@ -197,10 +198,12 @@ function Fact({ name, children }: { readonly name: string; readonly children: Ch
 }
 
 const INVALID_RERUN =
-  'hookbox parses the body again with today’s schemas. If it fits, the event becomes pending and its handler runs, ' +
+  'hookbox parses the body again with the current schemas. If it fits, the event becomes pending and its handler ' +
+  'runs, ' +
   'unless a schema of your own rejects it. Otherwise it stays dead (invalid).';
 const INVALID_DISCARD =
-  'hookbox parses the body again with today’s schemas. If it fits, the event becomes ignored and no handler runs. ' +
+  'hookbox parses the body again with the current schemas. If it fits, the event becomes discarded and no handler ' +
+  'runs. ' +
   'Otherwise it stays dead (invalid) until you prune or erase it.';
 
 /** `dead: evt_1, order.created`: what somebody with ten tabs looks for. */
@@ -260,7 +263,7 @@ function Acts({
         <Act visit={visit} summary={summary} act="discard" title="Discard…" button="Discard this event">
           {summary.deadReason === 'invalid'
             ? INVALID_DISCARD
-            : 'The event becomes ignored, and no handler runs. You can rerun it later.'}
+            : 'The event becomes discarded, and no handler runs. You can rerun it later.'}
         </Act>
       )}
       {isOperator && pruned && <p class="muted">The body was pruned, so the event cannot be rerun.</p>}

@@ -86,7 +86,9 @@ function PrunePreview({
         {count === 0 ? 'No event matches: ' : `Would prune ${plural(count, 'event')}: `}
         <StoredText text={`${listed(states)}, ${when}, ${ofTypes}${atEndpoint}`} atMost={1_000} />.
       </p>
-      {states.some((state) => state !== 'processed') && <p>Pruned dead and ignored events can no longer be rerun.</p>}
+      {states.some((state) => state !== 'processed') && (
+        <p>Pruned dead, ignored and discarded events can no longer be rerun.</p>
+      )}
       {count > 0 && (
         <ActForm visit={visit} to="/maintenance/prune" label="Confirm the prune">
           <p>{LOSES.prune}</p>

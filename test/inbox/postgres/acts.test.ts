@@ -23,7 +23,7 @@ testActs('acts in Postgres', async () => {
         `SELECT events.seq, events.type, events.created_ms, events.created_ns, events.entity, queue.due_ms::float8 AS due_ms,
            CASE WHEN queue.processed THEN 'processed' WHEN queue.lease_until_ms IS NOT NULL THEN 'processing' WHEN queue.seq IS NOT NULL THEN 'pending'
              ELSE coalesce(shelf.state, 'processed') END AS state,
-           shelf.dead_reason, shelf.fingerprint, shelf.settled_ms::float8 AS settled_ms, shelf.discarded_ms,
+           shelf.dead_reason, shelf.fingerprint, shelf.settled_ms::float8 AS settled_ms,
            coalesce(queue.failures, shelf.failures) AS failures, coalesce(queue.crashes, shelf.crashes) AS crashes,
            coalesce(queue.trigger, shelf.trigger) AS trigger, coalesce(queue.parked::integer, 0) AS parked,
            coalesce(queue.attempts, shelf.attempts,

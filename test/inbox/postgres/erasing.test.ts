@@ -107,7 +107,7 @@ it('an event that is claimed while it is found is left, or erased before: never 
     const event = await inbox.get(EVENT);
     const isClaimed = typeof claimed !== 'string';
     expect([report.erased, event?.state, event?.body === null]).toEqual(
-      isClaimed ? [0, 'processing', false] : [1, 'ignored', true],
+      isClaimed ? [0, 'processing', false] : [1, 'discarded', true],
     );
   }
 });

@@ -117,7 +117,7 @@ describe('an event whose row was taken away', () => {
     for (const id of ['evt_1', 'evt_2']) await inbox.accept(orderEvent(id), later());
     await lose();
     expect(await discardEvents(inbox, [key('evt_1')], BY)).toMatchObject({ counts: { done: 1 } });
-    expect(await stateOf(inbox, 'evt_1')).toEqual(['ignored', null]);
+    expect(await stateOf(inbox, 'evt_1')).toEqual(['discarded', null]);
     expect(await eraseEntity(inbox, 'evt_2', BY)).toMatchObject({ erased: 1 });
     expect(await inbox.get(key('evt_2'))).toMatchObject({ state: 'dead', body: null });
   });

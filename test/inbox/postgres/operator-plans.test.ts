@@ -50,7 +50,7 @@ async function everything(inbox: Inbox): Promise<void> {
   await operations.ping();
 }
 
-/** Of each eight events four were processed; one waits, one is dead, one a dead tombstone, and one ignored. */
+/** Of each eight events four were processed; one waits, one is dead, one a dead tombstone, and one ignored or discarded. */
 async function fill(): Promise<void> {
   const { pool, t } = schema;
   await pool.query(
@@ -67,11 +67,10 @@ async function fill(): Promise<void> {
      FROM ${t.events} WHERE id LIKE 'filled%' AND created_ms % 8 = 4`,
   );
   await pool.query(
-    `INSERT INTO ${t.shelf} (seq, state, dead_reason, endpoint, type, settled_ms, due_ms, fingerprint, pruned, discarded_ms)
-     SELECT seq, CASE created_ms % 8 WHEN 7 THEN 'ignored' ELSE 'dead' END,
+    `INSERT INTO ${t.shelf} (seq, state, dead_reason, endpoint, type, settled_ms, due_ms, fingerprint, pruned)
+     SELECT seq, CASE WHEN created_ms % 512 = 7 THEN 'discarded' WHEN created_ms % 8 = 7 THEN 'ignored' ELSE 'dead' END,
        CASE WHEN created_ms % 8 < 7 THEN 'failed' END, endpoint, type, received_ms, received_ms,
-       CASE WHEN created_ms % 8 < 7 THEN 'print' || created_ms / 8 % 300 END, created_ms % 8 = 6,
-       CASE WHEN created_ms % 512 = 7 THEN 1 END
+       CASE WHEN created_ms % 8 < 7 THEN 'print' || created_ms / 8 % 300 END, created_ms % 8 = 6
      FROM ${t.events} WHERE id LIKE 'filled%' AND created_ms % 8 > 4`,
   );
 }
@@ -178,7 +177,7 @@ it.each([
   ['queue_due_any'],
   ['shelf_dead'],
   ['shelf_ignored'],
-  ['shelf_discarded'],
+  ['shelf_by_state'],
 ])('would tell if %s were gone', async (index) => {
   const whole = async (without?: string): Promise<number> =>
     [...(await costs(/^\s*WITH (candidates|RECURSIVE)/, without)).values()].reduce((a, b) => a + b, 0);

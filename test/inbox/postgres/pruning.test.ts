@@ -40,7 +40,7 @@ testPruning('pruning in Postgres', async () => {
          ), shelved AS (
            INSERT INTO ${t.shelf} (seq, state, dead_reason, endpoint, type, settled_ms, due_ms)
            SELECT seq, state, CASE state WHEN 'dead' THEN 'failed' END, endpoint, type, settled_ms, 0 FROM given
-           WHERE state IN ('dead', 'ignored')
+           WHERE state IN ('dead', 'ignored', 'discarded')
          ), ran AS (
            INSERT INTO ${t.attempts} (seq, number, trigger, outcome, fence, endpoint, started_ms, ended_ms, prunable)
            SELECT seq, 1, 'auto', 'processed', 1, endpoint, 0, settled_ms, true FROM given WHERE state = 'processed'

@@ -23,14 +23,14 @@ export async function searchedSchema({ pool, t, open, join }: OperatedSchema): P
       await pool.query(`
         UPDATE ${t.queue} SET parked = seq % 3 = 1, fresh = seq % 3 = 2 WHERE lease_until_ms IS NULL;
         WITH taken AS (DELETE FROM ${t.queue} WHERE lease_until_ms IS NULL AND seq % 5 = 0 RETURNING *)
-        INSERT INTO ${t.shelf} (seq, state, endpoint, type, settled_ms, due_ms, discarded_ms, attempts, failures, fence)
-        SELECT seq, 'ignored', endpoint, type, ${START} + seq * ${MINUTE_MS}, due_ms,
-          CASE seq % 3 WHEN 0 THEN ${START} END, attempts, failures, fence
+        INSERT INTO ${t.shelf} (seq, state, endpoint, type, settled_ms, due_ms, attempts, failures, fence)
+        SELECT seq, CASE seq % 3 WHEN 0 THEN 'discarded' ELSE 'ignored' END, endpoint, type, ${START} + seq * ${MINUTE_MS},
+          due_ms, attempts, failures, fence
         FROM taken`);
     },
     async putAway() {
       const { rows } = await pool.query<{ seq: number; at: number }>(
-        `SELECT seq::integer, settled_ms::float8 AS at FROM ${t.shelf} WHERE state = 'ignored' AND discarded_ms IS NULL`,
+        `SELECT seq::integer, settled_ms::float8 AS at FROM ${t.shelf} WHERE state = 'ignored'`,
       );
       return new Map(rows.map(({ seq, at }) => [seq, new Date(at)]));
     },

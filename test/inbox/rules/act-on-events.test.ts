@@ -14,7 +14,6 @@ const pending: Omit<ActedRow, keyof EventKey> = {
   state: 'pending',
   deadReason: null,
   pruned: false,
-  discarded: false,
   bytes: 10,
 };
 

@@ -50,7 +50,6 @@ const eventOf = (seq: number, state: EventState, changes: Partial<ActedRow> = {}
   state,
   deadReason: state === 'dead' ? 'failed' : null,
   pruned: false,
-  discarded: false,
   bytes: 10,
   ...changes,
 });

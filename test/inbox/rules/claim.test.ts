@@ -119,7 +119,6 @@ describe('one event', () => {
     state: 'pending',
     isInvalid: false,
     isPruned: false,
-    isDiscarded: false,
   };
 
   it.each<[string, EventToRun | undefined, Scope, ReturnType<typeof answerOne>]>([
@@ -127,7 +126,7 @@ describe('one event', () => {
     ['that waits, whatever its history', event, EVERYTHING, 'run'],
     ['that is dead', { ...event, state: 'dead' }, EVERYTHING, 'run'],
     ['that was ignored', { ...event, state: 'ignored' }, EVERYTHING, 'run'],
-    ['that was discarded', { ...event, state: 'ignored', isDiscarded: true }, EVERYTHING, 'settled'],
+    ['that was discarded', { ...event, state: 'discarded' }, EVERYTHING, 'settled'],
     ['that is invalid', { ...event, state: 'dead', isInvalid: true }, EVERYTHING, 'settled'],
     ['of which a tombstone is left', { ...event, state: 'dead', isPruned: true }, EVERYTHING, 'settled'],
     ['that was processed', { ...event, state: 'processed' }, EVERYTHING, 'settled'],

@@ -105,7 +105,7 @@ it.each<[string, Buffer | null, Uint8Array | null]>([
     // While the event still says what it is found by.
     ['forgetFoundBy', { ...eventOf(1, 'pending'), whole: true }, ENTITY],
     ['bodies', 1],
-    ['erase', 1, 'ignored', hash, NOW],
+    ['erase', 1, 'discarded', hash, NOW],
     ['eraseErrors', 1, 'Erased'],
     ['forgetConflict', 1],
     ['forgetHighWater', { endpoint: 'default', entity: 'order:mer_1:ord_7' }],

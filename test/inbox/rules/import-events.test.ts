@@ -29,7 +29,6 @@ const event: Exported = {
   trigger: 'auto',
   fingerprint: null,
   erasedMs: null,
-  discardedMs: null,
   body: BODY,
   sha256: null,
   attempts: [],

@@ -32,6 +32,7 @@ describe('other bytes', () => {
     ['pending', 'replace'],
     ['dead', 'replace'],
     ['ignored', 'replace'],
+    ['discarded', 'replace'],
     // Its effects have happened or are happening: to replace it would say they came from another body.
     ['processing', 'conflict'],
     ['processed', 'conflict'],

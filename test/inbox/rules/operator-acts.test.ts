@@ -30,11 +30,13 @@ const events = {
   crashed: { state: 'dead', deadReason: 'crashed', pruned: false },
   invalid: { state: 'dead', deadReason: 'invalid', pruned: false },
   ignored: { state: 'ignored', deadReason: null, pruned: false },
+  discarded: { state: 'discarded', deadReason: null, pruned: false },
   'processed tombstone': { state: 'processed', deadReason: null, pruned: true },
   'failed tombstone': { state: 'dead', deadReason: 'failed', pruned: true },
   'crashed tombstone': { state: 'dead', deadReason: 'crashed', pruned: true },
   'invalid tombstone': { state: 'dead', deadReason: 'invalid', pruned: true },
   'ignored tombstone': { state: 'ignored', deadReason: null, pruned: true },
+  'discarded tombstone': { state: 'discarded', deadReason: null, pruned: true },
   'erased, with a body': { state: 'processed', deadReason: null, pruned: false, erased: true },
 } as const satisfies Record<string, ActedEvent>;
 
@@ -59,11 +61,13 @@ const table: Record<Kind, Readonly<Record<Name, Expected>>> = {
   crashed: { rerun, forced: rerun, discard: DISCARD },
   invalid: { rerun, forced: rerun, discard: [DISCARD_INVALID, 'still invalid'] },
   ignored: { rerun, forced: rerun, discard: NOT },
+  discarded: { rerun, forced: rerun, discard: NOT },
   'processed tombstone': { rerun: NOT, forced: 'pruned', discard: NOT },
   'failed tombstone': { rerun: 'pruned', forced: 'pruned', discard: DISCARD },
   'crashed tombstone': { rerun: 'pruned', forced: 'pruned', discard: DISCARD },
   'invalid tombstone': { rerun: 'pruned', forced: 'pruned', discard: 'pruned' },
   'ignored tombstone': { rerun: 'pruned', forced: 'pruned', discard: NOT },
+  'discarded tombstone': { rerun: 'pruned', forced: 'pruned', discard: NOT },
   'erased, with a body': { rerun: NOT, forced: NOT, discard: NOT },
 };
 const cases = Object.entries(table).flatMap(([kind, byAct]) =>
@@ -91,8 +95,9 @@ describe('an act on an event', () => {
 
   it.each<[Act, boolean, EventFilter, found: readonly EventState[]]>([
     ['rerun', false, {}, ['dead']],
-    ['rerun', true, {}, ['dead', 'ignored', 'processed']],
+    ['rerun', true, {}, ['dead', 'ignored', 'discarded', 'processed']],
     ['rerun', false, { states: ['ignored'] }, ['ignored']],
+    ['rerun', false, { states: ['discarded'] }, ['discarded']],
     ['rerun', false, { states: ['processed', 'pending'] }, []],
     ['rerun', true, { states: ['dead'] }, ['dead']],
     ['rerun', false, { ignoredSince: new Date(5) }, ['ignored']],
@@ -106,6 +111,7 @@ describe('an act on an event', () => {
   it.each<[Act, boolean, readonly EventState[], Kind, result: ActResult]>([
     ['rerun', false, ['dead'], 'ignored', 'changed'],
     ['rerun', false, ['ignored'], 'failed', 'changed'],
+    ['rerun', false, ['ignored'], 'discarded', 'changed'],
     ['rerun', true, ['processed'], 'failed', 'changed'],
     ['rerun', true, ['dead'], 'processed', 'not needed'],
     ['rerun', false, ['dead'], 'processing', 'not needed'],
@@ -122,21 +128,25 @@ describe('what a body says today', () => {
   const { body, entity } = orderEvent('evt', { order: 'ord_7' });
   const unfit = Buffer.from('{"id":"evt"}');
   const byMyRule = () => 'by my rule';
-  const invalid = { deadReason: 'invalid', entity: null } as const;
+  const invalid = { state: 'dead', deadReason: 'invalid', entity: null } as const;
 
   it.each<[string, Parameters<typeof bodyToday>, expected: string | null]>([
-    ['keeps its entity', ['rerun', { deadReason: 'failed', entity: 'as received' }, body, byMyRule], 'as received'],
-    ['stands alone if it did', ['rerun', { deadReason: 'failed', entity: null }, body, byMyRule], null],
+    [
+      'keeps its entity',
+      ['rerun', { state: 'dead', deadReason: 'failed', entity: 'as received' }, body, byMyRule],
+      'as received',
+    ],
+    ['stands alone if it did', ['rerun', { state: 'dead', deadReason: 'failed', entity: null }, body, byMyRule], null],
     ['was invalid: it gets one by the rule of its receiver', ['rerun', invalid, body, byMyRule], 'by my rule'],
     ['was invalid, and its receiver has no rule', ['rerun', invalid, body], entity],
     [
       'may have been invalid before it was discarded',
-      ['rerun', { deadReason: null, entity: null, discarded: true }, body, byMyRule],
+      ['rerun', { state: 'discarded', deadReason: null, entity: null }, body, byMyRule],
       'by my rule',
     ],
     [
       'was discarded with its entity',
-      ['rerun', { deadReason: null, entity: 'as received', discarded: true }, body, byMyRule],
+      ['rerun', { state: 'discarded', deadReason: null, entity: 'as received' }, body, byMyRule],
       'as received',
     ],
     ['is discarded: the rule has its turn with a rerun', ['discard', invalid, body, byMyRule], null],

@@ -17,8 +17,8 @@ it.each<[PruneCriteria['states'], readonly PrunableState[]]>([
     ['processed', 'ignored'],
   ],
   [
-    ['dead', 'ignored', 'processed'],
-    ['processed', 'dead', 'ignored'],
+    ['dead', 'discarded', 'ignored', 'processed'],
+    ['processed', 'dead', 'ignored', 'discarded'],
   ],
   [[], []],
 ])('asked for the states %j it goes through %j', (states, expected) => {

@@ -8,7 +8,7 @@ const KEY = { endpoint: 'default', id: 'evt_1' };
 const CONTENT = { type: 'order.created', created: { ms: 1, ns: 0 }, entity: 'order' };
 
 it.each(eventStates)('an event that is %s', (state) => {
-  const may = (['dead', 'ignored'] satisfies EventState[] as readonly EventState[]).includes(state);
+  const may = (['dead', 'ignored', 'discarded'] satisfies EventState[] as readonly EventState[]).includes(state);
   expect(mayRerun({ state, isPruned: false, isAsRead: true })).toBe(may);
   expect(mayRerun({ state, isPruned: true, isAsRead: true })).toBe(false);
   expect(mayRerun({ state, isPruned: false, isAsRead: false })).toBe(false);

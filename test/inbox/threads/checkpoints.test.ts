@@ -41,7 +41,7 @@ it.each<[string, readonly string[], boolean, boolean]>([
     await inbox.operations?.act('discard', [{ endpoint: 'default', id: `evt_${n}` }], { actor: 'ada' }, options);
   }
   expect(threads.map(({ entry }) => entry)).toEqual(expected);
-  expect((await inbox.list({ limit: 200 })).filter(({ state }) => state === 'ignored')).toHaveLength(EVENTS);
+  expect((await inbox.list({ limit: 200 })).filter(({ state }) => state === 'discarded')).toHaveLength(EVENTS);
   expect(logOf(file)).toBeLessThan(MOST);
 });
 

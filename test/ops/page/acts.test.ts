@@ -48,7 +48,7 @@ describe('one event', () => {
     const { inbox, post } = openedPage();
     await handled(inbox, FAILED, orderEvent('evt_1'));
     expect(leadsTo(await post(`${EVENT}/discard`))).toBe(`${EVENT}?done=discarded`);
-    expect(await stateOf(inbox, 'evt_1')).toBe('ignored');
+    expect(await stateOf(inbox, 'evt_1')).toBe('discarded');
   });
 
   test('that is processed is rerun only when that is said', async () => {
@@ -63,14 +63,14 @@ describe('one event', () => {
   });
 
   test.for([
-    ['rerun', 'dead', 'ignored', (inbox: Inbox) => discardEvents(inbox, [KEY], GRACE)],
+    ['rerun', 'dead', 'discarded', (inbox: Inbox) => discardEvents(inbox, [KEY], GRACE)],
     ['discard', 'dead', 'pending', (inbox: Inbox) => rerunEvents(inbox, [KEY], GRACE)],
-    ['rerun', 'ignored', 'processed', (inbox: Inbox) => handledAfterRerun(inbox)],
+    ['rerun', 'discarded', 'processed', (inbox: Inbox) => handledAfterRerun(inbox)],
     ['retry-now', 'pending', 'dead', (inbox: Inbox) => handleAgain(inbox, FAILED, orderEvent('evt_1'))],
   ] as const)('is left alone by a %s when it was %s and is %s by then', async ([act, shown, now, change]) => {
     const { inbox, post, html } = openedPage();
     await handled(inbox, shown === 'pending' ? WAITS : FAILED, orderEvent('evt_1'));
-    if (shown === 'ignored') await discardEvents(inbox, [KEY], GRACE);
+    if (shown === 'discarded') await discardEvents(inbox, [KEY], GRACE);
     const inputs = tagsOf(partOf(await html(EVENT), act)).filter(({ name }) => name === 'input');
     const fields = inputs.map(({ attributes }) => [attributes['name'] ?? '', attributes['value'] ?? ''] as const);
     await change(inbox);

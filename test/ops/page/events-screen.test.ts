@@ -242,10 +242,10 @@ describe('what can be done with all that match', () => {
     const offered = async (query: string) => textOf(partOf(await html(`/events${query}`), 'acts'));
     // More than a page is counted, and only what the preview would find.
     expect(await offered('')).toMatch(
-      /^Rerun these 52 dead events… include ignored and processed events Discard these 55 dead or pending events… Export all events…/,
+      /^Rerun these 52 dead events… include ignored, discarded and processed events Discard these 55 dead or pending events… Export all events…/,
     );
     expect(await offered('?state=pending')).toMatch(/^Discard these 3 pending events… Export/);
-    expect(await offered('?state=processed')).toMatch(/^Rerun… include ignored and processed events Export/);
+    expect(await offered('?state=processed')).toMatch(/^Rerun… include ignored, discarded and processed events Export/);
     expect(partOf(await html('/events?state=processed'), 'acts')).toContain('name="force" value="yes" required');
     expect(await offered('?id=dead_7')).toMatch(/^Rerun this dead event… .* Discard this dead event… Export/);
     expect(await offered('?error=nothing+has+this')).not.toContain('Discard');

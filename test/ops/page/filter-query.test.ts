@@ -147,7 +147,7 @@ test('says what is wrong with each field that cannot be read', () => {
   const { filter, problems } = read('state=dead&state=undead&deadReason=bored&retrying=maybe&body=data.x&body==1&id=a');
   expect(filter).toEqual({ id: 'a', states: ['dead'] });
   expect(problems).toEqual([
-    'state must be one of pending, processing, processed, dead and ignored, not "undead".',
+    'state must be one of pending, processing, processed, dead, ignored and discarded, not "undead".',
     'deadReason must be one of failed, crashed and invalid, not "bored".',
     'retrying must be yes or no, not "maybe".',
     'body must be a path and a value, such as data.items[0].name=Espresso, not "data.x".',
@@ -158,6 +158,6 @@ test('says what is wrong with each field that cannot be read', () => {
 test('repeats no more of a text than fits, and nothing that turns others round', () => {
   expect(read(`id=${'x'.repeat(1_001)}`)).toEqual({ filter: {}, problems: ['id must have at most 1000 characters.'] });
   expect(read('state=%E2%80%AEdaed%0A').problems).toEqual([
-    'state must be one of pending, processing, processed, dead and ignored, not "\\u{202e}daed\\u{a}".',
+    'state must be one of pending, processing, processed, dead, ignored and discarded, not "\\u{202e}daed\\u{a}".',
   ]);
 });

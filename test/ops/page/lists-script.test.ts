@@ -192,7 +192,7 @@ test('a list that grows keeps four pages and what is chosen, and asks for them o
   await expect.poll(() => asked).toBe(1);
   await discardEvents(inbox, [{ endpoint: 'default', id: 'evt_20' }], { actor: 'ada' });
   gate.resolve();
-  await rows.last().locator('.state-ignored').waitFor();
+  await rows.last().locator('.state-discarded').waitFor();
   // 151 rows that are not on the first page, twenty at a time: of the three rounds one was made.
   expect(asked).toBe(8);
 });

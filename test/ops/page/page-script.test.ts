@@ -64,7 +64,7 @@ test('an event that changes keeps what is typed and what is open, until it is se
   await page.keyboard.type('on: jkr/?');
   expect(await page.locator('#discard input[name=reason]').inputValue()).toBe('half a reason: jkr/?');
   await page.keyboard.press('Enter');
-  await page.locator('#headline .state-ignored').waitFor();
+  await page.locator('#headline .state-discarded').waitFor();
   expect(await page.locator('#flash').textContent()).toContain('The event is discarded');
   // Said once: not in the URL any more (playwright hears of that after the page has done it).
   await expect.poll(() => page.url()).toBe(`${origin}/ops/events/default/evt_1`);
@@ -97,15 +97,15 @@ test('a form goes with what is shown until somebody opens it', async () => {
   await page.goto(`${origin}/ops/events/default/evt_1`);
   await page.locator('#live-state[data-state=live]').waitFor();
   await discardEvents(inbox, [event], { actor: 'grace' });
-  await page.locator('#headline .state-ignored').waitFor();
-  expect(await asked()).toBe('ignored');
+  await page.locator('#headline .state-discarded').waitFor();
+  expect(await asked()).toBe('discarded');
   await page.locator('#rerun summary').click();
   await rerunEvents(inbox, [event], { actor: 'grace' });
   await handleAgain(inbox, FAILED, orderEvent('evt_1', { order: 'evt_1' }));
   await page.locator('#headline .state-dead').waitFor();
-  expect(await asked()).toBe('ignored');
+  expect(await asked()).toBe('discarded');
   await page.getByRole('button', { name: 'Rerun this event' }).click();
-  await page.getByText('The event changed from ignored to dead after you opened the page.').waitFor();
+  await page.getByText('The event changed from discarded to dead after you opened the page.').waitFor();
   expect((await inbox.get(event))?.state).toBe('dead');
 });
 

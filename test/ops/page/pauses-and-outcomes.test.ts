@@ -22,7 +22,7 @@ test('a bulk action tells what became of its events, and leads to them', async (
   const preview = await html(`/bulks/${id}`);
   expect(preview).not.toContain('id="outcome"');
   expect(textOf(partOf(preview, 'sentence'))).toContain(
-    'The 1 invalid event is parsed again with today’s schemas; an event that still does not fit stays dead (invalid).',
+    'The 1 invalid event is parsed again with the current schemas; an event that still does not fit stays dead (invalid).',
   );
   await runBulk(inbox, id, ADA);
   await handleAgain(inbox, FAILED, orderEvent('a'), orderEvent('b'));

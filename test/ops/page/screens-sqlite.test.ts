@@ -90,9 +90,9 @@ test('acts on single events and prunes can be read in the audit', async () => {
   await storeDead(inbox, ['evt_1'], Date.now());
   await discardEvents(inbox, [{ endpoint: 'default', id: 'evt_1' }], ADA);
   const settledBefore = new Date(Date.now() + 1_000);
-  await pruneEvents(inbox, { settledBefore, states: ['ignored'] }, ADA);
+  await pruneEvents(inbox, { settledBefore, states: ['discarded'] }, ADA);
   const html = await htmlOf(await auditScreen(visitTo(inbox)));
-  expect(textOf(html)).toMatch(/prune ada through this page .*settled before .+ UTC state ignored.* 1 pruned/);
+  expect(textOf(html)).toMatch(/prune ada through this page .*settled before .+ UTC state discarded.* 1 pruned/);
   expect(textOf(html)).toMatch(/discard ada through this page endpoint default events evt_1 1 done/);
 });
 

@@ -521,7 +521,7 @@ describe('Bulk actions', () => {
     ],
     [
       bulkOf({ total: 0, breakdown: { types: {}, states: {}, deadReasons: {}, endpoints: {} } }),
-      'No event matches, so there is nothing to rerun. A rerun takes dead events, and ignored ones where the filter names that state.',
+      'No event matches, so there is nothing to rerun. A rerun takes dead events, and ignored or discarded ones where the filter names that state.',
     ],
   ] as const)('says in one sentence what it is: %#', async ([bulk, sentence]) => {
     expect(await textOfPart(bulkScreen(stubVisit({ bulk: async () => bulk }), 7), 'sentence')).toBe(sentence);
@@ -826,7 +826,7 @@ describe('Maintenance', () => {
     expect(textOf(preview)).toContain(
       'Would prune 1,234 events: processed and dead, settled more than 30 days ago, of type order.ready, at the endpoint shop-b.',
     );
-    expect(textOf(preview)).toContain('Pruned dead and ignored events can no longer be rerun');
+    expect(textOf(preview)).toContain('Pruned dead, ignored and discarded events can no longer be rerun');
     const sent = tagsOf(preview).filter(({ name, attributes }) => name === 'input' && attributes['type'] === 'hidden');
     expect(sent.map(({ attributes: { name, value } }) => `${name}=${value}`)).toEqual([
       'csrf=token-of-ada',

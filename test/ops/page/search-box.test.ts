@@ -188,7 +188,7 @@ describe('a list', () => {
     const chosen = await post('/bulks', { chosen: 'yes', act: 'rerun', event: boxes.slice(2) });
     expect(chosen.headers.get('location')).toBe('/ops/bulks/1');
     const bulk = await inbox.operations?.bulk(1);
-    expect(bulk).toMatchObject({ total: 3, breakdown: { states: { dead: 2, ignored: 1 } } });
+    expect(bulk).toMatchObject({ total: 3, breakdown: { states: { dead: 2, discarded: 1 } } });
     expect(textOf(partOf(await html('/bulks/1'), 'facts'))).toContain('evt/2');
     // Nothing chosen is not all.
     const none = await post('/bulks', { chosen: 'yes', act: 'discard' });

@@ -57,6 +57,7 @@ export const noGauges: Gauges = {
   processing: nobody,
   dead: nobody,
   ignored: nobody,
+  discarded: nobody,
   oldestPending: null,
   oldest: [],
 };

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { choices, type EventContent } from './event-bytes.ts';
 import { behaviours, type Behaviour } from './handler-script.ts';
-import type { ModelEvent } from './model-event.ts';
+import { isPutAway, type ModelEvent } from './model-event.ts';
 import { calls } from './moves.ts';
 import { isWorker, roles } from './roles.ts';
 import type { SimulatedProcess } from './simulated-process.ts';
@@ -161,24 +161,33 @@ export function histories(): fc.Arbitrary<Iterable<fc.AsyncCommand<Model, World>
             (world) => receivers(world).length > 0 && broken(world).length > 0,
           ),
       ),
-      onEvent('rerun', (world) => rerunnable(world)),
-      onEvent('rerun of those ignored', (world) => rerunnable(world).filter(({ state }) => state === 'ignored')),
+      onEvent('rerun', rerunnable),
+      ...(['ignored', 'discarded'] as const).map((state) =>
+        onEvent(`rerun of those ${state}`, (world) => rerunnable(world).filter((event) => event.state === state)),
+      ),
       ...(['failed', 'crashed'] as const).map((reason) =>
         onEvent(`rerun of those that ${reason}`, (world) =>
           rerunnable(world).filter(({ deadReason }) => deadReason === reason),
         ),
       ),
+      // Of one in four: with more, few would be left to do anything else with.
+      onEvent('discard', (world) => discardable(world).filter(({ seq }) => seq % 4 === 0), discard),
+      onEvent('discard of those that died', (world) => discardable(world).filter(hasDied), discard),
     ],
     { maxCommands: 120, size: 'max' },
   );
 }
 
-function onEvent(name: string, some: (world: World) => readonly ModelEvent[]): fc.Arbitrary<Step> {
+function onEvent(
+  name: string,
+  some: (world: World) => readonly ModelEvent[],
+  act = (world: World, event: ModelEvent): void => world.rerun(event),
+): fc.Arbitrary<Step> {
   return nth.map(
     (which) =>
       new Step(
         `${name} ${which}`,
-        (world) => withOne(some(world), which, (event) => world.rerun(event)),
+        (world) => withOne(some(world), which, (event) => act(world, event)),
         (world) => some(world).length > 0,
       ),
   );
@@ -216,4 +225,8 @@ const awake = (world: World): SimulatedProcess[] => running(world).filter(({ lif
 const frozen = (world: World): SimulatedProcess[] => running(world).filter(({ life }) => life.frozen);
 /** What an invalid body brought, for the service to send again as it should have been. */
 const broken = ({ model }: World) => model.events.filter(({ deadReason }) => deadReason === 'invalid');
-const rerunnable = ({ model }: World) => model.events.filter(({ state }) => state === 'dead' || state === 'ignored');
+const rerunnable = ({ model }: World) => model.events.filter(isPutAway);
+const discardable = ({ model, hasOperators }: World) =>
+  hasOperators ? model.events.filter(({ state }) => state === 'pending' || state === 'dead') : [];
+const hasDied = ({ deadReason }: ModelEvent): boolean => deadReason === 'failed' || deadReason === 'crashed';
+const discard = (world: World, event: ModelEvent): void => world.discard(event);

@@ -1,4 +1,5 @@
 import type { Acceptance, EventKey, IncomingEvent } from '../../../src/inbox/event.ts';
+import type { ActResult } from '../../../src/inbox/operator/acts.ts';
 import type { DeadReason } from '../../../src/inbox/state.ts';
 import type { Attempt, ClaimedEvent, ClaimRequest, Lease, Settlement } from '../../../src/inbox/work.ts';
 import {
@@ -7,6 +8,7 @@ import {
   entityOf,
   holds,
   isOf,
+  isPutAway,
   mayHold,
   nameOf,
   type ModelEvent,
@@ -259,16 +261,32 @@ export class InboxModel {
   ): void {
     const event = this.get(key);
     const asRead = readFrom === undefined || (event !== undefined && Buffer.compare(event.body, readFrom) === 0);
-    const may = (event?.state === 'dead' || event?.state === 'ignored') && asRead;
+    const may = event !== undefined && isPutAway(event) && asRead;
     must(moved === may, 'the store agrees with the model', () => `rerun of ${nameOf(key)}, ${event?.state}: ${moved}`);
-    if (event === undefined || !may) return;
+    if (!may) return;
+    const { state, deadReason } = event;
     this.#count(
-      event.state === 'ignored' ? 'ignored → pending, rerun' : `dead(${event.deadReason ?? 'failed'}) → pending, rerun`,
+      state === 'ignored' || state === 'discarded'
+        ? `${state} → pending, rerun`
+        : `dead(${deadReason ?? 'failed'}) → pending, rerun`,
     );
     Object.assign(event, { ...facts, deadReason: null, hasVanished: false, failures: 0, yields: false, crashes: 0 });
     this.#due(event, now, now);
     event.trigger = 'manual';
     event.historyFrom = event.attempts.length;
+  }
+
+  /** An operator has asked for it, and no handler runs any more until it is rerun. */
+  discarded(key: EventKey, result: ActResult): void {
+    const event = this.get(key);
+    // Whether it fits the schemas of today is not for the model to say.
+    if (event?.deadReason === 'invalid' && result === 'still invalid') return;
+    const may = event?.state === 'pending' || event?.state === 'dead';
+    const say = () => `discard of ${nameOf(key)}, ${event?.state}: ${result}`;
+    must(result === (may ? 'done' : 'not needed'), 'the store agrees with the model', say);
+    if (!may) return;
+    this.#count(event.state === 'dead' ? 'dead → discarded' : 'pending → discarded');
+    Object.assign(event, { state: 'discarded', deadReason: null, yields: false, crashes: 0, trigger: 'auto' });
   }
 
   /** From here on the holders of these leases may lose them. */

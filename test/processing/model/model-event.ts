@@ -80,6 +80,11 @@ export function sameEntity(other: ModelEvent, event: ModelEvent): boolean {
   return other !== event && event.entity !== null && entityOf(other) === entityOf(event);
 }
 
+/** Nobody handles it unless an operator reruns it. */
+export function isPutAway({ state }: ModelEvent): boolean {
+  return state === 'dead' || state === 'ignored' || state === 'discarded';
+}
+
 /** Its handler may still run under its lease. */
 export function mayHold({ state, hold }: ModelEvent): boolean {
   return state === 'processing' || hold !== null;

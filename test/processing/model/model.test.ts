@@ -11,7 +11,7 @@ import { storeKinds, threaded, type StoreKind } from './stores.ts';
 /** A history in SQLite costs twice as much, one in threads ten times, and one in Postgres forty times. */
 const HISTORIES = {
   memory: times(1_300, 200),
-  sqlite: times(1_000, 150),
+  sqlite: times(1_300, 200),
   threads: times(80, 10),
   postgres: times(40, 5),
 };
@@ -58,7 +58,8 @@ test('the histories of each inbox went everywhere', () => {
   for (const { name } of storeKinds) {
     const tally = tallies.get(name) ?? new Tally();
     expect(tally.medianCommands).toBeGreaterThanOrEqual(40);
-    for (const move of moves) expect(tally.moves.get(move), move).toBeGreaterThanOrEqual(times(100, 5));
+    const here = moves.filter((move) => name !== 'memory' || !move.includes('discarded'));
+    for (const move of here) expect(tally.moves.get(move), move).toBeGreaterThanOrEqual(times(100, 5));
     for (const call of calls)
       for (const at of [call, `${call} returns`])
         expect(tally.crashes.get(at), at).toBeGreaterThanOrEqual(times(10, 1));

@@ -16,10 +16,13 @@ export const moves = [
   'processing → dead(crashed)',
   'processing → dead(invalid)',
   'pending → ignored',
+  'pending → discarded',
+  'dead → discarded',
   'dead(failed) → pending, rerun',
   'dead(crashed) → pending, rerun',
   'dead(invalid) → pending, rerun',
   'ignored → pending, rerun',
+  'discarded → pending, rerun',
   'processed → tombstone',
 ] as const;
 

@@ -71,6 +71,14 @@ export class Observer {
           ...operations,
           count: (rows) => this.#read(life, () => operations.count(rows)),
           noteRejected: (refused) => this.#read(life, () => operations.noteRejected(refused)),
+          act: (act, keys, by, options) =>
+            call(
+              'act',
+              () => operations.act(act, keys, by, options),
+              ({ results }) => {
+                for (const { key, result } of results) model.discarded(key, result);
+              },
+            ),
         },
       }),
       accept: (event, deadline) => {

@@ -1,6 +1,7 @@
 import { Pool, type PoolClient } from 'pg';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { Lease, TransactionAttempt } from '../../../src/inbox/work.ts';
+import type { Operations } from '../../../src/inbox/operator/operations.ts';
 import type { SqliteDatabase } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
 import { isHanging } from './hangs.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
@@ -82,6 +83,10 @@ function rewrittenIn(schema: string, rewrite: (text: string) => string): (text: 
   return (text) => rewrite(text).replaceAll('SCHEMA', () => quoted(schema));
 }
 
+function actingInTurn(operations: Operations, inTurn: <T>(ask: () => Promise<T>) => Promise<T>): Operations {
+  return { ...operations, act: (...given) => inTurn(() => operations.act(...given)) };
+}
+
 function turns(): (inbox: Inbox<PoolClient>) => Inbox {
   let over: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(ask: () => Promise<T>): Promise<T> => {
@@ -113,6 +118,7 @@ function turns(): (inbox: Inbox<PoolClient>) => Inbox {
     },
     announce: (...given) => inTurn(() => inbox.announce(...given)),
     rerun: (...given) => inTurn(() => inbox.rerun(...given)),
+    ...(inbox.operations && { operations: actingInTurn(inbox.operations, inTurn) }),
     prune: (...given) => inTurn(() => inbox.prune(...given)),
   });
 }

@@ -142,6 +142,16 @@ export class World {
     operator.rerun(key, { type, created, entity }, this.clock.now(), body).catch(() => {});
   }
 
+  /** No inbox in memory has what operators act with. */
+  get hasOperators(): boolean {
+    return this.#store.inboxes[0]?.operations !== undefined;
+  }
+
+  discard({ endpoint, id }: ModelEvent): void {
+    const { operations } = this.#inboxOf(newLife(), NOBODY);
+    operations?.act('discard', [{ endpoint, id }], { actor: 'ada', now: this.clock.now() }, {}).catch(() => {});
+  }
+
   /** As by hand, where that leaves the event. */
   async takeAway(event: ModelEvent): Promise<void> {
     if (this.#store.takeAway === undefined) return;

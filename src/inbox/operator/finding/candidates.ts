@@ -1,6 +1,6 @@
 import type { Term } from '../../rules/search-words.ts';
 import type { Steps } from '../../rules/steps.ts';
-import type { EventState } from '../../state.ts';
+import { putAwayStates, type EventState, type PutAwayState } from '../../state.ts';
 import type { Conditions } from './conditions.ts';
 import { inOrder, type SeqOrder, type SeqRange } from './seq-ranges.ts';
 
@@ -15,7 +15,7 @@ export interface Sources {
   withId(id: string): Source;
   /** a group of dead events */
   ofGroup(fingerprint: string): Source;
-  putAway(state: 'dead' | 'ignored'): Source;
+  putAway(state: PutAwayState): Source;
   readonly retrying: Source;
   /** dead events that died in a span of time, without tombstones; it cannot where there are too many of them */
   diedIn(span: FailureSpan): Source;
@@ -146,7 +146,7 @@ function namedBy({
   if (Object.values(others).some((value) => value !== undefined)) return null;
   if (states !== undefined) {
     // Of the others a source may name events that a processor has moved on.
-    const isAtRest = states.every((state) => state === 'dead' || state === 'ignored');
+    const isAtRest = states.every((state) => putAwayStates.some((each) => each === state));
     return isAtRest ? (sources) => sources.inStates([...new Set(states)], undefined) : null;
   }
   if (fingerprint !== undefined) return (sources) => sources.ofGroup(fingerprint);

@@ -17,7 +17,6 @@ interface RowToRun extends CandidateRow {
   readonly state: EventState;
   readonly dead_reason: DeadReason | null;
   readonly pruned: boolean;
-  readonly discarded: boolean;
   readonly lost: boolean;
 }
 
@@ -187,7 +186,7 @@ async function eventToRun({ session, t, moves, locks }: Scene, key: EventKey): P
   const row = await session.row<RowToRun>(
     `SELECT events.seq, events.endpoint, events.type, events.entity, events.created_ms, events.created_ns,
        coalesce(queue.crashes, shelf.crashes, 0) AS crashes, ${STATE}, events.body IS NULL AS pruned,
-       shelf.discarded_ms IS NOT NULL AS discarded, ${LOST} AS lost
+       ${LOST} AS lost
      FROM ${joined(t)} WHERE events.id = $1 AND events.endpoint = $2`,
     [toText(key.id), toText(key.endpoint)],
   );
@@ -200,7 +199,6 @@ async function eventToRun({ session, t, moves, locks }: Scene, key: EventKey): P
     state: row.state,
     isInvalid: row.dead_reason === 'invalid',
     isPruned: row.pruned,
-    isDiscarded: row.discarded,
   };
 }
 

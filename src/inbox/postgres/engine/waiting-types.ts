@@ -11,7 +11,7 @@ import { readyEndpoints } from './takers.ts';
 const TYPES = 200;
 
 const READY = 'lease_until_ms IS NULL AND NOT parked';
-const PUT_AWAY = "state = 'ignored' AND discarded_ms IS NULL";
+const PUT_AWAY = "state = 'ignored'";
 
 interface QueuedRow {
   readonly seq: number;

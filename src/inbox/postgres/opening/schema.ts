@@ -99,18 +99,16 @@ export const schema: Migration = {
     ALTER TABLE ${t.queue} ALTER COLUMN type SET (n_distinct = 100);
     ALTER TABLE ${t.queue} ALTER COLUMN entity SET (n_distinct = -0.5);
 
-    -- Dead and ignored events: nothing happens to them by itself.
+    -- Dead, ignored and discarded events: nothing happens to them by itself.
     CREATE TABLE ${t.shelf} (
       seq          bigint PRIMARY KEY,
-      state        text COLLATE "C" NOT NULL CHECK (state IN ('dead', 'ignored')),
+      state        text COLLATE "C" NOT NULL CHECK (state IN ('dead', 'ignored', 'discarded')),
       dead_reason  text COLLATE "C" CHECK (dead_reason IN ('failed', 'crashed', 'invalid')),
       endpoint     text COLLATE "C" NOT NULL,
       type         text COLLATE "C",
       settled_ms   bigint NOT NULL,
       due_ms       bigint NOT NULL,
       fingerprint  text COLLATE "C",
-      -- an operator discarded it: in inline mode a redelivery does not run it
-      discarded_ms bigint,
       -- a tombstone: known without its row of events
       pruned       boolean NOT NULL DEFAULT false,
       attempts     integer NOT NULL DEFAULT 0,
@@ -120,10 +118,8 @@ export const schema: Migration = {
       fence        bigint NOT NULL DEFAULT 0,
       CONSTRAINT dead_events_have_a_reason CHECK ((state = 'dead') = (dead_reason IS NOT NULL))
     );
-    CREATE INDEX shelf_ignored ON ${t.shelf} (endpoint, type, settled_ms)
-      WHERE state = 'ignored' AND discarded_ms IS NULL;
+    CREATE INDEX shelf_ignored ON ${t.shelf} (endpoint, type, settled_ms) WHERE state = 'ignored';
     CREATE INDEX shelf_dead ON ${t.shelf} ((coalesce(fingerprint, dead_reason)), seq) WHERE state = 'dead' AND NOT pruned;
-    CREATE INDEX shelf_discarded ON ${t.shelf} ((seq + 0)) WHERE state = 'ignored' AND discarded_ms IS NOT NULL;
     -- Of no statement but one that asks for it in these words, as what asks for less has indexes of its own.
     CREATE INDEX shelf_by_state ON ${t.shelf} ((state || ''), (seq + 0));
     CREATE INDEX shelf_prunable ON ${t.shelf} (state, endpoint, settled_ms, seq) WHERE NOT pruned;

@@ -30,7 +30,6 @@ interface RowToRun extends CandidateRow {
   readonly state: EventState;
   readonly dead_reason: DeadReason | null;
   readonly pruned: 0 | 1;
-  readonly discarded: 0 | 1;
 }
 
 interface ClaimedRow extends Lease, EventKey {
@@ -75,7 +74,6 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
         state: row.state,
         isInvalid: row.dead_reason === 'invalid',
         isPruned: row.pruned === 1,
-        isDiscarded: row.discarded === 1,
       });
     },
     isSuperseded(event) {

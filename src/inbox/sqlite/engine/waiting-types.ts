@@ -17,7 +17,7 @@ interface TotalRow {
   readonly count: number;
 }
 
-const UNHANDLED = "state = 'ignored' AND discarded_ms IS NULL AND body IS NOT NULL";
+const UNHANDLED = "state = 'ignored' AND body IS NOT NULL";
 
 const NAMED_LANES = `
   lanes (endpoint, type) AS (

@@ -1,4 +1,4 @@
-import { deadReasons, eventStates } from '../../state.ts';
+import { deadReasons, eventStates, prunableStates, putAwayStates } from '../../state.ts';
 
 const list = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(', ');
 
@@ -55,8 +55,6 @@ export const schema: Migration = {
       fingerprint    TEXT,
       -- all about its entity was erased; another body under its id is not kept either
       erased_ms      INTEGER,
-      -- an operator discarded it: in inline mode a redelivery does not run it
-      discarded_ms   INTEGER,
       -- the trace context of its delivery as in the W3C headers: traceparent, a space, tracestate
       trace          TEXT,
       body_sha256    BLOB,
@@ -73,7 +71,7 @@ export const schema: Migration = {
       CONSTRAINT only_pending_events_are_parked
         CHECK (parked = 0 OR state = 'pending'),
       CONSTRAINT settled_events_have_a_time
-        CHECK ((state IN ('processed', 'dead', 'ignored')) = (settled_ms IS NOT NULL)),
+        CHECK ((state IN (${list(prunableStates)})) = (settled_ms IS NOT NULL)),
       CONSTRAINT valid_events_have_a_type_and_a_time
         CHECK ((type IS NOT NULL AND created_ms IS NOT NULL AND created_ns IS NOT NULL) OR dead_reason IS 'invalid'
           -- Of an event that other code has handled, the inbox knows the id only.
@@ -81,7 +79,7 @@ export const schema: Migration = {
       CONSTRAINT tombstones_keep_a_hash
         CHECK ((body IS NULL) = (body_sha256 IS NOT NULL)),
       CONSTRAINT only_settled_events_become_tombstones
-        CHECK (body IS NOT NULL OR state IN ('processed', 'dead', 'ignored'))
+        CHECK (body IS NOT NULL OR state IN (${list(prunableStates)}))
     ) STRICT;
 
     -- Every delivery and every verb on one event. It is not unique: the row decides. An index on the ids themselves is four
@@ -124,16 +122,18 @@ export const schema: Migration = {
       WHERE state = 'dead' AND body IS NOT NULL;
     CREATE INDEX hookbox_events_prunable_ignored ON hookbox_events (settled_ms)
       WHERE state = 'ignored' AND body IS NOT NULL;
+    CREATE INDEX hookbox_events_prunable_discarded ON hookbox_events (settled_ms)
+      WHERE state = 'discarded' AND body IS NOT NULL;
 
     -- Operators' first questions. An event that is handled well is in none of these.
     CREATE INDEX hookbox_events_put_away ON hookbox_events (state)
-      WHERE state IN ('dead', 'ignored');
+      WHERE state IN (${list(putAwayStates)});
     CREATE INDEX hookbox_events_dead ON hookbox_events (ifnull(fingerprint, dead_reason))
       WHERE state = 'dead' AND body IS NOT NULL;
     CREATE INDEX hookbox_events_retrying ON hookbox_events (seq, failures)
       WHERE state = 'pending' AND failures > 0;
     CREATE INDEX hookbox_events_unhandled ON hookbox_events (endpoint, type, settled_ms)
-      WHERE state = 'ignored' AND discarded_ms IS NULL AND body IS NOT NULL;
+      WHERE state = 'ignored' AND body IS NOT NULL;
 
     CREATE TABLE hookbox_redeliveries (
       seq      INTEGER PRIMARY KEY REFERENCES hookbox_events (seq),

@@ -142,7 +142,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
 
     eventToRun: prepare(`
       SELECT seq, endpoint, type, entity, created_ms, created_ns, due_ms, crashes, state, dead_reason, body IS NULL AS pruned,
-        discarded_ms IS NOT NULL AS discarded, ${BYTES}
+        ${BYTES}
       FROM hookbox_events WHERE ${keyIs()}
     `),
     held: prepare(`

@@ -84,7 +84,6 @@ interface Columns {
   readonly state: EventState;
   readonly dead_reason: DeadReason | null;
   readonly pruned: boolean;
-  readonly discarded: boolean;
   readonly erased: boolean;
   readonly due_ms: number | null;
   readonly bytes: number;
@@ -92,7 +91,7 @@ interface Columns {
 
 const columns = (t: Tables): string => `
   events.seq, events.endpoint, events.id, events.type, events.entity, ${stateToActOn(t)}, events.body IS NULL AS pruned,
-  shelf.discarded_ms IS NOT NULL AS discarded, events.erased_ms IS NOT NULL AS erased, queue.due_ms,
+  events.erased_ms IS NOT NULL AS erased, queue.due_ms,
   coalesce(octet_length(events.body), 0) AS bytes`;
 
 function rowFrom({ endpoint, id, type, entity, dead_reason: deadReason, due_ms: dueMs, ...row }: Columns): ActedRow {

@@ -5,6 +5,7 @@ import { distinctEndpoints } from '../../engine/takers.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Store } from '../../store.ts';
 import { DEAD_WITH_BODIES } from '../search/dead-prints.ts';
+import { onShelf } from '../search/sources.ts';
 
 interface GaugesRow {
   readonly aside: number;
@@ -20,7 +21,7 @@ interface GaugesRow {
   readonly since_ms: number | null;
 }
 
-// Each condition repeats that of a partial index.
+// Each condition repeats that of an index.
 const READY = 'lease_until_ms IS NULL AND NOT parked';
 const RETRYING = 'lease_until_ms IS NULL AND failures > 0';
 
@@ -64,8 +65,8 @@ function selectGauges(t: Tables): string {
         ${counted(t.queue, RETRYING)} AS retrying,
         ${counted(t.queue, 'lease_until_ms IS NOT NULL AND NOT processed')} AS processing,
         ${counted(t.shelf, DEAD_WITH_BODIES)} AS dead,
-        ${counted(t.shelf, "state = 'ignored' AND discarded_ms IS NULL")} AS ignored,
-        ${counted(t.shelf, "state = 'ignored' AND discarded_ms IS NOT NULL")} AS discarded
+        ${counted(t.shelf, "state = 'ignored'")} AS ignored,
+        ${counted(t.shelf, onShelf('discarded'))} AS discarded
     ) AS figures LEFT JOIN oldest ON true ORDER BY oldest.since_ms, oldest.seq`;
 }
 
@@ -82,7 +83,8 @@ export async function gauges({ database, t, time }: Store): Promise<Gauges> {
     retrying: gaugeOf(row.retrying),
     processing: gaugeOf(row.processing),
     dead: gaugeOf(row.dead),
-    ignored: gaugeOf(row.ignored + row.discarded),
+    ignored: gaugeOf(row.ignored),
+    discarded: gaugeOf(row.discarded),
     oldestPending: oldest[0] ?? null,
     oldest,
   };

@@ -35,7 +35,7 @@ function fitting(t: Tables): string {
     (${term}::text IS NULL OR seq > $17 OR ${there(t.terms, `found.term = ${term} AND found.seq = event.seq`)})`;
   return `
     SELECT seq, endpoint, id, type, entity, bytes, error_name, error_message FROM (
-      SELECT events.*, octet_length(events.body) AS bytes, ${STATE}, shelf.fingerprint, shelf.settled_ms, shelf.discarded_ms,
+      SELECT events.*, octet_length(events.body) AS bytes, ${STATE}, shelf.fingerprint, shelf.settled_ms,
         queue.failures > 0 AND queue.lease_until_ms IS NULL AS retrying, failed.error_name, failed.error_message,
         tried.ended_ms
       FROM unnest($1::bigint[]) AS candidate (seq)
@@ -59,7 +59,7 @@ function fitting(t: Tables): string {
       AND ($19::bigint IS NULL OR ${FAILED_MS} >= $19)
       AND ($20::bigint IS NULL OR ${FAILED_MS} < $20)
       AND ($9::text IS NULL OR (state = 'dead' AND body IS NOT NULL AND coalesce(fingerprint, dead_reason) = $9))
-      AND ($10::bigint IS NULL OR (state = 'ignored' AND discarded_ms IS NULL AND settled_ms >= $10))
+      AND ($10::bigint IS NULL OR (state = 'ignored' AND settled_ms >= $10))
       AND ($11::boolean IS NULL OR coalesce(retrying, false) = $11)
       AND ($12::boolean IS NULL OR ${there(t.redeliveries, 'found.seq = event.seq')} = $12)
       AND ($13::boolean IS NULL OR ${there(t.conflicts, 'found.seq = event.seq')} = $13)

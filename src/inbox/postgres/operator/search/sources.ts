@@ -2,7 +2,7 @@ import type { Source, Sources } from '../../../operator/finding/candidates.ts';
 import { inOrder, type SeqOrder } from '../../../operator/finding/seq-ranges.ts';
 import type { Amounts, Deaths, Died } from '../../../operator/finding/candidates.ts';
 import { answer, asked } from '../../../rules/steps.ts';
-import type { EventState } from '../../../state.ts';
+import { putAwayStates, type EventState, type PutAwayState } from '../../../state.ts';
 import type { Session } from '../../driver/session.ts';
 import { toText } from '../../driver/values.ts';
 import { distinctEndpoints } from '../../engine/takers.ts';
@@ -125,7 +125,8 @@ async function amountOf(session: Session, events: string, values: readonly unkno
   return (await session.row<{ count: number }>(counted, values))?.count ?? 0;
 }
 
-function onShelf(state: 'dead' | 'ignored'): string {
+/** As `shelf_by_state` has it. */
+export function onShelf(state: PutAwayState): string {
   return `state || '' = '${state}'`;
 }
 
@@ -149,7 +150,7 @@ function inStates(
   // There are as many as handlers that run now.
   const isLeased = states.includes('processing') && (isTyped || !isPending);
   if (isLeased) parts.push(some('leased'));
-  for (const state of ['dead', 'ignored'] as const) {
+  for (const state of putAwayStates) {
     if (states.includes(state)) parts.push(part(t.shelf, 'seq + 0', onShelf(state)));
   }
   if (parts.length === 0) return () => answer([]);

@@ -30,7 +30,6 @@ interface StandingRow {
   readonly crashes: number;
   readonly due_ms: number;
   readonly claimed_ms: number | null;
-  readonly discarded: boolean;
   readonly yields: boolean;
 }
 
@@ -90,8 +89,7 @@ async function standingOf(session: Session, t: Tables, key: EventKey): Promise<S
   const row = await session.row<StandingRow>(
     `SELECT events.seq, events.endpoint, queue.type AS waiting_type, events.type, events.entity, events.created_ms,
        events.created_ns, ${STATE}, coalesce(queue.crashes, shelf.crashes, 0) AS crashes, coalesce(queue.due_ms, 0) AS due_ms,
-       queue.claimed_ms, shelf.discarded_ms IS NOT NULL AS discarded,
-       coalesce(queue.yields, false) AS yields
+       queue.claimed_ms, coalesce(queue.yields, false) AS yields
      FROM ${joined(t)} WHERE events.id = $1 AND events.endpoint = $2`,
     [toText(key.id), toText(key.endpoint)],
   );
@@ -106,7 +104,6 @@ async function standingOf(session: Session, t: Tables, key: EventKey): Promise<S
     crashes: row.crashes,
     dueAt: row.due_ms,
     claimedAt: row.claimed_ms,
-    isDiscarded: row.discarded,
     yields: row.yields,
   };
 }

@@ -32,7 +32,6 @@ interface PlaceRow {
   readonly trigger: 'auto' | 'manual';
   readonly settled_ms: number | null;
   readonly fingerprint: string | null;
-  readonly discarded_ms: number | null;
   readonly yields: boolean;
 }
 
@@ -83,7 +82,7 @@ export function selectExported(t: Tables, where: string): string {
     SELECT events.seq, events.endpoint, events.id, events.type, events.created_ms, events.created_ns, events.entity,
       events.verified, ${STATE}, events.received_ms, events.erased_ms, events.body, events.body_sha256, events.trace,
       CASE WHEN queue.seq IS NOT NULL THEN ${object('queue', [...counted, 'yields'])}
-        WHEN shelf.seq IS NOT NULL THEN ${object('shelf', [...counted, 'settled_ms', 'fingerprint', 'discarded_ms'])}
+        WHEN shelf.seq IS NOT NULL THEN ${object('shelf', [...counted, 'settled_ms', 'fingerprint'])}
         WHEN imported.seq IS NOT NULL THEN ${object('imported', [...counted, 'settled_ms'])} END::text AS place,
       (SELECT json_agg(${object('ran', ofAttempt)} ORDER BY number)::text FROM ${t.attempts} AS ran WHERE ran.seq = events.seq)
         AS attempts,
@@ -118,7 +117,6 @@ export function exportedEvent(row: ExportedRow): ExportedEvent {
     trigger: place.trigger ?? 'auto',
     fingerprint: place.fingerprint ?? null,
     erasedMs: row.erased_ms,
-    discardedMs: place.discarded_ms ?? null,
     body: row.body,
     sha256: row.body_sha256,
     attempts,

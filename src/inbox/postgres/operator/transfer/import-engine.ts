@@ -29,7 +29,7 @@ export function importEngine(scene: Scene, known: NotedBodies): Imports & { flus
   const conflicts: Row[] = [];
 
   async function stored(): Promise<readonly number[]> {
-    const rows = await session.rows<{ seq: number } & Placed>(moves.importEvents, columns(events.map(columnsOf), 26));
+    const rows = await session.rows<{ seq: number } & Placed>(moves.importEvents, columns(events.map(columnsOf), 25));
     // Somebody else has just stored one of them: looked at again, it is known.
     if (rows.length < events.length) {
       throw new DatabaseFailure(Object.assign(new Error('stored meanwhile'), { code: '40001' }));
@@ -118,7 +118,6 @@ function columnsOf(event: ExportedEvent): Row {
     event.crashes,
     event.trigger,
     event.fingerprint,
-    event.discardedMs,
     textOrNull(event.trace ?? null),
     event.yields === true,
   ];

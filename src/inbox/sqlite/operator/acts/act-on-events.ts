@@ -50,7 +50,7 @@ export function actEngine({ engine, database, moves }: Statements): ActEngine {
 }
 
 const COLUMNS = `seq, endpoint, id, type, entity, ${STATE_TO_ACT_ON}, dead_reason AS deadReason, body IS NULL AS pruned,
-  discarded_ms IS NOT NULL AS discarded, erased_ms IS NOT NULL AS erased, due_ms AS dueMs, ${BYTES}`;
+  erased_ms IS NOT NULL AS erased, due_ms AS dueMs, ${BYTES}`;
 
 function actedEvents(database: SqliteDatabase): Pick<ActEngine, 'acted'> {
   const bySeq = statement(database, `SELECT ${COLUMNS} FROM hookbox_events WHERE seq = ?`);
@@ -64,11 +64,11 @@ function actedEvents(database: SqliteDatabase): Pick<ActEngine, 'acted'> {
   };
 }
 
-type Flag = 'pruned' | 'discarded' | 'erased';
+type Flag = 'pruned' | 'erased';
 
 function actedRow(found: unknown): ActedRow | null {
   if (found === undefined) return null;
   // The CHECKs of the table hold the unions.
   const row = found as Omit<ActedRow, Flag> & Readonly<Record<Flag, 0 | 1>>;
-  return { ...row, pruned: row.pruned === 1, discarded: row.discarded === 1, erased: row.erased === 1 };
+  return { ...row, pruned: row.pruned === 1, erased: row.erased === 1 };
 }

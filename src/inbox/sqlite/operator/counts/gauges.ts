@@ -15,6 +15,7 @@ interface GaugesRow {
   readonly processing: number;
   readonly dead: number;
   readonly ignored: number;
+  readonly discarded: number;
   readonly endpoint: string | null;
   readonly id: string | null;
   readonly received_ms: number | null;
@@ -25,7 +26,7 @@ interface GaugesRow {
 const ASIDE = 'parked > 0';
 const READY = "state = 'pending' AND parked = 0";
 const RETRYING = "state = 'pending' AND failures > 0";
-const PUT_AWAY = "state IN ('dead', 'ignored')";
+const PUT_AWAY = "state IN ('dead', 'ignored', 'discarded')";
 
 /** Since when an event is pending: a rerun begins anew, until it fails. */
 const SINCE = "CASE WHEN trigger = 'manual' AND failures = 0 THEN due_ms ELSE received_ms END";
@@ -62,6 +63,7 @@ const GAUGES = `
     ${counted("lease_until_ms IS NOT NULL AND state = 'processing'")} AS processing,
     ${countedOf(DEAD_WITH_BODIES)} AS dead,
     ${counted(`${PUT_AWAY} AND state = 'ignored'`)} AS ignored,
+    ${counted(`${PUT_AWAY} AND state = 'discarded'`)} AS discarded,
     endpoint, id, received_ms, since_ms
   FROM (SELECT 1) LEFT JOIN oldest ORDER BY since_ms, seq
 `;
@@ -76,6 +78,7 @@ export function gauges(database: SqliteDatabase): Gauges {
     processing: gaugeOf(row.processing),
     dead: gaugeOf(row.dead),
     ignored: gaugeOf(row.ignored),
+    discarded: gaugeOf(row.discarded),
     oldestPending: oldest[0] ?? null,
     oldest,
   };

@@ -28,8 +28,7 @@ const FITTING = `
     AND (:failedUntil IS NULL OR ${FAILED_MS} < :failedUntil)
     AND (:fingerprint IS NULL
       OR (e.state = 'dead' AND e.body IS NOT NULL AND ifnull(e.fingerprint, e.dead_reason) = :fingerprint))
-    AND (:ignoredSince IS NULL
-      OR (e.state = 'ignored' AND e.discarded_ms IS NULL AND e.settled_ms >= :ignoredSince))
+    AND (:ignoredSince IS NULL OR (e.state = 'ignored' AND e.settled_ms >= :ignoredSince))
     AND (:retrying IS NULL OR (e.state = 'pending' AND e.failures > 0) = :retrying)
     AND (:redelivered IS NULL OR EXISTS (SELECT 1 FROM hookbox_redeliveries WHERE seq = e.seq) = :redelivered)
     AND (:conflict IS NULL OR EXISTS (SELECT 1 FROM hookbox_conflicts WHERE seq = e.seq) = :conflict)

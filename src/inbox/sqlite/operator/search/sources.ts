@@ -2,7 +2,7 @@ import type { Source, Sources } from '../../../operator/finding/candidates.ts';
 import { inOrder, type SeqOrder, type SeqRange } from '../../../operator/finding/seq-ranges.ts';
 import type { Amounts, Deaths, Died } from '../../../operator/finding/candidates.ts';
 import { answer } from '../../../rules/steps.ts';
-import type { EventState } from '../../../state.ts';
+import type { EventState, PutAwayState } from '../../../state.ts';
 import type { SqliteDatabase, SqliteStatement } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import { PENDING_TYPES } from '../../sql/queue-statements.ts';
@@ -82,8 +82,8 @@ function ofGroup(fingerprint: string): Index {
   return from('hookbox_events INDEXED BY hookbox_events_dead', where, { fingerprint });
 }
 
-function putAway(state: 'dead' | 'ignored'): Index {
-  const where = "state IN ('dead', 'ignored') AND state = +:state";
+function putAway(state: PutAwayState): Index {
+  const where = "state IN ('dead', 'ignored', 'discarded') AND state = +:state";
   return from('hookbox_events INDEXED BY hookbox_events_put_away', where, { state });
 }
 
@@ -101,6 +101,7 @@ function inState(state: EventState, types: readonly string[] | undefined): reado
       return [processing];
     case 'dead':
     case 'ignored':
+    case 'discarded':
       return [putAway(state)];
     case 'processed':
       return [() => null];

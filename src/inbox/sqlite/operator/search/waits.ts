@@ -26,13 +26,11 @@ interface StandingRow {
   readonly crashes: number;
   readonly due_ms: number;
   readonly claimed_ms: number | null;
-  readonly discarded: 0 | 1;
   readonly yields: 0 | 1;
 }
 
 const STANDING = `
-  SELECT seq, endpoint, type, entity, created_ms, created_ns, state, crashes, due_ms, claimed_ms,
-    discarded_ms IS NOT NULL AS discarded, yields
+  SELECT seq, endpoint, type, entity, created_ms, created_ns, state, crashes, due_ms, claimed_ms, yields
   FROM hookbox_events WHERE ${keyIs()}`;
 
 const RUNNING = `
@@ -82,7 +80,6 @@ function standing(database: SqliteDatabase): Standing {
       const { seq, type, entity, state, crashes } = row;
       const created = createdOf(row);
       const times = { dueAt: row.due_ms, claimedAt: row.claimed_ms };
-      const isDiscarded = row.discarded === 1;
       return answer({
         seq,
         endpoint,
@@ -92,7 +89,6 @@ function standing(database: SqliteDatabase): Standing {
         state,
         crashes,
         ...times,
-        isDiscarded,
         yields: row.yields === 1,
       });
     },

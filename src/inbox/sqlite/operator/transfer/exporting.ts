@@ -21,7 +21,6 @@ interface ExportedRow extends EventRow {
   readonly trigger: 'auto' | 'manual';
   readonly fingerprint: string | null;
   readonly erased_ms: number | null;
-  readonly discarded_ms: number | null;
   readonly body_sha256: Uint8Array | null;
   readonly trace: string | null;
   readonly yields: 0 | 1;
@@ -99,7 +98,6 @@ function lineOf(database: SqliteDatabase, seq: number): string | null {
     trigger: row.trigger,
     fingerprint: row.fingerprint,
     erasedMs: row.erased_ms,
-    discardedMs: row.discarded_ms,
     body: row.body,
     sha256: row.body_sha256,
     attempts: attemptsOf(database, seq),

@@ -56,7 +56,6 @@ function imports({ database, engine, moves, queue }: Statements): Imports {
         trigger: event.trigger,
         fingerprint: event.fingerprint,
         erasedMs: event.erasedMs,
-        discardedMs: event.discardedMs,
         body: event.body,
         sha256: event.sha256,
         trace: event.trace ?? null,
