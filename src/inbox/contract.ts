@@ -1,7 +1,7 @@
 import type { DefaultDatabase } from './default-database.ts';
 import type { Acceptance, EventKey, IncomingEvent, StoredEvent } from './event.ts';
 import type { Operations } from './operator/operations.ts';
-import type { WorkQueue } from './work.ts';
+import type { StartRequest, WorkQueue } from './work.ts';
 
 /**
  * A durable store of events. `test/inbox/conformance.ts` tests what each inbox must do.
@@ -14,9 +14,10 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
    *
    * @param deadline - a time of `performance.now()`, in milliseconds; an event that has not begun to be stored by then
    * is dropped
+   * @param start - the caller handles the event if it is stored as running; an inbox may leave it to a claim
    * @throws InboxUnavailableError if the event was not stored; no other error
    */
-  accept(event: IncomingEvent, deadline: number): Promise<Acceptance>;
+  accept(event: IncomingEvent, deadline: number, start?: StartRequest): Promise<Acceptance>;
   /** Returns the event with this key, or `null`. */
   get(key: EventKey): Promise<StoredEvent | null>;
   /** Lists events in order of arrival, after the `seq` of the last one. `limit` is 100 by default. */

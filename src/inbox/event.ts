@@ -37,6 +37,16 @@ export interface Acceptance {
   readonly conflict: boolean;
   /** `true` for a duplicate whose body replaced an invalid or an unverified one. */
   readonly replaced: boolean;
+  /** The lease of an event that was stored as running. Absent for all others, which wait for a claim. */
+  readonly started?: Started;
+}
+
+/** The lease under which an event was stored, for the caller of `accept`. */
+export interface Started {
+  readonly seq: number;
+  readonly fence: number;
+  /** `true` if a newer event of its entity was already processed. */
+  readonly superseded: boolean;
 }
 
 /** An event as the inbox stores it. */

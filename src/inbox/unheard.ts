@@ -1,9 +1,15 @@
 import { randomInt } from 'node:crypto';
+import { InboxUnavailableError, isInstance } from '../errors.ts';
 import type { NumberedClaim } from './rules/leases.ts';
 import type { ClaimRequest, CrashedEvent, Lease, Settled, TellCrashed } from './work.ts';
 
 /** As many numbers as fit into a fence of SQLite; 0 is nobody's. */
 const NUMBERS = 2 ** 32;
+
+/** An inbox that is full, closed or late has not begun to store the event. */
+function mayBeStored(failure: unknown): boolean {
+  return !isInstance(failure, InboxUnavailableError) || failure.code === 'FAILED';
+}
 
 /**
  * What was asked of a thread that has died before it answered, or of a server whose connection was lost after COMMIT was sent:
@@ -36,6 +42,19 @@ export class Unheard {
       return answer;
     } catch (failure) {
       this.#claims = [...new Set([...this.#claims, ...unheard, number])];
+      throw failure;
+    }
+  }
+
+  /** An event that is stored as running. What was stored, and its answer lost, the next claim gives back. */
+  async start<Answer>(ask: (number: number | undefined) => Promise<Answer>): Promise<Answer> {
+    // Until then none is added: a disk that stays full must not add one for each delivery.
+    if (this.#claims.length > 0) return ask(undefined);
+    const number = randomInt(1, NUMBERS);
+    try {
+      return await ask(number);
+    } catch (failure) {
+      if (mayBeStored(failure)) this.#claims = [...this.#claims, number];
       throw failure;
     }
   }

@@ -57,6 +57,12 @@ export interface ClaimRequest extends Scope {
   readonly room?: Readonly<Record<string, number>>;
 }
 
+/**
+ * The wish of a processor that has room for an event: store it as running, under a lease, if nothing has to run before
+ * it.
+ */
+export type StartRequest = Pick<ClaimRequest, 'now' | 'leaseMs' | 'ordered'>;
+
 /** A number of events of one endpoint and type. */
 export interface TypeCount {
   readonly endpoint: string;

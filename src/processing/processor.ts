@@ -1,4 +1,5 @@
 import { ownContext } from '../host/own-context.ts';
+import { setImmediate } from '../host/real-timers.ts';
 import { assertEventSchemas, type EventSchemas } from '../events/own-events.ts';
 import { failureLog, loggerOf, upkeepLog, type Logger } from '../host/logger.ts';
 import { systemClock, type Clock } from '../host/clock.ts';
@@ -8,8 +9,9 @@ import { outageLog } from '../host/outage-log.ts';
 import { assertInbox } from '../inbox/assert-inbox.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { Inbox } from '../inbox/contract.ts';
+import type { Acceptance, IncomingEvent, Started } from '../inbox/event.ts';
 import type { ClaimedEvent, Scope } from '../inbox/work.ts';
-import { TAKER_MS } from '../inbox/rules/takers.ts';
+import { isInScope, TAKER_MS } from '../inbox/rules/takers.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { createAnnouncer } from './announcer.ts';
 import { attemptHooks, type AttemptHooks } from './attempt-hooks.ts';
@@ -145,8 +147,14 @@ export function createProcessor(options: ProcessorOptions): Processor {
   return processorOf(options);
 }
 
+/** A processor in the process that receives, too. */
+export interface ReceivingProcessor extends Processor {
+  /** As of an inbox. An event that nothing has to run before is stored as running, and needs no claim. */
+  accept: Inbox['accept'];
+}
+
 /** A processor whose options were looked at. @throws ConfigurationError for values that cannot work */
-export function processorOf(options: ProcessorOptions): Processor {
+export function processorOf(options: ProcessorOptions): ReceivingProcessor {
   const { inbox, handlers, events = {}, ordering = true, retention = {}, clock = systemClock } = options;
   assertEventSchemas(events);
   assertHandlers(handlers, events);
@@ -178,6 +186,10 @@ export function processorOf(options: ProcessorOptions): Processor {
   /** of handlers that run; the end of others may still be written */
   const slots = new Slots(concurrency, limits.bounds);
   let claiming: Promise<void> | null = null;
+  /** More waits than there is room for: it comes before events that come in. */
+  let isBehind = true;
+  /** stored as running, and not begun */
+  let toBegin: { readonly event: ClaimedEvent; readonly leave: () => void }[] = [];
   let again = false;
   /** the last claim has: what it may have taken does not look due */
   let hasFailed = false;
@@ -212,6 +224,7 @@ export function processorOf(options: ProcessorOptions): Processor {
     if (!isOpen()) return ending.giveBackUnrun(Promise.resolve(claimed));
     for (const event of claimed) run(event);
     if (claimed.length === free) again = true;
+    else isBehind = false;
   }
 
   async function claim(limit: number): Promise<readonly ClaimedEvent[]> {
@@ -226,6 +239,50 @@ export function processorOf(options: ProcessorOptions): Processor {
     hasFailed = false;
     doubt.claimed(askedAt, now());
     return claimed;
+  }
+
+  function claimFirst(): void {
+    isBehind = true;
+    pump();
+  }
+
+  async function accept(event: IncomingEvent, deadline: number): Promise<Acceptance> {
+    if (!isOpen() || hasFailed || !isInScope(scope, event)) return inbox.accept(event, deadline);
+    if (!slots.hasRoomFor(event.type)) isBehind = true;
+    if (isBehind) return inbox.accept(event, deadline);
+    const leave = slots.enter(event.type);
+    let started: Started | undefined;
+    try {
+      const askedAt = now();
+      const acceptance = await inbox.accept(event, deadline, { now: askedAt, leaseMs, ordered: ordering });
+      ({ started } = acceptance);
+      if (started === undefined) return acceptance;
+      doubt.wrote(askedAt, now());
+      await begin(firstClaimOf(event, started), leave);
+      return acceptance;
+    } finally {
+      if (started === undefined) leave();
+      pump(); // it may have looked while this slot was taken
+    }
+  }
+
+  /** Its handler begins after the answer: the sender waits for that. Closed meanwhile, it is given back before. */
+  async function begin(event: ClaimedEvent, leave: () => void): Promise<void> {
+    if (!isOpen()) {
+      leave();
+      return ending.giveBackUnrun(Promise.resolve([event]));
+    }
+    toBegin.push({ event, leave });
+    if (toBegin.length === 1) setImmediate(() => inOwnContext(beginAll));
+  }
+
+  function beginAll(): void {
+    const begun = toBegin;
+    toBegin = [];
+    for (const { event, leave } of begun) {
+      leave();
+      run(event);
+    }
   }
 
   function run(claimed: ClaimedEvent): void {
@@ -246,13 +303,12 @@ export function processorOf(options: ProcessorOptions): Processor {
   async function poll(): Promise<void> {
     // A claim moves back what was written before the clock was set back; until then nothing seems due.
     if (doubt.look(now()) || hasFailed) return pump();
-    if (slots.free === 0) return;
     const due = await inbox.nextDue(scope);
     outage.answered();
     if (due === null) return;
     const wait = due - now();
-    if (wait <= 0) pump();
-    else if (wait < AGAIN_MS) timers.later(wait, pump);
+    if (wait <= 0) claimFirst();
+    else if (wait < AGAIN_MS) timers.later(wait, claimFirst);
   }
 
   async function upkeep(): Promise<void> {
@@ -307,6 +363,9 @@ export function processorOf(options: ProcessorOptions): Processor {
   async function stop(): Promise<void> {
     state = 'closing';
     stopListening();
+    const unbegun = toBegin.map(({ event }) => event);
+    toBegin = [];
+    void ending.giveBackUnrun(Promise.resolve(unbegun));
     await ending.close(claiming);
     await timers.atMost(LEAVE_LIMIT_MS, announcer.leave());
     await Promise.all([hooks.calls.close(), release.end()]);
@@ -315,5 +374,21 @@ export function processorOf(options: ProcessorOptions): Processor {
   }
 
   const close = (): Promise<void> => (closed ??= inOwnContext(stop));
-  return { start, close, [Symbol.asyncDispose]: close };
+  return { start, close, accept, [Symbol.asyncDispose]: close };
+}
+
+/** An event that was stored as running, as a claim would have given it. */
+function firstClaimOf(
+  { endpoint, id, body, verified, receivedAt, trace }: IncomingEvent,
+  { seq, fence, superseded }: Started,
+): ClaimedEvent {
+  const about = {
+    endpoint,
+    id,
+    body,
+    verified,
+    receivedAt: new Date(receivedAt),
+    ...(trace !== undefined && { trace }),
+  };
+  return { ...about, lease: { seq, fence }, attempt: 1, failures: 0, superseded };
 }

@@ -18,9 +18,15 @@ export class Slots {
     return Math.max(0, this.#most - this.#busy);
   }
 
+  hasRoomFor(type: string | null): boolean {
+    if (this.free === 0) return false;
+    const key = this.#keyOf(type);
+    return (this.#running.get(key) ?? 0) < (this.#bounds?.get(key) ?? Infinity);
+  }
+
   /** A handler runs; returns how to say that it has ended. */
   enter(type: string | null): () => void {
-    const key = type !== null && this.#bounds?.has(type) === true ? type : '*';
+    const key = this.#keyOf(type);
     this.#add(key, 1);
     return () => this.#add(key, -1);
   }
@@ -30,6 +36,10 @@ export class Slots {
     if (this.#bounds === null) return {};
     const left = Array.from(this.#bounds, ([key, bound]) => [key, bound - (this.#running.get(key) ?? 0)] as const);
     return { room: Object.fromEntries(left) };
+  }
+
+  #keyOf(type: string | null): string {
+    return type !== null && this.#bounds?.has(type) === true ? type : '*';
   }
 
   #add(key: string, change: 1 | -1): void {

@@ -213,7 +213,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       if (isTooLate) return verifier.refuse('closing');
 
       // An inbox gives up by itself at the deadline; the wait here is bounded for one that hangs.
-      const acceptance = await withinDeadline(inbox.accept(incoming(verified, trace), deadline.at), deadline);
+      const event = incoming(verified, trace);
+      const storing = started ? processor.accept(event, deadline.at) : inbox.accept(event, deadline.at);
+      const acceptance = await withinDeadline(storing, deadline);
       if (acceptance === LATE) return verifier.refuse('deadline', { told });
       log.oddities(verified, acceptance, clock.now());
       hooks.accepted(verified, acceptance);

@@ -1,16 +1,17 @@
-import type { Arrivals, Engine, EntityQueue, Reruns, Tombstones } from '../rules/engine.ts';
+import type { Engine, EntityQueue, Reruns, Starts, Tombstones } from '../rules/engine.ts';
+import type { IncomingEvent } from '../event.ts';
 import { isPrunable } from '../rules/pruning.ts';
 import { answer, DONE } from '../rules/steps.ts';
 import { isInScope } from '../rules/takers.ts';
 import type { Scope } from '../work.ts';
-import type { Entries } from './memory-entry.ts';
+import type { Entries, Entry } from './memory-entry.ts';
 import { memoryEntityQueue, memoryHandling } from './memory-handling.ts';
 import { memoryProcessors } from './memory-processors.ts';
 import { memoryTakers } from './memory-takers.ts';
 import { memoryTypes } from './memory-types.ts';
 
 /** What the rules ask for, carried out by looking through everything. */
-export function memoryEngine(entries: Entries): Engine {
+export function memoryEngine(entries: Entries): Engine & Starts {
   const takers = memoryTakers();
   const processors = memoryProcessors();
   return {
@@ -29,46 +30,60 @@ export function memoryEngine(entries: Entries): Engine {
   };
 }
 
-function arrivals(entries: Entries): Omit<Arrivals, 'counts' | keyof EntityQueue> {
+function newEntry(
+  entries: Entries,
+  { endpoint, id, type, created, entity, verified, receivedAt, body, trace }: IncomingEvent,
+  { state, deadReason, isFresh }: Pick<Entry, 'state' | 'deadReason' | 'isFresh'>,
+): Entry {
   return {
-    insert(event, { state, deadReason, isFresh }) {
+    endpoint,
+    id,
+    type,
+    created,
+    entity,
+    verified,
+    state,
+    deadReason,
+    isFresh,
+    isParked: false,
+    yields: false,
+    trace: trace ?? null,
+    // A copy: the caller may reuse its buffer.
+    body: Uint8Array.from(body),
+    hash: null,
+    seq: entries.all.length + 1,
+    receivedAt: new Date(receivedAt),
+    redeliveries: null,
+    conflicts: null,
+    otherBody: null,
+    dueAt: receivedAt,
+    settledAt: receivedAt,
+    failures: 0,
+    crashes: 0,
+    fence: 0,
+    claimedAt: 0,
+    leaseUntil: 0,
+    isLeased: false,
+    isClosing: false,
+    trigger: 'auto',
+    attempts: [],
+    attemptCount: 0,
+  };
+}
+
+function arrivals(entries: Entries): Omit<Starts, 'counts' | 'ahead' | 'noteTime' | keyof EntityQueue> {
+  return {
+    insert(event, first) {
       if (entries.find(event) !== undefined) return answer(false);
-      const { endpoint, id, type, created, entity, verified, receivedAt } = event;
-      entries.add({
-        endpoint,
-        id,
-        type,
-        created,
-        entity,
-        verified,
-        state,
-        deadReason,
-        isFresh,
-        isParked: false,
-        yields: false,
-        trace: event.trace ?? null,
-        // A copy: the caller may reuse its buffer.
-        body: Uint8Array.from(event.body),
-        hash: null,
-        seq: entries.all.length + 1,
-        receivedAt: new Date(receivedAt),
-        redeliveries: null,
-        conflicts: null,
-        otherBody: null,
-        dueAt: receivedAt,
-        settledAt: receivedAt,
-        failures: 0,
-        crashes: 0,
-        fence: 0,
-        claimedAt: 0,
-        leaseUntil: 0,
-        isLeased: false,
-        isClosing: false,
-        trigger: 'auto',
-        attempts: [],
-        attemptCount: 0,
-      });
+      entries.add(newEntry(entries, event, first));
       return answer(true);
+    },
+    insertRunning(event, { now, until }) {
+      if (entries.find(event) !== undefined) return answer(null);
+      const entry = newEntry(entries, event, { state: 'processing', deadReason: null, isFresh: false });
+      const lease = { fence: 1, attemptCount: 1, claimedAt: now, leaseUntil: until, isLeased: true };
+      entries.add({ ...entry, ...lease });
+      return answer({ seq: entry.seq, fence: lease.fence });
     },
     known(key) {
       const entry = entries.find(key);

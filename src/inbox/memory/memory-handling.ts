@@ -1,6 +1,6 @@
 import type { Instant } from '../../events/instant.ts';
 import { YIELDING_BATCH } from '../rules/entity-order.ts';
-import type { Claims, EntityQueue, Front, Queue, RunningEvent } from '../rules/engine.ts';
+import type { Claims, EntityQueue, Front, Queue, RunningEvent, Starts } from '../rules/engine.ts';
 import { arrivedBy, latestTime, movedBack, setBackBy } from '../rules/set-back.ts';
 import { answer, DONE } from '../rules/steps.ts';
 import { isInScope } from '../rules/takers.ts';
@@ -14,7 +14,7 @@ import { entityOf, type Entries, type Entry } from './memory-entry.ts';
 export function memoryHandling(
   entries: Entries,
   setBack: (now: number, back: number) => void,
-): Omit<Claims, 'counts' | keyof EntityQueue> {
+): Omit<Claims, 'counts' | keyof EntityQueue> & Pick<Starts, 'ahead'> {
   /** the newest of each entity that was processed */
   const highWater = new Map<string, Instant>();
   let latest = 0;
@@ -35,6 +35,18 @@ export function memoryHandling(
         else if (entry.state === 'pending' && !entry.isFresh) entry.dueAt = movedBack(entry.dueAt, back, now);
       }
       return answer(false);
+    },
+    ahead(event) {
+      const mark = event.entity === null ? undefined : highWater.get(entityOf(event));
+      const isOfIt = (entry: Entry): boolean => event.entity !== null && isOfEntity(entry, event);
+      return answer({
+        isAnyFresh: entries.all.some(({ isFresh }) => isFresh),
+        isPaused: false,
+        isEntityBusy: entries.all.some((entry) => isOfIt(entry) && (isLeased(entry) || entry.state === 'pending')),
+        isSuperseded: mark !== undefined && event.created !== null && compare(mark, event.created) > 0,
+        latest,
+        isMovingBack: false,
+      });
     },
     newestSeq: () => answer(entries.all.length),
     lookAtFresh({ now, upTo }) {

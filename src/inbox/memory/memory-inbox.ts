@@ -63,11 +63,12 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
 
   return {
     ...queue,
-    async accept(event, deadline) {
+    async accept(event, deadline, start) {
       if (closed) throw new InboxUnavailableError('CLOSED', 'the inbox is closed');
       if (performance.now() > deadline) throw new InboxUnavailableError('DEADLINE', 'the deadline has passed');
-      const acceptance = atOnce(acceptEvent(engine, event));
-      if (acceptance.result === 'stored' || acceptance.replaced) notify();
+      const acceptance = atOnce(acceptEvent(engine, event, start));
+      const isWaiting = acceptance.result === 'stored' && acceptance.started === undefined;
+      if (isWaiting || acceptance.replaced) notify();
       return acceptance;
     },
     async get(key) {

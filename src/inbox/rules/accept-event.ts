@@ -1,9 +1,11 @@
-import type { Acceptance, IncomingEvent } from '../event.ts';
-import type { Arrivals } from './engine.ts';
+import type { Acceptance, IncomingEvent, Started } from '../event.ts';
+import type { Arrivals, Starts } from './engine.ts';
 import { unparkNext } from './entity-order.ts';
 import { firstStateOf } from './first-state.ts';
 import { resolve } from './known-event.ts';
+import type { NumberedStart } from './leases.ts';
 import { oneMore } from './occurrences.ts';
+import { setBackBy } from './set-back.ts';
 import type { Steps } from './steps.ts';
 import { hasSameBody } from './tombstone.ts';
 
@@ -11,12 +13,35 @@ const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, re
 /** What is kept of a body that must not be: how often it came is told all the same. No event has a body of no bytes. */
 const NOTHING = new Uint8Array();
 
-/** Stores an event unless its key is known. */
-export function* acceptEvent(engine: Arrivals, event: IncomingEvent): Steps<Acceptance> {
-  if (!(yield* engine.insert(event, firstStateOf(event)))) return yield* acceptAgain(engine, event);
+/**
+ * Stores an event unless its key is known.
+ *
+ * @param start - the caller handles it if nothing has to run before it: it is stored under a lease, and needs no claim
+ */
+export function* acceptEvent(engine: Starts, event: IncomingEvent, start?: NumberedStart): Steps<Acceptance> {
+  const started = start === undefined ? undefined : yield* storeRunning(engine, event, start);
+  const isStored = started ?? (yield* engine.insert(event, firstStateOf(event)));
+  if (isStored === false) return yield* acceptAgain(engine, event);
   engine.counts.countType('stored', event.type);
   if (!event.valid) engine.counts.countType('dead', event.type);
-  return STORED;
+  return started === undefined ? STORED : { ...STORED, started };
+}
+
+/** `undefined` when it has to wait for a claim, or its key is known. */
+function* storeRunning(
+  engine: Starts,
+  event: IncomingEvent,
+  { now, leaseMs, ordered, number = 0 }: NumberedStart,
+): Steps<Started | undefined> {
+  if (!event.valid) return undefined;
+  const ahead = yield* engine.ahead(event);
+  if (ahead.isAnyFresh || ahead.isPaused || (ordered && ahead.isEntityBusy)) return undefined;
+  // A claim moves everything back when the clock was set back.
+  if (ahead.isMovingBack || setBackBy(ahead.latest, now) > 0) return undefined;
+  const lease = yield* engine.insertRunning(event, { now, until: now + leaseMs, number });
+  if (lease === null) return undefined;
+  yield* engine.noteTime(now);
+  return { ...lease, superseded: ahead.isSuperseded };
 }
 
 /** What becomes of an event whose key is known. */

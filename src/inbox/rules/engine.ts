@@ -142,6 +142,36 @@ export interface Arrivals extends Counting, EntityQueue {
   saveConflict(seq: number, times: Times, body: Uint8Array): Steps<void>;
 }
 
+/** Deliveries of events that can run as soon as they are stored. */
+export interface Starts extends Arrivals, LatestTime {
+  /** What may have to run before an event that is not stored yet. */
+  ahead(event: IncomingEvent): Steps<Ahead>;
+  /** Stores an event under a lease, as if it had been claimed; `null` when its key is known. */
+  insertRunning(event: IncomingEvent, claim: FirstClaim): Steps<Lease | null>;
+}
+
+/** What stands before an event that comes in. */
+export interface Ahead {
+  /** an event that no processor has looked at: it may be of the same entity */
+  readonly isAnyFresh: boolean;
+  readonly isPaused: boolean;
+  /** a lease or a pending event of its entity */
+  readonly isEntityBusy: boolean;
+  /** a newer event of its entity was processed */
+  readonly isSuperseded: boolean;
+  /** the latest time at which a lease was written (set-back.ts) */
+  readonly latest: number;
+  /** times of pending events are being moved back */
+  readonly isMovingBack: boolean;
+}
+
+/** The lease of an event that is claimed as it is stored. */
+export interface FirstClaim {
+  readonly now: number;
+  readonly until: number;
+  readonly number: number;
+}
+
 /** A body, or of a tombstone the hash of it. */
 export interface StoredBody {
   readonly body: Uint8Array | null;

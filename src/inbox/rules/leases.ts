@@ -1,5 +1,5 @@
 import type { EventKey } from '../event.ts';
-import type { ClaimRequest, CrashedEvent, Lease } from '../work.ts';
+import type { ClaimRequest, CrashedEvent, Lease, StartRequest } from '../work.ts';
 import { crashEnding, endingOf, type Ending } from './attempt-end.ts';
 import type { LatestTime, Leases, RanOutEvent, TimeSlice } from './engine.ts';
 import { endAttempt, endLease } from './settle.ts';
@@ -16,6 +16,11 @@ export interface NumberedClaim extends ClaimRequest {
   readonly number?: number;
   /** those of earlier claims of the same process whose answers were lost; none unless given */
   readonly unheard?: readonly number[];
+}
+
+/** An event that is stored as running, with the number of its claim. */
+export interface NumberedStart extends StartRequest {
+  readonly number?: number;
 }
 
 /** Extends leases as long as nobody has taken their events over, however late it is; resolves with those. */

@@ -2,7 +2,7 @@ import type { EventKey, IncomingEvent, StoredEvent } from '../event.ts';
 import { acceptEvent } from '../rules/accept-event.ts';
 import { announce, type Sweep } from '../rules/announce.ts';
 import { claim, claimOne, type ClaimProgress } from '../rules/claim.ts';
-import { renewLeases, type NumberedClaim } from '../rules/leases.ts';
+import { renewLeases, type NumberedClaim, type NumberedStart } from '../rules/leases.ts';
 import { processorsSeen } from '../rules/processors.ts';
 import { rerunEvent } from '../rules/rerun-event.ts';
 import { settle } from '../rules/settle.ts';
@@ -14,14 +14,15 @@ import { attemptsOf } from './engine/attempts.ts';
 import { nextDue } from './engine/next-due.ts';
 import { storedEvent } from './sql/records.ts';
 import type { Statements } from './statements.ts';
-import { claimedLater, settledLater, waitedSince } from './waited-time.ts';
+import { claimedLater, settledLater, startedLater, waitedSince } from './waited-time.ts';
 
 /**
  * What is asked of a file, by name, and made of data, so that it can be asked of another thread. Each of these runs in a
  * transaction that it shares with others. `askedAt` is when it was asked for, on the clock of `wallTime()`.
  */
 const moves = {
-  accept: ({ engine }: Statements, event: IncomingEvent) => atOnce(acceptEvent(engine, event)),
+  accept: ({ engine }: Statements, event: IncomingEvent, start?: NumberedStart, askedAt = 0) =>
+    atOnce(acceptEvent(engine, event, start && startedLater(start, waitedSince(askedAt)))),
 
   claim({ engine }: Statements, request: NumberedClaim, limit: number, reached: ClaimProgress, askedAt: number) {
     const crashed: CrashedEvent[] = [];

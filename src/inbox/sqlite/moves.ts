@@ -13,6 +13,11 @@ export const BYTES = 'ifnull(length(body), 0) AS bytes';
 /** What must be true for the holder of a lease to change anything: nobody has taken the event over, however late it is. */
 export const HELD = 'seq = :seq AND fence = :fence AND lease_until_ms IS NOT NULL';
 
+/** The fence of an event's first claim (`claim`). */
+export function firstFence(number: number): number {
+  return 2 ** 32 + number;
+}
+
 const NO_LEASE = 'claimed_ms = NULL, lease_until_ms = NULL';
 
 /** What was claimed by the claim of a number and is not settled: the lower 32 bits of a fence are the number of its claim. */
@@ -29,6 +34,15 @@ export function prepareMoves(database: SqliteDatabase) {
          due_ms, settled_ms, body, trace)
       SELECT :endpoint, :id, hookbox_id_hash(:id), :type, :createdMs, :createdNs, :entity, :verified, :state, :deadReason,
         :parked, :receivedMs, :receivedMs, :settledMs, :body, :trace
+      WHERE NOT EXISTS (SELECT 1 FROM hookbox_events WHERE ${keyIs()})
+    `),
+    /** The same, under a lease: nothing has to run before it. */
+    insertRunning: prepare(`
+      INSERT INTO hookbox_events
+        (endpoint, id, id_hash, type, created_ms, created_ns, entity, verified, state, received_ms, due_ms, body, trace,
+         fence, attempts, claimed_ms, lease_until_ms)
+      SELECT :endpoint, :id, hookbox_id_hash(:id), :type, :createdMs, :createdNs, :entity, :verified, 'processing',
+        :receivedMs, :receivedMs, :body, :trace, :fence, 1, :now, :until
       WHERE NOT EXISTS (SELECT 1 FROM hookbox_events WHERE ${keyIs()})
     `),
     replace: prepare(`

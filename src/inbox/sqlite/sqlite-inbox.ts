@@ -211,11 +211,17 @@ export function sqliteInbox(
   return {
     ...(!inMemory && { file }),
     operations,
-    async accept(event, deadline) {
-      const job: Move = { name: 'accept', given: [event] };
-      const accepted = commits.submit(job, event.body.byteLength + OVERHEAD_BYTES, deadline);
-      const acceptance = (await accepted) as MoveResult<'accept'>;
-      if (acceptance.result === 'stored' || acceptance.replaced) notify();
+    async accept(event, deadline, start) {
+      const bytes = event.body.byteLength + OVERHEAD_BYTES;
+      const accepted = (...given: MoveGiven<'accept'>) =>
+        commits.submit({ name: 'accept', given }, bytes, deadline) as Promise<MoveResult<'accept'>>;
+      const acceptance = await (start === undefined
+        ? accepted(event)
+        : unheard.start((number) =>
+            number === undefined ? accepted(event) : accepted(event, { ...start, number }, wallTime()),
+          ));
+      const isWaiting = acceptance.result === 'stored' && acceptance.started === undefined;
+      if (isWaiting || acceptance.replaced) notify();
       return acceptance;
     },
     async get(key) {

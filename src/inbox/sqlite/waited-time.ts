@@ -1,5 +1,5 @@
 import { wallTime } from '../../host/real-timers.ts';
-import type { ClaimRequest, Settlement } from '../work.ts';
+import type { ClaimRequest, Settlement, StartRequest } from '../work.ts';
 
 /** Less does not count. */
 const MOMENT_MS = 250;
@@ -23,6 +23,11 @@ export function waitedSince(askedAt: number): number {
 export function claimedLater<Request extends ClaimRequest>(request: Request, waitedMs: number): Request {
   const { now, ranOutBy = now } = request;
   return { ...request, now: now + waitedMs, ranOutBy };
+}
+
+/** A lease begins when it is written. */
+export function startedLater<Request extends StartRequest>(request: Request, waitedMs: number): Request {
+  return { ...request, now: request.now + waitedMs };
 }
 
 /** A backoff begins when it is written. */

@@ -1,9 +1,9 @@
-import type { Arrivals, EntityQueue } from '../../rules/engine.ts';
+import type { EntityQueue, Starts } from '../../rules/engine.ts';
 import type { Times } from '../../rules/occurrences.ts';
 import { answer, DONE } from '../../rules/steps.ts';
 import type { EventState } from '../../state.ts';
 import type { EventIndex } from './event-index.ts';
-import { FRESH } from '../moves.ts';
+import { firstFence, FRESH } from '../moves.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 import { timesOf } from '../sql/records.ts';
 
@@ -18,10 +18,15 @@ interface KnownRow {
   readonly erased: 0 | 1;
 }
 
-type Part = Omit<Arrivals, 'counts' | keyof EntityQueue>;
+interface AheadRow extends Record<'fresh' | 'paused' | 'busy' | 'superseded', 0 | 1> {
+  readonly latest_ms: number;
+  readonly back_ms: number | null;
+}
+
+type Part = Omit<Starts, 'counts' | 'noteTime' | keyof EntityQueue>;
 
 /** Deliveries come in. */
-export function arrivals({ database, moves, known }: NamedStatements, index: EventIndex): Part {
+export function arrivals({ database, moves, queue, known }: NamedStatements, index: EventIndex): Part {
   return {
     insert(event, { state, deadReason, isFresh, settledAt }) {
       const { endpoint, id, type, created, entity, verified, receivedAt, body } = event;
@@ -42,6 +47,38 @@ export function arrivals({ database, moves, known }: NamedStatements, index: Eve
         trace: event.trace ?? null,
       });
       return answer(changes === 1);
+    },
+    ahead({ endpoint, type, entity, created }) {
+      const about = { endpoint, type, entity, createdMs: created?.ms ?? null, createdNs: created?.ns ?? null };
+      const { fresh, paused, busy, superseded, latest_ms: latest, back_ms: back } = queue.ahead.get(about) as AheadRow;
+      return answer({
+        isAnyFresh: fresh === 1,
+        isPaused: paused === 1,
+        isEntityBusy: busy === 1,
+        isSuperseded: superseded === 1,
+        latest,
+        isMovingBack: back !== null,
+      });
+    },
+    insertRunning(event, { now, until, number }) {
+      const { endpoint, id, type, created, entity, verified, receivedAt, body } = event;
+      const fence = firstFence(number);
+      const { changes, lastInsertRowid } = moves.insertRunning.run({
+        endpoint,
+        id,
+        type,
+        createdMs: created?.ms ?? null,
+        createdNs: created?.ns ?? null,
+        entity,
+        verified: verified ? 1 : 0,
+        receivedMs: receivedAt,
+        body,
+        trace: event.trace ?? null,
+        fence,
+        now,
+        until,
+      });
+      return answer(changes === 1 ? { seq: Number(lastInsertRowid), fence } : null);
     },
     known({ id, endpoint }) {
       const row = known.event.get({ id, endpoint }) as KnownRow;

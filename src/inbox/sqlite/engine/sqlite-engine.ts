@@ -1,4 +1,4 @@
-import type { Engine } from '../../rules/engine.ts';
+import type { Engine, Starts } from '../../rules/engine.ts';
 import { arrivals } from './arrivals.ts';
 import { entityQueue } from './entity-queue.ts';
 import type { EventIndex } from './event-index.ts';
@@ -12,7 +12,7 @@ import { tombstones } from './tombstone.ts';
 import { waitingTypes } from './waiting-types.ts';
 
 /** What the rules ask for, carried out on the tables of a file. */
-export function sqliteEngine(statements: NamedStatements, index: EventIndex): Engine {
+export function sqliteEngine(statements: NamedStatements, index: EventIndex): Engine & Starts {
   return {
     counts: statements.counts,
     timeSlice,

@@ -88,6 +88,24 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       WHERE state = 'pending' AND parked = 0 AND endpoint = +:endpoint AND due_ms <= :now AND (crashes = 0 OR :suspects)
       ORDER BY due_ms, seq LIMIT +:limit
     `),
+    /** What may have to run before an event that comes in. */
+    ahead: prepare(`
+      SELECT latest_ms, back_ms,
+        EXISTS (SELECT 1 FROM hookbox_events WHERE parked > 0 AND parked = 2) AS fresh,
+        EXISTS (SELECT 1 FROM hookbox_pauses WHERE endpoint = :endpoint AND type = :type) AS paused,
+        :entity IS NOT NULL AND (
+          EXISTS (
+            SELECT 1 FROM hookbox_events WHERE lease_until_ms IS NOT NULL AND entity = :entity AND endpoint = :endpoint
+          ) OR EXISTS (SELECT 1 FROM ${HOLDING}) OR EXISTS (
+            SELECT 1 FROM hookbox_events INDEXED BY hookbox_events_yielding WHERE ${YIELDING}
+          )
+        ) AS busy,
+        EXISTS (
+          SELECT 1 FROM hookbox_entities
+          WHERE entity = :entity AND endpoint = :endpoint AND (created_ms, created_ns) > (:createdMs, :createdNs)
+        ) AS superseded
+      FROM hookbox_clock WHERE id = 1
+    `),
     runningSuspect: prepare('SELECT 1 FROM hookbox_events WHERE lease_until_ms IS NOT NULL AND crashes > 0 LIMIT 1'),
     leaseOfEntity: prepare(`
       SELECT 1 FROM hookbox_events WHERE lease_until_ms IS NOT NULL AND entity = :entity AND endpoint = :endpoint LIMIT 1

@@ -1,12 +1,13 @@
 import type { Acceptance, IncomingEvent } from '../../event.ts';
+import type { NumberedStart } from '../../rules/leases.ts';
 import type { CommitOutcome } from '../../group-commit.ts';
-import type { Move } from '../jobs.ts';
+import type { Move, MoveGiven } from '../jobs.ts';
 import { failureData, failureFrom, type FailureData } from './failure-data.ts';
 import type { InboxUnavailableError } from '../../../errors.ts';
 
 /**
  * A delivery's event without its body, which lies in the buffer of its group: endpoint, id, type, time in ms and ns,
- * entity, flags, received, trace, and where its body ends.
+ * entity, flags, received, trace, where its body ends, and how it may start.
  */
 type PackedEvent = readonly [
   endpoint: string,
@@ -19,7 +20,10 @@ type PackedEvent = readonly [
   receivedAt: number,
   trace: string | null,
   end: number,
+  start: PackedStart | null,
 ];
+
+type PackedStart = readonly [now: number, leaseMs: number, ordered: boolean, number: number, askedAt: number];
 
 /** What one turn of the event loop has brought, on its way to the writer. */
 export interface PackedMoves {
@@ -39,11 +43,13 @@ export function packMoves(moves: readonly Move[]): PackedMoves {
   let end = 0;
   const packed = moves.map((move): PackedEvent | Move => {
     if (!isAccept(move)) return move;
-    const [{ endpoint, id, body, type, created, entity, verified, valid, receivedAt, trace }] = move.given;
+    const [event, start, askedAt = 0] = move.given;
+    const { endpoint, id, body, type, created, entity, verified, valid, receivedAt, trace } = event;
     bodies.set(body, end);
     end += body.byteLength;
     const flags = (verified ? VERIFIED : 0) | (valid ? VALID : 0);
-    return [endpoint, id, type, created?.ms ?? null, created?.ns ?? 0, entity, flags, receivedAt, trace ?? null, end];
+    const { ms = null, ns = 0 } = created ?? {};
+    return [endpoint, id, type, ms, ns, entity, flags, receivedAt, trace ?? null, end, packStart(start, askedAt)];
   });
   return { moves: packed, bodies: bodies.buffer };
 }
@@ -52,7 +58,7 @@ export function unpackMoves({ moves, bodies }: PackedMoves): Move[] {
   let begin = 0;
   return moves.map((move): Move => {
     if ('name' in move) return move;
-    const [endpoint, id, type, ms, ns, entity, flags, receivedAt, trace, end] = move;
+    const [endpoint, id, type, ms, ns, entity, flags, receivedAt, trace, end, start] = move;
     const event: IncomingEvent = {
       endpoint,
       id,
@@ -66,16 +72,31 @@ export function unpackMoves({ moves, bodies }: PackedMoves): Move[] {
       ...(trace !== null && { trace }),
     };
     begin = end;
-    return { name: 'accept', given: [event] };
+    return { name: 'accept', given: start === null ? [event] : [event, ...unpackStart(start)] };
   });
 }
 
-function isAccept(move: Move): move is Move & { readonly given: readonly [IncomingEvent] } {
+function packStart(start: NumberedStart | undefined, askedAt: number): PackedStart | null {
+  return start === undefined ? null : [start.now, start.leaseMs, start.ordered, start.number ?? 0, askedAt];
+}
+
+function unpackStart([now, leaseMs, ordered, number, askedAt]: PackedStart): readonly [NumberedStart, number] {
+  return [{ now, leaseMs, ordered, number }, askedAt];
+}
+
+function isAccept(move: Move): move is Move & { readonly given: MoveGiven<'accept'> } {
   return move.name === 'accept';
 }
 
-/** A delivery's outcome is a number, as there are thousands of them. */
-export type PackedOutcome = number | 'busy' | { readonly result: unknown } | { readonly failure: FailureData };
+/** A delivery's outcome is a number, or of one that runs its lease, as there are thousands of them. */
+export type PackedOutcome =
+  | number
+  | PackedLease
+  | 'busy'
+  | { readonly result: unknown }
+  | { readonly failure: FailureData };
+
+type PackedLease = readonly [seq: number, fence: number, superseded: boolean];
 
 const DUPLICATE = 1;
 const CONFLICT = 2;
@@ -87,7 +108,8 @@ export function packOutcomes(moves: readonly Move[], outcomes: readonly CommitOu
     if (outcome === 'busy') return outcome;
     if ('failure' in outcome) return { failure: failureData(outcome.failure) };
     if (moves[at]?.name !== 'accept') return outcome;
-    const { result, conflict, replaced } = outcome.result as Acceptance; // what `accept` resolves with
+    const { result, conflict, replaced, started } = outcome.result as Acceptance; // what `accept` resolves with
+    if (started !== undefined) return [started.seq, started.fence, started.superseded];
     return (result === 'duplicate' ? DUPLICATE : 0) | (conflict ? CONFLICT : 0) | (replaced ? REPLACED : 0);
   });
 }
@@ -96,9 +118,17 @@ export function unpackOutcomes(outcomes: readonly PackedOutcome[]): CommitOutcom
   return outcomes.map((outcome) => {
     if (outcome === 'busy') return outcome;
     if (typeof outcome === 'number') return { result: acceptance(outcome) };
+    if (isLease(outcome)) {
+      const [seq, fence, superseded] = outcome;
+      return { result: { ...STORED, started: { seq, fence, superseded } } };
+    }
     if ('result' in outcome) return outcome;
     return { failure: failureFrom(outcome.failure) as InboxUnavailableError }; // its name says so
   });
+}
+
+function isLease(outcome: object): outcome is PackedLease {
+  return Array.isArray(outcome);
 }
 
 function acceptance(flags: number): Acceptance {
