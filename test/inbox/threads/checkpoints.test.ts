@@ -27,10 +27,10 @@ async function filled(): Promise<string> {
 
 it.each<[string, readonly string[], boolean, boolean]>([
   ['in their own thread, without a writer', ['operators-thread'], false, false],
-  ['in their own thread, beside a writer that has nothing to do', ['writer-thread', 'operators-thread'], true, false],
+  ['in their own thread, beside a writer that has nothing to do', ['writer-thread', 'operators-thread', 'checkpoint-thread'], true, false],
   // A rule of the merchant's own is asked where it was given.
   ['on the event loop, without a writer', [], false, true],
-  ['on the event loop, beside a writer that has nothing to do', ['writer-thread'], true, true],
+  ['on the event loop, beside a writer that has nothing to do', ['writer-thread', 'checkpoint-thread'], true, true],
 ])('operators who act on much, %s, keep the log short', async (_, expected, writer, own) => {
   const file = await filled();
   const threads = seenThreads();
