@@ -41,10 +41,10 @@ export interface Log {
 }
 
 /**
- * Copies the log into the file, except pages that a reader still uses. A log that was copied whole is begun anew: by the next
- * commit, or at once (RESTART), which keeps others from writing meanwhile. NOOP only looks.
+ * Copies the log into the file, except pages that a reader still uses. A log that was copied whole is begun anew by the next
+ * commit. FULL keeps other connections from writing meanwhile; NOOP only looks.
  */
-export function checkpoint(database: SqliteDatabase, mode: 'NOOP' | 'PASSIVE' | 'RESTART' = 'PASSIVE'): Log {
+export function checkpoint(database: SqliteDatabase, mode: 'NOOP' | 'PASSIVE' | 'FULL' = 'PASSIVE'): Log {
   const [{ busy, log, checkpointed }] = database.pragma(`wal_checkpoint(${mode})`) as [Record<string, number>];
   return { isBusy: Number(busy) !== 0, pages: Number(log), copied: Number(checkpointed) };
 }

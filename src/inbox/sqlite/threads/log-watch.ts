@@ -7,7 +7,7 @@ const AGAIN = 1 / 8;
 
 /**
  * The writer's part of checkpoints. When the log is long, it asks for another thread to copy it, and continues. When most is
- * copied, it copies the rest and begins the log anew. Where the log becomes as long again meanwhile, the writer copies it
+ * copied, it copies the rest, and its next commit begins the log anew. Where the log becomes as long again meanwhile, the writer copies it
  * itself, or waits for the thread that is at it.
  */
 export class LogWatch {
@@ -56,9 +56,9 @@ export class LogWatch {
     this.#isAsked = false;
     try {
       const database = this.#connection.database();
-      const { pages } = checkpoint(database, isUseful ? 'RESTART' : 'NOOP');
+      const { pages } = checkpoint(database, isUseful ? 'FULL' : 'NOOP');
       this.#pages = pages;
-      this.#next = pages === 0 ? null : pages + pagesBeforeCheckpoint(database) * AGAIN;
+      this.#next = pages + pagesBeforeCheckpoint(database) * AGAIN;
     } catch {
       this.#next = null;
     }
