@@ -14,7 +14,7 @@ import { scratchFile } from '../helpers/scratch-folder.ts';
 const PLACEMENTS = [
   ['thread', times(20, 4)],
   ['loop', times(6, 2)],
-  // Its log is copied and begun anew many times a second.
+  // The checkpoint thread copies the log many times a second.
   ['thread, beside another', times(20, 4)],
 ] as const;
 type Placement = (typeof PLACEMENTS)[number][0];

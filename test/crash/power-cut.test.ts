@@ -33,14 +33,14 @@ const COMMITS_WITHOUT_SYNC: Rewrite = [
   "database.pragma('busy_timeout = 0'); database.pragma('synchronous = NORMAL');",
 ];
 
-/** The other thread copies the log, however quickly the deliveries come: the writer waits for it where it would be faster. */
+/** The writer never copies the whole log itself; it waits for the checkpoint thread. */
 const BY_THE_OTHER_THREAD: Rewrite = [
   '/threads/log-watch.ts',
   'if (checkpoint(database).isBusy) this.#pause();',
   'this.#pause();',
 ];
 
-/** The frames that the writer copies itself are missing in the file, as far as the disk is concerned. */
+/** The writer does not sync the frames that it copies, so the disk may lack them. */
 const BEGINS_LOG_TOO_EARLY: Rewrite = [
   '/threads/log-watch.ts',
   "checkpoint(database, isUseful ? 'FULL' : 'NOOP');",

@@ -2,7 +2,7 @@ import type { Rewrite } from '../crash/power-cut/rewritten-source.ts';
 
 const REWRITTEN_SOURCE = new URL('../crash/power-cut/rewritten-source.ts', import.meta.url).href;
 
-/** As the log is copied into the file after so few pages, that happens often while deliveries come. */
+/** hookbox copies the log after so few pages that it does so often while deliveries come. */
 export const OFTEN_COPIED: Rewrite = ['/opening/log-limit.ts', 'CHECKPOINT_PAGES = 8_000', 'CHECKPOINT_PAGES = 50'];
 
 /** A command that runs a script of Node with other sources. */

@@ -117,7 +117,7 @@ describe('a database that is full', () => {
 
 describe.each([
   ...PLACEMENTS.map((placement) => [placement, placement, []] as const),
-  // Another thread finds the disk full when it copies the log.
+  // The checkpoint thread finds the disk full.
   ['thread, beside another', 'thread', withRewrites(OFTEN_COPIED)] as const,
 ])('a disk that takes no more writes: %s', (_, placement, sources) => {
   it.skipIf(process.platform === 'win32')(

@@ -6,7 +6,7 @@ import { LockLender } from '../../../src/inbox/sqlite/threads/write-lock.ts';
 const PAGE_BYTES = 4_096;
 const MOST = 800;
 
-/** A log that only says how long it is, and what was asked of it. */
+/** A log that has only lengths. `did` records checkpoints and requests. */
 function watched() {
   const log = { pages: 0, copied: 0, isBusy: false, reader: false, fault: false };
   const did: string[] = [];

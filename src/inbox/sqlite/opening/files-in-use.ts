@@ -104,7 +104,7 @@ function openIndexes(file: string, suffix = ''): readonly string[] {
   return (descriptors() ?? []).map(pathOf).filter((path) => path === `${file}-shm${suffix}`);
 }
 
-/** The descriptors by which this process has a file open, in whatever thread; none where nobody says. */
+/** The descriptors of a file in all threads of this process. Empty except on Linux. */
 export function descriptorsOf(file: string): readonly number[] {
   const identity = identityOf(file);
   const open = descriptors()?.filter((descriptor) => identityOf(descriptor) === identity) ?? [];

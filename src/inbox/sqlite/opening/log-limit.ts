@@ -13,7 +13,7 @@ const LEAST_PAGES = 100;
 const SHARE_OF_DISK = 1 / 4;
 /** A log that a burst has made longer than this multiple is cut after its checkpoint. */
 const KEPT = 2;
-/** This part of the pages before a checkpoint is written in the time of a few commits. */
+/** The writer copies at most about this part of the pages before a checkpoint, which takes as long as a few commits. */
 const LITTLE = 1 / 16;
 
 /** Whether commits of a connection copy the write-ahead log into the file when it has become long. */
@@ -33,7 +33,7 @@ export function pagesBeforeCheckpoint(database: SqliteDatabase): number {
 
 /** The log after a checkpoint, in pages. */
 export interface Log {
-  /** another connection is copying the log, or somebody reads what is in it */
+  /** another connection copies the log; FULL: or a reader uses it */
   readonly isBusy: boolean;
   readonly pages: number;
   /** how many of them are in the file */
@@ -50,21 +50,21 @@ export function checkpoint(database: SqliteDatabase, mode: 'NOOP' | 'PASSIVE' | 
 }
 
 /**
- * Copies the log while others write it, in as many passes as leave little: what is written during one pass is for the next.
- * Returns whether copying the rest makes sense now. It does not while somebody reads old pages, or another connection copies.
+ * Copies the log while the writer commits. Each pass copies what the writer wrote during the pass before, until little is left.
+ * Returns `false` while a reader or another connection keeps the rest from being copied.
  *
- * @param sync - has the disk write what was copied. SQLite itself does so only after a pass that ends where the log ends, and
- * as long as others write, none does: all of it would be left to whoever copies the rest.
+ * @param sync - syncs the file. SQLite syncs only after a pass that reaches the end of the log, and no pass does while the
+ * writer commits. Without this, the writer's sync would write all pages.
  */
 export function copyMostOfLog(database: SqliteDatabase, sync: () => void): boolean {
   const little = pagesBeforeCheckpoint(database) * LITTLE;
   for (let before = Infinity; ;) {
     const { isBusy, pages, copied } = checkpoint(database);
-    // A commit that is not over is in the way of its own pages.
+    // A commit that ends just now may hold back its few pages.
     if (isBusy || pages - copied > little) return false;
     sync();
     const left = checkpoint(database, 'NOOP').pages - copied;
-    // On a disk that is no quicker than the writer, more passes would do no more.
+    // If the disk is slower than the writer, more passes leave no less.
     if (left <= little || left > before / 2) return true;
     before = left;
   }

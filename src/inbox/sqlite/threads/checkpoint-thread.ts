@@ -1,5 +1,5 @@
 /**
- * The thread that copies the write-ahead log into the file, while the writer continues with the log.
+ * The checkpoint thread copies the write-ahead log into the file while the writer commits.
  *
  * @module
  */
@@ -14,8 +14,8 @@ import { answerRequests, file, tell } from './answer-requests.ts';
 const connection = ownConnection(file, SEARCH_INDEX, { isThere: true });
 let opened: SqliteDatabase | null = null;
 /**
- * What `opened` has the file open by. No other descriptor will do: whoever opens the file and closes it drops the locks of
- * SQLite, and a failure of the disk is reported once by each, so one of the writer's would keep it from the writer.
+ * The descriptor of the file that `opened` uses. A descriptor from `open()` would drop the locks of SQLite when it is closed.
+ * The writer's would not do either: a descriptor reports a failed sync once, and the writer must get it.
  */
 let descriptor: number | undefined;
 
@@ -25,17 +25,13 @@ function database(): SqliteDatabase {
   if (current === opened) return current;
   opened = current;
   const own = descriptorsOf(file).filter((one) => !others.includes(one));
-  // Another thread may have opened the file meanwhile.
+  // If another thread opens the file at this moment, there are two.
   descriptor = own.length === 1 ? own[0] : undefined;
   return current;
 }
 
 function sync(): void {
-  try {
-    if (descriptor !== undefined) fdatasyncSync(descriptor);
-  } catch {
-    // The writer syncs before it begins the log anew, and is told the same.
-  }
+  if (descriptor !== undefined) fdatasyncSync(descriptor);
 }
 
 answerRequests({

@@ -30,10 +30,7 @@ export interface InboxThreadsOptions {
   readonly noOperators: (why: unknown) => void;
 }
 
-/**
- * The threads of an inbox: one that writes, one that copies the log, and one that operators look with. Each starts when it is
- * first needed.
- */
+/** The threads of an inbox: the writer, the checkpoint thread and the operators' thread. Each starts when first needed. */
 export class InboxThreads {
   readonly operations: Operations;
   readonly #options: InboxThreadsOptions;
@@ -96,7 +93,7 @@ export class InboxThreads {
     await Promise.all([this.#writer.close(), this.#operators.close(), this.#checkpoints.close()]);
   }
 
-  /** What cannot be copied in a thread of its own is left to the writer. */
+  /** If the thread fails or cannot start, the writer copies the log. */
   async #copyLog(): Promise<void> {
     const asked = this.#ask(this.#checkpoints, { kind: 'copy-log' });
     const isUseful = (await asked.catch(() => true)) as boolean; // what the thread answers

@@ -2,13 +2,13 @@ import type { Connection } from '../connection.ts';
 import { checkpoint, pagesBeforeCheckpoint } from '../opening/log-limit.ts';
 import type { GiveBack, LockLender } from './write-lock.ts';
 
-/** A log that could not be begun anew is copied again when it is longer by this part of the pages before a checkpoint. */
+/** If a reader keeps the log from being copied, the thread tries again after this part of the pages before a checkpoint. */
 const AGAIN = 1 / 8;
 
 /**
- * The writer's part of checkpoints. When the log is long, it asks for another thread to copy it, and continues. When most is
- * copied, it copies the rest, and its next commit begins the log anew. Where the log becomes as long again meanwhile, the writer copies it
- * itself, or waits for the thread that is at it.
+ * The writer's part of checkpoints. When the log is long, the writer asks the checkpoint thread to copy it, and continues.
+ * When the thread has copied most of it, the writer copies the rest, and the next commit begins the log anew. If the log
+ * becomes as long again meanwhile, the writer copies it itself, or waits while the thread copies.
  */
 export class LogWatch {
   readonly #connection: Pick<Connection, 'database'>;
@@ -16,7 +16,7 @@ export class LogWatch {
   readonly #askToCopy: () => void;
   #isAsked = false;
   #pages = 0;
-  /** the pages at which something is done; `null` before the log was looked at */
+  /** the pages at which the writer acts next; `null` means the limit */
   #next: number | null = null;
   #continue: GiveBack = () => {};
 
@@ -26,7 +26,7 @@ export class LogWatch {
     this.#askToCopy = askToCopy;
   }
 
-  /** After each commit, whoever has made it. */
+  /** Call it after each commit of this process. */
   look(): void {
     try {
       const database = this.#connection.database();
@@ -43,14 +43,14 @@ export class LogWatch {
       }
       if (checkpoint(database).isBusy) this.#pause();
     } catch {
-      // Whoever commits next says what is wrong with the file.
+      // The next commit reports a failure of the file.
     }
   }
 
   /**
-   * The answer: nobody copies any more.
+   * The thread has ended its work, or cannot do it.
    *
-   * @param isUseful - whether copying the rest makes sense now
+   * @param isUseful - `false` while a reader or another connection keeps the writer from copying the rest
    */
   copied(isUseful: boolean): void {
     this.#isAsked = false;

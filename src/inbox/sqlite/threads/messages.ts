@@ -24,13 +24,13 @@ export type Request =
     }
   /** answered with the number of the loan, when it is lent */
   | { readonly kind: 'borrow' }
-  /** answered when most of the log is copied: whether copying the rest makes sense now */
+  /** answered when most of the log is copied, with `isUseful` of `log-copied` */
   | { readonly kind: 'copy-log' };
 
 /** What a thread is told, without an answer. */
 export type Notice =
   | { readonly kind: 'back'; readonly loan: number }
-  /** the answer to `long-log`; `true` also where no other thread has copied the log */
+  /** the answer to `long-log`; `isUseful`: the writer is to copy the rest */
   | { readonly kind: 'log-copied'; readonly isUseful: boolean }
   /** another thread wants to borrow the lock by this port, or can borrow it */
   | { readonly kind: 'lock'; readonly port: MessagePort }
@@ -48,5 +48,5 @@ export type FromThread =
   | { readonly kind: 'progress'; readonly id: number; readonly progress: unknown }
   /** events may have become due */
   | { readonly kind: 'pending' }
-  /** the log is to be copied by another thread */
+  /** the checkpoint thread is to copy the log */
   | { readonly kind: 'long-log' };

@@ -55,7 +55,7 @@ export interface ThreadOptions extends Omit<ThreadStart, 'loading'> {
   ready?(): void;
   /** told that events may have become due */
   pending?(): void;
-  /** told that the log is to be copied by another thread */
+  /** runs when the checkpoint thread is to copy the log */
   longLog?(): void;
 }
 

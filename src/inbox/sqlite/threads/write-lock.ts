@@ -19,7 +19,7 @@ export class LockLender {
   readonly #parked: (() => void)[] = [];
   readonly #returned: () => void;
 
-  /** @param returned - told when somebody else may have written */
+  /** @param returned - runs when a borrower may have written */
   constructor(returned = (): void => {}) {
     this.#returned = returned;
   }
@@ -52,7 +52,7 @@ export class LockLender {
   #takeBack(): void {
     this.#lent = false;
     this.#returned();
-    // Each of them may find a reason to lend it.
+    // Each of them may lend it.
     while (!this.#lent && this.#parked.length > 0) this.#parked.shift()?.();
     const next = this.#lent ? undefined : this.#asking.shift();
     if (next !== undefined) this.lend(next);
