@@ -2,7 +2,9 @@ import Database from 'better-sqlite3';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
+import { fileURLToPath } from 'node:url';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
+import { OFTEN_COPIED, withRewrites } from '../helpers/often-copied.ts';
 import { times } from '../helpers/times.ts';
 import { orderBody } from '../helpers/order-delivery.ts';
 import { bundledScript } from '../helpers/bundled-script.ts';
@@ -12,6 +14,8 @@ import { scratchFile } from '../helpers/scratch-folder.ts';
 const PLACEMENTS = [
   ['thread', times(20, 4)],
   ['loop', times(6, 2)],
+  // The checkpoint thread copies the log many times a second.
+  ['thread, beside another', times(20, 4)],
 ] as const;
 type Placement = (typeof PLACEMENTS)[number][0];
 
@@ -24,14 +28,14 @@ interface Round {
 
 async function survivesKills(placement: Placement, rounds: number): Promise<void> {
   const file = scratchFile();
-  const delivering = await bundledScript(new URL('delivering-process.ts', import.meta.url));
+  const delivering = await deliveringWith(placement);
   const stored = new Set<string>();
   let duplicates = 0;
 
   // Otherwise nothing was proven: there have to be many acknowledgements, of both kinds. A slow machine needs more kills.
   const isProven = (): boolean => stored.size > rounds * 50 && duplicates > rounds * 5;
   for (let round = 1; round <= rounds || !isProven(); round += 1) {
-    const killed = await killUnderLoad(delivering, file, placement, round);
+    const killed = await killUnderLoad([...delivering, file, String(round), placement.split(',')[0] ?? ''], round);
     const about = `round ${round}, killed after ${killed.killedAfterMs} ms`;
     for (const id of killed.stored) {
       // One answer may be lost with the process, but no event is ever new twice.
@@ -67,12 +71,16 @@ it.each(PLACEMENTS)(
   180_000,
 );
 
+async function deliveringWith(placement: Placement): Promise<readonly string[]> {
+  const script = new URL('delivering-process.ts', import.meta.url);
+  if (placement !== 'thread, beside another') return [process.execPath, await bundledScript(script)];
+  return [...withRewrites(OFTEN_COPIED), process.execPath, fileURLToPath(script)];
+}
+
 /** Starts a process under load and kills it 50 to 400 ms after its first acknowledgement. */
-async function killUnderLoad(delivering: string, file: string, placement: Placement, round: number): Promise<Round> {
+async function killUnderLoad([command = '', ...args]: readonly string[], round: number): Promise<Round> {
   const killedAfterMs = 50 + Math.floor(Math.random() * 350);
-  const child = spawn(process.execPath, [delivering, file, String(round), placement], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(child, 'close');
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {

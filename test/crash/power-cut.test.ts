@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { OFTEN_COPIED } from '../helpers/often-copied.ts';
 import { Disk } from './power-cut/disk.ts';
 import { cutPower } from './power-cut/power-cuts.ts';
 import { compileRecorder, record, type Operation } from './power-cut/recording.ts';
@@ -9,9 +10,6 @@ import type { Rewrite } from './power-cut/rewritten-source.ts';
 import { ACKNOWLEDGED, DATABASE } from './power-cut/what-is-stored.ts';
 
 const LOG = `${DATABASE}-wal`;
-
-/** As the log is written back after so few pages, that happens often while deliveries come. */
-const OFTEN_WRITTEN_BACK: Rewrite = ['/opening/log-limit.ts', 'CHECKPOINT_PAGES = 8_000', 'CHECKPOINT_PAGES = 100'];
 
 const ANSWERS_BEFORE_COMMIT: Rewrite = [
   '/threads/writer-thread.ts',
@@ -35,7 +33,25 @@ const COMMITS_WITHOUT_SYNC: Rewrite = [
   "database.pragma('busy_timeout = 0'); database.pragma('synchronous = NORMAL');",
 ];
 
+/** The writer never copies the whole log itself; it waits for the checkpoint thread. */
+const BY_THE_OTHER_THREAD: Rewrite = [
+  '/threads/log-watch.ts',
+  'if (checkpoint(database).isBusy) this.#pause();',
+  'this.#pause();',
+];
+
+/** The writer does not sync the frames that it copies, so the disk may lack them. */
+const BEGINS_LOG_TOO_EARLY: Rewrite = [
+  '/threads/log-watch.ts',
+  "checkpoint(database, isUseful ? 'FULL' : 'NOOP');",
+  `
+  (database.pragma('synchronous = OFF'), checkpoint(database, isUseful ? 'FULL' : 'NOOP'));
+  database.pragma('synchronous = FULL');
+  `,
+];
+
 const LOST = /the disk has lost of \d+ acknowledged: stored evt_/;
+const LOST_OR_UNSOUND = /the disk (?:has lost of \d+ acknowledged|is not sound): /;
 
 /** Thousands of files are written and read again: in memory, where there is a folder for that. */
 const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'hookbox-test-'));
@@ -46,13 +62,13 @@ let recorder: string | undefined;
 let asItIs: Recorded | undefined;
 
 // In the tests and not before them: without a compiler each of them fails.
-function recorded(name: string, rewrite: Rewrite): Recorded {
+function recorded(name: string, ...rewrites: readonly Rewrite[]): Recorded {
   recorder ??= compileRecorder(folder);
-  return record(recorder, folder, name, [rewrite]);
+  return record(recorder, folder, name, rewrites);
 }
 
 function recordedAsItIs(): Recorded {
-  return (asItIs ??= recorded('as-it-is', OFTEN_WRITTEN_BACK));
+  return (asItIs ??= recorded('as-it-is', OFTEN_COPIED, BY_THE_OTHER_THREAD));
 }
 
 describe('when the power is cut at any write', () => {
@@ -96,6 +112,11 @@ describe('when the power is cut at any write', () => {
   ])('a writer that %s is found', async (name, mutant) => {
     const { operations } = recorded(name.replaceAll(' ', '-'), mutant);
     expect((await cut(operations)).fault).toMatch(LOST);
+  });
+
+  it('a writer that begins the log anew while frames are missing in the file is found', async () => {
+    const { operations } = recorded('too-early', OFTEN_COPIED, BY_THE_OTHER_THREAD, BEGINS_LOG_TOO_EARLY);
+    expect((await cut(operations)).fault).toMatch(LOST_OR_UNSOUND);
   });
 });
 

@@ -8,6 +8,7 @@ import type { Logger } from '../../src/host/logger.ts';
 import type { Outcome } from '../../src/receive/outcome.ts';
 import { createReceiver, type Receiver } from '../../src/receive/receiver.ts';
 import { Child } from '../helpers/child.ts';
+import { OFTEN_COPIED, withRewrites } from '../helpers/often-copied.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
 import { silent } from '../helpers/silent-logger.ts';
@@ -114,13 +115,17 @@ describe('a database that is full', () => {
   });
 });
 
-describe.each(PLACEMENTS)('a disk that takes no more writes: %s', (placement) => {
+describe.each([
+  ...PLACEMENTS.map((placement) => [placement, placement, []] as const),
+  // The checkpoint thread finds the disk full.
+  ['thread, beside another', 'thread', withRewrites(OFTEN_COPIED)] as const,
+])('a disk that takes no more writes: %s', (_, placement, sources) => {
   it.skipIf(process.platform === 'win32')(
     'answers 503, keeps what was answered 200, and goes on when there is room',
     async () => {
       const file = scratchFile();
       // In blocks of 512 or 1,024 bytes: no file may grow beyond 300 or 600 KiB. The signal would end Deno.
-      const around = ['/bin/sh', '-c', 'trap "" XFSZ; ulimit -f 600; exec "$@"', 'sh'];
+      const around = ['/bin/sh', '-c', 'trap "" XFSZ; ulimit -f 600; exec "$@"', 'sh', ...sources];
       await using child = new Child(SMALL_DISK, [file, placement], around);
       expect(await child.line()).toBe('ready');
       const ask = async (deliveries: number) => {

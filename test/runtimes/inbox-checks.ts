@@ -3,6 +3,7 @@
  * under test, so it needs no test runner.
  */
 import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Database from 'better-sqlite3';
 import type * as hookbox from '../../src/index.ts';
@@ -191,6 +192,21 @@ export const inboxChecks: Readonly<Record<string, (site: Site) => Promise<void>>
     const exits = threads.map(({ exited }) => exited);
     await inbox.close();
     await Promise.all(exits);
+  },
+
+  async 'the log stays short while much is stored'({ file, open, threads, placement }) {
+    const inbox = open();
+    const answers: unknown[] = [];
+    let watched: StartedThread | undefined;
+    for (let n = 0; n < 120; n += 1) {
+      await inbox.accept(incoming({ id: `evt_${n}`, entity: null, body: new Uint8Array(1024 * 1024) }), later());
+      const copying = threads.find(({ entry }) => entry === 'checkpoint-thread');
+      if (copying !== watched) copying?.worker.on('message', ({ kind }) => answers.push(kind));
+      watched = copying;
+    }
+    assert.equal(watched !== undefined, placement === 'thread');
+    assert.deepEqual(new Set(answers), new Set(placement === 'thread' ? ['ready', 'answer'] : []));
+    assert.ok(statSync(`${file}-wal`).size < 76 * 1024 * 1024);
   },
 
   async 'a writer that dies under load takes nothing along that was acknowledged'({ open, threads, placement }) {

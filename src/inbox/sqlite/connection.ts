@@ -150,6 +150,7 @@ export function ownConnection(
     statements: () => current().statements,
     database: () => current().database,
     leaveCheckpoints(toAnother) {
+      if (toAnother === !checkpoints) return;
       checkpoints = !toAnother;
       if (open !== null) checkpointItself(open.database, checkpoints);
     },

@@ -1,10 +1,14 @@
-import { statSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import Database from 'better-sqlite3';
+import { existsSync, statSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { Inbox } from '../../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
+import { Child } from '../../helpers/child.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
+import { recordedLog } from '../../helpers/recorded-log.ts';
 import { scratchFile } from '../../helpers/scratch-folder.ts';
-import { seenThreads } from './seen-threads.ts';
+import { seenThreads, type SeenThread } from './seen-threads.ts';
 
 const MIB = 1024 * 1024;
 /** What the log keeps on the disk, and one transaction on top of that. */
@@ -27,10 +31,15 @@ async function filled(): Promise<string> {
 
 it.each<[string, readonly string[], boolean, boolean]>([
   ['in their own thread, without a writer', ['operators-thread'], false, false],
-  ['in their own thread, beside a writer that has nothing to do', ['writer-thread', 'operators-thread'], true, false],
+  [
+    'in their own thread, beside a writer that has nothing to do',
+    ['writer-thread', 'operators-thread', 'checkpoint-thread'],
+    true,
+    false,
+  ],
   // A rule of the merchant's own is asked where it was given.
   ['on the event loop, without a writer', [], false, true],
-  ['on the event loop, beside a writer that has nothing to do', ['writer-thread'], true, true],
+  ['on the event loop, beside a writer that has nothing to do', ['writer-thread', 'checkpoint-thread'], true, true],
 ])('operators who act on much, %s, keep the log short', async (_, expected, writer, own) => {
   const file = await filled();
   const threads = seenThreads();
@@ -62,4 +71,125 @@ it('so does ctx.transaction, beside a writer that has nothing to do', async () =
   }
   expect(claimed).toHaveLength(14);
   expect(logOf(file)).toBeLessThan(MOST);
+});
+
+describe('beside deliveries', () => {
+  const LONG = 100;
+
+  async function deliver(inbox: Inbox, from: number, count: number): Promise<void> {
+    const bodies = Array.from({ length: count }, (_, n) => ({
+      id: `long_${from + n}`,
+      body: `{"n":"${'x'.repeat(MIB)}"}`,
+    }));
+    const accepted = bodies.map((parts) => inbox.accept(incoming({ ...parts, entity: null }), later()));
+    for (const { result } of await Promise.all(accepted)) expect(result).toBe('stored');
+  }
+
+  function copying(threads: readonly SeenThread[]): readonly SeenThread[] {
+    return threads.filter(({ entry }) => entry === 'checkpoint-thread');
+  }
+
+  /** Pages of the log that are not in the file yet. */
+  function pagesLeft(file: string): number {
+    const database = new Database(file);
+    const [{ log, checkpointed }] = database.pragma('wal_checkpoint(NOOP)') as [{ log: number; checkpointed: number }];
+    database.close();
+    return log - checkpointed;
+  }
+
+  it('another thread copies the log, and the writer begins it anew', async () => {
+    const threads = seenThreads();
+    const file = scratchFile();
+    await using inbox = sqliteInbox(file);
+    for (let n = 0; n < LONG; n += 10) await deliver(inbox, n, 10);
+    const [thread] = copying(threads);
+    const answers = thread?.heard.filter(({ kind }) => kind === 'answer') ?? [];
+    expect(answers.length).toBeGreaterThan(0);
+    expect(answers).toEqual(answers.map(() => expect.objectContaining({ result: true })));
+    expect(logOf(file)).toBeLessThan(MOST);
+  });
+
+  it('a reader who keeps a snapshot lets the log grow, and no longer than that', async () => {
+    const threads = seenThreads();
+    const file = scratchFile();
+    await using inbox = sqliteInbox(file);
+    await deliver(inbox, 0, 1);
+    const reader = new Database(file);
+    reader.exec('BEGIN');
+    expect(reader.prepare('SELECT count(*) FROM hookbox_events').pluck().get()).toBe(1);
+    for (let n = 1; n < LONG; n += 1) await deliver(inbox, n, 1);
+    expect(logOf(file)).toBeGreaterThan(LONG * MIB * 0.9);
+    // Once an eighth of what the log may have, not at each commit.
+    expect(copying(threads)[0]?.sent.length).toBeLessThan(25);
+    expect(reader.prepare('SELECT count(*) FROM hookbox_events').pluck().get()).toBe(1);
+    reader.exec('COMMIT');
+    reader.close();
+    await deliver(inbox, LONG, 10);
+    await expect.poll(() => pagesLeft(file)).toBe(0);
+    await deliver(inbox, LONG + 10, 1);
+    expect(logOf(file)).toBeLessThan(MOST);
+  });
+
+  it('two processes on one file keep the log short together', async () => {
+    const file = scratchFile();
+    await sqliteInbox(file).close();
+    const delivering = new URL('../small-disk.ts', import.meta.url);
+    await using one = new Child(delivering, [file, 'thread', 'one']);
+    await using other = new Child(delivering, [file, 'thread', 'other']);
+    for (const child of [one, other]) {
+      expect(await child.line()).toBe('ready');
+      child.say('4000');
+    }
+    for (const child of [one, other]) {
+      expect(JSON.parse(await child.line())).toMatchObject({ stored: { length: 4_000 }, refused: [] });
+    }
+    expect(logOf(file)).toBeLessThan(MOST);
+    await Promise.all([one.finish(), other.finish()]);
+  }, 60_000);
+
+  it('a thread that dies while it copies leaves the log to the writer, and is started again', async () => {
+    const threads = seenThreads();
+    const file = scratchFile();
+    await using inbox = sqliteInbox(file);
+    let isKilled = false;
+    for (let n = 0; n < 2 * LONG; n += 10) {
+      await deliver(inbox, n, 10);
+      const [first] = copying(threads);
+      // It begins to copy when it says that it is ready.
+      if (!isKilled) first?.worker.once('message', () => void first.worker.terminate());
+      isKilled = first !== undefined;
+    }
+    expect(copying(threads).length).toBe(2);
+    expect(logOf(file)).toBeLessThan(MOST);
+  });
+
+  it('where no such thread starts, the writer copies the log', async () => {
+    const log = recordedLog();
+    const threads = seenThreads((entry, thread) =>
+      thread === 'checkpoint-thread' ? entry.replace('hookbox-thread', 'no-such-thread') : entry,
+    );
+    const file = scratchFile();
+    await using inbox = sqliteInbox(file, { logger: log.logger });
+    for (let n = 0; n < LONG; n += 10) await deliver(inbox, n, 10);
+    expect(threads.map(({ entry }) => entry)).toEqual(['writer-thread', 'checkpoint-thread']);
+    expect(logOf(file)).toBeLessThan(MOST);
+    expect(log.lines).toEqual([]);
+  });
+
+  it('an inbox that is closed while the log is copied has stored everything, and leaves no log', async () => {
+    const threads = seenThreads();
+    const file = scratchFile();
+    const inbox = sqliteInbox(file);
+    let stored = 0;
+    for (; copying(threads).length === 0; stored += 10) await deliver(inbox, stored, 10);
+    const last = deliver(inbox, stored, 10);
+    await inbox.close();
+    await last;
+    expect(threads.map(({ worker }) => worker.threadId)).toEqual([-1, -1]);
+    expect(existsSync(`${file}-wal`)).toBe(false);
+    const database = new Database(file);
+    expect(database.pragma('quick_check', { simple: true })).toBe('ok');
+    expect(database.prepare('SELECT count(*) FROM hookbox_events').pluck().get()).toBe(stored + 10);
+    database.close();
+  });
 });

@@ -104,6 +104,13 @@ function openIndexes(file: string, suffix = ''): readonly string[] {
   return (descriptors() ?? []).map(pathOf).filter((path) => path === `${file}-shm${suffix}`);
 }
 
+/** The descriptors of a file in all threads of this process. Empty except on Linux. */
+export function descriptorsOf(file: string): readonly number[] {
+  const identity = identityOf(file);
+  const open = descriptors()?.filter((descriptor) => identityOf(descriptor) === identity) ?? [];
+  return open.map((descriptor) => Number(descriptor.slice(DESCRIPTORS.length + 1)));
+}
+
 /** `null` where nobody says: elsewhere than on Linux, or in a sandbox such as Deno's. */
 function descriptors(): string[] | null {
   if (platform() !== 'linux') return null;

@@ -13,6 +13,8 @@ const LEAST_PAGES = 100;
 const SHARE_OF_DISK = 1 / 4;
 /** A log that a burst has made longer than this multiple is cut after its checkpoint. */
 const KEPT = 2;
+/** The writer copies at most about this part of the pages before a checkpoint, which takes as long as a few commits. */
+const LITTLE = 1 / 16;
 
 /** Whether commits of a connection copy the write-ahead log into the file when it has become long. */
 export function checkpointItself(database: SqliteDatabase, itself: boolean): void {
@@ -23,18 +25,49 @@ export function checkpointItself(database: SqliteDatabase, itself: boolean): voi
   database.pragma(`journal_size_limit = ${KEPT * pages * pageBytes}`);
 }
 
-/**
- * For when others have committed who leave checkpoints to this connection. The log keeps its size on the disk up to the
- * limit, so only beyond it is it certain to be long.
- */
-export function checkpointIfLong(database: SqliteDatabase): void {
-  if (logBytes(fileOf(database)) > Number(database.pragma('journal_size_limit', { simple: true })))
-    checkpoint(database);
+/** How many pages the log may have before a checkpoint, as `checkpointItself` has set it. */
+export function pagesBeforeCheckpoint(database: SqliteDatabase): number {
+  const [bytes, pageBytes] = ['journal_size_limit', 'page_size'].map((name) => database.pragma(name, { simple: true }));
+  return Number(bytes) / KEPT / Number(pageBytes);
 }
 
-/** Copies the log into the file, except pages that a reader still uses. A log that was copied whole is written anew. */
-export function checkpoint(database: SqliteDatabase): void {
-  database.pragma('wal_checkpoint(PASSIVE)');
+/** The log after a checkpoint, in pages. */
+export interface Log {
+  /** another connection copies the log; FULL: or a reader uses it */
+  readonly isBusy: boolean;
+  readonly pages: number;
+  /** how many of them are in the file */
+  readonly copied: number;
+}
+
+/**
+ * Copies the log into the file, except pages that a reader still uses. A log that was copied whole is begun anew by the next
+ * commit. FULL keeps other connections from writing meanwhile; NOOP only looks.
+ */
+export function checkpoint(database: SqliteDatabase, mode: 'NOOP' | 'PASSIVE' | 'FULL' = 'PASSIVE'): Log {
+  const [{ busy, log, checkpointed }] = database.pragma(`wal_checkpoint(${mode})`) as [Record<string, number>];
+  return { isBusy: Number(busy) !== 0, pages: Number(log), copied: Number(checkpointed) };
+}
+
+/**
+ * Copies the log while the writer commits. Each pass copies what the writer wrote during the pass before, until little is left.
+ * Returns `false` while a reader or another connection keeps the rest from being copied.
+ *
+ * @param sync - syncs the file. SQLite syncs only after a pass that reaches the end of the log, and no pass does while the
+ * writer commits. Without this, the writer's sync would write all pages.
+ */
+export function copyMostOfLog(database: SqliteDatabase, sync: () => void): boolean {
+  const little = pagesBeforeCheckpoint(database) * LITTLE;
+  for (let before = Infinity; ;) {
+    const { isBusy, pages, copied } = checkpoint(database);
+    // A commit that ends just now may hold back its few pages.
+    if (isBusy || pages - copied > little) return false;
+    sync();
+    const left = checkpoint(database, 'NOOP').pages - copied;
+    // If the disk is slower than the writer, more passes leave no less.
+    if (left <= little || left > before / 2) return true;
+    before = left;
+  }
 }
 
 /** How many pages the log may have before a checkpoint where a disk has so many bytes for it. */

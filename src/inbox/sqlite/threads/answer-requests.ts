@@ -12,9 +12,10 @@ export interface Answers {
   /** What is returned is the answer; `later` is given one by and by. */
   commit?(request: Of<'commit'>, answer: (result: unknown) => void): void;
   read?(request: Of<'read'>): unknown;
-  operate(request: Of<'operate'>, asking: Asking): Promise<unknown>;
+  operate?(request: Of<'operate'>, asking: Asking): Promise<unknown>;
   borrow?(id: number, answer: (loan: number) => void): void;
-  told(notice: Exclude<Notice, { readonly kind: 'abort' | 'close' }>): void;
+  copyLog?(): boolean;
+  told?(notice: Exclude<Notice, { readonly kind: 'abort' | 'close' }>): void;
   close(): Promise<void>;
 }
 
@@ -55,12 +56,14 @@ export function answerRequests(answers: Answers): void {
         return answered(answers.read?.(message));
       case 'borrow':
         return answers.borrow?.(id, answered);
+      case 'copy-log':
+        return answered(answers.copyLog?.());
       case 'operate': {
         const controller = new AbortController();
         asking.set(id, controller);
         const progress = (made: unknown): void => tell({ kind: 'progress', id, progress: made });
         void answers
-          .operate(message, { signal: controller.signal, progress })
+          .operate?.(message, { signal: controller.signal, progress })
           .then(answered)
           .catch((failure: unknown) => failed(id, failure))
           .finally(() => asking.delete(id));
@@ -77,7 +80,7 @@ export function answerRequests(answers: Answers): void {
   port?.on('message', (message: ToThread) => {
     if (message.kind === 'abort') return asking.get(message.id)?.abort();
     if (message.kind === 'close') return void close();
-    if (!('id' in message)) return answers.told(message);
+    if (!('id' in message)) return answers.told?.(message);
     try {
       answer(message);
     } catch (failure) {

@@ -15,6 +15,9 @@ switch (start?.thread) {
   case 'operators-thread':
     void import('./operators-thread.ts');
     break;
+  case 'checkpoint-thread':
+    void import('./checkpoint-thread.ts');
+    break;
   case 'backup-thread':
     void import('../operator/transfer/backup-thread.ts');
     break;

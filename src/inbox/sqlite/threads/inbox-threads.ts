@@ -30,12 +30,13 @@ export interface InboxThreadsOptions {
   readonly noOperators: (why: unknown) => void;
 }
 
-/** The threads of an inbox: one that writes, and one that operators look with. Each starts when it is first needed. */
+/** The threads of an inbox: the writer, the checkpoint thread and the operators' thread. Each starts when first needed. */
 export class InboxThreads {
   readonly operations: Operations;
   readonly #options: InboxThreadsOptions;
   readonly #writer: Thread;
   readonly #operators: Thread;
+  readonly #checkpoints: Thread;
   #isGivenUp = false;
   #isWithoutOperators = false;
 
@@ -47,7 +48,9 @@ export class InboxThreads {
       writerStarted();
       ready();
     };
-    this.#writer = new Thread({ entry: 'writer-thread', file, ready: writerReady });
+    const longLog = (): void => void this.#copyLog();
+    this.#writer = new Thread({ entry: 'writer-thread', file, ready: writerReady, longLog });
+    this.#checkpoints = new Thread({ entry: 'checkpoint-thread', file });
     this.#operators = new Thread({ entry: 'operators-thread', file, ready, pending: notify });
     this.operations = threadedOperations({
       writer: { ask: (...asked) => this.#ask(this.#writer, ...asked) },
@@ -87,7 +90,14 @@ export class InboxThreads {
 
   async close(): Promise<void> {
     this.#isGivenUp = true;
-    await Promise.all([this.#writer.close(), this.#operators.close()]);
+    await Promise.all([this.#writer.close(), this.#operators.close(), this.#checkpoints.close()]);
+  }
+
+  /** If the thread fails or cannot start, the writer copies the log. */
+  async #copyLog(): Promise<void> {
+    const asked = this.#ask(this.#checkpoints, { kind: 'copy-log' });
+    const isUseful = (await asked.catch(() => true)) as boolean; // what the thread answers
+    this.#writer.tell({ kind: 'log-copied', isUseful });
   }
 
   async #ask(thread: Thread, ...asked: Parameters<Thread['ask']>): Promise<unknown> {
@@ -104,6 +114,7 @@ export class InboxThreads {
   /** Without a writer there are no threads at all. */
   #without(thread: Thread, why: unknown): void {
     if (thread === this.#writer || !this.#writer.isReady) return this.#giveUp(why);
+    if (thread === this.#checkpoints) return;
     if (!this.#isWithoutOperators && !this.#isGivenUp) this.#options.noOperators(why);
     this.#isWithoutOperators = true;
   }

@@ -23,11 +23,15 @@ export type Request =
       readonly asking?: boolean;
     }
   /** answered with the number of the loan, when it is lent */
-  | { readonly kind: 'borrow' };
+  | { readonly kind: 'borrow' }
+  /** answered when most of the log is copied, with `isUseful` of `log-copied` */
+  | { readonly kind: 'copy-log' };
 
 /** What a thread is told, without an answer. */
 export type Notice =
   | { readonly kind: 'back'; readonly loan: number }
+  /** the answer to `long-log`; `isUseful`: the writer is to copy the rest */
+  | { readonly kind: 'log-copied'; readonly isUseful: boolean }
   /** another thread wants to borrow the lock by this port, or can borrow it */
   | { readonly kind: 'lock'; readonly port: MessagePort }
   /** whoever has asked waits no more */
@@ -43,4 +47,6 @@ export type FromThread =
   | { readonly kind: 'failure'; readonly id: number; readonly failure: FailureData }
   | { readonly kind: 'progress'; readonly id: number; readonly progress: unknown }
   /** events may have become due */
-  | { readonly kind: 'pending' };
+  | { readonly kind: 'pending' }
+  /** the checkpoint thread is to copy the log */
+  | { readonly kind: 'long-log' };

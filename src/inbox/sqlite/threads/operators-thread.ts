@@ -22,6 +22,7 @@ const connection = ownConnection(file, SEARCH_INDEX, { isThere: true });
 const lock = new LockBorrower();
 const commits = new GroupCommit<Work<Statements>>(async (jobs) => {
   const giveBack = await lock.borrow();
+  connection.leaveCheckpoints(lock.hasLender);
   try {
     return commitGroup(connection, jobs);
   } finally {

@@ -4,7 +4,7 @@ import { Worker, type WorkerOptions } from 'worker_threads';
 
 /** What a thread is started with. */
 export interface WorkerStart {
-  readonly thread: 'writer-thread' | 'operators-thread' | 'backup-thread';
+  readonly thread: 'writer-thread' | 'operators-thread' | 'checkpoint-thread' | 'backup-thread';
   readonly task: unknown;
 }
 

@@ -50,11 +50,13 @@ interface Asked {
 }
 
 export interface ThreadOptions extends Omit<ThreadStart, 'loading'> {
-  readonly entry: 'writer-thread' | 'operators-thread';
+  readonly entry: 'writer-thread' | 'operators-thread' | 'checkpoint-thread';
   /** told of each start */
   ready?(): void;
   /** told that events may have become due */
   pending?(): void;
+  /** runs when the checkpoint thread is to copy the log */
+  longLog?(): void;
 }
 
 /**
@@ -178,6 +180,8 @@ export class Thread {
         return this.#options.ready?.();
       case 'pending':
         return this.#options.pending?.();
+      case 'long-log':
+        return this.#options.longLog?.();
       case 'progress':
         try {
           return this.#asked.get(message.id)?.onProgress?.(message.progress);

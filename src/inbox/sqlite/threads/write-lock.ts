@@ -17,6 +17,12 @@ export class LockLender {
   #lent = false;
   readonly #asking: ((giveBack: GiveBack) => void)[] = [];
   readonly #parked: (() => void)[] = [];
+  readonly #returned: () => void;
+
+  /** @param returned - runs when a borrower may have written */
+  constructor(returned = (): void => {}) {
+    this.#returned = returned;
+  }
 
   get isLent(): boolean {
     return this.#lent;
@@ -45,8 +51,10 @@ export class LockLender {
   /** What the writer has been asked for meanwhile comes before the next who borrows: so both get on. */
   #takeBack(): void {
     this.#lent = false;
-    for (const work of this.#parked.splice(0)) work();
-    const next = this.#asking.shift();
+    this.#returned();
+    // Each of them may lend it.
+    while (!this.#lent && this.#parked.length > 0) this.#parked.shift()?.();
+    const next = this.#lent ? undefined : this.#asking.shift();
     if (next !== undefined) this.lend(next);
   }
 
@@ -75,6 +83,10 @@ export class LockBorrower {
   #port: MessagePort | null = null;
   #granted: (() => void) | null = null;
   #last: Promise<unknown> = Promise.resolve();
+
+  get hasLender(): boolean {
+    return this.#port !== null;
+  }
 
   /** The writer was started, maybe again. */
   use(port: MessagePort): void {

@@ -8,22 +8,30 @@ import { GroupCommit, type CommitOutcome } from '../../group-commit.ts';
 import { commitGroup, type Work } from '../commit-group.ts';
 import { ownConnection } from '../connection.ts';
 import { runMove, runRead, type Move } from '../jobs.ts';
-import { checkpointIfLong } from '../opening/log-limit.ts';
 import { marks } from '../operator/counts/kept-marks.ts';
 import { counts } from '../operator/counts/stored-counts.ts';
 import { indexNew, SEARCH_INDEX } from '../operator/search/search-words.ts';
 import { accessOf } from '../operator/access.ts';
 import type { Statements } from '../statements.ts';
 import { answerRequests, file, tell } from './answer-requests.ts';
+import { LogWatch } from './log-watch.ts';
 import { packOutcomes, unpackMoves } from './packed-moves.ts';
 import type { WriterOperations } from './threaded-operations.ts';
 import { LockLender, type GiveBack } from './write-lock.ts';
 
 const connection = ownConnection(file, SEARCH_INDEX, { isThere: true });
-const lock = new LockLender();
+connection.leaveCheckpoints(true);
+const lock: LockLender = new LockLender(() => log.look());
+const log = new LogWatch(connection, lock, () => tell({ kind: 'long-log' }));
 /** What is not asked for in groups. */
 const own = new GroupCommit<Work<Statements>>(
-  (jobs) => new Promise((resolve) => lock.run(() => resolve(commitGroup(connection, jobs)))),
+  (jobs) =>
+    new Promise((resolve) =>
+      lock.run(() => {
+        resolve(commitGroup(connection, jobs));
+        log.look();
+      }),
+    ),
 );
 const access = accessOf(connection, own, () => tell({ kind: 'pending' }));
 const operations: WriterOperations = {
@@ -52,6 +60,7 @@ answerRequests({
     lock.run(() => {
       const moves = unpackMoves(packed);
       answer(packOutcomes(moves, commit(moves, isAgain)));
+      log.look();
     }),
   read: ({ name, given }) => runRead(connection.statements(), name, given),
   operate({ name, given }) {
@@ -65,13 +74,9 @@ answerRequests({
     }),
   told(notice) {
     if (notice.kind === 'lock') return lock.serve(notice.port);
+    if (notice.kind === 'log-copied') return log.copied(notice.isUseful);
     loans.get(notice.loan)?.();
     loans.delete(notice.loan);
-    try {
-      checkpointIfLong(connection.database());
-    } catch {
-      // Whoever commits next says what is wrong with the file.
-    }
   },
   async close() {
     await own.close();

@@ -1,0 +1,50 @@
+/**
+ * The checkpoint thread copies the write-ahead log into the file while the writer commits.
+ *
+ * @module
+ */
+import { fdatasyncSync } from 'node:fs';
+import { ownConnection } from '../connection.ts';
+import type { SqliteDatabase } from '../opening/database.ts';
+import { descriptorsOf } from '../opening/files-in-use.ts';
+import { copyMostOfLog } from '../opening/log-limit.ts';
+import { SEARCH_INDEX } from '../operator/search/search-words.ts';
+import { answerRequests, file, tell } from './answer-requests.ts';
+
+const connection = ownConnection(file, SEARCH_INDEX, { isThere: true });
+let opened: SqliteDatabase | null = null;
+/**
+ * The descriptor of the file that `opened` uses. A descriptor from `open()` would drop the locks of SQLite when it is closed.
+ * The writer's would not do either: a descriptor reports a failed sync once, and the writer must get it.
+ */
+let descriptor: number | undefined;
+
+function database(): SqliteDatabase {
+  const others = descriptorsOf(file);
+  const current = connection.database();
+  if (current === opened) return current;
+  opened = current;
+  const own = descriptorsOf(file).filter((one) => !others.includes(one));
+  // If another thread opens the file at this moment, there are two.
+  descriptor = own.length === 1 ? own[0] : undefined;
+  return current;
+}
+
+function sync(): void {
+  if (descriptor !== undefined) fdatasyncSync(descriptor);
+}
+
+answerRequests({
+  copyLog() {
+    try {
+      return copyMostOfLog(database(), sync);
+    } catch (failure) {
+      connection.failed(failure);
+      throw failure;
+    }
+  },
+  async close() {
+    connection.close();
+  },
+});
+tell({ kind: 'ready' });
