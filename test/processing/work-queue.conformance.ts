@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { TransactionError } from '../../src/errors.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import type { IncomingEvent } from '../../src/inbox/event.ts';
+import type { IncomingEvent, Started } from '../../src/inbox/event.ts';
 import {
   EVERYTHING,
   type AttemptError,
@@ -9,6 +9,7 @@ import {
   type ClaimRequest,
   type Lease,
   type Settlement,
+  type StartRequest,
 } from '../../src/inbox/work.ts';
 import { IGNORE_AFTER_MS, TAKER_MS } from '../../src/inbox/rules/takers.ts';
 import { MAX_CRASHES } from '../../src/inbox/rules/attempt-end.ts';
@@ -26,13 +27,7 @@ const retry = (dueAt: number): Settlement => ({ outcome: 'retry', error: ERROR, 
 
 /** What the handling half of every inbox must do. `open` gives a new empty one for each test, which closes it. */
 export function testWorkQueue(name: string, open: () => Inbox): void {
-  /** An inbox with events that have just arrived, each due a millisecond after the one before, and a taker for every type. */
-  async function holding(...events: Parts[]): Promise<Inbox> {
-    const inbox = open();
-    await inbox.announce({ endpoints: '*', types: '*' }, START, null);
-    await store(inbox, ...events);
-    return inbox;
-  }
+  const holding = (...events: Parts[]) => holdingIn(open(), ...events);
 
   describe(name, () => {
     describe('a claim', () => {
@@ -1191,6 +1186,111 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
   });
 }
 
+/** What an inbox must do that can store an event as running. */
+export function testStoredAsRunning(name: string, open: () => Inbox): void {
+  const holding = (...events: Parts[]) => holdingIn(open(), ...events);
+
+  describe(`${name}: an event that is stored for a processor with room`, () => {
+    const asked: StartRequest = { now: START + 100, leaseMs: LEASE_MS, ordered: true };
+    const arrive = (inbox: Inbox, parts: Parts = {}, start: StartRequest = asked) =>
+      inbox.accept(incoming({ receivedAt: START + 100, ...parts }), later(), start);
+
+    it('runs under a lease, as if it had been claimed', async () => {
+      await using inbox = await holding();
+      const { started, ...acceptance } = await arrive(inbox);
+      expect(acceptance).toEqual({ result: 'stored', conflict: false, replaced: false });
+      expect(started).toEqual({ seq: expect.any(Number), fence: expect.any(Number), superseded: false });
+      expect(await stateOf(inbox)).toBe('processing');
+      expect(await claimIds(inbox, START + 200)).toEqual([]);
+      expect(await inbox.settle(startedLease(started), PROCESSED, START + 200)).toBe(true);
+      expect(await stateOf(inbox)).toBe('processed');
+      expect(await inbox.attempts({ endpoint: 'default', id: 'evt_1' })).toMatchObject([
+        { number: 1, trigger: 'auto', outcome: 'processed', startedAt: new Date(START + 100) },
+      ]);
+    });
+
+    it('retries, is renewed, crashes and is fenced as any other', async () => {
+      await using inbox = await holding();
+      const first = startedLease((await arrive(inbox)).started);
+      expect(await inbox.renew([first], START + 900, LEASE_MS)).toEqual([first]);
+      expect(await claimIds(inbox, START + 1_500)).toEqual([]);
+      const [second] = await claim(inbox, START + 1_901);
+      expect(second).toMatchObject({ id: 'evt_1', attempt: 2, failures: 0 });
+      expect(leaseOf(second).fence).toBeGreaterThan(first.fence);
+      expect(await inbox.settle(first, PROCESSED, START + 1_902)).toBe(false);
+      expect(await inbox.settle(leaseOf(second), retry(START + 2_000), START + 1_903)).toBe(true);
+      expect(await outcomes(inbox)).toEqual(['crashed', 'failed']);
+      expect(await claimIds(inbox, START + 2_000)).toEqual(['evt_1']);
+    });
+
+    it.each(['waits', 'runs'])('does not while another of its entity %s', async (how) => {
+      await using inbox = await holding({ id: 'before', created: at(-50) });
+      const [before] = how === 'runs' ? await claim(inbox, START + 90) : [];
+      expect((await arrive(inbox)).started).toBeUndefined();
+      expect(await stateOf(inbox)).toBe('pending');
+      if (before !== undefined) await inbox.settle(leaseOf(before), PROCESSED, START + 110);
+      else expect(await handleAll(inbox)).toEqual(['before', 'evt_1']);
+    });
+
+    it('does beside events of other entities', async () => {
+      await using inbox = await holding({ id: 'before', entity: 'other' });
+      const { started } = await arrive(inbox);
+      expect(started).toBeDefined();
+      expect(await claimIds(inbox, START + 110)).toEqual(['before']);
+    });
+
+    it('does not behind another of its entity that was stored as running, and has its turn when that has ended', async () => {
+      await using inbox = await holding();
+      const { started } = await arrive(inbox, { id: 'first' });
+      expect((await arrive(inbox, { id: 'second' })).started).toBeUndefined();
+      expect(await claimIds(inbox, START + 110)).toEqual([]);
+      await inbox.settle(startedLease(started), PROCESSED, START + 120);
+      expect(await claimIds(inbox, START + 130)).toEqual(['second']);
+    });
+
+    it('does beside its entity where order is off', async () => {
+      await using inbox = await holding();
+      expect((await arrive(inbox, { id: 'first' })).started).toBeDefined();
+      expect((await arrive(inbox, { id: 'second' }, { ...asked, ordered: false })).started).toBeDefined();
+    });
+
+    it('is told that a newer one was processed', async () => {
+      await using inbox = await holding();
+      const newer = await arrive(inbox, { id: 'newer', created: at(90) });
+      await inbox.settle(startedLease(newer.started), PROCESSED, START + 110);
+      const older = await arrive(inbox, { id: 'older', created: at(80) });
+      expect(older.started).toMatchObject({ superseded: true });
+    });
+
+    it('does not where it is invalid, and a duplicate does not either', async () => {
+      await using inbox = await holding();
+      const invalid = await inbox.accept(invalidIncoming({ id: 'invalid', receivedAt: START }), later(), asked);
+      expect(invalid.started).toBeUndefined();
+      expect(await stateOf(inbox, 'invalid')).toBe('dead');
+      await arrive(inbox);
+      expect(await arrive(inbox)).toEqual({ result: 'duplicate', conflict: false, replaced: false });
+      expect(await outcomes(inbox)).toEqual([]);
+    });
+
+    it('does not after the clock was set back, until a claim has followed it', async () => {
+      await using inbox = await holding();
+      await arrive(inbox, { id: 'before', entity: 'other' });
+      const now = START - 3_600_000;
+      const early = { ...asked, now };
+      expect((await arrive(inbox, { receivedAt: now }, early)).started).toBeUndefined();
+      expect(await claimIds(inbox, now + 10)).toEqual(['evt_1']);
+      expect((await arrive(inbox, { id: 'later', entity: 'third', receivedAt: now }, early)).started).toBeDefined();
+    });
+  });
+}
+
+/** An inbox with events that have just arrived, each due a millisecond after the one before, and a taker for every type. */
+async function holdingIn(inbox: Inbox, ...events: Parts[]): Promise<Inbox> {
+  await inbox.announce({ endpoints: '*', types: '*' }, START, null);
+  await store(inbox, ...events);
+  return inbox;
+}
+
 async function store(inbox: Inbox, ...events: Parts[]): Promise<void> {
   for (const [n, event] of events.entries()) {
     await inbox.accept(incoming({ receivedAt: START + n, ...event }), later());
@@ -1254,6 +1354,11 @@ async function handleAll(inbox: Inbox, now = START + 100): Promise<readonly stri
 function leaseOf(claimed: ClaimedEvent | undefined): Lease {
   if (claimed === undefined) throw new Error('nothing was claimed');
   return claimed.lease;
+}
+
+function startedLease(started: Started | undefined): Lease {
+  if (started === undefined) throw new Error('it was not stored as running');
+  return { seq: started.seq, fence: started.fence };
 }
 
 function contentOf({ type, created, entity }: IncomingEvent): Pick<IncomingEvent, 'type' | 'created' | 'entity'> {

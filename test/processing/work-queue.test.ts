@@ -15,7 +15,7 @@ import { testOptionsByType, testTraces } from './options-by-type.conformance.ts'
 import { testToldCrashes } from './told-crashes.conformance.ts';
 import { testScope } from './scope.conformance.ts';
 import { START } from '../helpers/virtual-clock.ts';
-import { testWorkQueue } from './work-queue.conformance.ts';
+import { testStoredAsRunning, testWorkQueue } from './work-queue.conformance.ts';
 
 const inboxes: readonly (readonly [name: string, open: () => Inbox])[] = [
   ['the work queue in memory', memoryInbox],
@@ -27,6 +27,7 @@ const inboxes: readonly (readonly [name: string, open: () => Inbox])[] = [
 ];
 for (const [name, open] of inboxes) {
   testWorkQueue(name, open);
+  testStoredAsRunning(name, open);
   testScope(name, open);
   testLeases(name, open);
   testOptionsByType(name, open);
@@ -35,6 +36,10 @@ for (const [name, open] of inboxes) {
 }
 const ofThread = 'the work queue in a file that a thread writes';
 testWorkQueue(
+  ofThread,
+  emptiedInbox((file) => threaded(file)),
+);
+testStoredAsRunning(
   ofThread,
   emptiedInbox((file) => threaded(file)),
 );

@@ -1,4 +1,5 @@
 import type { Instant } from '../../events/instant.ts';
+import { MANY_FRESH } from '../rules/accept-event.ts';
 import { YIELDING_BATCH } from '../rules/entity-order.ts';
 import type { Claims, EntityQueue, Front, Queue, RunningEvent, Starts } from '../rules/engine.ts';
 import { arrivedBy, latestTime, movedBack, setBackBy } from '../rules/set-back.ts';
@@ -40,7 +41,7 @@ export function memoryHandling(
       const mark = event.entity === null ? undefined : highWater.get(entityOf(event));
       const isOfIt = (entry: Entry): boolean => event.entity !== null && isOfEntity(entry, event);
       return answer({
-        isAnyFresh: entries.all.some(({ isFresh }) => isFresh),
+        isCrowded: entries.all.filter(({ isFresh }) => isFresh).length >= MANY_FRESH,
         isPaused: false,
         isEntityBusy: entries.all.some((entry) => isOfIt(entry) && (isLeased(entry) || entry.state === 'pending')),
         isSuperseded: mark !== undefined && event.created !== null && compare(mark, event.created) > 0,

@@ -27,6 +27,9 @@ export function* acceptEvent(engine: Starts, event: IncomingEvent, start?: Numbe
   return started === undefined ? STORED : { ...STORED, started };
 }
 
+/** So many events that no processor has looked at are looked through for the entity of one that comes in. */
+export const MANY_FRESH = 100;
+
 /** `undefined` when it has to wait for a claim, or its key is known. */
 function* storeRunning(
   engine: Starts,
@@ -35,7 +38,7 @@ function* storeRunning(
 ): Steps<Started | undefined> {
   if (!event.valid) return undefined;
   const ahead = yield* engine.ahead(event);
-  if (ahead.isAnyFresh || ahead.isPaused || (ordered && ahead.isEntityBusy)) return undefined;
+  if (ahead.isCrowded || ahead.isPaused || (ordered && ahead.isEntityBusy)) return undefined;
   // A claim moves everything back when the clock was set back.
   if (ahead.isMovingBack || setBackBy(ahead.latest, now) > 0) return undefined;
   const lease = yield* engine.insertRunning(event, { now, until: now + leaseMs, number });

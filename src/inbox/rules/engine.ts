@@ -152,10 +152,10 @@ export interface Starts extends Arrivals, LatestTime {
 
 /** What stands before an event that comes in. */
 export interface Ahead {
-  /** an event that no processor has looked at: it may be of the same entity */
-  readonly isAnyFresh: boolean;
+  /** `MANY_FRESH` events or more that no processor has looked at */
+  readonly isCrowded: boolean;
   readonly isPaused: boolean;
-  /** a lease or a pending event of its entity */
+  /** a lease or a pending event of its entity; of a crowd, not all are looked at */
   readonly isEntityBusy: boolean;
   /** a newer event of its entity was processed */
   readonly isSuperseded: boolean;

@@ -4,20 +4,20 @@ import { memoryEngine } from '../../../src/inbox/memory/memory-engine.ts';
 import { Entries } from '../../../src/inbox/memory/memory-entry.ts';
 import { acceptEvent } from '../../../src/inbox/rules/accept-event.ts';
 import { claim } from '../../../src/inbox/rules/claim.ts';
-import type { Engine } from '../../../src/inbox/rules/engine.ts';
+import type { Engine, Starts } from '../../../src/inbox/rules/engine.ts';
 import { settle } from '../../../src/inbox/rules/settle.ts';
 import { answer, asked, atOnce, awaited as run, DONE, type Steps } from '../../../src/inbox/rules/steps.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming } from '../../helpers/incoming-event.ts';
 
 /** An engine that has to be waited for, as one behind a network. */
-function awaited(engine: Engine): Engine {
+function awaited(engine: Engine & Starts): Engine & Starts {
   function* later<T>(ask: () => Steps<T>): Steps<T> {
     yield* asked(turn());
     return yield* ask();
   }
   return new Proxy(engine, {
-    get(target, name: keyof Engine) {
+    get(target, name: keyof (Engine & Starts)) {
       if (name === 'counts' || name === 'timeSlice') return target[name];
       const statement = target[name] as (...parameters: unknown[]) => Steps<unknown>;
       return (...parameters: unknown[]) => later(() => statement(...parameters));

@@ -232,6 +232,19 @@ export const lateNumbers: DirectedHistory = {
   },
 };
 
+export const besideItsEntity: DirectedHistory = {
+  name: 'an event comes in while the one before it of its entity runs',
+  async happen(world) {
+    const web = world.start('web and all');
+    await world.advance(1_000);
+    world.service.sendNew({ ...content, entity: 0 }, ['succeed slowly'], web);
+    await world.advance(100);
+    world.service.sendNew({ ...ready, entity: 0 }, [], web);
+    await world.advance(30_000);
+    await world.findAll();
+  },
+};
+
 /** An event of an entity has failed once when the only worker for it goes away; who comes then handles newer ones only. */
 async function leaveBehind(world: World): Promise<void> {
   const web = world.start('web');
@@ -283,4 +296,5 @@ export const directedHistories = [
   ofAnother,
   vanishedRow,
   lateNumbers,
+  besideItsEntity,
 ] as const;

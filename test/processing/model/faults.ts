@@ -54,15 +54,39 @@ export function noEntityLock(): Mutation {
   });
 }
 
+/** An event is stored as running beside a running event of its entity. */
+export function startsBesideItsEntity(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    accept: (event, deadline, start) => inbox.accept(event, deadline, start && { ...start, ordered: false }),
+  });
+}
+
+/** Two ids with one hash are taken for one event. */
+export function hashTakenForId(): Mutation {
+  const ofHash = new Map<string, string>();
+  return (inbox) => ({
+    ...inbox,
+    async accept(event, deadline, start) {
+      const hash = event.id.slice(-1);
+      const first = ofHash.get(hash) ?? event.id;
+      if (first !== event.id) return { result: 'duplicate', conflict: false, replaced: false };
+      const acceptance = await inbox.accept(event, deadline, start);
+      ofHash.set(hash, event.id);
+      return acceptance;
+    },
+  });
+}
+
 /** A redelivery is stored as if it were another event. */
 export function noDeduplication(): Mutation {
   const deliveries = new Map<string, number>();
   return (inbox) => ({
     ...inbox,
-    accept(event, deadline) {
+    accept(event, deadline, start) {
       const before = deliveries.get(event.id) ?? 0;
       deliveries.set(event.id, before + 1);
-      return inbox.accept(before === 0 ? event : { ...event, id: `${event.id}, no. ${before}` }, deadline);
+      return inbox.accept(before === 0 ? event : { ...event, id: `${event.id}, no. ${before}` }, deadline, start);
     },
   });
 }
@@ -73,9 +97,9 @@ export function answerBeforeCommit(): Mutation {
     let store: (() => Promise<unknown>) | null = null;
     return {
       ...inbox,
-      async accept(event, deadline) {
+      async accept(event, deadline, start) {
         const known = await inbox.get(event);
-        if (known !== null) return inbox.accept(event, deadline);
+        if (known !== null) return inbox.accept(event, deadline, start);
         if (!life.dead) await store?.();
         store = () => inbox.accept(event, deadline);
         return { result: 'stored', conflict: false, replaced: false };

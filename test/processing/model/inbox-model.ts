@@ -1,7 +1,7 @@
-import type { Acceptance, EventKey, IncomingEvent } from '../../../src/inbox/event.ts';
+import type { Acceptance, EventKey, IncomingEvent, Started } from '../../../src/inbox/event.ts';
 import type { ActResult } from '../../../src/inbox/operator/acts.ts';
 import type { DeadReason } from '../../../src/inbox/state.ts';
-import type { Attempt, ClaimedEvent, ClaimRequest, Lease, Settlement } from '../../../src/inbox/work.ts';
+import type { Attempt, ClaimedEvent, ClaimRequest, Lease, Settlement, StartRequest } from '../../../src/inbox/work.ts';
 import {
   compare,
   content,
@@ -161,6 +161,18 @@ export class InboxModel {
     must(left === undefined, 'nothing stuck', () => `${left?.name} was due and was not claimed`);
   }
 
+  /** An event was stored as running. */
+  started(
+    by: Worker,
+    { now, leaseMs }: StartRequest,
+    event: IncomingEvent,
+    { seq, fence, superseded }: Started,
+    disturbed: boolean,
+  ): void {
+    const told = { ...event, receivedAt: new Date(event.receivedAt), attempt: 1, failures: 0, superseded };
+    this.#claim({ ...by, now }, leaseMs, { ...told, lease: { seq, fence } }, disturbed, 'stored → processing');
+  }
+
   renewed(leases: readonly Lease[], now: number, leaseMs: number, closing: boolean, held: readonly Lease[]): void {
     const setBackAt = this.waiting.written(now);
     for (const lease of leases) {
@@ -294,7 +306,13 @@ export class InboxModel {
     for (const event of this.events) if (mayHold(event) && which(event)) event.disturbed = true;
   }
 
-  #claim(claim: Claim, leaseMs: number, claimed: ClaimedEvent, disturbed: boolean): void {
+  #claim(
+    claim: Claim,
+    leaseMs: number,
+    claimed: ClaimedEvent,
+    disturbed: boolean,
+    move: Move = 'pending → processing',
+  ): void {
     const { lease, attempt, failures, superseded } = claimed;
     const event = this.get(claimed);
     const isStored = event !== undefined && event.seq === lease.seq;
@@ -319,7 +337,7 @@ export class InboxModel {
       closing: false,
       disturbed,
     });
-    this.#count('pending → processing');
+    this.#count(move);
   }
 
   /** A claim lets go of what is processed and held where the lease has run out; a store that does not say so did by the clock. */

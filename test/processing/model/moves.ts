@@ -4,6 +4,7 @@ export const moves = [
   'stored → dead(invalid)',
   'dead(invalid) → pending, replaced by a valid body',
   'pending → processing',
+  'stored → processing',
   'processing → processed',
   'processing → processed, by its transaction',
   'processed, and its handler ends',

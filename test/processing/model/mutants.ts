@@ -1,5 +1,6 @@
 import { LOST } from '../../../src/inbox/postgres/sql/records.ts';
 import {
+  besideItsEntity,
   deploy,
   fullDisk,
   fullDiskForMany,
@@ -31,8 +32,8 @@ export interface Mutant extends StoreFault {
   readonly history?: DirectedHistory;
   /** where it is found in a store whose histories are dear, should chance take more than a few */
   readonly dearHistory?: DirectedHistory;
-  /** the one store that has connections to lend */
-  readonly only?: 'postgres';
+  /** the one kind of store that can have it */
+  readonly only?: 'postgres' | 'sqlite';
   /** whose fault it is, if not the inbox's */
   readonly of?: 'processor';
   /** Begins a history: what is returned wraps the inbox of each process in it. */
@@ -51,6 +52,14 @@ export const mutants: readonly Mutant[] = [
     breaks: ['one live lease an entity', 'order within an entity'],
     begin: faults.noEntityLock,
   },
+  {
+    name: 'stored as running beside its entity',
+    breaks: ['one live lease an entity', 'order within an entity'],
+    history: besideItsEntity,
+    only: 'sqlite',
+    begin: faults.startsBesideItsEntity,
+  },
+  { name: 'a hash taken for an id', breaks: ['stored once', 'stored ⊇ acknowledged'], begin: faults.hashTakenForId },
   {
     name: 'an entity is not held until its handler ends',
     // Whoever notices first: a lease that nobody has is not renewed, and another event of its entity, or suspect, may run.

@@ -81,12 +81,16 @@ export class Observer {
             ),
         },
       }),
-      accept: (event, deadline) => {
+      accept: (event, deadline, start) => {
         const received = { ...event, receivedAt: this.#clock.now() };
         return call(
           'accept',
-          () => base.accept(received, deadline),
-          (answer) => model.accepted(received, answer),
+          () => base.accept(received, deadline, start && { ...start, now: received.receivedAt }),
+          (answer) => {
+            model.accepted(received, answer);
+            if (start === undefined || answer.started === undefined) return;
+            model.started(by, { ...start, now: received.receivedAt }, received, answer.started, this.isSlow);
+          },
         );
       },
       claim: (asked, limit) => {

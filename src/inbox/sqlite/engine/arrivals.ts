@@ -18,7 +18,7 @@ interface KnownRow {
   readonly erased: 0 | 1;
 }
 
-interface AheadRow extends Record<'fresh' | 'paused' | 'busy' | 'superseded', 0 | 1> {
+interface AheadRow extends Record<'crowded' | 'paused' | 'busy' | 'superseded', 0 | 1> {
   readonly latest_ms: number;
   readonly back_ms: number | null;
 }
@@ -50,9 +50,16 @@ export function arrivals({ database, moves, queue, known }: NamedStatements, ind
     },
     ahead({ endpoint, type, entity, created }) {
       const about = { endpoint, type, entity, createdMs: created?.ms ?? null, createdNs: created?.ns ?? null };
-      const { fresh, paused, busy, superseded, latest_ms: latest, back_ms: back } = queue.ahead.get(about) as AheadRow;
+      const {
+        crowded,
+        paused,
+        busy,
+        superseded,
+        latest_ms: latest,
+        back_ms: back,
+      } = queue.ahead.get(about) as AheadRow;
       return answer({
-        isAnyFresh: fresh === 1,
+        isCrowded: crowded === 1,
         isPaused: paused === 1,
         isEntityBusy: busy === 1,
         isSuperseded: superseded === 1,

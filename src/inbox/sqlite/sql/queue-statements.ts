@@ -2,6 +2,7 @@ import { lazyStatement } from './lazy-statement.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { distinctValues } from './distinct-values.ts';
 import { BYTES, CLAIMED_UNDER, HELD } from '../moves.ts';
+import { MANY_FRESH } from '../../rules/accept-event.ts';
 import { YIELDING_BATCH } from '../../rules/entity-order.ts';
 import { keyIs } from './event-key.ts';
 
@@ -33,6 +34,9 @@ const YIELDING = `yields = 1 AND state = 'pending' AND entity = +:entity AND end
 /** What waits of an entity and holds others back, by an index of its own, too. */
 const HOLDING = `hookbox_events INDEXED BY hookbox_events_holding
         WHERE state = 'pending' AND parked < 2 AND yields = 0 AND entity = +:entity AND endpoint = +:endpoint`;
+
+/** What no processor has looked at, in the order of arrival. */
+const FRESH_ONES = 'parked > 0 AND parked = 2';
 
 /** Of an event under a lease. */
 const RUNNING = `seq, fence, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, state, effect, closing`;
@@ -91,13 +95,16 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     /** What may have to run before an event that comes in. */
     ahead: prepare(`
       SELECT latest_ms, back_ms,
-        EXISTS (SELECT 1 FROM hookbox_events WHERE parked > 0 AND parked = 2) AS fresh,
+        (SELECT count(*) FROM (SELECT 1 FROM hookbox_events WHERE ${FRESH_ONES} LIMIT ${MANY_FRESH})) = ${MANY_FRESH} AS crowded,
         EXISTS (SELECT 1 FROM hookbox_pauses WHERE endpoint = :endpoint AND type = :type) AS paused,
         :entity IS NOT NULL AND (
           EXISTS (
             SELECT 1 FROM hookbox_events WHERE lease_until_ms IS NOT NULL AND entity = :entity AND endpoint = :endpoint
           ) OR EXISTS (SELECT 1 FROM ${HOLDING}) OR EXISTS (
             SELECT 1 FROM hookbox_events INDEXED BY hookbox_events_yielding WHERE ${YIELDING}
+          ) OR EXISTS (
+            SELECT 1 FROM (SELECT entity, endpoint FROM hookbox_events WHERE ${FRESH_ONES} LIMIT ${MANY_FRESH})
+            WHERE entity = :entity AND endpoint = :endpoint
           )
         ) AS busy,
         EXISTS (
