@@ -83,7 +83,7 @@ function task(name: string, work: (task: Task) => Promise<void>, ofSite = (): Op
   });
 }
 
-task('Why is this order not shipped?', async ({ page, does, sees, find }) => {
+task('Why has this order not shipped?', async ({ page, does, sees, find }) => {
   await find('ord_day77');
   await does.click(page.getByRole('link', { name: 'order.created', exact: true }));
   await sees('no tax rate for ord_day77');
@@ -111,7 +111,7 @@ task('What differs between the two bodies?', async ({ page, does, sees, find }) 
   await sees('CHF', '#diff');
 });
 
-task('Did the deployment break it?', async ({ page, does, sees }) => {
+task('Did the deployment break something?', async ({ page, does, sees }) => {
   await does.click(page.getByRole('link', { name: '24 h', exact: true }));
   await sees(new RegExp(`order\\.created.* since release ${RELEASE}`), '#watch');
 });
@@ -175,13 +175,13 @@ task('Rerun only the events of the outage.', async ({ page, does, sees }) => {
   expect(dead.count - left.count).toBe(line?.counts['done']);
 });
 
-task('Did it succeed?', async ({ page, does, sees }) => {
+task('Did the rerun succeed?', async ({ page, does, sees }) => {
   await does.click(page.getByRole('link', { name: 'Bulk actions', exact: true }));
   await sees(/the database is back.*processed|processed.*the database is back/, 'main tbody tr');
 });
 
 task(
-  'Nothing was received for two hours?',
+  'Has nothing been received for two hours?',
   async ({ sees }) => {
     await sees(
       /Nothing was received since .*\(2 h\); at this hour a delivery usually arrives every 8 s\./,
