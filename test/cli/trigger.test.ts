@@ -106,7 +106,7 @@ describe('hookbox trigger', () => {
     ]);
     expect(ran.stderr).toMatch(/^3 sent: 3 ok \(2 duplicates\), 0 failed, \d+ a second\n$/);
     await serve.stop('SIGTERM');
-    expect(serve.stdout.join('')).not.toContain('another body');
+    expect(serve.stdout.join('')).not.toContain('a different body');
   });
 
   it('sends a file and standard input byte for byte', async () => {
