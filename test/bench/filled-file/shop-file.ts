@@ -9,8 +9,9 @@ const count = Number(argument);
 /** Few or many, they come from the same month. */
 const MONTH_MS = 30 * 24 * 3_600_000;
 
-await sqliteInbox(file).close();
 const database = new Database(file);
+// It makes the tables, and the function by which ids are hashed on this connection.
+await sqliteInbox({ database }, { thread: false }).close();
 database.pragma('synchronous = OFF');
 database.transaction(() => {
   database
