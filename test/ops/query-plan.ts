@@ -47,11 +47,11 @@ export function planOf(database: SqliteDatabase, sql: string): string[] {
 }
 
 /**
- * What may be gone through whole: values of the statement's own, the events whose handlers run at the moment, types that are
- * paused, and types that handlers name.
+ * What may be gone through whole: values of the statement's own, the events whose handlers run at the moment, endpoints, types that
+ * are paused, and types that handlers name.
  */
 const SMALL = [
-  /^SCAN (json_each|candidate|types|prints|aside)\b/,
+  /^SCAN (json_each|candidate|endpoints|prints|aside)\b/,
   /^SCAN (\(subquery-\d+\)|CONSTANT ROW)/,
   /^SCAN hookbox_events USING COVERING INDEX hookbox_events_leased$/,
   /^SCAN hookbox_pauses$/,

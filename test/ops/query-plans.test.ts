@@ -60,7 +60,17 @@ describe('what operators ask', () => {
     for (const table of ['events', 'terms', 'attempts', 'redeliveries', 'conflicts', 'progress']) {
       expect(all).toContain(`hookbox_${table}`);
     }
-    for (const index of ['by_id', 'dead', 'put_away', 'prunable_dead', 'retrying', 'aside', 'leased', 'due']) {
+    for (const index of [
+      'by_id',
+      'dead',
+      'put_away',
+      'put_away_at',
+      'retrying',
+      'aside',
+      'leased',
+      'due_of_endpoint',
+      'due_of_type',
+    ]) {
       const plans = asked.flatMap((sql) => planOf(database, sql));
       expect(plans.join('\n')).toContain(`INDEX hookbox_events_${index}`);
     }

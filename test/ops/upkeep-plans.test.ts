@@ -51,7 +51,7 @@ describe('what operators do to many events', () => {
     expect(found).toEqual([]);
 
     const plans = asked.flatMap((sql) => planOf(database, sql)).join('\n');
-    for (const index of ['prunable', 'prunable_dead', 'prunable_ignored', 'prunable_discarded', 'by_id']) {
+    for (const index of ['prunable', 'put_away_at', 'by_id']) {
       expect(plans).toContain(`INDEX hookbox_events_${index} `);
     }
     for (const table of ['terms', 'entities', 'attempts', 'redeliveries', 'conflicts', 'audit', 'bulks']) {

@@ -361,7 +361,9 @@ it('where the front of an entity is looked for, what yields is not read on the w
   expect(asked).toHaveLength(2);
   for (const sql of asked) {
     const plan = planOf(database, sql);
-    expect(plan).toContain('SEARCH hookbox_events USING INDEX hookbox_events_holding (entity=? AND endpoint=?)');
+    expect(plan).toContain(
+      'SEARCH hookbox_events USING INDEX hookbox_events_waiting (entity=? AND endpoint=? AND yields=?)',
+    );
     expect(plan.join('; ')).not.toMatch(/TEMP B-TREE|LIST SUBQUERY/);
   }
 });

@@ -17,6 +17,8 @@ while ((await inbox.operations?.indexNew(2_000)) !== 0);
 await inbox.close();
 
 const database = new Database(file);
+// It gives this connection the function by which ids are hashed.
+await sqliteInbox({ database }, { thread: false }).close();
 // Nothing is lost if this is cut short, and with the indexes in memory a row costs microseconds. Without a journal only
 // in unsafe mode.
 database.unsafeMode();
@@ -60,6 +62,7 @@ function copied(table: string, which: string, source = table): Database.Statemen
   const columns = database.prepare<[], string>(`SELECT name FROM pragma_table_info('${table}')`).pluck().all();
   const values = columns.map((column) => {
     if (column === 'seq') return 'copies.seq';
+    if (column === 'id_hash') return `hookbox_id_hash(${renamed('it.id')})`;
     if (['id', 'entity', 'term'].includes(column)) return renamed(`it.${column}`);
     if (column === 'body') return `CAST(${renamed('CAST(it.body AS TEXT)')} AS BLOB)`;
     // When the service made it stands in the body, too.

@@ -9,14 +9,15 @@ const count = Number(argument);
 /** Few or many, they come from the same month. */
 const MONTH_MS = 30 * 24 * 3_600_000;
 
-await sqliteInbox(file).close();
 const database = new Database(file);
+// It makes the tables, and the function by which ids are hashed on this connection.
+await sqliteInbox({ database }, { thread: false }).close();
 database.pragma('synchronous = OFF');
 database.transaction(() => {
   database
     .prepare(
       `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < :count),
-       shop AS (
+       shop AS MATERIALIZED (
          SELECT n, :now - ${MONTH_MS} * (:count - n) / :count AS at, lower(hex(randomblob(16))) AS random,
            CASE WHEN n % 100 = 7 THEN 'dead' WHEN n > :count - 20 THEN 'pending' ELSE 'processed' END AS state,
            CASE n % 5 WHEN 0 THEN 'order.ready' WHEN 1 THEN 'order.completed' WHEN 2 THEN 'inventory.low_stock'
@@ -53,9 +54,12 @@ database.transaction(() => {
     FROM hookbox_events GROUP BY 1, 3;
   `);
 })();
+const id = String(database.prepare('SELECT id FROM hookbox_events ORDER BY seq DESC').pluck().get());
 database.close();
 
 const inbox = sqliteInbox(file);
+const known = await inbox.get({ endpoint: 'default', id });
+if (known?.id !== id) throw new Error('An event is not found by its id: a column is not what it is made of.');
 while ((await inbox.operations?.indexNew(2_000)) !== 0);
 await inbox.operations?.coarsen(Date.now() - 25 * 3_600_000);
 await inbox.close();

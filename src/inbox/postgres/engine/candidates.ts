@@ -7,7 +7,7 @@ import { fromKey, toKey } from '../sql/keys.ts';
 import type { Tables } from '../sql/tables.ts';
 import { createdOf } from '../sql/records.ts';
 import { readyEndpoints } from './takers.ts';
-import { FRONT } from './entity-queue.ts';
+import { FRONT, leased } from './entity-queue.ts';
 import type { Scene } from './scene.ts';
 
 export interface CandidateRow {
@@ -156,7 +156,7 @@ function judged(t: Tables): string {
   const same = 'entity IS NOT NULL AND entity = due.entity AND endpoint = due.endpoint';
   return `
     SELECT due.seq, due.endpoint, due.type, due.entity, due.created_ms, due.created_ns, due.crashes,
-      EXISTS (SELECT 1 FROM ${t.queue} WHERE ${same} AND lease_until_ms IS NOT NULL) AS has_lease,
+      EXISTS (${leased('1', (entity) => `${entity} = due.entity AND endpoint = due.endpoint`, t)}) AS has_lease,
       EXISTS (SELECT 1 FROM ${t.entities} AS done WHERE done.entity = due.entity AND done.endpoint = due.endpoint
         AND (done.created_ms, done.created_ns) > (due.created_ms, due.created_ns)) AS superseded,
       front.seq AS front, front.type AS front_type, front.created_ms AS front_ms, front.created_ns AS front_ns

@@ -3,10 +3,33 @@ import { YIELDING_BATCH } from '../../rules/entity-order.ts';
 import { answer, asked, DONE } from '../../rules/steps.ts';
 import { fromText, toText } from '../driver/values.ts';
 import { fromKey, toKey } from '../sql/keys.ts';
+import type { Tables } from '../sql/tables.ts';
 import type { Scene } from './scene.ts';
 
-/** The end of a WHERE, and the order: of what waits of an entity, what holds others back, by the index of that. */
-export const FRONT = 'NOT yields ORDER BY created_ms + 0, created_ns, seq';
+const IN_ORDER = 'ORDER BY created_ms, created_ns, seq';
+/** The end of a WHERE, and the order: of what waits of an entity, what holds others back. */
+export const FRONT = `NOT yields ${IN_ORDER}`;
+
+/** What waits of an entity: in their order those that hold others back, and those that yield. */
+export function bothInOrder(columns: string, waiting: string, t: Tables, limit: string): string {
+  const some = (yields: string): string =>
+    `(SELECT ${columns} FROM ${t.queue} WHERE ${waiting} AND ${yields} ${IN_ORDER} LIMIT ${limit})`;
+  return `${some('NOT yields')} UNION ALL ${some('yields')}`;
+}
+
+/**
+ * What runs of an entity: in order, of which there is one, and what was claimed without an order; an index has each.
+ *
+ * @param same - that a column with the entity, and the endpoint, are those that are meant
+ */
+export function leased(columns: string, same: (entity: string) => string, t: Tables): string {
+  const some = (where: string, entity: string): string =>
+    `SELECT ${columns} FROM ${t.queue} WHERE ${where} AND ${same(entity)}`;
+  return `
+    ${some('leased_entity IS NOT NULL', 'leased_entity')}
+    UNION ALL
+    ${some('lease_until_ms IS NOT NULL AND leased_entity IS NULL AND entity IS NOT NULL', 'entity')}`;
+}
 
 interface FrontRow {
   readonly seq: number;
@@ -25,10 +48,7 @@ export function entityQueue({
   writes,
 }: Scene): Omit<EntityQueue, 'timeSlice' | keyof Takers> {
   const waiting = `lease_until_ms IS NULL AND entity IS NOT NULL AND entity = $1 AND endpoint = $2`;
-  const inOrder = 'ORDER BY created_ms, created_ns, seq';
-  const lease = `
-    SELECT 1 FROM ${t.queue}
-    WHERE lease_until_ms IS NOT NULL AND entity IS NOT NULL AND entity = $1 AND endpoint = $2 LIMIT 1`;
+  const lease = `${leased('1', (entity) => `${entity} = $1 AND endpoint = $2`, t)} LIMIT 1`;
   const front = `
     SELECT created_ms, created_ns, seq, type, parked FROM ${t.queue} WHERE ${waiting} AND ${FRONT} LIMIT 1`;
   const next = `
@@ -38,10 +58,12 @@ export function entityQueue({
       WHERE yields AND parked AND entity = $1 AND endpoint = $2 ORDER BY entity, endpoint, seq LIMIT ${YIELDING_BATCH})`;
   const frontOfTypes = `
     SELECT created_ms, created_ns, seq, type, parked FROM ${t.queue} WHERE ${waiting} AND type = ANY($3::text[]) AND ${FRONT} LIMIT 1`;
+  const place = '(created_ms, created_ns, seq) <= ($3::bigint, $4::integer, $5::bigint)';
   const upTo = `
     SELECT seq FROM (
-      SELECT seq, parked FROM ${t.queue}
-      WHERE ${waiting} AND (created_ms, created_ns, seq) <= ($3::bigint, $4::integer, $5::bigint) ${inOrder} LIMIT $6
+      SELECT seq, parked FROM (
+        ${bothInOrder('seq, parked, created_ms, created_ns', `${waiting} AND ${place}`, t, '$6')}
+      ) AS both_kinds ${IN_ORDER} LIMIT $6
     ) AS first WHERE parked`;
   const noted = (row: FrontRow | undefined): Front | undefined => {
     if (row !== undefined) facts.parked.set(row.seq, row.parked);
@@ -116,7 +138,7 @@ export async function readFronts({ session, t, facts }: Scene, queues: readonly 
   if (named.length === 0) return;
   const rows = await session.rows<FoundFrontRow>(
     `SELECT given.entity, given.endpoint,
-       EXISTS (SELECT 1 FROM ${t.queue} WHERE ${same} AND lease_until_ms IS NOT NULL) AS has_lease, (
+       EXISTS (${leased('1', (entity) => `${entity} = given.entity AND endpoint = given.endpoint`, t)}) AS has_lease, (
          SELECT json_agg(seq)::text FROM (
            SELECT seq FROM ${t.queue} WHERE yields AND parked AND entity = given.entity AND endpoint = given.endpoint
            ORDER BY entity, endpoint, seq LIMIT ${YIELDING_BATCH}

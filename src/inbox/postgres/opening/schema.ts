@@ -36,6 +36,7 @@ export const schema: Migration = {
       body        bytea,
       CONSTRAINT tombstones_keep_a_hash CHECK ((body IS NULL) = (body_sha256 IS NOT NULL))
     );
+    -- Deliveries, the verbs on one event, searches by id, and ids that begin with a text.
     CREATE UNIQUE INDEX events_by_key ON ${t.events} (id, endpoint);
 
     -- What is not settled. An event is in it, or on the shelf; one that is in neither was processed.
@@ -73,23 +74,29 @@ export const schema: Migration = {
       CONSTRAINT processed_events_here_have_a_lease CHECK (NOT processed OR lease_until_ms IS NOT NULL)
     ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000,
             autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 2000000000);
-    -- No partial index implies another, so none is taken for one that it is not: what is due of a type, and of any type.
+    -- No partial index implies another, so none is taken for one that it is not.
+    -- Claims of named types, and when the next is due of them; what waits by type, of announcements and operators.
     CREATE INDEX queue_due ON ${t.queue} (endpoint, type, due_ms, seq) WHERE lease_until_ms IS NULL AND NOT parked;
+    -- Claims of all types, and when the next is due; operators' gauges.
     CREATE INDEX queue_due_any ON ${t.queue} (endpoint, (due_ms + 0), seq) WHERE lease_until_ms IS NULL AND NOT parked;
-    CREATE INDEX queue_of_entity ON ${t.queue} (entity, endpoint, created_ms, created_ns, seq)
+    -- The front of an entity, of those that hold others back; what is parked before it, and for operators what waits behind.
+    CREATE INDEX queue_of_entity ON ${t.queue} (entity, endpoint, yields, created_ms, created_ns, seq)
       WHERE lease_until_ms IS NULL AND entity IS NOT NULL;
-    -- The front of an entity. Of no statement but one that asks for it in these words, as others have an index of their own.
-    CREATE INDEX queue_holding ON ${t.queue} (entity, endpoint, (created_ms + 0), created_ns, seq)
-      WHERE lease_until_ms IS NULL AND entity IS NOT NULL AND NOT yields;
+    -- What is parked of an entity and yields: some have their turn when another event has ended.
     CREATE INDEX queue_yielding ON ${t.queue} (entity, endpoint, seq) WHERE yields AND parked;
+    -- Operators' lists and gauges; parked ones also of announcements.
     CREATE INDEX queue_retrying ON ${t.queue} ((seq + 0)) WHERE lease_until_ms IS NULL AND failures > 0;
     CREATE INDEX queue_parked ON ${t.queue} ((seq + 0)) WHERE parked;
+    -- Each claim looks here for what has arrived in the future, by a clock that was set back since: among all that is due later
+    -- there may be many that failed.
     CREATE INDEX queue_fresh ON ${t.queue} ((due_ms + 1)) WHERE fresh;
+    -- Leases that ran out, and when the next does; whether a suspect runs; operators' list of what is running.
     CREATE INDEX queue_leases ON ${t.queue} (lease_until_ms) WHERE lease_until_ms IS NOT NULL;
-    CREATE INDEX queue_leases_of_entity ON ${t.queue} (entity, endpoint, lease_until_ms)
-      WHERE lease_until_ms IS NOT NULL AND entity IS NOT NULL;
-    -- Two machines may both have found an entity free, or no suspect running.
+    -- Whether something of an entity runs: in order, and besides. Two machines may both have found an entity free, or no suspect
+    -- running.
     CREATE UNIQUE INDEX queue_one_lease ON ${t.queue} (leased_entity, endpoint) WHERE leased_entity IS NOT NULL;
+    CREATE INDEX queue_other_leases ON ${t.queue} (entity, endpoint)
+      WHERE lease_until_ms IS NOT NULL AND leased_entity IS NULL AND entity IS NOT NULL;
     CREATE UNIQUE INDEX queue_one_suspect ON ${t.queue} (leased_suspect) WHERE leased_suspect;
     -- Statistics of such a table are wrong as soon as they are taken: plans have fixed ones.
     ${['seq', 'endpoint', 'type', 'entity', 'due_ms', 'created_ms', 'lease_until_ms', 'parked', 'fresh', 'yields']
@@ -118,10 +125,14 @@ export const schema: Migration = {
       fence        bigint NOT NULL DEFAULT 0,
       CONSTRAINT dead_events_have_a_reason CHECK ((state = 'dead') = (dead_reason IS NOT NULL))
     );
+    -- Types that nobody handles, of announcements and operators.
     CREATE INDEX shelf_ignored ON ${t.shelf} (endpoint, type, settled_ms) WHERE state = 'ignored';
+    -- Operators' groups of dead events.
     CREATE INDEX shelf_dead ON ${t.shelf} ((coalesce(fingerprint, dead_reason)), seq) WHERE state = 'dead' AND NOT pruned;
-    -- Of no statement but one that asks for it in these words, as what asks for less has indexes of its own.
+    -- Operators' lists and counts by state. Of no statement but one that asks for it in these words, as what asks for less has
+    -- indexes of its own.
     CREATE INDEX shelf_by_state ON ${t.shelf} ((state || ''), (seq + 0));
+    -- Pruning, and operators' list of dead events by time.
     CREATE INDEX shelf_prunable ON ${t.shelf} (state, endpoint, settled_ms, seq) WHERE NOT pruned;
 
     CREATE TABLE ${t.attempts} (
@@ -145,7 +156,9 @@ export const schema: Migration = {
       PRIMARY KEY (seq, number),
       CONSTRAINT failed_attempts_have_an_error CHECK (outcome <> 'failed' OR error_name IS NOT NULL)
     );
+    -- Pruning of processed events, endpoint by endpoint.
     CREATE INDEX attempts_prunable ON ${t.attempts} (endpoint, ended_ms, seq) WHERE prunable;
+    -- Claims that are asked again.
     CREATE INDEX attempts_found ON ${t.attempts} (found_by) WHERE found_by IS NOT NULL;
 
     -- The newest event of each entity that was processed. It outlives the events.

@@ -9,6 +9,8 @@ interface FrontRow {
   readonly created_ns: number;
 }
 
+type PlacedRow = Omit<FrontRow, 'type'> & { readonly parked: 0 | 1 };
+
 /** After every event there can be. */
 const LAST: Omit<Front, 'type'> = { created: { ms: Number.MAX_SAFE_INTEGER, ns: 0 }, seq: 0 };
 
@@ -27,8 +29,15 @@ export function entityQueue({ moves, queue }: NamedStatements): Omit<EntityQueue
     parkedUpTo({ entity, endpoint }, last, limit) {
       const { created, seq } = last ?? LAST;
       const upTo = { created_ms: created.ms, created_ns: created.ns, seq };
-      const rows = queue.someParkedUpTo.all({ entity, endpoint, ...upTo, limit });
-      return answer(seqsOf(rows));
+      const rows = queue.someUpTo.all({ entity, endpoint, ...upTo, limit }) as PlacedRow[];
+      return answer(
+        seqsOf(
+          rows
+            .toSorted(inOrder)
+            .slice(0, limit)
+            .filter(({ parked }) => parked === 1),
+        ),
+      );
     },
     nextOf({ entity, endpoint }) {
       const rows = queue.nextOfEntity.all({ entity, endpoint }) as (FrontRow & { readonly yields: 0 | 1 })[];
@@ -40,6 +49,10 @@ export function entityQueue({ moves, queue }: NamedStatements): Omit<EntityQueue
 
 function seqsOf(rows: readonly unknown[]): readonly number[] {
   return rows.map((row) => (row as { seq: number }).seq);
+}
+
+function inOrder(one: PlacedRow, other: PlacedRow): number {
+  return one.created_ms - other.created_ms || one.created_ns - other.created_ns || one.seq - other.seq;
 }
 
 function frontOf(found: unknown): Front | undefined {

@@ -5,11 +5,13 @@ import type { NamedStatements } from '../sql/named-statements.ts';
 export function tombstones({ moves, queue }: NamedStatements): Omit<Tombstones, 'timeSlice'> {
   return {
     prunable(endpoints, before, limit) {
-      const rows =
-        endpoints === '*'
-          ? queue.prunable.all({ before, limit })
-          : endpoints.flatMap((endpoint) => queue.prunableOfEndpoint.all({ endpoint, before, limit }));
-      return answer(rows.slice(0, limit).map((row) => (row as { seq: number }).seq));
+      const seqs: number[] = [];
+      for (const endpoint of endpoints === '*' ? prunableEndpoints(queue) : endpoints) {
+        const rows = queue.prunableOfEndpoint.all({ endpoint, before, limit: limit - seqs.length });
+        seqs.push(...rows.map((row) => (row as { seq: number }).seq));
+        if (seqs.length >= limit) break;
+      }
+      return answer(seqs);
     },
     bodyOf: (seq) => answer((queue.bodyOf.get({ seq }) as { body: Uint8Array }).body),
     prune(seq, hash) {
@@ -25,4 +27,9 @@ export function tombstones({ moves, queue }: NamedStatements): Omit<Tombstones, 
       return DONE;
     },
   };
+}
+
+/** Where processed events have bodies. */
+function prunableEndpoints(queue: NamedStatements['queue']): readonly string[] {
+  return queue.prunableEndpoints.all().map((row) => (row as { value: string }).value);
 }

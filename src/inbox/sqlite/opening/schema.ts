@@ -82,50 +82,46 @@ export const schema: Migration = {
         CHECK (body IS NOT NULL OR state IN (${list(prunableStates)}))
     ) STRICT;
 
-    -- Every delivery and every verb on one event. It is not unique: the row decides. An index on the ids themselves is four
-    -- times as large (docs/benchmarks.md).
+    -- Deliveries, the verbs on one event, searches by id. It is not unique: the row decides. An index on the ids themselves is
+    -- four times as large (docs/benchmarks.md).
     CREATE INDEX hookbox_events_by_id ON hookbox_events (id_hash);
     -- Senders do not know it, so they cannot make ids collide on purpose.
     CREATE TABLE hookbox_id_key (key TEXT NOT NULL) STRICT;
     INSERT INTO hookbox_id_key VALUES (lower(hex(randomblob(16))));
 
-    -- Claims. Parked events wait for an older one of their entity and are not in the indexes of due events, so that ten
-    -- thousand of them behind one that fails cost nothing. An event joins these when a processor looks for work.
-    CREATE INDEX hookbox_events_due ON hookbox_events (type, due_ms, seq)
-      WHERE state = 'pending' AND parked = 0;
+    -- Claims of named types, and when the next is due of them; what waits by type, of announcements and operators.
     CREATE INDEX hookbox_events_due_of_type ON hookbox_events (endpoint, type, due_ms, seq)
       WHERE state = 'pending' AND parked = 0;
+    -- Claims of all types, and when the next is due; a clock that was set back; operators' lists and gauges of what is pending.
+    -- Parked events wait for an older one of their entity and are in neither, so that ten thousand of them behind one that
+    -- fails cost nothing.
     CREATE INDEX hookbox_events_due_of_endpoint ON hookbox_events (endpoint, due_ms, seq)
       WHERE state = 'pending' AND parked = 0;
-    -- Claims look for new events here: a delivery writes no index but this one and the key's.
+    -- Claims look for new events here, and operators for pending ones: a delivery writes no index but this one and the key's.
+    -- An event joins the others when a processor looks for work.
     CREATE INDEX hookbox_events_aside ON hookbox_events (parked, seq)
       WHERE parked > 0;
-    -- The front of an entity: of all events, of those of some types, and of those that hold others back.
-    CREATE INDEX hookbox_events_waiting ON hookbox_events (entity, endpoint, created_ms, created_ns, seq)
+    -- The front of an entity: of those that hold others back, and of these of some types. The first one also names what is
+    -- parked before the front, and for operators what waits behind an event.
+    CREATE INDEX hookbox_events_waiting ON hookbox_events (entity, endpoint, yields, created_ms, created_ns, seq)
       WHERE state = 'pending' AND parked < 2 AND entity IS NOT NULL;
-    CREATE INDEX hookbox_events_waiting_of_type ON hookbox_events (entity, endpoint, type, created_ms, created_ns, seq)
-      WHERE state = 'pending' AND parked < 2 AND entity IS NOT NULL;
-    CREATE INDEX hookbox_events_holding ON hookbox_events (entity, endpoint, created_ms, created_ns, seq)
+    CREATE INDEX hookbox_events_holding_of_type ON hookbox_events (entity, endpoint, type, created_ms, created_ns, seq)
       WHERE state = 'pending' AND parked < 2 AND entity IS NOT NULL AND yields = 0;
+    -- What is parked of an entity and yields: some have their turn when another event has ended.
     CREATE INDEX hookbox_events_yielding ON hookbox_events (entity, endpoint, parked)
       WHERE yields = 1 AND state = 'pending';
-    -- Claims, and leases that ran out.
+    -- Claims, and leases that ran out; operators' list of what is running.
     CREATE INDEX hookbox_events_leased ON hookbox_events (entity, endpoint, lease_until_ms, crashes, state)
       WHERE lease_until_ms IS NOT NULL;
 
-    -- Pruning by time: of all endpoints and of one. Of one index for all states SQLite would sort everything that fits.
-    CREATE INDEX hookbox_events_prunable ON hookbox_events (settled_ms)
+    -- Pruning by time, endpoint by endpoint: the only index that a processed event is in, but the key's.
+    CREATE INDEX hookbox_events_prunable ON hookbox_events (endpoint, settled_ms)
       WHERE state = 'processed' AND body IS NOT NULL;
-    CREATE INDEX hookbox_events_prunable_of_endpoint ON hookbox_events (endpoint, settled_ms)
-      WHERE state = 'processed' AND body IS NOT NULL;
-    CREATE INDEX hookbox_events_prunable_dead ON hookbox_events (settled_ms)
-      WHERE state = 'dead' AND body IS NOT NULL;
-    CREATE INDEX hookbox_events_prunable_ignored ON hookbox_events (settled_ms)
-      WHERE state = 'ignored' AND body IS NOT NULL;
-    CREATE INDEX hookbox_events_prunable_discarded ON hookbox_events (settled_ms)
-      WHERE state = 'discarded' AND body IS NOT NULL;
 
-    -- Operators' first questions. An event that is handled well is in none of these.
+    -- Pruning of the other states, and operators' lists of dead events by time. Below: lists and counts by state; groups of dead
+    -- events; retries; types that nobody handles. An event that is handled well is in none of these.
+    CREATE INDEX hookbox_events_put_away_at ON hookbox_events (state, settled_ms)
+      WHERE state IN (${list(putAwayStates)}) AND body IS NOT NULL;
     CREATE INDEX hookbox_events_put_away ON hookbox_events (state)
       WHERE state IN (${list(putAwayStates)});
     CREATE INDEX hookbox_events_dead ON hookbox_events (ifnull(fingerprint, dead_reason))

@@ -1,16 +1,14 @@
 /**
  * The values of a column, each once, as `name (as)` of a WITH RECURSIVE; the last one is NULL. Where a partial index of this
  * condition begins with the column, that is one step through it for each value, however many events have it.
- *
- * @param most - so many at most; senders can invent types
  */
-export function distinctValues(name: string, as: string, column: string, where: string, most?: number): string {
+export function distinctValues(name: string, as: string, column: string, where: string): string {
   const least = (more: string): string => `SELECT min(${column}) FROM hookbox_events WHERE ${where}${more}`;
   return `${name} (${as}) AS (
     ${least('')}
     UNION ALL
     SELECT (${least(` AND ${column} > ${name}.${as}`)})
-    FROM ${name} WHERE ${name}.${as} IS NOT NULL ${most === undefined ? '' : `LIMIT ${most}`}
+    FROM ${name} WHERE ${name}.${as} IS NOT NULL
   )`;
 }
 

@@ -1,3 +1,4 @@
+import { putAwayStates } from '../../state.ts';
 import { lazyStatement } from './lazy-statement.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { distinctValues } from './distinct-values.ts';
@@ -9,15 +10,14 @@ import { keyIs } from './event-key.ts';
 /** What may be claimed when it is due. */
 export const READY = "state = 'pending' AND parked = 0";
 
-/** The types of what is ready, as `types (type)` of a WITH RECURSIVE. */
-export function readyTypes(most?: number): string {
-  return distinctValues('types', 'type', 'type', READY, most);
-}
+/** What is neither processed nor on its way; as two indexes say it. */
+export const PUT_AWAY = `state IN (${putAwayStates.map((state) => `'${state}'`).join(', ')})`;
 
-/** All of them, one a row. */
-export const PENDING_TYPES = `WITH RECURSIVE ${readyTypes()} SELECT type FROM types WHERE type IS NOT NULL`;
-
-const READY_ENDPOINTS = distinctValues('endpoints', 'value', 'endpoint', READY);
+/** The endpoints of what is ready, as `endpoints (value)` of a WITH RECURSIVE; the last one is NULL. */
+export const READY_ENDPOINTS = distinctValues('endpoints', 'value', 'endpoint', READY);
+/** What has been processed and has a body: its endpoints, as `endpoints (value)` too. */
+export const PRUNABLE = "state = 'processed' AND body IS NOT NULL";
+export const PRUNABLE_ENDPOINTS = distinctValues('endpoints', 'value', 'endpoint', PRUNABLE);
 
 /** The types of an endpoint that somebody handles who was seen since then: a dozen at most, as handlers name them. */
 export const TAKEN_TYPES = `
@@ -31,9 +31,10 @@ export const EVER_TAKEN =
 
 /** What has failed and lets newer events of its entity pass, which is seldom: by an index of its own. */
 const YIELDING = `yields = 1 AND state = 'pending' AND entity = +:entity AND endpoint = +:endpoint`;
-/** What waits of an entity and holds others back, by an index of its own, too. */
-const HOLDING = `hookbox_events INDEXED BY hookbox_events_holding
-        WHERE state = 'pending' AND parked < 2 AND yields = 0 AND entity = +:entity AND endpoint = +:endpoint`;
+/** What waits of an entity, by an index of its own, too: with `yields = 0` what holds others back. */
+export const WAITING = `hookbox_events INDEXED BY hookbox_events_waiting
+        WHERE state = 'pending' AND parked < 2 AND entity = +:entity AND endpoint = +:endpoint`;
+const HOLDING = `${WAITING} AND yields = 0`;
 
 /** What no processor has looked at, in the order of arrival. */
 const FRESH_ONES = 'parked > 0 AND parked = 2';
@@ -141,9 +142,9 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     frontOfTypes: prepare(`
       SELECT created_ms, created_ns, seq, type FROM hookbox_events WHERE seq IN (
         SELECT (
-          SELECT seq FROM hookbox_events
-          WHERE state = 'pending' AND parked < 2 AND entity = +:entity AND endpoint = +:endpoint AND type = json_each.value
-            AND yields = 0
+          SELECT seq FROM hookbox_events INDEXED BY hookbox_events_holding_of_type
+          WHERE state = 'pending' AND parked < 2 AND yields = 0 AND entity = +:entity AND endpoint = +:endpoint
+            AND type = json_each.value
           ORDER BY created_ms, created_ns, seq LIMIT 1
         ) FROM json_each(:types)
       ) ORDER BY created_ms, created_ns, seq LIMIT 1
@@ -152,14 +153,19 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       SELECT 1 FROM hookbox_entities
       WHERE entity = :entity AND endpoint = :endpoint AND (created_ms, created_ns) > (:created_ms, :created_ns)
     `),
-    someParkedUpTo: prepare(`
-      SELECT seq FROM (
-        SELECT seq, parked FROM hookbox_events
-        WHERE state = 'pending' AND parked < 2 AND entity = +:entity AND endpoint = +:endpoint
+    /** Those that hold others back, and those that yield. */
+    someUpTo: prepare(
+      [0, 1]
+        .map(
+          (yields) => `
+      SELECT * FROM (
+        SELECT created_ms, created_ns, seq, parked FROM ${WAITING} AND yields = ${yields}
           AND (created_ms, created_ns, seq) <= (:created_ms, :created_ns, :seq)
         ORDER BY created_ms, created_ns, seq LIMIT +:limit
-      ) WHERE parked = 1
-    `),
+      )`,
+        )
+        .join(' UNION ALL '),
+    ),
     parkedAfter: prepare(`
       SELECT seq, endpoint, entity, type FROM hookbox_events
       WHERE parked > 0 AND parked = 1 AND seq > :after ORDER BY seq LIMIT +:limit
@@ -262,13 +268,12 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       SELECT state, body IS NULL AS pruned, :readFrom IS NULL OR body IS :readFrom AS as_read
       FROM hookbox_events WHERE ${keyIs()}
     `),
-    prunable: prepare(`
-      SELECT seq FROM hookbox_events
-      WHERE state = 'processed' AND body IS NOT NULL AND settled_ms < :before ORDER BY settled_ms LIMIT +:limit
-    `),
+    prunableEndpoints: prepare(
+      `WITH RECURSIVE ${PRUNABLE_ENDPOINTS} SELECT value FROM endpoints WHERE value IS NOT NULL`,
+    ),
     prunableOfEndpoint: prepare(`
       SELECT seq FROM hookbox_events
-      WHERE state = 'processed' AND body IS NOT NULL AND endpoint = +:endpoint AND settled_ms < :before
+      WHERE ${PRUNABLE} AND endpoint = +:endpoint AND settled_ms < :before
       ORDER BY settled_ms LIMIT +:limit
     `),
     bodyOf: prepare('SELECT body FROM hookbox_events WHERE seq = :seq'),

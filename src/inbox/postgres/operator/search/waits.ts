@@ -6,7 +6,7 @@ import type { EventKey } from '../../../event.ts';
 import type { EventState } from '../../../state.ts';
 import type { Session } from '../../driver/session.ts';
 import { fromText, toText } from '../../driver/values.ts';
-import { entityQueue } from '../../engine/entity-queue.ts';
+import { bothInOrder, entityQueue, leased } from '../../engine/entity-queue.ts';
 import type { Scene } from '../../engine/scene.ts';
 import { takers } from '../../engine/takers.ts';
 import { fromKey, keyOrNull } from '../../sql/keys.ts';
@@ -56,7 +56,6 @@ export function waits({ store, ask }: Access): Waits {
 
   function standing(place: Scene): Standing {
     const { session } = place;
-    const running = `lease_until_ms IS NOT NULL AND entity IS NOT NULL`;
     const waiting = `lease_until_ms IS NULL AND entity IS NOT NULL AND entity = $1 AND endpoint = $2`;
     return {
       ...entityQueue(place),
@@ -67,7 +66,7 @@ export function waits({ store, ask }: Access): Waits {
       },
       standing: (key) => asked(standingOf(session, t, key)),
       running({ entity, endpoint }) {
-        const text = `SELECT seq, claimed_ms FROM ${t.queue} WHERE ${running} AND entity = $1 AND endpoint = $2 LIMIT 1`;
+        const text = `${leased('seq, claimed_ms', (entity) => `${entity} = $1 AND endpoint = $2`, t)} LIMIT 1`;
         const found = session.row<{ seq: number; claimed_ms: number }>(text, [keyOrNull(entity), toText(endpoint)]);
         return asked(found.then((row) => row && { seq: row.seq, claimedAt: row.claimed_ms }));
       },
@@ -76,7 +75,7 @@ export function waits({ store, ask }: Access): Waits {
           after === undefined ? '' : 'AND (created_ms, created_ns, seq) > ($4::bigint, $5::integer, $6::bigint)';
         const place = after === undefined ? [] : [after.created.ms, after.created.ns, after.seq];
         const rows = session.rows<{ type: string }>(
-          `SELECT type FROM ${t.queue} WHERE ${waiting} ${beyond} ORDER BY created_ms, created_ns, seq LIMIT $3`,
+          `SELECT type FROM (${bothInOrder('type', `${waiting} ${beyond}`, t, '$3')}) AS both_kinds LIMIT $3`,
           [keyOrNull(entity), toText(endpoint), limit, ...place],
         );
         return asked(rows.then((found) => found.map(({ type }) => fromKey(type))));

@@ -1,12 +1,9 @@
 import type { Gauges, WaitingEvent } from '../../../operator/counts.ts';
 import { FIRST, gaugeOf, MOST_COUNTED, TOLD } from '../../../rules/gauges.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
-import { readyTypes } from '../../sql/queue-statements.ts';
+import { PUT_AWAY, READY, READY_ENDPOINTS } from '../../sql/queue-statements.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import { DEAD_WITH_BODIES } from '../search/dead-prints.ts';
-
-/** Types are the sender's text. */
-const TYPES = 200;
 
 interface GaugesRow {
   readonly aside: number;
@@ -24,9 +21,7 @@ interface GaugesRow {
 
 // Each condition repeats that of a partial index, so that SQLite uses it.
 const ASIDE = 'parked > 0';
-const READY = "state = 'pending' AND parked = 0";
 const RETRYING = "state = 'pending' AND failures > 0";
-const PUT_AWAY = "state IN ('dead', 'ignored', 'discarded')";
 
 /** Since when an event is pending: a rerun begins anew, until it fails. */
 const SINCE = "CASE WHEN trigger = 'manual' AND failures = 0 THEN due_ms ELSE received_ms END";
@@ -42,14 +37,14 @@ const first = (where: string, order = 'seq'): string =>
  * The row is repeated for each of the oldest.
  */
 const GAUGES = `
-  WITH RECURSIVE ${readyTypes(TYPES)},
+  WITH RECURSIVE ${READY_ENDPOINTS},
   candidates (seq) AS (
     SELECT seq FROM (${first(`${ASIDE} AND parked = 2`)})
     UNION ALL SELECT seq FROM (${first(`${ASIDE} AND parked = 1`)})
     UNION ALL SELECT seq FROM (${first(RETRYING)})
     UNION ALL
-    SELECT ready.seq FROM types CROSS JOIN hookbox_events AS ready
-    WHERE ready.seq IN (${first(`${READY} AND type = types.type`, 'due_ms, seq')})
+    SELECT ready.seq FROM endpoints CROSS JOIN hookbox_events AS ready
+    WHERE ready.seq IN (${first(`${READY} AND endpoint = endpoints.value`, 'due_ms, seq')})
   ),
   oldest AS (
     SELECT endpoint, id, seq, received_ms, min(${SINCE}) AS since_ms FROM hookbox_events

@@ -5,7 +5,7 @@ import { answer } from '../../../rules/steps.ts';
 import type { EventState, PutAwayState } from '../../../state.ts';
 import type { SqliteDatabase, SqliteStatement } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
-import { PENDING_TYPES } from '../../sql/queue-statements.ts';
+import { PUT_AWAY, READY, READY_ENDPOINTS } from '../../sql/queue-statements.ts';
 import { readTogether } from '../read-together.ts';
 
 /** As a source, on a connection. */
@@ -15,8 +15,8 @@ type Index = (...parameters: Parameters<Finding>) => readonly number[];
 
 /** No more than this is put in order for a page, of what an index has in another one. */
 const SORTED = 5_000;
-/** Types are the sender's text, so there may be any number of them. */
-const TYPES = 1_000;
+/** No more looks than these for what may be claimed: one for each endpoint, or for each of the types at each endpoint. */
+const LOOKS = 1_000;
 
 /** The indexes of a file. */
 export function sources(database: SqliteDatabase): Sources & Deaths & Amounts {
@@ -83,7 +83,7 @@ function ofGroup(fingerprint: string): Index {
 }
 
 function putAway(state: PutAwayState): Index {
-  const where = "state IN ('dead', 'ignored', 'discarded') AND state = +:state";
+  const where = `${PUT_AWAY} AND state = +:state`;
   return from('hookbox_events INDEXED BY hookbox_events_put_away', where, { state });
 }
 
@@ -117,25 +117,37 @@ const processing: Finding = (database, range, limit, order) => {
   return seqs.length > SORTED ? null : placed(seqs, range, limit, order);
 };
 
-/** What may be claimed stands by its type and by when it is due. */
+/** What may be claimed stands by its endpoint, its type, and by when it is due. */
 function ready(types: readonly string[] | undefined): Finding {
   return (database, range, limit, order) => {
-    const present = statement(database, READY_TYPES).all() as readonly { type: string }[];
-    if (present.length > TYPES) return null;
+    const present = statement(database, PRESENT).all() as readonly { value: string }[];
+    const looks = present.flatMap(({ value: endpoint }): readonly Look[] =>
+      types === undefined ? [{ endpoint }] : [...new Set(types)].map((type) => ({ endpoint, type })),
+    );
+    if (looks.length > LOOKS) return null;
     const seqs: number[] = [];
-    for (const { type } of present) {
-      if (types !== undefined && !types.includes(type)) continue;
-      seqs.push(...seqsOf(statement(database, READY_OF_TYPE), { type, limit: SORTED + 1 - seqs.length }));
+    for (const look of looks) {
+      const select = look.type === undefined ? READY_OF_ENDPOINT : READY_OF_TYPE;
+      seqs.push(...seqsOf(statement(database, select), { ...look, limit: SORTED + 1 - seqs.length }));
       if (seqs.length > SORTED) return null;
     }
     return placed(seqs, range, limit, order);
   };
 }
 
-const READY_TYPES = `${PENDING_TYPES} LIMIT ${TYPES + 1}`;
+interface Look {
+  readonly endpoint: string;
+  readonly type?: string;
+}
+
+const PRESENT = `
+  WITH RECURSIVE ${READY_ENDPOINTS} SELECT value FROM endpoints WHERE value IS NOT NULL LIMIT ${LOOKS + 1}`;
+const READY_OF_ENDPOINT = `
+  SELECT seq FROM hookbox_events INDEXED BY hookbox_events_due_of_endpoint
+  WHERE ${READY} AND endpoint = +:endpoint LIMIT +:limit`;
 const READY_OF_TYPE = `
-  SELECT seq FROM hookbox_events INDEXED BY hookbox_events_due
-  WHERE state = 'pending' AND parked = 0 AND type = +:type LIMIT +:limit`;
+  SELECT seq FROM hookbox_events INDEXED BY hookbox_events_due_of_type
+  WHERE ${READY} AND endpoint = +:endpoint AND type = +:type LIMIT +:limit`;
 
 /**
  * What any of them names; `null` where one of them cannot, since its events would be missing. Read together, since
@@ -165,8 +177,8 @@ function placed(
 }
 
 const DIED = `
-  hookbox_events INDEXED BY hookbox_events_prunable_dead
-  WHERE state = 'dead' AND body IS NOT NULL AND settled_ms >= :from`;
+  hookbox_events INDEXED BY hookbox_events_put_away_at
+  WHERE ${PUT_AWAY} AND body IS NOT NULL AND state = 'dead' AND settled_ms >= :from`;
 const DIED_AT = `SELECT seq, settled_ms AS settledMs FROM ${DIED}`;
 const LAST_FIRST = 'ORDER BY settled_ms DESC, seq DESC LIMIT +:limit';
 

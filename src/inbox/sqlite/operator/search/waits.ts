@@ -9,6 +9,7 @@ import { takers } from '../../engine/takers.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { prepareNamedStatements } from '../../sql/named-statements.ts';
 import { statement } from '../../sql/prepared-statement.ts';
+import { WAITING } from '../../sql/queue-statements.ts';
 import { createdOf } from '../../sql/records.ts';
 import type { Access } from '../access.ts';
 import { readTogether } from '../read-together.ts';
@@ -37,11 +38,16 @@ const RUNNING = `
   SELECT seq, claimed_ms FROM hookbox_events
   WHERE lease_until_ms IS NOT NULL AND entity = :entity AND endpoint = :endpoint LIMIT 1`;
 
-const TYPES_BEHIND = `
-  SELECT type FROM hookbox_events
-  WHERE state = 'pending' AND parked < 2 AND entity = +:entity AND endpoint = +:endpoint
-    AND (created_ms, created_ns, seq) > (:created_ms, :created_ns, :seq)
-  ORDER BY created_ms, created_ns, seq LIMIT +:limit`;
+/** The first of those that hold others back, and of those that yield. */
+const TYPES_BEHIND = [0, 1]
+  .map(
+    (yields) => `
+  SELECT type FROM (
+    SELECT type FROM ${WAITING} AND yields = ${yields} AND (created_ms, created_ns, seq) > (:created_ms, :created_ns, :seq)
+    ORDER BY created_ms, created_ns, seq LIMIT +:limit
+  )`,
+  )
+  .join(' UNION ALL ');
 
 /** Before every event there can be. */
 const FIRST = { created: { ms: Number.MIN_SAFE_INTEGER, ns: 0 }, seq: 0 };
@@ -102,7 +108,7 @@ function standing(database: SqliteDatabase): Standing {
       const { created, seq } = after ?? FIRST;
       const from = { created_ms: created.ms, created_ns: created.ns, seq };
       const rows = statement(database, TYPES_BEHIND).all({ entity, endpoint, ...from, limit });
-      return answer(rows.map((row) => (row as { type: string }).type));
+      return answer(rows.slice(0, limit).map((row) => (row as { type: string }).type));
     },
   };
 }
