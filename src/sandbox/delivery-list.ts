@@ -15,7 +15,7 @@ export interface Delivery {
     /** One of the eleven types, or the type given to `events.send`. */
     readonly type: string;
     readonly createdAt: Date;
-    /** The id of the order, cart or product. `null` if an event that was sent by hand names none. */
+    /** The id of the order, cart or product. `null` if an event that was sent by hand names no such id. */
     readonly about: string | null;
   };
   /** The id of its endpoint. */
@@ -25,7 +25,7 @@ export interface Delivery {
   readonly tries: number;
   /** The time of the next attempt. `null` unless the delivery is waiting. */
   readonly nextAt: Date | null;
-  /** When it stopped waiting. */
+  /** When the delivery stopped waiting. */
   readonly settledAt: Date | null;
 }
 
@@ -48,7 +48,7 @@ export interface DeliveryTry {
   readonly note: string | null;
   /** The kinds of its faults, joined by `+`. */
   readonly fault: string | null;
-  /** `true` if you asked for it. */
+  /** `true` if you requested the attempt. */
   readonly byHand: boolean;
 }
 
@@ -59,7 +59,7 @@ export interface DeliveryFilter {
   /** Only deliveries with a smaller id, for the next page. */
   readonly before?: number;
   /**
-   * The largest number of deliveries.
+   * The maximum number of deliveries.
    *
    * @defaultValue 100
    */
