@@ -28,7 +28,7 @@ export class ConfigurationError extends HookboxError {
  * An inbox cannot be opened. The message says what to change. `sqliteInbox` and `memoryInbox` throw it. `postgresInbox`
  * throws it if `pg` is not installed; for all other causes, the first call to the inbox rejects with it.
  *
- * - `FOLDER_MISSING`: the folder of the file does not exist
+ * - `FOLDER_MISSING`: the file's folder does not exist
  * - `NOT_A_DATABASE`: the file is not a SQLite database
  * - `NEEDS_NEWER_HOOKBOX`: a newer hookbox wrote the inbox
  * - `NETWORK_FILE_SYSTEM`, `MOUNTED_FILE`, `SEVERAL_NAMES`: the file is on a network file system, is itself a mount, or

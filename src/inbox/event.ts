@@ -4,7 +4,7 @@ import type { DeadReason, EventState } from './state.ts';
 /** As long as the id of an event may be: both stand in one index, and Postgres takes a third of a page for an entry. */
 export const LONGEST_ENDPOINT = 255;
 
-/** The key of an event: its endpoint and id. It stays unique after pruning. */
+/** The key of an event: its endpoint and id. The key stays unique after pruning. */
 export interface EventKey {
   readonly endpoint: string;
   readonly id: string;

@@ -245,9 +245,9 @@ export interface WorkQueue<Database = DefaultDatabase> {
   nextDue(scope: Scope): Promise<number | null>;
   /**
    * Records the types that this processor handles, and checks events that are waiting for other events. With
-   * `ignoreBefore`, it sets events of these endpoints to ignored if they were due before that time and no processor has
-   * handled their type since then, nor for seven days. Each call does a limited part of the work; repeat it while
-   * `more` is `true`.
+   * `ignoreBefore`, it sets to ignored the events of these endpoints that were due before that time. It does so only if
+   * no processor has handled their type since that time, nor for seven days. Each call does a limited part of the work;
+   * repeat it while `more` is `true`.
    *
    * @param processor - the processor, which `processors` then lists
    */
@@ -257,12 +257,12 @@ export interface WorkQueue<Database = DefaultDatabase> {
   /** Returns the running processors, and when each type was last handled. */
   processors(now: number): Promise<ProcessorsSeen>;
   /**
-   * Counts the pending events at all endpoints that no running processor handles, by endpoint and type. `takenSince` is
-   * in milliseconds since 1970, ten minutes before `now` by default. A processor seen since then counts as running.
+   * Counts, by endpoint and type, the pending events that no running processor handles. `takenSince` is in milliseconds
+   * since 1970, ten minutes before `now` by default. A processor seen since then counts as running.
    */
   unhandled(now: number, takenSince?: number): Promise<readonly UnhandledType[]>;
   /**
-   * Counts the events that were set to ignored since a time because they had no handler, by endpoint and type. Both
+   * Counts, by endpoint and type, the events that were set to ignored since a time because they had no handler. Both
    * times are in milliseconds since 1970.
    */
   ignoredSince(scope: Scope, since: number, now: number): Promise<readonly IgnoredType[]>;
@@ -286,8 +286,8 @@ export interface WorkQueue<Database = DefaultDatabase> {
     readFrom?: Uint8Array,
   ): Promise<boolean>;
   /**
-   * Turns up to `limit` events of these endpoints into tombstones, if they were processed before this time. Returns how
-   * many; 0 if none is left.
+   * Turns up to `limit` events of these endpoints into tombstones, if they were processed before this time. Returns the
+   * number of events; 0 if none are left.
    */
   prune(endpoints: Scope['endpoints'], processedBefore: number, limit: number): Promise<number>;
 }

@@ -22,8 +22,8 @@ export interface PauseOptions {
 /** The options of {@link pauseType}. */
 export interface PauseTypeOptions extends PauseOptions {
   /**
-   * `true` also pauses an unseen type: hookbox does not know it, no processor has handled it, and no event of it was
-   * found. Without it, `pauseType` throws for such a type, because the name may be a typo.
+   * `true` also pauses an unseen type, which hookbox does not know, no processor has handled and no event has. Without
+   * it, `pauseType` throws for such a type, because the name may be a typo.
    *
    * @defaultValue `false`
    */

@@ -42,7 +42,7 @@ export interface DeliveryTry {
   readonly at: Date;
   /** `null` without an answer. */
   readonly status: number | null;
-  /** Why it failed; `null` for success. */
+  /** Why the attempt failed; `null` for success. */
   readonly why: string | null;
   /** A remark on an accepted answer. */
   readonly note: string | null;

@@ -32,7 +32,7 @@ export interface NewKey {
    */
   readonly permissions?: readonly Permission[];
   /**
-   * On the sandbox's clock.
+   * When the key expires, on the sandbox's clock.
    *
    * @defaultValue never
    */

@@ -24,7 +24,7 @@ export interface OrderSummary {
   readonly createdAt: Date;
   /** When the order's status last changed, or the order was submitted. */
   readonly updatedAt: Date;
-  /** `null` before it is submitted or confirmed. */
+  /** `null` before the order is submitted or confirmed. */
   readonly estimatedReadyAt: Date | null;
 }
 
