@@ -60,10 +60,7 @@ export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, Logi
    * @defaultValue `'hookbox'`
    */
   readonly title?: string;
-  /**
-   * The path of the page in the browser, if a proxy removes part of it. By default, the page derives it from each
-   * request.
-   */
+  /** The path of the page in the browser, if a proxy removes part of it. By default, derived from each request. */
   readonly base?: string;
   /**
    * The path or URL of the inbox, for the commands that the page shows. The user and password in a URL are not shown.

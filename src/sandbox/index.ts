@@ -1,6 +1,6 @@
 /**
  * An imitation of the Commerce Ordering Service in your process, with its operations and webhooks, and a clock and
- * faults that you control. Use it in tests, and to develop an integration without a network.
+ * faults that you control. Use it in tests, and to develop without a network.
  *
  * @module
  */

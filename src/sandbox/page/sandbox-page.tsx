@@ -54,10 +54,7 @@ export interface SandboxPageOptions extends AuthorizationOptions, GuardOptions, 
    * @defaultValue `'sandbox'`
    */
   readonly title?: string;
-  /**
-   * The path of the dashboard in the browser, if a proxy removes part of it. By default, the page derives it from each
-   * request.
-   */
+  /** The path of the dashboard in the browser, if a proxy removes part of it. By default, derived from each request. */
   readonly base?: string;
   /**
    * The address of the service, for the examples.
