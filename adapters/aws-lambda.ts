@@ -15,7 +15,7 @@ import {
   type VerifierOptions,
 } from '../src/index.ts';
 
-/** The part of an HTTP event that hookbox reads. The types of `@types/aws-lambda` fit. */
+/** The part of an HTTP event that hookbox reads. The event types of `@types/aws-lambda` are compatible. */
 export interface HttpEvent {
   readonly httpMethod?: string | undefined;
   readonly headers?: Readonly<Record<string, string | undefined>> | null | undefined;
@@ -49,16 +49,17 @@ const FIX = 'middleware parsed event.body before hookbox. Put hookbox first.';
 
 /**
  * Creates a Lambda function that stores events and runs their handlers before it answers, unless `processing.mode` is
- * set. It needs an inbox outside the function. To put events into a queue, use `webhookVerifier`.
+ * set. Its inbox must be outside the function, for example in Postgres. To put events into a queue, use
+ * `webhookVerifier`.
  *
- * @throws TypeError from the function, if its event is not an HTTP request
+ * @throws TypeError from the returned function, if its event is not an HTTP request
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';
  * import { webhookHandler } from 'hookbox/aws-lambda';
  * import { memoryInbox } from 'hookbox/memory';
  *
- * const inbox = memoryInbox({ ephemeral: true }); // a preview: what is stored is soon forgotten
+ * const inbox = memoryInbox({ ephemeral: true }); // for a preview: stored events are soon lost
  * const receiver = createReceiver({ secret: 'a signing secret', inbox });
  * export const handler = webhookHandler(receiver);
  * ```
@@ -76,7 +77,7 @@ export function webhookHandler(
  *
  * @param passOn - receives the raw bytes in `body` and the typed event in `event`
  * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`
- * @throws TypeError from the function, if its event is not an HTTP request
+ * @throws TypeError from the returned function, if its event is not an HTTP request
  * @example
  * ```ts
  * import { webhookVerifier } from 'hookbox/aws-lambda';

@@ -29,8 +29,8 @@ type Middleware = (
 ) => Promise<void>;
 
 /**
- * Mounts a receiver in an Express app. Mount it before `express.json()`. After a parser it works only if
- * `express.raw()` or a `verify` function keeps the raw bytes. Otherwise it answers 500 and logs how to keep them.
+ * Mounts a receiver in an Express app. Mount it before `express.json()`. After a body parser, it works only if
+ * `express.raw()` or a `verify` function keeps the raw bytes. Otherwise it answers 500 and logs how to keep the bytes.
  *
  * @example
  * ```ts
@@ -78,10 +78,10 @@ export function webhookVerifier(options: VerifierOptions): Middleware {
 }
 
 /**
- * Mounts a hookbox page, such as the operators' page, at the path of `app.use` or of a router. Mount it before or
+ * Mounts a hookbox page, such as the operators' page, at the path of `app.use` or of a router. It works before and
  * after form parsers.
  *
- * @param page - the page that `opsPage` or `sandboxPage` returned
+ * @param page - a page that `opsPage` or `sandboxPage` returned
  * @example
  * ```ts
  * import express from 'express';

@@ -79,10 +79,10 @@ export function webhookVerifier(options: VerifierOptions): FastifyPluginAsync {
 }
 
 /**
- * A plugin that mounts a hookbox page, such as the operators' page, under the plugin's prefix. The answer includes headers
- * that hooks set; `onSend` hooks do not run.
+ * A plugin that mounts a hookbox page, such as the operators' page, under the plugin's prefix. The answer includes
+ * headers that hooks have set, but `onSend` hooks do not run.
  *
- * @param page - the page that `opsPage` or `sandboxPage` returned
+ * @param page - a page that `opsPage` or `sandboxPage` returned
  * @example
  * ```ts
  * import fastify from 'fastify';

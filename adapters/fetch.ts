@@ -1,5 +1,5 @@
 /**
- * The adapter for hosts with `Request` and `Response`: Next.js route handlers, Bun.serve, Deno.serve, Cloudflare
+ * The adapter for hosts that use `Request` and `Response`: Next.js route handlers, Bun.serve, Deno.serve, Cloudflare
  * Workers, Vercel and Netlify functions.
  *
  * @module
@@ -29,8 +29,8 @@ const FIX = 'other code read the request first. Call hookbox first, or pass requ
 type Context = readonly unknown[];
 
 /**
- * Returns a function from `Request` to `Response` for a receiver. An inline handler that outlives the deadline is
- * passed to the host's `waitUntil`: the one in the options, or the one in the host's second argument.
+ * Creates a function that passes a `Request` to a receiver and returns the answer as a `Response`. If an inline handler
+ * runs past the deadline, its promise is passed to `waitUntil`, from the options or from the host's second argument.
  *
  * @example
  * ```ts
@@ -97,11 +97,11 @@ export function webhookVerifier<C extends unknown[]>(
 }
 
 /**
- * Mounts a hookbox page, such as the operators' page. The page finds its mount path in each request: the part of the
- * path before its own first segment, such as `events`. If the mount path contains such a segment, set the page's option
- * `base`.
+ * Mounts a hookbox page, such as the operators' page. The page derives its mount path from each request: the part of
+ * the path before the page's own first segment, such as `events`. If the mount path contains such a segment, set the
+ * page's option `base`.
  *
- * @param page - the page that `opsPage` or `sandboxPage` returned
+ * @param page - a page that `opsPage` or `sandboxPage` returned
  * @example
  * ```ts
  * import { pageHandler } from 'hookbox/fetch';

@@ -106,7 +106,7 @@ export function webhookVerifier(options: VerifierOptions): HonoVerifier {
  * Mounts a hookbox page, such as the operators' page, on a route that ends in `/*`. In Hono,
  * `app.route('/ops', page)` does the same.
  *
- * @param page - the page that `opsPage` or `sandboxPage` returned
+ * @param page - a page that `opsPage` or `sandboxPage` returned
  * @example
  * ```ts
  * import { Hono } from 'hono';

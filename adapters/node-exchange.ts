@@ -4,11 +4,11 @@ import { boundRest, endStream, nodeBodyReader } from './read-node-body.ts';
 
 /** The properties that `webhookVerifier` sets on the request. */
 export interface VerifiedWebhook {
-  /** The event; narrow it with `isKnown`. An authentic event that fits no schema has `type: null` and its issues. */
+  /** The event; narrow it with `isKnown`. An authentic event that fits no schema has `type: null` and `issues`. */
   webhookEvent: WebhookEvent | UnknownEvent | InvalidEvent;
   /** The raw bytes that were verified. */
   webhookBody: Uint8Array;
-  /** The signature of the body, to verify it again behind a queue. `null` if no signature was needed. */
+  /** The signature of the body. Use it to verify the body again behind a queue. `null` if no signature was needed. */
   webhookSignature: string | null;
 }
 

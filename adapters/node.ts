@@ -56,9 +56,9 @@ export function webhookHandler(
 /**
  * Passes only authentic events to `handler`, as `request.webhookEvent` and `request.webhookBody`. It neither stores nor
  * deduplicates them. Your handler answers the request. If it throws, the answer is 500. If it does not finish by the
- * deadline, the answer is 503. Without a handler it is middleware that calls the next function.
+ * deadline, the answer is 503. Without a handler, it returns middleware that calls `next`.
  *
- * @typeParam Request - the request type of a framework, such as NextApiRequest; `Response` likewise
+ * @typeParam Request - the framework's request type, such as NextApiRequest; `Response` is its response type
  * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`
  * @example
  * ```ts
@@ -108,11 +108,11 @@ export function webhookVerifier<
 }
 
 /**
- * Mounts a hookbox page, such as the operators' page. The page finds its mount path in each request: the part of the
- * path before its own first segment, such as `events`. If the mount path contains such a segment, set the page's option
- * `base`.
+ * Mounts a hookbox page, such as the operators' page. The page derives its mount path from each request: the part of
+ * the path before the page's own first segment, such as `events`. If the mount path contains such a segment, set the
+ * page's option `base`.
  *
- * @param page - the page that `opsPage` or `sandboxPage` returned
+ * @param page - a page that `opsPage` or `sandboxPage` returned
  * @example
  * ```ts
  * import { createServer } from 'node:http';

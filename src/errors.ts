@@ -1,15 +1,16 @@
-/** The base class of all errors of hookbox. Its `code` stays the same when its message changes. */
+/** The base class of all hookbox errors. An error's `code` stays the same when a later version changes its message. */
 export abstract class HookboxError extends Error {
   abstract readonly code: string;
 
-  /** The class name, written out because bundlers rename classes. */
+  /** The class name. It is a literal, because bundlers rename classes. */
   abstract override readonly name: string;
 }
 
 /**
- * An option is invalid. Thrown when you create something or call an operators' function, never during a delivery.
+ * An option is invalid. Thrown when you create an object such as a receiver, or call a function of `hookbox/ops`, but
+ * never during a delivery.
  *
- * - `UNUSABLE_SECRET`: a secret is missing, is empty, or reads `undefined` or `null`
+ * - `UNUSABLE_SECRET`: a secret is missing, is empty, or is the text `undefined` or `null`
  * - `UNKNOWN_EVENT_TYPE`: a key of `handlers` is not an event type
  * - `INVALID_OPTION`: any other option
  */
@@ -27,17 +28,18 @@ export class ConfigurationError extends HookboxError {
  * An inbox cannot be opened. The message says what to change. `sqliteInbox` and `memoryInbox` throw it. `postgresInbox`
  * throws it if `pg` is not installed; for all other causes, the first call to the inbox rejects with it.
  *
- * - `FOLDER_MISSING`: the folder of the file does not exist
+ * - `FOLDER_MISSING`: the file's folder does not exist
  * - `NOT_A_DATABASE`: the file is not a SQLite database
  * - `NEEDS_NEWER_HOOKBOX`: a newer hookbox wrote the inbox
- * - `NETWORK_FILE_SYSTEM`, `MOUNTED_FILE`, `SEVERAL_NAMES`: the file is on a network file system, is a mount itself, or
- * has hard links
+ * - `NETWORK_FILE_SYSTEM`, `MOUNTED_FILE`, `SEVERAL_NAMES`: the file is on a network file system, is itself a mount, or
+ * has several hard links
  * - `NOT_DURABLE`: the database does not keep commits, for example because it is in memory
- * - `EPHEMERAL_HOST`: the disk or memory of the host does not last
+ * - `EPHEMERAL_HOST`: the host does not keep its disk or memory
  * - `NODE_TOO_OLD`: Node is too old for better-sqlite3; `SQLITE_DOES_NOT_LOAD`: better-sqlite3 cannot be loaded
  * - `LOCKED`: another program holds a lock
- * - `SCHEMA_MISSING`, `SCHEMA_OLD`: the tables are missing or old, and `migrate` is `false` or not permitted
- * - `ACCESS_DENIED`: the file or the Postgres role lacks a right
+ * - `SCHEMA_MISSING`, `SCHEMA_OLD`: the tables are missing or old, and `migrate` is `false` or the role may not change
+ * them
+ * - `ACCESS_DENIED`: the process may not use the file, or the Postgres role lacks a right
  * - `SERVER_TOO_OLD`: Postgres is older than version 14
  * - `READ_ONLY`: the database accepts no writes, for example on a standby
  * - `CANNOT_OPEN`: any other cause
@@ -70,8 +72,8 @@ export class InboxOpenError extends HookboxError {
 }
 
 /**
- * The inbox could not store an event now. The event is not known to be stored. The delivery is answered 503, and the
- * service sends it again.
+ * The inbox could not confirm that it stored an event. The delivery is answered 503, and the service sends the event
+ * again.
  *
  * - `OVERLOADED`: too many deliveries are queued
  * - `CLOSED`: the inbox is closed
@@ -89,7 +91,7 @@ export class InboxUnavailableError extends HookboxError {
 }
 
 /**
- * A handler throws it when no retry can help. The event becomes `dead(failed)` immediately.
+ * Throw it in a handler when no retry can help. The event becomes `dead(failed)` immediately.
  *
  * @example
  * ```ts
@@ -107,11 +109,11 @@ export class PermanentError extends HookboxError {
 export const LONGEST_WAIT_MS = 30 * 24 * 60 * 60_000;
 
 /**
- * A handler throws it to set the wait before the next attempt, for example after a 429 answer. The attempt counts as
+ * Throw it in a handler to set the wait before the next attempt, for example after a 429 answer. The attempt counts as
  * failed. The wait is `afterMs`, or the usual wait if that is longer.
  *
- * @throws ConfigurationError `INVALID_OPTION` from the constructor if `afterMs` is not 0 to 30 days in milliseconds;
- * the attempt then fails with it and runs again after the usual wait
+ * @throws ConfigurationError `INVALID_OPTION` from the constructor if `afterMs` is not from 0 to 30 days, in
+ * milliseconds; the attempt then fails with this error, and the event runs again after the usual wait
  * @example
  * ```ts
  * import { RetryLaterError } from 'hookbox';
@@ -147,14 +149,15 @@ export class RetryLaterError extends HookboxError {
 /**
  * `ctx.transaction` did not commit, or did not commit correctly.
  *
- * - `LEASE_LOST`: a different processor may be handling the event now
+ * - `LEASE_LOST`: another processor may be handling the event now
  * - `ALREADY_COMMITTED`: the handler called `ctx.transaction` again after a commit
  * - `ATTEMPT_OVER`: the handler called `ctx.transaction` after the attempt had ended
  * - `NOT_SYNCHRONOUS`: on SQLite, `work` returned a promise
  * - `NOT_COMMITTED`: the connection to Postgres was lost before the commit
  * - `GIVEN_UP`: on Postgres, `work` had not ended when its attempt was given up
- * - `NOT_SENT`: on Postgres, `work` sent a BEGIN, COMMIT or ROLLBACK that cannot become a savepoint
- * - `ENDED_EARLY`: on Postgres, `work` sent COMMIT or ROLLBACK without its own BEGIN, or left its own transaction open
+ * - `NOT_SENT`: on Postgres, `work` tried to send a BEGIN, COMMIT or ROLLBACK that cannot become a savepoint
+ * - `ENDED_EARLY`: on Postgres, `work` tried to send COMMIT or ROLLBACK without its own BEGIN, or left its own
+ * transaction open
  * - `ROLLED_BACK_BY_ITSELF`, `COMMITTED_BY_ITSELF`: `work` ended the transaction itself; the event is dead
  */
 export class TransactionError extends HookboxError {

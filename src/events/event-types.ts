@@ -12,11 +12,11 @@ const types = [
   'cart.expires_soon',
 ] as const;
 
-/** One of the eleven event types of the service (section 6.1 of its interface). */
+/** One of the eleven event types (section 6.1 of the service's interface). */
 export type EventType = (typeof types)[number];
 
 /**
- * The eleven event types, in the order of interface 6.1.
+ * The eleven event types, in the order of section 6.1 of the service's interface.
  *
  * @example
  * ```ts

@@ -1,11 +1,11 @@
 /**
- * A point in time with nanoseconds. The inbox orders the events of an entity by it, because the service may send
+ * A point in time, to the nanosecond. The inbox orders the events of an entity by it, because the service may send
  * microseconds.
  */
 export interface Instant {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   readonly ms: number;
-  /** Nanoseconds within the millisecond, 0 to 999,999. Digits after the ninth are cut. */
+  /** Nanoseconds within the millisecond, 0 to 999,999. Decimal digits after the ninth are dropped. */
   readonly ns: number;
 }
 

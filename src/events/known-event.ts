@@ -12,8 +12,8 @@ export function markChecked<Event extends object>(event: Event): Event {
 }
 
 /**
- * Narrows the event of a `'*'` handler to a type whose data hookbox has checked: the eleven types, and your own types
- * with a schema in the option `events`.
+ * Narrows the event in a `'*'` handler to the types whose data hookbox has checked: the eleven types, and your own
+ * types with a schema in the option `events`.
  *
  * @example
  * ```ts

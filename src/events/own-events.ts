@@ -3,9 +3,9 @@ import type { EventType } from './event-types.ts';
 import { isStandardSchema, type StandardSchema } from './standard-schema.ts';
 
 /**
- * Declare your own event types here, and your own fields of the eleven types. For each type, give the type of a schema,
- * or of `data` itself. For one of the eleven types, give only your own fields of `data`. Pass the same schemas to the
- * option `events` of `createReceiver` and `createProcessor`, so that handlers receive only events that fit.
+ * Declare your own event types here, and your own fields in the eleven types. For each type, give the type of its
+ * schema, or of `data` itself. For one of the eleven types, give only your own fields in `data`. Pass the same schemas
+ * in the option `events` of `createReceiver` and `createProcessor`, so that handlers receive only events that fit.
  *
  * @example
  * ```ts
@@ -37,10 +37,10 @@ import { isStandardSchema, type StandardSchema } from './standard-schema.ts';
 // oxlint-disable-next-line typescript/no-empty-object-type, typescript/no-empty-interface -- others add to it
 export interface OwnEvents {}
 
-/** The types that you declared: your own, and those of the eleven with your own fields. */
+/** The types in `OwnEvents`: your own types, and any of the eleven to which you added fields. */
 export type OwnType = Extract<keyof OwnEvents, string>;
 
-/** The eleven types and your own. */
+/** One of the eleven event types, or one of your own. */
 export type HandledType = Extract<keyof (Readonly<Record<EventType, unknown>> & OwnEvents), string>;
 
 /** What handlers are given of a declared type: what its schema makes, or the type itself. */
@@ -66,8 +66,8 @@ export type WithOwn<Fields, Own> = {
 type Named<Fields> = { [Key in keyof Fields as string extends Key ? never : Key]: Fields[Key] };
 
 /**
- * A schema for each of your own types, and for your own fields of the eleven types. It accepts any Standard Schema,
- * such as a zod or valibot schema.
+ * Schemas for your own types, and for your own fields in the eleven types. Any Standard Schema works, such as a zod or
+ * valibot schema.
  */
 export type EventSchemas = { readonly [T in OwnType]?: StandardSchema<unknown, OwnData<T>> };
 

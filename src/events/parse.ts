@@ -7,8 +7,8 @@ import { orderItem } from './order.ts';
 import { utf8Text } from './utf8.ts';
 
 /**
- * The result of {@link parseEvent}. `ok: false` with an `id` is an invalid event. `ok: false` without an `id` is not an
- * event.
+ * The result of {@link parseEvent}. With `ok: false`, a body that has an `id` is an invalid event; a body without one
+ * is not an event.
  */
 export type ParsedEvent =
   | { readonly ok: true; readonly known: true; readonly event: WebhookEvent; readonly issues: readonly Issue[] }
@@ -33,8 +33,8 @@ const MAX_ID_CHARACTERS = 255;
 const SHORT_LIST = 100;
 
 /**
- * Parses the body of a delivery as an event (interface 6.2). Pass only verified bytes. It never throws for the content
- * of a body.
+ * Parses the body of a delivery as an event (section 6.2 of the service's interface). Pass only verified bytes. It
+ * never throws because of a body's content.
  *
  * @param body - the raw bytes
  * @returns the typed event, an event of an unknown type, or the reason why the body is neither

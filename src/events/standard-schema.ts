@@ -2,7 +2,7 @@ import { isInstance } from '../errors.ts';
 
 /**
  * The part of [Standard Schema](https://standardschema.dev) version 1 that hookbox uses. The schemas of zod, valibot,
- * ArkType and others fit.
+ * ArkType and others work.
  *
  * @typeParam Input - the type that the schema accepts
  * @typeParam Output - the type that the schema returns
@@ -16,12 +16,14 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   };
 }
 
-/** The result of a schema: the output, or the issues. */
+/** The result of checking a value with a schema: the output, or the issues. */
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
 
-/** One issue of a schema. hookbox uses its path and not its message, because a message may quote the value. */
+/**
+ * One issue that a schema reports. hookbox uses its path but not its message, because a message may quote the value.
+ */
 export interface SchemaIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;

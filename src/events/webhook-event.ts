@@ -46,14 +46,14 @@ export const unknownEventSchema = z.object({
 type ParsedEventOf<T extends EventType> = z.infer<(typeof eventSchemas)[T]>;
 
 /**
- * An event of any of the eleven types; narrow it by `type`. It does not have your own fields, which hookbox checks when
- * the event is handled.
+ * An event of any of the eleven types; narrow it by `type`. The type does not include your own fields, because hookbox
+ * checks them only when the event is handled.
  */
 export type WebhookEvent = { [T in EventType]: ParsedEventOf<T> }[EventType];
 
 /**
- * The event of one type as its handler receives it: `EventOf<'order.ready'>`. Its `data` includes the fields that you
- * declared in `OwnEvents`.
+ * An event of one type as its handler receives it, such as `EventOf<'order.ready'>`. Its `data` includes the fields
+ * that you declared in `OwnEvents`.
  */
 export type EventOf<T extends HandledType> = T extends OwnType
   ? { id: string; type: T; created: string; data: DataOf<T, OwnData<T>> }
@@ -69,7 +69,7 @@ export type SentEventOf<T extends HandledType> = T extends OwnType
 /** The data of a declared type: of one of the eleven, with the known fields. */
 type DataOf<T extends string, Own> = T extends EventType ? WithOwn<ParsedEventOf<T>['data'], Own> : Own;
 
-/** The event that a `'*'` handler receives. {@link isKnown} narrows its data. */
+/** The event that a `'*'` handler receives. {@link isKnown} narrows it. */
 export type HandledEvent = { [T in HandledType]: EventOf<T> }[HandledType] | UnknownEvent;
 
 /** An authentic event of a type that this version of hookbox does not know. */
@@ -85,7 +85,7 @@ export interface InvalidEvent {
   readonly issues: readonly Issue[];
 }
 
-/** One place where an event does not fit the schema. It never contains the value. */
+/** One place where an event does not fit the schema. An issue never contains the value. */
 export interface Issue {
   /** The path in the envelope, for example `data.items.0.price`; empty for the envelope itself. */
   readonly path: string;

@@ -4,7 +4,7 @@ import { clearTimeout, setTimeout } from './real-timers.ts';
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Calls back once after `ms` milliseconds. Returns a function that cancels it. */
+  /** Calls `callback` once after `ms` milliseconds. Returns a function that cancels the call. */
   after(ms: number, callback: () => void): () => void;
 }
 

@@ -8,7 +8,7 @@ export const LATE = Symbol('late');
 export interface Deadline {
   /** The time on the clock of `performance.now()`, in milliseconds. */
   readonly at: number;
-  /** Resolves when the time is over. Never resolves after `met`. */
+  /** Resolves when the deadline passes. Never resolves after `met` was called. */
   readonly passed: Promise<typeof LATE>;
   /** Call it when the delivery is answered; it stops the timer. */
   met(): void;

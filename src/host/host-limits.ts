@@ -1,8 +1,8 @@
 /** The limits of a host that runs code only while it answers requests. */
 export interface HostLimits {
   /**
-   * How long this request may still take, in milliseconds. The delivery is answered within this or `deadlineMs`,
-   * whichever is less.
+   * How long this request may still take, in milliseconds. The delivery is answered within this time or `deadlineMs`,
+   * whichever is shorter.
    */
   readonly remainingMs?: number;
   /** `true` if no code runs between requests. Handlers then run inline, unless `processing.mode` is set. */

@@ -3,9 +3,9 @@ import { ConfigurationError, messageOf } from '../errors.ts';
 import { oneLine } from '../printable.ts';
 
 /**
- * The logger of hookbox. pino, bunyan, roarr, tslog, the console, and any object with these three methods fit. hookbox
- * recognises winston, LogTape and the logger of Powertools for AWS, which take the message first. For another such
- * logger pass `{ info: (facts, message) => log.info(message, facts), … }`.
+ * A logger for hookbox. It can be pino, bunyan, roarr, tslog, the console, or any object with these three methods.
+ * hookbox recognises winston, LogTape and the logger of Powertools for AWS, whose first argument is the message. For
+ * another such logger, pass `{ info: (facts, message) => log.info(message, facts), … }`.
  */
 export interface Logger {
   info(facts: Readonly<Record<string, unknown>>, message: string): void;

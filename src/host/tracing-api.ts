@@ -41,7 +41,7 @@ export interface SpanApi {
   end(): void;
 }
 
-/** Reads the headers of a delivery for a propagator. */
+/** Reads the headers of a delivery for an OpenTelemetry propagator. */
 export interface HeaderGetter {
   keys(carrier: unknown): string[];
   get(carrier: unknown, name: string): string | undefined;

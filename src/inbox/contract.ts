@@ -4,7 +4,7 @@ import type { Operations } from './operator/operations.ts';
 import type { StartRequest, WorkQueue } from './work.ts';
 
 /**
- * A durable store of events. `test/inbox/conformance.ts` tests what each inbox must do.
+ * A durable store for events. `test/inbox/conformance.ts` tests the behaviour that each inbox must have.
  *
  * @typeParam Database - the database that a handler's transaction works on
  */
@@ -12,31 +12,32 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
   /**
    * Stores an event unless its key is known. Resolves when the event is durable.
    *
-   * @param deadline - a time of `performance.now()`, in milliseconds; an event that has not begun to be stored by then
-   * is dropped
+   * @param deadline - a time on the clock of `performance.now()`, in milliseconds; the inbox drops an event that it has
+   * not begun to store by then
    * @param start - the caller handles the event if it is stored as running; an inbox may leave it to a claim
-   * @throws InboxUnavailableError if the event was not stored; no other error
+   * @throws InboxUnavailableError if the event is not known to be stored; it throws no other error
    */
   accept(event: IncomingEvent, deadline: number, start?: StartRequest): Promise<Acceptance>;
   /** Returns the event with this key, or `null`. */
   get(key: EventKey): Promise<StoredEvent | null>;
-  /** Lists events in order of arrival, after the `seq` of the last one. `limit` is 100 by default. */
+  /** Lists events in order of arrival, from the event after `after` (a `seq`). `limit` is 100 by default. */
   list(page?: { readonly after?: number; readonly limit?: number }): Promise<readonly StoredEvent[]>;
-  /** The path of the database file, as `--db` takes it. Absent if the inbox has no file, as on Postgres. */
+  /** The path of the database file, to pass as `--db`. Absent if the inbox has no file, as on Postgres. */
   readonly file?: string;
-  /** The Postgres schema, as `--schema` takes it. Absent on other inboxes. */
+  /** The Postgres schema, to pass as `--schema`. Absent on other inboxes. */
   readonly schema?: string;
   /** How many handlers can run `ctx.transaction` concurrently, if each one holds a connection. Absent if they take turns. */
   readonly transactionsAtOnce?: number;
   /** The functions that `hookbox/ops` uses. Absent if the inbox does not support operators. */
   readonly operations?: Operations;
   /**
-   * Maintains the data that operators see, in small parts and after the deliveries. Receivers and processors call it
+   * Maintains the data that operators see, in small steps with pauses for deliveries. Receivers and processors call it
    * about once a minute. Absent if the inbox needs no upkeep.
    *
-   * @param options - `isOpen` is called before each part; `false` stops the upkeep. `upTo` is the `seq` of the last
-   * event to include; with it, the call waits for the end and keeps the process alive. Without it, upkeep continues
-   * while new events arrive. `report` is called with a fault that an operator must repair, and its repair.
+   * @param options - `isOpen` is called before each step; `false` stops the upkeep. `upTo` is the `seq` of the last
+   * event to include; if it is set, the call keeps the process alive until the upkeep is done. Without `upTo`, upkeep
+   * continues while new events arrive. `report` receives a fault that an operator must repair, and advice on the
+   * repair.
    */
   upkeep?(options: {
     readonly now: () => number;
@@ -44,9 +45,9 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
     readonly upTo?: number;
     readonly report?: (problem: { readonly what: string; readonly advice: string }) => void;
   }): Promise<void>;
-  /** Finishes queued work and closes everything the inbox opened itself. Idempotent. */
+  /** Finishes queued work and closes everything that the inbox opened itself. Idempotent. */
   close(): Promise<void>;
 }
 
-/** An inbox of any kind. The operators' functions take it. */
+/** An inbox with any database type. The functions of `hookbox/ops` accept it. */
 export type AnyInbox = Inbox<unknown>;

@@ -1,4 +1,4 @@
 import type { SqliteDatabase } from './sqlite/opening/database.ts';
 
-/** The database type of a handler's transaction if the inbox does not set a different one: that of SQLite. */
+/** The database type in a handler's transaction, unless the inbox sets another: SQLite's. */
 export type DefaultDatabase = SqliteDatabase;

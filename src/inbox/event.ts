@@ -4,7 +4,7 @@ import type { DeadReason, EventState } from './state.ts';
 /** As long as the id of an event may be: both stand in one index, and Postgres takes a third of a page for an entry. */
 export const LONGEST_ENDPOINT = 255;
 
-/** The key of an event: its endpoint and id. It stays unique after pruning. */
+/** The key of an event: its endpoint and id. The key stays unique after pruning. */
 export interface EventKey {
   readonly endpoint: string;
   readonly id: string;
@@ -33,9 +33,9 @@ export interface IncomingEvent extends EventKey {
 /** How the inbox accepted an event. Returned only when the event is durable. */
 export interface Acceptance {
   readonly result: 'stored' | 'duplicate';
-  /** `true` for a duplicate with a different body. The different body is kept beside the event. */
+  /** `true` for a duplicate with a different body. The inbox keeps that body beside the event. */
   readonly conflict: boolean;
-  /** `true` for a duplicate whose body replaced an invalid or an unverified one. */
+  /** `true` for a duplicate whose body replaced the stored body, which was invalid or unverified. */
   readonly replaced: boolean;
   /** The lease of an event that was stored as running. Absent for all others, which wait for a claim. */
   readonly started?: Started;
@@ -74,11 +74,11 @@ export function isImportedId({ state, type }: Pick<StoredEvent, 'state' | 'type'
   return state === 'processed' && type === null;
 }
 
-/** How often something happened, with the first, last and twenty latest times. */
+/** How often something happened, with the first, the last and the twenty latest times. */
 export interface Occurrences {
   readonly count: number;
   readonly firstAt: Date | null;
   readonly lastAt: Date | null;
-  /** The times, oldest first. */
+  /** The twenty latest times, oldest first. */
   readonly recent: readonly Date[];
 }

@@ -22,7 +22,7 @@ export interface Scope {
 /** Everything there is. */
 export const EVERYTHING: Scope = { endpoints: '*', types: '*' };
 
-/** A request of a processor for events. */
+/** A processor's request for events. */
 export interface ClaimRequest extends Scope {
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -31,14 +31,14 @@ export interface ClaimRequest extends Scope {
   /** `true` allows one live lease for each entity and claims its events in order. */
   readonly ordered: boolean;
   /**
-   * Leases that the caller holds and whose handlers still run. If they ran out, they are renewed.
+   * Leases that the caller holds and whose handlers are still running. Those that have run out are renewed.
    *
    * @defaultValue none
    */
   readonly holds?: readonly Lease[];
   /**
-   * Leases of other processors that ended before this time count as run out, in milliseconds since 1970. If the process
-   * was suspended or could not write, this is the last time when it could.
+   * Other processors' leases that end before this time count as run out. If the process was suspended or could not
+   * write, this is the last time when it could write. In milliseconds since 1970.
    *
    * @defaultValue `now`
    */
@@ -51,8 +51,8 @@ export interface ClaimRequest extends Scope {
    */
   readonly takenSince?: number;
   /**
-   * How many more events of each type the caller can take. `'*'` is for all types without their own handler together.
-   * Types that are not named have no limit.
+   * How many more events of each type the caller can take. `'*'` is the total for all types without their own handler.
+   * Types that are not listed have no limit.
    */
   readonly room?: Readonly<Record<string, number>>;
 }
@@ -63,7 +63,7 @@ export interface ClaimRequest extends Scope {
  */
 export type StartRequest = Pick<ClaimRequest, 'now' | 'leaseMs' | 'ordered'>;
 
-/** A number of events of one endpoint and type. */
+/** The number of events with one endpoint and type. */
 export interface TypeCount {
   readonly endpoint: string;
   readonly type: string;
@@ -74,22 +74,22 @@ export interface TypeCount {
 
 /** The result of {@link WorkQueue} `announce`. */
 export interface Announced {
-  /** Events that were set to ignored. */
+  /** The events that this call set to ignored. */
   readonly ignored: readonly Omit<TypeCount, 'more'>[];
-  /** `true` if work is left: call `announce` again soon. */
+  /** `true` if work is left. Then call `announce` again soon. */
   readonly more: boolean;
 }
 
 /** Events that have been pending for ten minutes and that no running processor handles. */
 export interface UnhandledType extends TypeCount {
   /**
-   * When a processor that handles them was last seen. `null` if none ever handled their endpoint while other processors
-   * run.
+   * When a processor that handles these events was last seen. `null` if processors are running, but none has ever
+   * handled this endpoint.
    */
   readonly since: Date | null;
 }
 
-/** A processor as it announces itself. */
+/** The identity under which a processor announces itself. */
 export interface ProcessorIdentity {
   /** Unique among all processors. */
   readonly name: string;
@@ -106,11 +106,11 @@ export interface RunningProcessor extends Scope {
   readonly seenAt: Date;
 }
 
-/** Running processors and handled types. */
+/** The running processors and the handled types. */
 export interface ProcessorsSeen {
-  /** Running processors in order of their start. */
+  /** Running processors, in order of their start. */
   readonly processors: readonly RunningProcessor[];
-  /** When each endpoint and type was last handled by any processor; `'*'` for all. */
+  /** When a processor that handles this endpoint and type was last seen; `'*'` for all. */
   readonly handled: readonly { readonly endpoint: string; readonly type: string; readonly seenAt: Date }[];
 }
 
@@ -128,7 +128,7 @@ export interface ClaimedEvent extends EventKey {
   readonly receivedAt: Date;
   /** The number of this attempt, from 1. */
   readonly attempt: number;
-  /** How often the event failed since it was stored or rerun. */
+  /** How often the event has failed since it was stored or rerun. */
   readonly failures: number;
   /** `true` if a newer event of its entity was already processed. */
   readonly superseded: boolean;
@@ -136,7 +136,7 @@ export interface ClaimedEvent extends EventKey {
   readonly trace?: string;
 }
 
-/** The error of an attempt, cut to a limited size. */
+/** The error of an attempt, truncated if it is long. */
 export interface AttemptError {
   /** The name of the error class, or the type of the thrown value. */
   readonly name: string;
@@ -154,7 +154,9 @@ export interface CrashedEvent extends EventKey {
   readonly dueAt: number | null;
   /** `null` unless its handler committed a transaction itself. */
   readonly error: AttemptError | null;
-  /** Set if its processor was closing: the attempt was interrupted and did not crash, and the event runs again. */
+  /**
+   * Set if its processor was closing. The attempt then counts as interrupted, not as crashed, and the event runs again.
+   */
   readonly wasClosing?: true;
 }
 
@@ -187,17 +189,17 @@ export interface Attempt {
   readonly outcome: 'processed' | 'failed' | 'crashed' | 'interrupted';
   readonly startedAt: Date;
   readonly endedAt: Date;
-  /** The error. A processed attempt has one if its handler threw after the commit. */
+  /** The error, if any. A processed attempt has one if its handler threw after the commit. */
   readonly error: AttemptError | null;
-  /** Why the handler skipped the event. Absent if it did not. */
+  /** Why the handler skipped the event, if it did. */
   readonly skipped?: string;
 }
 
-/** The attempt that asks for a transaction. */
+/** The attempt that requests a transaction. */
 export interface TransactionAttempt {
   readonly now: () => number;
   readonly signal: AbortSignal;
-  /** Aborted when the processor gives up the attempt. Its function then loses its connection and locks. */
+  /** Aborted when the processor gives up the attempt. `work` then loses its connection and locks. */
   readonly givenUp?: AbortSignal | undefined;
   /** Called after `work`: returns why the handler skipped the event, if it did. */
   readonly skipped?: (() => string | undefined) | undefined;
@@ -221,59 +223,64 @@ export interface WorkQueue<Database = DefaultDatabase> {
    */
   claimOne(key: EventKey, request: ClaimRequest, tell?: TellCrashed): Promise<ClaimedEvent | 'busy' | 'settled'>;
   /**
-   * Renews leases and returns those still held. A lease that ran out is still held until a different processor takes
+   * Renews leases and returns those still held. A lease that has run out is still held until another processor takes
    * over its event.
    *
-   * @param isClosing - the processor is closing: an attempt whose lease runs out was interrupted and did not crash
+   * @param isClosing - the processor is closing, so an attempt whose lease runs out counts as interrupted, not as
+   * crashed
    */
   renew(leases: readonly Lease[], now: number, leaseMs: number, isClosing?: boolean): Promise<readonly Lease[]>;
   /**
-   * Ends an attempt and its lease, even late, if no other processor has taken over the event. Returns `false` if
-   * another processor has taken it over; then nothing changed. Returns `committed alone` if the function in
-   * `ctx.transaction` sent COMMIT itself; then the event is dead.
+   * Ends an attempt and its lease, even late, if no other processor has taken over the event. If one has, nothing
+   * changes and it returns `false`. Returns `committed alone` if the function in `ctx.transaction` sent COMMIT itself;
+   * the event is then dead.
    */
   settle(lease: Lease, settlement: Settlement, now: number): Promise<Settled>;
   /**
-   * Runs `work` in a transaction that also marks the event as processed. Either both commit or neither does. The lease
-   * holds the entity until `settle` ends it as `committed`, or until it runs out.
+   * Runs `work` and marks the event as processed in one transaction. The lease holds the entity until `settle` ends it
+   * as `committed`, or until it runs out.
    *
-   * @throws TransactionError, or the error of `work` or of the commit; then nothing is committed
+   * @throws TransactionError, or the error of `work` or of the commit; then nothing is committed, unless `work` ended
+   * the transaction itself
    */
   transaction<T>(lease: Lease, work: (database: Database) => T, attempt: TransactionAttempt): Promise<T>;
   /**
    * Returns when the next event of a scope is due or a lease runs out, in milliseconds since 1970. Paused types do not
-   * count. `null` if there is no such event.
+   * count. `null` if there is no such event or lease.
    */
   nextDue(scope: Scope): Promise<number | null>;
   /**
-   * Records the types that this processor handles, and checks events that wait for others. With `ignoreBefore`, it sets
-   * due events of these endpoints to ignored: those due since that time whose type no processor handled for seven days,
-   * nor since that time. Each call does a limited part; repeat it while `more` is `true`.
+   * Records the types that this processor handles, and checks events that are waiting for other events. With
+   * `ignoreBefore`, it sets to ignored the events of these endpoints that were due before that time. It does so only if
+   * no processor has handled their type since that time, nor for seven days. Each call does a limited part of the work;
+   * repeat it while `more` is `true`.
    *
-   * @param processor - the processor, which `processors` lists from then on
+   * @param processor - the processor, which `processors` then lists
    */
   announce(scope: Scope, now: number, ignoreBefore: number | null, processor?: ProcessorIdentity): Promise<Announced>;
-  /** Removes a processor that ends from `processors`. */
+  /** Removes a processor from `processors` when it ends. */
   leave(processor: string): Promise<void>;
-  /** Returns the running processors, and the processors that ever handled each type. */
+  /** Returns the running processors, and when each type was last handled. */
   processors(now: number): Promise<ProcessorsSeen>;
   /**
-   * Returns pending events at any endpoint that no running processor handles. `takenSince` is in milliseconds since
-   * 1970, ten minutes before `now` by default. A processor seen since then counts as running.
+   * Counts, by endpoint and type, the pending events that no running processor handles. `takenSince` is in milliseconds
+   * since 1970, ten minutes before `now` by default. A processor seen since then counts as running.
    */
   unhandled(now: number, takenSince?: number): Promise<readonly UnhandledType[]>;
   /**
-   * Returns events that were set to ignored since a time because they had no handler. Both times are in milliseconds
-   * since 1970.
+   * Counts, by endpoint and type, the events that were set to ignored since a time because they had no handler. Both
+   * times are in milliseconds since 1970.
    */
   ignoredSince(scope: Scope, since: number, now: number): Promise<readonly IgnoredType[]>;
-  /** Calls `listener` when this inbox stored an event that may be due. Returns a function that stops it. */
+  /**
+   * Calls `listener` when this inbox has stored an event that may be due. Returns a function that removes the listener.
+   */
   onPending(listener: () => void): () => void;
   /** Returns the attempts of an event, oldest first. */
   attempts(key: EventKey): Promise<readonly Attempt[]>;
   /**
    * Sets a dead, ignored or discarded event back to pending, with its body parsed by the current schemas. Returns
-   * `false` for others.
+   * `false` for an event in any other state.
    *
    * @param readFrom - the body that `content` was parsed from; if a different body replaced it meanwhile, nothing
    * changes
@@ -285,8 +292,8 @@ export interface WorkQueue<Database = DefaultDatabase> {
     readFrom?: Uint8Array,
   ): Promise<boolean>;
   /**
-   * Turns up to `limit` events of these endpoints into tombstones, if they were processed before this time. Returns
-   * their number, 0 if none is left.
+   * Turns up to `limit` events of these endpoints into tombstones, if they were processed before this time. Returns the
+   * number of events; 0 if none are left.
    */
   prune(endpoints: Scope['endpoints'], processedBefore: number, limit: number): Promise<number>;
 }

@@ -9,21 +9,20 @@ export interface BackupReport {
   readonly file: string;
   /** The size of the copy, in bytes. */
   readonly bytes: number;
-  /** The `seq` of its audit line. */
+  /** The `seq` of the audit line. */
   readonly audit: number;
 }
 
 /**
- * Copies a live SQLite inbox into a new file, with everything else in its database, as it is at one moment. Another
- * thread makes the copy, so deliveries continue. The file appears under its name only after it has been checked and is
- * on disk.
+ * Copies a live SQLite inbox into a new file, with everything else in its database, as of one moment. Another thread
+ * makes the copy, so deliveries continue. The file gets its name only after it has been checked and is on disk.
  *
  * To restore it, first stop all processes that use the inbox. Then remove the `-wal` and `-shm` files, and replace the
  * old file with the copy.
  *
  * @param file - a path that does not exist yet
- * @throws ConfigurationError `INVALID_OPTION` for an existing path, a missing folder, or an inbox in Postgres, which
- * `pg_dump` copies
+ * @throws ConfigurationError `INVALID_OPTION` for an existing path, a missing folder, or an inbox in Postgres (use
+ * `pg_dump` there)
  * @throws InboxUnavailableError if the copy failed; then no file is left
  * @example
  * ```ts

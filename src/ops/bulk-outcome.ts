@@ -7,18 +7,18 @@ import { operationsOf } from './operations-of.ts';
 /** So many events of a bulk are looked at in one step. */
 const STEP = 1_000;
 
-/** The current states of the events of a bulk action. */
+/** The current states of a bulk action's events. */
 export interface BulkOutcome {
-  /** How many events it acted on. The number grows during the run. */
+  /** How many events the bulk action acted on. The number grows during the run. */
   readonly acted: number;
   /**
    * How many events are in each state now. `waiting` and `retrying` events are pending; `retrying` ones have failed
    * before. About `erased` events, nothing else is known.
    */
   readonly counts: Readonly<Record<BulkFate, number>>;
-  /** How many of the events an operator has changed again since. Each of them counts with its current state. */
+  /** How many of these events an operator has changed again since. `counts` has them in their current state. */
   readonly again: number;
-  /** How many events are no longer known. The inbox keeps the list of events for a week after the end. */
+  /** How many events are no longer known. The inbox keeps the list of events for a week after the bulk action ends. */
   readonly forgotten: number;
 }
 
@@ -33,12 +33,12 @@ export interface BulkOutcomeOptions {
 const OPTIONS: KnownOptions<BulkOutcomeOptions> = { onProgress: 'function', signal: true };
 
 /**
- * Counts the current states of a bulk action's events: a rerun of 523 events does not mean that 523 handlers succeeded.
- * It counts a thousand events at a time. `listEvents` with the filter `{ bulk: id }` lists them.
+ * Counts a bulk action's events by their current state, because a rerun of 523 events does not mean that 523 handlers
+ * succeeded. It counts a thousand events at a time. `listEvents` with the filter `{ bulk: id }` lists the events.
  *
  * @returns `null` if there is no bulk action with this id
- * @throws ConfigurationError `INVALID_OPTION` for an inbox without operators' functions
- * @throws the reason of the signal if it is aborted
+ * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
+ * @throws `signal.reason` if the signal is aborted
  * @example
  * ```ts
  * import { bulkOutcome } from 'hookbox/ops';

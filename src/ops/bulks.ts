@@ -28,24 +28,24 @@ const RUN: KnownOptions<RunBulkOptions> = {
 export interface PreviewOptions {
   /** For a rerun: include ignored, discarded and processed events. */
   readonly force?: boolean;
-  /** Called with the number of events examined and matched. */
+  /** Called with the numbers of events examined and matched. */
   readonly onProgress?: (examined: number, found: number) => void;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Stores which events match a filter now, and describes them. `runBulk` then acts on them. The set contains only events
- * that the action applies to, and for a rerun only events that still have their body:
+ * Stores the list of events that match a filter now, and describes it. `runBulk` then acts on these events. The list
+ * contains only events that the action applies to, and for a rerun only events that still have their body:
  *
- * - rerun: dead events; if `filter.states` names them, also ignored and discarded events; with `force`, dead, ignored,
- *   discarded and processed events
+ * - rerun: dead events; ignored and discarded events only if `filter` names them (`states`, `events`, `ignoredSince`)
+ *   or with `force`; processed events only with `force`
  * - discard: dead and pending events
- * - retry now: failed events whose next attempt is later than now
+ * - retry now: pending events that have failed and are not due yet
  *
  * A preview is kept for a week.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an invalid filter or a missing `by`
- * @throws the reason of the signal if it is aborted; then no preview is left
+ * @throws `signal.reason` if the signal is aborted; no preview is then left
  * @example
  * ```ts
  * import { previewBulk } from 'hookbox/ops';
@@ -88,22 +88,23 @@ export async function previewBulk(
 /** The options of {@link runBulk}. */
 export interface RunBulkOptions extends Pick<ActOptions, 'entity'> {
   /**
-   * The largest number of events per second; `Infinity` for no limit.
+   * The maximum number of events per second; `Infinity` for no limit.
    *
    * @defaultValue 500
    */
   readonly ratePerSecond?: number;
-  /** Stops after the current batch. The bulk action stays `running`, is `stopped`, and can be resumed. */
+  /** Stops after the current batch. The bulk action stays `running`, with `stopped` set, and can be resumed. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (bulk: Bulk) => void;
 }
 
 /**
- * Runs a previewed bulk action, or resumes one. It acts on each event once, even if two processes run it; the processes
- * share the rate. Resolves when the bulk action is done, cancelled, or stopped by the signal. A run has one audit line,
- * whose counts grow during the run. Each process that resumes the run adds a line `resume`.
+ * Runs a previewed bulk action, or resumes a stopped one. It acts on each event once, even if two processes run the
+ * action; they share the rate. Resolves when the bulk action is done, cancelled, or stopped by the signal. A run has
+ * one audit line, whose counts grow during the run. Each process that resumes the run adds an audit line `resume`.
  *
- * @throws ConfigurationError `INVALID_OPTION` for a bulk action that is unknown, done or cancelled, or a missing `by`
+ * @throws ConfigurationError `INVALID_OPTION` for a bulk action that is unknown, done or cancelled, or for a missing
+ * `by`
  * @throws InboxUnavailableError if a batch was not written; call `runBulk` again to resume
  * @example
  * ```ts
@@ -167,8 +168,8 @@ async function until(time: number, signal: AbortSignal | undefined, live: () => 
 }
 
 /**
- * Cancels a bulk action. Remaining events stay unchanged. Returns the bulk action. A bulk action that had already ended
- * does not change.
+ * Cancels a bulk action and returns it. Its remaining events stay unchanged. A bulk action that has already ended does
+ * not change.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an unknown bulk action or a missing `by`
  * @throws InboxUnavailableError if nothing was done
@@ -189,7 +190,7 @@ export async function cancelBulk(inbox: AnyInbox, id: number, by: By): Promise<B
 }
 
 /**
- * Returns a bulk action, or `null`. If the process that ran it seems dead, the function waits three seconds and checks
+ * Returns a bulk action, or `null`. If the process that ran it seems dead, `getBulk` waits three seconds and checks
  * again before it reports `stopped`.
  *
  * @example

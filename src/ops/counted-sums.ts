@@ -17,7 +17,7 @@ export interface Totals {
   readonly rejected: number;
 }
 
-/** Numbers of one type in a time span. */
+/** Numbers for one type in a time span. */
 export type TypeTotals = Pick<Totals, 'stored' | 'processed' | 'failed' | 'dead'>;
 
 /** What is counted, in the order in which it happens. */

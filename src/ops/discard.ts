@@ -7,13 +7,13 @@ import { actOnNamed, type InStates } from './act-on-named.ts';
 const OPTIONS: KnownOptions<InStates> = { states: 'list' };
 
 /**
- * Discards dead and pending events: no handler runs for them. They can be rerun later.
+ * Discards dead and pending events, so that no handler runs for them. They can be rerun later.
  *
  * An invalid event becomes discarded only if its body fits the current schemas. Otherwise the result is `still invalid`
  * and the event stays dead. After it is pruned or erased, it no longer counts as dead.
  *
- * @param keys - at most 500 events; for more use {@link previewBulk}
- * @param options - with `states`, an event in a different state stays unchanged and is reported as `changed`
+ * @param keys - at most 500 events; for more, use {@link previewBulk}
+ * @param options - with `states`, an event in any other state stays unchanged and is reported as `changed`
  * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
  * @throws InboxUnavailableError if nothing was done
  * @example

@@ -21,13 +21,13 @@ export const EXPORT_OPTIONS: KnownOptions<ExportOptions> = { onProgress: 'functi
 const RECOUNT_MS = 1_000;
 
 /**
- * Exports events as lines of JSON, oldest first, byte for byte. Bodies and conflicting bodies are base64; tombstones
- * have the hash. Attempts, errors and redeliveries are included. Without a filter it exports all events, the newest
- * processed event of each entity, and the paused types.
+ * Exports events as lines of JSON, oldest first. Bodies and conflicting bodies are exact, in base64; a tombstone has
+ * the hash of its body. Attempts, errors and redeliveries are included. Without a filter it exports all events, the
+ * high-water mark of each entity, and the paused types.
  *
  * The last line has the number of events, so `importEvents` detects a truncated file. Events that are stored during the
- * export are not included. Only a few events are in memory at a time and, with a filter, the numbers of all matching
- * events.
+ * export are not included. Memory holds only a few events at a time and, with a filter, the `seq` of each matching
+ * event.
  *
  * An export contains personal data. Protect it like the inbox.
  *

@@ -25,7 +25,7 @@ const PARTS = ['dead', 'retrying', 'others'] as const;
 /** What a text may be taken for. */
 export const READINGS = ['id', 'entity', 'merchant', 'type', 'text'] as const satisfies readonly TakenFor['takenFor'][];
 
-/** The position of the next step of {@link findEvents}, and how the first step read the text. */
+/** The position of the next step of {@link findEvents}, and how the first step interpreted the text. */
 export interface FindPlace extends TakenFor {
   readonly among: (typeof PARTS)[number];
   readonly before: number | null;
@@ -36,7 +36,7 @@ export interface FindRequest {
   /** The `next` of the previous step. */
   readonly at?: FindPlace | null;
   /**
-   * The largest number of events. At most 500.
+   * The maximum number of events, 500 or less.
    *
    * @defaultValue 50
    */
@@ -52,7 +52,7 @@ export interface Suggestion {
 }
 
 interface TakenFor {
-  /** What the text was read as. */
+  /** How the text was interpreted. */
   readonly takenFor: Suggestion['what'] | 'text';
   /** The name as it is stored; its case may differ from the text, and it may be longer. */
   readonly name: string;
@@ -76,16 +76,16 @@ export interface FoundEvents extends Omit<EventPage, 'next' | 'nextAt'>, TextRea
 
 /**
  * Finds events by any text. The text may be the id of an event, order, cart, product or merchant, or a type. It may
- * also be the beginning of one of these, ignoring case. Or it may be a part of an id or an error message. Failed events
- * come first.
+ * also be the beginning of one of these, ignoring case, or any part of an id or an error message. Dead and retrying
+ * events come first.
  *
- * If the text is the exact name of one thing, only that thing is searched. Otherwise ids, types, entity names and
- * errors are searched, but not bodies. Erased events are found only by their id. Each step examines about 5,000 events,
- * so it may return few or no events and still have a `next`.
+ * If the text is exactly one known name, only that name is searched. Otherwise ids, types, entity names and errors are
+ * searched, but not bodies. Erased events are found only by their id. Each step examines about 5,000 events, so it may
+ * return few or no events and still have a `next`.
  *
- * @throws ConfigurationError `INVALID_OPTION` for a text that is empty or longer than 1,000 characters, or an inbox
- * without operators' functions
- * @throws the reason of `signal` if it is aborted
+ * @throws ConfigurationError `INVALID_OPTION` for an empty text, a text longer than 1,000 characters, or an inbox
+ * without `operations`
+ * @throws `signal.reason` if the signal is aborted
  * @example
  * ```ts
  * import { findEvents } from 'hookbox/ops';

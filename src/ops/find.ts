@@ -19,9 +19,7 @@ export interface EventHistory {
   readonly attempts: readonly Attempt[];
   /** Why the event is not processed yet. `null` if it is processed or dead. */
   readonly wait: Wait | null;
-  /**
-   * Deliveries, attempts and operators' acts, oldest first. An attempt after a rerun is `manual`.
-   */
+  /** Deliveries, attempts and operators' acts, oldest first. The first attempt after a rerun is `manual`. */
   readonly timeline: readonly TimelineEntry[];
 }
 
@@ -33,24 +31,24 @@ export type TimelineEntry =
   | { readonly what: 'redelivered'; readonly at: Date }
   /** Earlier redeliveries, counted from this time on. */
   | { readonly what: 'redeliveries'; readonly at: Date; readonly count: number }
-  /** A delivery with another body. Only the last twenty have an entry. */
+  /** A delivery with a different body. Only the last twenty have an entry. */
   | { readonly what: 'conflict'; readonly at: Date }
   | { readonly what: 'attempt'; readonly at: Date; readonly attempt: Attempt }
   /** An operator's act on the event. */
   | { readonly what: 'act'; readonly at: Date; readonly act: EventAct }
-  /** The next attempt, or the end. */
+  /** The next attempt of a pending event. */
   | { readonly what: 'due'; readonly at: Date }
   | { readonly what: 'settled'; readonly at: Date; readonly state: EventSummary['state'] };
 
 /**
- * Lists stored events that match a filter, newest first, one page at a time. `page.order` may be `oldest` or `failed`.
+ * Lists stored events that match a filter, one page at a time, newest first. `page.order` changes the order.
  *
- * A page examines at most 5,000 events, so it may have few or no events and still have a `next`. Pass `next` as
- * `before` until it is `null`; in the order `failed`, pass `nextAt` as `beforeAt` too. New events are newer than the
- * cursor, so no event appears twice.
+ * Each page examines at most 5,000 events, so it may contain few or no events and still have a `next`. Pass `next` as
+ * `before` until it is `null`; in the order `failed`, pass `nextAt` as `beforeAt` too. Events that arrive meanwhile do
+ * not move the cursor, so no event appears twice.
  *
- * @throws ConfigurationError `INVALID_OPTION` for an invalid condition, or an inbox without operators' functions
- * @throws the reason of `page.signal` if it is aborted
+ * @throws ConfigurationError `INVALID_OPTION` for an invalid condition, or an inbox without `operations`
+ * @throws `page.signal.reason` if that signal is aborted
  * @example
  * ```ts
  * import { listEvents } from 'hookbox/ops';
@@ -80,8 +78,8 @@ export interface CountOptions {
 /**
  * Counts stored events that match a filter. It examines at most 20,000 events and counts at most 10,000 of them.
  *
- * @throws ConfigurationError `INVALID_OPTION` for an invalid condition, or an inbox without operators' functions
- * @throws the reason of `signal` if it is aborted
+ * @throws ConfigurationError `INVALID_OPTION` for an invalid condition, or an inbox without `operations`
+ * @throws `signal.reason` if the signal is aborted
  * @example
  * ```ts
  * import { countEvents } from 'hookbox/ops';
@@ -102,9 +100,9 @@ export async function countEvents(
 }
 
 /**
- * Returns one event with its deliveries and attempts, or `null`.
+ * Returns one event with its deliveries and attempts, or `null` if the event is unknown.
  *
- * @throws ConfigurationError `INVALID_OPTION` for an inbox without operators' functions
+ * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
  * @example
  * ```ts
  * import { getEvent } from 'hookbox/ops';
@@ -132,7 +130,7 @@ export async function getEvent(inbox: AnyInbox, key: EventKey): Promise<EventHis
  * Groups dead events by the text of their last error. Returns the 200 largest groups, largest first. Events without an
  * error are grouped by reason.
  *
- * @throws ConfigurationError `INVALID_OPTION` for an inbox without operators' functions
+ * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
  * @example
  * ```ts
  * import { deadGroups } from 'hookbox/ops';

@@ -14,27 +14,27 @@ export type Readiness =
       /** Events that no processor handles. They are stored, but need attention. */
       readonly unhandled: Unhandled['waiting'];
       /**
-       * Problems that need attention, although deliveries can be stored. A load balancer should keep sending
+       * Problems that need attention, although deliveries can be stored. A load balancer should continue to send
        * deliveries.
        */
       readonly warnings: readonly Warning[];
-      /** Why these could not be checked in time. `unhandled` and `warnings` are then empty. */
+      /** Why the checks did not finish in time. `unhandled` and `warnings` are then empty. */
       readonly unwatched?: string;
     }
   | {
       readonly ready: false;
       /** Safe to show to anyone. */
       readonly code: InboxUnavailableError['code'];
-      /** Only for people who may see the path of the file or the names of servers. */
+      /** Show it only to people who may see the path of the file or the names of servers. */
       readonly why: string;
     };
 
 /**
- * Tests whether the inbox can store a delivery now: it writes and removes a row. It takes at most two seconds. It also
- * returns events that no processor handles, and warns of silence, rejections and missing processors. If these checks do
- * not finish in time, the inbox still counts as ready, and `unwatched` has the reason.
+ * Tests whether the inbox can store a delivery now, by writing and removing a row. It takes at most two seconds. It
+ * also returns events that no processor handles, and warns of silence, rejections and missing processors. If these
+ * checks do not finish in time, the inbox still counts as ready, and `unwatched` has the reason.
  *
- * @throws ConfigurationError `INVALID_OPTION` for an inbox without operators' functions
+ * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
  * @example
  * ```ts
  * import { readiness } from 'hookbox/ops';

@@ -8,28 +8,28 @@ import type { EventState } from '../inbox/state.ts';
 import { assertOptions, kindOf, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 
-/** The results of the import. */
+/** The result of {@link importHandled}. */
 export interface ImportHandledReport {
-  /** ids that this import recorded as processed */
+  /** The number of ids that this import recorded as processed. */
   readonly imported: number;
-  /** ids whose events were already processed */
+  /** The number of ids whose events were already processed. */
   readonly known: number;
-  /** events in the inbox that are not processed. They keep their state, and pending ones still run */
+  /** Events in the inbox that are not processed. They keep their state, and pending ones still run. */
   readonly notProcessed: readonly { readonly id: string; readonly state: EventState }[];
-  /** the `seq` of its audit line; `null` for a dry run */
+  /** The `seq` of the audit line; `null` for a dry run. */
   readonly audit: number | null;
 }
 
-/** Which endpoint received the events, and how the import runs. */
+/** The options of {@link importHandled}. */
 export interface ImportHandledOptions {
-  /** the receiver's option `endpoint`; `default` unless set */
+  /** The receiver's option `endpoint`; `default` unless set. */
   readonly endpoint?: string;
-  /** only count; change nothing */
+  /** `true` only counts the ids. Default: `false`. */
   readonly dryRun?: boolean;
-  /** the source of the ids for the audit, such as the name of the file */
+  /** The source of the ids for the audit, such as the name of the file. */
   readonly from?: string;
   readonly onProgress?: (counts: Pick<ImportHandledReport, 'imported' | 'known'>) => void;
-  /** stops after the current batch; the report then has the counts so far */
+  /** Stops after the current batch. The report has the counts so far. */
   readonly signal?: AbortSignal;
 }
 
@@ -46,17 +46,17 @@ const BATCH_IDS = 100;
 const LONGEST_ENDPOINT = 1_000;
 
 /**
- * Records event ids that other code has handled. A later delivery of such an id is answered as a duplicate, and no
- * handler runs. Import the ids before you switch to hookbox, and once more afterwards.
+ * Records the ids of events that other code has handled. A later delivery of such an id is answered as a duplicate, and
+ * no handler runs. Import the ids before you switch to hookbox, and once more afterwards.
  *
  * An event that is already in the inbox keeps its state. The report lists each such event that is not processed,
  * because its handler may still run. You can stop an import and repeat it, even while deliveries arrive.
  *
- * From an id alone, hookbox knows neither type, time nor body. So `ctx.superseded` ignores these events, and a
- * redelivery with a different body is not a conflict.
+ * An id alone does not tell hookbox the type, time or body. So `ctx.superseded` ignores these events, and a redelivery
+ * with a different body is not a conflict.
  *
- * @param ids - the ids that the service gave its events
- * @throws ConfigurationError for an id that no event can have; the ids before it may be imported
+ * @param ids - the ids that the service gave the events
+ * @throws ConfigurationError for an id that no event can have; the ids before it may already be imported
  * @throws InboxUnavailableError when the inbox cannot store; repeat the import
  * @example
  * ```ts

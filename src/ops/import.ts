@@ -11,7 +11,7 @@ import { operationsOf } from './operations-of.ts';
 
 /** The result of {@link importEvents}. */
 export interface ImportReport extends ImportCounts {
-  /** The `seq` of its audit line; `null` for a dry run. */
+  /** The `seq` of the audit line; `null` for a dry run. */
   readonly audit: number | null;
   /** The types that the export lists as paused and that are now paused in this inbox. Absent if there are none. */
   readonly paused?: readonly Lane[];
@@ -22,13 +22,13 @@ export interface ImportOptions {
   /**
    * `true` for an export of your own inbox that was kept private. The import then also trusts data that is not in a
    * body, and pauses the types that were paused. Without it, each event is stored as not verified, and its entity is
-   * read from its body. The newest processed event of each entity is then read from bodies only, not from tombstones or
-   * marks.
+   * read from its body. The high-water mark of each entity is then derived from bodies only, not from tombstones or the
+   * marks in the export.
    *
    * @defaultValue `false`
    */
   readonly trusted?: boolean;
-  /** The `entity` option of your receiver, if it has one. Used unless `trusted`. */
+  /** The `entity` option of your receiver, if it has one. Used only without `trusted`. */
   readonly entity?: EntityOf;
   /**
    * `true` only counts the events.
@@ -58,18 +58,20 @@ const BATCH_LINES = 100;
 const BATCH_CHARACTERS = 2 * 1024 * 1024;
 
 /**
- * Imports the lines of an export. Bodies, ids, states, attempts, times and the order stay the same; the events come
- * after the existing ones.
+ * Imports the lines of an export. Bodies, ids, states, attempts, times and the order stay the same; the events are
+ * placed after the existing ones.
  *
- * An event that is already in the inbox does not change, so you can repeat an import. But a second import pauses types
- * again that were resumed. An event that was being handled is imported as pending and due. Processors handle imported
- * pending events like new ones. Stop the processor of the old inbox first; otherwise effects may happen twice.
+ * An event that is already in the inbox does not change, so you can repeat an import. However, a second import pauses
+ * types that were resumed after the first. An event that was being handled is imported as pending and due. Processors
+ * handle imported pending events like new ones. Stop the old inbox's processor first; otherwise effects may happen
+ * twice.
  *
  * Each body is parsed again. A line whose body has a different id is rejected. A pending event that fits no current
- * schema becomes `dead(invalid)`. A future time becomes the current time. Set `trusted` to move your own export.
+ * schema becomes `dead(invalid)`. A future time becomes the current time. Set `trusted` to import an export of your own
+ * inbox.
  *
- * A faulty line ends the import, and earlier lines stay imported. The error names the number of the line and never
- * quotes the line.
+ * A faulty line ends the import, and earlier lines stay imported. The error gives the line's number but never quotes
+ * the line.
  *
  * @param lines - the lines of an export, with or without line endings, for example from `readline` or from
  * `exportEvents`

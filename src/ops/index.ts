@@ -1,5 +1,6 @@
 /**
- * The operators' functions for stored events. The command `hookbox events` and the operators' page call them.
+ * Functions for operators, to inspect and change stored events. The command `hookbox events` and the operators' page
+ * call them.
  *
  * @module
  */

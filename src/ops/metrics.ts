@@ -24,22 +24,22 @@ export interface Metrics {
 
 /**
  * Returns metrics for Prometheus. They come from the inbox, so all processes report the same numbers and a restart
- * loses none. Counters start with the inbox and only grow. Labels are fixed names, your endpoints, and the types of
- * your handlers, 50 at most. They never contain text from a sender.
+ * loses none. Counters start at zero with a new inbox and only grow. Labels are fixed names, your endpoints, and at
+ * most 50 types from your handlers. They never contain text from a sender.
  *
  * - `hookbox_events{state}`: events now, counted up to 10,000; `hookbox_events_capped{state}` is 1 if there are more
  * - `hookbox_oldest_pending_seconds`: the age of the oldest pending event; 0 without one
- * - `hookbox_oldest_due_seconds`: how long the first due event has been due; paused events do not count
+ * - `hookbox_oldest_due_seconds`: how long the longest-due event has been due; paused events do not count
  * - `hookbox_last_received_timestamp_seconds`, `hookbox_usual_gap_seconds`, `hookbox_silent`, `hookbox_rejecting`:
- *   traffic compared with earlier days; with several endpoints also for each one, as `endpoint`
+ *   traffic compared with earlier days; with several endpoints, also for each endpoint, as the label `endpoint`
  * - `hookbox_processors`, `hookbox_missing_processors`, `hookbox_unhandled_events`,
- *   `hookbox_processor_last_seen_timestamp_seconds{type}`: running and missing processors; with several endpoints the
- *   last one also for each
+ *   `hookbox_processor_last_seen_timestamp_seconds{type}`: running and missing processors; with several endpoints, the
+ *   last metric also for each endpoint
  * - `hookbox_deliveries_total{outcome, type, reason}`, `hookbox_attempts_total{outcome, type}`, and counters of
  *   conflicts, reruns, discarded and ignored events
  * - `hookbox_answer_seconds`, `hookbox_handler_seconds`: histograms
  *
- * @throws ConfigurationError `INVALID_OPTION` for an inbox without operators' functions
+ * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
  * @example
  * ```ts
  * import { metrics } from 'hookbox/ops';

@@ -22,8 +22,8 @@ export interface PauseOptions {
 /** The options of {@link pauseType}. */
 export interface PauseTypeOptions extends PauseOptions {
   /**
-   * `true` also pauses an unseen type: hookbox does not know it, no processor has handled it, and no event of it was
-   * found. Without it such a type throws, because it may be a typo.
+   * `true` also pauses an unseen type, which hookbox does not know, no processor has handled and no event has. Without
+   * it, `pauseType` throws for such a type, because the name may be a typo.
    *
    * @defaultValue `false`
    */
@@ -35,13 +35,13 @@ const PAUSE: KnownOptions<PauseTypeOptions> = { ...OPTIONS, unseen: 'boolean' };
 
 /**
  * Pauses a type. Its events are still received, stored and answered 200, but no processor on any machine starts to
- * handle them until `resumeType`.
+ * handle them until you call `resumeType`.
  *
  * Handlers that are already running finish. A handler whose event is just being claimed may still start. Paused events
- * are never ignored. Newer events of the same entity wait behind them, unless `ordering` is off. In inline mode, paused
- * deliveries are stored, answered 200, and wait for a processor.
+ * are never ignored. Newer events of the same entity wait behind them, unless `ordering` is off. In inline mode,
+ * deliveries of a paused type are stored and answered 200, and their events wait for a processor.
  *
- * @returns the pause; `changed` is `false` if the type was already paused, and that pause is unchanged
+ * @returns the pause; `changed` is `false` if the type was already paused, and that pause stays unchanged
  * @throws ConfigurationError `INVALID_OPTION` for a missing `by`, a name that is empty or longer than 150 characters,
  * or an unseen type without `unseen`
  * @throws InboxUnavailableError if nothing was done
@@ -89,7 +89,7 @@ async function assertSeen(inbox: AnyInbox, type: string): Promise<void> {
 const MOST_MEANT = 3;
 
 /**
- * Resumes a type. Processors claim its pending events within about a second, oldest first.
+ * Resumes a type. Processors start to claim its pending events within about a second, oldest first.
  *
  * @returns the ended pause, or `null` if the type was not paused
  * @throws ConfigurationError `INVALID_OPTION` for a missing `by`
@@ -114,9 +114,9 @@ export async function resumeType(
 }
 
 /**
- * Lists paused types by endpoint and type, with the operator, time, reason and number of pending events.
+ * Lists paused types in order of endpoint and type, each with its operator, time, reason and number of pending events.
  *
- * @throws ConfigurationError `INVALID_OPTION` for an inbox without operators' functions
+ * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
  * @example
  * ```ts
  * import { pausedTypes } from 'hookbox/ops';

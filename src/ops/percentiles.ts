@@ -1,4 +1,4 @@
-/** Durations in milliseconds: half, 90 % and 99 % of them were at most this long. */
+/** Percentiles of durations, in milliseconds. Half (`p50`), 90 % and 99 % of the durations were at most this long. */
 export interface Percentiles {
   readonly count: number;
   readonly p50: number | null;

@@ -13,13 +13,13 @@ export interface MissingProcessors {
   readonly since: Date;
 }
 
-/** Running processors and missing ones. */
+/** The running processors and the missing ones. */
 export interface Processing {
   /** Running processors, in order of their start. */
   readonly processors: readonly RunningProcessor[];
-  /** When each type was last handled at any endpoint; `*` for all types. */
+  /** When a processor that handles this type was last seen, at any endpoint; `*` for all types. */
   readonly lastSeen: Readonly<Record<string, Date>>;
-  /** When each type was last handled, by endpoint; `*` for all endpoints. */
+  /** When a processor that handles this type was last seen, by endpoint; `*` for all. */
   readonly handled: ProcessorsSeen['handled'];
   /** Endpoints whose processors are all gone. */
   readonly missing: readonly MissingProcessors[];

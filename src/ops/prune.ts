@@ -10,7 +10,7 @@ import { operationsOf } from './operations-of.ts';
 export interface PruneReport {
   /** How many events became tombstones, or would in a dry run. */
   readonly pruned: number;
-  /** The `seq` of its audit line; `null` for a dry run. */
+  /** The `seq` of the audit line; `null` for a dry run. */
   readonly audit: number | null;
 }
 
@@ -41,14 +41,14 @@ const REST = 4;
 
 /**
  * Turns settled events into tombstones. Their bodies, error texts and conflicting bodies are removed. Their ids stay
- * known, so redeliveries are still duplicates.
+ * known, so redeliveries are still recognised as duplicates.
  *
  * It works in small batches. After each batch it pauses for several times as long as the batch took, so deliveries are
- * hardly affected. The audit line is written first, and its counts grow with each batch, so it is right even if the
- * process is killed. To continue, prune again. Afterwards it also sums up counts and indexes new events, which
- * serverless receivers do not do themselves.
+ * hardly affected. The audit line is written first, and its counts grow with each batch, so the line is correct even if
+ * the process is killed. To continue, call `pruneEvents` again. At the end it also sums up counts and indexes new
+ * events, because serverless receivers do not.
  *
- * @param criteria - the events; only `processed` ones unless `states` is set
+ * @param criteria - the events to prune; only `processed` ones unless `states` is set
  * @throws ConfigurationError `INVALID_OPTION` for invalid criteria
  * @example
  * ```ts

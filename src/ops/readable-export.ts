@@ -8,13 +8,12 @@ import { EXPORT_OPTIONS, exportEvents, type ExportOptions } from './export.ts';
 import { SPREADSHEET_MARK, type ReadableFormat } from './words/readable-formats.ts';
 
 /**
- * Exports events for people, oldest first, as lines without line endings. `csv` (RFC 4180) is for spreadsheets. Its
- * first
- * line begins with a byte order mark; add CR LF after each line. `json` has one line for each event, with its body as
- * JSON where possible. To import events elsewhere, use `exportEvents`.
+ * Exports events in a form for people, oldest first, as lines without line endings. `csv` (RFC 4180) is for
+ * spreadsheets. Its first line begins with a byte order mark; add CR LF after each line. `json` has one line for each
+ * event, with its body as JSON where possible. To import events elsewhere, use `exportEvents`.
  *
- * A CSV cell that begins with `=`, `+`, `-`, `@`, a tab or a line end is prefixed with `'`. Otherwise a spreadsheet
- * would run it as a formula. The export contains personal data.
+ * A CSV cell that begins with `=`, `+`, `-`, `@`, a tab or a line break is prefixed with `'`. Otherwise a spreadsheet
+ * would run the cell as a formula. The export contains personal data.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an invalid filter
  * @throws RangeError for an event that these formats cannot represent; `exportEvents` exports it

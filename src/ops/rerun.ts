@@ -12,12 +12,12 @@ const OF_ONE = { entity: true, now: true } as const;
 
 /**
  * Reruns dead, ignored or discarded events and, with `force`, processed events. All events and the audit line are
- * written in one transaction. hookbox parses each stored body with the current schemas. The history stays, and attempts
- * continue to be counted.
+ * written in one transaction. hookbox parses each stored body with the current schemas. The history stays and attempt
+ * numbers continue; the counts of failures and crashes restart at zero.
  *
- * @param keys - at most 500 events whose bodies have at most 512 KiB together, or one event; for more use {@link
- * previewBulk}
- * @param options - with `states`, an event in a different state stays unchanged and is reported as `changed`
+ * @param keys - at most 500 events whose bodies total at most 512 KiB, or one event of any size; for more, use
+ * {@link previewBulk}
+ * @param options - with `states`, an event in any other state stays unchanged and is reported as `changed`
  * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
  * @throws InboxUnavailableError if nothing was done
  * @example
@@ -57,11 +57,11 @@ export type RerunResult =
 
 /**
  * Reruns one dead, ignored or discarded event. hookbox parses the stored body with the current schemas. The counts of
- * attempts and crashes start again at zero; the history stays. It does not write to the audit; `rerunEvents` of
+ * failures and crashes restart at zero; the history stays. `rerun` does not write to the audit; `rerunEvents` of
  * `hookbox/ops` does.
  *
- * @param options - `entity`: the `entity` option of your receiver, if it has one. It names the entity of an invalid
- * event, which was stored without one.
+ * @param options - pass the `entity` option of your receiver, if it has one. It names the entity of an invalid event,
+ * which was stored without one.
  * @example
  * ```ts
  * import { rerun } from 'hookbox';

@@ -7,14 +7,14 @@ import { actOnNamed, type InStates } from './act-on-named.ts';
 const OPTIONS: KnownOptions<InStates> = { states: 'list' };
 
 /**
- * Makes failed events due now, instead of when their backoff ends. Attempts, failures and crashes continue to count.
- * So the next
- * backoff is as long as before, and the last attempt stays the last. An event behind an older event of its entity still
- * waits for it. An event that is being processed, already due or settled is `not needed` and stays unchanged.
+ * Makes failed events due now, instead of when their backoff ends. The counts of attempts, failures and crashes stay,
+ * so the next backoff is no shorter and no attempt is added. An event behind an older event of its entity still waits
+ * for that event. An event that is being processed, already due or settled stays unchanged, with the result
+ * `not needed`.
  *
- * @param keys - at most 500 events whose bodies have at most 512 KiB together, or one event; for more use {@link
- * previewBulk}
- * @param options - with `states`, an event in a different state stays unchanged and is reported as `changed`
+ * @param keys - at most 500 events whose bodies total at most 512 KiB, or one event of any size; for more, use
+ * {@link previewBulk}
+ * @param options - with `states`, an event in any other state stays unchanged and is reported as `changed`
  * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
  * @throws InboxUnavailableError if nothing was done
  * @example

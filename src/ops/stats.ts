@@ -21,7 +21,7 @@ export interface Stats {
   readonly until: Date;
   /** The numbers of events now. */
   readonly now: Gauges;
-  /** Events that no processor handles now, and events that became ignored before a processor handled their type. */
+  /** Events that no processor handles now, and events that were ignored because no processor handled their type. */
   readonly unhandled: Unhandled;
   /** Current traffic compared with earlier days. */
   readonly traffic: AllTraffic;
@@ -30,16 +30,17 @@ export interface Stats {
   /** Sums over the time span. */
   readonly totals: Totals;
   /**
-   * Sums by type. `other` are types that neither hookbox nor a handler names. `invalid` are events that fit no schema.
+   * Sums by type. `other` counts types that neither hookbox nor a handler names. `invalid` counts events that fit no
+   * schema.
    */
   readonly byType: Readonly<Record<string, TypeTotals>>;
   /** Rejected deliveries by reason. */
   readonly rejectedByReason: Readonly<Record<string, number>>;
   /** The time to answer, in milliseconds, as upper bounds. `null` if nothing was measured; `Infinity` above a minute. */
   readonly answerMs: Percentiles;
-  /** The time of handlers, in milliseconds, as upper bounds. */
+  /** How long handlers ran, in milliseconds, as upper bounds. */
   readonly handlerMs: Percentiles;
-  /** The time of handlers by type. */
+  /** How long handlers ran, by type. */
   readonly handlerMsByType: Readonly<Record<string, Percentiles>>;
   /** Redeliveries as a share of accepted deliveries, 0 to 1. */
   readonly redeliveryRate: number;
@@ -84,12 +85,13 @@ const HOUR_MS = 60 * 60_000;
 const MAX_STEPS = 1_000;
 
 /**
- * Counts events by state and type over time. Also returns the age of the oldest pending event, latencies and rates.
+ * Counts events by state and type over time. The result also has the age of the oldest pending event, latencies and
+ * rates.
  *
- * Counts have the time of their minute, and after a day of their hour. They belong to the step in which that minute or
- * hour begins. For spans of more than a day, choose steps of whole hours.
+ * Counts are kept by the minute, and after a day by the hour. A count belongs to the step in which its minute or hour
+ * begins. For spans of more than a day, choose steps of whole hours.
  *
- * @throws ConfigurationError `INVALID_OPTION` for an empty span, or an inbox without operators' functions
+ * @throws ConfigurationError `INVALID_OPTION` for an empty span, or an inbox without `operations`
  * @example
  * ```ts
  * import { stats } from 'hookbox/ops';
@@ -167,7 +169,7 @@ function part(some: number, all: number): number {
  * thousand lines.
  *
  * @param limit - the number of lines; 100 by default
- * @throws ConfigurationError `INVALID_OPTION` for an inbox without operators' functions
+ * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
  * @example
  * ```ts
  * import { rejectedDeliveries } from 'hookbox/ops';

@@ -2,7 +2,7 @@ import type { AnyInbox } from '../inbox/contract.ts';
 import { EVERYTHING, type IgnoredType, type UnhandledType } from '../inbox/work.ts';
 import { rerunOfferedSince } from '../inbox/rules/takers.ts';
 
-/** Events that no processor handles, or that became ignored before one did. */
+/** Events that no processor handles, or that were ignored because no processor handled their type. */
 export interface Unhandled {
   /** Events that have been pending for ten minutes and whose type no running processor handles. */
   readonly waiting: readonly UnhandledType[];
@@ -11,7 +11,7 @@ export interface Unhandled {
    * handles now.
    */
   readonly putAway: readonly IgnoredType[];
-  /** When these seven days begin, as the filter condition `ignoredSince` takes it. */
+  /** The beginning of these seven days, to pass as the filter condition `ignoredSince`. */
   readonly ignoredSince: Date;
 }
 

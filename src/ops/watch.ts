@@ -9,9 +9,9 @@ export interface Watch extends Processing {
   readonly unhandled: Unhandled;
 }
 
-/** The problems that hookbox warns of. */
+/** A problem that hookbox warns of. */
 export type Alarm =
-  /** No deliveries arrive, although many should. */
+  /** No deliveries arrive, although many are expected. */
   | 'silent'
   /** All or nearly all deliveries are rejected. */
   | 'rejecting'

@@ -7,7 +7,7 @@ export interface Page {
    * Answers one request.
    *
    * @param request - the request with its full path
-   * @param env - the host's data; adapters pass a `Mounted`
+   * @param env - the host's data; adapters add the mount path
    */
   fetch(request: Request, env?: object): Response | Promise<Response>;
 }

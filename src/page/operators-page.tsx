@@ -1,5 +1,5 @@
 /**
- * The operators' page. Mount it in a Hono app, or with `pageHandler` of an adapter, or run `hookbox ui`.
+ * The operators' page. Mount it in a Hono app or with an adapter's `pageHandler`, or run `hookbox ui`.
  *
  * @module
  */
@@ -48,10 +48,10 @@ export type { Operated, Visitor } from './visit.ts';
 /** The options of {@link opsPage}. */
 export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, LoginOptions {
   /**
-   * Fields of bodies that the page hides: `data.customer.email`, `data.items[].name`. The page shows `•••` in their
-   * place, does not search them, and offers no export or backup. It cannot hide text that a handler put into an error.
-   * It cannot hide entity names, such as `order:mer_7:ord_42`, although they contain ids of the body; they stay
-   * searchable.
+   * Body fields that the page hides, such as `data.customer.email` or `data.items[].name`. The page shows `•••` in
+   * their place, does not search them, and offers no export or backup. It cannot hide text that a handler put into an
+   * error. Entity names, such as `order:mer_7:ord_42`, stay visible and searchable, although they contain ids from the
+   * body.
    */
   readonly mask?: readonly string[];
   /**
@@ -60,10 +60,10 @@ export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, Logi
    * @defaultValue `'hookbox'`
    */
   readonly title?: string;
-  /** The path of the page in the browser, if a proxy removes a part of it. Found from each request by default. */
+  /** The path of the page in the browser, if a proxy removes part of it. By default, derived from each request. */
   readonly base?: string;
   /**
-   * The path or URL of the inbox, for the commands that the page shows. The user and password of a URL are not shown.
+   * The path or URL of the inbox, for the commands that the page shows. The user and password in a URL are not shown.
    */
   readonly db?: string;
   /**
@@ -73,7 +73,7 @@ export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, Logi
    */
   readonly schema?: string;
   /**
-   * The folder for a backup during its download. It must exist and have room for a copy of the inbox.
+   * The folder that holds a backup while it is downloaded. The folder must exist and have room for a copy of the inbox.
    *
    * @defaultValue the operating system's folder for temporary files
    */
@@ -92,12 +92,12 @@ const OPTIONS: KnownOptions<OpsPageOptions> = {
 };
 
 /**
- * Creates the operators' page. It shows stored events, explains stuck ones and reruns them. Each action is also a
- * function of `hookbox/ops` and a command, and the audit records it with the operator's name.
+ * Creates the operators' page. It shows stored events, explains stuck ones and reruns them. Each action is also
+ * available as a function in `hookbox/ops` and as a command, and the audit records it with the operator's name.
  *
  * @param operated - a receiver, or `{ inbox }`
  * @throws ConfigurationError `INVALID_OPTION` for missing authorization, an invalid option, or an inbox without
- * operators' functions, such as `memoryInbox()`
+ * `operations`, such as `memoryInbox()`
  * @example
  * ```ts
  * import { Hono } from 'hono';
@@ -107,7 +107,7 @@ const OPTIONS: KnownOptions<OpsPageOptions> = {
  *
  * const receiver = createReceiver({ secret: 'a signing secret', inbox: sqliteInbox('shop.db') });
  * const page = opsPage(receiver, {
- *   // Ask your own login here: who is an operator, who only reads, and who is neither.
+ *   // Check your own login here: return an operator, a viewer, or null.
  *   authorize: (request) => (request.headers.get('x-shop-user') === 'ada' ? { role: 'operator', name: 'ada' } : null),
  *   hosts: ['ops.shop.example'],
  *   mask: ['data.customer.email'],

@@ -5,19 +5,19 @@ import type { NamedInbox } from '../host/shell-words.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventFilter } from '../inbox/operator/filter.ts';
 
-/** What the page shows: a receiver, or an inbox as `{ inbox }`. */
+/** The inbox that the page shows: a receiver, or `{ inbox }`. */
 export interface Operated {
   readonly inbox: AnyInbox;
-  /** The `entity` option of your receiver. It names the entities of invalid events in a rerun. */
+  /** The `entity` option of your receiver. A rerun uses it to name the entities of invalid events. */
   readonly entity?: EntityOf;
   /** The `closing` signal of the receiver. When it is aborted, open pages stop updating. */
   readonly closing?: AbortSignal;
 }
 
-/** A visitor of the page. A `viewer` can only read; an `operator` can also change events. */
+/** A visitor to the page. A `viewer` can only read; an `operator` can also change events. */
 export interface Visitor {
   readonly role: 'viewer' | 'operator';
-  /** The name in the audit. */
+  /** The name that the audit records. */
   readonly name: string;
 }
 

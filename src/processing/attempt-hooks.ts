@@ -26,26 +26,26 @@ export interface AttemptHookFacts {
   readonly durationMs: number | null;
 }
 
-/** What `onFailed` receives: an attempt failed, and the event will run again. */
+/** The facts that `onFailed` receives. An attempt failed, and the event will run again. */
 export interface FailedFacts extends AttemptHookFacts {
-  /** When the event runs again. `null` in inline mode, where it runs when the service sends it again. */
+  /** When the event will run again. `null` in inline mode, where it runs when the service sends it again. */
   readonly dueAt: Date | null;
 }
 
-/** What `onDead` receives: an event is dead until an operator acts. */
+/** The facts that `onDead` receives. The event stays dead until an operator acts. */
 export interface DeadFacts extends AttemptHookFacts {
   /** Why the event is dead. */
   readonly reason: DeadReason;
 }
 
 /**
- * Hooks for alerts. hookbox calls them after the change is durable and does not wait for them. They may throw, reject
- * or hang. At most 100 calls run concurrently; hookbox skips further calls and logs this.
+ * Hooks for alerts. hookbox calls a hook after the event's change is durable, and does not wait for it. Hooks may
+ * throw, reject or hang. At most 100 calls run concurrently; hookbox skips further calls and logs that it did.
  */
 export interface AttemptHooks {
-  /** An attempt failed or crashed, and the event runs again. */
+  /** An attempt failed or crashed, and the event will run again. */
   readonly onFailed?: Hook<FailedFacts>;
-  /** An event is dead: its last attempt failed, it crashed three times, or it fits no schema. */
+  /** An event became dead: its last attempt failed, it crashed three times, or it fits no schema. */
   readonly onDead?: Hook<DeadFacts>;
 }
 

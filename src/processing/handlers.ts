@@ -11,11 +11,11 @@ export interface DeliveryFacts {
   readonly endpoint: string;
   /** When the receiver accepted the delivery. */
   readonly receivedAt: Date;
-  /** `false` if no signature was verified: with `unsafeUnsigned: true`, or after an import without trust. */
+  /** `false` if no signature was verified: with `unsafeUnsigned: true`, or after an import without `trusted`. */
   readonly verified: boolean;
 }
 
-/** Logs a message, with or without facts. */
+/** Logs a message, with or without structured facts. */
 interface HandlerLine {
   (message: string): void;
   (facts: Readonly<Record<string, unknown>>, message: string): void;
@@ -52,21 +52,22 @@ export interface HandlerContext<Database = DefaultDatabase> {
   /** A logger that adds the endpoint, id, type and attempt: `log.info('sent')`, `log.warn({ carrier }, 'late')`. */
   readonly log: HandlerLog;
   /**
-   * Runs `work` in a transaction of the inbox's own database that also marks the event as processed. Either both commit
-   * or neither does, so the writes of `work` happen exactly once. A commit is final: call it once, as the last step.
+   * Runs `work` in a transaction in the inbox's own database. The same transaction marks the event as processed, so the
+   * writes of `work` happen exactly once. A commit is final, so call `transaction` once, as the last step.
    *
-   * Await it. If you do not, a failure of the transaction fails the attempt. If you catch the error, your handler
+   * Await the result. If you do not, a failed transaction still fails the attempt. If you catch its error, your handler
    * decides the outcome.
    *
    * @param work - receives the database of the inbox and must not end the transaction. On SQLite it must be
-   * synchronous. On Postgres, its own transactions are savepoints.
-   * @throws TransactionError, or the error of `work` or of the commit; then nothing is committed
+   * synchronous. On Postgres, its own transactions become savepoints.
+   * @throws TransactionError, or the error of `work` or of the commit; then nothing is committed, unless `work` ended
+   * the transaction itself
    */
   transaction<T>(
     work: (database: Database) => Database extends SynchronousDatabase ? Synchronous<T> : T,
   ): Promise<Awaited<T>>;
   /**
-   * Marks the event as processed without work, and records the reason for operators. Return right after it:
+   * Marks the event as processed without work, and records the reason for operators. Return right after the call:
    * `return ctx.skip('not our warehouse')`.
    *
    * The last call counts. If the handler then throws or times out, the attempt fails and the reason is dropped. With
@@ -77,7 +78,7 @@ export interface HandlerContext<Database = DefaultDatabase> {
   skip(reason: string): void;
 }
 
-/** A connection for one call at a time, such as SQLite's. An `await` inside a transaction would commit early. */
+/** A connection for one call at a time, such as SQLite's. An `await` inside a transaction would let it commit early. */
 interface SynchronousDatabase {
   readonly inTransaction: boolean;
 }

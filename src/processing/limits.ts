@@ -6,12 +6,12 @@ import type { RetryOptions } from '../inbox/rules/backoff.ts';
 import { limitsByType } from './limits-by-type.ts';
 import { assertRetry } from './type-options.ts';
 
-/** Limits for handlers and the schedule of their retries. */
+/** Limits for handlers, and their retry schedule. */
 export interface ProcessingOptions {
   /**
    * How many handlers run concurrently in this process. In inline mode each delivery runs its own handler.
    *
-   * @defaultValue 10; with a Postgres pool, its number of connections minus two if that is less
+   * @defaultValue 10; with a Postgres pool, at most its number of connections minus two
    */
   readonly concurrency?: number;
   /**
@@ -30,8 +30,8 @@ export interface ProcessingOptions {
   readonly retry?: RetryOptions;
   /**
    * How long `close` waits for handlers, in milliseconds. Signals are aborted after three fifths of this time. If a
-   * handler is still running a fifth later, its event is given back to the inbox and runs again. Set it shorter than
-   * the time after which your platform kills the process.
+   * handler is still running another fifth later, its event is given back to the inbox and runs again. Set `closeMs`
+   * shorter than the time after which your platform kills the process.
    *
    * @defaultValue 5,000
    */

@@ -34,21 +34,21 @@ import { Timers } from './timers.ts';
  * @typeParam Database - the database that `ctx.transaction` passes to its function
  */
 export interface ProcessorOptions<Database = DefaultDatabase> extends AttemptHooks {
-  /** The inbox that events are claimed from. */
+  /** The inbox whose events the processor claims. */
   readonly inbox: Inbox<Database>;
   /**
-   * The endpoints whose events it handles: one name, several names, or `'*'` for all endpoints. Other processors handle
-   * the events of other endpoints.
+   * The endpoints whose events the processor handles: one name, several names, or `'*'` for all endpoints. It leaves
+   * events of other endpoints to other processors.
    *
    * @defaultValue `'default'`
    */
   readonly endpoint?: string | readonly string[];
-  /** A handler for each event type. Other processors handle the types that have no handler here. */
+  /** A handler for each event type. The processor leaves types without a handler to other processors. */
   readonly handlers: Handlers<Database>;
   /**
-   * Schemas for your own event types, and for your own fields of the eleven types. hookbox checks an event before its
-   * handler runs, within `timeoutMs`. The handler receives the output of the schema. An event that does not fit becomes
-   * `dead(invalid)`.
+   * Schemas for your own event types, and for your own fields in the eleven types. hookbox checks an event before its
+   * handler runs; the check counts towards `timeoutMs`. The handler receives the output of the schema. An event that
+   * does not fit becomes `dead(invalid)`.
    */
   readonly events?: EventSchemas;
   /**
@@ -57,7 +57,7 @@ export interface ProcessorOptions<Database = DefaultDatabase> extends AttemptHoo
    * @defaultValue `true`
    */
   readonly ordering?: boolean;
-  /** Limits and retries of handlers. */
+  /** Limits for handlers, and their retries. */
   readonly processing?: ProcessingOptions;
   /** How long the inbox keeps processed events. */
   readonly retention?: RetentionOptions;
@@ -69,7 +69,7 @@ export interface ProcessorOptions<Database = DefaultDatabase> extends AttemptHoo
   readonly logger?: Logger | false;
   /**
    * The name of this release of your code, such as a version or a commit hash. At most 100 characters. Operators see
-   * when the release began, and whether handlers fail more often or take longer since then.
+   * when the release began, and whether handlers have failed more often or taken longer since then.
    */
   readonly release?: string;
   /**
@@ -80,7 +80,7 @@ export interface ProcessorOptions<Database = DefaultDatabase> extends AttemptHoo
   readonly logErrors?: boolean;
   /** The namespace of `@opentelemetry/api`. Each handler run becomes a span that links to the span of its delivery. */
   readonly openTelemetry?: OpenTelemetryApi;
-  /** For tests: the clock that handling uses. */
+  /** For tests: the clock that processing uses. */
   readonly clock?: Clock;
 }
 
@@ -106,9 +106,9 @@ export interface Processor extends AsyncDisposable {
   /** Starts processing. Idempotent. */
   start(): Promise<void>;
   /**
-   * Stops the processor. It claims no more events, waits for running handlers, then aborts their signals. An event
-   * whose handler has not finished by then is released: it runs again, and the attempt does not count. This takes at
-   * most `processing.closeMs`. Idempotent. The inbox stays open.
+   * Stops the processor. It claims no more events, waits for running handlers, then aborts their signals. If a handler
+   * does not finish soon after that, its event is released: it runs again, and the attempt does not count. Closing
+   * takes at most `processing.closeMs`. Idempotent. The inbox stays open.
    */
   close(): Promise<void>;
 }
@@ -121,11 +121,11 @@ const LEAVE_LIMIT_MS = 1_000;
 const ANNOUNCE_MS = TAKER_MS / 2;
 
 /**
- * Creates a processor. It runs the handler of each stored event, and retries until the handler succeeds or the attempts
- * are used up. When a process dies, a different processor takes over its events.
+ * Creates a processor, which runs the handler for each stored event and retries until the handler succeeds or the
+ * attempts are used up. If the process dies, another processor takes over its events.
  *
- * @throws ConfigurationError `UNKNOWN_EVENT_TYPE` for a key of `handlers`, or `INVALID_OPTION`, also for an unknown
- * option
+ * @throws ConfigurationError `UNKNOWN_EVENT_TYPE` (for a key of `handlers`), or `INVALID_OPTION` (for an invalid or
+ * unknown option)
  * @example
  * ```ts
  * import { createProcessor } from 'hookbox';

@@ -3,7 +3,7 @@ import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { MAX_TIMER_MS, positive, positiveWhole } from '../number-option.ts';
 import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/backoff.ts';
 
-/** Options of one event type. Unset options have the value of `processing`. */
+/** Options for one event type. The defaults are in `processing`. */
 export interface TypeOptions {
   /** When and how often a failed event runs again. In inline mode, the service's schedule applies instead. */
   readonly retry?: RetryOptions;
@@ -16,8 +16,8 @@ export interface TypeOptions {
    */
   readonly concurrency?: number;
   /**
-   * `false` lets newer events of the entity pass while this event waits for its next attempt. When it runs later,
-   * `ctx.superseded` is `true`.
+   * `false` lets newer events of the entity pass while this event waits for its next attempt. If a newer event was
+   * processed meanwhile, `ctx.superseded` is then `true`.
    *
    * @defaultValue `true`
    */

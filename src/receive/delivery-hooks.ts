@@ -11,8 +11,8 @@ import { silenceWatch, type Silence } from './silence.ts';
 import type { VerifiedDelivery } from './verifier.ts';
 
 /**
- * What `onConflict` receives: a different body arrived with the id of a stored event. The stored body stays, and the
- * newest different body is kept beside it.
+ * The facts that `onConflict` receives. A different body arrived with the id of a stored event. The stored body stays,
+ * and the inbox keeps the newest different body beside it.
  */
 export interface ConflictFacts {
   readonly endpoint: string;
@@ -21,7 +21,7 @@ export interface ConflictFacts {
   readonly type: string | null;
 }
 
-/** What `onSilent` receives: the inbox accepted nothing for `silentAfterMs`. */
+/** The facts that `onSilent` receives. The inbox accepted nothing for `silentAfterMs`. */
 export interface SilentFacts extends Silence {
   readonly endpoint: string;
   /** The option `silentAfterMs`, in milliseconds. */
@@ -33,11 +33,15 @@ export interface DeliveryHooks extends AttemptHooks {
   /** A delivery had the id of a stored event but a different body. */
   readonly onConflict?: Hook<ConflictFacts>;
   /**
-   * No process on the inbox accepted a delivery for `silentAfterMs`. The service may be unable to reach your server, or
-   * the registration was removed. Called once for each silence. Not called on hosts that stop between requests.
+   * No process that shares the inbox has accepted a delivery for `silentAfterMs`. The service may be unable to reach
+   * your server, or the registration was removed. Called once for each silence. Not called on hosts that run no code
+   * between requests.
    */
   readonly onSilent?: Hook<SilentFacts>;
-  /** How long the inbox may accept nothing before `onSilent` is called, in milliseconds. Required with `onSilent`. */
+  /**
+   * How long the inbox may go without a delivery before `onSilent` is called, in milliseconds. Required with
+   * `onSilent`.
+   */
   readonly silentAfterMs?: number;
 }
 

@@ -8,13 +8,16 @@ export interface ErrorFacts {
   readonly details?: ErrorOutcome['body']['error']['details'];
   /** The cause of the error. Only for the log. */
   readonly cause?: unknown;
-  /** The name of the error that your function threw. Only for the log; its message may quote the body. */
+  /**
+   * The name of the error that your function threw. Only for the log; the message is left out because it may quote the
+   * body.
+   */
   readonly error?: string;
   /** The part of the body that was read. Only for `bodyOf`. */
   readonly body?: Uint8Array;
   /** What you must change. Only for the log. */
   readonly fix?: string | undefined;
-  /** Called when a log line about it was written. */
+  /** Called when a log line about the rejection was written. */
   readonly told?: () => void;
 }
 
@@ -37,7 +40,7 @@ export function reportedErrorOutcomes(logger: Logger): EndWithError {
   };
 }
 
-/** Returns `true` for a delivery that was not accepted. */
+/** Returns `true` for the outcome of a delivery that was not accepted. */
 export function isErrorOutcome(result: object): result is ErrorOutcome {
   return 'reason' in result;
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** The codes of error answers. The error body has the shape of interface 7.2. */
+/** The code in an error answer. The answer's body has the shape in section 7.2 of the service's interface. */
 export type AnswerCode =
   | 'INVALID_SIGNATURE'
   | 'INVALID_BODY'
@@ -35,7 +35,7 @@ type Status = 200 | 400 | 401 | 405 | 409 | 413 | 415 | 500 | 503;
 /** An HTTP answer. */
 interface Answer<Body> {
   readonly status: Status;
-  /** Headers beside `Content-Type: application/json`. */
+  /** Headers in addition to `Content-Type: application/json`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Body;
 }

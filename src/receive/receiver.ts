@@ -50,12 +50,12 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
    */
   readonly endpoint?: string;
   /**
-   * A handler for each event type. In background mode, handlers run after you call `start()`. In inline mode, the
+   * A handler for each event type. In background mode, handlers run once you have called `start()`. In inline mode, the
    * handler runs before the delivery is answered.
    */
   readonly handlers?: Handlers<Database>;
   /**
-   * Schemas for your own event types, and for your own fields of the eleven types. hookbox checks an event when it is
+   * Schemas for your own event types, and for your own fields in the eleven types. hookbox checks an event when it is
    * handled, not when it is received, so a schema never delays or rejects a delivery. The handler receives the output
    * of the schema. An event that does not fit becomes `dead(invalid)`; a rerun checks it again.
    */
@@ -68,7 +68,7 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
   readonly ordering?: boolean;
   /** How long the inbox keeps processed events. */
   readonly retention?: RetentionOptions;
-  /** Limits and retries of handlers. */
+  /** Limits for handlers, and their retries. */
   readonly processing?: ProcessingOptions & {
     /**
      * When handlers run: `background` after the answer, `inline` before it.
@@ -91,15 +91,15 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
   readonly logErrors?: boolean;
   /**
    * The namespace of `@opentelemetry/api`. Each delivery becomes a span whose context is stored with its event. Each
-   * handler run becomes a span that links to it.
+   * handler run becomes a span that links to the delivery's span.
    */
   readonly openTelemetry?: OpenTelemetryApi;
   /**
    * The name of this release of your code, such as a version or a commit hash. At most 100 characters. Operators see
-   * when the release began, and whether handlers fail more often or take longer since then.
+   * when the release began, and whether handlers have failed more often or taken longer since then.
    */
   readonly release?: string;
-  /** For tests: the clock that handling uses, such as the clock of `testInbox`. */
+  /** For tests: the clock that processing uses, such as the clock of `testInbox`. */
   readonly clock?: Clock;
 }
 
@@ -133,8 +133,8 @@ export interface Receiver extends AsyncDisposable {
   /** Aborted when the receiver begins to close. */
   readonly closing: AbortSignal;
   /**
-   * Verifies, parses and stores one delivery, and returns its answer (interface 6.3 and 6.4). Resolves within
-   * `deadlineMs`, after the event is durable. Never rejects.
+   * Verifies, parses and stores one delivery, and returns its answer (sections 6.3 and 6.4 of the service's interface).
+   * Resolves within `deadlineMs`; an accepted event is then durable. Never rejects.
    */
   receive(delivery: Delivery): Promise<Outcome>;
   /** Starts running handlers. Idempotent. Does nothing in inline mode. */
@@ -149,8 +149,8 @@ export interface Receiver extends AsyncDisposable {
 /**
  * Creates a receiver. A receiver accepts only authentic deliveries and stores each event on disk before it answers 2xx.
  *
- * @throws ConfigurationError `UNUSABLE_SECRET`, `UNKNOWN_EVENT_TYPE` for a key of `handlers`, or `INVALID_OPTION`, also
- * for an unknown option
+ * @throws ConfigurationError `UNUSABLE_SECRET`, `UNKNOWN_EVENT_TYPE` (for a key of `handlers`), or `INVALID_OPTION`
+ * (for an invalid or unknown option)
  * @example
  * ```ts
  * import { createReceiver, signBody } from 'hookbox';

@@ -17,8 +17,8 @@ import { bodyOf, isErrorOutcome, reportedErrorOutcomes, type ErrorFacts } from '
 export interface VerifierOptions {
   /**
    * The signing secret of the endpoint: text or bytes. Pass several secrets during a rotation; `undefined` entries are
-   * skipped. Or pass a function that loads them. hookbox calls it at start and at most once a minute. After a mismatch,
-   * or while the function has returned no secret, hookbox calls it at most every 5 s.
+   * skipped. Or pass a function that loads the secrets. hookbox calls it at the start, and then at most once a minute.
+   * After a mismatch, or while the function has returned no secret, hookbox calls it at most once every 5 s.
    */
   readonly secret?: SecretOption;
   /**
@@ -55,7 +55,7 @@ export interface VerifierOptions {
   readonly logger?: Logger | false;
 }
 
-/** An authentic delivery with its event, typed or invalid. */
+/** An authentic delivery with its event, which is typed or invalid. */
 export interface VerifiedDelivery {
   readonly body: Uint8Array;
   /** The value of `X-Signature`, to verify the body again elsewhere. `null` if no signature was needed. */
@@ -81,14 +81,14 @@ export interface Verifier {
   /**
    * Verifies a delivery and passes it to your function, within one deadline.
    *
-   * @returns the result of the function, or the rejection to answer with: of the delivery, or because the function
-   * threw or did not finish in time
+   * @returns the function's result, or the rejection to answer with if the delivery is rejected, or the function throws
+   * or does not finish in time
    */
   passOn<T>(
     delivery: Delivery,
     passOn: (verified: VerifiedDelivery) => T | Promise<T>,
   ): Promise<ErrorOutcome | Passed<T>>;
-  /** Returns the bytes that were read of a rejected delivery's body, or `null`. */
+  /** Returns the part of a rejected delivery's body that was read, or `null`. */
   bodyOf(refusal: ErrorOutcome): Uint8Array | null;
   /** Builds the rejection for a reason and logs it. `cause` goes only to the log. */
   refuse(reason: Reason, more?: ErrorFacts): ErrorOutcome;
@@ -109,9 +109,9 @@ export const VERIFIER_OPTIONS: KnownOptions<VerifierOptions> = {
 };
 
 /**
- * Creates a verifier. It checks deliveries and does not store them. Adapters use it for `webhookVerifier`.
+ * Creates a verifier, which checks deliveries but does not store them. The adapters' `webhookVerifier` uses it.
  *
- * @throws ConfigurationError `UNUSABLE_SECRET` for the secret, `INVALID_OPTION` for a limit or an unknown option
+ * @throws ConfigurationError `UNUSABLE_SECRET`, or `INVALID_OPTION` for an invalid limit or an unknown option
  */
 export function createVerifier(options: VerifierOptions): Verifier {
   assertOptions('webhookVerifier', options, VERIFIER_OPTIONS);

@@ -1,6 +1,9 @@
 import { ConfigurationError } from '../errors.ts';
 
-/** The sandbox's assumptions about gaps in the interface. Set them in `createSandbox({ assumptions })`. */
+/**
+ * The sandbox's assumptions about gaps in the service's interface, numbered as in docs/sandbox.md (A3). Set them in
+ * `createSandbox({ assumptions })`.
+ */
 export interface Assumptions {
   /** A3: the time from the submission of an order to `order.confirmed`, in milliseconds. */
   readonly confirmedAfterMs: number;
@@ -16,15 +19,15 @@ export interface Assumptions {
   readonly expiresSoonAfterMs: number;
   /** A6: the idle time before a cart is `Cancelled`, in milliseconds. */
   readonly expiredAfterMs: number;
-  /** A7: merchants on a page without `size`. */
+  /** A7: the number of merchants on a page, if the request has no `size`. */
   readonly pageSize: number;
-  /** A7: the most merchants on a page. */
+  /** A7: the maximum number of merchants on a page. */
   readonly maxPageSize: number;
-  /** A9: the largest body, in bytes. */
+  /** A9: the largest request body, in bytes. */
   readonly maxBodyBytes: number;
-  /** A9: the most lines of a cart or an order. */
+  /** A9: the maximum number of lines in a cart or an order. */
   readonly maxItems: number;
-  /** A10: requests per minute for each key, beside the limits of the plan; 0 for no limit. */
+  /** A10: requests per minute for each key, in addition to the plan's limits; 0 for no limit. */
   readonly perMinute: number;
   /** A10: requests per hour for each key; 0 for no limit. */
   readonly perHour: number;
@@ -38,9 +41,9 @@ export interface Assumptions {
   readonly deliveryFee: number;
   /** A12: the radius of a search without `distance`, in kilometres. */
   readonly searchDistanceKm: number;
-  /** A12: the most products in a search result. */
+  /** A12: the maximum number of products in a search result. */
   readonly maxProducts: number;
-  /** A12: whether plain HTTP is accepted from other machines and under any name. */
+  /** A12: whether plain HTTP is accepted from other machines and under any host name. */
   readonly plainHttpAnywhere: boolean;
 }
 

@@ -52,13 +52,13 @@ import { moveOrder } from './orders.ts';
 import { listCharges, type ChargeRecord } from './payments.ts';
 import type { Store } from './store.ts';
 
-/** Controls of a sandbox in addition to its operations. With the service, you use its dashboard. */
+/** Controls of a sandbox, in addition to the operations. In the real service, you use the dashboard instead. */
 export interface Controls {
-  /** API keys (interface 5.2 and 5.7). */
+  /** API keys (sections 5.2 and 5.7 of the service's interface). */
   readonly keys: {
     /** Lists keys, oldest first. */
     readonly list: () => readonly KeyRecord[];
-    /** Returns the key with a value. `null` if it is unknown, deleted or expired. */
+    /** Returns the key with this value. `null` if the key is unknown, deleted or expired. */
     readonly find: (value: string) => KeyRecord | null;
     /**
      * Creates a key.
@@ -79,7 +79,7 @@ export interface Controls {
      */
     readonly delete: (id: string) => void;
   };
-  /** Faults on purpose. */
+  /** Deliberate faults. */
   readonly faults: {
     /** Lists pending faults. */
     readonly list: () => readonly PendingFault[];
@@ -93,23 +93,23 @@ export interface Controls {
     /** Removes one fault, or all. */
     readonly remove: (id?: string) => void;
     /**
-     * Makes the next attempts at deliveries fail in one way. `times` is 1 by default.
+     * Makes the next `times` delivery attempts fail in one way. `times` is 1 by default.
      *
      * @throws ConfigurationError `INVALID_OPTION` for an unknown kind
      */
     readonly addToDeliveries: (kind: DeliveryFaultKind, times?: number) => void;
-    /** Lists pending faults of deliveries, in their order. */
+    /** Lists pending delivery faults, in their order. */
     readonly ofDeliveries: () => readonly PendingDeliveryFault[];
-    /** Removes all faults of deliveries, except for attempts that already have one. */
+    /** Removes all pending delivery faults. Attempts that already have a fault keep it. */
     readonly removeFromDeliveries: () => void;
   };
-  /** Orders, and changes of their status by hand (A3). */
+  /** Orders, and changes of their status by hand (assumption A3). */
   readonly orders: {
     /** Lists orders, newest first; 100 by default. */
     readonly list: (most?: number, filter?: OrderFilter) => readonly OrderSummary[];
     /** Returns one order with its body, or `null`. */
     readonly find: (id: string) => OrderRecord | null;
-    /** Returns the number of orders in each state. */
+    /** Returns the number of orders with each status. */
     readonly counts: () => Readonly<Record<OrderStatus, number>>;
     /** Returns the charges, declines and refunds of an order, oldest first. */
     readonly charges: (id: string) => readonly ChargeRecord[];
@@ -131,7 +131,7 @@ export interface Controls {
      */
     readonly set: (locationId: string, productId: string, quantity: number) => void;
   };
-  /** Webhook endpoints (interface 6). */
+  /** Webhook endpoints (section 6 of the service's interface). */
   readonly webhooks: {
     /** Lists endpoints, oldest first. */
     readonly list: () => readonly Endpoint[];
@@ -145,7 +145,7 @@ export interface Controls {
     /**
      * Changes an endpoint. Returns `false` if it does not exist.
      *
-     * @throws ConfigurationError as `add`
+     * @throws ConfigurationError as `add` does
      */
     readonly change: (id: string, settings: Partial<EndpointSettings>) => boolean;
     /** Removes an endpoint and its pending deliveries. Returns `false` if it does not exist. */
@@ -156,16 +156,17 @@ export interface Controls {
   /** Events that no operation creates. */
   readonly events: {
     /**
-     * Sends an event to each endpoint registered for all events or for its type. The event may have your own type or
-     * fields. `buildEvent` of hookbox/testing creates it and checks it with your schema; the sandbox sets its id and
-     * time. Nothing else changes. On a frozen clock, `advance(0)` delivers it.
+     * Sends an event to each endpoint that is registered for all events or for the event's type. The event may have
+     * your own type or fields. `buildEvent` of hookbox/testing creates such an event and checks it with your schema;
+     * the sandbox sets its id and time. The rest of the sandbox does not change. On a frozen clock, `advance(0)`
+     * delivers it.
      *
      * @returns its id
      * @throws ConfigurationError `INVALID_OPTION` for a type or data that no event can have
      */
     readonly send: (event: EventByHand) => string;
   };
-  /** Deliveries and dead letters (interface 6.4). */
+  /** Deliveries and dead letters (section 6.4 of the service's interface). */
   readonly deliveries: {
     /** Lists deliveries, newest first. */
     readonly list: (filter?: DeliveryFilter) => readonly Delivery[];
@@ -186,23 +187,23 @@ export interface Controls {
      * @returns their number
      */
     readonly retryDead: (endpoint: string) => number;
-    /** Lists deliveries that wait for their receiver's answer now. */
+    /** Lists deliveries that are waiting for their receiver's answer. */
     readonly underWay: () => readonly Delivery[];
   };
-  /** The clock, in addition to `now` and `advance`. */
+  /** Facts about the clock, in addition to `now` and `advance`. */
   readonly clock: {
     readonly kind: 'frozen' | 'real';
-    /** Lists what happens next, earliest first; 20 by default. */
+    /** Lists the next changes, earliest first; 20 by default. */
     readonly due: (most?: number) => readonly NextDue[];
   };
-  /** The limits of the plan (interface 8). */
+  /** The limits of the plan (section 8 of the service's interface). */
   readonly limits: {
-    /** The name of the plan. `null` if you gave limits of your own. */
+    /** The name of the plan. `null` if you set your own limits. */
     readonly plan: PlanName | null;
-    /** Returns the use of each limit of a key. Empty without limits. */
+    /** Returns how much of each limit a key has used. Empty if there are no limits. */
     readonly use: (keyId: string) => readonly LimitUse[];
   };
-  /** Returns a number that grows with each change of the sandbox. */
+  /** Returns a number that grows with each change in the sandbox. */
   readonly version: () => number;
 }
 

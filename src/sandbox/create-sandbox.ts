@@ -25,8 +25,8 @@ import { openStore, type Store } from './store.ts';
 /** The options of {@link createSandbox}. */
 export interface SandboxOptions {
   /**
-   * Where webhooks go: receivers and apps in this process, which need no port, or URLs. A list, even an empty one,
-   * replaces the webhooks that code set before in the same file.
+   * The targets of webhooks: receivers and apps in this process, which need no port, or URLs. A list, even an empty
+   * one, replaces the webhooks that code set earlier in the same file.
    *
    * @defaultValue none, or those of an existing file
    */
@@ -50,7 +50,7 @@ export interface SandboxOptions {
    */
   readonly seed?: number;
   /**
-   * A `frozen` clock advances only with `advance`. A `real` clock runs.
+   * A `frozen` clock advances only with `advance`. A `real` clock runs by itself.
    *
    * @defaultValue `'frozen'`
    */
@@ -62,13 +62,13 @@ export interface SandboxOptions {
    */
   readonly startAt?: Date;
   /**
-   * A plan of interface 8.2, or your own limits.
+   * A plan (section 8.2 of the service's interface), or your own limits.
    *
    * @defaultValue `'Enterprise'`, which has no limits
    */
   readonly plan?: PlanName | PlanLimits;
   /**
-   * When the account was created. Its quota months begin on that day.
+   * When the account was created. Its quota months begin on that day of the month.
    *
    * @defaultValue when the sandbox was created
    */
@@ -76,13 +76,13 @@ export interface SandboxOptions {
   /** Changes to the assumptions about gaps in the interface. */
   readonly assumptions?: Partial<Assumptions>;
   /**
-   * How long a webhook waits for its answer, in milliseconds of real time (interface 6.4).
+   * How long a webhook waits for its answer, in milliseconds of real time (section 6.4 of the service's interface).
    *
    * @defaultValue 10,000
    */
   readonly deliveryTimeoutMs?: number;
   /**
-   * Faults in single attempts at single events.
+   * The faults of each delivery attempt.
    *
    * @defaultValue none
    */
@@ -99,27 +99,34 @@ export interface SandboxOptions {
 
 /** An imitation of the whole service in your process. */
 export interface Sandbox extends Controls {
-  /** The first API key, with all permissions: the value of the header `Authorization` (interface 5.1). */
+  /**
+   * The first API key, with all permissions: the value of the header `Authorization` (section 5.1 of the service's
+   * interface).
+   */
   readonly apiKey: string;
-  /** Returns the time of its clock. */
+  /** Returns the time on the sandbox's clock. */
   readonly now: () => Date;
   /**
-   * Answers a request like the service, without a port. Pass it to a client in place of `fetch`, or to a server such as
-   * @hono/node-server. It accepts plain HTTP for the host `sandbox` and loopback names.
+   * Answers a request as the service does, without a port. Pass it to a client in place of `fetch`, or to a server such
+   * as @hono/node-server. It accepts plain HTTP for the host `sandbox` and loopback names.
    *
    * @param request - a request, or its URL
-   * @param more - the second argument of `fetch`; with a request, the server's data, which contains the address of the
+   * @param more - the second argument of `fetch`; from a server, the server's data, which contains the address of the
    * connection
    */
   readonly fetch: (request: Request | string | URL, more?: unknown) => Promise<Response>;
   /**
-   * Advances the clock. Resolves when everything that was due has happened: orders, carts, deliveries, quotas.
+   * Advances the clock. Resolves when everything that was due has happened: changes of orders and carts, deliveries and
+   * quotas.
    *
    * @param duration - milliseconds, or a text such as `30 min`; 0 runs the work that is due now
    * @throws ConfigurationError `INVALID_OPTION` for an invalid duration
    */
   readonly advance: (duration: number | string) => Promise<void>;
-  /** Closes the sandbox. Running requests are answered 503. A file keeps its data. `await using` calls it too. */
+  /**
+   * Closes the sandbox. Running requests are answered 503. A file keeps its data. `await using` also closes the
+   * sandbox.
+   */
   readonly close: () => Promise<void>;
   /** Aborted when the sandbox begins to close. */
   readonly closing: AbortSignal;
@@ -158,8 +165,8 @@ const OPTIONS: KnownOptions<SandboxOptions> = {
 const START_AT = new Date('2026-01-01T00:00:00.000Z');
 
 /**
- * Creates a sandbox: all twelve operations of the service with state, errors, permissions, limits and webhooks
- * (interface 2 to 9).
+ * Creates a sandbox, with all twelve operations of the service and their state, errors, permissions, limits and
+ * webhooks (sections 2 to 9 of the service's interface).
  *
  * @throws ConfigurationError `INVALID_OPTION` for an invalid option, or a file that cannot be opened
  * @example

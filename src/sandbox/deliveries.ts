@@ -56,7 +56,7 @@ export function addDeliveryFault(transaction: Transaction, kind: FaultKind, coun
   if (count > 0) transaction.run('INSERT INTO delivery_faults (kind, remaining) VALUES (?, ?)', kind, count);
 }
 
-/** Pending faults of deliveries. */
+/** Pending delivery faults of one kind. */
 export interface PendingDeliveryFault {
   readonly kind: FaultKind;
   /** How many more attempts fail in this way. */

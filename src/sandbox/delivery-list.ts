@@ -15,7 +15,7 @@ export interface Delivery {
     /** One of the eleven types, or the type given to `events.send`. */
     readonly type: string;
     readonly createdAt: Date;
-    /** The id of the order, cart or product. `null` if an event that was sent by hand names none. */
+    /** The id of the order, cart or product. `null` if an event that was sent by hand names no such id. */
     readonly about: string | null;
   };
   /** The id of its endpoint. */
@@ -25,7 +25,7 @@ export interface Delivery {
   readonly tries: number;
   /** The time of the next attempt. `null` unless the delivery is waiting. */
   readonly nextAt: Date | null;
-  /** When it stopped waiting. */
+  /** When the delivery stopped waiting. */
   readonly settledAt: Date | null;
 }
 
@@ -42,13 +42,13 @@ export interface DeliveryTry {
   readonly at: Date;
   /** `null` without an answer. */
   readonly status: number | null;
-  /** Why it failed; `null` for success. */
+  /** Why the attempt failed; `null` for success. */
   readonly why: string | null;
   /** A remark on an accepted answer. */
   readonly note: string | null;
   /** The kinds of its faults, joined by `+`. */
   readonly fault: string | null;
-  /** `true` if you asked for it. */
+  /** `true` if you requested the attempt. */
   readonly byHand: boolean;
 }
 
@@ -59,7 +59,7 @@ export interface DeliveryFilter {
   /** Only deliveries with a smaller id, for the next page. */
   readonly before?: number;
   /**
-   * The largest number of deliveries.
+   * The maximum number of deliveries.
    *
    * @defaultValue 100
    */

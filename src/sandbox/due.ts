@@ -47,9 +47,9 @@ export function clearLane(transaction: Transaction, lane: string): void {
   transaction.run('DELETE FROM due WHERE lane = ?', lane);
 }
 
-/** A coming change of the sandbox. */
+/** A coming change in the sandbox. */
 export interface NextDue {
-  /** On the clock of the sandbox. Later if it waits for something that is running. */
+  /** On the sandbox's clock. The change happens later if it must wait for work that is still running. */
   readonly at: Date;
   /** The next state of an order, the next event of an idle cart, or the next attempt at a delivery. */
   readonly what: 'order' | 'cart' | 'delivery';

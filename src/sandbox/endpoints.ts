@@ -8,11 +8,11 @@ import { clearLane } from './due.ts';
 import type { LocalReceiver } from './send-webhook.ts';
 import type { Reading, Transaction } from './store.ts';
 
-/** A webhook set in code (interface 6): a target, a secret and events. */
+/** A webhook that code sets (section 6 of the service's interface): a target, a secret and events. */
 export interface Webhook extends Omit<LocalReceiver, 'to'> {
   /**
    * A receiver, fetch handler, Hono app, Express app, `node:http` handler, server or Fastify instance, which need not
-   * listen. Or a URL with https, or with http on this machine.
+   * listen on a port. Or a URL: https, or http on this machine.
    */
   readonly to: DeliveryTarget;
   /**

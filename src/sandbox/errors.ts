@@ -59,7 +59,7 @@ export const OUTAGES = {
   504: 'timeout',
 } as const;
 
-/** The status of an outage. */
+/** The HTTP status of an outage. */
 export type OutageStatus = keyof typeof OUTAGES;
 
 /** `error` of a body (interface 7.2). */

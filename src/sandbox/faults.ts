@@ -12,7 +12,7 @@ export const SERVICE_FAULT_TABLES = `
   ) STRICT;
 `;
 
-/** A fault on purpose. */
+/** A deliberate fault. */
 export type ServiceFault = { readonly times?: number } & (
   | {
       /** An outage before the effect: nothing happens. */
@@ -42,11 +42,11 @@ export type ServiceFault = { readonly times?: number } & (
   | { readonly kind: 'slow'; readonly operation?: OperationName; readonly ms: number }
   /** The next submission of an order is declined, whatever its payment method. */
   | { readonly kind: 'decline'; readonly outcome?: DeclineOutcome }
-  /** The next order that the clock would move fails (`order.failed`). */
+  /** The next order whose status the clock would change fails (`order.failed`). */
   | { readonly kind: 'fail-order' }
 );
 
-/** The kind of a fault. */
+/** The kind of a service fault. */
 export type FaultKind = ServiceFault['kind'];
 
 /** A fault that has not happened yet. */

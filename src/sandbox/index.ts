@@ -1,6 +1,6 @@
 /**
- * An imitation of the Commerce Ordering Service in your process: its operations, webhooks, clock and faults. Use it in
- * tests, and to integrate without a network.
+ * An imitation of the Commerce Ordering Service in your process, with its operations and webhooks, and a clock and
+ * faults that you control. Use it in tests, and to develop without a network.
  *
  * @module
  */

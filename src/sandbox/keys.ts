@@ -12,7 +12,7 @@ export const KEY_TABLES = `
   ) STRICT;
 `;
 
-/** An API key without its value, which is shown only once (interface 5.2). */
+/** An API key without its value, which is shown only once (section 5.2 of the service's interface). */
 export interface KeyRecord {
   readonly id: string;
   readonly name: string;
@@ -32,14 +32,14 @@ export interface NewKey {
    */
   readonly permissions?: readonly Permission[];
   /**
-   * On the clock of the sandbox.
+   * When the key expires, on the sandbox's clock.
    *
    * @defaultValue never
    */
   readonly expiresAt?: Date | null;
 }
 
-/** A new key. Its value is shown only here. */
+/** A new key. Its value is shown only once, here. */
 export interface CreatedKey extends KeyRecord {
   /** The value of the header `Authorization`. */
   readonly key: string;

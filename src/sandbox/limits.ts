@@ -15,7 +15,7 @@ export const LIMIT_TABLES = `
 export interface PlanLimits {
   readonly perMonth?: number;
   readonly perSecond?: number;
-  /** The burst, per 10 seconds. */
+  /** The limit for bursts: requests per 10 seconds. */
   readonly perTenSeconds?: number;
 }
 
@@ -29,7 +29,7 @@ export const PLANS = {
 
 const PLAN_WINDOWS: readonly string[] = Object.keys(PLANS.Free);
 
-/** A plan of interface 8.2. */
+/** A plan (section 8.2 of the service's interface). */
 export type PlanName = keyof typeof PLANS;
 
 type Length = 'second' | 'ten seconds' | 'minute' | 'hour' | 'day' | 'month';
@@ -37,7 +37,7 @@ type Length = 'second' | 'ten seconds' | 'minute' | 'hour' | 'day' | 'month';
 /** A window, and the number of requests it allows. */
 export interface Limit {
   readonly length: Length;
-  /** The most requests in the window. */
+  /** The maximum number of requests in the window. */
   readonly most: number;
 }
 

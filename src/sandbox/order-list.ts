@@ -12,22 +12,25 @@ export interface OrderSummary {
   readonly locationId: string;
   /** In USD. */
   readonly total: number;
-  /** `true` if it was charged and reserves stock. Both are returned when it is cancelled or fails. */
+  /**
+   * `true` if the order was charged and reserves stock. The charge and the stock are returned if the order is cancelled
+   * or fails.
+   */
   readonly isSubmitted: boolean;
   /** The statuses that can be set by hand. */
   readonly moves: readonly OrderStatus[];
   /** Empty without a customer. */
   readonly customerName: string;
   readonly createdAt: Date;
-  /** When its status last changed or it was submitted. */
+  /** When the order's status last changed, or the order was submitted. */
   readonly updatedAt: Date;
-  /** `null` before it is submitted or confirmed. */
+  /** `null` before the order is submitted or confirmed. */
   readonly estimatedReadyAt: Date | null;
 }
 
 /** An order with its body. */
 export interface OrderRecord extends OrderSummary {
-  /** The order as the interface returns it (2.4). */
+  /** The order as the service returns it (section 2.4 of the service's interface). */
   readonly order: Order;
 }
 

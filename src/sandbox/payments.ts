@@ -134,7 +134,7 @@ export function charge(
   });
 }
 
-/** A charge of an order, or a declined one. */
+/** A charge for an order, which may be declined or refunded. */
 export interface ChargeRecord {
   readonly paymentMethodId: string;
   /** In USD. */

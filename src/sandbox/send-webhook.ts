@@ -20,7 +20,7 @@ export interface LocalReceiver {
    * @defaultValue `'/webhooks'`
    */
   readonly path?: string;
-  /** The kind of a function whose parameters do not show it. */
+  /** The kind of the target function, if its parameters do not show the kind. */
   readonly as?: 'fetch' | 'node';
 }
 

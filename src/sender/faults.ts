@@ -1,9 +1,9 @@
-/** A fault in one attempt. At most one of `cut`, `slow-body` and `lost-answer` at a time. */
+/** A fault in one attempt. An attempt has at most one of `cut`, `slow-body` and `lost-answer`. */
 export type Fault = TimingFault | TamperFault | WireFault;
 
 /** A fault in the time or the number of deliveries. */
 export type TimingFault =
-  /** Sent this much later, in milliseconds, so that others overtake it. */
+  /** Sent this many milliseconds later, so that other deliveries overtake it. */
   | { readonly kind: 'late'; readonly ms: number }
   /** Sent at the next multiple of this time, in milliseconds, together with other held deliveries. */
   | { readonly kind: 'burst'; readonly everyMs: number }
@@ -29,7 +29,10 @@ export type WireFault =
 /** The kind of a delivery fault. */
 export type FaultKind = Fault['kind'];
 
-/** Returns the faults of each attempt at an event. Its result depends only on its arguments, so a run is repeatable. */
+/**
+ * Returns the faults of one attempt to deliver an event. The result depends only on the arguments, so a run is
+ * repeatable.
+ */
 export type FaultPlan = (id: string, attempt: number) => readonly Fault[];
 
 /** Nothing goes wrong. */

@@ -25,11 +25,12 @@ const IS_HEX_DIGIT = Uint8Array.from({ length: 128 }, (_, code) =>
 );
 
 /**
- * Signs a body as the service does: the lowercase hexadecimal HMAC-SHA256 of its bytes (interface 6.3).
+ * Signs a body as the service does: the lowercase hexadecimal HMAC-SHA256 of its bytes (section 6.3 of the service's
+ * interface).
  *
  * @param body - the exact bytes to send; a string is signed as UTF-8
  * @returns 64 lowercase hexadecimal digits, the value of `X-Signature`
- * @throws ConfigurationError `UNUSABLE_SECRET` if the secret is missing, is empty, or reads `undefined` or `null`
+ * @throws ConfigurationError `UNUSABLE_SECRET` if the secret is missing, is empty, or is the text `undefined` or `null`
  * @example
  * ```ts
  * import { signBody } from 'hookbox';
@@ -43,13 +44,13 @@ export function signBody(body: Uint8Array | string, secret: Secret): string {
 }
 
 /**
- * Verifies the signature of a body in constant time (interface 6.3). If you pass several secrets, it tries each of
- * them. Neither the result nor its timing reveals which secret matched. A wrong body or signature returns `false` and
- * never throws.
+ * Verifies the signature of a body in constant time (section 6.3 of the service's interface). If you pass several
+ * secrets, it tries each one. Neither the result nor its timing reveals which secret matched. A wrong body or signature
+ * returns `false` and never throws.
  *
  * @param body - the raw bytes as received, before any decoding
  * @param signature - the value of `X-Signature`; only 64 lowercase hexadecimal digits can match
- * @throws ConfigurationError `UNUSABLE_SECRET` if a secret is missing, is empty, or reads `undefined` or `null`
+ * @throws ConfigurationError `UNUSABLE_SECRET` if a secret is missing, is empty, or is the text `undefined` or `null`
  * @example
  * ```ts
  * import { signBody, verifySignature } from 'hookbox';

@@ -33,14 +33,14 @@ type Replacement<Value> = Value extends readonly unknown[] ? Value : Value exten
 type Json = Record<string, unknown>;
 
 /**
- * Builds a valid event of a type, as the service might send it. The event is `fixtures/<type>.json` with a new id,
- * created now, about a new order, cart or product. To build related events, give them the same `data.id` (for inventory
- * events `data.product_id`).
+ * Builds a valid event of a type, as the service might send it. It copies `fixtures/<type>.json`, with a new id, the
+ * current time, and a new order, cart or product. To build related events, give them the same `data.id` (for inventory
+ * events, `data.product_id`).
  *
- * With the schemas of your own types in `events`, it also builds events of these types. Their `data` comes from
- * `overrides` and must fit the schema. An asynchronous schema is not awaited.
+ * If `events` has schemas of your own types, it also builds events of these types. Their `data` comes from `overrides`
+ * and must fit the schema. An asynchronous schema is not awaited.
  *
- * @param overrides - the parts that differ
+ * @param overrides - the parts that differ from the fixture
  * @throws TypeError for a type that is neither one of the eleven nor in `events`, and for data that does not fit
  * @throws ConfigurationError `INVALID_OPTION` for an unknown option
  * @example

@@ -18,7 +18,7 @@ export interface DeliverToOptions extends Pick<SignedRequestInit, 'signature' | 
    */
   readonly path?: string;
   /**
-   * How long to wait for the answer, in milliseconds, like the service.
+   * How long to wait for the answer, in milliseconds. The service waits 10 s.
    *
    * @defaultValue 10,000
    */
@@ -39,15 +39,15 @@ const TIMEOUT_MS = 10_000;
 export const DEFAULT_PATH = '/webhooks';
 
 /**
- * Delivers an event like the service (interface 6.3 and 6.4) and resolves with the answer. The target is a URL, a
- * receiver, fetch handler, Hono app, Express app, `node:http` handler, server, Fastify instance or Lambda function. The
- * target does not have to listen.
+ * Delivers an event as the service does (sections 6.3 and 6.4 of the service's interface) and resolves with the answer.
+ * The target is a URL, a receiver, fetch handler, Hono app, Express app, `node:http` handler, server, Fastify instance
+ * or Lambda function. The target need not listen on a port.
  *
  * A function with one parameter is called as a fetch handler, and a function with more parameters as a `node:http`
  * handler. The option `as` overrides this; a Lambda function requires it.
  *
- * @param event - an event of `buildEvent`, or the bytes or the text of a body
- * @throws Error if there is no answer in time, or the error of the target
+ * @param event - an event from `buildEvent`, or a body as bytes or text
+ * @throws an Error if no answer arrives in time, or the error that the target throws
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';

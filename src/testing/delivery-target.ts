@@ -6,7 +6,7 @@ import type { Delivery } from '../receive/delivery.ts';
 import { deliveryAnswer, headersOf, type DeliveryAnswer } from './delivery-answer.ts';
 import { lambdaEvents, type LambdaShape } from './lambda-events.ts';
 
-/** Any object with a receiver's `receive`. */
+/** Any object with a receiver's `receive` method. */
 export interface ReceivingTarget {
   receive(delivery: Delivery): Promise<{
     readonly status: number;
@@ -18,7 +18,7 @@ export interface ReceivingTarget {
 /** A function that answers a web `Request`, such as a Next.js route handler. */
 export type FetchTarget = (request: Request, ...context: never[]) => Response | Promise<Response>;
 
-/** A Hono app, or another object with a `fetch`. */
+/** A Hono app, or another object with a `fetch` method. */
 export interface FetchingTarget {
   fetch(request: Request): Response | Promise<Response>;
 }
@@ -36,10 +36,10 @@ export interface InjectableTarget {
   }): PromiseLike<{ readonly statusCode: number; readonly headers: object; readonly body: string }>;
 }
 
-/** A function of AWS Lambda. */
+/** An AWS Lambda function. */
 export type LambdaTarget = (event: never, context: never, callback: never) => unknown;
 
-/** The targets of {@link deliverTo}, except functions of AWS Lambda. */
+/** The targets of {@link deliverTo}, except AWS Lambda functions. */
 export type DeliveryTarget =
   | string
   | URL

@@ -1,5 +1,5 @@
 /**
- * Tools for your own tests: events, signed requests, deliveries to any target, and an inbox whose time your test
+ * Tools for your own tests: events, signed requests, deliveries to any target, and an inbox whose clock your test
  * controls.
  *
  * @module

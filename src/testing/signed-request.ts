@@ -14,9 +14,9 @@ export interface SignedRequestInit {
    * @defaultValue `'http://localhost/webhooks'`
    */
   readonly url?: string | URL;
-  /** A signature in place of the right one; `null` for none. */
+  /** A signature in place of the correct one; `null` for none. */
   readonly signature?: string | null;
-  /** More headers, or other values of the service's headers. */
+  /** Extra headers, or other values for the service's headers. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -24,9 +24,9 @@ const OPTIONS: KnownOptions<SignedRequestInit> = { url: true, signature: true, h
 
 /**
  * Creates the request that the service would send: a POST of the exact bytes, with their signature in `X-Signature`
- * (interface 6.3).
+ * (section 6.3 of the service's interface).
  *
- * @param event - an event of `buildEvent`, or the bytes or the text of a body
+ * @param event - an event from `buildEvent`, or a body as bytes or text
  * @throws ConfigurationError `UNUSABLE_SECRET`
  * @example
  * ```ts

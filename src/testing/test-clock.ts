@@ -3,8 +3,8 @@ import type { Clock } from '../host/clock.ts';
 /** A clock that only your test advances. */
 export interface TestClock extends Clock {
   /**
-   * Advances the clock, in milliseconds. Runs the work that becomes due, one item after another, each at its due time,
-   * and waits for it to finish. A handler that takes more than a second of real time is not awaited.
+   * Advances the clock by `ms` milliseconds. Runs the work that becomes due, one item after another, each at its due
+   * time, and waits for it to finish. It does not wait longer than a second of real time for a handler.
    */
   advance(ms: number): Promise<void>;
 }

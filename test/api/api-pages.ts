@@ -42,8 +42,9 @@ function index(): string {
 }
 
 const NOTE =
-  'These pages list every public name, entry by entry. A type that several entries export is on one page, and the others ' +
-  'link to it. `npm run docs` generates these pages from the TSDoc in the source.';
+  'These pages describe every public name, by entry point. A type that several entry points export ' +
+  'is described on one page, and the other pages link to it. "The service\'s interface" is the specification of the ' +
+  'Commerce Ordering Service, version 1.0.0. `npm run docs` generates these pages from the TSDoc in the source.';
 
 function fileOf(entry: string): string {
   return entry === 'hookbox' ? 'hookbox.md' : `${entry.replace('hookbox/', '').replaceAll('/', '-')}.md`;
@@ -160,7 +161,7 @@ function page(entry: string, module: SourceFile, homes: ReadonlyMap<string, Home
       ['', listed(values)],
       ['Types: ', listed(types.filter(({ isExported }) => isExported))],
       ['Also exported: ', listed(elsewhere)],
-      ['Parts of these types, which you cannot import: ', listed(types.filter(({ isExported }) => !isExported))],
+      ['Used by these types, but not exported: ', listed(types.filter(({ isExported }) => !isExported))],
     ]),
     ...[...values, ...types].map(({ as, declaration }) => section(headingOf(as, all), declaration, linkIn)),
   ]

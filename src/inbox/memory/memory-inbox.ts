@@ -1,5 +1,5 @@
 /**
- * The inbox in memory, for tests.
+ * An inbox that keeps events in memory, for tests.
  *
  * @module
  */
@@ -20,8 +20,8 @@ import { memoryQueue } from './memory-queue.ts';
 /** The options of {@link memoryInbox}. */
 export interface MemoryInboxOptions {
   /**
-   * `true` allows it on serverless hosts such as AWS Lambda. Without it the inbox throws there, because events would be
-   * lost.
+   * `true` allows this inbox on serverless hosts such as AWS Lambda. By default `memoryInbox` throws there, because
+   * events would be lost.
    *
    * @defaultValue `false`
    */
@@ -31,11 +31,11 @@ export interface MemoryInboxOptions {
 const OPTIONS: KnownOptions<MemoryInboxOptions> = { ephemeral: 'boolean' };
 
 /**
- * Creates an inbox in memory, for tests and experiments. All events are lost when the process ends. Otherwise it
- * behaves like the other inboxes.
+ * Creates an inbox in memory, for tests and experiments. All events are lost when the process ends, and operators
+ * cannot see them. Otherwise it behaves like the other inboxes.
  *
- * @typeParam Database - the database type of your handlers, if it is not SQLite; in memory, a handler that uses the
- * database of `ctx.transaction` gets an error
+ * @typeParam Database - the database type that your handlers expect, if it is not SQLite's; in memory, a handler that
+ * uses the database in `ctx.transaction` gets an error
  * @throws ConfigurationError `INVALID_OPTION` for an unknown option
  * @throws InboxOpenError `EPHEMERAL_HOST` on a serverless host, unless `ephemeral` is `true`
  * @example

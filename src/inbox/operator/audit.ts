@@ -9,8 +9,8 @@ export interface AuditLine {
   readonly actor: string;
   readonly via: 'code' | 'cli' | 'page';
   /**
-   * rerun, discard, retry now, resume, cancel (both of a bulk action), pause, resume (of a type), prune, erase, import,
-   * export or backup.
+   * rerun, discard or retry now; resume or cancel (of a bulk action); pause or resume (of a type); prune, erase,
+   * import, export or backup.
    */
   readonly act: string;
   readonly reason: string | null;
@@ -38,33 +38,31 @@ export interface AuditPage {
   /** Newest first. */
   readonly lines: readonly AuditLine[];
   /**
-   * Pass it as `before` for the next page. `null` at the end. With a filter a page examines 5,000 lines, so even a page
-   * without lines may have a `next`.
+   * Pass it as `before` for the next page. `null` at the end. With a filter, a page examines at most 5,000 lines, so
+   * even a page without lines may have a `next`.
    */
   readonly next: number | null;
 }
 
 /** An operator's act on one event. */
 export interface EventAct extends Pick<AuditLine, 'actor' | 'via' | 'reason'> {
-  /** When it was done to this event. */
+  /** When the act was done to this event. */
   readonly at: Date;
   /** rerun, discard, retry now or erase. */
   readonly act: string;
-  /** The `seq` of its audit line. */
+  /** The `seq` of the audit line. */
   readonly audit: number;
-  /** The bulk action that it was part of. */
+  /** The id of the bulk action that the act was part of. */
   readonly bulk: number | null;
 }
 
 export interface Audit {
-  /** Writes an audit line. Acts that change events write theirs in their own transaction. */
+  /** Writes an audit line. Acts that change events write their audit line in the same transaction as the change. */
   note(act: string, by: By, filter: unknown, counts: Readonly<Record<string, number>>): Promise<number>;
   /** Replaces the counts of an audit line. Does nothing if the line does not exist. */
   recount(seq: number, counts: Readonly<Record<string, number>>): Promise<void>;
   /** Lists audit lines, newest first. */
   lines(request: PageRequest & AuditFilter): Promise<AuditPage>;
-  /**
-   * Returns operators' acts on one event, oldest first, and at most the newest 500.
-   */
+  /** Returns the newest 500 operators' acts on one event, oldest first. */
   actsOn(key: EventKey): Promise<readonly EventAct[]>;
 }

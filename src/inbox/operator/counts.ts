@@ -81,7 +81,7 @@ export interface RejectedDelivery extends Rejection {
   readonly lastAt: Date;
 }
 
-/** The current numbers of events. hookbox counts each one up to a limit. */
+/** The current numbers of events. hookbox counts each number up to a limit. */
 export interface Gauges {
   readonly pending: Gauge;
   /** Pending events with a failed attempt. */
@@ -104,33 +104,33 @@ export interface WaitingEvent extends EventKey {
   readonly since: Date;
 }
 
-/** A number that is counted up to a limit. `more` is `true` if there are more. */
+/** A number that is counted up to a limit. `more` is `true` if the real number is higher. */
 export interface Gauge {
   readonly count: number;
   readonly more: boolean;
 }
 
 export interface Counts {
-  /** Adds to the counts of a minute. */
+  /** Adds rows to the counts of their minutes. */
   count(rows: readonly CountRow[]): Promise<void>;
   /** Returns the counts of the minutes and hours that begin in a span, oldest first. */
   counts(since: number, until: number): Promise<readonly CountRow[]>;
-  /** Returns the totals of all time. They only grow, even when minutes and hours are removed. */
+  /** Returns the all-time totals. They never decrease, even when minutes and hours are removed. */
   totals(): Promise<readonly CountTotal[]>;
   /**
    * Returns the totals of each span.
    *
-   * @throws the reason of the signal if it is aborted
+   * @throws `signal.reason` if the signal is aborted
    */
   totalsIn(spans: readonly CountSpan[], request?: Abortable): Promise<readonly (readonly CountTotal[])[]>;
   /**
    * Returns the results of deliveries in spans that do not overlap.
    *
-   * @param per - the sums: by minute or by hour; older counts exist only by hour
+   * @param per - whether to sum by minute or by hour; older counts exist only by hour
    */
   deliveries(spans: readonly CountSpan[], per: 'minute' | 'hour'): Promise<DeliveryCounts>;
   gauges(): Promise<Gauges>;
-  /** Records rejected deliveries with their numbers. The latest thousand kinds are kept. */
+  /** Records rejected deliveries, with the number of each kind. The inbox keeps the latest thousand kinds. */
   noteRejected(rejections: readonly (Rejection & { readonly count: number; readonly at: number })[]): Promise<void>;
   /** Lists rejected deliveries, newest first. */
   rejected(limit: number): Promise<readonly RejectedDelivery[]>;
@@ -141,8 +141,8 @@ export interface Counts {
    */
   ping(): Promise<void>;
   /**
-   * Merges minutes before a time into hours, removes hours that are more than 400 days older, and keeps `totals` fast.
-   * It works in small steps. Call it every few minutes with the time of a day ago.
+   * Merges the counts of minutes before a time into hours, removes hours that are more than 400 days older, and keeps
+   * `totals` fast. It works in small steps. Call it every few minutes, with the time one day ago.
    */
   coarsen(before: number): Promise<void>;
 }

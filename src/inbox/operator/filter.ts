@@ -2,8 +2,8 @@ import type { EventKey } from '../event.ts';
 import type { DeadReason, EventState } from '../state.ts';
 
 /**
- * Conditions for events. An event must match all of them. An empty list matches nothing. Unknown conditions, texts
- * longer than 1,000 characters and lists with more than 100 values throw.
+ * Conditions for events. An event must match all of them. An empty list matches nothing. hookbox throws for unknown
+ * conditions, texts longer than 1,000 characters and lists with more than 100 values.
  */
 export interface EventFilter {
   readonly endpoint?: string;
@@ -17,13 +17,13 @@ export interface EventFilter {
   readonly states?: readonly EventState[];
   /** Dead for one of these reasons. */
   readonly deadReasons?: readonly DeadReason[];
-  /** Received at or after this time. Exact, unless the clock of the receiver was wrong by more than an hour. */
+  /** Received at or after this time. Exact, unless the receiver's clock was wrong by more than an hour. */
   readonly since?: Date;
   /** Received before this time. */
   readonly until?: Date;
   /**
-   * Last failed at or after this time. It matches a dead event by the time it died, while its body is stored. It
-   * matches a retrying event by the end of its last attempt. Other events do not match.
+   * Last failed at or after this time. Dead events match by the time of their death, while their bodies are stored.
+   * Retrying events match by the end of their last attempt. Other events do not match.
    */
   readonly failedSince?: Date;
   /** Last failed before this time. */
@@ -40,8 +40,8 @@ export interface EventFilter {
   /** Text in its id, type, entity name or latest error, ignoring case. Bodies are not searched. */
   readonly text?: string;
   /**
-   * The fingerprint of a group of dead events, without tombstones. With `retrying: true`, the fingerprint of a group of
-   * retrying events.
+   * The fingerprint of a group of dead events, without tombstones; with `retrying: true`, of a group of retrying
+   * events.
    */
   readonly fingerprint?: string;
   /** Ignored at or after this time because no processor handled its type. */
@@ -52,22 +52,22 @@ export interface EventFilter {
   readonly redelivered?: boolean;
   /** Whether a different body was delivered with its id. */
   readonly conflict?: boolean;
-  /** A bulk action acted on it. Known for a week after the end of the bulk action. */
+  /** The id of a bulk action that acted on it. Known for a week after the bulk action ends. */
   readonly bulk?: number;
-  /** Values in its body, while the body is stored. At most 8. */
+  /** Values in its body, if the body is still stored. At most 8. */
   readonly body?: readonly BodyCondition[];
 }
 
 /** A value in the body of an event. */
 export interface BodyCondition {
-  /** Names joined by dots, with `[n]` for an index from 0, starting at the root: `data.items[0].name`. */
+  /** The path from the root: names joined by dots, and `[n]` for an index from 0, as in `data.items[0].name`. */
   readonly path: string;
   /** The text of a string, or `true`, `false`, `null` or a number. `12.5` and `12.50` are the same number. */
   readonly value: string;
 }
 
 /**
- * The order of a search: received `newest` or `oldest` first, or `failed`: only dead events without tombstones, the
+ * The order of a search. `newest` and `oldest` go by arrival. `failed` lists only dead events, without tombstones, the
  * latest death first. Each order has an index.
  */
 export type SearchOrder = 'newest' | 'oldest' | 'failed';
@@ -81,7 +81,7 @@ export interface PageRequest {
    */
   readonly before?: number | null;
   /**
-   * The largest number of entries. At most 500.
+   * The maximum number of entries, 500 or less.
    *
    * @defaultValue 50
    */

@@ -10,6 +10,6 @@ import type { Waits } from './waits.ts';
 
 /**
  * The part of an inbox that `hookbox/ops` uses. An inbox without it can receive and process events, but operators
- * cannot see them.
+ * cannot see its events.
  */
 export interface Operations extends Search, Acts, Audit, Removal, Transfer, Counts, Marks, Waits, Pauses {}

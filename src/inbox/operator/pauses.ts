@@ -13,7 +13,7 @@ export interface StoredPause extends Lane {
   readonly reason: string | null;
 }
 
-/** A pause, and its pending events. */
+/** A pause, and the number of its pending events. */
 export interface Pause extends StoredPause {
   /** The number of its pending events, counted up to a limit. */
   readonly waiting: number;

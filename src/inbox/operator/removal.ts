@@ -37,21 +37,21 @@ export interface PruneStep {
 /** The result of {@link eraseEntity}. */
 export interface EraseReport {
   /**
-   * Events whose bodies and errors are gone, including pending ones. Includes events of a different entity whose
+   * The number of events whose bodies and errors are gone, including pending events, and events of another entity whose
    * conflicting body was about this entity.
    */
   readonly erased: number;
-  /** Events whose handlers are running. Erase again when these handlers have finished. */
+  /** The number of events whose handlers are running. Erase again when these handlers have finished. */
   readonly inProcessing: number;
   /**
-   * The `seq` of its audit line, which has only a hash of the entity. `null` for a dry run, or if it was stopped before
-   * it began.
+   * The `seq` of the audit line, which has only a hash of the entity's name. `null` for a dry run, or if the erasure
+   * was stopped before it began.
    */
   readonly audit: number | null;
   /**
    * `true` if the write-ahead log was emptied. `false` if another process was reading; erase again, or wait for a later
-   * checkpoint. A dry run empties it only if it finds nothing, and otherwise returns `false`. `null` on Postgres, where
-   * VACUUM removes the rows, and settings of the database decide about logs, standbys and archives.
+   * checkpoint. A dry run empties the log only if it finds no events, and otherwise returns `false`. `null` on
+   * Postgres, where VACUUM removes the rows, and the database's settings decide about logs, standbys and archives.
    */
   readonly logEmptied: boolean | null;
 }
@@ -65,12 +65,12 @@ export type EraseProgress =
 /** The options of {@link eraseEntity}. */
 export interface EraseOptions {
   /**
-   * `true` only counts.
+   * `true` only counts the events.
    *
    * @defaultValue `false`
    */
   readonly dryRun?: boolean;
-  /** Stops after the current batch. The report then has the numbers so far. To continue, erase again. */
+  /** Stops after the current batch. The report has the numbers so far. To continue, call `eraseEntity` again. */
   readonly signal?: AbortSignal;
   /** Called with the progress. */
   readonly onProgress?: (progress: EraseProgress) => void;
@@ -98,8 +98,8 @@ export interface Removal {
     progress?: { readonly after?: PrunePosition | null; readonly audit?: number },
   ): Promise<PruneStep>;
   /**
-   * Erases all data about an entity (see `EventFilter.entity`). Call `indexNew` first, because it does not find events
-   * that are not indexed.
+   * Erases all data about an entity (see `EventFilter.entity`). Call `indexNew` first, because `erase` does not find
+   * events that are not indexed.
    */
   erase(entity: string, by: By, options: EraseOptions): Promise<EraseReport>;
 }

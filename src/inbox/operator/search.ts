@@ -19,11 +19,11 @@ export interface EventSummary extends EventKey {
   readonly attempts: number;
   /** How many attempts failed since it was stored or rerun. */
   readonly failures: number;
-  /** How often the service sent it again. */
+  /** How often the service sent the event again. */
   readonly redeliveries: number;
-  /** How often the service sent a different body with its id. */
+  /** How often the service sent a different body with the event's id. */
   readonly conflicts: number;
-  /** Its latest error. For an invalid event, what does not fit the current schemas. */
+  /** Its latest error. For an invalid event, the places that do not fit the current schemas. */
   readonly lastError: { readonly name: string; readonly message: string } | null;
   /** The group of dead events that it belongs to. `null` for a tombstone. */
   readonly fingerprint: string | null;
@@ -39,7 +39,7 @@ export interface EventPage {
   readonly next: number | null;
   /** In the order `failed`: pass it as `beforeAt` for the next page. */
   readonly nextAt?: Date;
-  /** How many events this page examined. A page may have few or no events and still have a `next`. */
+  /** How many events this page examined. A page may contain few or no events and still have a `next`. */
   readonly examined: number;
 }
 
@@ -58,7 +58,7 @@ export interface DeadGroup {
 
 /** Retrying events whose last errors are the same except for ids, numbers and quoted text. */
 export interface RetryGroup extends Omit<DeadGroup, 'reason'> {
-  /** When the first of them is due. */
+  /** When the first of these events is due. */
   readonly nextDueAt: Date | null;
 }
 
@@ -97,7 +97,7 @@ export interface EventCount {
   readonly cut: boolean;
 }
 
-/** A name that finds events. */
+/** A name by which events can be found. */
 export interface FoundName {
   readonly what: 'id' | 'entity' | 'merchant';
   readonly name: string;
@@ -106,21 +106,21 @@ export interface FoundName {
 /** Searches of events. */
 export interface Search {
   /**
-   * Searches events, newest first unless another order is set. A page examines a few thousand events at most.
+   * Searches events, newest first unless another order is set. A page examines at most a few thousand events.
    *
-   * @throws the reason of the signal if it is aborted
+   * @throws `signal.reason` if the signal is aborted
    */
   search(filter: EventFilter, page: SearchRequest): Promise<EventPage>;
   /**
-   * Counts up to 10,000 events. It examines at most `examined` events, 20,000 by default; with 0 it counts only what an
-   * index knows.
+   * Counts up to 10,000 events. It examines at most `examined` events, 20,000 by default; with 0, it counts only with
+   * an index.
    *
-   * @throws the reason of the signal if it is aborted
+   * @throws `signal.reason` if the signal is aborted
    */
   countFound(filter: EventFilter, options: CountRequest): Promise<EventCount>;
   /**
-   * Returns ids, entity names, ids in them, and merchants that begin with a text, in alphabetical order. The case of
-   * the letters A to Z does not matter. `limit` is the largest number of each.
+   * Returns event ids, entity names, ids in entity names, and merchants that begin with a text, in alphabetical order.
+   * The case of the letters A to Z does not matter. `limit` is the maximum number of each kind.
    */
   namesLike(text: string, limit: number): Promise<readonly FoundName[]>;
   /** Returns the summary of one event, or `null`. */
@@ -128,12 +128,12 @@ export interface Search {
   /**
    * Returns the groups of dead events, largest first. At most 200.
    *
-   * @throws the reason of the signal if it is aborted
+   * @throws `signal.reason` if the signal is aborted
    */
   deadGroups(request?: Abortable): Promise<readonly DeadGroup[]>;
   /**
-   * Adds new events to the index of entities and merchants, one batch. Returns the number of events left. Deliveries do
-   * not wait for it, and a search also finds events that are not indexed yet.
+   * Adds one batch of new events to the index of entities and merchants. Returns the number of events left. Deliveries
+   * do not wait for it, and a search also finds events that are not indexed yet.
    *
    * @param upTo - the `seq` of the last event to index; without it, the number left also counts events that arrive
    * meanwhile, so it may never reach 0

@@ -1,7 +1,7 @@
 import type { ExportedEvent, ExportedMark } from './export-format.ts';
 import type { EventFilter } from './filter.ts';
 
-/** The numbers of imported lines by result. */
+/** The numbers of events in an import, by result. */
 export interface ImportCounts {
   readonly imported: number;
   /** Events that were already in the inbox with the same body; they did not change. */
@@ -25,8 +25,8 @@ export interface ExportPage {
 export interface Transfer {
   /**
    * Returns the lines of an export between its first and last line, a few at a time, oldest events first. Later events
-   * are not included. Without a filter, high-water marks follow the events. With a filter, an import reads them from
-   * the events.
+   * are not included. Without a filter, high-water marks follow the events. With a filter, an import derives the marks
+   * from the events.
    */
   exportPages(filter: EventFilter): AsyncGenerator<ExportPage, void>;
   /**

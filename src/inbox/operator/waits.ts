@@ -3,25 +3,28 @@ import type { Gauge } from './counts.ts';
 import type { StoredPause } from './pauses.ts';
 import type { EventSummary } from './search.ts';
 
-/** Why an event is in its state, by the rules of the claim. */
+/** Why an event has not been processed, by the rules that processors follow. */
 export type Wait =
   /** Its handler is running. */
   | { readonly reason: 'running'; readonly since: Date; readonly waiting: Gauge }
   /** Its type is paused until an operator resumes it. */
   | { readonly reason: 'paused'; readonly pause: StoredPause }
-  /** No running processor handles its type. `lastSeen` is `null` if none ever did. */
+  /** No running processor handles its type. `lastSeen` is `null` if no processor ever did. */
   | { readonly reason: 'no taker'; readonly lastSeen: Date | null }
   /** Another event of its entity comes first. */
   | { readonly reason: 'behind'; readonly blocker: Blocker }
   /** It is not due yet. */
   | { readonly reason: 'later'; readonly dueAt: Date; readonly waiting: Gauge }
-  /** It was running when its process died, like another event that runs now. Such events run one at a time. */
+  /** It was running when its process died, and another such event is running now. Such events run one at a time. */
   | { readonly reason: 'suspect'; readonly waiting: Gauge }
-  /** A processor will claim it next. `lastSeen`: when a processor of its type was last seen. */
+  /** A processor will claim it next. `lastSeen`: when a processor that handles its type was last seen. */
   | { readonly reason: 'next'; readonly lastSeen: Date; readonly waiting: Gauge }
   /** An operator discarded it. */
   | { readonly reason: 'discarded' }
-  /** It was ignored because no processor handled its type. `lastSeen`: when one was last seen, `null` for never. */
+  /**
+   * It was ignored because no processor handled its type. `lastSeen`: when such a processor was last seen, `null` for
+   * never.
+   */
   | { readonly reason: 'not handled'; readonly lastSeen: Date | null };
 
 /** The event that other events of its entity wait for. */
@@ -38,7 +41,7 @@ export interface Blocker {
 export interface Waits {
   /**
    * Explains why each event is not processed yet. `null` for an event that is processed, dead or unknown. The work for
-   * each event is limited, however many wait.
+   * each event is limited, however many events wait.
    *
    * @param now - milliseconds since 1970
    */

@@ -1,5 +1,5 @@
 /**
- * The inbox in Postgres.
+ * An inbox that stores events in Postgres.
  *
  * @module
  */
@@ -26,8 +26,7 @@ export interface PostgresInboxOptions {
    */
   readonly schema?: string;
   /**
-   * `false` does not create or change tables, because your deployment does. The inbox then rejects a missing or old
-   * schema.
+   * `false` if your deployment creates and changes the tables. The inbox then rejects a missing or old schema.
    *
    * @defaultValue `true`
    */
@@ -41,7 +40,7 @@ export interface PostgresInboxOptions {
   readonly prepare?: 'auto' | false;
   /**
    * Where the inbox listens for events that other machines store. Pass a URL that bypasses any pooler. `auto` uses the
-   * URL of the inbox, if it has one. With `false` processors look for events once a second.
+   * URL of the inbox, if it has one. With `false`, processors look for events once a second.
    *
    * @defaultValue `'auto'`
    */
@@ -65,14 +64,14 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
 /**
  * Creates an inbox in Postgres, in its own schema beside your tables. Any number of processes and machines may share
- * it. Each delivery is answered after its commit is durable. Needs Postgres 14 or newer and the package `pg`.
+ * it. Each delivery is answered only after its commit is durable. Needs Postgres 14 or newer and the package `pg`.
  *
  * The inbox connects at its first call. If it cannot open, that call rejects with an `InboxOpenError` that says what to
- * grant or change. Causes are missing rights, missing tables, an old server, a standby, or `fsync` or
- * `synchronous_commit` off.
+ * grant or change. Possible causes are missing rights or tables, an old server, a standby, or `fsync` or
+ * `synchronous_commit` being off.
  *
  * @param source - a URL; or `{ pool }` with an open `pg` pool, which you close yourself; or `{ connect }`, which opens
- * one connection for each use. An unset variable throws.
+ * one connection for each use. `undefined`, for example from an unset variable, throws.
  * @throws ConfigurationError `INVALID_OPTION` for an invalid option
  * @throws InboxOpenError for a URL if `pg` is not installed
  * @example

@@ -1,5 +1,5 @@
 /**
- * The inbox in SQLite.
+ * An inbox that stores events in SQLite.
  *
  * @module
  */
@@ -54,13 +54,13 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const OVERHEAD_BYTES = 512;
 
 /**
- * Opens an inbox in SQLite, in its own file or among your tables. Several processes on one machine may share the file.
- * Each delivery is answered after its commit is on disk (WAL with `synchronous=FULL`).
+ * Opens an inbox in SQLite, in its own file or in your database, beside your tables. Several processes on one machine
+ * may share the file. Each delivery is answered only after its commit is on disk (WAL with `synchronous=FULL`).
  *
  * @typeParam Database - the type of the connection that `ctx.transaction` passes to its function
- * @param source - a path, whose file is created if its folder exists; or `{ database }` with an open better-sqlite3
- * connection, which you close yourself
- * @throws ConfigurationError `INVALID_OPTION` for an invalid option or a source of a different kind
+ * @param source - the path of a file, which is created if its folder exists; or `{ database }` with an open
+ * better-sqlite3 connection, which you close yourself
+ * @throws ConfigurationError `INVALID_OPTION` for an invalid option or source
  * @throws InboxOpenError for a file or connection that cannot be opened or is not durable; {@link InboxOpenError} lists
  * the causes
  * @example

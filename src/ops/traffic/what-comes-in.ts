@@ -6,28 +6,28 @@ import { acceptedIn, cameAt, endpointsIn, firstAt, hoursAt, lastAt, type Endpoin
 import { comparedSpans, DAY_MS, HOUR_MS, type History } from './rhythm.ts';
 import { gapOf, isRejecting, isSilent, rejectingSpan, spanOfGap, spansToKnow, usualGapMs } from './silence.ts';
 
-/** The deliveries of an endpoint, compared with earlier days. */
+/** The deliveries to an endpoint, compared with earlier days. */
 export interface Traffic {
   /** `null` for all endpoints together. */
   readonly endpoint: string | null;
   /**
-   * When a delivery was last accepted, to the second, minute or hour. `null` if unknown. hookbox examines the counts of
-   * 36 days, or of nine days for one endpoint while others receive deliveries.
+   * When a delivery was last accepted, accurate to the second, minute or hour. `null` if unknown. hookbox examines the
+   * counts of 36 days, or of nine days for one endpoint while others receive deliveries.
    */
   readonly lastReceived: Date | null;
   /** The usual time between deliveries at this hour, in milliseconds. `null` if unknown or if deliveries are rare. */
   readonly usualGapMs: number | null;
-  /** Deliveries since the last accepted one, or in the last hour if it was accepted then. */
+  /** Deliveries since the last accepted one, or in the last hour if that one was accepted within it. */
   readonly lately: {
     readonly since: Date;
     readonly accepted: number;
     readonly rejected: number;
-    /** The most frequent reason of rejection. `null` without rejections. */
+    /** The most frequent reason for rejection. `null` without rejections. */
     readonly cause: string | null;
   };
   /**
-   * `silent`: no deliveries arrive, although many should. `rejecting`: all or nearly all deliveries are rejected. `null`
-   * for neither, or if unknown.
+   * `silent`: no deliveries arrive, although many are expected. `rejecting`: all or nearly all deliveries are rejected.
+   * `null` if neither applies, or if unknown.
    */
   readonly alarm: 'silent' | 'rejecting' | null;
 }

@@ -8,7 +8,7 @@ import { HOUR_MS } from '../traffic/rhythm.ts';
 import { age, bounded, listed, number, plural, shortTime } from './format.ts';
 import { causeOfRejection } from './rejection-causes.ts';
 
-/** A problem, in one or two sentences. */
+/** A problem, described in one or two sentences. */
 export interface Warning {
   readonly alarm: Alarm;
   /** `null` for all endpoints. */

@@ -12,27 +12,28 @@ export interface AuthorizationOptions {
   /** Your own login. It returns the visitor, or `null` to deny access. It must not read the body of the request. */
   readonly authorize?: (request: Request) => Visitor | null | Promise<Visitor | null>;
   /**
-   * Users with a password, which the browser asks for. They are viewers unless `role` is set. Use it only over HTTPS.
+   * Users with a password, which the browser asks for. They are viewers unless `role` is set. Use passwords only over
+   * HTTPS.
    */
   readonly basic?: readonly {
     readonly user: string;
-    /** May come from a variable; an unset or empty one throws. */
+    /** May come from an environment variable; an unset or empty value throws. */
     readonly password: string | undefined;
     readonly role?: Visitor['role'];
   }[];
-  /** Tokens for programs, such as a collector of `/metrics`. They are viewers unless `role` is set. */
+  /** Tokens for programs, such as one that collects `/metrics`. Programs are viewers unless `role` is set. */
   readonly bearer?: readonly {
-    /** May come from a variable; an unset or empty one throws. */
+    /** May come from an environment variable; an unset or empty value throws. */
     readonly token: string | undefined;
     readonly role?: Visitor['role'];
     readonly name?: string;
   }[];
   /**
-   * Makes each visitor on this machine an operator, unless `role` is set, and denies access to all others: connections
-   * from other machines and through proxies. It cannot detect a proxy on this machine that sends neither
-   * `X-Forwarded-For` nor `Forwarded`. The audit shows these visitors as `name`.
+   * Makes each visitor on this machine an operator, unless `role` is set, and denies access to connections from other
+   * machines and through proxies. It cannot detect a proxy on this machine that sends neither `X-Forwarded-For` nor
+   * `Forwarded`. The audit shows these visitors as `name`.
    *
-   * @defaultValue no access; the name `local`
+   * @defaultValue no access; `name` is `local` if not set
    */
   readonly unsafeOpen?: boolean | { readonly name: string; readonly role?: Visitor['role'] };
 }
@@ -40,13 +41,13 @@ export interface AuthorizationOptions {
 /** Logs and secrets of logins. */
 export interface LoginOptions {
   /**
-   * The logger for failed logins, one line in ten seconds and without the credentials; `false` for no log.
+   * The logger for failed logins, at most one line in ten seconds, without credentials; `false` for no log.
    *
    * @defaultValue the console
    */
   readonly logger?: Logger | false;
   /**
-   * The secret behind form tokens and the login cookie. Set the same secret in all processes that serve the page.
+   * The secret that signs form tokens and the login cookie. Set the same secret in all processes that serve the page.
    *
    * @defaultValue random
    */

@@ -31,12 +31,12 @@ export type Guard = (request: Request, peer: string | null) => string | null;
 /** The names of the page. */
 export interface GuardOptions {
   /**
-   * The host names of the page, such as `ops.shop.example` or `10.0.0.7:8080`; without a port, any port is accepted.
-   * Set them if `authorize` decides by the address or network of a request. A site whose name points to your server
-   * (DNS rebinding) has neither your cookies nor your password, but it has your address.
+   * The host names of the page, such as `ops.shop.example` or `10.0.0.7:8080`; a name without a port allows any port.
+   * Set them if `authorize` decides by the address or network of a request. Otherwise a site whose name points to your
+   * server (DNS rebinding) could act from your address, although without your cookies or password.
    *
-   * @defaultValue an open page accepts only loopback names, and only connections from its own machine without a proxy;
-   * a page with a login accepts any name, and forms only under the same name
+   * @defaultValue an open page accepts only loopback names, and only direct connections from its own machine; a page
+   * with a login accepts any name, but accepts forms only from the same name
    */
   readonly hosts?: readonly string[];
 }

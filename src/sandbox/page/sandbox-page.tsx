@@ -1,5 +1,5 @@
 /**
- * The dashboard of a sandbox. Mount it in a Hono app, or with `pageHandler` of an adapter.
+ * The sandbox's dashboard. Mount it in a Hono app or with an adapter's `pageHandler`.
  *
  * @module
  */
@@ -46,7 +46,7 @@ import { watchVersion } from './watch-version.ts';
 
 export type { Visitor } from '../../page/visit.ts';
 
-/** The options of {@link sandboxPage}: who may see the dashboard, and its address. */
+/** The options of {@link sandboxPage}. */
 export interface SandboxPageOptions extends AuthorizationOptions, GuardOptions, LoginOptions {
   /**
    * The title of the dashboard.
@@ -54,7 +54,7 @@ export interface SandboxPageOptions extends AuthorizationOptions, GuardOptions, 
    * @defaultValue `'sandbox'`
    */
   readonly title?: string;
-  /** The path of the dashboard in the browser, if a proxy removes a part of it. Found from each request by default. */
+  /** The path of the dashboard in the browser, if a proxy removes part of it. By default, derived from each request. */
   readonly base?: string;
   /**
    * The address of the service, for the examples.
@@ -73,14 +73,15 @@ const OPTIONS: KnownOptions<SandboxPageOptions> = {
 };
 
 /**
- * Creates the dashboard of a sandbox (interface 5.2, 6 and 6.4.4). It has API keys, webhook endpoints, deliveries, dead
- * letters, orders, stock, the clock and faults. It needs no JavaScript.
+ * Creates the dashboard of a sandbox (sections 5.2, 6 and 6.4.4 of the service's interface). It shows API keys, webhook
+ * endpoints, deliveries, dead letters, orders, stock, the clock and faults, and lets you change them. It needs no
+ * JavaScript.
  *
- * Without `authorize`, `basic` or `bearer` there is no login. Then the dashboard accepts only connections from its own
- * machine, under a loopback name and without a proxy. Its server must pass the connection to the dashboard, as
+ * Without `authorize`, `basic` or `bearer` there is no login. The dashboard then accepts only direct connections from
+ * its own machine, under a loopback name. Its server must pass the connection's address to the dashboard, as
  * @hono/node-server, Bun and Deno do.
  *
- * @param sandbox - the sandbox of `createSandbox`; you close it yourself
+ * @param sandbox - a sandbox from `createSandbox`, which you close yourself
  * @throws ConfigurationError `INVALID_OPTION` for an invalid option
  * @example
  * ```ts
@@ -91,7 +92,7 @@ const OPTIONS: KnownOptions<SandboxPageOptions> = {
  * const sandbox = createSandbox();
  * const app = new Hono().route('/dashboard', sandboxPage(sandbox));
  * app.all('*', (c) => sandbox.fetch(c.req.raw, c.env)); // serve({ fetch: app.fetch, port: 4000 }) of @hono/node-server
- * console.log((await app.request('http://localhost/dashboard')).status); // 403: nobody says that this comes from here
+ * console.log((await app.request('http://localhost/dashboard')).status); // 403: the connection's address is unknown
  * await sandbox.close();
  * ```
  */

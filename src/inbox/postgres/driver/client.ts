@@ -7,7 +7,10 @@ export interface PostgresClient {
 export interface PostgresConnection extends PostgresClient {
   /** `true` if it accepts queries before it has answered earlier ones. */
   readonly pipeline?: boolean;
-  /** Returns `T` in a transaction, `E` in a failed transaction, `I` outside. Absent in an older `pg`. */
+  /**
+   * Returns `T` in a transaction, `E` in a failed transaction, `I` outside a transaction. Absent in older versions of
+   * `pg`.
+   */
   getTransactionStatus?(): string | null;
   on(event: 'error', listener: (failure: Error) => void): unknown;
   on(event: 'notice', listener: (notice: PostgresNotice) => void): unknown;
@@ -19,7 +22,7 @@ export interface PostgresConnection extends PostgresClient {
   end?(): Promise<void>;
 }
 
-/** A notice of Postgres. */
+/** A notice from Postgres. */
 export interface PostgresNotice {
   readonly message?: string | undefined;
   /** Its SQLSTATE. */
@@ -41,7 +44,7 @@ export interface PostgresQuery {
   readonly name?: string;
   /** The time after which an unanswered query fails, in milliseconds. */
   readonly query_timeout?: number;
-  /** How columns are parsed, whatever your own settings of `pg` are. */
+  /** How columns are parsed, regardless of your own `pg` settings. */
   readonly types?: { getTypeParser(oid: number): (text: string) => unknown };
 }
 
@@ -51,6 +54,6 @@ export interface PostgresResult {
   /** The columns of a row. */
   readonly fields?: readonly { readonly name: string }[];
   readonly rowCount: number | null;
-  /** The command that Postgres reports. `COMMIT` may report `ROLLBACK`. */
+  /** The command that Postgres reports. For `COMMIT`, it may be `ROLLBACK`. */
   readonly command: string;
 }

@@ -1,8 +1,8 @@
 import { causesOf, InboxOpenError, InboxUnavailableError, isError, isInstance } from '../../../errors.ts';
 
 /**
- * The part of a better-sqlite3 connection that hookbox uses. You can pass your own connection. The type does not need
- * the types of better-sqlite3.
+ * The part of a better-sqlite3 connection that hookbox uses. You can pass your own connection. This type does not
+ * depend on the types of better-sqlite3.
  */
 export interface SqliteDatabase {
   /** The path that the connection was opened with. */

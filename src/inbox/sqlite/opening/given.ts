@@ -20,21 +20,21 @@ export interface SqliteInboxOptions {
    */
   readonly maxWaitingBytes?: number;
   /**
-   * `true` allows a host whose disk does not last, such as AWS Lambda, and a `database` in memory, as in tests. Events
-   * are lost there.
+   * `true` allows a host that does not keep its disk, such as AWS Lambda, and a `database` in memory, as in tests.
+   * Events are lost there.
    *
    * @defaultValue `false`
    */
   readonly ephemeral?: boolean;
   /**
-   * `false` writes on the event loop, which blocks during each commit. By default a thread of the inbox writes, so the
-   * disk does not block your server. If no thread can start, the inbox writes on the event loop.
+   * `false` writes on the event loop, which blocks during each commit. By default the inbox writes in a separate
+   * thread, so the disk does not block your server. If the thread cannot start, the inbox writes on the event loop.
    *
    * @defaultValue `true`
    */
   readonly thread?: boolean;
   /**
-   * The logger for a thread that cannot start; `false` for no log.
+   * The logger for the warning that the thread cannot start; `false` for no log.
    *
    * @defaultValue the console
    */
