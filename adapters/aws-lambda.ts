@@ -121,7 +121,7 @@ function methodOf(event: HttpEvent): string {
   const method = fieldOf(event, 'httpMethod') ?? fieldOf(fieldOf(fieldOf(event, 'requestContext'), 'http'), 'method');
   if (typeof method === 'string') return method;
   throw new TypeError(
-    'The Lambda event is not an HTTP request. Use a trigger of API Gateway, a function URL or a load balancer.',
+    'The Lambda event is not an HTTP request. Use an API Gateway trigger, a function URL or a load balancer.',
   );
 }
 

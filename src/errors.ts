@@ -138,8 +138,9 @@ export class RetryLaterError extends HookboxError {
     if (!(typeof afterMs === 'number' && afterMs >= 0 && afterMs <= LONGEST_WAIT_MS)) {
       throw new ConfigurationError(
         'INVALID_OPTION',
-        `new RetryLaterError({ afterMs }): afterMs must be milliseconds from 0 to ${LONGEST_WAIT_MS}, not ${String(afterMs)}. ` +
-          'Retry-After may be a date, too.',
+        `new RetryLaterError({ afterMs }): afterMs must be milliseconds from 0 to ${LONGEST_WAIT_MS}, not ` +
+          `${String(afterMs)}. ` +
+          'A Retry-After header may contain a date instead of seconds.',
       );
     }
     this.afterMs = afterMs;
@@ -259,6 +260,6 @@ export function messageOf(thrown: unknown): string {
     const isOfSqlite = typeof code === 'string' && code.startsWith('SQLITE_');
     return isOfSqlite && !text.includes(code) ? `${text} (${code})` : text;
   } catch {
-    return 'a value without a text was thrown';
+    return 'a value that has no text form was thrown';
   }
 }

@@ -52,7 +52,7 @@ export function assertAlone(whose: string, source: unknown, read: Known, known: 
   // What is not written as { pool } or { database }, such as a pool itself, has more to it.
   if (typeof source !== 'object' || source === null || Object.getPrototypeOf(source) !== Object.prototype) return;
   const beside = unknownKey(source, read);
-  if (beside !== undefined) throw refusal(`${whose} does not read ${named(beside)}.`, known, hint);
+  if (beside !== undefined) throw refusal(`${whose} does not accept ${named(beside)} here.`, known, hint);
 }
 
 function unknownKey(given: object, known: Known): string | undefined {

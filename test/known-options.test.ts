@@ -297,12 +297,12 @@ describe('the source of a sqliteInbox', () => {
     ['is null', null, /Is HOOKBOX_DB set/],
     ['is a number', 7, /a number/],
     ['is a URL of Postgres', 'postgres://shop:hunter2@db/shop', /postgresInbox/],
-    ['is an object without a connection', { file: 'shop.db' }, /does not read `file`/],
+    ['is an object without a connection', { file: 'shop.db' }, /does not accept `file`/],
     ['is empty', {}, /lacks database/],
     ['has a path for a connection', { database: 'shop.db' }, /Pass a path directly/],
     ['has no connection', { database: undefined }, /undefined/],
     ['has a connection of another library', { database: ofAnotherLibrary }, /no pragma\(\)/],
-    ['has options beside it', { database: {}, ephemeral: true }, /does not read `ephemeral`.*second argument/],
+    ['has options beside it', { database: {}, ephemeral: true }, /does not accept `ephemeral`.*second argument/],
   ])('that %s is refused with a sentence', (_, source, why) => {
     expect(() => open(source)).toThrow(hookbox.ConfigurationError);
     expect(() => open(source)).toThrow(why);

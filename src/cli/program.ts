@@ -45,7 +45,8 @@ export async function hookboxProgram(first = ''): Promise<Command> {
     .version(VERSION, '-v, --version', 'print the version')
     .option(
       '--env-file <path>',
-      'read variables from a file; variables that are already set keep their value (repeatable, anywhere)',
+      'read environment variables from a file; variables that are already set keep their values (repeatable, ' +
+        'anywhere on the line)',
     )
     // Commands and those beneath them may have options of the same name.
     .enablePositionalOptions();

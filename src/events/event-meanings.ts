@@ -12,5 +12,5 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = {
   'inventory.low_stock': 'the stock of a product fell below a threshold',
   'inventory.out_of_stock': 'a product is unavailable',
   'cart.abandoned': 'a cart was inactive for a set period',
-  'cart.expires_soon': 'a cart approaches its expiry',
+  'cart.expires_soon': 'a cart is about to expire',
 };

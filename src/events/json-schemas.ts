@@ -43,7 +43,7 @@ export function jsonSchema(type: EventType): JsonSchema {
     description: EVENT_MEANINGS[type],
     ...schema,
     properties: described({
-      id: { ...id, minLength: 1, maxLength: 255, description: 'of the event; the same in each redelivery' },
+      id: { ...id, minLength: 1, maxLength: 255, description: 'the id of the event; the same in each redelivery' },
       ...envelope,
       data: { ...data, ...(data?.properties && { properties: described(data.properties) }) },
     }),

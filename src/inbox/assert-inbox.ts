@@ -14,7 +14,7 @@ export function assertInbox(whose: string, inbox: unknown, method: keyof Inbox):
   const what = isObject && 'then' in inbox ? 'a promise: await it' : kindOf(inbox);
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `${whose}: inbox must be what sqliteInbox('shop.db') of hookbox/sqlite, postgresInbox(…) of hookbox/postgres or ` +
-      `memoryInbox() of hookbox/memory returns, not ${what}.`,
+    `${whose}: inbox must be the result of sqliteInbox('shop.db') of hookbox/sqlite, postgresInbox(…) of ` +
+      `hookbox/postgres or memoryInbox() of hookbox/memory, not ${what}.`,
   );
 }

@@ -180,7 +180,7 @@ function assertPlace({ among, takenFor, name }: FindPlace): void {
   if (PARTS.includes(among) && READINGS.includes(takenFor) && typeof name === 'string') return;
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `at must be the next of the previous step (one of ${PARTS.join(', ')}), with its reading of the text.`,
+    `at must be the value of next that the previous step returned; its among is one of ${PARTS.join(', ')}.`,
   );
 }
 

@@ -185,12 +185,14 @@ function faultOf(
   if (!('end' in line) || (line.end.events === seen.events && line.end.marks === seen.marks)) return null;
   const { events, marks } = line.end;
   return (
-    `it is the last one of an export of ${events} events and ${marks} marks of entities, ` +
-    `and ${seen.events} and ${seen.marks} were there`
+    `it ends an export of ${events} events and ${marks} entities, but the file had ${seen.events} events and ` +
+    `${seen.marks} entities`
   );
 }
 
 function endedEarly(lines: number, place: 'before' | 'within'): string {
   if (place === 'before') return 'The export is empty.';
-  return `The export ends early, after line ${lines}: its last line is missing, and perhaps events. ${SO_FAR}`;
+  return (
+    `The export ends early, after line ${lines}: its last line is missing, and events may be missing too. ` + SO_FAR
+  );
 }

@@ -122,7 +122,7 @@ function refuseUnclear({ settledBefore, states }: PruneCriteria): void {
   if (states !== undefined && (states.length === 0 || states.some((state) => !known.includes(state)))) {
     throw new ConfigurationError(
       'INVALID_OPTION',
-      `states must be from ${prunableStates.join(', ')}, because events in other states need their bodies.`,
+      `states can contain only ${prunableStates.join(', ')}, because events in other states need their bodies.`,
     );
   }
 }

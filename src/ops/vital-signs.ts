@@ -30,7 +30,7 @@ export function vitalSigns(
       'Usual time between deliveries at this hour of the day; absent if unknown.',
       each(({ usualGapMs }) => (usualGapMs === null ? null : usualGapMs / 1_000)),
     ),
-    gauge('hookbox_silent', '1 when no delivery arrives although earlier days had many.', alarm('silent')),
+    gauge('hookbox_silent', '1 when no delivery is arriving although earlier days had many.', alarm('silent')),
     gauge(
       'hookbox_rejecting',
       '1 when nearly all deliveries are rejected, for example with a wrong secret.',

@@ -11,7 +11,7 @@ export function assertEndpoint(endpoint: unknown): asserts endpoint is string {
   throw new ConfigurationError(
     'INVALID_OPTION',
     `endpoint must name a webhook registration, such as 'shop-a', not ${given}. Omit it for '${DEFAULT_ENDPOINT}'; ` +
-      "only processors take '*', for every endpoint.",
+      "only processors accept '*', which means every endpoint.",
   );
 }
 

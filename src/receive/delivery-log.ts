@@ -58,8 +58,8 @@ export function startReminder(
       isDue = false;
       logger.warn(
         { endpoint },
-        'events are stored but not handled: call receiver.start(), or run createProcessor({ endpoint, … }) for it ' +
-          'elsewhere',
+        'events are stored but not handled: call receiver.start(), or run a processor for this endpoint elsewhere: ' +
+          'createProcessor({ endpoint, … })',
       );
     },
     forget() {

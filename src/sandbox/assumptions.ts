@@ -106,9 +106,9 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   A3: {
     about: 'order moves',
     decision:
-      'The status goes from created to confirmed, ready and completed. Until then an order can become cancelled or ' +
-      'failed, which returns its stock and charge. The Order body has no status. No customer or address field is ' +
-      'required.',
+      'The status goes from created to confirmed, then ready, then completed. Until it is completed, an order can ' +
+      'become cancelled or failed; then its stock is returned and its charge refunded. The Order body has no ' +
+      'status. No customer or address field is required.',
     values: ['confirmedAfterMs', 'readyAfterMs', 'completedAfterMs'],
   },
   A4: {
@@ -122,17 +122,17 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   A5: {
     about: 'events',
     decision:
-      'Create Order: order.created. Submit Order: inventory.updated for each product. Clock or hand: ' +
-      'order.confirmed, order.ready (at estimated_ready_time), order.completed. Fault: order.failed. Other stock ' +
-      'changes: inventory.updated.',
+      'Create Order sends order.created; Submit Order sends inventory.updated for each product. The clock, or a ' +
+      'change by hand, sends order.confirmed, order.ready (at estimated_ready_time) and order.completed. A fault ' +
+      'sends order.failed. Other stock changes send inventory.updated.',
     values: [],
   },
   A6: {
     about: 'thresholds',
     decision:
       'inventory.low_stock is sent once when the stock falls to the threshold, and inventory.out_of_stock once when ' +
-      'it falls to 0. For a cart without item changes, cart.abandoned and then cart.expires_soon are sent; then it ' +
-      'is Cancelled.',
+      'it falls to 0. For a cart whose items do not change, cart.abandoned is sent, then cart.expires_soon; then ' +
+      'the cart becomes Cancelled.',
     values: ['lowStockAt', 'abandonedAfterMs', 'expiresSoonAfterMs', 'expiredAfterMs'],
   },
   A7: {
@@ -144,31 +144,31 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   },
   A8: {
     about: 'permissions',
-    decision: 'Each operation requires the permission that it names; categories require merchants:read.',
+    decision: 'Each operation requires the permission for its resource; categories require merchants:read.',
     values: [],
   },
   A9: {
     about: 'checks and sizes',
     decision:
-      'key, limit, permission, fault, syntax, validation, existence, state. A missing or unparsable value is ' +
-      'answered 400 MISSING_REQUIRED_FIELD, an invalid value 422 with details, and an unknown path 404. Bodies of ' +
-      '5xx answers have no code. Content-Type is ignored. A text has at most 1,000 characters.',
+      'The order of checks is key, limit, permission, fault, syntax, validation, existence, state. A missing or ' +
+      'unparsable value is answered 400 MISSING_REQUIRED_FIELD, an invalid value 422 with details, and an unknown ' +
+      'path 404. Bodies of 5xx answers have no code. Content-Type is ignored. A string has at most 1,000 characters.',
     values: ['maxBodyBytes', 'maxItems'],
   },
   A10: {
     about: 'limits',
     decision:
-      'Windows are fixed, and all must allow a request. They count per key; the month counts per account, from its ' +
-      'sign-up. Headers describe the window that rejected the request, or the one with the fewest requests left. ' +
-      'Requests that are rejected or answered 401 do not count.',
+      'Windows are fixed, and all must allow a request. They count per key, but the monthly window counts per ' +
+      'account, from its sign-up. Headers describe the window that rejected the request, or the one with the fewest ' +
+      'requests left. Requests that are rejected or answered 401 do not count.',
     values: ['perMinute', 'perHour', 'perDay', 'resetAsIso'],
   },
   A11: {
     about: 'money and payment',
     decision:
-      'Decimal USD, rounded half up to cents. Payment methods are pm_ok, pm_declined, pm_insufficient_funds, ' +
-      'pm_expired. A setup intent is answered 201 with the address of a local page that adds a method. merchant_id ' +
-      'filters the list.',
+      'Amounts are decimal USD, rounded half up to cents. Payment methods are pm_ok, pm_declined, ' +
+      'pm_insufficient_funds, pm_expired. A setup intent is answered 201 with the address of a local page that adds ' +
+      'a method. merchant_id filters the list of methods.',
     values: ['taxRate', 'deliveryFee'],
   },
   A12: {
@@ -212,7 +212,7 @@ export function assumptionsWith(changes: Partial<Assumptions> = {}): Assumptions
   if (all.abandonedAfterMs > all.expiresSoonAfterMs || all.expiresSoonAfterMs > all.expiredAfterMs) {
     throw new ConfigurationError(
       'INVALID_OPTION',
-      'assumptions: the times of a cart must grow: abandoned, expires soon, expired.',
+      'assumptions: the cart times must be in ascending order: abandonedAfterMs, expiresSoonAfterMs, expiredAfterMs.',
     );
   }
   if (all.pageSize > all.maxPageSize) {

@@ -115,6 +115,8 @@ export function checkedTime(at: number): number {
 export function durationMs(duration: number | string): number {
   const ms = typeof duration === 'string' ? parseDuration(duration) : duration;
   if (ms !== null && Number.isSafeInteger(ms) && ms >= 0) return ms;
-  const message = `The duration must be a text such as '30 min' or 1h30m (units ms, s, min, h, d) or, in code, whole milliseconds, not ${JSON.stringify(duration)}.`;
+  const message =
+    `The duration must be a string such as '30 min' or 1h30m (units ms, s, min, h, d) or, in code, ` +
+    `whole milliseconds, not ${JSON.stringify(duration)}.`;
   throw new ConfigurationError('INVALID_OPTION', message);
 }

@@ -43,7 +43,7 @@ export interface EventByHand {
 export function sendByHand(transaction: Transaction, { type, data }: EventByHand): string {
   const isName = typeof type === 'string' && type !== '' && type.length <= MOST_OF_TYPE && oneLine(type) === type;
   if (!isName) {
-    const message = `type must be a text of 1 to ${MOST_OF_TYPE} characters on one line, such as 'loyalty.earned'.`;
+    const message = `type must be a string of 1 to ${MOST_OF_TYPE} characters on one line, such as 'loyalty.earned'.`;
     throw new ConfigurationError('INVALID_OPTION', message);
   }
   if (typeof data !== 'object' || data === null || Array.isArray(data)) {

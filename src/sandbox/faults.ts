@@ -92,7 +92,7 @@ export function addFault(tx: Transaction, fault: ServiceFault): string {
     `outcome must be one of ${DECLINE_OUTCOMES.join(', ')}`,
   );
   const isDelay = ms !== null && Number.isSafeInteger(ms) && ms >= 0 && ms <= MOST_MS;
-  check(kind === 'slow' ? isDelay : ms === null, `ms, the delay of a slow answer, must be from 0 to ${MOST_MS}`);
+  check(kind === 'slow' ? isDelay : ms === null, `ms, the delay of an answer, must be from 0 to ${MOST_MS}`);
   const id = tx.newId('fault');
   insert(tx, 'faults', {
     id,

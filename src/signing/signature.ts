@@ -175,7 +175,7 @@ function signingKey(secret: Secret, name = 'secret'): SigningKey {
     const text = secret.trim();
     if (text === '') return unusable('is empty');
     if (text === 'undefined' || text === 'null')
-      return unusable(`is the text "${text}", so an environment variable is not set`);
+      return unusable(`is the string "${text}", so an environment variable is not set`);
     return readyKey(Buffer.from(secret, 'utf8'));
   }
   if (secret instanceof Uint8Array) {

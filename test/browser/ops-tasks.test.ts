@@ -101,7 +101,10 @@ task('What began to fail at 14:00?', async ({ page, does, sees }) => {
 task('What blocks this order?', async ({ page, does, sees, find }) => {
   await find(BLOCKED_ORDER);
   await does.click(page.getByRole('link', { name: 'order.ready', exact: true }));
-  await sees(/It waits behind\s+evt_blocker, which has failed once: Error: the stock system answered 503/, '#headline');
+  await sees(
+    /It is waiting behind\s+evt_blocker, which has failed once: Error: the stock system answered 503/,
+    '#headline',
+  );
 });
 
 task('What differs between the two bodies?', async ({ page, does, sees, find }) => {
@@ -184,7 +187,7 @@ task(
   'Has nothing been received for two hours?',
   async ({ sees }) => {
     await sees(
-      /Nothing was received since .*\(2 h\); at this hour a delivery usually arrives every 8 s\./,
+      /No delivery has arrived since .*\(2 h\); at this hour a delivery usually arrives every 8 s\./,
       '#headline > li',
     );
   },

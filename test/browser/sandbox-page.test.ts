@@ -67,7 +67,7 @@ describe('who integrates a shop', () => {
 
     await page.getByRole('link', { name: 'Clock', exact: true }).click();
     await page.getByLabel(/^By/).fill('40 h');
-    await page.getByRole('button', { name: 'Move on', exact: true }).click();
+    await page.getByRole('button', { name: 'Advance', exact: true }).click();
     await sees(page, 'The clock advanced by 1 d 16 h');
     await page.getByRole('link', { name: 'Deliveries' }).click();
     const row = page.getByRole('row').filter({ hasText: 'order.confirmed' });
@@ -167,7 +167,7 @@ describe('who integrates a shop', () => {
     await using ada = await visitor(browser, site, { ...AT, javaScriptEnabled: false });
     await ada.open('/clock');
     const before = site.sandbox.now().getTime();
-    await ada.page.getByRole('button', { name: '1 hour on' }).dblclick();
+    await ada.page.getByRole('button', { name: '+ 1 hour' }).dblclick();
     await ada.page.locator('#flash').waitFor();
     expect(site.sandbox.now().getTime() - before).toBe(3_600_000);
   });

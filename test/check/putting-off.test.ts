@@ -86,7 +86,7 @@ describe('an endpoint that puts deliveries off', () => {
     );
 
     expect(probesWith(report, 'warning')).toEqual(['burst']);
-    expect(findingOf(report, 'burst').sent).toBe('1 delivery of the run before');
+    expect(findingOf(report, 'burst').sent).toBe('1 delivery earlier in this run');
     expect(report.probes[1]).toMatchObject({ verdict: 'pass', note: 'put off, waited 500 ms' });
   });
 

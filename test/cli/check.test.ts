@@ -45,7 +45,7 @@ describe('hookbox check', () => {
       expect(lines[n]).toMatch(new RegExp(`^pass {3}${name} +${PROBES[name]}`));
     }
     expect(stderr).toMatch(
-      /^Checking \S+\. The ids of its events begin with evt_check_[0-9a-f]{8}_\. Discard the dead/,
+      /^Checking \S+\. The ids of the test events begin with evt_check_[0-9a-f]{8}_\. Afterwards, discard/,
     );
     expect(stderr).toContain(`Full marks: ${probeNames.length} of ${probeNames.length} judged probes passed.`);
   });
@@ -227,8 +227,8 @@ describe('hookbox check', () => {
     expect(code).toBe(0);
     for (const name of probeNames) expect(stdout).toContain(`  ${name} `);
     const help = stdout.replaceAll(/\s+/g, ' ');
-    expect(help).toContain('{"rows": n, "count": n}: how often the event is stored');
-    expect(help).toContain('stores less than a millisecond after its answer appears to store first');
+    expect(help).toContain('{"rows": n, "count": n}: how often the event was stored');
+    expect(help).toContain('stores an event less than a millisecond after its answer appears to store it first');
     expect(help).toContain('Their ids begin with evt_check_');
   });
 });

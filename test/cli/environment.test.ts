@@ -18,8 +18,8 @@ describe('the environment of a command', () => {
   it('says where serve listens and stores, by itself and from a file', async () => {
     const cwd = folderWith({ '.env': "HOOKBOX_DB='of the file.db'\nPORT=1\nSIGNING_SECRET=another\n" });
     const serve = running(['serve', '--env-file', '.env'], { cwd, env: { PORT: '0' } });
-    const announced = await serve.note('hookbox receives at');
-    expect(announced).toContain('stores in of the file.db');
+    const announced = await serve.note('hookbox receives deliveries at');
+    expect(announced).toContain('stores them in of the file.db');
     const port = /:(\d+)\//.exec(announced)?.[1] ?? '';
     // Whatever has the same environment finds it.
     const ran = await runHookbox(['trigger', 'order.ready'], { env: { PORT: port } });

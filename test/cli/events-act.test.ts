@@ -77,7 +77,7 @@ describe('hookbox events rerun and discard, by ids', () => {
         'rerun  evt_dead_1\nunchanged: not dead, ignored or discarded  evt_done\n' +
         'still invalid under the current schemas  evt_invalid\nrerun  evt_hostile\n',
       stderr:
-        'hookbox.db has no event "evt_no".\n2 events are pending; a processor with handlers takes them.\n' +
+        'hookbox.db has no event "evt_no".\n2 events are pending; a processor with handlers will handle them.\n' +
         'No processor is running. The events wait until you start one.\nTo rerun processed events, add --force.\n',
     });
     const keys = ids.map((id) => ({ endpoint: 'default', id }));
@@ -145,7 +145,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
       stderr:
         'Will rerun 2 events: 1 order.created and 1 order.ready; all dead (failed). Nothing has happened yet.\n' +
         'No processor is running. The events wait until you start one.\n' +
-        '2 rerun\n2 events are pending; a processor with handlers takes them.\n' +
+        '2 rerun\n2 events are pending; a processor with handlers will handle them.\n' +
         'To see the result later: hookbox events bulks 1\n',
     });
     const filter = { states: ['dead'], error: 'shop' } as const;
@@ -267,7 +267,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
     });
     const now = 120 - Number(worked);
     const look = 'To see the result later: hookbox events bulks 1\n';
-    const told = `${now} rerun\nTotal: 120 rerun\n${now} events are pending; a processor with handlers takes them.\n${look}`;
+    const told = `${now} rerun\nTotal: 120 rerun\n${now} events are pending; a processor with handlers will handle them.\n${look}`;
     expect(resumed).toMatchObject({ code: 0, stderr: told });
     expect((await statesIn(cwd)).every((line) => line.endsWith(' pending 1'))).toBe(true);
     const [, first] = await auditIn(cwd);

@@ -145,7 +145,7 @@ describe('hookbox events show', () => {
       redeliveries: { count: 2 },
       timeline: asJson(history?.timeline ?? []),
     });
-    expect(masked.stdout).toMatch(/^ +why +waits; no processor for order\.ready has ever run$/m);
+    expect(masked.stdout).toMatch(/^ +why +is waiting; no processor for order\.ready has ever run$/m);
     expect(masked.stdout).toContain('"email": "•••"');
     expect(masked.stdout).not.toMatch(/ada@example|12\.50/);
     expect(other.stdout).toMatch(/^evt_other \(shop-2\) /);

@@ -29,14 +29,14 @@ it('pause, resume and what lies between: who and why is told, and what waits', a
   expect(await events('resume', 'order.created')).toMatchObject({ code: 4, stdout: '' });
   const paused = await events('pause', 'order.created', ...BY);
   expect(paused).toMatchObject({ code: 0 });
-  expect(paused.stdout).toMatch(/^order\.created is paused since .* UTC by ada: the till is down\.\n$/);
+  expect(paused.stdout).toMatch(/^order\.created was paused by ada at .* UTC: the till is down\.\n$/);
   expect(paused.stderr).toContain('hookbox events resume order.created');
   expect((await events('pause', 'order.created')).stderr).toContain('The type was already paused. Nothing changed.');
   expect(JSON.parse((await events('pause', '--json')).stdout)).toMatchObject({ type: 'order.created', waiting: 1 });
-  expect((await events('show', 'evt_1')).stdout).toContain('waits; order.created is paused since');
+  expect((await events('show', 'evt_1')).stdout).toContain('is waiting; order.created was paused');
   const rerun = await events('rerun', 'evt_2');
   expect(rerun.stderr).toMatch(
-    /order\.created is paused since .*: the till is down\. 1 event waits until you resume it\./,
+    /order\.created was paused .*: the till is down\. 1 event waits until you resume the type\./,
   );
   const resumed = await events('resume', 'order.created', '--actor', 'ada');
   expect(resumed.stdout).toMatch(/^Resumed: order\.created, paused (now|\d+ s ago) by ada\.\n$/);
@@ -51,7 +51,7 @@ it('a type that nobody has seen is not paused, unless that is said', async () =>
   expect(mistyped.stderr).toContain('Did you mean order.created?');
   expect(mistyped.stderr).toContain('--unseen');
   expect((await events('pause')).stderr).toBe('No type is paused.\n');
-  expect((await events('pause', 'loyalty.earned', '--unseen')).stdout).toContain('loyalty.earned is paused since');
+  expect((await events('pause', 'loyalty.earned', '--unseen')).stdout).toContain('loyalty.earned was paused by');
 });
 
 it('a pause at an endpoint that no processor names says so: what was meant goes on', async () => {
@@ -93,8 +93,8 @@ it('an event says who acted on it, what its other bytes say otherwise, and since
   const events = await stocked();
   expect((await events('show', 'evt_2')).stdout).toContain('rerun by grace in code in bulk action 1: the shop is up');
   const { stdout } = await events('show', 'evt_1');
-  expect(stdout).toContain('They differ in 1 place:\n  - data.total: 42.5\n  + data.total: 7\n');
-  expect(stdout).toMatch(/ {2}due since then: its first attempt has not started\n/);
+  expect(stdout).toContain('The bodies differ in 1 place:\n  - data.total: 42.5\n  + data.total: 7\n');
+  expect(stdout).toMatch(/ {2}due since then, but the first attempt has not started\n/);
   expect(JSON.parse((await events('show', 'evt_1', '--json')).stdout)).toMatchObject({
     conflict: { diff: { kind: 'changes', changes: [{ path: 'data.total', was: '42.5', is: '7' }] } },
   });

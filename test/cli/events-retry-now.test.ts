@@ -54,7 +54,7 @@ it('of ids tells what became of each, as a dry run has foreseen', async () => {
     code: 3,
     stdout: `retried now  evt_a\n${left}  evt_due\n${left}  evt_dead\n`,
     stderr:
-      'hookbox.db has no event "evt_no".\n1 event is pending; a processor with handlers takes it.\nNo processor is running. The events wait until you start one.\n',
+      'hookbox.db has no event "evt_no".\n1 event is pending; a processor with handlers will handle it.\nNo processor is running. The events wait until you start one.\n',
   });
   expect(dry.stdout).toBe(`would be retried now  evt_a\n${left}  evt_due\n${left}  evt_dead\n`);
   expect(await due(cwd, 'evt_a', 'evt_b')).toEqual([true, false]);

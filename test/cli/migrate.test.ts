@@ -122,7 +122,7 @@ describe('hookbox migrate', () => {
 
   it.each([
     ['no inbox', [], 'Pass the Postgres URL with --db or HOOKBOX_DB'],
-    ['a file', ['--db', 'shop.db'], 'needs an inbox in Postgres, but --db is a file'],
+    ['a file', ['--db', 'shop.db'], 'needs an inbox in Postgres, but --db names a file'],
     [
       'a server of another kind',
       ['--db', 'mysql://ada:secret@db/shop'],
@@ -161,6 +161,6 @@ it('of a file it says that it is one, and nothing of a schema that was not given
   expect(ran).toEqual({
     code: 2,
     stdout: '',
-    stderr: 'error: hookbox migrate needs an inbox in Postgres, but --db is a file.\n',
+    stderr: 'error: hookbox migrate needs an inbox in Postgres, but --db names a file.\n',
   });
 });

@@ -231,8 +231,14 @@ describe('hookbox doctor on Postgres', () => {
   });
 
   it('judges clocks that are apart', () => {
-    expect(judgeApart(3)).toMatchObject({ status: 'ok', what: expect.stringContaining('3 ms ahead of this machine') });
-    expect(judgeApart(-7_250)).toMatchObject({ status: 'warning', what: expect.stringContaining('7.3 s behind this') });
+    expect(judgeApart(3)).toMatchObject({
+      status: 'ok',
+      what: expect.stringContaining('3 ms ahead of the clock of this machine'),
+    });
+    expect(judgeApart(-7_250)).toMatchObject({
+      status: 'warning',
+      what: expect.stringContaining('7.3 s behind the clock'),
+    });
   });
 
   it('wants of a role no more than an inbox needs', () => {

@@ -261,7 +261,7 @@ describe('hookbox serve on Postgres', () => {
       cwd: there.cwd,
       env: { HOOKBOX_DB: there.url },
     });
-    expect(serve.stderr).toEqual([`hookbox receives at ${serve.url} and stores in ${there.shown}`]);
+    expect(serve.stderr).toEqual([`hookbox receives deliveries at ${serve.url} and stores them in ${there.shown}`]);
     const event = buildEvent('order.created', { id: 'evt_1' });
     expect(await deliverTo(serve.url, event, { secret: SECRET })).toMatchObject({ status: 200 });
     await serve.line('handler processed order.created');

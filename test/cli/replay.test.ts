@@ -51,7 +51,7 @@ describe('hookbox replay', () => {
     expect(ran).toEqual({
       code: 0,
       stdout: expect.stringMatching(/^200  stored     order\.created           evt_1  \d+\.\d ms\n200 .* evt_3 /),
-      stderr: expect.stringMatching(/^2 sent: 2 ok, 0 failed, \d+ a second\n$/),
+      stderr: expect.stringMatching(/^2 sent: 2 ok, 0 failed, \d+ per second\n$/),
     });
     expect(bodies(server)).toEqual([body, '{}']);
     expect(server.requests[0]?.headers['x-signature']).toBe(signBody(body, SECRET));

@@ -157,7 +157,7 @@ describe('a sandbox that runs', () => {
     await sandbox.steer(['webhook', receiver.url, '--remove']);
     expect(await sandbox.steer(['send', '-', '--json'], { input: '{"type":"x","data":{}}' })).toMatchObject({
       stdout: expect.stringContaining('"deliveries": 0'),
-      stderr: 'note: no endpoint takes events of this type, so the sandbox delivers nothing.\n',
+      stderr: 'note: no endpoint is registered for events of this type, so the sandbox delivers nothing.\n',
     });
     expect(await sandbox.steer(['send', '-'], { input: '{"type":"x"}' })).toMatchObject({ code: 2 });
   });

@@ -127,7 +127,7 @@ describe('hookbox sandbox', () => {
     await sandbox.line('"why":"the connection was refused"');
     expect(sandbox.tries()[0]).toMatchObject({ status: null, state: 'waiting' });
     const { stderr } = await sandbox.stop('SIGTERM');
-    expect(stderr).toContain('1 delivery is pending and lost now. --db FILE keeps them.');
+    expect(stderr).toContain('1 delivery is pending and will be lost. To keep deliveries, use --db FILE.');
   });
 });
 
@@ -153,13 +153,13 @@ describe('a sandbox in a file', () => {
     const first = await sandboxing(['--db', 'shop.db', '--to', url], { cwd, env: NO_SECRET });
     const { id } = await first.call<{ id: string }>('POST', '/order', ORDER);
     await first.line('"kind":"delivery"');
-    expect((await first.stop('SIGTERM')).stderr).toContain('The next start with --db shop.db continues.');
+    expect((await first.stop('SIGTERM')).stderr).toContain('To continue, start the sandbox with --db shop.db again.');
 
     const second = await sandboxing(['--db', 'shop.db', '--to', url, '--seed', '5'], { cwd, env: NO_SECRET });
     await second.note('shop.db continues with 1 API key, 1 endpoint, 1 order, 1 waiting delivery.');
     await second.note('note: --seed has no effect, because shop.db keeps its first seed.');
     await second.note(
-      `${url}, signed with its secret, which the sandbox showed before. To set a new one: hookbox sandbox webhook ${url} --at ${second.started.base}`,
+      `${url}, signed with a secret that the sandbox showed earlier. To set a new one: hookbox sandbox webhook ${url} --at ${second.started.base}`,
     );
     expect(second.started).toMatchObject({ apiKey: first.started.apiKey, secret: null });
     expect(
@@ -282,7 +282,7 @@ describe('what a sandbox is told', () => {
     expect(await far.steer(['advance', '0'])).toMatchObject({ code: 0 });
     expect(await runHookbox(['sandbox', '--port', '0', '--host', address ?? ''])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`On ${address} alone, this machine could not reach the sandbox or its page.`),
+      stderr: expect.stringContaining(`If the sandbox listened only on ${address}, this machine could not reach it.`),
     });
   });
 

@@ -85,7 +85,7 @@ describe('hookbox schema', () => {
       stderr: '',
       stdout: [
         'cart.abandoned: a cart was inactive for a set period',
-        '  id                text of 1 to 255 characters (of the event; the same in each redelivery)',
+        '  id                text of 1 to 255 characters (the id of the event; the same in each redelivery)',
         '  type              "cart.abandoned"',
         '  created           text (an ISO 8601 date-time; without a zone it is UTC)',
         '  data              object',

@@ -9,7 +9,7 @@ import { running, type Running } from './serving.ts';
 
 /** Where it receives once it has started so many times. */
 async function urlAt(start: number, { stderr }: Running): Promise<string> {
-  const announced = (): readonly string[] => stderr.filter((line) => line.includes('hookbox receives at'));
+  const announced = (): readonly string[] => stderr.filter((line) => line.includes('hookbox receives deliveries at'));
   await vi.waitFor(() => expect(announced(), stderr.join('\n')).toHaveLength(start), { timeout: 20_000 });
   return /http:\S+/.exec(announced().at(-1) ?? '')?.[0] ?? '';
 }
@@ -93,7 +93,7 @@ describe('hookbox serve --watch', () => {
   });
 
   it.each([
-    ['no handlers', [], 2, '--watch needs a module of handlers. Pass its path.'],
+    ['no handlers', [], 2, '--watch needs a handler module. Pass its path.'],
     ['handlers that are not there', ['nowhere.mjs'], 4, 'The file nowhere.mjs does not exist.'],
   ])('given %s, says so and ends', async (_, args, code, message) => {
     const ran = await runHookbox(['serve', '--watch', ...args], { cwd: scratchFolder() });

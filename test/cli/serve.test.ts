@@ -31,7 +31,7 @@ describe('hookbox serve', () => {
     const serve = await serving([], { cwd });
     expect(serve.stderr).toEqual([
       'No handlers: hookbox stores events and does not handle them.',
-      `hookbox receives at ${serve.url} and stores in hookbox.db`,
+      `hookbox receives deliveries at ${serve.url} and stores them in hookbox.db`,
     ]);
     const body = fixture('order.created');
     expect(await deliver(serve.url, body, { secret })).toMatchObject({ status: 200 });
@@ -240,7 +240,9 @@ describe('hookbox serve', () => {
     const serve = await serving(['--unsafe-unsigned'], { cwd: scratchFolder(), env: { SIGNING_SECRET: '' } });
     const answer = await deliver(serve.url, fixture('order.created'), { secret, signature: null });
     expect(answer.status).toBe(200);
-    expect(serve.stderr).toContainEqual(expect.stringMatching(/^hookbox checks no signatures, even if SIGNING_SECRET/));
+    expect(serve.stderr).toContainEqual(
+      expect.stringMatching(/^hookbox does not check signatures, even if SIGNING_SECRET/),
+    );
   });
 
   it('takes deliveries at its path alone', async () => {
@@ -251,7 +253,7 @@ describe('hookbox serve', () => {
     expect(elsewhere.status).toBe(404);
     expect(await elsewhere.text()).toContain('Send deliveries to /hooks.');
     expect(await serve.line('404')).toMatch(/ 404 rejected - no deliveries at \/webhooks \d/);
-    expect(serve.stderr.at(-1)).toContain('stores in other.db');
+    expect(serve.stderr.at(-1)).toContain('stores them in other.db');
   });
 
   it('says what to do about a port that is taken', async () => {
@@ -274,7 +276,7 @@ describe('hookbox serve', () => {
       'The handler of order.ready must be a function or { handle, … }, not number.',
     ],
     ['no handlers', 'export default 3', ['it.mjs'], 2, 'it.mjs exports no handlers. Add: export default {'],
-    ['a syntax error', 'export default {', ['it.mjs'], 1, 'Run node --check it.mjs to find the place.'],
+    ['a syntax error', 'export default {', ['it.mjs'], 1, 'To find the error, run node --check it.mjs.'],
     ['an import that is not there', "import 'no-such-package'", ['it.mjs'], 1, "Cannot find package 'no-such-package'"],
     ['no port', '', ['--port', 'http'], 2, 'Use a whole number from 0 to 65535.'],
     ['no path', '', ['--path', 'webhooks'], 2, 'Use a path that begins with /.'],

@@ -53,7 +53,7 @@ export async function serving(
   options: RunOptions = {},
 ): Promise<Running & { readonly url: string }> {
   const serve = running(['serve', '--port', '0', ...args], options);
-  const announced = await serve.note('hookbox receives at');
+  const announced = await serve.note('hookbox receives deliveries at');
   return { ...serve, url: /http:\S+/.exec(announced)?.[0] ?? '' };
 }
 

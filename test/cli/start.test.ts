@@ -25,7 +25,7 @@ function start(env: Readonly<Record<string, string>>) {
 
 /** Where it receives, once it does. */
 async function urlOf({ printed }: ReturnType<typeof start>): Promise<string> {
-  await vi.waitFor(() => expect(printed.stderr).toContain('stores in'), { timeout: 20_000 });
+  await vi.waitFor(() => expect(printed.stderr).toContain('stores them in'), { timeout: 20_000 });
   return /http:\/\/localhost:\d+\/webhooks/.exec(printed.stderr)?.[0] ?? '';
 }
 
@@ -36,7 +36,7 @@ describe('npm start', () => {
       const started = start({ PORT: '0', HOOKBOX_DB: 'shop.db' });
       const { child, printed, closed } = started;
       const url = await urlOf(started);
-      expect(printed.stderr).toContain(`hookbox receives at ${url} and stores in shop.db`);
+      expect(printed.stderr).toContain(`hookbox receives deliveries at ${url} and stores them in shop.db`);
       expect(await deliver(url, fixture('order.created'), { secret: SECRET })).toMatchObject({ status: 200 });
       child.kill(signal);
       await closed;

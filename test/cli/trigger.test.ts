@@ -104,7 +104,7 @@ describe('hookbox trigger', () => {
       '200 duplicate order.ready evt_same',
       '200 duplicate order.ready evt_same',
     ]);
-    expect(ran.stderr).toMatch(/^3 sent: 3 ok \(2 duplicates\), 0 failed, \d+ a second\n$/);
+    expect(ran.stderr).toMatch(/^3 sent: 3 ok \(2 duplicates\), 0 failed, \d+ per second\n$/);
     await serve.stop('SIGTERM');
     expect(serve.stdout.join('')).not.toContain('a different body');
   });
@@ -407,7 +407,7 @@ describe('hookbox trigger', () => {
     expect(await trigger.stop('SIGINT')).toMatchObject({
       code: 130,
       stderr:
-        'Stopping when running deliveries are answered; Ctrl-C again stops at once.\n' +
+        'Stopping when the deliveries in progress are answered; to stop immediately, press Ctrl-C again.\n' +
         '0 delivered, 0 dead-lettered, 1 interrupted',
     });
     expect(server.requests).toHaveLength(2);

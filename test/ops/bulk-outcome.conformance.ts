@@ -56,8 +56,8 @@ export function testBulkOutcomes(name: string, open: () => Promise<Inbox>): void
       });
       expect(outcome && outcomeInWords('rerun', outcome)).toBe(
         'Of 7 events rerun, 2 are processed, 1 is waiting for a handler, 1 is waiting for a retry, ' +
-          '1 is dead again, 1 is discarded and 1 is erased since. ' +
-          'An operator has acted on 2 of them since; they count in their present state.',
+          '1 is dead again, 1 is discarded and 1 is erased. ' +
+          'Operators have since acted on 2 of them; they are counted in their current states.',
       );
       const listed = async (fate: Parameters<typeof filterOfFate>[1]) =>
         (await listEvents(inbox, filterOfFate(id, fate) ?? {})).events.map((event) => event.id);

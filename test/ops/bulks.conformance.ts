@@ -191,8 +191,8 @@ export function testBulks(name: string, open: () => Promise<BulkStore>): void {
         await expect(preview).rejects.toBe(gone);
         expect(await listBulks(inbox)).toEqual([]);
         expect(await getBulk(inbox, 1)).toBeNull();
-        await expect(runBulk(inbox, 1, ADA)).rejects.toThrow('no bulk action 1');
-        await expect(cancelBulk(inbox, 1, ADA)).rejects.toThrow('no bulk action 1');
+        await expect(runBulk(inbox, 1, ADA)).rejects.toThrow('Bulk action 1 does not exist');
+        await expect(cancelBulk(inbox, 1, ADA)).rejects.toThrow('Bulk action 1 does not exist');
       });
 
       it('tells which endpoints it reaches: a group of dead letters knows none', async () => {

@@ -62,7 +62,7 @@ const expected: Record<keyof typeof inStates, typeof NOTHING> = {
   'dead (invalid), which fits today': {
     ...INVALID,
     fingerprint: 'invalid',
-    lastError: { name: 'InvalidEvent', message: 'it fits the schemas of hookbox today: rerun it' },
+    lastError: { name: 'InvalidEvent', message: 'the event fits the current schemas of hookbox; rerun it' },
   },
   ignored: { ...NOTHING, state: 'ignored', settledAt: at(3_600_000) },
   discarded: { ...NOTHING, state: 'discarded', settledAt: at(3_600_000) },

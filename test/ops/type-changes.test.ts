@@ -65,9 +65,9 @@ it('whether the deployment broke it is one look: since it began, beside as long 
     before: { ended: 202, failed: 2, dead: 0, failedPart: 2 / 202 },
     after: { ended: 50, failed: 39, dead: 1, failedPart: 0.8 },
   });
-  expect(spans).toBe('since release v42 began 29 min ago, beside the 1 h before');
+  expect(spans).toBe('since release v42 began 29 min ago, compared with the 1 h before');
   expect(verdict(types)).toBe(
-    'Failed more often: order.ready (80%, before 1%). Took longer: order.created (700 ms, before 50 ms).',
+    'Failed more often: order.ready (80%, previously 1%). Took longer: order.created (700 ms, previously 50 ms).',
   );
   const broken = failingMore(types);
   if (release === null) throw new Error('no release');
@@ -91,7 +91,7 @@ it('without anything that began, the span is beside the one before', async () =>
     [59, 'processed', 'order.ready', 20],
     [60, 'failed', 'order.ready', 100],
   ]);
-  expect(spans).toBe('in this 1 h, beside the 1 h before');
+  expect(spans).toBe('in this period, compared with the 1 h before');
   expect(types).toMatchObject([{ before: { ended: 20 }, after: { ended: 40, failedPart: 0.5 } }]);
   expect(verdict(types)).toBe('No type failed more often or took longer than before.');
 });
@@ -128,7 +128,7 @@ it('says how many types have too few runs, beside what it can tell of the others
   ]);
   expect(verdict(types)).toBe(
     'No type failed more often or took longer than before. ' +
-      'Too few runs to compare for 1 type: a comparison takes 10 on both sides.',
+      'Too few runs to compare for 1 type: a comparison needs at least 10 on each side.',
   );
 });
 
@@ -160,7 +160,7 @@ it('compares with what was before the release also where a secret began since, w
   expect(release).toMatchObject({ name: 'v42' });
   expect(failingMore(types).map(({ type }) => type)).toEqual(['order.ready']);
   const alone = await changes(rows, [secret]);
-  expect(alone.spans).toMatch(/^since a new secret of another shop began /);
+  expect(alone.spans).toMatch(/^since a new secret of another shop came into use /);
 });
 
 it('where no release was ever named it says how to name one, however many secrets have begun', async () => {
@@ -181,7 +181,7 @@ it('where no release was ever named it says how to name one, however many secret
   expect(unnamed).toMatchObject({ isReleaseUnnamed: true, release: null });
   const { types, spans, isReleaseUnnamed } = unnamed;
   const html = written(TypeChanges({ changes: types, spans, isReleaseUnnamed }));
-  expect(textOf(partOf(html, 'no-release'))).toMatch(/^To compare releases, give .* the option release/);
+  expect(textOf(partOf(html, 'no-release'))).toMatch(/^To compare releases, set the option release/);
   // Weeks before the span, and with all these secrets since.
   expect(await asked([begun(-30 * 24 * 60), ...secrets])).toMatchObject({ isReleaseUnnamed: false, release: null });
 });
@@ -194,6 +194,6 @@ it('where nothing ran before, it makes no comparison', async () => {
 it('where no handler has run it says so', async () => {
   const { types, spans } = await changes([[1, 'dead', 'invalid', 1]]);
   expect(textOf(written(TypeChanges({ changes: types, spans, isReleaseUnnamed: false })))).toBe(
-    'By type No handler has run in this 1 h, beside the 1 h before.',
+    'By type No handler ran in this period or in the one before.',
   );
 });

@@ -118,6 +118,6 @@ describe('what a clock is moved by', () => {
   });
 
   it.each(['', 'soon', '-5 min', '5 minutes or so', -1, 0.5, NaN, Infinity])('is not %j', (duration) => {
-    expect(() => durationMs(duration)).toThrow("a text such as '30 min'");
+    expect(() => durationMs(duration)).toThrow("a string such as '30 min'");
   });
 });

@@ -136,7 +136,7 @@ describe('with plain forms alone', () => {
     const { sandbox } = service;
     const user = new FormUser(sandbox);
     const set = `Set the stock of Country loaf at ${PIER}`;
-    expect((await user.send(await user.open('/stock'), set, { quantity: '3' })).said).toBe('The stock is 3 now.');
+    expect((await user.send(await user.open('/stock'), set, { quantity: '3' })).said).toBe('The stock is now 3.');
     expect(
       sandbox.stock.list().find(({ productId, locationId }) => productId === LOAF && locationId === PIER),
     ).toMatchObject({ quantity: 3 });
@@ -174,9 +174,9 @@ describe('with plain forms alone', () => {
       /The plan is Free\..*2 of 5 per second, 2 of 10 per ten seconds, 2 of 1,000 per month/,
     );
     const clock = await user.open('/clock');
-    expect(clock.text).toContain('It is 2026-01-01 00:00:00 UTC on a frozen clock.');
+    expect(clock.text).toContain('The frozen clock shows 2026-01-01 00:00:00 UTC.');
     expect(clock.text).toMatch(new RegExp(`\\(in 1 min\\) order ${id}`));
-    expect((await user.send(clock, 'Advance the clock by a step', {}, '1 minute on')).said).toContain('1 min');
+    expect((await user.send(clock, 'Advance the clock by a step', {}, '+ 1 minute')).said).toContain('1 min');
     expect((await user.open(`/orders/${id}`)).text).toMatch(/state confirmed submitted .* by pm_ok: charged/);
   });
 });
@@ -191,15 +191,15 @@ describe('what comes out of order', () => {
     expect(KEY.exec(one.text)?.[0]).toBe(KEY.exec(other.text)?.[0]);
 
     const clock = await user.open('/clock');
-    const hour = readForm(clock.html, 'Advance the clock by a step', {}, '1 hour on');
+    const hour = readForm(clock.html, 'Advance the clock by a step', {}, '+ 1 hour');
     const before = sandbox.now().getTime();
     const [first, second] = await Promise.all([user.post(hour), user.post(hour)]);
     expect(sandbox.now().getTime() - before).toBe(3_600_000);
     expect(first.said).toContain('The clock advanced by 1 h');
     expect(second.said).toContain('The form was submitted twice');
     // Another sight of the same form is another form; and so is another button.
-    await user.post(readForm(clock.html, 'Advance the clock by a step', {}, '1 minute on'));
-    await user.post(readForm((await user.open('/clock')).html, 'Advance the clock by a step', {}, '1 hour on'));
+    await user.post(readForm(clock.html, 'Advance the clock by a step', {}, '+ 1 minute'));
+    await user.post(readForm((await user.open('/clock')).html, 'Advance the clock by a step', {}, '+ 1 hour'));
     expect(sandbox.now().getTime() - before).toBe(2 * 3_600_000 + 60_000);
   });
 
@@ -337,7 +337,7 @@ describe('what comes out of order', () => {
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', signing: 'own' }, 'secret'],
       ['/clock', 'Advance the clock by another duration', { by: 'tomorrow' }, 'not "tomorrow"'],
       ['/clock', 'Advance the clock by another duration', { by: '9999999999 d' }, 'Nothing was done.'],
-      ['/faults', 'Add an operation fault', { kind: 'slow' }, 'ms, the delay of a slow answer'],
+      ['/faults', 'Add an operation fault', { kind: 'slow' }, 'ms, the delay of an answer'],
       ['/faults', 'Add an operation fault', { kind: 'decline', operation: 'getCart' }, 'takes no operation'],
       ['/faults', 'Add an operation fault', { times: '0' }, 'times must be'],
       ['/faults', 'Add a delivery fault', { kind: 'late', times: '0' }, 'the number of deliveries'],
@@ -365,7 +365,7 @@ describe('a sandbox that is away', () => {
       const { status, text } = await user.open(path);
       expect([path, status, text]).toEqual([path, 503, expect.stringContaining('The sandbox is closed.')]);
     }
-    expect((await user.send(clock, 'Advance the clock by a step', {}, '1 hour on')).status).toBe(503);
+    expect((await user.send(clock, 'Advance the clock by a step', {}, '+ 1 hour')).status).toBe(503);
     expect((await user.send(keys, 'Create a key')).status).toBe(503);
   });
 
@@ -374,7 +374,7 @@ describe('a sandbox that is away', () => {
     await using sandbox = createSandbox({ webhooks: [{ to: async () => answered.promise, as: 'fetch' }] });
     const user = new FormUser(sandbox);
     sandbox.stock.set(PIER, LOAF, 20);
-    const late = await user.send(await user.open('/clock'), 'Advance the clock by a step', {}, '1 minute on');
+    const late = await user.send(await user.open('/clock'), 'Advance the clock by a step', {}, '+ 1 minute');
     expect(late.said).toContain('The clock is advancing');
     answered.resolve(new Response());
     await sandbox.advance(0);

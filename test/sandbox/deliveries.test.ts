@@ -114,7 +114,7 @@ describe('on a frozen clock', () => {
 
   it.each([-1, '-1 min', 'soon', NaN])('it is not moved by %j', async (duration) => {
     await using shop = openShop();
-    await expect(shop.dispatch.advance(duration)).rejects.toThrow("a text such as '30 min'");
+    await expect(shop.dispatch.advance(duration)).rejects.toThrow("a string such as '30 min'");
   });
 
   it('it is not moved beyond the times that there are, and nothing happens on the way', async () => {

@@ -34,10 +34,16 @@ export function checkCommand(): Command {
     .option('--skip <probe...>', 'skip these probes', collectedFrom(probeNames))
     .option(
       '--effects <url>',
-      'an address with {id} that answers {"rows": n, "count": n}: how often the event is stored and how often its ' +
-        'handler ran, or only the larger number. Without it, stored-first and duplicates can judge only hookbox',
+      'a URL with {id} that answers {"rows": n, "count": n}: how often the event was stored and how often its ' +
+        'handler ran; or only the larger number. Without --effects, the probes stored-first and duplicates can judge ' +
+        'only endpoints built with hookbox',
     )
-    .option('--deadline <ms>', 'report an answer after this time as a fault', wholeNumber(1, MAX_DEADLINE_MS), 10_000)
+    .option(
+      '--deadline <ms>',
+      'report an answer that takes longer than this as a fault',
+      wholeNumber(1, MAX_DEADLINE_MS),
+      10_000,
+    )
     .optionsGroup(GROUP.output)
     .option('--json', 'print the report as JSON')
     .optionsGroup(GROUP.delivery)
@@ -45,14 +51,14 @@ export function checkCommand(): Command {
   withNotes(check, {
     notes: [
       nameList('Probes', PROBES),
-      'Check a test endpoint: it handles these events like real orders. Their ids begin with evt_check_, so that ' +
-        'you can find them. Discard the dead and pending ones afterwards. If the endpoint answers 429, or 503 with ' +
-        'Retry-After, hookbox sends the delivery again later; only burst judges such answers. An endpoint that ' +
-        'stores ' +
-        'less than a millisecond after its answer appears to store first.',
+      'Check only a test endpoint, because it handles these events like real orders. Their ids begin with ' +
+        'evt_check_, so that you can find them. Afterwards, discard those that are dead or pending. If the endpoint ' +
+        'answers 429, or 503 with Retry-After, hookbox sends the delivery again later; only the probe burst judges ' +
+        'such answers. An endpoint that stores an event less than a millisecond after its answer appears to store it ' +
+        'first.',
     ],
     exitCodes: {
-      0: 'no fault (warnings and unknowns do not count)',
+      0: 'no fault (warnings and unknown results do not count)',
       1: 'a fault',
       3: 'a rate limit stopped every delivery',
     },
@@ -71,7 +77,8 @@ export function checkCommand(): Command {
       signal: interruption(),
       onStart: (ids) =>
         tell(
-          `Checking ${target.href}. The ids of its events begin with ${ids}. Discard the dead and pending ones afterwards.`,
+          `Checking ${target.href}. The ids of the test events begin with ${ids}. Afterwards, discard those that ` +
+            'are dead or pending.',
         ),
       ...(options.json !== true && { onResult: printResult }),
     });

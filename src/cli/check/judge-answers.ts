@@ -32,8 +32,10 @@ export function unknown(sent: string, received: string | Exchange, advice: Advic
 }
 
 const TOLD_TO_WAIT: Advice = {
-  why: 'The endpoint asked hookbox to wait, and then to wait again. So the check cannot tell how it treats the delivery.',
-  mend: 'Lift the rate limit of the route for the check, or run a few probes at a time with --only.',
+  why:
+    'The endpoint asked hookbox to wait, and then to wait again, so the check cannot judge how it treats the ' +
+    'delivery.',
+  mend: 'Lift the rate limit on the route for the check, or run a few probes at a time with --only.',
 };
 
 /** A delivery that was told to wait is not judged. */
@@ -148,7 +150,7 @@ const TELLS_THE_SIGNATURE: Advice = {
 };
 const WRONG_STATUS: Advice = {
   why:
-    'The endpoint rejects the delivery, but the contract requires 401. The service takes any other status for a ' +
+    'The endpoint rejects the delivery, but the contract requires 401. The service treats any other status as a ' +
     'different fault.',
   mend: 'Answer 401 when the signature is missing or does not match.',
 };

@@ -18,7 +18,7 @@ export function completionCommand(program: () => Promise<Command>): Command {
   return withNotes(made, {
     notes: [
       'Add the line for your shell to ~/.bashrc, or to ~/.zshrc after compinit. Completion works for the command ' +
-        'hookbox, not for npx hookbox: put hookbox on your ' +
+        'hookbox, not for npx hookbox. So put hookbox on your ' +
         "PATH (npm install -g hookbox), or define alias hookbox='npx hookbox'.",
     ],
   }).action(async (shell: (typeof shells)[number]) => {

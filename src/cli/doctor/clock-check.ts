@@ -33,13 +33,13 @@ export function judgeClock(
   const future = files.find(({ at }) => at > now + TOLERATED_FUTURE_MS);
   if (future !== undefined) {
     const what = `it shows ${shown}, but ${future.file} was written after that time`;
-    return warning('clock', what, `${ADVICE} It was ahead before, or is behind now.`);
+    return warning('clock', what, `${ADVICE} The clock was ahead then, or is behind now.`);
   }
   if (Math.abs(driftMs) > TOLERATED_DRIFT_MS) {
     return warning(
       'clock',
-      `it moved by ${Math.round(driftMs)} ms within ${SAMPLE_MS} ms`,
-      `${ADVICE} Another program changes it now.`,
+      `it jumped by ${Math.round(driftMs)} ms within ${SAMPLE_MS} ms`,
+      `${ADVICE} Another program may be changing it.`,
     );
   }
   return ok('clock', `it shows ${shown}`);

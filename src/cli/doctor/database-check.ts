@@ -61,7 +61,11 @@ function look(database: SqliteDatabase, file: string): readonly Finding[] {
   const journal =
     mode === 'wal'
       ? ok('inbox', `${file} is in WAL mode`)
-      : warning('inbox', `${file} is in journal mode ${mode}`, 'Do nothing: opening it as an inbox sets WAL again.');
+      : warning(
+          'inbox',
+          `${file} is in journal mode ${mode}`,
+          'You need not do anything: hookbox sets WAL mode when it opens the file as an inbox.',
+        );
   return [journal, checkVersion(versionOf(database))];
 }
 

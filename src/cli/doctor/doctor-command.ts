@@ -18,7 +18,7 @@ export function doctorCommand(): Command {
     .option('--json', 'print the findings as JSON');
   return withNotes(withDb(made, 'the inbox; it does not have to exist yet', ''), {
     notes: [
-      'For SQLite, doctor writes to a temporary folder beside the inbox, then removes the folder. In Postgres it ' +
+      'For SQLite, doctor writes to a temporary folder beside the inbox, then removes the folder. In Postgres, it ' +
         'only reads. It never changes the inbox.',
     ],
     exitCodes: { 0: 'no problem (warnings do not count)', 1: 'a problem' },

@@ -8,7 +8,7 @@ const ANSWER_MS = 1_000;
 
 /** Whether a receiver could listen there; one that does so already is as well. */
 export async function checkPort(port: number): Promise<Finding> {
-  if (port === 0) return ok('port', '0 takes any free port');
+  if (port === 0) return ok('port', '0 selects any free port');
   const server = createServer();
   try {
     server.listen(port, HOST);

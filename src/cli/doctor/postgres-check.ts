@@ -162,7 +162,7 @@ const TOLERATED_APART_MS = 5_000;
 export function judgeApart(ms: number): Finding {
   const apart = Math.abs(ms);
   const far = apart < 1_000 ? `${Math.round(apart)} ms` : `${(apart / 1_000).toFixed(1)} s`;
-  const what = `the clock of the server is ${far} ${ms < 0 ? 'behind' : 'ahead of'} this machine's`;
+  const what = `the clock of the server is ${far} ${ms < 0 ? 'behind' : 'ahead of'} the clock of this machine`;
   if (apart <= TOLERATED_APART_MS) return ok('server clock', what);
   return warning('server clock', what, 'Set both clocks with NTP: hookbox uses the clock of the server.');
 }

@@ -40,9 +40,8 @@ export function checkTemporaryFiles(): Finding {
   return warning(
     'temporary files',
     `SQLite cannot create them: ${why}`,
-    'An inbox opened by path needs none. On a connection of your own, { database }, run PRAGMA temp_store = MEMORY, ' +
-      'or ' +
-      'set SQLITE_TMPDIR to a writable folder with free space.',
+    'An inbox that is opened by its path needs no temporary files. On a connection of your own, { database }, run ' +
+      'PRAGMA temp_store = MEMORY, or set SQLITE_TMPDIR to a writable folder with free space.',
   );
 }
 

@@ -48,7 +48,7 @@ export async function actOn(act: Act, ids: readonly string[], options: ActOnOpti
     throw usageError(`Select the events to ${act}: ids, a filter such as ${EXAMPLES[act]}, or --all.`);
   }
   if (ways > 1) throw usageError('Use only one of event ids, a filter, --resume and --cancel.');
-  if (all && !isEverything(filter)) throw usageError('--all selects every event. Remove it, or remove the filter.');
+  if (all && !isEverything(filter)) throw usageError('--all selects every event. Remove --all, or remove the filter.');
   if (bulk !== undefined && (dryRun || force)) {
     throw usageError('The preview already decided what this bulk action does. Remove --dry-run and --force.');
   }
@@ -166,7 +166,8 @@ async function cancel(inbox: Inbox, act: Act, id: number, options: ActOnOptions)
 
 async function knownBulk(inbox: Inbox, act: Act, id: number, options: ActOnOptions): Promise<Bulk | null> {
   const bulk = await getBulk(inbox, id);
-  if (bulk === null) tell(`${shownInbox(options)} has no bulk action ${id}. hookbox events bulks lists them.`);
+  if (bulk === null)
+    tell(`${shownInbox(options)} has no bulk action ${id}. To list bulk actions, run hookbox events bulks.`);
   else if (bulk.act !== act) throw usageError(`Bulk action ${id} is a ${bulk.act}. Use hookbox events ${bulk.act}.`);
   return bulk;
 }

@@ -33,10 +33,10 @@ export function withActing(made: Command, act: string): Command {
     .optionsGroup(GROUP.act)
     .option('--dry-run', 'show what would happen; change nothing')
     .option('--yes', 'do not ask for confirmation')
-    .option('--all', `${act} every event that it applies to, instead of a filter`)
+    .option('--all', `${act} all events to which this applies, instead of those of a filter`)
     .option('--rate <n>', 'change at most this many events per second (default: 500)', positiveNumber)
     .option('--resume <bulk-id>', `continue a stopped ${act}`, wholeNumber(1))
-    .option('--cancel <bulk-id>', `end a ${act} that stopped or runs elsewhere`, wholeNumber(1));
+    .option('--cancel <bulk-id>', `cancel a ${act} that has stopped or is running elsewhere`, wholeNumber(1));
   if (act === 'rerun')
     acting.option('--force', 'also rerun ignored, discarded and processed events; their handlers run again');
   return withInbox(
@@ -49,10 +49,9 @@ export function withActing(made: Command, act: string): Command {
 export function actNotes(...own: readonly string[]): Notes {
   return {
     notes: [
-      'hookbox acts on ids at once. For a filter it first shows the events it found and asks you to type their ' +
-        'count. ' +
-        'Events that arrive later are not included. Ctrl-C finishes the current step and shows the command to ' +
-        'continue.',
+      'For ids, hookbox acts immediately. For a filter, it first shows the events that it found and asks you to ' +
+        'type their number. Events that arrive later are not included. Ctrl-C finishes the current step and shows how ' +
+        'to continue.',
       ...own,
     ],
     exitCodes: { 0: 'all', 1: 'nothing changed, or you did not confirm', 3: 'only some', 4: 'no event matched' },

@@ -12,7 +12,7 @@ export function auditCommand(): Command {
   ]);
   const filtered = made
     .optionsGroup('Which entries:')
-    .option('--actor <name>', 'by this operator; use the name in the audit')
+    .option('--actor <name>', 'by this operator, as named in the audit')
     .option('--since <time>', 'at or after this time: an age (2h) or an ISO date (UTC)')
     .option('--until <time>', 'before this time');
   return withNewest(filtered).action(async (options: AuditOptions) => {

@@ -4,11 +4,11 @@ import { withBy, withInbox, type ByOptions, type InboxOptions } from './event-op
 
 /** `hookbox events backup` */
 export function backupCommand(): Command {
-  const made = command('backup', 'copy the inbox into a new file while it is in use', [
+  const made = command('backup', 'copy the inbox to a new file; the inbox can stay in use', [
     'hookbox events backup /backups/hookbox-$(date +%F).db',
   ]).argument('<file>', 'the new file');
   return withNotes(withInbox(withBy(made)), {
-    notes: ['The copy has the state of the inbox at one moment. You can use the copy as an inbox.'],
+    notes: ['The copy shows the inbox at one moment, and can be used as an inbox.'],
   }).action(async (file: string, options: InboxOptions & ByOptions) => {
     const { backUp } = await import('./backup.ts');
     process.exitCode = await backUp(file, options);

@@ -62,5 +62,5 @@ function countsText(act: Act, counts: ActCounts): string {
 export function tellPending(count: number): void {
   if (count === 0) return;
   const [are, them] = count === 1 ? ['is', 'it'] : ['are', 'them'];
-  tell(`${plural(count, 'event')} ${are} pending; a processor with handlers takes ${them}.`);
+  tell(`${plural(count, 'event')} ${are} pending; a processor with handlers will handle ${them}.`);
 }

@@ -16,8 +16,8 @@ export function eraseCommand(): Command {
   return withNotes(withInbox(withBy(erase)), {
     notes: [
       'This erases the name of the entity, and the bodies, conflicting bodies and errors of its events in every ' +
-        'state. Pending events are never handled. The audit keeps a hash of the name. Backups and exports do not ' +
-        'change.',
+        'state. Erased pending events are never handled. The audit keeps a hash of the name. Backups and exports do ' +
+        'not change.',
     ],
     exitCodes: { 0: 'all', 3: 'some events are still being processed', 4: 'no event of this entity was found' },
   }).action(async (entity: string, options: EraseOptions) => {

@@ -28,7 +28,7 @@ export function withNewest(command: Command): Command {
     .option('--limit <n>', 'list at most this many', wholeNumber(1, 500), 50)
     .option(
       '--before <n>',
-      'list entries with a lower number than this; for the next page, the last number shown',
+      'list entries with a number lower than this; for the next page, pass the last number shown',
       wholeNumber(0),
     );
   return withInbox(withWide(paged), 'print one line of JSON per entry');
@@ -85,13 +85,13 @@ export function withFilter(command: Command): Command {
       `dead for this reason: ${deadReasons.join(', ')} (repeatable)`,
       collectedFrom(deadReasons),
     )
-    .option('--failed-since <time>', 'dead or waiting for a retry, last failed at or after this time')
-    .option('--failed-until <time>', 'dead or waiting for a retry, last failed before this time')
+    .option('--failed-since <time>', 'dead or waiting for a retry, and last failed at or after this time')
+    .option('--failed-until <time>', 'dead or waiting for a retry, and last failed before this time')
     .option('--retrying', 'pending after a failure')
     .option('--redelivered', 'delivered more than once')
     .option('--conflict', 'whose id also arrived with a different body')
     .option('--ignored-since <time>', 'ignored at or after this time because their type had no handler')
-    .option('--bulk <bulk-id>', 'changed by this bulk action, up to a week ago', wholeNumber(1))
+    .option('--bulk <bulk-id>', 'changed by this bulk action; known until a week after it ends', wholeNumber(1))
     .option('--endpoint <name>', 'received at this endpoint (default: any)');
 }
 

@@ -14,7 +14,7 @@ export function exportCommand(): Command {
     'hookbox events export --since 24h | gzip > today.ndjson.gz',
   ])
     .optionsGroup(GROUP.output)
-    .option('--out <file>', 'write to this file; it appears when the export is complete')
+    .option('--out <file>', 'write to this file, which appears when the export is complete')
     .addOption(
       new Option(
         '--format <format>',
@@ -26,7 +26,7 @@ export function exportCommand(): Command {
     .option('--force', 'replace an existing file');
   return withNotes(withDb(withBy(withFilter(made))), {
     notes: [
-      'Without a filter this writes all events, including pruned ones. The last line confirms that the export is ' +
+      'Without a filter, this writes all events, including pruned ones. The last line confirms that the export is ' +
         'complete.',
       "Only the exact format can be imported. csv puts ' before text that a spreadsheet would run as a formula.",
     ],

@@ -7,7 +7,7 @@ import type { FindOptions } from './find.ts';
 
 /** `hookbox events find` */
 export function findCommand(): Command {
-  const find = command('find', 'find events by id, start of an id, or error; failed events first', [
+  const find = command('find', 'find events by id, start of an id, or error, and list failed events first', [
     'hookbox events find ord_42',
     'hookbox events find evt_3pqt',
     'hookbox events find "connect ECONNREFUSED"',

@@ -20,13 +20,16 @@ export function importCommand(): Command {
     .argument('<file>', 'the export or list of ids, or - for standard input')
     .optionsGroup(GROUP.act)
     .option('--dry-run', 'check and count the events; change nothing')
-    .option('--trusted', 'also trust facts that the bodies do not prove; only for an unchanged export of your own')
-    .option('--handled', 'the file has one event id per line; record each event as processed')
+    .option(
+      '--trusted',
+      'also trust facts that the bodies do not prove; use it only for an unchanged export of your own',
+    )
+    .option('--handled', 'read a file with one event id per line, and record each event as processed')
     .option('--endpoint <name>', 'with --handled: the endpoint of the ids (default: "default")');
   return withNotes(withInbox(withBy(made)), {
     notes: [
       'Without --trusted, hookbox stores every event as not verified, reads its entity from the body, and finds the ' +
-        'newest processed event of an order from the bodies alone. It rejects a line that contradicts its body.',
+        'newest processed event of an order from the bodies alone. It rejects a line whose facts contradict its body.',
       'Events that are already in this inbox do not change, so you can repeat an import. If --db does not exist, ' +
         'hookbox creates it. The processor of this inbox handles the pending events, so first stop the processor of ' +
         'the old inbox.',

@@ -54,7 +54,8 @@ export async function importHandledFrom(path: string, options: ImportHandledComm
   const { imported, known, notProcessed } = report;
   if (json) printJson(report);
   tell(
-    `${plural(imported, 'id')} ${dryRun ? 'would be recorded' : 'recorded'} as processed, ${number(known)} processed already`,
+    `${plural(imported, 'id')} ${dryRun ? 'would be recorded' : 'recorded'} as processed; ${number(known)} already ` +
+      'were',
   );
   for (const { id, state } of notProcessed) tell(`not changed: ${oneLine(id)} is stored and ${state}`);
   if (signal.aborted) {

@@ -28,12 +28,13 @@ export function listCommand(): Command {
     .option('--groups', 'group dead events by their error; with --retrying, the events waiting for a retry')
     .option(
       '--before <seq>',
-      'list entries with a lower number than this; for the next page, the last number shown',
+      'list entries with a number lower than this; for the next page, pass the last number shown',
       wholeNumber(0),
     );
   return withNotes(withInbox(withWide(withFilter(list)), 'print one line of JSON per event'), {
     notes: [
-      'An event must match every filter. If you repeat --type, --state or --dead-reason, one match of each is enough.',
+      'An event must match every filter. If you repeat --type, --state or --dead-reason, it must match one of the ' +
+        'values.',
     ],
   }).action(async (options: ListOptions) => {
     const { list } = await import('./list.ts');

@@ -44,7 +44,8 @@ export async function resume(type: string, options: PauseOptions): Promise<ExitC
   const ended = await resumeType(inbox, type, byOf(options), { endpoint });
   if (ended === null) {
     tell(
-      `${oneLine(type)} is not paused at the endpoint ${oneLine(endpoint)}. hookbox events pause lists the paused types.`,
+      `${oneLine(type)} is not paused at the endpoint ${oneLine(endpoint)}. To list the paused types, run hookbox ` +
+        'events pause.',
     );
     return EXIT.notFound;
   }
@@ -52,7 +53,7 @@ export async function resume(type: string, options: PauseOptions): Promise<ExitC
   else
     print(`Resumed: ${oneLine(ended.type)}, paused ${relative(ended.since, new Date())} by ${oneLine(ended.actor)}.`);
   if (waiting !== undefined)
-    tell(`${waitingText(waiting)}; a processor with handlers takes them within about a second.`);
+    tell(`${waitingText(waiting)}; a processor with handlers claims them within about a second.`);
   return EXIT.ok;
 }
 
@@ -81,7 +82,7 @@ export async function listPauses(options: PauseOptions): Promise<ExitCode> {
 /** What is paused while somebody reruns or retries now: that waits too. */
 export async function tellPaused(inbox: Inbox): Promise<void> {
   for (const each of await pausedTypes(inbox)) {
-    if (each.waiting > 0 || each.more) tell(`${pausedInWords(each)}. ${waitingText(each)} until you resume it.`);
+    if (each.waiting > 0 || each.more) tell(`${pausedInWords(each)}. ${waitingText(each)} until you resume the type.`);
   }
 }
 

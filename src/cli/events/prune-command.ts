@@ -27,8 +27,8 @@ export function pruneCommand(): Command {
     notes: [
       'A pruned event cannot be rerun, and exports do not contain its body. Its redelivery is a duplicate.',
       'Pruning does not stop deliveries. The inbox keeps its size on disk and reuses the space.',
-      'Pruning also sums up counts and indexes new events. If only serverless functions use the inbox, run it once ' +
-        'an hour.',
+      'Pruning also sums up counts and indexes new events. If only serverless functions use the inbox, run prune ' +
+        'once an hour.',
     ],
   }).action(async (options: PruneCommandOptions) => {
     const { prune } = await import('./prune.ts');

@@ -13,8 +13,8 @@ export function rejectedCommand(): Command {
   ])
     .optionsGroup(GROUP.output)
     .option('--limit <n>', 'list at most this many', wholeNumber(1, 1_000), 100);
-  return withNotes(withInbox(withWide(made), 'print one line of JSON per kind'), {
-    notes: ['Equal rejections share a line. hookbox keeps the latest thousand lines, without bodies.'],
+  return withNotes(withInbox(withWide(made), 'print one line of JSON per listed line'), {
+    notes: ['Rejections of the same kind share a line. hookbox keeps the latest thousand lines, without bodies.'],
   }).action(async (options: RejectedOptions) => {
     const { rejected } = await import('./rejected.ts');
     process.exitCode = await rejected(options);

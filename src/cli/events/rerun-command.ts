@@ -16,7 +16,7 @@ export function rerunCommand(): Command {
     actNotes(
       'A filter selects dead events; for others, add --state ignored or --state discarded. Your processor runs the ' +
         'handlers.',
-      'For invalid events, this command uses the built-in rule for entities. If your receiver sets its own (the ' +
+      'For invalid events, this command uses the built-in rule for entities. If your receiver has its own rule (its ' +
         'option "entity"), rerun invalid events with rerunEvents() or on the page for operators.',
     ),
   );

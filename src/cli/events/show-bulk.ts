@@ -20,7 +20,7 @@ export async function showBulk(id: number, options: NewestOptions): Promise<Exit
   const bulk = await getBulk(inbox, id);
   const outcome = bulk === null ? null : await bulkOutcome(inbox, id);
   if (bulk === null || outcome === null) {
-    tell(`${shownInbox(options)} has no bulk action ${id}. hookbox events bulks lists them.`);
+    tell(`${shownInbox(options)} has no bulk action ${id}. To list bulk actions, run hookbox events bulks.`);
     return EXIT.notFound;
   }
   if (options.json === true) {

@@ -19,9 +19,7 @@ export function showCommand(): Command {
     .option('--raw', 'print only the stored body, byte for byte')
     .option('--endpoint <name>', 'the endpoint that received the event; needed if several endpoints have this id');
   return withNotes(withInbox(show), {
-    notes: [
-      'The body is shown with its original numbers, escapes and order of fields. --mask does not hide error texts.',
-    ],
+    notes: ['The body is shown with its original numbers, escapes and field order. --mask does not hide error texts.'],
   }).action(async (id: string, options: ShowOptions) => {
     const { show } = await import('./show.ts');
     process.exitCode = await show(id, options);

@@ -136,7 +136,7 @@ function printUnhandled({ unhandled: { waiting, putAway, ignoredSince } }: Stats
 function printChanges({ marks, types, spans }: Changes): void {
   for (const mark of marks.slice(-MOST_MARKS)) print('', `${timeText(mark.at)}  ${markInWords(mark)}`);
   if (types.length === 0) return;
-  title(`Runs of handlers ${spans}`);
+  title(`Handler runs ${spans}`);
   table(
     ['type', 'runs', 'failed', 'before', 'dead', 'p50', 'before', 'p99'],
     types.map(({ type, before, after }) => [

@@ -50,7 +50,9 @@ function actLine({ act, actor, via, reason, bulk }: EventAct): string {
 
 /** Attempts that failed alike, with what the last one said. */
 function foldedLines({ attempts: [first, ...rest], last }: FoldedAttempts): readonly string[] {
-  const text = `attempts ${first.number} to ${last.number}: ${rest.length + 1} times ${last.outcome} with the same error, last ${last.startedAt.toISOString()}: ${errorText(last.error)}`;
+  const text =
+    `attempts ${first.number} to ${last.number}: ${last.outcome} ${rest.length + 1} times with the same ` +
+    `error, most recently at ${last.startedAt.toISOString()}: ${errorText(last.error)}`;
   return [styled('red', text), ...stackLines(last)];
 }
 
@@ -58,7 +60,7 @@ function attemptLines(attempt: Attempt): readonly string[] {
   const { outcome, trigger, startedAt, endedAt, error, skipped } = attempt;
   const by = trigger === 'manual' ? ' (rerun)' : '';
   const took = latency(endedAt.getTime() - startedAt.getTime());
-  const late = outcome === 'processed' && error !== null ? ', threw after its transaction committed' : '';
+  const late = outcome === 'processed' && error !== null ? ', threw after its transaction was committed' : '';
   const skip = skipped === undefined ? '' : `, skipped: ${oneLine(skipped)}`;
   const why = error === null ? '' : `: ${errorText(error)}`;
   const text = `attempt ${attempt.number}${by} ${outcome}${afterHowLong(outcome, took)}${late}${skip}${why}`;

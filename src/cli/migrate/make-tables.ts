@@ -29,7 +29,7 @@ export async function migrate({ db, schema = USUAL_SCHEMA, ...how }: MigrateOpti
   }
   const options = { db, schema };
   // Without the schema, which would be spoken of though nobody has given it.
-  if (!isInPostgres({ db })) throw usageError('hookbox migrate needs an inbox in Postgres, but --db is a file.');
+  if (!isInPostgres({ db })) throw usageError('hookbox migrate needs an inbox in Postgres, but --db names a file.');
 
   try {
     const missing = await onServer(db, (session) => lookAtSchema(session, place));

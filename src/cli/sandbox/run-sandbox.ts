@@ -79,7 +79,8 @@ function refuseElsewhere(base: string): void {
   const { hostname } = new URL(base);
   if (isLoopback(hostname)) return;
   throw usageError(
-    `On ${hostname} alone, this machine could not reach the sandbox or its page. Listen on 0.0.0.0, or on a loopback address.`,
+    `If the sandbox listened only on ${hostname}, this machine could not reach it. Listen on 0.0.0.0, or on a ` +
+      'loopback address.',
   );
 }
 

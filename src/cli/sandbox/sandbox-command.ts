@@ -48,9 +48,9 @@ export function sandboxCommand(): Command {
     ),
     {
       notes: [
-        'The sandbox prints a line for each attempt at a delivery, and the signing secret of a new endpoint once. ' +
+        'The sandbox prints a line for each delivery attempt, and the signing secret of a new endpoint once. ' +
           'docs/sandbox.md lists what the sandbox assumes where the interface is silent.',
-        'The subcommands control a sandbox of this user on this machine. Ctrl-C finishes the work in progress, then ' +
+        'The subcommands control a sandbox that you run on this machine. Ctrl-C finishes the work in progress, then ' +
           'stops; a second Ctrl-C stops immediately.',
       ],
     },

@@ -48,7 +48,8 @@ export async function send(source: string, options: SendOptions): Promise<void> 
   const sent = await steer<SentByHand>(at, { act: 'send', type, data: data as Readonly<Record<string, unknown>> });
   if (json) printJson(sent);
   else print(`${sent.event} ${oneLine(sent.type)}`);
-  if (sent.deliveries === 0) tell('note: no endpoint takes events of this type, so the sandbox delivers nothing.');
+  if (sent.deliveries === 0)
+    tell('note: no endpoint is registered for events of this type, so the sandbox delivers nothing.');
   if (sent.waits)
     tell(`note: the clock of the sandbox is frozen. To deliver the event: ${steeringText(at, 'advance', '0')}`);
 }

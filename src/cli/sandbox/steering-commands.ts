@@ -30,7 +30,7 @@ function advance(): Command {
 }
 
 function retry(): Command {
-  const made = command('retry', 'retry dead letters, or failed deliveries that are waiting for a retry, immediately', [
+  const made = command('retry', 'immediately retry dead letters, or failed deliveries that are waiting for a retry', [
     'hookbox sandbox retry 17',
     'hookbox sandbox list dead-letters --json | jq -r .id | xargs hookbox sandbox retry',
   ]).argument(
@@ -82,7 +82,7 @@ function fault(): Command {
     'hookbox sandbox fault delivery:tampered-signature,times=2',
     'hookbox sandbox fault --clear',
   ])
-    .argument('[fault]', 'the kind of fault, with operation=, times=, status=, ms= or outcome= if the kind has them')
+    .argument('[fault]', 'the kind of fault, with operation=, times=, status=, ms= or outcome= if the kind takes them')
     .optionsGroup(GROUP.act)
     .option('--clear', 'remove all faults that have not happened yet');
   return withNotes(withSteering(made), {
@@ -90,7 +90,7 @@ function fault(): Command {
       'Without an argument, fault lists the faults that have not happened yet.',
       nameList('Faults', {
         before: 'fail an operation before it changes anything',
-        after: 'fail an operation after its change',
+        after: 'fail an operation after it has made its change',
         'lost-answer': 'carry out an operation and send no answer',
         slow: 'delay an operation',
         decline: 'decline the payment of an order',

@@ -89,7 +89,7 @@ function endpointLines(sandbox: Sandbox, { base, registered, json = false }: Sta
     if (isSecretGiven) return `${where}, signed with your secret.`;
     if (made !== null) return json ? `${where}.` : `${where}, signed with the secret ${made}`;
     const renew = url === null ? '' : ` To set a new one: ${steeringText(base, 'webhook', url)}`;
-    return `${where}, signed with its secret, which the sandbox showed before.${renew}`;
+    return `${where}, signed with a secret that the sandbox showed earlier.${renew}`;
   });
 }
 
@@ -100,8 +100,8 @@ export function tellLeft(sandbox: Sandbox, db: string | undefined): void {
   const what = `${counted(left, 'delivery', 'deliveries')} ${left === 1 ? 'is' : 'are'} pending`;
   tell(
     db === undefined
-      ? `${what} and lost now. --db FILE keeps them.`
-      : `${what}. The next start with --db ${db} continues.`,
+      ? `${what} and will be lost. To keep deliveries, use --db FILE.`
+      : `${what}. To continue, start the sandbox with --db ${db} again.`,
   );
 }
 

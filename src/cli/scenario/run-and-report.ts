@@ -51,10 +51,10 @@ export async function runAndReport(fileOrName: string, options: ScenarioRunOptio
     signal,
     ...(timeScale !== undefined && { timeScale }),
     onKnown(count) {
-      tell(`note: ${count} of these events are already stored there. Another --seed makes other events.`);
+      tell(`note: ${count} of these events are already stored there. To create other events, use another --seed.`);
     },
     onWait(count) {
-      progress.above(() => tell(`waiting for the handlers of ${count} events, ${PATIENCE_MS / 1_000} s at most`));
+      progress.above(() => tell(`waiting up to ${PATIENCE_MS / 1_000} s for the handlers of ${count} events`));
     },
     onAttempt(attempt, share) {
       if (verbose) progress.above(() => tellAttempt(attempt, start));

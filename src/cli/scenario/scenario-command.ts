@@ -17,7 +17,7 @@ export function scenarioCommand(): Command {
 }
 
 function runCommand(): Command {
-  const run = command('run', 'run a scenario against a built-in receiver or yours', [
+  const run = command('run', 'run a scenario against the built-in receiver or your own', [
     'hookbox scenario run happy-day',
     'hookbox scenario run random-faults --seed 42',
     'hookbox scenario run duplicate-storm --to http://localhost:3000/webhooks --db hookbox.db',

@@ -149,7 +149,7 @@ export function printReport(report: Report, json: boolean): void {
   if (sender.forged > 0) print(`  forged     ${number(sender.forged)} of these requests`);
   if (sender.faults > 0) print(`  faults     ${number(sender.faults)}: ${listed(sender.faultKinds)}`);
   if (receiver !== null) {
-    const effects = receiver.effects === null ? '' : `, ${number(receiver.effects)} effects of handlers`;
+    const effects = receiver.effects === null ? '' : `, ${number(receiver.effects)} handler effects`;
     const dead = receiver.dead === 0 ? '' : `, ${number(receiver.dead)} dead`;
     print(
       `  receiver   ${number(receiver.stored)} stored, ${number(receiver.redeliveries)} redeliveries, ` +

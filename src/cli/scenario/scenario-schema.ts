@@ -27,7 +27,7 @@ const fault = z.discriminatedUnion('kind', [
 
 const attemptFaults = z
   .union([z.null(), faultKind, fault, z.array(z.union([faultKind, fault]))], {
-    error: `expected null, one of ${FAULT_KINDS.join(', ')}, a fault with its figures, or a list of these`,
+    error: `expected null, one of ${FAULT_KINDS.join(', ')}, a fault with its settings, or a list of these`,
   })
   .describe('the faults of one attempt; null for none');
 
@@ -74,10 +74,10 @@ const delivery = z
     const complain = (message: string): void => context.addIssue({ code: 'custom', message });
     if (sources.length !== 1) complain(`expected one of ${SOURCES.join(', ')}, got ${sources.join(' and ') || 'none'}`);
     for (const key of ['data', 'created', 'subject'] as const) {
-      if (given[key] !== undefined && given.type === undefined) complain(`"${key}" goes with "type"`);
+      if (given[key] !== undefined && given.type === undefined) complain(`"${key}" needs "type"`);
     }
     if (given.count > 1 && given.type === undefined)
-      complain('"count" goes with "type"; "times" repeats the same bytes');
+      complain('"count" needs "type"; to repeat the same bytes, use "times"');
     if (given.forged !== undefined && given.faults.length > 0) complain('a forged delivery cannot have faults');
   });
 
@@ -95,7 +95,7 @@ function areApart(windows: readonly z.output<typeof down>[]): boolean {
 
 const behaviour = z.strictObject({
   failsFirst: count.default(0).describe('the number of first runs that fail for each event'),
-  fails: z.literal('always').optional().describe('every run fails, so the event is dead'),
+  fails: z.literal('always').optional().describe('every run fails, so the event becomes dead'),
   takes: duration.default(0).describe('how long a run takes, in real time'),
 });
 

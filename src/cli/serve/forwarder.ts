@@ -66,7 +66,8 @@ export function createForwarder(to: URL, report: (forward: ForwardReport) => voi
     if (remarkedCircle) return;
     remarkedCircle = true;
     tell(
-      `note: another hookbox serve forwarded ${oneLine(id)} (${FORWARDED_HEADER}), so this one does not forward it, or others like it.`,
+      `note: another hookbox serve forwarded ${oneLine(id)} (${FORWARDED_HEADER}), so this one does not forward it ` +
+        'or other such deliveries.',
     );
   }
 

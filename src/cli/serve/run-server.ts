@@ -34,7 +34,8 @@ export interface ServeOptions extends ListenOptions, DbOptions {
 }
 
 const UNCHECKED =
-  'hookbox checks no signatures, even if SIGNING_SECRET is set: --unsafe-unsigned accepts deliveries from any sender.';
+  'hookbox does not check signatures, even if SIGNING_SECRET is set: --unsafe-unsigned accepts deliveries from any ' +
+  'sender.';
 
 /**
  * Receives until a signal says to stop, and resolves with it once everything under way is answered and closed.
@@ -59,7 +60,7 @@ export async function serve(options: ServeOptions): Promise<StopSignal> {
     if (handled.length > 0) await receiver.start();
     else tell('No handlers: hookbox stores events and does not handle them.');
     if (secret === null) tell(UNCHECKED);
-    tell(`hookbox receives at ${url} and stores in ${shownInbox(options)}`);
+    tell(`hookbox receives deliveries at ${url} and stores them in ${shownInbox(options)}`);
     return await stopped;
   } finally {
     await stopListening(server, async () => {

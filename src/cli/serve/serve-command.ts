@@ -53,15 +53,15 @@ export function serveCommand(): Command {
         outputs,
       ),
     )
-    .option('-v, --verbose', 'print the stack of handler errors');
+    .option('-v, --verbose', 'print the stack traces of handler errors');
   return withNotes(withDb(made, 'the inbox, created if missing'), {
     notes: [
-      'A module of handlers:',
+      'A handler module:',
       ['  export default {', "    'order.created': (event) => console.log('new order:', event.data.id),", '  };'],
-      'Forwarding keeps the body, X-Signature and Content-Type. Its result does not change the answer. A delivery ' +
-        'that one hookbox serve forwarded is not forwarded by a second one.',
-      'The output of handlers goes to standard error. inbox.attempts() returns the stack of each error. Ctrl-C ' +
-        'finishes the work in progress, then stops; a second Ctrl-C stops immediately.',
+      'Forwarding keeps the body, X-Signature and Content-Type. Its result does not change the answer. One hookbox ' +
+        'serve does not forward what another hookbox serve forwarded to it.',
+      'Handler output goes to standard error. inbox.attempts() returns the stack of each error. Ctrl-C finishes the ' +
+        'work in progress, then stops; a second Ctrl-C stops immediately.',
     ],
   }).action(run);
 }
@@ -77,7 +77,7 @@ async function run(file: string | undefined, options: ServeCommandOptions): Prom
 }
 
 async function watched(file: string | undefined, options: ServeCommandOptions): Promise<StopSignal> {
-  if (file === undefined) throw usageError('--watch needs a module of handlers. Pass its path.');
+  if (file === undefined) throw usageError('--watch needs a handler module. Pass its path.');
   // Asked for once, and not at each start.
   const isAsked = options.unsafeUnsigned !== true && givenSecret(options) === null;
   if (isAsked) process.env['SIGNING_SECRET'] = await secretOf(options);

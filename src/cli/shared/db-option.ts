@@ -51,7 +51,7 @@ export function isInPostgres({ db, schema }: DbOptions): boolean {
     throw usageError('--db must be the path of a file, or a URL that begins with postgres:// or postgresql://.');
   }
   if (schema !== undefined)
-    throw usageError('--schema needs an inbox in Postgres, but --db is a file. Remove --schema.');
+    throw usageError('--schema needs an inbox in Postgres, but --db names a file. Remove --schema.');
   return false;
 }
 

@@ -5,7 +5,8 @@ import { collected } from './option-values.ts';
 export function withHeader(command: Command): Command {
   return command.option(
     '--header <header>',
-    "add or replace a header, as 'Name: value'; @file reads one from each line and keeps passwords out of the arguments " +
+    "add or replace a header, as 'Name: value'; @file reads one header per line and keeps passwords out of the " +
+      'arguments ' +
       '(repeatable)',
     collected,
   );

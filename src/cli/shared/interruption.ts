@@ -23,7 +23,7 @@ export function firstSignal(): Promise<StopSignal> {
 export function stopSignal(): Promise<StopSignal> {
   return new Promise((resolve) => {
     onFirstSignal((signal) => {
-      tell(stopping('Stopping when running work is done'));
+      tell(stopping('Stopping when the work in progress is done'));
       resolve(signal);
     });
   });
@@ -31,11 +31,11 @@ export function stopSignal(): Promise<StopSignal> {
 
 /** What a command says on the first signal. */
 export function stopping(what: string): string {
-  return `${what}; Ctrl-C again stops at once.`;
+  return `${what}; to stop immediately, press Ctrl-C again.`;
 }
 
 /** What commands that deliver say. */
-export const STOPS_AFTER_ANSWERS = stopping('Stopping when running deliveries are answered');
+export const STOPS_AFTER_ANSWERS = stopping('Stopping when the deliveries in progress are answered');
 
 function onFirstSignal(begin: (signal: StopSignal) => void): void {
   let isStopping = false;

@@ -30,7 +30,7 @@ export async function importOwn(file: string): Promise<OwnModule> {
   } catch (failure) {
     const { code } = failure as NodeJS.ErrnoException;
     if (code === 'ERR_UNKNOWN_FILE_EXTENSION') throw new CommandError(unreadable(file));
-    const hint = failure instanceof SyntaxError ? `. Run node --check ${file} to find the place.` : '';
+    const hint = failure instanceof SyntaxError ? `. To find the error, run node --check ${file}.` : '';
     throw new CommandError(`hookbox cannot load ${file}: ${oneLine(messageOf(failure), 1_000)}${hint}`);
   }
 }

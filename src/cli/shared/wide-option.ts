@@ -10,5 +10,5 @@ export interface WideOptions {
 export function withWide(command: Command): Command {
   return command
     .optionsGroup(GROUP.output)
-    .option('--wide', 'do not shorten columns to fit the terminal; a pipe is never shortened');
+    .option('--wide', 'do not shorten columns to fit the terminal; output to a pipe is never shortened');
 }

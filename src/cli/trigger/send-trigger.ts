@@ -103,6 +103,8 @@ function assertTogether(options: TriggerOptions): void {
   if (tamper === 'signature' && unsigned === true)
     throw usageError('--tamper signature needs a signature. Remove --unsigned.');
   if (schedule !== undefined && (unsigned ?? tamper ?? expectStatus) !== undefined) {
-    throw usageError('--schedule delivers like the service. Remove --tamper, --unsigned and --expect-status.');
+    throw usageError(
+      '--schedule delivers like the service. Do not combine it with --tamper, --unsigned or --expect-status.',
+    );
   }
 }

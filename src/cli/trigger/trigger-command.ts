@@ -47,12 +47,10 @@ export function triggerCommand(): Command {
     {
       notes: [
         nameList('Types', EVENT_MEANINGS),
-        'Each event that trigger creates has its own order, cart or product. To give several events the same one, ' +
-          'use ' +
-          '--override data.id=… (data.product_id=… for inventory events): a failing handler then holds back the ' +
-          'later ' +
-          'events. For a type of your own, data has only the fields set by --override. trigger does not follow ' +
-          'redirects.',
+        'Each event that trigger creates has its own order, cart or product. To give several events the same order, ' +
+          'cart or product, use --override data.id=… (data.product_id=… for inventory events). A failing handler then ' +
+          'holds back the later events. For a type of your own, data has only the fields set by --override. trigger ' +
+          'does not follow redirects.',
       ],
       exitCodes: { 0: 'all answers were as expected', 1: 'none was', 3: 'only some succeeded' },
     },

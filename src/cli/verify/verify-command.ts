@@ -25,7 +25,7 @@ export function verifyCommand(): Command {
     .option('--also <file...>', 'with --explain, also try the bodies in these files')
     .option(
       '--old-secret-file <path>',
-      'read the secret that was used before a rotation from this file instead of SIGNING_SECRET_OLD',
+      'read the old secret, used before a rotation, from this file instead of SIGNING_SECRET_OLD',
     )
     .option('--json', 'print the verdict as JSON');
   return withSecret(verify).action(async (file: string, options: VerifyOptions) => {

@@ -49,7 +49,7 @@ export class Entries {
   /** One that is known to be there. */
   at(seq: number): Entry {
     const entry = this.all[seq - 1];
-    if (entry === undefined) throw new RangeError(`there is no event ${seq}`);
+    if (entry === undefined) throw new RangeError(`no event ${seq} exists`);
     return entry;
   }
 

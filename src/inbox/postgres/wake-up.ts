@@ -144,6 +144,6 @@ export class WakeUp {
 const DEAF = {
   what:
     'LISTEN/NOTIFY does not work on this connection: a test NOTIFY did not arrive. The process looks for new events ' +
-    'once a second, and continues to try LISTEN.',
+    'once a second, and keeps trying LISTEN.',
   advice: 'Behind a pooler, set `listen` to a direct URL, or to false.',
 } as const;

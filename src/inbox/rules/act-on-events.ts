@@ -69,7 +69,8 @@ export function* refuseTooManyKeys(engine: Pick<ActEngine, 'acted'>, keys: reado
   if (keys.length > MOST_KEYS) {
     throw new ConfigurationError(
       'INVALID_OPTION',
-      `One call accepts at most ${MOST_KEYS} events, but got ${keys.length}. Use a bulk action (previewBulk, then runBulk).`,
+      `One call accepts at most ${MOST_KEYS} events, but received ${keys.length}. Use a bulk action (previewBulk, ` +
+        'then runBulk).',
     );
   }
   if (keys.length < 2) return;
@@ -78,8 +79,8 @@ export function* refuseTooManyKeys(engine: Pick<ActEngine, 'acted'>, keys: reado
   if (bytes <= MOST_BYTES) return;
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `One act takes bodies of at most ${MOST_BYTES} bytes, and these ${keys.length} events have ${bytes}. ` +
-      'Name fewer events, or use a bulk action (previewBulk, then runBulk).',
+    `One call accepts events with at most ${MOST_BYTES} bytes of bodies, but these ${keys.length} events have ` +
+      `${bytes}. Name fewer events, or use a bulk action (previewBulk, then runBulk).`,
   );
 }
 

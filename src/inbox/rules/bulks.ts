@@ -171,11 +171,11 @@ export function* clearOldBulks(engine: OldBulks, now: number, isFirst: boolean):
 
 export function refuseTooMany(seqs: readonly number[]): void {
   if (seqs.length > MOST_AT_ONCE)
-    throw invalid(`A bulk action takes at most ${MOST_AT_ONCE} events at once, not ${seqs.length}.`);
+    throw invalid(`A bulk action accepts at most ${MOST_AT_ONCE} events at once, not ${seqs.length}.`);
 }
 
 export function unknownBulk(id: number): ConfigurationError {
-  return invalid(`There is no bulk action ${id}.`);
+  return invalid(`Bulk action ${id} does not exist.`);
 }
 
 export function notFilling(id: number): ConfigurationError {

@@ -7,6 +7,6 @@ export const MOST_READ_BYTES = 64 * 1024;
 /** What today's schemas find wrong with an invalid event, which no handler has been given. */
 export function invalidityOf(body: Uint8Array): Pick<AttemptError, 'name' | 'message'> {
   const { parsed } = readEvent(body);
-  if (parsed.ok) return { name: 'InvalidEvent', message: 'it fits the schemas of hookbox today: rerun it' };
+  if (parsed.ok) return { name: 'InvalidEvent', message: 'the event fits the current schemas of hookbox; rerun it' };
   return { name: 'InvalidEvent', message: parsed.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ') };
 }

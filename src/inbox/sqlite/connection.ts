@@ -98,7 +98,9 @@ export function ownConnection(
     open?.database.close();
     open = null;
     if (withoutLog?.isLogInUse() === true) {
-      throw unavailable(`${logGone(path)} Another connection of this process still writes to it: close that one.`);
+      throw unavailable(
+        `${logGone(path)} Another connection of this process is still writing to that log. Close that connection.`,
+      );
     }
     // The file must exist: a fresh one would have forgotten which events are known.
     // And nobody may be kept waiting, as events are under way; only a thread waits a moment when it begins.

@@ -138,6 +138,6 @@ function savepointStands(database: SqliteDatabase): boolean {
 }
 
 const ROLLED_BACK =
-  'The function in ctx.transaction, or a statement in it, rolled the transaction back itself, such as ' +
-  'INSERT OR ROLLBACK. What it wrote after that is committed on its own, so the event is dead instead of being run ' +
-  'again. Leave the transaction to hookbox; throw to roll back.';
+  'The function in ctx.transaction, or a statement in it, rolled the transaction back itself, such as INSERT OR ' +
+  'ROLLBACK. Its later writes were committed without the event, so the event is dead and is not retried. Leave the ' +
+  'transaction to hookbox; to roll back, throw.';

@@ -13,7 +13,7 @@ export function noneInWords({
   /** where to go on */
   readonly next: number | null;
 }): string {
-  if (next !== null) return `No entry among ${number(LINES_LOOKED_AT)} matches. Older entries exist.`;
+  if (next !== null) return `None of the ${number(LINES_LOOKED_AT)} entries searched matches. Older entries exist.`;
   if (isFurther) return isFiltered ? 'No older entry matches.' : 'No older entries.';
   return isFiltered ? 'No entry matches.' : 'No entries yet.';
 }

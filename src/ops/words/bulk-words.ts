@@ -32,9 +32,9 @@ function stoppedInWords({ stopped, worked, total }: Bulk): string {
 
 /** What an act takes of what a filter finds, where that is not seen from its name. */
 const TAKES = {
-  rerun: '. A rerun takes dead events, and ignored or discarded ones where the filter names that state',
+  rerun: '. A rerun includes dead events, and ignored or discarded ones only if the filter names that state',
   discard: '',
-  'retry-now': '. It takes only events that failed and wait for their next attempt',
+  'retry-now': '. Only events that failed and are waiting for their next attempt can be retried now',
 } as const satisfies Record<Bulk['act'], string>;
 
 /** What will happen, or has happened, in one sentence. */

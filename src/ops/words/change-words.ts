@@ -17,7 +17,9 @@ const MOST_OF_TYPE = 60;
 export function markInWords({ kind, name, endpoint }: Mark): string {
   const where = endpoint === '*' || endpoint === 'default' ? '' : ` at ${oneLine(endpoint, MOST_OF_NAME)}`;
   if (kind === 'release') return `release ${oneLine(name, MOST_OF_NAME)} began${where}`;
-  return name === 'default' ? 'a new secret began' : `a new secret of ${oneLine(name, MOST_OF_NAME)} began`;
+  return name === 'default'
+    ? 'a new secret came into use'
+    : `a new secret of ${oneLine(name, MOST_OF_NAME)} came into use`;
 }
 
 /** How many of all runs failed; a dash without any. */
@@ -30,7 +32,7 @@ export function verdict(changes: readonly TypeChange[]): string {
   if (changes.length > 0 && changes.every(({ before }) => before.ended === 0))
     return 'No earlier runs to compare with.';
   const named = (change: TypeChange, figure: (figures: TypeFigures) => string): string =>
-    `${oneLine(change.type, MOST_OF_TYPE)} (${figure(change.after)}, before ${figure(change.before)})`;
+    `${oneLine(change.type, MOST_OF_TYPE)} (${figure(change.after)}, previously ${figure(change.before)})`;
   const worse = failingMore(changes).map((change) => named(change, failedPart));
   const slower = changes
     .filter((change) => comparisonOf(change).durations === 'worse')
@@ -41,7 +43,7 @@ export function verdict(changes: readonly TypeChange[]): string {
     worse.length > 0 && `Failed more often: ${listed(worse)}.`,
     slower.length > 0 && `Took longer: ${listed(slower)}.`,
     isNone && 'No type failed more often or took longer than before.',
-    few > 0 && `${fewWords(few, changes.length)}: a comparison takes ${number(LEAST_RUNS)} on both sides.`,
+    few > 0 && `${fewWords(few, changes.length)}: a comparison needs at least ${number(LEAST_RUNS)} on each side.`,
   ];
   return said.filter((sentence) => sentence !== false).join(' ');
 }

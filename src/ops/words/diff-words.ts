@@ -6,13 +6,19 @@ export function differenceInWords(diff: BodyDiff): string {
   switch (diff.kind) {
     case 'changes':
       return diff.more
-        ? `They differ in more than ${plural(diff.changes.length, 'place')}; the first ones are:`
-        : `They differ in ${plural(diff.changes.length, 'place')}:`;
+        ? `The bodies differ in more than ${plural(diff.changes.length, 'place')}; the first ones are:`
+        : `The bodies differ in ${plural(diff.changes.length, 'place')}:`;
     case 'same meaning':
       return `Both bodies have the same values, written differently from byte ${number(diff.at)} on.`;
     case 'too large':
-      return `They differ from byte ${number(diff.at)} on. They are too large to compare every value; the compared values are equal.`;
+      return (
+        `The bodies differ from byte ${number(diff.at)} on. They are too large to compare every value; the ` +
+        'compared values are equal.'
+      );
     case 'no JSON':
-      return `They differ from byte ${number(diff.at)} on. At least one is not JSON, so hookbox cannot compare the values.`;
+      return (
+        `The bodies differ from byte ${number(diff.at)} on. At least one of them is not JSON, so hookbox ` +
+        'cannot compare the values.'
+      );
   }
 }

@@ -21,8 +21,8 @@ export function afterHowLong(outcome: Attempt['outcome'], duration: string): str
 export function dueInWords(at: Date, wasTried: boolean, now: Date): string {
   const which = wasTried ? 'next' : 'first';
   return at > now
-    ? `Due: its ${which} attempt, ${relative(at, now)}`
-    : `due since then: its ${which} attempt has not started`;
+    ? `the ${which} attempt is due ${relative(at, now)}`
+    : `due since then, but the ${which} attempt has not started`;
 }
 
 /** What the events of a group died of. */
@@ -64,6 +64,6 @@ export function resultInWords(act: Act, result: ActResult): string {
     case 'still invalid':
       return 'still invalid under the current schemas';
     case 'pruned':
-      return 'pruned: the body for the handler is gone';
+      return 'pruned: the handler needs the body, which was removed';
   }
 }

@@ -23,7 +23,7 @@ export function fateInWords(act: Act, fate: BulkFate): string {
     case 'discarded':
       return act === 'discard' ? 'still discarded' : 'discarded';
     case 'erased':
-      return 'erased since';
+      return 'erased';
   }
 }
 
@@ -74,7 +74,8 @@ export function outcomeWords(act: Act, outcome: BulkOutcome): readonly (string |
   const begin = `Of ${plural(acted, 'event')} ${ACT_WORDS[act].done}, `;
   const rest = [
     again > 0 &&
-      `An operator has acted on ${number(again)} of them since; ${again === 1 ? 'it counts in its present state' : 'they count in their present state'}.`,
+      `Operators have since acted on ${number(again)} of them; ` +
+        `${again === 1 ? 'it is counted in its current state' : 'they are counted in their current states'}.`,
     forgotten > 0 &&
       `The outcome of ${known > 0 ? number(forgotten) : plural(forgotten, 'event')} is no longer known: ` +
         'a bulk action keeps its list of events for a week after it ends.',

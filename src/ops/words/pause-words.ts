@@ -8,7 +8,7 @@ import { typesText } from './watch-words.ts';
 export function pausedInWords({ type, endpoint, since, actor, reason }: StoredPause): string {
   const at = endpoint === 'default' ? '' : ` at ${oneLine(endpoint, 40)}`;
   const why = reason === null ? '' : `: ${oneLine(reason, 300)}`;
-  return `${oneLine(type, 80)}${at} is paused since ${timestamp(since)} by ${oneLine(actor, 60)}${why}`;
+  return `${oneLine(type, 80)}${at} was paused by ${oneLine(actor, 60)} at ${timestamp(since)}${why}`;
 }
 
 const MOST_ENDPOINTS = 5;
@@ -26,10 +26,10 @@ export function strangerInWords(endpoint: string, named: readonly string[]): str
 export function heldUpInWords({ paused, hasProcessor, unhandled }: HeldUp): readonly string[] {
   const each = unhandled.length === 1 ? 'its' : 'their';
   return [
-    ...paused.map((pause) => `${pausedInWords(pause)}. Its events wait until you resume it.`),
+    ...paused.map((pause) => `${pausedInWords(pause)}. Its events wait until you resume the type.`),
     ...(hasProcessor ? [] : ['No processor is running. The events wait until you start one.']),
     ...(hasProcessor && unhandled.length > 0
-      ? [`No running processor handles ${typesText(unhandled)}: ${each} events wait for one.`]
+      ? [`No running processor handles ${typesText(unhandled)}: ${each} events are waiting.`]
       : []),
   ];
 }

@@ -2,10 +2,10 @@ import type { TextReading } from '../find-by-text.ts';
 
 /** What each kind of name is, where a text is taken for it. */
 export const TAKEN_FOR = {
-  id: 'the id of an event',
+  id: 'an event id',
   entity: 'an entity',
   merchant: 'a merchant',
-  type: 'a type of event',
+  type: 'an event type',
   text: 'part of an id, type, name or error',
 } as const satisfies Record<TextReading['takenFor'], string>;
 

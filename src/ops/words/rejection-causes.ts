@@ -33,7 +33,7 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   },
   'not-an-event': {
     cause: 'The signature is valid, but the body is not a JSON object with an id.',
-    advice: 'A sender that has your secret sends other requests to this URL. Check the URL in the dashboard.',
+    advice: 'A sender that has your secret is sending other requests to this URL. Check the URL in the dashboard.',
   },
   'body-incomplete': {
     cause: 'The connection closed before the whole body arrived.',
@@ -93,8 +93,8 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   deadline: {
     cause: 'The event could not be stored in time.',
     advice: {
-      file: `${LATER} check the disk, and other programs that lock the file.`,
-      postgres: `${LATER} check how fast Postgres answers, and other sessions that lock the inbox tables.`,
+      file: `${LATER} check the disk, and look for other programs that lock the file.`,
+      postgres: `${LATER} check how fast Postgres answers, and look for other sessions that lock the inbox tables.`,
     },
   },
   internal: {

@@ -13,5 +13,5 @@ export function copyingCommand(act: 'export' | 'import' | 'backup', named: Named
 export function copyInPostgres({ db, schema = USUAL_SCHEMA }: NamedInbox = {}, file = 'hookbox.dump'): string {
   const where = db === undefined ? [] : [quoted(shownDatabase(db))];
   const command = ['pg_dump', '--format=custom', `--schema=${quoted(schema)}`, `--file=${quoted(file)}`, ...where];
-  return `Back up an inbox in Postgres with pg_dump; it can stay in use: ${command.join(' ')}`;
+  return `Back up an inbox in Postgres with pg_dump (the inbox can stay in use): ${command.join(' ')}`;
 }

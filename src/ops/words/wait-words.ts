@@ -20,18 +20,19 @@ export function waitInWords(event: EventSummary, wait: Wait | null, now: Date): 
     case 'running':
       return [`has been running for ${since(wait.since, now)}${behindIt(wait.waiting)}`];
     case 'paused':
-      return [`${history(event) ?? 'waits'}; ${pausedInWords(wait.pause)}`];
+      return [`${history(event) ?? 'is waiting'}; ${pausedInWords(wait.pause)}`];
     case 'no taker':
-      return [`${history(event) ?? 'waits'}; ${withoutProcessor(event, wait.lastSeen, now)}`];
+      return [`${history(event) ?? 'is waiting'}; ${withoutProcessor(event, wait.lastSeen, now)}`];
     case 'behind':
-      return ['waits behind ', wait.blocker.event, `, which ${blockerInWords(wait.blocker, now)}`];
+      return ['is waiting behind ', wait.blocker.event, `, which ${blockerInWords(wait.blocker, now)}`];
     case 'later':
       return [
         `${history(event) ?? 'is delayed'}; ${nextAttempt(event)} ${relative(wait.dueAt, now)}${behindIt(wait.waiting)}`,
       ];
     case 'suspect':
       return [
-        `waits for its turn: a process ended while handling it, and such events run one at a time${behindIt(wait.waiting)}`,
+        'is waiting for its turn: a process ended while handling it, and such events run one at a ' +
+          `time${behindIt(wait.waiting)}`,
       ];
     case 'next': {
       const seen = `is due, and a processor for ${typeOf(event)} was last seen ${relative(wait.lastSeen, now)}`;
@@ -60,7 +61,7 @@ export function waitInBrief(wait: Wait | null, now: Date): WaitWords {
     case 'later':
       return [`due ${relative(wait.dueAt, now)}`];
     case 'suspect':
-      return ['waits for its turn'];
+      return ['waiting for its turn'];
     case 'next':
       return ['due now'];
     case 'discarded':
@@ -72,7 +73,7 @@ export function waitInBrief(wait: Wait | null, now: Date): WaitWords {
 
 /** What an event does that others wait for, after `which`. */
 export function blockerInWords({ event, runningSince, paused = false, waiting }: Blocker, now: Date): string {
-  const stands = paused ? 'waits because its type is paused' : standing(event, runningSince, now);
+  const stands = paused ? 'is waiting because its type is paused' : standing(event, runningSince, now);
   return `${stands}${behindIt(waiting)}`;
 }
 
@@ -104,7 +105,7 @@ function withoutProcessor(event: EventSummary, lastSeen: Date | null, now: Date)
   const noProcessor = `no processor for ${typeOf(event)}`;
   if (lastSeen !== null) return `${noProcessor} has run for ${since(lastSeen, now)}`;
   // An attempt without a processor: its handler runs inline.
-  const inline = event.attempts === 0 ? '' : '; in inline mode, its next delivery runs it';
+  const inline = event.attempts === 0 ? '' : '; in inline mode, the next delivery runs the handler';
   return `${noProcessor} has ever run${inline}`;
 }
 
@@ -114,7 +115,7 @@ function typeOf({ type }: EventSummary): string {
 
 function behindIt(waiting: Gauge): string {
   if (waiting.count === 0) return '';
-  return `; ${bounded(waiting)} ${waiting.count === 1 && !waiting.more ? 'waits' : 'wait'} behind it`;
+  return `; ${bounded(waiting)} ${waiting.count === 1 && !waiting.more ? 'is' : 'are'} waiting behind it`;
 }
 
 function since(at: Date, now: Date): string {

@@ -57,14 +57,14 @@ function trafficWarning(lane: Traffic, inbox: Pick<AnyInbox, 'file'>, now: Date)
     const all = plural(rejected + accepted, 'delivery', 'deliveries');
     const which =
       accepted === 0
-        ? `Every delivery${at}${since} was rejected, ${number(rejected)} in all`
+        ? `Every delivery${at}${since} was rejected (${number(rejected)} in all)`
         : `${number(rejected)} of ${all}${at}${since} were rejected`;
     const why = cause === null ? '' : ` ${causeOfRejection(cause, inbox).cause}`;
     return { alarm, endpoint, types: [], text: `${which}.${why}` };
   }
-  const usual = usualGapMs === null ? 'more arrived on other days' : usualText(usualGapMs);
+  const usual = usualGapMs === null ? 'other days had more' : usualText(usualGapMs);
   const since = lastReceived === null ? '' : ` since ${sinceText(lastReceived, now)}`;
-  return { alarm: 'silent', endpoint, types: [], text: `Nothing was received${at}${since}; ${usual}.` };
+  return { alarm: 'silent', endpoint, types: [], text: `No delivery has arrived${at}${since}; ${usual}.` };
 }
 
 function absent(
@@ -83,9 +83,9 @@ function absent(
     const where = `${typesText(types)}${named(endpoint)}`;
     const noProcessor =
       since === null
-        ? `No processor has ever run for the endpoint of ${where}`
+        ? `No processor has ever run for the endpoint that receives ${where}`
         : `No processor for ${where} has run since ${sinceText(since, now)}`;
-    const wait = `${bounded({ count, more: some.some(({ more }) => more) })} ${count === 1 ? 'event waits' : 'events wait'}`;
+    const wait = `${bounded({ count, more: some.some(({ more }) => more) })} ${count === 1 ? 'event is waiting' : 'events are waiting'}`;
     return {
       alarm: 'unhandled',
       endpoint,

@@ -28,7 +28,7 @@ export function backupRoute(page: Hono<PageEnv>, shell: Shell, parent: string): 
 
   page.post('/maintenance/backup', postedForm(shell, MAX_FORM_BYTES), async (c) => {
     if (inbox.file === undefined) {
-      return shell.problem(c, 409, 'Not by hookbox', copyInPostgres(shell.visitOf(c).named));
+      return shell.problem(c, 409, 'Not available here', copyInPostgres(shell.visitOf(c).named));
     }
     if (shell.mask.masks) return masked(c, shell);
     if (isUnderWay) {
@@ -47,7 +47,7 @@ export function backupRoute(page: Hono<PageEnv>, shell: Shell, parent: string): 
       if (needed > free) {
         await end();
         const sentence =
-          `A backup needs up to ${bytes(needed)} of temporary space, and ${bytes(free)} are free on this server. ` +
+          `A backup needs up to ${bytes(needed)} of temporary space, but only ${bytes(free)} is free on this server. ` +
           'Run hookbox events backup on the server, with a path on another disk. Nothing was done.';
         return await shell.problem(c, 507, 'Not enough disk space', sentence);
       }

@@ -20,17 +20,17 @@ const SAYINGS = {
   resumed: () => 'The type is resumed. Processors handle its waiting events, oldest first.',
   'not-paused': () => 'Nothing was done: the type is not paused at this endpoint.',
   cancelled: () => 'The bulk action is cancelled. The remaining events are unchanged.',
-  'events-pruned': ([events = 0]) => `${counted(events)} pruned. Their bodies are deleted; tombstones remain.`,
-  pruning: () => 'The prune continues even if you leave this page. The line below shows its progress.',
+  'events-pruned': ([events = 0]) => `${counted(events)} pruned: the bodies are deleted, and tombstones remain.`,
+  pruning: () => 'Pruning continues even if you leave this page. The line below shows the progress.',
   erased: ([events = 0, inProcessing = 0, log = 0]) =>
     `${counted(events)} erased.` +
     (inProcessing === 0
       ? ''
-      : ` ${counted(inProcessing)} in processing and not erased: erase again when their handlers have ended.`) +
+      : ` ${counted(inProcessing)} in processing and not erased. Erase again when processing has ended.`) +
     sentenceAfter(leftInLog(LOGS[log] ?? null)),
   imported: ([imported = 0, known = 0, different = 0]) =>
-    `${counted(imported)} imported; ${number(known)} already in the inbox` +
-    (different === 0 ? '.' : `, and ${number(different)} with a different body, which were not changed.`),
+    `${counted(imported)} imported; the inbox already had ${number(known)}` +
+    (different === 0 ? '.' : `; ${number(different)} more had a different body in the inbox and did not change.`),
 } as const satisfies Sayings;
 
 /** What can be said after an act. */

@@ -31,7 +31,7 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
   page.post('/maintenance/prune', posted, async (c) => {
     const form = c.get('form');
     const olderThanDays = daysOf(fieldOf(form, 'olderThanDays'));
-    if (olderThanDays === null) return preview(c, wrong(`The days must be a number from 0 to ${MAX_DAYS}.`));
+    if (olderThanDays === null) return preview(c, wrong(`The number of days must be from 0 to ${MAX_DAYS}.`));
     const asked = valuesOf(form, 'states');
     const states = prunableStates.filter((state) => asked.includes(state));
     if (states.length === 0) return preview(c, wrong(`Select a state: ${prunableStates.join(', ')}.`));
@@ -52,7 +52,7 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
     const confirmed = confirmedCount(fieldOf(form, 'confirm'));
     const isTyped = confirmedCount(fieldOf(form, 'typed').replaceAll(/[,\s]/g, '')) === confirmed;
     if (confirmed === null || !isTyped || count > confirmed) {
-      const again = askedAgain(form, count, isTyped ? 'More events match now.' : 'The number is wrong.');
+      const again = askedAgain(form, count, isTyped ? 'More events match now.' : 'The number that you typed is wrong.');
       return preview(c, { act: 'prune', olderThanDays, settledBefore, states, types, endpoint, count, ...again });
     }
     const pruned = await startedPrune(criteria, by);
@@ -73,7 +73,11 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
     const confirmed = confirmedCount(fieldOf(form, 'confirm'));
     const isTyped = fieldOf(form, 'typed') === entity;
     if (confirmed === null || !isTyped || report.erased > confirmed) {
-      const again = askedAgain(form, report.erased, isTyped ? 'More events match now.' : 'The name does not match.');
+      const again = askedAgain(
+        form,
+        report.erased,
+        isTyped ? 'More events match now.' : 'The name that you typed does not match.',
+      );
       return preview(c, { act: 'erase', entity, report, ...again });
     }
     const { erased, inProcessing, logEmptied } = await eraseEntity(inbox, entity, by);

@@ -15,7 +15,7 @@ export function LatencyChart({ steps, stepMs, now, total }: Span & { readonly to
     total.count === 0
       ? 'No delivery was answered in this period.'
       : `Of ${plural(total.count, 'answer')}, half took ${atMost(total.p50)} and 99% ${atMost(total.p99)}. ` +
-        `${late === 0 ? 'No step' : plural(late, 'step')} of ${number(steps.length)} had a p99 beyond 10 s.`;
+        `${late === 0 ? 'None' : number(late)} of ${plural(steps.length, 'step')} had a p99 above 10 s.`;
   return (
     <ChartFigure
       id="latency"

@@ -194,5 +194,5 @@ function busiest(steps: readonly StatsStep[], now: Date): string {
   const most = steps.reduce<StatsStep | null>((most, step) => (step.dead > (most?.dead ?? 0) ? step : most), null);
   return most === null
     ? 'None died.'
-    : `Most events, ${number(most.dead)}, died in the step that began at ${shortTime(most.at, now)}.`;
+    : `The step with the most dead events (${number(most.dead)}) began at ${shortTime(most.at, now)}.`;
 }

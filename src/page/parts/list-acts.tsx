@@ -23,7 +23,7 @@ export function ActsOnAll({
   // No field of a form says that nothing is meant: without one, all would be.
   if (filter.states?.length === 0) return <></>;
   return (
-    <section class="actions" id="acts" aria-label="Acts on all events of the list">
+    <section class="actions" id="acts" aria-label="Actions on all events in the list">
       <BulkForm visit={visit} filter={filter} act="rerun" actedOn={actedOn.rerun} />
       <BulkForm visit={visit} filter={filter} act="discard" actedOn={actedOn.discard} />
       {mayWaitForRetry(filter) && (
@@ -97,7 +97,7 @@ export function ActsOnChosen({
   if (visit.visitor.role !== 'operator') return <>{children}</>;
   return (
     <div id="choice">
-      <ActForm visit={visit} to="/bulks" label="Acts on the selected events">
+      <ActForm visit={visit} to="/bulks" label="Actions on the selected events">
         <input type="hidden" name="chosen" value="yes" />
         {children}
         <div class="actions chosen" id="chosen">

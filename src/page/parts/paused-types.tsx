@@ -16,7 +16,7 @@ export function PausedTypes({ visit, pauses }: { readonly visit: Visit; readonly
       <ul>
         {pauses.map((pause) => (
           <li class="warning">
-            <PausedType pause={pause} /> paused since <Time at={pause.since} now={now} /> by{' '}
+            <PausedType pause={pause} />, paused since <Time at={pause.since} now={now} /> by{' '}
             <StoredText text={pause.actor} atMost={60} />
             {pause.reason !== null && (
               <>
@@ -48,7 +48,7 @@ export function Waiting({ pause, base }: { readonly pause: Pause; readonly base:
   return (
     <>
       <a href={eventsHref(base, { endpoint, types: [type], states: ['pending'] })}>
-        {bounded({ count: waiting, more })} {waiting === 1 && !more ? 'event waits' : 'events wait'}
+        {bounded({ count: waiting, more })} {waiting === 1 && !more ? 'event is waiting' : 'events are waiting'}
       </a>
       .
     </>

@@ -64,7 +64,7 @@ export function NothingFits({
       )}
       <p class="muted">
         The search box does not search bodies; <a href={`${visit.base}/events#filters`}>the filter</a> does. Erased
-        events are found by their id only.
+        events are found only by their id.
       </p>
     </>
   );

@@ -56,7 +56,7 @@ function Entry({
     case 'redelivered':
       return <>redelivered</>;
     case 'redeliveries':
-      return <>redelivered {plural(entry.count, 'more time')} from here on</>;
+      return <>redelivered {plural(entry.count, 'more time')} after this</>;
     case 'conflict':
       return (
         <>
@@ -109,10 +109,11 @@ function FoldedEntry({ folded: { attempts, last }, now }: { readonly folded: Fol
   const [first] = attempts;
   return (
     <>
-      attempts {number(first.number)} to {number(last.number)}: {number(attempts.length)} times{' '}
-      <strong class={`outcome-${last.outcome}`}>{last.outcome}</strong> alike,{' '}
+      attempts {number(first.number)} to {number(last.number)}:{' '}
+      <strong class={`outcome-${last.outcome}`}>{last.outcome}</strong> {number(attempts.length)} times with the same
+      error,{' '}
       <span class="muted">
-        the last <Time at={last.startedAt} now={now} />
+        most recently <Time at={last.startedAt} now={now} />
       </span>
       <div class="error">
         <p>

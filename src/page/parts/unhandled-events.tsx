@@ -22,7 +22,7 @@ export function UnhandledEvents({
       <ul>
         {waiting.map(({ endpoint, type, since, ...count }) => (
           <li class="warning">
-            {since === null ? 'No processor has ever run for the endpoint of ' : 'No processor for '}
+            {since === null ? 'No processor has ever run for the endpoint that receives ' : 'No processor for '}
             <StoredText text={type} atMost={80} />
             <AtEndpoint endpoint={endpoint} />
             {since !== null && (
@@ -40,7 +40,7 @@ export function UnhandledEvents({
               {bounded({ count, more })} of <StoredText text={type} atMost={80} />
               <AtEndpoint endpoint={endpoint} />
             </a>{' '}
-            ignored in the last seven days without a handler. Rerun them there, or with{' '}
+            ignored in the last seven days, because no processor handled them. Rerun them from that list, or with{' '}
             <code>{rerunIgnoredCommand({ endpoint, types: [type], ignoredSince }, named)}</code>
           </li>
         ))}

@@ -118,7 +118,7 @@ function AuditRow({
         <StoredText text={countsInWords(counts)} />
       </td>
       <td data-label="why">
-        {reason === null ? <span class="muted">not said</span> : <LongText text={reason} atMost={100} />}
+        {reason === null ? <span class="muted">no reason given</span> : <LongText text={reason} atMost={100} />}
       </td>
     </tr>
   );

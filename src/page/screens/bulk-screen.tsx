@@ -178,7 +178,7 @@ function Facts({
         {bulk.act === 'rerun' && (
           <div>
             <dt>processed events</dt>
-            <dd>{bulk.force ? 'rerun, too' : 'not rerun'}</dd>
+            <dd>{bulk.force ? 'also rerun' : 'not rerun'}</dd>
           </div>
         )}
         <div>
@@ -232,7 +232,7 @@ const WHAT_COMES = {
     'The events become discarded: no handler runs, but you can rerun them later. Invalid events that do not fit the ' +
     'current schemas stay unchanged. Events that began to match after the preview are not included.',
   'retry-now':
-    'The events skip their backoff and are due now, in order. Failures still count: an event that fails its last ' +
+    'The events skip their backoff and become due now, in order. Failures still count: an event that fails its last ' +
     'attempt becomes dead. Events that began to match after the preview are not included.',
 } as const satisfies Record<Bulk['act'], string>;
 
@@ -260,8 +260,9 @@ function Acts({ bulk, visit, warning }: { readonly bulk: Bulk; readonly visit: V
       ) : (
         <p>
           {isUnderWay(bulk)
-            ? 'If the process that runs it ends, this page shows that within about a minute and lets you run the rest.'
-            : 'It has stopped. Run the rest to continue; no event is handled twice.'}
+            ? 'If the process that is running this bulk action ends, this page shows that within about a minute and ' +
+              'lets you run the rest.'
+            : 'It has stopped. Run the rest to continue; no event is changed twice.'}
         </p>
       )}
       {warning}

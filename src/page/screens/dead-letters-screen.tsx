@@ -32,8 +32,9 @@ export async function deadLettersScreen(visit: Visit): Promise<Screen> {
         ) : (
           <>
             <p id="intro">
-              These events are not retried unless {isOperator ? 'you rerun them' : 'an operator reruns them'}. A group
-              has the same last error, apart from ids and numbers.{isOperator && ' Each act shows a preview first.'}
+              These events do not run again unless {isOperator ? 'you rerun them' : 'an operator reruns them'}. All
+              events of a group have the same last error, apart from ids and numbers.
+              {isOperator && ' Each action shows a preview first.'}
             </p>
             {groups.length >= MOST_GROUPS && (
               <p class="notice" id="more">
@@ -41,7 +42,7 @@ export async function deadLettersScreen(visit: Visit): Promise<Screen> {
               </p>
             )}
             {mayExport(visit) && (
-              <section class="actions" id="acts" aria-label="Acts on all dead events">
+              <section class="actions" id="acts" aria-label="Actions on all dead events">
                 <ExportMenu visit={visit} id="export-all" what="all dead events" filter={{ states: ['dead'] }} />
               </section>
             )}
@@ -102,7 +103,7 @@ const CHOICE = 'choice';
 function ChosenGroups({ visit }: { readonly visit: Visit }) {
   if (!mayExport(visit)) return <></>;
   return (
-    <ActForm visit={visit} to="/maintenance/export" id={CHOICE} label="Acts on the selected groups">
+    <ActForm visit={visit} to="/maintenance/export" id={CHOICE} label="Actions on the selected groups">
       <input type="hidden" name="state" value="dead" />
       <div class="actions chosen" id="chosen">
         <span id="chosen-count">Selected:</span>

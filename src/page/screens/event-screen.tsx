@@ -85,7 +85,7 @@ function Headline({
     <p id="headline" class={state === 'dead' ? 'warning headline' : 'notice headline'}>
       <State summary={summary} />{' '}
       {state === 'dead'
-        ? `It is not retried unless ${isOperator ? 'you rerun it' : 'an operator reruns it'}:`
+        ? `It does not run again unless ${isOperator ? 'you rerun it' : 'an operator reruns it'}:`
         : STANDING[state]}
       {wait !== null && (
         <>
@@ -229,7 +229,7 @@ function Acts({
   const mayRetryNow = isOperator && mayBeDone(askedByKey('retry-now', false), summaryAt(summary, visit.now));
   const mayDiscard = isOperator && mayBeDone(askedByKey('discard', false), summary);
   return (
-    <section class="panel acts" id="acts" aria-label="Acts">
+    <section class="panel acts" id="acts" aria-label="Actions">
       {mayRerun && (
         <Act
           visit={visit}
@@ -241,10 +241,10 @@ function Acts({
           warning={warning}
         >
           {again
-            ? 'The handler already succeeded and will run again. Make sure that its effects may happen twice.'
+            ? 'The handler already succeeded and will run again. Make sure that its effects can safely happen twice.'
             : summary.deadReason === 'invalid'
               ? INVALID_RERUN
-              : 'The event becomes pending, and its handler runs again. Its history is kept.'}
+              : 'The event becomes pending, and its handler runs again. The history is kept.'}
         </Act>
       )}
       {mayRetryNow && (
@@ -256,7 +256,7 @@ function Acts({
           button="Retry this event now"
           warning={warning}
         >
-          The event is due now, in its order. Its failures still count.
+          The event becomes due now, but still waits for older events of its entity. Its failures still count.
         </Act>
       )}
       {mayDiscard && (

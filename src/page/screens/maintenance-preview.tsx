@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 import type { EraseReport, PrunableState } from '../../inbox/operator/removal.ts';
 import { ActForm } from '../parts/act-form.tsx';
 import { oneLine } from '../../printable.ts';
-import { listed, plural } from '../../ops/words/format.ts';
+import { listed, number, plural } from '../../ops/words/format.ts';
 import { leftInLog } from '../../ops/words/log-words.ts';
 import { ReasonField } from '../parts/reason-field.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
@@ -41,8 +41,8 @@ export const LOSES = {
     'This permanently deletes the bodies, conflicting bodies and error texts of these events. The ids stay, so ' +
     'redeliveries are still recognised.',
   erase:
-    'This permanently deletes all its bodies, conflicting bodies and error texts, in every state. Pending events ' +
-    'will never be handled. The ids stay, so redeliveries are still recognised.',
+    'This permanently deletes all its bodies, conflicting bodies and error texts, in every state. Erased pending ' +
+    'events will never be handled. The ids stay, so redeliveries are still recognised.',
   export: 'Nothing is deleted. The file contains every body, so protect it like the inbox.',
   import: 'Nothing is deleted. Events whose ids are already in the inbox do not change.',
   backup: 'Nothing is deleted. The file is a complete inbox with every body, so protect it like this one.',
@@ -121,8 +121,8 @@ function ErasePreview({ visit, entity, report, again }: PreviewOf<'erase'> & { r
       </p>
       {inProcessing > 0 && (
         <p>
-          {plural(inProcessing, 'event')} more {inProcessing === 1 ? 'is' : 'are'} in processing and would not be
-          erased: erase again when their handlers have ended.
+          {number(inProcessing)} more {inProcessing === 1 ? 'event is' : 'events are'} in processing and would not be
+          erased. Erase again when processing has ended.
         </p>
       )}
       {erased + inProcessing === 0 && left !== null && <p>{left}</p>}

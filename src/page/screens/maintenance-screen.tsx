@@ -89,7 +89,7 @@ function Erase({ visit }: { readonly visit: Visit }) {
       <ActForm visit={visit} to="/maintenance/erase" label="Preview an erasure">
         <p>
           <label>
-            Its id, or its entity as shown in the list of events{' '}
+            Its id, or its entity as shown in the events list{' '}
             <input type="text" name="entity" maxlength={1_000} placeholder="order:mer_7:ord_42" required />
           </label>
         </p>
@@ -138,7 +138,7 @@ function Import({ visit }: { readonly visit: Visit }) {
     <section class="panel" id="import">
       <h2>Import</h2>
       <p>
-        Imports an exported file of up to {number(UPLOAD_MIB)} MiB; import larger files with{' '}
+        Import an exported file of up to {number(UPLOAD_MIB)} MiB here, and larger files with{' '}
         <code>{copyingCommand('import', visit.named)}</code>. {LOSES.import}
       </p>
       <ActForm visit={visit} to="/maintenance/import" label="Import" enctype="multipart/form-data">
@@ -150,7 +150,7 @@ function Import({ visit }: { readonly visit: Visit }) {
         <p>
           <label>
             <input type="checkbox" name="trusted" value="yes" /> Trust the signatures and entities in the file. Select
-            this only for an export of your own that was kept private.
+            this only for your own export that was kept private.
           </label>
         </p>
         <p>
@@ -177,7 +177,7 @@ function BackupForm({ visit }: { readonly visit: Visit }) {
   if (visit.operated.inbox.file === undefined) return <p>{copyInPostgres(visit.named)}</p>;
   return (
     <>
-      <p>Downloads a consistent copy of the inbox, which can stay in use. {LOSES.backup}</p>
+      <p>Download a consistent copy of the inbox, which can stay in use. {LOSES.backup}</p>
       {visit.masks ? (
         <p>
           {NO_COPIES}

@@ -174,7 +174,7 @@ function Blocked({ blocked, more, base, now }: At & { readonly blocked: Waiters;
       {longest !== undefined && (
         <>
           {' '}
-          {isOne ? 'It has' : 'The oldest of them has'} waited since{' '}
+          {isOne ? 'It has' : 'The oldest of them has'} been waiting since{' '}
           <a href={eventHref(base, longest.oldest)}>
             <time datetime={longest.oldest.receivedAt.toISOString()}>{sinceText(longest.oldest.receivedAt, now)}</time>
           </a>
@@ -193,7 +193,7 @@ function Paused({ pause, base, now }: At & { readonly pause: Pause }) {
       <strong>
         <a href={eventsHref(base, { endpoint, types: [type], states: ['pending'] })}>
           {bounded({ count: waiting, more })} {isOne ? 'event' : 'events'} of <PausedType pause={pause} />{' '}
-          {isOne ? 'waits' : 'wait'}
+          {isOne ? 'is waiting' : 'are waiting'}
         </a>
       </strong>
       , paused since {sinceText(since, now)} by <StoredText text={actor} atMost={60} />
@@ -212,7 +212,7 @@ function Retries({ retries, more, base, now }: At & { readonly retries: Waiters;
   return (
     <>
       <a href={eventsHref(base, { states: ['pending'], retrying: true })}>{whatWaits(retries, more)}</a>{' '}
-      {isOne ? 'has failed and waits' : 'have failed and wait'} for a retry
+      {isOne ? 'has failed and is waiting' : 'have failed and are waiting'} for a retry
       {retries.first !== null && (
         <>
           : <Culprit {...retries.first} base={base} now={now} />

@@ -144,7 +144,7 @@ function PauseForm({ named, visit }: Shown) {
           </datalist>
           <ReasonField />{' '}
           <label>
-            <input type="checkbox" name="unseen" value="yes" /> allow a type that the inbox has no event of yet
+            <input type="checkbox" name="unseen" value="yes" /> allow a type that has no event in the inbox yet
           </label>{' '}
           <button type="submit">Pause type</button>
         </ActForm>

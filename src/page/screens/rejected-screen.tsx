@@ -31,7 +31,7 @@ export async function rejectedScreen(visit: Visit): Promise<Screen> {
       <>
         <p>
           Rejected deliveries are not stored. hookbox records the size and hash of a body, never the body or signature.
-          Similar deliveries share a line; the latest thousand lines are kept.
+          Similar deliveries share a line. The latest thousand lines are kept.
         </p>
         <Ranges current={range} kept={only === null ? {} : { reason: only }} />
         <div id="live">
@@ -147,7 +147,7 @@ function counted(shown: readonly RejectedDelivery[], more: boolean): string {
     'delivery',
     'deliveries',
   );
-  if (more) return `The latest ${number(shown.length)} lines, of ${deliveries}. More are kept.`;
+  if (more) return `The latest ${number(shown.length)} lines, for ${deliveries}. Older lines exist.`;
   return `${deliveries} in ${plural(shown.length, 'line')}.`;
 }
 

@@ -36,8 +36,8 @@ export function openApiDocument(options: OpenApiOptions = {}): OpenApiDocument {
         // Of the interface (9.1), and not of hookbox.
         version: '1.0.0',
         description:
-          'This document describes the service as the sandbox of hookbox serves it. Where the interface does not define a point, `x-assumption` describes ' +
-          'what the sandbox does.',
+          'This document describes the service as the sandbox of hookbox serves it. Where the interface defines ' +
+          'nothing, `x-assumption` describes what the sandbox does.',
       },
       servers: [
         {

@@ -27,7 +27,7 @@ const ERROR_BODIES: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
 
 const OUTAGE_BODY = z
   .object({ error: z.object({ message: z.string(), request_id: requestId }) })
-  .meta({ id: 'Outage', description: 'The interface has no code for these.' });
+  .meta({ id: 'Outage', description: 'The interface defines no code for these errors.' });
 
 /** `INVALID_API_KEY` as a component is `InvalidApiKey`. */
 function componentOf(code: ErrorCode): string {
@@ -38,9 +38,9 @@ function componentOf(code: ErrorCode): string {
 export function limitHeaders(marks: Marks): Readonly<Record<string, ZodOpenApiHeaderObject>> {
   const header = (description: string) => ({ description, schema: { type: 'integer' }, ...marks.of('A10') }) as const;
   return {
-    'X-RateLimit-Limit': header('requests allowed in the window; only with limits'),
+    'X-RateLimit-Limit': header('requests allowed in the window; only if the plan has limits'),
     'X-RateLimit-Remaining': header('requests left in the window'),
-    'X-RateLimit-Reset': header('when the window ends: a Unix timestamp'),
+    'X-RateLimit-Reset': header('when the window ends, as a Unix timestamp'),
     'X-RateLimit-Retry-After': { ...header('seconds to wait'), required: true },
   };
 }
@@ -79,7 +79,7 @@ export function refusalsWith(marks: Marks): Refusals {
       String(status),
       {
         id: `Outage${status}`,
-        description: `By a fault of the sandbox: ${OUTAGES[status]}.`,
+        description: `Caused by a sandbox fault: ${OUTAGES[status]}.`,
         ...marks.of('A9'),
         ...COUNTED_HEADERS,
         content: { 'application/json': { schema: OUTAGE_BODY } },

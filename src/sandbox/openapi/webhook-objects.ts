@@ -26,7 +26,7 @@ function deliveryOf(type: EventType, marks: Marks): NonNullable<ZodOpenApiPathsO
       {
         name: 'X-Signature',
         in: 'header',
-        description: 'HMAC-SHA256 of the raw body with the endpoint’s secret, in lowercase hexadecimal',
+        description: 'HMAC-SHA256 of the raw body under the endpoint’s secret, in lowercase hexadecimal',
         schema: { type: 'string', pattern: '^[0-9a-f]{64}$' },
       },
     ],

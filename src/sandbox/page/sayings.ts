@@ -3,7 +3,7 @@ import { sayings, type Sayings } from '../../page/acts/sayings.ts';
 
 /** What an act came to, as the screen that comes after it says. */
 const SAYINGS = {
-  again: () => 'The form was submitted twice, but its action was done once.',
+  again: () => 'The form was submitted twice, but its action was done only once.',
   moved: () => 'The status of the order was changed. Its event will be delivered.',
   retrying: () => 'The delivery will be retried. If the clock is frozen, advance it first.',
   'not-retried': () =>
@@ -12,14 +12,14 @@ const SAYINGS = {
   'retrying-dead': ([dead = 0]) =>
     dead === 0
       ? 'Nothing was done: this endpoint has no dead letters.'
-      : `${plural(dead, 'dead letter')} will be retried. A frozen clock must move first.`,
+      : `${plural(dead, 'dead letter')} will be retried. If the clock is frozen, advance it first.`,
   'key-made': () => 'The key was created. Its value was shown once.',
   'key-deleted': () => 'The key was deleted. Requests that use it now get a 401 response.',
   'webhook-added': () => 'The endpoint was registered. It will receive events from now on.',
   'webhook-changed': () => 'The endpoint was changed.',
   'webhook-removed': () => 'The endpoint and its pending deliveries were removed.',
   'secret-made': () => 'The secret was replaced. The new one was shown once.',
-  'stock-set': ([quantity = 0]) => `The stock is ${number(quantity)} now.`,
+  'stock-set': ([quantity = 0]) => `The stock is now ${number(quantity)}.`,
   advanced: ([ms = 0]) =>
     ms === 0 ? 'All due work is done.' : `The clock advanced by ${age(ms)}, and all work that was due is done.`,
   advancing: () =>

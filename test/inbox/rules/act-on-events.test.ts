@@ -63,7 +63,7 @@ it.each<[readonly EventKey[], force: boolean, about: object]>([
 
 it.each<[count: number, bytes: number, refused: RegExp | null]>([
   [500, 1_024, null],
-  [501, 1, /at most 500 events, but got 501/],
+  [501, 1, /at most 500 events, but received 501/],
   [2, 256 * 1024, null],
   [2, 256 * 1024 + 1, /at most 524288 bytes, and these 2 events have 524290/],
   // One may have as much as it has.

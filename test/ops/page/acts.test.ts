@@ -381,7 +381,7 @@ describe('pruning', () => {
     for (const typed of ['', '500', '5000 events', '4999']) {
       const answer = await post('/maintenance/prune', { ...FIELDS, confirm: '5000', typed, reason: 'old "ones"' });
       const preview = partOf(await answer.text(), 'preview');
-      expect(textOf(preview)).toContain('The number is wrong. Nothing was done.');
+      expect(textOf(preview)).toContain('The number that you typed is wrong. Nothing was done.');
       expect(tagsOf(preview).find(({ attributes }) => attributes['name'] === 'reason')?.attributes['value']).toBe(
         'old "ones"',
       );
@@ -392,9 +392,9 @@ describe('pruning', () => {
   });
 
   test.for([
-    [{ olderThanDays: '', states: ['processed'] }, 'The days must be'],
-    [{ olderThanDays: '-1', states: ['processed'] }, 'The days must be'],
-    [{ olderThanDays: '1e3', states: ['processed'] }, 'The days must be'],
+    [{ olderThanDays: '', states: ['processed'] }, 'The number of days must be'],
+    [{ olderThanDays: '-1', states: ['processed'] }, 'The number of days must be'],
+    [{ olderThanDays: '1e3', states: ['processed'] }, 'The number of days must be'],
     [{ olderThanDays: '30' }, 'Select a state'],
     [{ olderThanDays: '30', states: ['pending'] }, 'Select a state'],
   ] as const)('is not done for %j', async ([fields, said]) => {
@@ -438,7 +438,9 @@ describe('erasing', () => {
     expect(textOf(partOf(await again.text(), 'preview'))).toContain('Would erase 2 events');
     for (const typed of ['', '2', 'ord_10']) {
       const other = await post('/maintenance/erase', { entity: 'ord_1', confirm: '2', typed });
-      expect(textOf(partOf(await other.text(), 'preview'))).toContain('The name does not match. Nothing was done.');
+      expect(textOf(partOf(await other.text(), 'preview'))).toContain(
+        'The name that you typed does not match. Nothing was done.',
+      );
     }
     const empty = await post('/maintenance/erase', { entity: '  ', confirm: '1' });
     expect(textOf(partOf(await empty.text(), 'problem'))).toContain('Enter what to erase');

@@ -75,7 +75,7 @@ describe('outcomes over time', () => {
     const picture = tagsOf(html).find(({ attributes }) => attributes['role'] === 'group');
     expect(textOf(partOf(html, picture?.attributes['aria-labelledby'] ?? ''))).toBe('Outcomes over time');
     expect(textOf(partOf(html, picture?.attributes['aria-describedby'] ?? ''))).toBe(
-      'In this period: 157 received, 143 processed, 6 failed, to be retried, 4 dead, 700 rejected. Most events, 3, died in the step that began at 03:49.',
+      'In this period: 157 received, 143 processed, 6 failed, to be retried, 4 dead, 700 rejected. The step with the most dead events (3) began at 03:49.',
     );
     expect(textOf(partOf(html, 'outcomes-table'))).toContain('03:49 100 90 6 3 0 03:51 50 49 0 1 700');
   });
@@ -156,7 +156,7 @@ describe('outcomes over time', () => {
     );
     expect(lines.map((line) => figure(line, 'x1'))).toEqual(expect.arrayContaining([10, 40, 50]));
     expect(textOf(partOf(marked, 'marks'))).toMatch(
-      /^release <img src=x>\\u\{202e\} began .+ a new secret began .+ release v42 began/,
+      /^release <img src=x>\\u\{202e\} began .+ a new secret came into use .+ release v42 began/,
     );
     expect(tagsOf(marked).filter(({ name }) => name === 'img')).toEqual([]);
   });
@@ -181,7 +181,7 @@ describe('answer latency', () => {
 
   test('says in words how long answers took, and when they took too long', () => {
     expect(textOf(partOf(html, 'latency-description'))).toBe(
-      'Of 30 answers, half took at most 10 ms and 99% over 60 s. 1 step of 4 had a p99 beyond 10 s.',
+      'Of 30 answers, half took at most 10 ms and 99% over 60 s. 1 of 4 steps had a p99 above 10 s.',
     );
   });
 

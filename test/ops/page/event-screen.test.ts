@@ -42,7 +42,7 @@ describe('what has happened', () => {
     expect(timeline).toContain('attempt 1: failed after 1 ms Error: the shop is down Stack Error: the shop is down');
     expect(timeline).toMatch(/dead \(failed\)$/);
     expect(textOf(partOf(page, 'headline'))).toBe(
-      'dead (failed) It is not retried unless you rerun it: Error: the shop is down',
+      'dead (failed) It does not run again unless you rerun it: Error: the shop is down',
     );
     expect(partOf(page, 'stack-1')).toMatch(/^<details id="stack-1"><summary>/);
   });
@@ -62,9 +62,9 @@ describe('what has happened', () => {
     const { inbox, html } = openedPage();
     await store(inbox, orderEvent('evt_1'));
     const timeline = async () => textOf(partOf(await html(EVENT), 'timeline'));
-    expect(await timeline()).toMatch(/due since then: its first attempt has not started$/);
+    expect(await timeline()).toMatch(/due since then, but the first attempt has not started$/);
     await handleAgain(inbox, { outcome: 'retry', error: failure, dueAt: START + 60_000 }, orderEvent('evt_1'));
-    expect(await timeline()).toMatch(/due since then: its next attempt has not started$/);
+    expect(await timeline()).toMatch(/due since then, but the next attempt has not started$/);
   });
 
   test('says why a handler let the event go by', async () => {
@@ -79,7 +79,7 @@ describe('what has happened', () => {
     [
       'pending',
       (inbox: Inbox) => store(inbox, orderEvent('evt_1')),
-      'It waits; no processor for order.created has ever run.',
+      'It is waiting; no processor for order.created has ever run.',
     ],
     [
       'retrying',

@@ -144,7 +144,7 @@ test('events that are chosen are exported in each format, and no others', async 
     ['format', 'json'],
     ['format', 'csv'],
   ]);
-  expect(screen).toContain('<form method="post" action="/ops/bulks" aria-label="Acts on the selected events');
+  expect(screen).toContain('<form method="post" action="/ops/bulks" aria-label="Actions on the selected events');
   const fields = { chosen: 'yes', event: ['default/evt_tax', 'default/evt_new'] };
   const answers = [];
   for (const format of ['exact', 'json', 'csv']) answers.push(await page.post('/bulks', { ...fields, format }));

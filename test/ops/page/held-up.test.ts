@@ -24,11 +24,11 @@ test('what is previewed says that no processor is running, that its type is paus
   await inbox.announce({ endpoints: ['default'], types: ['order.created'] }, Date.now(), null, running);
   for (const text of [await said(), await ofOne()]) {
     expect(text).toMatch(
-      /order\.created is paused since .* by ada: the till is down\. Its events wait until you resume it\./,
+      /order\.created was paused by ada at .*: the till is down\. Its events wait until you resume the type\./,
     );
     expect(text).not.toContain(NONE);
   }
-  const unhandled = 'No running processor handles order.ready: its events wait for one.';
+  const unhandled = 'No running processor handles order.ready: its events are waiting.';
   expect(await said()).toContain(unhandled);
   expect(await ofOne()).not.toContain('No running processor handles');
 
@@ -50,7 +50,7 @@ test('a processor of another endpoint takes nothing, nor does a pause there hold
   await pauseType(inbox, 'order.created', ADA, { endpoint: 'live' });
   const bulk = await previewBulk(inbox, 'rerun', {}, ADA);
   expect(heldUpInWords(await heldUp(inbox, lanesOf(bulk)))).toEqual([
-    'No running processor handles order.created: its events wait for one.',
+    'No running processor handles order.created: its events are waiting.',
   ]);
   const anywhere = await heldUp(inbox, { ...lanesOf(bulk), endpoints: null });
   expect(anywhere).toMatchObject({ unhandled: [], paused: [{ endpoint: 'live' }] });

@@ -85,7 +85,7 @@ test('the box finds from every screen, and the URL has nothing that was not aske
   await page.keyboard.type('EVT_aA2');
   await page.keyboard.press('Enter');
   await page.waitForURL(`${origin}/ops/events?q=EVT_aA2`);
-  expect(await page.locator('#taken').textContent()).toContain('Searched as the id of an event: evt_Aa2');
+  expect(await page.locator('#taken').textContent()).toContain('Searched as an event id: evt_Aa2');
   expect(await page.locator('#events tbody tr').count()).toBe(1);
   await page.locator('#filtering > summary').click();
   await page.locator('#filters input[name=id]').fill('');

@@ -308,7 +308,7 @@ describe('a flash', () => {
     const said = async (query: string): Promise<string> => textOf(partOf(await html(`/maintenance?${query}`), 'flash'));
     expect(await said('done=rerun')).toContain('The event is pending again.');
     expect(await said('done=imported&figures=12.3.1')).toBe(
-      '12 events were imported; 3 already in the inbox, and 1 with a different body, which were not changed.',
+      '12 events were imported; the inbox already had 3; 1 more had a different body in the inbox and did not change.',
     );
     expect(await said('done=events-pruned&figures=1234')).toContain('1,234 events were pruned');
     expect(await said('done=erased&figures=1.2.0')).toContain('1 event was erased. 2 events were in processing');

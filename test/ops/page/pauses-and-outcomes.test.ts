@@ -88,11 +88,11 @@ test('a type is paused and resumed with a reason, seen on the overview and by it
   expect(screen).toContain('the till is down');
   const overview = await html('');
   expect(textOf(partOf(overview, 'headline'))).toMatch(
-    /^1 event of order\.created waits, paused since .* by ada: the till is down\. Resume$/,
+    /^1 event of order\.created is waiting, paused since .* by ada: the till is down\. Resume$/,
   );
   expect(partOf(overview, 'paused')).toBe('');
   expect(textOf(partOf(await html('/events/default/evt_1'), 'headline'))).toContain(
-    'It waits; order.created is paused since',
+    'It is waiting; order.created was paused',
   );
   expect(
     (await post('/paused/pause', { type: 'order.created', endpoint: 'default' })).headers.get('location'),
@@ -145,12 +145,12 @@ test('attempts that failed alike are folded, and each of them can be opened', as
     await handleAgain(inbox, { outcome: 'retry', error, dueAt: START }, orderEvent('evt_1'));
   }
   const timeline = partOf(await html('/events/default/evt_1'), 'timeline');
-  expect(textOf(timeline)).toContain('attempts 1 to 5: 5 times failed alike, the last');
+  expect(textOf(timeline)).toContain('attempts 1 to 5: failed 5 times with the same error, most recently');
   expect(timeline).toContain('<details id="each-from-1">');
   expect(textOf(partOf(timeline, 'each-from-1'))).toContain(
     'attempt 3: failed after 1 ms Error: timed out after 5002 ms',
   );
-  expect(textOf(timeline)).toContain('due since then: its next attempt has not started');
+  expect(textOf(timeline)).toContain('due since then, but the next attempt has not started');
   expect(textOf(timeline)).not.toContain('in -');
 });
 
@@ -160,14 +160,14 @@ test('what is still to come is no entry of what has happened', async () => {
   const page = await html('/events/default/evt_1');
   const [entry = ''] = /<li id="due-\d+" class="[^"]*".*?<\/li>/s.exec(page) ?? [];
   expect(entry).toContain('class="entry to-come"');
-  expect(textOf(entry)).toMatch(/^Due: its next attempt, in 1 h \(20\S+ \S+ UTC\)$/);
+  expect(textOf(entry)).toMatch(/^the next attempt is due in 1 h \(20\S+ \S+ UTC\)$/);
 });
 
 test('other bytes under an id are shown as what differs, and masked values stay masked', async () => {
   const { inbox, html } = openedPage({ mask: ['data.total'] });
   await store(inbox, orderEvent('evt_1'), orderEvent('evt_1', { total: 7, createdAt: 1 }));
   const diff = textOf(partOf(await html('/events/default/evt_1'), 'diff'));
-  expect(diff).toContain('They differ in 2 places:');
+  expect(diff).toContain('The bodies differ in 2 places:');
   expect(diff).toContain('data.total "•••" "•••"');
   expect(diff).not.toContain('42.5');
 });

@@ -20,7 +20,7 @@ test('lists one reason alone, for whoever asks for it, and says so where there i
   const shown = async (query: string) =>
     partOf(await htmlOf(await rejectedScreen(stubVisit({ rejected: asked }, { path: `/rejected${query}` }))), 'latest');
   const all = await shown('');
-  expect(textOf(all)).toContain('The latest 100 lines, of 200 deliveries. More are kept.');
+  expect(textOf(all)).toContain('The latest 100 lines, for 200 deliveries. Older lines exist.');
   expect(all.match(/<tr id=/g)).toHaveLength(100);
   expect(asked).toHaveBeenLastCalledWith(101);
   const one = await shown('?range=7d&reason=overloaded');

@@ -57,7 +57,7 @@ test('an operator sees what is dead and what waits, reruns a group, and finds bo
     /^3 events are dead in 1 group, some since .+ UTC \(\d+ s\) 3: TypeError: no tax for evt_\d_0123456789abcdef /,
   );
   expect(headline).toMatch(
-    /1 order is stuck: evt_4 waits; no processor for order.created has ever run. It has waited since .+ \(47 min\)\.$/,
+    /1 order is stuck: evt_4 is waiting; no processor for order.created has ever run. It has been waiting since .+ \(47 min\)\.$/,
   );
   expect(await textOn(overviewScreen(visitTo(inbox)), 'tile-dead')).toBe('Dead now 3 3 died in 1 h');
   expect(await textOn(deadLettersScreen(visitTo(inbox)), 'groups')).toMatch(/TypeError: no tax .+ 3 failed /);

@@ -91,8 +91,8 @@ describe('Overview', () => {
       '14 events are dead in 2 groups, some since 03:29 UTC (30 min) ' +
         '12, some since 03:29 UTC (30 min), none received for 1 h 30 min: TypeError: Cannot read properties of undefined ' +
         '2, some since 03:29 UTC (30 min), none received for 1 h 30 min: the process ended three times while the handler was running ' +
-        '2 orders are stuck: evt_5 has failed 15 times: TypeError: no vat; next attempt in 5 min; 63 wait behind it. ' +
-        'The oldest of them has waited since 03:12 UTC (47 min).',
+        '2 orders are stuck: evt_5 has failed 15 times: TypeError: no vat; next attempt in 5 min; 63 are waiting behind it. ' +
+        'The oldest of them has been waiting since 03:12 UTC (47 min).',
     );
     expect(hrefsOf(partOf(html, 'headline'))).toEqual([
       '/ops/dead',
@@ -107,7 +107,7 @@ describe('Overview', () => {
       '/ops/events/default/evt_1',
       '/ops/events/default/evt_5',
     ]);
-    expect(textOf(partOf(html, 'waiting-1'))).toContain('waits behind evt_5, which has failed 15 times');
+    expect(textOf(partOf(html, 'waiting-1'))).toContain('is waiting behind evt_5, which has failed 15 times');
     expect(textOf(partOf(html, 'waiting-8'))).toContain('no processor for order.created has run for 2 h');
   });
 
@@ -128,7 +128,7 @@ describe('Overview', () => {
     const html = await htmlOf(await overviewScreen(visit));
     const headline = textOf(partOf(html, 'headline'));
     expect(headline).toContain('At least 1 event, 1 cart, 1 product and 1 entity are stuck');
-    expect(headline).toContain('evt_1 waits; no processor for order.created has ever run.');
+    expect(headline).toContain('evt_1 is waiting; no processor for order.created has ever run.');
     expect(textOf(partOf(html, 'vital'))).toMatch(/^No event is dead\. Last received 47 min ago\./);
   });
 
@@ -152,8 +152,8 @@ describe('Overview', () => {
     const html = await htmlOf(await overviewScreen(visit));
     expect(textOf(partOf(html, 'headline'))).toBe(
       'At least 3 orders are stuck: evt_old is delayed; first attempt in 5 min. ' +
-        'The oldest of them has waited since 13 Mar 17:59 UTC (10 h). ' +
-        'At least 1 order has failed and waits for a retry: evt_50 has failed twice; first attempt in 5 min.',
+        'The oldest of them has been waiting since 13 Mar 17:59 UTC (10 h). ' +
+        'At least 1 order has failed and is waiting for a retry: evt_50 has failed twice; first attempt in 5 min.',
     );
     const told = textOf(partOf(html, 'waiting'));
     const places = ['ord_1 1+', 'ord_2 1+', 'ord_900 1+'].map((words) => told.indexOf(words));
@@ -521,7 +521,7 @@ describe('Bulk actions', () => {
     ],
     [
       bulkOf({ total: 0, breakdown: { types: {}, states: {}, deadReasons: {}, endpoints: {} } }),
-      'No event matches, so there is nothing to rerun. A rerun takes dead events, and ignored or discarded ones where the filter names that state.',
+      'No event matches, so there is nothing to rerun. A rerun includes dead events, and ignored or discarded ones only if the filter names that state.',
     ],
   ] as const)('says in one sentence what it is: %#', async ([bulk, sentence]) => {
     expect(await textOfPart(bulkScreen(stubVisit({ bulk: async () => bulk }), 7), 'sentence')).toBe(sentence);
@@ -555,7 +555,7 @@ describe('Bulk actions', () => {
     const progress = partOf(html, 'progress');
     expect(textOf(progress)).toContain('32 of 128 (25%)');
     expect(textOf(partOf(html, 'results'))).toBe(
-      '30 rerun 1 still invalid under the current schemas 1 pruned: the body for the handler is gone',
+      '30 rerun 1 still invalid under the current schemas 1 pruned: the handler needs the body, which was removed',
     );
     const bar = tagsOf(progress).find(({ name }) => name === 'progress');
     expect(bar?.attributes).toMatchObject({ max: '128', value: '32' });
@@ -680,7 +680,7 @@ describe('Audit', () => {
 
   test.for([
     ['/audit?day=2026-03-13', null, 'No entry matches.'],
-    ['/audit?day=2026-03-13', 900, 'No entry among 5,000 matches. Older entries exist.'],
+    ['/audit?day=2026-03-13', 900, 'None of the 5,000 entries searched matches. Older entries exist.'],
     ['/audit?actor=ada&before=900', null, 'No older entry matches.'],
     ['/audit?before=900', null, 'No older entries.'],
   ] as const)('%s has words for nothing, where the next page is at %s', async ([path, next, words]) => {
@@ -863,7 +863,7 @@ describe('Maintenance', () => {
     const html = await htmlOf(await maintenanceScreen(stubVisit(), { act: 'erase', entity: 'ord_42', report }));
     const preview = partOf(html, 'preview');
     expect(textOf(preview)).toContain('Would erase 3 events about ord_42.');
-    expect(textOf(preview)).toContain('1 event more is in processing');
+    expect(textOf(preview)).toContain('1 more event is in processing');
     expect([...formsOf(preview)]).toEqual([
       ['/ops/maintenance/erase', [{ csrf: 'token-of-ada', entity: 'ord_42', confirm: '3', reason: '', typed: '' }]],
     ]);

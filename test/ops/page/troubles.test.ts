@@ -48,7 +48,7 @@ const behindOf = (event: Partial<EventSummary>, paused: boolean): Wait => ({
   blocker: { event: summary(event), runningSince: null, paused, waiting: nobody },
 });
 
-const silent: Warning = { alarm: 'silent', endpoint: null, types: [], text: 'Nothing was received.' };
+const silent: Warning = { alarm: 'silent', endpoint: null, types: [], text: 'No delivery has arrived.' };
 const refusing: Warning = { alarm: 'rejecting', endpoint: 'b', types: [], text: 'Every delivery was refused.' };
 const figures = (ended: number, failed: number): TypeChange['after'] => ({
   ended,
@@ -233,13 +233,13 @@ it('names a pause that events wait for, with who and why, and the most that wait
   const html = await htmlOf(await overviewScreen(visit));
   const headline = partOf(html, 'headline');
   expect(textOf(headline)).toBe(
-    '40+ events of order.ready at shop-a wait, paused since 03:50 UTC (9 min) by grace: the till is <b>. Resume ' +
-      '1 event of order.created waits, paused since 03:50 UTC (9 min) by ada. Resume',
+    '40+ events of order.ready at shop-a are waiting, paused since 03:50 UTC (9 min) by grace: the till is <b>. Resume ' +
+      '1 event of order.created is waiting, paused since 03:50 UTC (9 min) by ada. Resume',
   );
   const links = tagsOf(headline).flatMap(({ attributes }) => attributes['href'] ?? []);
   expect(links.slice(0, 2)).toEqual(['/ops/events?endpoint=shop-a&type=order.ready&state=pending', '/ops/paused']);
   // Further down is what the headline does not name.
-  expect(textOf(partOf(html, 'paused'))).toMatch(/^Paused order\.completed paused since .* No events are waiting/);
+  expect(textOf(partOf(html, 'paused'))).toMatch(/^Paused order\.completed, paused since .* No events are waiting/);
 });
 
 it('says since when some are dead, whichever group they are in', () => {
@@ -289,7 +289,7 @@ it('names the type that fails since the release, in the words of the comparison'
   expect(textOf(partOf(html, 'headline'))).toBe(
     'order.shipped: 38% of its runs failed since release 2026.11.2 began 20 min ago, 1% in the 1 h before. By type',
   );
-  expect(textOf(partOf(html, 'verdict'))).toMatch(/^Failed more often: order\.shipped \(38%, before 1%\)/);
+  expect(textOf(partOf(html, 'verdict'))).toMatch(/^Failed more often: order\.shipped \(38%, previously 1%\)/);
 });
 
 it.each([

@@ -15,7 +15,7 @@ describe.each([
     'the overview',
     overviewScreen,
     'headline',
-    /No processor for order\.created at shop-a has run since .*40 min.*: 12 events wait/,
+    /No processor for order\.created at shop-a has run since .*40 min.*: 12 events are waiting/,
   ],
   [
     'the health screen',
@@ -51,6 +51,6 @@ describe.each([
     const html = await htmlOf(await screen(stubVisit({}, { handling: { unhandled: async () => [hostile] } })));
     expect(html).not.toContain('<script>alert');
     expect(html).not.toContain('<img');
-    expect(textOf(partOf(html, where))).toContain('No processor has ever run for the endpoint of <script>');
+    expect(textOf(partOf(html, where))).toContain('No processor has ever run for the endpoint that receives <script>');
   });
 });

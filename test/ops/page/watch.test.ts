@@ -17,10 +17,10 @@ it('says first that nothing comes and that no processor handles what came, with 
   const html = await htmlOf(await overviewScreen(visit));
   const told = textOf(partOf(html, 'headline'));
   expect(told).toMatch(
-    /^Nothing was received since (\d+ \w{3} )?\d\d:\d\d UTC \(2 h\); at this hour a delivery usually arrives every 8 s\. Latest/,
+    /^No delivery has arrived since (\d+ \w{3} )?\d\d:\d\d UTC \(2 h\); at this hour a delivery usually arrives every 8 s\. Latest/,
   );
   expect(told).toMatch(
-    /No processor for order\.created and order\.ready has run since .* UTC \(2 h 5 min\): 40 events wait\. Show events/,
+    /No processor for order\.created and order\.ready has run since .* UTC \(2 h 5 min\): 40 events are waiting\. Show events/,
   );
   const links = tagsOf(partOf(html, 'headline')).flatMap(({ attributes }) => attributes['href'] ?? []);
   expect(links).toEqual([
@@ -41,7 +41,7 @@ it('says first that nothing comes and that no processor handles what came, with 
     startedAt: now.getTime() - 60_000,
   });
   const health = await htmlOf(await healthScreen(visit));
-  expect(textOf(partOf(health, 'warnings'))).toContain('Nothing was received since');
+  expect(textOf(partOf(health, 'warnings'))).toContain('No delivery has arrived since');
   expect(textOf(partOf(health, 'processors'))).toMatch(/12-<b> all order\.created .*1 min ago\) .*9 s ago\)/);
 });
 
@@ -51,6 +51,6 @@ it('where all is rejected, says how much and why once', async () => {
   const now = new Date();
   await silentShop(inbox, { now: () => now.getTime() }, 'refused');
   const html = await htmlOf(await overviewScreen({ ...stubVisit(), operated: { inbox }, now }));
-  expect(textOf(partOf(html, 'headline'))).toMatch(/^Every delivery since .* was rejected, \d+ in all\. /);
+  expect(textOf(partOf(html, 'headline'))).toMatch(/^Every delivery since .* was rejected \(\d+ in all\)\. /);
   expect(textOf(partOf(html, 'vital'))).not.toContain('rejected');
 });

@@ -67,7 +67,7 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       }
       const [warning] = warningsOf(await watch(inbox, NOON + 2 * HOUR), inbox, new Date(NOON + 2 * HOUR));
       expect(warning?.text).toBe(
-        'Nothing was received since 11:59 UTC (2 h 1 min); at this hour a delivery usually arrives every 8 s.',
+        'No delivery has arrived since 11:59 UTC (2 h 1 min); at this hour a delivery usually arrives every 8 s.',
       );
     });
 
@@ -81,7 +81,7 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       expect(await alarmsAt(NOON + HOUR)).toEqual(['rejecting']);
       const [warning] = warningsOf(await watch(inbox, NOON + HOUR), inbox, new Date(NOON + HOUR));
       expect(warning?.text).toMatch(
-        /^Every delivery since 11:59 UTC \(1 h\) was rejected, 302 in all\. The signature does not match/,
+        /^Every delivery since 11:59 UTC \(1 h\) was rejected \(302 in all\)\. The signature does not match/,
       );
     });
 
@@ -95,7 +95,7 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       expect(await alarmsAt(NOON)).toEqual([null, 'one shop well', 'other silent']);
       const [warning] = warningsOf(await watch(inbox, NOON), inbox, new Date(NOON));
       expect(warning).toMatchObject({ alarm: 'silent', endpoint: 'other' });
-      expect(warning?.text).toContain('Nothing was received at other since 08:59 UTC');
+      expect(warning?.text).toContain('No delivery has arrived at other since 08:59 UTC');
       // A receiver that was killed has not counted where its last deliveries came in: it may have been there.
       await operations.count([counted(NOON - HOUR, 'stored', 'order.ready', 40)]);
       expect(await alarmsAt(NOON)).toEqual([null, 'one shop well', 'other well']);
@@ -155,7 +155,7 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       await receiver.close();
       const seen = await watch(inbox);
       expect(seen.traffic.all).toMatchObject({ alarm: 'rejecting', lastReceived: null, usualGapMs: null });
-      expect(warningsOf(seen, inbox, new Date())[0]?.text).toMatch(/^Every delivery was rejected, 5 in all\./);
+      expect(warningsOf(seen, inbox, new Date())[0]?.text).toMatch(/^Every delivery was rejected \(5 in all\)\./);
     });
 
     it('tells of a secret that was never right at a new endpoint, as long as that goes on, whatever others received before', async () => {
@@ -167,7 +167,7 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       await refuse('new', NOON - 30 * MINUTE, 40);
       expect(await alarmsAt(NOON)).toEqual([null, 'new rejecting', 'one shop well']);
       const texts = warningsOf(await watch(inbox, NOON), inbox, new Date(NOON)).map(({ text }) => text);
-      expect(texts).toEqual([expect.stringMatching(/^Every delivery at new was rejected, 40 in all\. /)]);
+      expect(texts).toEqual([expect.stringMatching(/^Every delivery at new was rejected \(40 in all\)\. /)]);
       // It is an hour old: some trials came through, and then its secret was changed.
       await operations.count([
         counted(NOON - 50 * MINUTE, 'arrived', 'new', 3),
@@ -199,8 +199,8 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       expect(await alarmsAt(now)).toEqual(['rejecting', 'one shop silent', 'other rejecting']);
       const texts = warningsOf(await watch(inbox, now), inbox, new Date(now)).map(({ text }) => text);
       expect(texts).toEqual([
-        'Nothing was received at one shop since 11:59 UTC (2 h 1 min); at this hour a delivery usually arrives every 8 s.',
-        expect.stringMatching(/^Every delivery at other since 11:59 UTC \(2 h\) was rejected, 300 in all\. /),
+        'No delivery has arrived at one shop since 11:59 UTC (2 h 1 min); at this hour a delivery usually arrives every 8 s.',
+        expect.stringMatching(/^Every delivery at other since 11:59 UTC \(2 h\) was rejected \(300 in all\)\. /),
       ]);
       // What all of them do is said once.
       await refuse('one shop', now - MINUTE, 300);
@@ -218,7 +218,7 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       ]);
       expect(await alarmsAt(NOON)).toEqual(['silent', 'busy silent', 'quiet well']);
       const texts = warningsOf(await watch(inbox, NOON), inbox, new Date(NOON)).map(({ text }) => text);
-      expect(texts).toEqual([expect.stringMatching(/^Nothing was received at busy since .*\(2 d\b/)]);
+      expect(texts).toEqual([expect.stringMatching(/^No delivery has arrived at busy since .*\(2 d\b/)]);
     });
 
     it('where all that is rejected is at one of several endpoints, says which', async () => {

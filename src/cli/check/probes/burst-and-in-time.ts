@@ -45,7 +45,7 @@ const PUTS_OFF: Advice = {
 
 function toldToWaitBefore(deliveries: number, first: Exchange): Finding {
   const sent = plural(deliveries, 'delivery', 'deliveries');
-  return warning(`${sent} of the run before`, described(first), PUTS_OFF);
+  return warning(`${sent} earlier in this run`, described(first), PUTS_OFF);
 }
 
 function refusedUnderLoad(sent: string, answer: Exchange): Finding | null {

@@ -40,7 +40,7 @@ const STUMBLES_AT_ONCE: Advice = {
     'DO NOTHING. Answer 2xx in both cases.',
 };
 const NOT_EVEN_ONE: Advice = {
-  why: 'The endpoint accepted none of the copies. If this happens in every retry, the event is lost.',
+  why: 'The endpoint accepted none of the copies. If this happens on every retry, the event is lost.',
   mend: 'Insert the event with a unique key on its id: INSERT … ON CONFLICT DO NOTHING. Answer 2xx in both cases.',
 };
 /** Answers that say "later": the service sends it again, and then the event is known. */

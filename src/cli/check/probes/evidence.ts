@@ -13,9 +13,8 @@ export const KNOWN_BY_ANSWERS =
   'judged by the answers of the endpoint: it knew the event, but the answers do not show whether it was on disk';
 
 const HOW_TO_FIND_OUT =
-  'Pass --effects <url with {id}>: your own address, only for the test, that answers {"rows": n, "count": n}: how ' +
-  'many ' +
-  'rows in your inbox an event has, and how often its handler ran.';
+  'Pass --effects <url with {id}>: an address of yours, only for the test, that answers {"rows": n, "count": n}: ' +
+  'the number of rows for the event in your inbox, and the number of its handler runs.';
 
 /** It cannot be seen from outside without help. */
 export function noEvidence(sent: string): Finding {
@@ -27,9 +26,9 @@ export function noEvidence(sent: string): Finding {
 
 /** The address of the effects was no help. */
 export function noEffects(sent: string, { why }: NoCount): Finding {
-  return unknown(sent, `a 2xx; the address of the effects: ${why}`, {
+  return unknown(sent, `a 2xx; the address of --effects: ${why}`, {
     why: 'hookbox cannot count the effects of the event.',
-    mend: `Make the address answer 200 with ${FORMS}, and 0 for an event without effects.`,
+    mend: `Make the address of --effects answer 200 with ${FORMS}, and 0 for an event without effects.`,
   });
 }
 

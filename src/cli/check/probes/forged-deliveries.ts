@@ -54,7 +54,7 @@ export const tamperedBody: Probe = async (run) => {
   const signature = run.sign(body);
   const changed = Buffer.from(Buffer.from(body).toString().replace('"total":10', '"total":99'));
   const answer = await run.send(changed, { signature });
-  const sent = `order.created, id ${id}, a number in it changed after it was signed`;
+  const sent = `order.created, id ${id}, with a number changed after signing`;
   return outcome([notRefused(sent, answer, run.sign(changed), BODY_NOT_COVERED)]);
 };
 

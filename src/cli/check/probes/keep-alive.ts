@@ -7,7 +7,9 @@ const CUT: Advice = {
   why:
     'The endpoint closed the connection between two deliveries without notice. The second delivery failed, and the ' +
     'service sends it again.',
-  mend: 'Send Connection: close with the last answer of a connection. Read bodies to their end, also rejected ones.',
+  mend:
+    'Send Connection: close with the last answer of a connection. Read every body to its end, even if you ' +
+    'reject it.',
 };
 
 /** Good ones, and a forged one between them whose body must not be left in the way. */
@@ -23,7 +25,7 @@ export const keepAlive: Probe = async (run) => {
       const { body, what } = run.event();
       const options = kind === 'forged' ? { agent, signature: run.sign(run.event().body) } : { agent };
       const answer = await run.send(body, options);
-      const sent = `${what}, as number ${n + 1} on a connection`;
+      const sent = `${what}, as delivery ${n + 1} on one connection`;
       if (answer.status === null && answer.failure === 'cut') findings.push(fault(sent, answer, CUT));
       else if (kind === 'good' && !isTaken(answer)) findings.push(notTaken(sent, answer));
       if (answer.status !== null && answer.onUsedConnection) reused += 1;

@@ -17,8 +17,8 @@ const TAKES_NONSENSE: Advice = {
 };
 const THROWS_ON_NONSENSE: Advice = {
   why:
-    'The service takes this answer for an outage and sends the same bytes again for a day. (A warning: only a sender ' +
-    'with the secret can send this.)',
+    'The service treats this answer as an outage and sends the same bytes again for a day. (A warning: only a ' +
+    'sender with the secret can send this.)',
   mend: 'Verify the signature, then call JSON.parse in a try block, and answer 400 if it throws.',
 };
 
@@ -45,8 +45,8 @@ const PARSES_FIRST: Advice = {
 /** docs/adapters.md says the same. */
 const PARSER_BEFORE_HOOKBOX: Advice = {
   why:
-    'A parser before hookbox rejects the body, so the answer is not the one for a forgery. No event is harmed: ' +
-    'hookbox verifies, stores and handles the raw bytes, not the result of the parser.',
+    'A parser before hookbox rejects the body, so the answer differs from the one for a forgery. No event is ' +
+    'harmed: hookbox verifies, stores and handles the raw bytes, not the result of the parser.',
   mend: 'If the parser must run first, change nothing. Otherwise mount the route before it, as in docs/adapters.md.',
 };
 const TAKES_FORGERIES: Advice = {
@@ -66,7 +66,8 @@ export const forgedMalformedJson: Probe = async (run) => {
   if (tellsToWait(answer)) return outcome([toldToWait(sent, answer)]);
   // Some say 400 to whatever is forged: a wrong status, but no sign of parsing.
   const control = await run.send(run.event().body, { signature });
-  if (tellsToWait(control)) return outcome([toldToWait(`${sent}, and then a valid body under the same`, control)]);
+  if (tellsToWait(control))
+    return outcome([toldToWait(`${sent}, and then valid JSON under the same wrong signature`, control)]);
   if (isSameRefusal(answer, control)) return outcome([notRefused(sent, answer, run.sign(body), PARSES_FIRST)]);
   const isHarmless = answer.status < 500 && control.status === 401 && (await isHookbox(run));
   return outcome([isHarmless ? warning(sent, answer, PARSER_BEFORE_HOOKBOX) : fault(sent, answer, PARSES_FIRST)]);

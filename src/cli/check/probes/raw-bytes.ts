@@ -52,15 +52,15 @@ function reversed(value: object): object {
 const DECODES_FIRST: Advice = {
   why:
     'The signature was right, but the endpoint computed its own over decoded text. Decoding replaces invalid UTF-8 ' +
-    'and removes a byte order mark, so the endpoint verifies different bytes from those sent.',
+    'and removes a byte order mark, so the endpoint does not verify the bytes that were sent.',
   mend:
     'Compute the HMAC over the raw bytes, a Buffer and not a string: hmac.update(body), not ' +
     'hmac.update(body.toString()).',
 };
 const STUMBLES: Advice = {
   why:
-    'This is an unexpected exception. The service takes this answer for an outage and sends the same bytes again for ' +
-    'a day.',
+    'This is an unexpected exception. The service treats this answer as an outage and sends the same bytes again ' +
+    'for a day.',
   mend: 'Catch the errors of the decoder and the parser, and answer 400.',
 };
 

@@ -85,7 +85,7 @@ function verdictOn(trials: readonly Trial[], note?: string): ProbeOutcome {
   }
   const finding =
     first.seen === 'never' && isLost && first.isOfRows === true
-      ? fault(first.sent, `a 2xx and no row, unlike ${stored.length} others`, ANSWERS_FIRST)
+      ? fault(first.sent, `a 2xx and no row, unlike ${stored.length} other events`, ANSWERS_FIRST)
       : first.finding;
   return outcome([finding], later.length > 0 ? `${later.length} of ${trials.length} events` : note);
 }

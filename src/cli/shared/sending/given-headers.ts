@@ -23,7 +23,7 @@ function headerOf(line: string): readonly [name: string, value: string] {
     validateHeaderName(name);
     validateHeaderValue(name, value.trim());
   } catch {
-    throw usageError("--header must be 'Name: value', or @ and a file with one header a line.");
+    throw usageError("--header must be 'Name: value', or @ followed by a file with one header per line.");
   }
   if (OF_THE_BODY.has(name.toLowerCase()))
     throw usageError(`--header cannot set ${name}: hookbox sets it from the body.`);

@@ -176,7 +176,7 @@ function nobodyListens({ origin }: URL): CommandError {
 export function tellSummary({ ok, failed, duplicates, ms }: SendingResult): void {
   const rate = Math.round((ok + failed) / Math.max(ms / 1_000, 0.001));
   const known = duplicates === 0 ? '' : ` (${plural(duplicates, 'duplicate')})`;
-  tell(`${number(ok + failed)} sent: ${number(ok)} ok${known}, ${number(failed)} failed, ${number(rate)} a second`);
+  tell(`${number(ok + failed)} sent: ${number(ok)} ok${known}, ${number(failed)} failed, ${number(rate)} per second`);
 }
 
 /** Tells people why it ended early. */

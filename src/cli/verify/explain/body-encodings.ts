@@ -68,7 +68,11 @@ export function* encodedBodies(body: Buffer): Generator<Candidate> {
 
   const before = 'the UTF-8 body was read as Latin-1 after signing';
   yield* candidates('character-encoding', before, latin1Bytes(text));
-  yield* candidates('character-encoding', 'the body was signed with ? for non-ASCII characters', questioned(text));
+  yield* candidates(
+    'character-encoding',
+    'the body was signed with ? in place of non-ASCII characters',
+    questioned(text),
+  );
   const forms = [text.normalize('NFC'), text.normalize('NFD')];
   yield* candidates('character-encoding', 'the body was signed in a different Unicode normalization form', ...forms);
 }

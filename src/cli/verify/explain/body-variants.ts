@@ -124,7 +124,7 @@ export function leftOfBody(body: Uint8Array): Found | null {
 function* mistakenValues(body: Buffer): Generator<Candidate> {
   const text = body.toString();
   yield* candidates('empty-body', 'an empty body was signed', '');
-  for (const value of MISTAKEN_VALUES) yield* candidates('not-the-body', `the text ${value} was signed`, value);
+  for (const value of MISTAKEN_VALUES) yield* candidates('not-the-body', `the string ${value} was signed`, value);
   yield* candidates('not-the-body', "Python's text of the bytes, b'…', was signed", `b'${text}'`);
   const quoted = JSON.stringify(text);
   yield* candidates('double-encoded', 'the body was signed as a JSON string', quoted, JSON.stringify(quoted));

@@ -56,7 +56,7 @@ export const CAUSES = {
     fix: 'send the JSON itself as the body.',
   },
   'not-the-body': {
-    meaning: 'one side hashed a text that stood in for the body, such as [object Object]',
+    meaning: 'one side hashed a placeholder instead of the body, such as [object Object]',
     fix: 'hash the raw bytes. A body parser ran first, or your code converted an object to text.',
   },
   'empty-body': {
@@ -116,7 +116,7 @@ export const CAUSES = {
     fix: 'set the secret without quotation marks; docker run --env-file, for example, does not remove them.',
   },
   'secret-encoding': {
-    meaning: 'one side decoded the secret; the other side used its text',
+    meaning: 'one side decoded the secret; the other side used it as it is',
     fix: 'use the secret as the dashboard shows it, encoded in UTF-8.',
   },
   'secret-prefix': {
@@ -124,7 +124,7 @@ export const CAUSES = {
     fix: 'use the whole secret exactly as the dashboard shows it.',
   },
   'secret-unset': {
-    meaning: 'the signer had no secret: a text such as "undefined" became the key',
+    meaning: 'the signer had no secret: a string such as "undefined" became the key',
     fix: 'set SIGNING_SECRET for the signer. hookbox rejects such a secret because it is easy to guess.',
   },
   'old-secret': {

@@ -114,7 +114,7 @@ const lines = (indent: string, newline = '\n'): Layout => ({ comma: ',', colon: 
 const LAYOUTS: readonly { readonly how: string; readonly layout: Layout }[] = [
   { how: 'without spaces, as JSON.stringify writes it', layout: oneLine(',', ':') },
   { how: 'indented by 2 spaces', layout: lines('  ') },
-  { how: 'with a space after each comma and colon, as json.dumps of Python writes it', layout: oneLine(', ', ': ') },
+  { how: 'with a space after each comma and colon, as json.dumps in Python writes it', layout: oneLine(', ', ': ') },
   { how: 'indented by 4 spaces', layout: lines('    ') },
   { how: 'indented by tabs', layout: lines('\t') },
   { how: 'indented by 2 spaces, with CRLF', layout: lines('  ', '\r\n') },
@@ -156,15 +156,15 @@ const ascii = escaped(/[\u007f-\uffff]/g, lower);
 
 const STRINGS: readonly { readonly how: string; readonly string: Write }[] = [
   { how: '', string: raw },
-  { how: 'with characters as they are', string: plain },
-  { how: 'with characters beyond ASCII escaped, as Python writes them', string: ascii },
+  { how: 'with unescaped characters', string: plain },
+  { how: 'with non-ASCII characters escaped, as Python does', string: ascii },
   { how: 'with / escaped', string: (token, key) => plain(token, key).replaceAll('/', '\\/') },
   {
-    how: 'with / and characters beyond ASCII escaped, as PHP writes them',
+    how: 'with / and non-ASCII characters escaped, as PHP does',
     string: (token, key) => ascii(token, key).replaceAll('/', '\\/'),
   },
-  { how: 'with <, > and & escaped, as Go writes them', string: escaped(/[<>&\u2028\u2029]/g, lower) },
-  { how: 'with quotes and characters beyond ASCII escaped, as .NET writes them', string: dotNet },
+  { how: 'with <, > and & escaped, as Go does', string: escaped(/[<>&\u2028\u2029]/g, lower) },
+  { how: 'with quotes and non-ASCII characters escaped, as .NET does', string: dotNet },
 ];
 
 function dotNet(token: Token, key: string): string {

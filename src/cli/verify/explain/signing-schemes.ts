@@ -41,10 +41,10 @@ export function otherSchemes(body: Uint8Array, timestamp: string | null): readon
       hmac('sha256', key, Buffer.from(hash('sha256', bytes), 'hex')),
     ),
     ...known.flatMap((time) => [
-      after(`${time}.`, 'a timestamp and a point were signed before the body, as Stripe does'),
-      after(`v0:${time}:`, 'v0, a timestamp and colons were signed before the body, as Slack does'),
-      after(`${id}.${time}.`, 'the id and a timestamp were signed before the body, as Standard Webhooks does'),
-      after(time, 'a timestamp was signed before the body'),
+      after(`${time}.`, 'a timestamp and a full stop were put in front of the signed body, as Stripe does'),
+      after(`v0:${time}:`, 'v0, a timestamp and colons were put in front of the signed body, as Slack does'),
+      after(`${id}.${time}.`, 'the id and a timestamp were put in front of the signed body, as in Standard Webhooks'),
+      after(time, 'a timestamp was put in front of the signed body'),
     ]),
   ];
 }

@@ -35,7 +35,8 @@ export function assertOrder({ order = 'newest', before = null, beforeAt }: Searc
   if (isPlace) return;
   throw new ConfigurationError(
     'INVALID_OPTION',
-    'The order failed needs both before and beforeAt (next and nextAt of the previous page); no other order takes beforeAt.',
+    "The order 'failed' needs both before and beforeAt (next and nextAt of the previous page); no other order " +
+      'accepts beforeAt.',
   );
 }
 

@@ -76,8 +76,8 @@ function refusal(code: 'ENDED_EARLY' | 'NOT_SENT', message: string): Transaction
 }
 
 const ENDED_EARLY =
-  'was not sent, and nothing is committed: hookbox ends the transaction after your function returns. ' +
-  'Remove the statement; throw to roll back.';
+  'was not sent, and nothing is committed: hookbox ends the transaction after your function returns. Remove the ' +
+  'statement; to roll back, throw.';
 
 const OTHER_MODE =
   'was not sent: the transaction of ctx.transaction is always READ COMMITTED and READ WRITE, and what begins inside of it ' +

@@ -11,7 +11,7 @@ export function placeOf(source: PostgresSource): string | null {
   if (typeof url === 'string') return placeOfUrl(url);
   const { host = process.env['PGHOST'], port = 5432, database }: Readonly<Record<string, unknown>> = { ...options };
   if (typeof host !== 'string')
-    return 'localhost, as the pool has neither a connectionString nor a host. Is DATABASE_URL set?';
+    return 'localhost, because the pool has neither a connectionString nor a host. Is DATABASE_URL set?';
   return `${shownDatabase(host)}, port ${String(port)}${typeof database === 'string' ? `, database ${shownDatabase(database)}` : ''}`;
 }
 

@@ -174,7 +174,7 @@ function assertUsable(file: string): void {
     throw new InboxOpenError('FOLDER_MISSING', `${folder} is not a folder. Pass a path inside a folder.`);
   }
   if (existsSync(file) && statSync(file).isDirectory()) {
-    throw new InboxOpenError('CANNOT_OPEN', `${file} is a folder. Give the path of a file.`);
+    throw new InboxOpenError('CANNOT_OPEN', `${file} is a folder. Pass the path of a file.`);
   }
   assertLocal(file);
 }

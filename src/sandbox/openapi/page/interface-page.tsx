@@ -57,16 +57,16 @@ export function InterfacePage({ document, assumptions, server }: InterfacePagePa
           })}
           <h2 id="events">Events</h2>
           <p>
-            Each event is a POST to the URL of an endpoint, with <code>X-Signature</code>: the HMAC-SHA256 of the raw
-            body with the endpoint’s secret, in lowercase hexadecimal. Without a 2xx within 10 seconds, it is
-            redelivered for more than a day. Any field of <code>data</code> may be absent or null.
+            The service sends each event as a POST to the endpoint’s URL. <code>X-Signature</code> is the HMAC-SHA256 of
+            the raw body under the endpoint’s secret, in lowercase hexadecimal. Without a 2xx within 10 seconds, the
+            service redelivers the event for more than a day. Any field of <code>data</code> may be absent or null.
           </p>
           <Contents links={eventTypes.map((type) => [type, type])} />
           {eventTypes.map((type) => (
             <EventSection type={type} described={webhooks[type]?.post ?? {}} schemas={schemas} />
           ))}
           <h2 id="assumptions">Assumptions</h2>
-          <p>How the sandbox behaves where the interface of the service is silent. Times are in milliseconds.</p>
+          <p>How the sandbox behaves where the interface of the service defines nothing. Times are in milliseconds.</p>
           <AssumptionTable assumptions={assumptions} />
         </main>
       </body>
@@ -78,24 +78,24 @@ function Introduction({ server, schemas }: { readonly server: string; readonly s
   return (
     <section class="panel">
       <p>
-        Its base address is <code>{server}</code>. Each request of an operation carries a key in the header{' '}
-        <code>Authorization</code>, alone, without <code>Bearer</code>. Bodies are JSON.{' '}
-        <Decided marks={[{ id: 'A9' }, { id: 'A12' }]} />
+        The base address is <code>{server}</code>. Each request carries an API key, without <code>Bearer</code>, in the
+        header <code>Authorization</code>. Bodies are JSON. <Decided marks={[{ id: 'A9' }, { id: 'A12' }]} />
       </p>
       <p>
-        Errors have <code>code</code>, <code>message</code>, <code>request_id</code> and, by code, more fields within{' '}
-        <code>error</code>. Retry after 429, once <code>X-RateLimit-Retry-After</code> seconds, and after any 5xx. After
-        other errors, do not retry. With limits, answers have the headers <code>X-RateLimit-Limit</code>,{' '}
-        <code>X-RateLimit-Remaining</code> and <code>X-RateLimit-Reset</code>. <Decided marks={[{ id: 'A10' }]} />
+        Errors have <code>code</code>, <code>message</code>, <code>request_id</code> and, depending on the code, more
+        fields within <code>error</code>. After 429, retry when <code>X-RateLimit-Retry-After</code> seconds have
+        passed. Also retry after any 5xx, but not after other errors. If the plan has limits, answers have the headers{' '}
+        <code>X-RateLimit-Limit</code>, <code>X-RateLimit-Remaining</code> and <code>X-RateLimit-Reset</code>.{' '}
+        <Decided marks={[{ id: 'A10' }]} />
       </p>
       <p>
-        A successful answer has <code>data</code>, which differs, and <code>messages</code>, a list that is mostly
-        empty:
+        A successful answer has <code>data</code>, which depends on the operation, and <code>messages</code>, a list
+        that is usually empty:
       </p>
       <FieldTable caption="A message" fields={fieldsOf({ $ref: '#/components/schemas/Message' }, schemas)} />
       <p>
-        In the lines below, <code>$KEY</code> is your key. In a path, replace each word that begins with <code>$</code>{' '}
-        with one of your ids.
+        In the commands below, <code>$KEY</code> is your API key. In a path, replace each word that begins with{' '}
+        <code>$</code> with one of your ids.
       </p>
     </section>
   );

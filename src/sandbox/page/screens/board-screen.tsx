@@ -65,8 +65,8 @@ function HowToOrder({ service }: { readonly service: string }) {
       <p>No orders yet. Create an API key, set the variable KEY to it, and create an order:</p>
       <Copyable text={unbrokenCurlLine(service, PLACE_ORDER)} />
       <p>
-        After payment, the order changes its status as the clock advances.{' '}
-        <a href={`${service}/interface`}>The interface</a> shows such a command for every operation.
+        After payment, the status of the order changes as the clock advances.{' '}
+        <a href={`${service}/interface`}>The interface</a> shows a command for every operation.
       </p>
     </section>
   );

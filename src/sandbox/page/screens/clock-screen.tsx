@@ -32,9 +32,9 @@ export function clockScreen(visit: SandboxVisit): Screen {
           <h2 id="move">Advance the clock</h2>
           <p>
             {kind === 'frozen'
-              ? 'The clock is frozen. Nothing happens until you move it.'
-              : 'The clock is real. It runs on its own, and you can move it ahead.'}{' '}
-            Work that becomes due on the way runs at its own time.
+              ? 'The clock is frozen. Nothing happens until you advance it.'
+              : 'The clock runs in real time, and you can also advance it.'}{' '}
+            Work that becomes due in the meantime runs at its due time.
           </p>
           <div class="actions">
             <SandboxForm visit={visit} to="/clock/advance" label="Advance the clock by a step">
@@ -43,7 +43,7 @@ export function clockScreen(visit: SandboxVisit): Screen {
               </button>
               {STEPS.map(([by, words]) => (
                 <button type="submit" name="by" value={by}>
-                  {words} on
+                  + {words}
                 </button>
               ))}
             </SandboxForm>
@@ -61,13 +61,13 @@ export function clockScreen(visit: SandboxVisit): Screen {
                   autocomplete="off"
                 />
               </label>
-              <button type="submit">Move on</button>
+              <button type="submit">Advance</button>
             </SandboxForm>
           </div>
         </section>
         <div id="live">
           <p class="headline" id="now">
-            It is <time datetime={now.toISOString()}>{timestamp(now)}</time> on a {kind} clock.
+            The {kind} clock shows <time datetime={now.toISOString()}>{timestamp(now)}</time>.
           </p>
           <Next visit={visit} />
         </div>

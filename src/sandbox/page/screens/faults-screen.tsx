@@ -17,7 +17,7 @@ const WORDS: Readonly<Record<FaultKind, string>> = {
   'lost-answer': 'operation carried out, no answer sent',
   slow: 'late effect and answer',
   decline: 'declined payment',
-  'fail-order': 'order fails instead of its next move',
+  'fail-order': 'order fails instead of reaching its next status',
 };
 
 const DELIVERY_WORDS: Readonly<Record<DeliveryFaultKind, string>> = {
@@ -71,7 +71,7 @@ function ServiceFaultForm({ visit }: { readonly visit: SandboxVisit }) {
         />
         <TimesField sent={sent} />
         <Choice
-          label="Status of an outage"
+          label="Outage status"
           name="status"
           sent={sent}
           options={[
@@ -106,7 +106,7 @@ function DeliveryFaultForm({ visit }: { readonly visit: SandboxVisit }) {
       <section class="panel">
         <h2>Add a delivery fault</h2>
         <Choice
-          label="Fault of the next attempts"
+          label="Fault for the next attempts"
           name="kind"
           sent={sent}
           options={DELIVERY_FAULT_KINDS.map((kind) => [kind, `${kind}: ${DELIVERY_WORDS[kind]}`])}

@@ -30,7 +30,7 @@ export function keysScreen(visit: SandboxVisit): Screen {
           </p>
           {rows.length === 0 ? (
             <p class="notice" id="none">
-              No keys yet, so every request is answered 401.
+              No keys yet, so every request gets a 401 response.
             </p>
           ) : (
             <KeysTable visit={visit} keys={rows} />
@@ -100,7 +100,7 @@ function KeysTable({ visit, keys }: { readonly visit: SandboxVisit; readonly key
         { label: 'name', cell: ({ name }) => <StoredText text={name} atMost={100} /> },
         { label: 'id', cell: ({ id }) => <code>{id}</code> },
         { label: 'permissions', cell: ({ permissions }) => permissionsInWords(permissions) },
-        { label: 'made', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
+        { label: 'created', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
         { label: 'expires', cell: (key) => <Expiry at={key.expiresAt} now={now} /> },
         ...(hasLimits ? [use] : []),
         { label: 'act', isActs: true, cell: (key) => <KeyActs visit={visit} apiKey={key} /> },
@@ -130,7 +130,7 @@ function KeyActs({ visit, apiKey: { id, name } }: { readonly visit: SandboxVisit
         visit={visit}
         to={`/keys/${id}/delete`}
         what={`Delete the key ${nameOf({ id, name })}`}
-        warning="Requests with it then get 401."
+        warning="Requests that use this key will get a 401 response."
       />
     </>
   );
@@ -156,7 +156,7 @@ export function createdKeyScreen(visit: SandboxVisit, { id, key, name, permissio
       <ShownOnce
         value={key}
         what={`The key ${nameOf({ id, name })}`}
-        note={`It has ${permissions.length === PERMISSIONS.length ? 'all permissions' : plural(permissions.length, 'permission')}. Send it as the header Authorization, without a scheme:`}
+        note={`It has ${permissions.length === PERMISSIONS.length ? 'all permissions' : plural(permissions.length, 'permission')}. Send the key alone in the Authorization header, without a scheme:`}
         {...(request !== null && { example: unbrokenCurlLine(visit.service, request, key) })}
         back={{ href: `${visit.base}/keys`, label: 'Back to the keys' }}
       />

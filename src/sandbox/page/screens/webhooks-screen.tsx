@@ -176,13 +176,13 @@ export function webhookScreen(visit: SandboxVisit, endpoint: Endpoint): Screen {
             visit={visit}
             to={`/webhooks/${id}/secret`}
             what="Replace the secret"
-            warning="The new secret is shown once. It signs all further deliveries, waiting ones too."
+            warning="The new secret is shown once. It signs all further deliveries, including waiting ones."
           />
           <Confirmed
             visit={visit}
             to={`/webhooks/${id}/delete`}
             what="Remove the endpoint"
-            warning="Its waiting deliveries and its secret are deleted."
+            warning="The secret and the waiting deliveries of the endpoint are deleted."
           />
         </div>
       </>
