@@ -46,7 +46,7 @@ export class Unheard {
     }
   }
 
-  /** An event that is stored as running. What was stored, and its answer lost, the next claim gives back. */
+  /** An event that is stored as running. If its answer is lost, the next claim gives it back. */
   async start<Answer>(ask: (number: number | undefined) => Promise<Answer>): Promise<Answer> {
     // Until then none is added: a disk that stays full must not add one for each delivery.
     if (this.#claims.length > 0) return ask(undefined);

@@ -150,7 +150,7 @@ export interface Starts extends Arrivals, LatestTime {
   insertRunning(event: IncomingEvent, claim: FirstClaim): Steps<Lease | null>;
 }
 
-/** What stands before an event that comes in. */
+/** The events that may have to run before a new one. */
 export interface Ahead {
   /** `MANY_FRESH` events or more that no processor has looked at */
   readonly isCrowded: boolean;

@@ -7,10 +7,10 @@ import type { Tables } from '../sql/tables.ts';
 import type { Scene } from './scene.ts';
 
 const IN_ORDER = 'ORDER BY created_ms, created_ns, seq';
-/** The end of a WHERE, and the order: of what waits of an entity, what holds others back. */
+/** The end of a WHERE, and the order: of pending events of an entity, those that hold others back. */
 export const FRONT = `NOT yields ${IN_ORDER}`;
 
-/** What waits of an entity: in their order those that hold others back, and those that yield. */
+/** Pending events of an entity, in their order: those that hold others back, and those that yield. */
 export function bothInOrder(columns: string, waiting: string, t: Tables, limit: string): string {
   const some = (yields: string): string =>
     `(SELECT ${columns} FROM ${t.queue} WHERE ${waiting} AND ${yields} ${IN_ORDER} LIMIT ${limit})`;
@@ -18,7 +18,7 @@ export function bothInOrder(columns: string, waiting: string, t: Tables, limit: 
 }
 
 /**
- * What runs of an entity: in order, of which there is one, and what was claimed without an order; an index has each.
+ * Leases of an entity: the one that was claimed in order, and those that were claimed without an order; each has an index.
  *
  * @param same - that a column with the entity, and the endpoint, are those that are meant
  */

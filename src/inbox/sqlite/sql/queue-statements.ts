@@ -36,7 +36,7 @@ export const WAITING = `hookbox_events INDEXED BY hookbox_events_waiting
         WHERE state = 'pending' AND parked < 2 AND entity = +:entity AND endpoint = +:endpoint`;
 const HOLDING = `${WAITING} AND yields = 0`;
 
-/** What no processor has looked at, in the order of arrival. */
+/** Events that no processor has looked at, in the order of arrival. */
 const FRESH_ONES = 'parked > 0 AND parked = 2';
 
 /** Of an event under a lease. */
