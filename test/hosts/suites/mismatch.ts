@@ -14,11 +14,11 @@ import { changed, example } from '../page.ts';
 import type { Project } from '../project.ts';
 import { run, startServer, type Finished, type RunningServer } from '../server.ts';
 
-const CAPTURE = 'keep what does not match';
-const EXPLAIN = 'why the signature is not that of body.json';
+const CAPTURE = 'keep deliveries that do not match';
+const EXPLAIN = 'why the signature does not match body.json';
 const SIGN = 'the signature of body.json';
 const SEND = 'sign body.json and send it';
-const SEND_KNOWN = 'send what you know to WEBHOOK_URL';
+const SEND_KNOWN = 'send a known body to WEBHOOK_URL';
 
 export function mismatch(project: () => Project): void {
   const folder = (): string => join(project().folder, 'mismatch');
