@@ -241,7 +241,7 @@ describe.each(OTHER_EVENTS)('an event that is no HTTP request: %s', (_, event) =
     const rejected: unknown = await call(event).catch((failure: unknown) => failure);
 
     expect(rejected).toBeInstanceOf(TypeError);
-    expect(String(rejected)).toMatch(/trigger of API Gateway, a function URL or a load balancer/);
+    expect(String(rejected)).toMatch(/API Gateway trigger, a function URL or a load balancer/);
     expect(await inbox.list()).toEqual([]);
   });
 });

@@ -45,7 +45,7 @@ describe('an endpoint that puts deliveries off', () => {
     expect(probesWith(report, 'fault')).toEqual([]);
     expect(probesWith(report, 'unknown')).toEqual([]);
     expect(probesWith(report, 'warning')).toEqual(['burst']);
-    expect(report.probes.some(({ note }) => note?.includes('put off, waited'))).toBe(true);
+    expect(report.probes.some(({ note }) => note?.includes('as the endpoint asked'))).toBe(true);
   });
 
   it('may name the time as a date', async () => {
@@ -53,7 +53,7 @@ describe('an endpoint that puts deliveries off', () => {
     const report = await check(limited(rightEndpoint(SECRET), 10, inASecond), { only: ['every-type'] });
 
     expect(report.probes[1]).toMatchObject({ name: 'every-type', verdict: 'pass' });
-    expect(report.probes[1]?.note).toContain('put off, waited');
+    expect(report.probes[1]?.note).toContain('as the endpoint asked');
   });
 
   it('is found to process duplicates all the same', async () => {
@@ -87,7 +87,7 @@ describe('an endpoint that puts deliveries off', () => {
 
     expect(probesWith(report, 'warning')).toEqual(['burst']);
     expect(findingOf(report, 'burst').sent).toBe('1 delivery earlier in this run');
-    expect(report.probes[1]).toMatchObject({ verdict: 'pass', note: 'put off, waited 500 ms' });
+    expect(report.probes[1]).toMatchObject({ verdict: 'pass', note: 'waited 500 ms in all, as the endpoint asked' });
   });
 
   it.each([

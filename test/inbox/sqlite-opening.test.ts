@@ -29,7 +29,7 @@ describe('a path that cannot be an inbox says what to do', () => {
 
   it('a folder itself: give the path of a file', () => {
     const folder = scratchFolder();
-    expectRefusal(() => sqliteInbox(folder), 'CANNOT_OPEN', [folder, /is a (folder|directory)/, /Give/]);
+    expectRefusal(() => sqliteInbox(folder), 'CANNOT_OPEN', [folder, /is a (folder|directory)/, /Pass/]);
   });
 
   it('a file that is no database: give another path, and its bytes stay as they are', () => {

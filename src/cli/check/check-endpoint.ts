@@ -141,7 +141,7 @@ async function probed(run: CheckRun, name: ProbeName): Promise<ProbeOutcome> {
 
 function withWait(found: ProbeOutcome, waitedMs: number): ProbeOutcome {
   if (waitedMs === 0) return found;
-  const waited = `sent again after ${duration(waitedMs)}, as the endpoint asked`;
+  const waited = `waited ${duration(waitedMs)} in all, as the endpoint asked`;
   return { ...found, note: found.note === undefined ? waited : `${found.note}; ${waited}` };
 }
 

@@ -123,7 +123,9 @@ describe('an attempt that is given up', () => {
       { outcome: 'processed' },
     ]);
     expect(lines.filter(({ facts }) => facts['code'] === 'GIVEN_UP')).toMatchObject([
-      { facts: { id: 'evt_0', err: { message: expect.stringContaining('a connection from the same exhausted pool') } } },
+      {
+        facts: { id: 'evt_0', err: { message: expect.stringContaining('a connection from the same exhausted pool') } },
+      },
     ]);
     await inbox.close();
     expect((await backends()).length).toBeLessThanOrEqual(1);

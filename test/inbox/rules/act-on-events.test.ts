@@ -65,7 +65,7 @@ it.each<[count: number, bytes: number, refused: RegExp | null]>([
   [500, 1_024, null],
   [501, 1, /at most 500 events, but received 501/],
   [2, 256 * 1024, null],
-  [2, 256 * 1024 + 1, /at most 524288 bytes, and these 2 events have 524290/],
+  [2, 256 * 1024 + 1, /at most 524288 bytes of bodies, but these 2 events have 524290/],
   // One may have as much as it has.
   [1, 2 ** 30, null],
 ])('%i events of %i bytes are refused: %s', (count, bytes, refused) => {

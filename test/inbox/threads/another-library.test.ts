@@ -104,7 +104,7 @@ describe('a log that is deleted while it is in use', () => {
     await inbox.accept(incoming({ id: 'before' }), later());
     const merchant = merchantDatabase(file);
     rmSync(`${file}-wal`);
-    await expect(inbox.accept(incoming({ id: 'after' }), later())).rejects.toThrow(/close that one/);
+    await expect(inbox.accept(incoming({ id: 'after' }), later())).rejects.toThrow(/Close that connection/);
     merchant.close();
     expect((await inbox.accept(incoming({ id: 'after' }), later())).result).toBe('stored');
     expect(seenByAnotherProcess(file)).toEqual(['before', 'after']);
