@@ -262,7 +262,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
       return acceptance;
     } finally {
       if (started === undefined) leave();
-      pump(); // it may have looked while this slot was taken
+      inOwnContext(pump); // a claim may have been made while this slot was taken
     }
   }
 
