@@ -11,6 +11,7 @@ const PLACES: Readonly<Record<string, string>> = {
   vitest: here('stand-in.ts'),
   'node:module': here('node-module.ts'),
   [join(IN_TEST, 'helpers/bundled-script.ts')]: here('bundled-script.ts'),
+  [join(IN_TEST, 'helpers/often-copied.ts')]: here('often-copied.ts'),
   [join(IN_TEST, 'helpers/times.ts')]: here('few-times.ts'),
 };
 const PROCESSES = 'processes';
