@@ -7,7 +7,7 @@ const LINGER_BYTES = 4 * 1024 * 1024;
 /** Throwing a chunk away takes time, however little is in it: it counts for so much at least. */
 const LEAST_WEIGHT = 1024;
 
-const UNREAD = ['too-large', 'in-crumbs', 'too-slow', 'no-room'] as const satisfies readonly BodyRead['ended'][];
+const UNREAD = ['too-large', 'tiny-chunks', 'too-slow', 'no-room'] as const satisfies readonly BodyRead['ended'][];
 
 /** The ways a reading ends while the client is still sending. */
 export type Unread = (typeof UNREAD)[number];

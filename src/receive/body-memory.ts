@@ -30,10 +30,10 @@ const LEFT_TO_SMALL = 1 / 8;
 
 /**
  * A server spends its time on each chunk and not on each byte: a megabyte of single bytes keeps it busy for as long as
- * hundreds of deliveries do. So many chunks a body may come in, whatever their size; beyond them they must not be crumbs.
+ * hundreds of deliveries do. So many chunks a body may come in, whatever their size; beyond them they must not be tiny.
  */
 const MANY_CHUNKS = 4_096;
-const CRUMB_BYTES = 16;
+const TINY_BYTES = 16;
 
 const NOTHING = Buffer.alloc(0);
 
@@ -116,7 +116,7 @@ class OneReading implements Reading {
   isRefused = false;
   held = 0;
   readonly #room: Room;
-  readonly #refuse: (why: 'no-room') => void;
+  readonly #reject: (why: 'no-room') => void;
   #buffer = NOTHING;
   #size = 0;
   #chunks = 0;
@@ -127,7 +127,7 @@ class OneReading implements Reading {
     this.#room = room;
     const { promise, resolve } = Promise.withResolvers<'no-room'>();
     this.crowdedOut = promise;
-    this.#refuse = resolve;
+    this.#reject = resolve;
   }
 
   expect(bytes: number): 'too-large' | null {
@@ -141,7 +141,7 @@ class OneReading implements Reading {
     const size = this.#size + chunk.byteLength;
     if (size > this.#room.maxBytes) return 'too-large';
     this.#chunks += 1;
-    if (this.#chunks > MANY_CHUNKS && size < this.#chunks * CRUMB_BYTES) return 'in-crumbs';
+    if (this.#chunks > MANY_CHUNKS && size < this.#chunks * TINY_BYTES) return 'tiny-chunks';
     if (size > this.#buffer.byteLength && !this.#grow(size)) return 'no-room';
     this.#buffer.set(chunk, this.#size);
     this.#size = size;
@@ -168,7 +168,7 @@ class OneReading implements Reading {
   crowdOut(): void {
     this.isRefused = true;
     this.close();
-    this.#refuse('no-room');
+    this.#reject('no-room');
   }
 
   close(): void {

@@ -48,7 +48,7 @@ export interface BodyBuffer {
    * Copies the next bytes into the buffer. `null` means: continue to read. Return any other value as `ended` in the
    * result.
    */
-  add(chunk: Uint8Array): 'too-large' | 'in-crumbs' | 'no-room' | null;
+  add(chunk: Uint8Array): 'too-large' | 'tiny-chunks' | 'no-room' | null;
   /** Returns the complete body. */
   bytes(): Uint8Array;
 }
@@ -61,9 +61,9 @@ export type BodyRead =
    */
   | { readonly ended: 'complete'; readonly bytes: Uint8Array; readonly doubt?: string }
   /**
-   * `in-crumbs`: thousands of chunks of a few bytes. `no-room`: other bodies use the memory. `not-base64`: the host
+   * `tiny-chunks`: thousands of chunks of a few bytes. `no-room`: other bodies use the memory. `not-base64`: the host
    * says that the body is base64, but it is not.
    */
-  | { readonly ended: 'too-large' | 'in-crumbs' | 'too-slow' | 'no-room' | 'aborted' | 'not-base64' }
+  | { readonly ended: 'too-large' | 'tiny-chunks' | 'too-slow' | 'no-room' | 'aborted' | 'not-base64' }
   /** Other code has already read the raw bytes. `fix` says how to keep the bytes. */
   | { readonly ended: 'consumed'; readonly fix?: string };

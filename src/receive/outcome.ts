@@ -116,7 +116,7 @@ const ERROR_OUTCOMES = {
     'The body is larger than this endpoint accepts (maxBodyBytes).',
     CLOSE,
   ),
-  'body-in-crumbs': rejected(
+  'body-in-tiny-chunks': rejected(
     400,
     'INVALID_BODY',
     'The body arrived in thousands of chunks of a few bytes each. Send larger chunks.',

@@ -20,16 +20,16 @@ export async function passOnTo<T, Verified extends { readonly id: string }>(
   {
     deadline,
     host,
-    refuse,
-  }: { readonly deadline: Deadline; readonly host: HostLimits | undefined; refuse: EndWithError },
+    reject,
+  }: { readonly deadline: Deadline; readonly host: HostLimits | undefined; reject: EndWithError },
 ): Promise<Passed<T> | ErrorOutcome> {
   const work = (async () => merchants(verified))();
   try {
     const passed = await withinDeadline(work, deadline);
     if (passed !== LATE) return { passed, id: verified.id };
   } catch (thrown) {
-    return refuse('not-passed-on', { error: nameAndCode(thrown) });
+    return reject('not-passed-on', { error: nameAndCode(thrown) });
   }
   askToWait(host?.waitUntil, Promise.allSettled([work]));
-  return refuse('not-passed-on-in-time');
+  return reject('not-passed-on-in-time');
 }

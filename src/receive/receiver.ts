@@ -210,13 +210,13 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       const verified = await verifier.verify(delivery, deadline);
       if (isErrorOutcome(verified)) return verified;
       // Only after the body was read: an answer with bytes still unread would be lost when the connection ends.
-      if (isTooLate) return verifier.refuse('closing');
+      if (isTooLate) return verifier.reject('closing');
 
       // An inbox gives up by itself at the deadline; the wait here is bounded for one that hangs.
       const event = incoming(verified, trace);
       const storing = started ? processor.accept(event, deadline.at) : inbox.accept(event, deadline.at);
       const acceptance = await withinDeadline(storing, deadline);
-      if (acceptance === LATE) return verifier.refuse('deadline', { told });
+      if (acceptance === LATE) return verifier.reject('deadline', { told });
       log.oddities(verified, acceptance, clock.now());
       hooks.accepted(verified, acceptance);
 
@@ -228,10 +228,10 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       }
       const ran = await inline.run(id, delivery, deadline);
       if (ran === 'nothing to run') return accepted(acceptance.result, id, isDuplicate);
-      return ran === 'processed' ? accepted('processed', id, isDuplicate) : verifier.refuse(ran);
+      return ran === 'processed' ? accepted('processed', id, isDuplicate) : verifier.reject(ran);
     } catch (failure) {
       const reason = reasonOf(failure);
-      return verifier.refuse(reason, { cause: failure, ...(OUTAGES.has(reason) && { told }) });
+      return verifier.reject(reason, { cause: failure, ...(OUTAGES.has(reason) && { told }) });
     } finally {
       deadline?.met();
     }

@@ -91,7 +91,7 @@ export interface Verifier {
   /** Returns the part of a rejected delivery's body that was read, or `null`. */
   bodyOf(refusal: ErrorOutcome): Uint8Array | null;
   /** Builds the rejection for a reason and logs it. `cause` goes only to the log. */
-  refuse(reason: Reason, more?: ErrorFacts): ErrorOutcome;
+  reject(reason: Reason, more?: ErrorFacts): ErrorOutcome;
 }
 
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -130,7 +130,7 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
   const deadlineMs = positive('deadlineMs', options.deadlineMs ?? DEADLINE_MS, MAX_TIMER_MS);
   const logger = loggerOf(options.logger);
   const keys = chosenKeys(options, logger);
-  const refuse = reportedErrorOutcomes(logger);
+  const reject = reportedErrorOutcomes(logger);
   const startDeliveryDeadline: Verifier['startDeadline'] = (delivery) => startDeadline(deadlineMs, delivery?.host);
 
   /** What the head alone tells of a signature. */
@@ -168,10 +168,10 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
    * the signature, and last what the bytes say.
    */
   async function verify(delivery: Delivery, deadline: Deadline): Promise<VerifiedDelivery | ErrorOutcome> {
-    if (delivery.method !== undefined && delivery.method !== 'POST') return refuse('method-not-allowed');
+    if (delivery.method !== undefined && delivery.method !== 'POST') return reject('method-not-allowed');
     if (typeof delivery.body !== 'function') assertBytes(delivery.body);
     const malformed = formFault(delivery.signature);
-    if (malformed !== null) return refuse(malformed);
+    if (malformed !== null) return reject(malformed);
 
     const reading = room.open();
     try {
@@ -196,20 +196,20 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
     read: BodyRead,
     deadline: Deadline,
   ): Promise<VerifiedDelivery | ErrorOutcome> {
-    if (read.ended === 'consumed') return refuse('body-consumed', { fix: read.fix });
-    if (read.ended !== 'complete') return refuse(UNREAD[read.ended]);
+    if (read.ended === 'consumed') return reject('body-consumed', { fix: read.fix });
+    if (read.ended !== 'complete') return reject(UNREAD[read.ended]);
 
     const fault = await signatureFault(read.bytes, claimed, deadline);
     const { bytes: body } = read;
     if (fault === 'signature-mismatch' && read.doubt !== undefined) {
-      return refuse('body-consumed', { fix: read.doubt, body });
+      return reject('body-consumed', { fix: read.doubt, body });
     }
     const isEncoded = !isIdentity(contentEncoding);
-    if (fault !== null) return refuse(fault, { body, ...(isEncoded && { fix: ENCODED }) });
+    if (fault !== null) return reject(fault, { body, ...(isEncoded && { fix: ENCODED }) });
 
     const { parsed, facts } = readEvent(body);
-    if (facts === null && isEncoded) return refuse('encoding-unsupported', { body });
-    if (facts === null) return refuse('not-an-event', { details: parsed.issues.map(asDetail), body });
+    if (facts === null && isEncoded) return reject('encoding-unsupported', { body });
+    if (facts === null) return reject('not-an-event', { details: parsed.issues.map(asDetail), body });
     const event = parsed.ok ? parsed.event : { id: parsed.id, type: null, issues: parsed.issues };
     const signature = keys === 'unsigned' ? null : (claimed ?? null);
     return { body, signature, verified: keys !== 'unsigned', id: event.id, event, facts };
@@ -217,7 +217,7 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
 
   return {
     logger,
-    refuse,
+    reject,
     bodyOf,
     startDeadline: startDeliveryDeadline,
     verify: (delivery, given) => (given === undefined ? verifyInTime(delivery) : verify(delivery, given)),
@@ -226,9 +226,9 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
       try {
         const verified = await verify(delivery, deadline);
         if (isErrorOutcome(verified)) return verified;
-        return await passOnTo(passOn, verified, { deadline, host: delivery.host, refuse });
+        return await passOnTo(passOn, verified, { deadline, host: delivery.host, reject });
       } catch (cause) {
-        return refuse('internal', { cause });
+        return reject('internal', { cause });
       } finally {
         deadline.met();
       }
@@ -242,7 +242,7 @@ const ENCODED =
 
 const UNREAD = {
   'too-large': 'body-too-large',
-  'in-crumbs': 'body-in-crumbs',
+  'tiny-chunks': 'body-in-tiny-chunks',
   'too-slow': 'body-too-slow',
   'no-room': 'body-no-room',
   aborted: 'body-incomplete',

@@ -74,7 +74,7 @@ describe('a body that is put together', () => {
     const reading = readingRoom(MIB, MIB).open();
     const chunk = new Uint8Array(1);
     for (let n = 0; n < 4_096; n += 1) expect(reading.add(chunk)).toBeNull();
-    expect(reading.add(chunk)).toBe('in-crumbs');
+    expect(reading.add(chunk)).toBe('tiny-chunks');
 
     const coarser = readingRoom(MIB, MIB).open();
     const ended = new Set<unknown>();

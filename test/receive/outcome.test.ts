@@ -17,7 +17,7 @@ const TABLE: Readonly<Record<Reason, Row>> = {
   'not-an-event': ['rejected', 400, 'INVALID_BODY', {}],
   'body-incomplete': ['rejected', 400, 'INVALID_BODY', CLOSE],
   'body-too-large': ['rejected', 413, 'BODY_TOO_LARGE', CLOSE],
-  'body-in-crumbs': ['rejected', 400, 'INVALID_BODY', CLOSE],
+  'body-in-tiny-chunks': ['rejected', 400, 'INVALID_BODY', CLOSE],
   'encoding-unsupported': ['rejected', 415, 'UNSUPPORTED_ENCODING', {}],
   'method-not-allowed': ['rejected', 405, 'METHOD_NOT_ALLOWED', { Allow: 'POST' }],
   'body-too-slow': ['unavailable', 503, 'UNAVAILABLE', { ...RETRY, ...CLOSE }],

@@ -364,7 +364,7 @@ describe('what is reported', () => {
   const verifier = () => createVerifier({ secret, logger });
 
   it('is a warning for what was rejected, under the request id of the answer', () => {
-    const outcome = verifier().refuse('signature-mismatch');
+    const outcome = verifier().reject('signature-mismatch');
     expect(lines).toEqual([
       {
         level: 'warn',
@@ -381,7 +381,7 @@ describe('what is reported', () => {
   });
 
   it('is an error with its cause for what could not be stored; the answer does not have the cause', () => {
-    const outcome = verifier().refuse('inbox-failing', { cause: new Error('disk full') });
+    const outcome = verifier().reject('inbox-failing', { cause: new Error('disk full') });
     expect(lines).toEqual([
       {
         level: 'error',
@@ -400,25 +400,25 @@ describe('what is reported', () => {
   });
 
   it('has no cause where there is none', () => {
-    verifier().refuse('overloaded');
+    verifier().reject('overloaded');
     expect(lines[0]?.facts).not.toHaveProperty('cause');
   });
 
   it('is nothing when the client went away', () => {
-    verifier().refuse('body-incomplete');
+    verifier().reject('body-incomplete');
     expect(lines).toEqual([]);
   });
 
   it('is one line in ten seconds for each reason, with the number left out', () => {
     const flooded = verifier();
-    for (let count = 0; count < 1_000; count += 1) flooded.refuse('signature-mismatch');
-    flooded.refuse('signature-missing');
+    for (let count = 0; count < 1_000; count += 1) flooded.reject('signature-mismatch');
+    flooded.reject('signature-missing');
     expect(lines.map(({ facts }) => [facts['reason'], facts['suppressed']])).toEqual([
       ['signature-mismatch', 0],
       ['signature-missing', 0],
     ]);
     vi.advanceTimersByTime(10_000);
-    flooded.refuse('signature-mismatch');
+    flooded.reject('signature-mismatch');
     expect(lines.at(-1)?.facts).toMatchObject({ reason: 'signature-mismatch', suppressed: 999 });
   });
 
@@ -447,7 +447,7 @@ describe('what is reported', () => {
   ];
 
   it.each(unprintable)('may have as its cause anything that can be thrown: %s', (_, cause) => {
-    expect(verifier().refuse('internal', { cause })).toMatchObject({ reason: 'internal', status: 503 });
+    expect(verifier().reject('internal', { cause })).toMatchObject({ reason: 'internal', status: 503 });
     expect(lines).toHaveLength(1);
   });
 
@@ -464,7 +464,7 @@ describe('what is reported', () => {
 
   it('goes to the console unless a logger is given', () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
-    createVerifier({ secret }).refuse('signature-missing');
+    createVerifier({ secret }).reject('signature-missing');
     expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringMatching(/^hookbox: .*signature-missing/));
     warn.mockRestore();
   });

@@ -43,7 +43,7 @@ export function replayCommand(): Command {
         'not ' +
         'follow redirects.',
     ],
-    exitCodes: { 0: 'all deliveries were accepted', 1: 'none was', 3: 'only some succeeded', 4: 'no event matched' },
+    exitCodes: { 0: 'all deliveries were accepted', 1: 'none was', 3: 'only some were', 4: 'no event matched' },
   }).action(async (sources: string[], options: ReplayOptions) => {
     const { replay } = await import('./replay-events.ts');
     process.exitCode = await replay(sources, options);

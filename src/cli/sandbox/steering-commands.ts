@@ -39,7 +39,7 @@ function retry(): Command {
     collectedNumbers,
   );
   return withNotes(withSteering(made), {
-    exitCodes: { 0: 'all deliveries succeeded', 1: 'none was', 3: 'only some succeeded' },
+    exitCodes: { 0: 'all deliveries succeeded', 1: 'none did', 3: 'only some did' },
   }).action(async (ids: readonly number[], options: SteeringOptions) => (await acts()).retry(ids, options));
 }
 

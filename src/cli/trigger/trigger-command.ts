@@ -52,7 +52,7 @@ export function triggerCommand(): Command {
           'holds back the later events. For a type of your own, data has only the fields set by --override. trigger ' +
           'does not follow redirects.',
       ],
-      exitCodes: { 0: 'all answers were as expected', 1: 'none was', 3: 'only some succeeded' },
+      exitCodes: { 0: 'all answers were as expected', 1: 'none was', 3: 'only some were' },
     },
   ).action(async (event: string, options: TriggerOptions) => {
     const { trigger } = await import('./send-trigger.ts');

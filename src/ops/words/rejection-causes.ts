@@ -44,7 +44,7 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
     advice:
       'If your events can be as large as the sizes below, raise maxBodyBytes. Otherwise this is an attack: ignore it.',
   },
-  'body-in-crumbs': {
+  'body-in-tiny-chunks': {
     cause: 'The body arrived in thousands of chunks of a few bytes each.',
     advice:
       'The service does not send such chunks. If your proxy does, make it forward larger ones. Otherwise this is an ' +

@@ -13,7 +13,7 @@ const REASONS: Readonly<Record<Reason, 'in the table' | 'not logged as a refusal
   'encoding-unsupported': 'in the table',
   'body-too-large': 'in the table',
   'body-too-slow': 'in the table',
-  'body-in-crumbs': 'in the table',
+  'body-in-tiny-chunks': 'in the table',
   'body-no-room': 'in the table',
   'method-not-allowed': 'in the table',
   'not-passed-on': 'in the table',

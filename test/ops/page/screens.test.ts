@@ -358,7 +358,7 @@ describe('Rejected', () => {
       'body-not-base64': true,
       'body-too-slow': true,
       'body-consumed': true,
-      'body-in-crumbs': true,
+      'body-in-tiny-chunks': true,
       'body-no-room': true,
       'no-secret': true,
       overloaded: true,
