@@ -1,13 +1,19 @@
 import { InboxUnavailableError, isError, isInstance } from '../../errors.ts';
-import type { Acceptance, IncomingEvent } from '../event.ts';
+import type { Acceptance, IncomingEvent, Started } from '../event.ts';
 import type { CommitOutcome } from '../group-commit.ts';
-import { acceptAgain } from '../rules/accept-event.ts';
+import { acceptAgain, runsAtOnce } from '../rules/accept-event.ts';
 import { isOwnType } from '../rules/counted-types.ts';
+import type { NumberedStart } from '../rules/leases.ts';
 import { awaited } from '../rules/steps.ts';
 import { hasSameBody } from '../rules/tombstone.ts';
+import type { Lease } from '../work.ts';
+import { areHeld } from './claims.ts';
 import type { AskedTimes } from './database-time.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
+import type { Session } from './driver/session.ts';
+import { readAhead } from './engine/ahead.ts';
 import { insertEvents } from './engine/insert-events.ts';
+import { locksOf } from './engine/locks.ts';
 import { namedTypes } from './engine/named-types.ts';
 import { postgresEngine } from './engine/postgres-engine.ts';
 import type { Scene } from './engine/scene.ts';
@@ -25,8 +31,12 @@ const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, re
 export interface Arrival {
   readonly event: IncomingEvent;
   readonly times: AskedTimes;
+  /** a processor of this process handles it, if nothing has to run before it */
+  readonly start: NumberedStart | undefined;
   /** when it arrived, by the database's clock; `null` until that is known */
   receivedAt: number | null;
+  /** the lease under which it was stored */
+  started: Started | undefined;
   isUnsure: boolean;
 }
 
@@ -55,11 +65,13 @@ function failed(failure: unknown): CommitOutcome {
 }
 
 async function acceptTogether(store: Store, group: readonly Arrival[]): Promise<readonly CommitOutcome[]> {
-  const { database, moves, time, t } = store;
+  const { database, moves, time, latest, t } = store;
   let named: ReadonlySet<string> = new Set();
   const { events, stored } = await database.transaction({
     async before(session) {
       await time.follow(session);
+      const claimedAt = group.flatMap(({ start, times }) => (start === undefined ? [] : [times.granted(start.now)]));
+      if (claimedAt.length > 0) await latest.note(session, Math.max(...claimedAt));
       if (group.some(({ event: { type } }) => type !== null && isOwnType(type))) named = await namedTypes(session, t);
     },
     async work(session) {
@@ -67,7 +79,10 @@ async function acceptTogether(store: Store, group: readonly Arrival[]): Promise<
         arrival.receivedAt ??= arrival.times.toDatabase(arrival.event.receivedAt);
         return { ...arrival.event, receivedAt: arrival.receivedAt };
       });
-      const stored = await insertEvents(session, moves, events, { at: minuteInDatabase(time, Date.now()), named });
+      const starts = await startsOf(store, session, group);
+      const insertions = events.map((event, at) => ({ ...event, claim: starts[at] }));
+      const stored = await insertEvents(session, moves, insertions, { at: minuteInDatabase(time, Date.now()), named });
+      for (const [at, arrival] of group.entries()) noteStart(store, arrival, starts[at], stored[at]);
       return { events, stored };
     },
     // Asked again, it finds them known.
@@ -76,17 +91,60 @@ async function acceptTogether(store: Store, group: readonly Arrival[]): Promise<
       return undefined;
     },
   });
-  const known = events.filter((_, at) => stored[at] === false);
-  const unsure = new Set(events.filter((_, at) => group[at]?.isUnsure === true));
+  const known = events.filter((_, at) => stored[at] === undefined);
+  const unsure = new Map(events.flatMap((event, at) => (group[at]?.isUnsure === true ? [[event, group[at]]] : [])));
   const again = known.length === 0 ? [] : await acceptKnown(store, known, unsure);
-  return stored.flatMap((isStored) => (isStored ? [{ result: STORED }] : again.splice(0, 1)));
+  return stored.flatMap((lease, at) =>
+    lease === undefined ? again.splice(0, 1) : [{ result: storedAs(group[at]?.started) }],
+  );
+}
+
+interface Start {
+  readonly now: number;
+  readonly until: number;
+  readonly ordered: boolean;
+  readonly isSuperseded: boolean;
+}
+
+/** Of each arrival the lease that it begins with; `undefined` for one that has to wait for a claim. */
+async function startsOf(
+  store: Store,
+  session: Session,
+  group: readonly Arrival[],
+): Promise<readonly (Start | undefined)[]> {
+  const isAsked = ({ start, event }: Arrival): boolean => start !== undefined && event.valid;
+  if (!group.some(isAsked)) return [];
+  const aheads = await readAhead(
+    { session, t: store.t, locks: locksOf(session, store.t) },
+    group.map(({ event }) => event),
+  );
+  return group.map(({ event, start, times }, at) => {
+    const ahead = aheads[at];
+    if (start === undefined || ahead === undefined || !event.valid) return undefined;
+    const { leaseMs, ordered } = start;
+    const now = times.granted(start.now);
+    if (!runsAtOnce(ahead, { now, ordered })) return undefined;
+    return { now, until: now + leaseMs, ordered, isSuperseded: ahead.isSuperseded };
+  });
+}
+
+/** A known event keeps what an earlier try has noted of it, whose COMMIT was not answered. */
+function noteStart({ given }: Store, arrival: Arrival, start: Start | undefined, stored: Lease | undefined): void {
+  if (stored === undefined) return;
+  arrival.started = start === undefined ? undefined : { ...stored, superseded: start.isSuperseded };
+  const number = arrival.start?.number;
+  if (start !== undefined && number !== undefined) given.note(number, stored);
+}
+
+function storedAs(started: Started | undefined): Acceptance {
+  return started === undefined ? STORED : { ...STORED, started };
 }
 
 /** What was stored beside those that are locked stays so, and is answered so. */
 async function acceptKnown(
   store: Store,
   events: readonly IncomingEvent[],
-  unsure: ReadonlySet<IncomingEvent>,
+  unsure: ReadonlyMap<IncomingEvent, Arrival>,
 ): Promise<CommitOutcome[]> {
   try {
     return (await acceptAllKnown(store, events, unsure)).map((result) => ({ result }));
@@ -100,7 +158,7 @@ async function acceptKnown(
 function acceptAllKnown(
   store: Store,
   events: readonly IncomingEvent[],
-  unsure: ReadonlySet<IncomingEvent>,
+  unsure: ReadonlyMap<IncomingEvent, Arrival>,
 ): Promise<readonly Acceptance[]> {
   return store.database.transaction({
     async work(session) {
@@ -109,8 +167,9 @@ function acceptAllKnown(
       const engine = postgresEngine(scene);
       const acceptances: Acceptance[] = [];
       for (const event of events) {
-        const isOwn = unsure.has(event) && (await isOwnCommit(store, scene, event));
-        acceptances.push(isOwn ? STORED : await awaited(acceptAgain(engine, event)));
+        const own = unsure.get(event);
+        const isOwn = own !== undefined && (await isOwnCommit(store, scene, event));
+        acceptances.push(isOwn ? await ownAcceptance(store, session, own) : await awaited(acceptAgain(engine, event)));
       }
       // What this rule leaves to be written are counts, which none of them reads.
       await scene.writes.flush();
@@ -128,6 +187,12 @@ async function takeLocks({ session, locks }: Scene, events: readonly IncomingEve
     if (!isInstance(failure, DatabaseFailure) || failure.code !== LOCK_TAKEN) throw failure;
     throw new InboxUnavailableError('FAILED', 'a different process has locked the event');
   }
+}
+
+/** It may have run out since, and another process have the event. */
+async function ownAcceptance(store: Store, session: Session, { started }: Arrival): Promise<Acceptance> {
+  const isHeld = started !== undefined && (await areHeld(store, session, [started]));
+  return storedAs(isHeld ? started : undefined);
 }
 
 /** The answer to a commit of ours was lost: the event is there as we have sent it. */

@@ -30,7 +30,15 @@ export async function claimDue(
         return step;
       },
       async wasDone(session) {
-        if (claimed.length > 0 && (await isHeld(store, session, claimed))) return { result: claimed };
+        if (
+          claimed.length > 0 &&
+          (await areHeld(
+            store,
+            session,
+            claimed.map(({ lease }) => lease),
+          ))
+        )
+          return { result: claimed };
         isUnsure = true;
         return undefined;
       },
@@ -62,7 +70,7 @@ export async function claimByKey(
         return step;
       },
       async wasDone(session) {
-        if (claimed !== undefined && (await isHeld(store, session, [claimed]))) return { result: claimed };
+        if (claimed !== undefined && (await areHeld(store, session, [claimed.lease]))) return { result: claimed };
         isUnsure = true;
         return undefined;
       },
@@ -97,10 +105,10 @@ function onDatabaseClock(times: AskedTimes, request: NumberedClaim): NumberedCla
 }
 
 /** Whether leases stand. Waits for the transaction that has given them, should it be under way still. */
-async function isHeld(store: Store, session: Session, claimed: readonly { readonly lease: Lease }[]): Promise<boolean> {
+export async function areHeld({ t }: Store, session: Session, leases: readonly Lease[]): Promise<boolean> {
   const rows = await session.rows<Lease>(
-    `SELECT seq, fence FROM ${store.t.queue} WHERE seq = ANY($1::bigint[]) ORDER BY seq FOR UPDATE`,
-    [claimed.map(({ lease }) => lease.seq)],
+    `SELECT seq, fence FROM ${t.queue} WHERE seq = ANY($1::bigint[]) ORDER BY seq FOR UPDATE`,
+    [leases.map(({ seq }) => seq)],
   );
-  return claimed.every(({ lease }) => rows.some(({ seq, fence }) => seq === lease.seq && fence === lease.fence));
+  return leases.every((lease) => rows.some(({ seq, fence }) => seq === lease.seq && fence === lease.fence));
 }

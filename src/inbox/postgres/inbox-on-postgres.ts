@@ -5,8 +5,8 @@ import { GroupCommit } from '../group-commit.ts';
 import { runUpkeep } from '../operator/background-upkeep.ts';
 import type { Operations } from '../operator/operations.ts';
 import { PING_LIMIT_MS } from '../operator/pinger.ts';
-import type { Acceptance, EventKey, StoredEvent } from '../event.ts';
-import type { NumberedClaim } from '../rules/leases.ts';
+import type { Acceptance, EventKey, IncomingEvent, StoredEvent } from '../event.ts';
+import type { NumberedClaim, NumberedStart } from '../rules/leases.ts';
 import { Unheard } from '../unheard.ts';
 import type { ClaimRequest, Settled, TellCrashed } from '../work.ts';
 import { acceptGroup, type Arrival } from './accept-group.ts';
@@ -118,6 +118,14 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     );
   }
 
+  async function accepted(event: IncomingEvent, deadline: number, start?: NumberedStart): Promise<Acceptance> {
+    const times = store.time.asked();
+    const arrival: Arrival = { event, start, times, receivedAt: null, started: undefined, isUnsure: false };
+    const acceptance = await arrivals.submit(arrival, event.body.byteLength + OVERHEAD_BYTES, deadline);
+    if (start?.number !== undefined) given.forget([start.number]);
+    return acceptance as Acceptance; // what acceptGroup answers with
+  }
+
   async function stop(): Promise<void> {
     isClosed = true;
     const { answerMs = ANSWER_MS } = settings;
@@ -151,11 +159,14 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   return {
     schema: settings.schema,
     transactionsAtOnce: database.mostLent,
-    async accept(event, deadline) {
-      const arrival: Arrival = { event, times: store.time.asked(), receivedAt: null, isUnsure: false };
-      const accepted = arrivals.submit(arrival, event.body.byteLength + OVERHEAD_BYTES, deadline);
-      const acceptance = (await accepted) as Acceptance; // what acceptGroup answers with
-      if (acceptance.result === 'stored' || acceptance.replaced) stored();
+    async accept(event, deadline, start) {
+      const acceptance = await (start === undefined
+        ? accepted(event, deadline)
+        : unheard.start((number) =>
+            accepted(event, deadline, number === undefined ? undefined : { ...start, number }),
+          ));
+      const isWaiting = acceptance.result === 'stored' && acceptance.started === undefined;
+      if (isWaiting || acceptance.replaced) stored();
       return acceptance;
     },
     get: (key) => asked(() => eventOf(store, key)),

@@ -9,8 +9,8 @@ export const HELD = 'seq = $1 AND fence = $2 AND lease_until_ms IS NOT NULL';
  * A counter would give out the same fence again after a crash or a fail-over that takes claims back; the time and a random
  * number do not. Whole numbers up to 2^53, until the year 2109.
  */
-const NEXT_FENCE = `greatest(fence + 1,
-  (extract(epoch FROM clock_timestamp()) * 1000)::bigint * 2048 + floor(random() * 2048)::bigint)`;
+const FIRST_FENCE = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint * 2048 + floor(random() * 2048)::bigint';
+const NEXT_FENCE = `greatest(fence + 1, ${FIRST_FENCE})`;
 
 const NO_LEASE = 'claimed_ms = NULL, lease_until_ms = NULL, leased_entity = NULL, leased_suspect = NULL';
 
@@ -34,16 +34,17 @@ export function movesOf(t: Tables) {
     /**
      * As many as are new, in the order they are given; known ones are passed over. They are looked for first, as whoever meets
      * one in the index of keys has drawn a number for nothing. They are counted as rules/accept-event.ts does, here, so that no
-     * delivery waits for another statement.
+     * delivery waits for another statement. Those with a `claimed_ms` are stored under a lease, as if they had been claimed.
      */
     insert: `
       WITH given AS (
         SELECT DISTINCT ON (id, endpoint) *
         FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::integer[], $6::text[], $7::smallint[],
-          $8::boolean[], $9::bigint[], $10::bytea[], $11::text[], $12::text[], $13::boolean[], $14::text[], $16::text[])
+          $8::boolean[], $9::bigint[], $10::bytea[], $11::text[], $12::text[], $13::boolean[], $14::text[], $16::text[],
+          $17::bigint[], $18::bigint[], $19::boolean[])
           WITH ORDINALITY AS given
             (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, type_key, entity_key,
-             valid, counted, trace, place)
+             valid, counted, trace, claimed_ms, lease_until_ms, in_order, place)
         ORDER BY id, endpoint, place
       ), stored AS (
         INSERT INTO ${t.events}
@@ -56,9 +57,14 @@ export function movesOf(t: Tables) {
       ), about AS (
         SELECT stored.seq, given.* FROM stored JOIN given ON given.id = stored.id AND given.endpoint = stored.endpoint
       ), queued AS (
-        INSERT INTO ${t.queue} (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh)
-        SELECT seq, endpoint, type_key, entity_key, slot, created_ms, created_ns, received_ms, true FROM about WHERE valid
-        RETURNING seq
+        INSERT INTO ${t.queue}
+          (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh, claimed_ms, lease_until_ms, attempts, fence,
+           leased_entity)
+        SELECT seq, endpoint, type_key, entity_key, slot, created_ms, created_ns, received_ms, claimed_ms IS NULL, claimed_ms,
+          lease_until_ms, CASE WHEN claimed_ms IS NULL THEN 0 ELSE 1 END,
+          CASE WHEN claimed_ms IS NULL THEN 0 ELSE ${FIRST_FENCE} END, CASE WHEN in_order THEN entity_key END
+        FROM about WHERE valid
+        RETURNING seq, fence
       ), shelved AS (
         INSERT INTO ${t.shelf} (seq, state, dead_reason, endpoint, type, settled_ms, due_ms)
         SELECT seq, 'dead', 'invalid', endpoint, type_key, received_ms, received_ms FROM about WHERE NOT valid
@@ -71,7 +77,8 @@ export function movesOf(t: Tables) {
         FROM about CROSS JOIN unnest(CASE WHEN valid THEN '{stored}' ELSE '{stored,dead}'::text[] END) AS what
         WHERE $15::bigint IS NOT NULL GROUP BY what, counted
       )
-      SELECT seq, endpoint, id, (SELECT count(*) FROM queued) + (SELECT count(*) FROM shelved) AS placed FROM stored`,
+      SELECT stored.*, queued.fence, (SELECT count(*) FROM queued) + (SELECT count(*) FROM shelved) AS placed
+      FROM stored LEFT JOIN queued ON queued.seq = stored.seq`,
     markVerified: `UPDATE ${t.events} SET verified = true WHERE seq = $1`,
     /** An event gets what another body, or today's schemas, say of it. */
     replaceEvent: `

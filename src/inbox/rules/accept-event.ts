@@ -1,5 +1,6 @@
 import type { Acceptance, IncomingEvent, Started } from '../event.ts';
-import type { Arrivals, Starts } from './engine.ts';
+import type { StartRequest } from '../work.ts';
+import type { Ahead, Arrivals, Starts } from './engine.ts';
 import { unparkNext } from './entity-order.ts';
 import { firstStateOf } from './first-state.ts';
 import { resolve } from './known-event.ts';
@@ -38,13 +39,18 @@ function* storeRunning(
 ): Steps<Started | undefined> {
   if (!event.valid) return undefined;
   const ahead = yield* engine.ahead(event);
-  if (ahead.isCrowded || ahead.isPaused || (ordered && ahead.isEntityBusy)) return undefined;
-  // A claim moves everything back when the clock was set back.
-  if (ahead.isMovingBack || setBackBy(ahead.latest, now) > 0) return undefined;
+  if (!runsAtOnce(ahead, { now, ordered })) return undefined;
   const lease = yield* engine.insertRunning(event, { now, until: now + leaseMs, number });
   if (lease === null) return undefined;
   yield* engine.noteTime(now);
   return { ...lease, superseded: ahead.isSuperseded };
+}
+
+/** Whether nothing has to run before a new event. */
+export function runsAtOnce(ahead: Ahead, { now, ordered }: Pick<StartRequest, 'now' | 'ordered'>): boolean {
+  if (ahead.isCrowded || ahead.isPaused || (ordered && ahead.isEntityBusy)) return false;
+  // A claim moves everything back when the clock was set back.
+  return !ahead.isMovingBack && setBackBy(ahead.latest, now) === 0;
 }
 
 /** What becomes of an event whose key is known. */

@@ -26,7 +26,7 @@ async function storing(): Promise<Store> {
     const store = storeOn(url, { schema: 'hookbox', migrates: true, prepares: true, time: databaseTime() });
     return async (event) => {
       const [outcome] = await acceptGroup(store, [
-        { event, times: store.time.asked(), receivedAt: null, isUnsure: false },
+        { event, start: undefined, times: store.time.asked(), receivedAt: null, started: undefined, isUnsure: false },
       ]);
       if (typeof outcome !== 'object' || 'failure' in outcome) throw new Error('An event was not stored.');
     };

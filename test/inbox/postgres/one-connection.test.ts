@@ -3,7 +3,7 @@ import { inboxesOnPostgres } from '../../helpers/postgres.ts';
 import { waitedFor } from '../../helpers/calls-under-way.ts';
 import { testInline } from '../../processing/inline.conformance.ts';
 import { testScope } from '../../processing/scope.conformance.ts';
-import { testWorkQueue } from '../../processing/work-queue.conformance.ts';
+import { testStoredAsRunning, testWorkQueue } from '../../processing/work-queue.conformance.ts';
 import { testInbox } from '../conformance.ts';
 
 // What waits for a second connection while it has one would wait for ever.
@@ -13,6 +13,7 @@ const open = () => empty() as Inbox<never>;
 
 testInbox('the inbox on a pool of one connection', open);
 testWorkQueue('the work queue on a pool of one connection', open);
+testStoredAsRunning('on a pool of one connection', open);
 testScope('the work queue on a pool of one connection', open);
 testInline('inline mode on a pool of one connection', () => ({
   inbox: waitedFor(open()),

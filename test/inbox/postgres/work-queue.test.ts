@@ -4,12 +4,13 @@ import { testLeases } from '../../processing/leases.conformance.ts';
 import { testOptionsByType, testTraces } from '../../processing/options-by-type.conformance.ts';
 import { testToldCrashes } from '../../processing/told-crashes.conformance.ts';
 import { testScope } from '../../processing/scope.conformance.ts';
-import { testWorkQueue } from '../../processing/work-queue.conformance.ts';
+import { testStoredAsRunning, testWorkQueue } from '../../processing/work-queue.conformance.ts';
 
 // As an inbox opens its own; a merchant's pool most likely does not pipeline.
 const { empty } = inboxesOnPostgres({ pipeline: true });
 
 testWorkQueue('the work queue in Postgres', () => empty() as Inbox<never>);
+testStoredAsRunning('in Postgres', () => empty() as Inbox<never>);
 testScope('the work queue in Postgres', () => empty() as Inbox<never>);
 testLeases('the work queue in Postgres', () => empty() as Inbox<never>);
 testOptionsByType('the work queue in Postgres', () => empty() as Inbox<never>);

@@ -56,7 +56,6 @@ export const mutants: readonly Mutant[] = [
     name: 'stored as running beside its entity',
     breaks: ['one live lease an entity', 'order within an entity'],
     history: besideItsEntity,
-    only: 'sqlite',
     begin: faults.startsBesideItsEntity,
   },
   { name: 'a hash taken for an id', breaks: ['stored once', 'stored ⊇ acknowledged'], begin: faults.hashTakenForId },

@@ -76,7 +76,7 @@ export function arrivals(scene: Scene): Part {
   }
 
   return {
-    insert: (event) => asked(insertEvents(session, moves, [event], null).then(([isStored]) => isStored === true)),
+    insert: (event) => asked(insertEvents(session, moves, [event], null).then(([stored]) => stored !== undefined)),
     known: (key) => asked(known(key)),
     markVerified: (seq) => done(session.run(moves.markVerified, [seq])),
     replace: (seq, event, first) => done(replace(seq, event, first)),

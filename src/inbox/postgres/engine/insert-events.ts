@@ -1,5 +1,6 @@
 import { InboxUnavailableError } from '../../../errors.ts';
 import type { EventKey, IncomingEvent } from '../../event.ts';
+import type { Lease } from '../../work.ts';
 import { firstStateOf } from '../../rules/first-state.ts';
 import { foldedType } from '../../rules/counted-types.ts';
 import type { Session } from '../driver/session.ts';
@@ -8,20 +9,25 @@ import { keyOrNull } from '../sql/keys.ts';
 import { slotOf } from '../sql/slots.ts';
 import type { Scene } from './scene.ts';
 
+/** An event to store, and the lease that it is stored under. */
+export interface Insertion extends IncomingEvent {
+  readonly claim?: { readonly now: number; readonly until: number; readonly ordered: boolean } | undefined;
+}
+
 /**
  * Stores events whose keys are new, in their order, by one statement that is a transaction of its own unless it is in one.
  *
  * @param counted - the minute that they are counted in, and which types handlers name; `null` where whoever asks counts them
- * @returns of each whether it was stored; of those with one key, the first
+ * @returns for each that was stored its place, and the fence of its lease; of those with one key, the first is stored
  */
 export async function insertEvents(
   session: Session,
   moves: Scene['moves'],
-  events: readonly IncomingEvent[],
+  events: readonly Insertion[],
   counted: { readonly at: number; readonly named: ReadonlySet<string> } | null,
-): Promise<readonly boolean[]> {
-  const column = (value: (event: IncomingEvent) => unknown): unknown[] => events.map(value);
-  const rows = await session.rows<EventKey & Placed>(moves.insert, [
+): Promise<readonly (Lease | undefined)[]> {
+  const column = (value: (event: Insertion) => unknown): unknown[] => events.map(value);
+  const rows = await session.rows<EventKey & Lease & Placed>(moves.insert, [
     column(({ endpoint }) => toText(endpoint)),
     column(({ id }) => toText(id)),
     column(({ type }) => textOrNull(type)),
@@ -38,11 +44,19 @@ export async function insertEvents(
     column(({ type }) => (counted === null ? null : toText(foldedType(type, counted.named)))),
     counted?.at ?? null,
     column(({ trace }) => textOrNull(trace ?? null)),
+    column(({ claim }) => claim?.now ?? null),
+    column(({ claim }) => claim?.until ?? null),
+    column(({ claim }) => claim?.ordered ?? false),
   ]);
   assertPlaced(rows);
-  const stored = new Set(rows.map(({ endpoint, id }) => keyOf({ endpoint: fromText(endpoint), id: fromText(id) })));
-  // The first of a key was stored, and the others are known by now.
-  return events.map((event) => stored.delete(keyOf(event)));
+  const stored = new Map(rows.map((row) => [keyOf({ endpoint: fromText(row.endpoint), id: fromText(row.id) }), row]));
+  return events.map((event) => {
+    const key = keyOf(event);
+    const row = stored.get(key);
+    // The first of a key was stored, and the others are known by now.
+    stored.delete(key);
+    return row === undefined ? undefined : { seq: row.seq, fence: row.fence };
+  });
 }
 
 /** How many of all that were stored together have a place. */

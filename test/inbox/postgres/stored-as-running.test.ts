@@ -1,0 +1,162 @@
+/** Events that are stored as running, by machines that share a database and connections that break. */
+import { Pool, type PoolClient } from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { Inbox } from '../../../src/inbox/contract.ts';
+import type { Acceptance } from '../../../src/inbox/event.ts';
+import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
+import { tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
+import { EVERYTHING } from '../../../src/inbox/work.ts';
+import { incoming, later } from '../../helpers/incoming-event.ts';
+import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
+import { START } from '../../helpers/virtual-clock.ts';
+import { gatedPool } from './gated-pool.ts';
+import { interferedPool, type Interference } from './interfered-pool.ts';
+
+const schema = schemaName();
+const { queue, slots } = tablesIn(schema);
+const start = { now: START, leaseMs: 1_000, ordered: true } as const;
+const request = { ...EVERYTHING, ...start };
+const key = { endpoint: 'default', id: 'evt_1' };
+let pool: Pool;
+
+const machine = (source: { connect(): Promise<PoolClient> } = pool) =>
+  inboxOnPostgres<PoolClient>({ pool: source }, { ...SETTINGS, schema });
+
+const arrive = (inbox: Inbox<PoolClient>, parts: Parameters<typeof incoming>[0] = {}): Promise<Acceptance> =>
+  inbox.accept(incoming({ receivedAt: START, ...parts }), later(), start);
+
+beforeAll(async () => {
+  pool = new Pool({ connectionString: await postgresUrl(), max: 20 });
+  pool.on('error', () => {});
+  await using inbox = machine();
+  await inbox.list();
+});
+afterAll(async () => {
+  await dropSchema(pool, schema);
+  await pool.end();
+});
+beforeEach(() => emptySchema(pool, schema));
+
+/** Interferes with so many of the next COMMITs of an inbox. */
+function disturbed(interference: Interference, next: { times: number }): Inbox<PoolClient> {
+  return machine(interferedPool(pool, (text) => (text === 'COMMIT' && (next.times -= 1) >= 0 ? interference : null)));
+}
+
+async function leases(): Promise<number | null> {
+  const { rowCount } = await pool.query(`SELECT 1 FROM ${queue} WHERE lease_until_ms IS NOT NULL`);
+  return rowCount;
+}
+
+it.each<['lost' | 'unanswered', number]>([
+  ['lost', 1],
+  ['unanswered', 1],
+  ['unanswered', 2],
+])('its caller has the lease when the COMMIT is %s (%i times)', async (interference, times) => {
+  await using inbox = disturbed(interference, { times });
+  const { result, started } = await arrive(inbox);
+  expect(result).toBe('stored');
+  if (started === undefined) throw new Error('it was not started');
+  expect(await leases()).toBe(1);
+  expect(await inbox.settle(started, { outcome: 'processed' }, START + 10)).toBe(true);
+  expect(await inbox.attempts(key)).toMatchObject([{ number: 1, outcome: 'processed' }]);
+});
+
+it('a lease whose caller got no answer is given back by the next claim, and no crash', async () => {
+  const next = { times: Infinity };
+  await using inbox = disturbed('unanswered', next);
+  await expect(arrive(inbox)).rejects.toMatchObject({ code: 'FAILED' });
+  next.times = 0;
+  expect(await leases()).toBe(1);
+  // Until then nothing more is stored as running.
+  expect((await arrive(inbox, { id: 'evt_2', entity: 'other' })).started).toBeUndefined();
+  const claimed = await inbox.claim({ ...request, now: START + 10 }, 10);
+  expect(
+    claimed.map(({ id, failures }) => [id, failures]).toSorted((a, b) => String(a).localeCompare(String(b))),
+  ).toEqual([
+    ['evt_1', 0],
+    ['evt_2', 0],
+  ]);
+  expect(await inbox.attempts(key)).toMatchObject([{ number: 1, outcome: 'interrupted' }]);
+});
+
+it('a lease that ran out before the repeated COMMIT was answered is not the caller’s any more', async () => {
+  await using other = machine();
+  let isFirst = true;
+  const source = interferedPool(pool, (text) => {
+    if (text !== 'COMMIT' || !isFirst) return null;
+    isFirst = false;
+    return 'unanswered';
+  });
+  let isTaken = false;
+  await using inbox = machine(
+    gatedPool(source, (text) => {
+      if (isFirst || isTaken || !text.startsWith('BEGIN')) return null;
+      isTaken = true;
+      return other.claim({ ...request, now: START + 2_000 }, 1);
+    }),
+  );
+  const { result, started } = await arrive(inbox);
+  expect([result, started]).toEqual(['stored', undefined]);
+  expect(await leases()).toBe(1);
+  expect(await inbox.attempts(key)).toMatchObject([{ outcome: 'crashed' }]);
+});
+
+it('of one entity only one runs when two machines store at the same time, and the other is stored', async () => {
+  const atCommit = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  let isHeld = true;
+  await using slow = machine(
+    gatedPool(pool, (text) => {
+      if (text !== 'COMMIT' || !isHeld) return null;
+      isHeld = false;
+      atCommit.resolve();
+      return goOn.promise;
+    }),
+  );
+  await using quick = machine();
+  const first = arrive(slow, { id: 'first' });
+  await atCommit.promise;
+  const second = await arrive(quick, { id: 'second' });
+  expect([second.result, second.started]).toEqual(['stored', undefined]);
+  expect(await quick.claim(request, 1)).toEqual([]);
+  goOn.resolve();
+  const { started } = await first;
+  if (started === undefined) throw new Error('it was not started');
+  expect(await quick.claim(request, 1)).toEqual([]);
+  await slow.settle(started, { outcome: 'processed' }, START + 10);
+  expect((await quick.claim(request, 1)).map(({ id }) => id)).toEqual(['second']);
+});
+
+it('what another machine does to its entity meanwhile is waited for: it is stored, for a claim', async () => {
+  await using inbox = machine();
+  const client = await pool.connect();
+  await client.query(`BEGIN; SELECT 1 FROM ${slots} FOR UPDATE`);
+  const waiting = await arrive(inbox);
+  const alone = await arrive(inbox, { id: 'evt_2', entity: null });
+  await client.query('COMMIT');
+  client.release();
+  expect([waiting.result, waiting.started]).toEqual(['stored', undefined]);
+  expect(alone.started).toBeDefined();
+  expect((await inbox.claim(request, 2)).map(({ id }) => id)).toEqual(['evt_1']);
+});
+
+it('of those that arrive together, the first of each entity runs', async () => {
+  await using inbox = machine();
+  const ids = ['a1', 'b1', 'a2', 'b2', 'a1', 'none', 'none too'];
+  const accepted = await Promise.all(
+    ids.map((id) => arrive(inbox, { id, entity: id.startsWith('none') ? null : (id[0] ?? '') })),
+  );
+  expect(accepted.map(({ result }) => result)).toEqual([
+    'stored',
+    'stored',
+    'stored',
+    'stored',
+    'duplicate',
+    'stored',
+    'stored',
+  ]);
+  expect(accepted.map(({ started }) => started !== undefined)).toEqual([true, true, false, false, false, true, true]);
+  const distinct = new Set(accepted.flatMap(({ started }) => (started === undefined ? [] : [started.fence])));
+  expect(distinct.size).toBe(4);
+  expect(await inbox.claim(request, 10)).toEqual([]);
+});
