@@ -256,7 +256,9 @@ export function testTransfer(name: string, store: TransferStore): void {
         const ids: string[] = [];
         for await (const line of exportEvents(inbox, ADA)) {
           const { event } = JSON.parse(line) as { event?: { id: string } };
-          if (event !== undefined) ids.push(event.id);
+          // The first line is there before the inbox was asked how far the export goes.
+          if (event === undefined) continue;
+          ids.push(event.id);
           await storeIn(inbox, orderEvent(`new_${ids.length}_${line.length}`));
         }
         expect(ids).toEqual(['a', 'b']);
