@@ -1,6 +1,6 @@
 import { delay, performance, turn } from '../host/real-timers.ts';
 import type { Inbox } from '../inbox/contract.ts';
-import type { ClaimedEvent, Lease } from '../inbox/work.ts';
+import type { Lease } from '../inbox/work.ts';
 
 /** An inbox that knows whether anything is under way in it. */
 export interface WatchedInbox<Database> {
@@ -18,7 +18,7 @@ export function watchedInbox<Database>(inner: Inbox<Database>, patienceMs: numbe
   const running = new Map<string, number>();
   let underWay = 0;
 
-  const begin = ({ lease }: ClaimedEvent): void => void running.set(keyOf(lease), performance.now() + patienceMs);
+  const begin = (lease: Lease): void => void running.set(keyOf(lease), performance.now() + patienceMs);
   const end = (lease: Lease): void => void running.delete(keyOf(lease));
 
   async function watch<T>(call: Promise<T>, done: (result: T) => void = () => {}): Promise<T> {
@@ -38,13 +38,20 @@ export function watchedInbox<Database>(inner: Inbox<Database>, patienceMs: numbe
   };
 
   const inbox: Inbox<Database> = {
-    accept: (event, deadline) => watch(inner.accept(event, deadline)),
+    ...(inner.operations !== undefined && { operations: inner.operations }),
+    accept: (event, deadline, start) =>
+      watch(inner.accept(event, deadline, start), ({ started }) => {
+        if (started !== undefined) begin(started);
+      }),
     get: (key) => inner.get(key),
     list: (page) => inner.list(page),
-    claim: (request, limit, tell) => watch(inner.claim(request, limit, tell), (claimed) => claimed.forEach(begin)),
+    claim: (request, limit, tell) =>
+      watch(inner.claim(request, limit, tell), (claimed) => {
+        for (const { lease } of claimed) begin(lease);
+      }),
     claimOne: (key, request, tell) =>
       watch(inner.claimOne(key, request, tell), (claimed) => {
-        if (typeof claimed === 'object') begin(claimed);
+        if (typeof claimed === 'object') begin(claimed.lease);
       }),
     renew: (leases, ...more) =>
       watch(inner.renew(leases, ...more), (held) => {

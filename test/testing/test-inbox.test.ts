@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { PermanentError } from '../../src/errors.ts';
 import type { Handlers } from '../../src/processing/handlers.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
+import { rerunEvents } from '../../src/ops/index.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
 import { createReceiver, type Receiver } from '../../src/receive/receiver.ts';
 import { buildEvent, deliverTo, testInbox, type TestInbox, type TestInboxOptions } from '../../src/testing/index.ts';
@@ -228,6 +229,25 @@ describe('testInbox', () => {
       { inbox },
     );
     await deliverTo(receiver, buildEvent('order.ready'), { secret });
+    expect(await handledAll()).toMatchObject([{ state: 'processed' }]);
+  });
+
+  it('lets an operator rerun what is dead', async () => {
+    let isOpen = false;
+    const handlers: Handlers = {
+      'order.created': () => {
+        if (!isOpen) throw new PermanentError('the shop is closed');
+      },
+    };
+    const kept = sqliteInbox(scratchFile());
+    ends.push(() => kept.close());
+    const { inbox, receiver, handledAll } = await shop(handlers, { inbox: kept });
+    await deliverTo(receiver, buildEvent('order.created'), { secret });
+    const [dead] = await handledAll();
+    expect(dead).toMatchObject({ state: 'dead' });
+    isOpen = true;
+    const { counts } = await rerunEvents(inbox, [{ endpoint: 'default', id: dead?.id ?? '' }], { actor: 'ada' });
+    expect(counts).toEqual({ done: 1 });
     expect(await handledAll()).toMatchObject([{ state: 'processed' }]);
   });
 
