@@ -18,6 +18,7 @@ vi.mock('../../src/inbox/sqlite/sql/event-key.ts', async (original) => ({
   ...(await original<object>()),
   defineIdHash: (database: Database.Database) =>
     database.function('hookbox_id_hash', { deterministic: true }, (_id: unknown) => 7),
+  idHashOf: () => () => 7,
 }));
 
 const ADA = { actor: 'ada' };

@@ -28,22 +28,13 @@ export function prepareMoves(database: SqliteDatabase) {
   const prepare = (sql: string) => lazyStatement(database, sql);
   return {
     // A delivery comes in.
+    isKnown: prepare('SELECT 1 FROM hookbox_events WHERE id_hash = ? AND id = ? AND endpoint = ?'),
+    /** Values by their places: by names, binding them takes as long as a third of the rest. */
     insert: prepare(`
       INSERT INTO hookbox_events
         (endpoint, id, id_hash, type, created_ms, created_ns, entity, verified, state, dead_reason, parked, received_ms,
-         due_ms, settled_ms, body, trace)
-      SELECT :endpoint, :id, hookbox_id_hash(:id), :type, :createdMs, :createdNs, :entity, :verified, :state, :deadReason,
-        :parked, :receivedMs, :receivedMs, :settledMs, :body, :trace
-      WHERE NOT EXISTS (SELECT 1 FROM hookbox_events WHERE ${keyIs()})
-    `),
-    /** The same, under a lease: nothing has to run before it. */
-    insertRunning: prepare(`
-      INSERT INTO hookbox_events
-        (endpoint, id, id_hash, type, created_ms, created_ns, entity, verified, state, received_ms, due_ms, body, trace,
-         fence, attempts, claimed_ms, lease_until_ms)
-      SELECT :endpoint, :id, hookbox_id_hash(:id), :type, :createdMs, :createdNs, :entity, :verified, 'processing',
-        :receivedMs, :receivedMs, :body, :trace, :fence, 1, :now, :until
-      WHERE NOT EXISTS (SELECT 1 FROM hookbox_events WHERE ${keyIs()})
+         due_ms, settled_ms, body, trace, fence, attempts, claimed_ms, lease_until_ms)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     `),
     replace: prepare(`
       UPDATE hookbox_events

@@ -1,9 +1,13 @@
-import type { EntityQueue, Starts } from '../../rules/engine.ts';
+import type { IncomingEvent } from '../../event.ts';
+import type { EntityQueue, FirstClaim, Starts } from '../../rules/engine.ts';
+import type { FirstState } from '../../rules/first-state.ts';
 import type { Times } from '../../rules/occurrences.ts';
 import { answer, DONE } from '../../rules/steps.ts';
 import type { EventState } from '../../state.ts';
+import type { Lease } from '../../work.ts';
 import type { EventIndex } from './event-index.ts';
 import { firstFence, FRESH } from '../moves.ts';
+import { idHashOf } from '../sql/event-key.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 import { timesOf } from '../sql/records.ts';
 
@@ -25,29 +29,43 @@ interface AheadRow extends Record<'crowded' | 'paused' | 'busy' | 'superseded', 
 
 type Part = Omit<Starts, 'counts' | 'noteTime' | keyof EntityQueue>;
 
+const RUNNING = { state: 'processing', deadReason: null, isFresh: false, settledAt: null } as const;
+
 /** Deliveries come in. */
 export function arrivals({ database, moves, queue, known }: NamedStatements, index: EventIndex): Part {
+  /** Returns `null` when the key is known. */
+  function store(event: IncomingEvent, first: FirstState | typeof RUNNING, claim?: FirstClaim): Lease | null {
+    const { endpoint, id, type, created, entity, verified, receivedAt, body, trace } = event;
+    const hash = idHashOf(database)(id);
+    if (moves.isKnown.get(hash, id, endpoint) !== undefined) return null;
+    const fence = claim === undefined ? 0 : firstFence(claim.number);
+    const { lastInsertRowid } = moves.insert.run(
+      endpoint,
+      id,
+      hash,
+      type,
+      created?.ms ?? null,
+      created?.ns ?? null,
+      entity,
+      verified ? 1 : 0,
+      first.state,
+      first.deadReason,
+      first.isFresh ? FRESH : 0,
+      receivedAt,
+      receivedAt,
+      first.settledAt,
+      body,
+      trace ?? null,
+      fence,
+      claim === undefined ? 0 : 1,
+      claim?.now ?? null,
+      claim?.until ?? null,
+    );
+    return { seq: Number(lastInsertRowid), fence };
+  }
+
   return {
-    insert(event, { state, deadReason, isFresh, settledAt }) {
-      const { endpoint, id, type, created, entity, verified, receivedAt, body } = event;
-      const { changes } = moves.insert.run({
-        endpoint,
-        id,
-        type,
-        createdMs: created?.ms ?? null,
-        createdNs: created?.ns ?? null,
-        entity,
-        verified: verified ? 1 : 0,
-        state,
-        deadReason,
-        parked: isFresh ? FRESH : 0,
-        receivedMs: receivedAt,
-        settledMs: settledAt,
-        body,
-        trace: event.trace ?? null,
-      });
-      return answer(changes === 1);
-    },
+    insert: (event, first) => answer(store(event, first) !== null),
     ahead({ endpoint, type, entity, created }) {
       const about = { endpoint, type, entity, createdMs: created?.ms ?? null, createdNs: created?.ns ?? null };
       const {
@@ -67,26 +85,7 @@ export function arrivals({ database, moves, queue, known }: NamedStatements, ind
         isMovingBack: back !== null,
       });
     },
-    insertRunning(event, { now, until, number }) {
-      const { endpoint, id, type, created, entity, verified, receivedAt, body } = event;
-      const fence = firstFence(number);
-      const { changes, lastInsertRowid } = moves.insertRunning.run({
-        endpoint,
-        id,
-        type,
-        createdMs: created?.ms ?? null,
-        createdNs: created?.ns ?? null,
-        entity,
-        verified: verified ? 1 : 0,
-        receivedMs: receivedAt,
-        body,
-        trace: event.trace ?? null,
-        fence,
-        now,
-        until,
-      });
-      return answer(changes === 1 ? { seq: Number(lastInsertRowid), fence } : null);
-    },
+    insertRunning: (event, claim) => answer(store(event, RUNNING, claim)),
     known({ id, endpoint }) {
       const row = known.event.get({ id, endpoint }) as KnownRow;
       return answer({

@@ -7,10 +7,26 @@ export function hashOfId(key: string, id: string): number {
   return hash('sha256', key + id, 'buffer').readUIntBE(0, 6);
 }
 
+/** Hashes the ids of a file. */
+export type IdHash = (id: string) => number;
+
+const hashes = new WeakMap<SqliteDatabase, IdHash>();
+
 /** Gives a connection the function `hookbox_id_hash(id)`, which statements that find an event by its key use. */
 export function defineIdHash(database: SqliteDatabase): void {
-  const row = database.prepare('SELECT key FROM hookbox_id_key').get() as { key: string };
-  database.function('hookbox_id_hash', { deterministic: true }, (id: unknown) => hashOfId(row.key, String(id)));
+  const hash = idHashOf(database);
+  database.function('hookbox_id_hash', { deterministic: true }, (id: unknown) => hash(String(id)));
+}
+
+/** The same function for statements to which the hash is given. */
+export function idHashOf(database: SqliteDatabase): IdHash {
+  let hash = hashes.get(database);
+  if (hash === undefined) {
+    const { key } = database.prepare('SELECT key FROM hookbox_id_key').get() as { key: string };
+    hash = (id) => hashOfId(key, id);
+    hashes.set(database, hash);
+  }
+  return hash;
 }
 
 /**
