@@ -7,7 +7,7 @@ import { whyHidden } from '../../inbox/sqlite/opening/access.ts';
 import { longestLog } from '../../inbox/sqlite/opening/log-limit.ts';
 import { mountedType } from '../../inbox/sqlite/opening/mounts.ts';
 import { networkFileSystem } from '../../inbox/sqlite/opening/network-file-system.ts';
-import { assertDurable, openFile } from '../../inbox/sqlite/opening/open.ts';
+import { assertDurable, openFile, PAGE_BYTES } from '../../inbox/sqlite/opening/open.ts';
 import { ok, problem, warning, type Finding } from './finding.ts';
 
 /** Everything about the folder that the inbox is in; the first that is wrong with it makes the rest pointless. */
@@ -48,7 +48,6 @@ function checkFileSystem(folder: string): Finding {
 const MB = 1_000_000;
 const LITTLE_BYTES = 1_000 * MB;
 const TOO_LITTLE_BYTES = 100 * MB;
-const PAGE_BYTES = 4_096;
 
 function checkSpace(folder: string): Finding {
   const { bavail, bsize } = statfsSync(folder);

@@ -3,10 +3,10 @@ import { dirname } from 'node:path';
 import { fileOf, type SqliteDatabase } from './database.ts';
 
 /**
- * Pages in the write-ahead log before a checkpoint. Each event touches a random page of the index on ids; a longer log
+ * The length of the write-ahead log before a checkpoint. Each event touches a random page of the index on ids; a longer log
  * lets many events share the writing back of such a page (docs/benchmarks.md).
  */
-const CHECKPOINT_PAGES = 8_000;
+const CHECKPOINT_BYTES = 32 * 1024 * 1024;
 /** A log shorter than this would be copied with nearly every commit. */
 const LEAST_PAGES = 100;
 /** A checkpoint may need as much again in the file, commits continue meanwhile, and the rest is for the events. */
@@ -72,7 +72,7 @@ export function copyMostOfLog(database: SqliteDatabase, sync: () => void): boole
 
 /** How many pages the log may have before a checkpoint where a disk has so many bytes for it. */
 export function longestLog(bytes: number, pageBytes: number): number {
-  return Math.min(Math.max(Math.floor((bytes * SHARE_OF_DISK) / pageBytes), LEAST_PAGES), CHECKPOINT_PAGES);
+  return Math.min(Math.max(Math.floor((bytes * SHARE_OF_DISK) / pageBytes), LEAST_PAGES), CHECKPOINT_BYTES / pageBytes);
 }
 
 function logBytes(file: string): number {
