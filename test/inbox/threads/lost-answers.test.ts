@@ -117,6 +117,22 @@ describe('a writer that dies between a commit and its answer', () => {
     await receiver.close();
   });
 
+  it('has stored an event as running: the next claim gives it back, and nothing has crashed', async () => {
+    const answers = lostAnswers();
+    await using inbox = sqliteInbox(scratchFile());
+    const now = Date.now();
+    const start = { now, leaseMs: 60_000, ordered: true };
+    await inbox.accept(incoming({ id: 'first', entity: null }), later(), start);
+    answers.loseNext('accept');
+    await expect(inbox.accept(incoming(), later(), start)).rejects.toMatchObject({ code: 'FAILED' });
+    expect(await inbox.get(KEY)).toMatchObject({ state: 'processing' });
+    // The service sends it again.
+    expect(await inbox.accept(incoming(), later(), start)).toMatchObject({ result: 'duplicate' });
+    const claimed = await inbox.claim({ ...CLAIM, now }, 9);
+    expect(claimed.map(({ id, attempt, failures }) => [id, attempt, failures])).toEqual([['evt_1', 2, 0]]);
+    expect(await outcomes(inbox)).toEqual(['interrupted']);
+  });
+
   it('while another process, and other claims of this one, hold theirs: those are left alone', async () => {
     const answers = lostAnswers();
     const file = scratchFile();

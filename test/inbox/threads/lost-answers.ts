@@ -2,14 +2,11 @@ import { createRequire, syncBuiltinESMExports } from 'node:module';
 import type { Worker, WorkerOptions } from 'node:worker_threads';
 import { onTestFinished } from 'vitest';
 import type { MoveName } from '../../../src/inbox/sqlite/jobs.ts';
+import { unpackMoves, type PackedMoves } from '../../../src/inbox/sqlite/threads/packed-moves.ts';
 
 const workerThreads = createRequire(import.meta.url)('node:worker_threads') as { Worker: typeof Worker };
 
-interface Message {
-  readonly kind: string;
-  readonly id?: number;
-  readonly moves?: readonly { readonly name?: MoveName }[];
-}
+type Message = { readonly kind: string; readonly id?: number } & Partial<PackedMoves>;
 
 /** Writers that die between a commit and its answer. */
 export interface LostAnswers {
@@ -17,6 +14,10 @@ export interface LostAnswers {
   readonly lost: readonly MoveName[];
   /** The next group with a move of this name is committed, and the thread dies before anybody hears of it. */
   loseNext(name: MoveName): void;
+}
+
+function namesIn({ moves, bodies }: Message): readonly MoveName[] {
+  return moves === undefined || bodies === undefined ? [] : unpackMoves({ moves, bodies }).map(({ name }) => name);
 }
 
 export function lostAnswers(): LostAnswers {
@@ -29,7 +30,7 @@ export function lostAnswers(): LostAnswers {
       let dropped: number | undefined;
       const post = this.postMessage.bind(this);
       this.postMessage = (message: Message, transfer) => {
-        if (next !== null && message.moves?.some(({ name }) => name === next) === true) {
+        if (next !== null && namesIn(message).includes(next)) {
           dropped = message.id;
           lost.push(next);
           next = null;

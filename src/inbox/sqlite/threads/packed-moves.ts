@@ -25,9 +25,12 @@ type PackedEvent = readonly [
 
 type PackedStart = readonly [now: number, leaseMs: number, ordered: boolean, number: number, askedAt: number];
 
-/** What one turn of the event loop has brought, on its way to the writer. */
+/** The end of an attempt that has processed its event. */
+type PackedEnd = readonly [seq: number, fence: number, now: number, again: boolean, askedAt: number];
+
+/** What one turn of the event loop has brought, on its way to the writer. Lists are copied faster than objects. */
 export interface PackedMoves {
-  readonly moves: readonly (PackedEvent | Move)[];
+  readonly moves: readonly (PackedEvent | PackedEnd | Move)[];
   /** all bodies, one behind the other. A body lies in a slab with others: sent as it is, all of that would be copied. */
   readonly bodies: ArrayBuffer;
 }
@@ -41,7 +44,11 @@ export function packMoves(moves: readonly Move[]): PackedMoves {
   for (const move of moves) if (isAccept(move)) bytes += move.given[0].body.byteLength;
   const bodies = new Uint8Array(bytes);
   let end = 0;
-  const packed = moves.map((move): PackedEvent | Move => {
+  const packed = moves.map((move): PackedEvent | PackedEnd | Move => {
+    if (isPlainEnd(move)) {
+      const [{ seq, fence }, , now, again, askedAt] = move.given;
+      return [seq, fence, now, again, askedAt];
+    }
     if (!isAccept(move)) return move;
     const [event, start, askedAt = 0] = move.given;
     const { endpoint, id, body, type, created, entity, verified, valid, receivedAt, trace } = event;
@@ -58,6 +65,10 @@ export function unpackMoves({ moves, bodies }: PackedMoves): Move[] {
   let begin = 0;
   return moves.map((move): Move => {
     if ('name' in move) return move;
+    if (isPackedEnd(move)) {
+      const [seq, fence, now, again, askedAt] = move;
+      return { name: 'settle', given: [{ seq, fence }, PROCESSED, now, again, askedAt] };
+    }
     const [endpoint, id, type, ms, ns, entity, flags, receivedAt, trace, end, start] = move;
     const event: IncomingEvent = {
       endpoint,
@@ -84,13 +95,26 @@ function unpackStart([now, leaseMs, ordered, number, askedAt]: PackedStart): rea
   return [{ now, leaseMs, ordered, number }, askedAt];
 }
 
+const PROCESSED = { outcome: 'processed' } as const;
+
+function isPlainEnd(move: Move): move is Move & { readonly given: MoveGiven<'settle'> } {
+  if (move.name !== 'settle') return false;
+  const [, settlement] = move.given as MoveGiven<'settle'>;
+  return settlement.outcome === 'processed' && settlement.skipped === undefined;
+}
+
+function isPackedEnd(move: PackedEvent | PackedEnd): move is PackedEnd {
+  return typeof move[0] === 'number';
+}
+
 function isAccept(move: Move): move is Move & { readonly given: MoveGiven<'accept'> } {
   return move.name === 'accept';
 }
 
-/** A delivery's outcome is a number, or of one that runs its lease, as there are thousands of them. */
+/** A delivery's outcome is a number, or of one that runs its lease, as there are thousands of them. `true` is what most ends get. */
 export type PackedOutcome =
   | number
+  | true
   | PackedLease
   | 'busy'
   | { readonly result: unknown }
@@ -107,6 +131,7 @@ export function packOutcomes(moves: readonly Move[], outcomes: readonly CommitOu
   return outcomes.map((outcome, at) => {
     if (outcome === 'busy') return outcome;
     if ('failure' in outcome) return { failure: failureData(outcome.failure) };
+    if (outcome.result === true) return true;
     if (moves[at]?.name !== 'accept') return outcome;
     const { result, conflict, replaced, started } = outcome.result as Acceptance; // what `accept` resolves with
     if (started !== undefined) return [started.seq, started.fence, started.superseded];
@@ -117,6 +142,7 @@ export function packOutcomes(moves: readonly Move[], outcomes: readonly CommitOu
 export function unpackOutcomes(outcomes: readonly PackedOutcome[]): CommitOutcome[] {
   return outcomes.map((outcome) => {
     if (outcome === 'busy') return outcome;
+    if (outcome === true) return { result: true };
     if (typeof outcome === 'number') return { result: acceptance(outcome) };
     if (isLease(outcome)) {
       const [seq, fence, superseded] = outcome;
