@@ -91,32 +91,32 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   A1: {
     about: 'new carts and items',
     decision:
-      'user_id, location_id and fulfillment_method are required; status, if present, must be Active. The answer is ' +
-      '201 with the new id. Each added item is a new line. The location must sell the product. If the quantity ' +
-      'exceeds the stock, the answer has an issue of level Warning.',
+      'user_id, location_id and fulfillment_method are required; status, if present, must be Active. The sandbox ' +
+      'returns 201 and the new id. Each added item becomes a new line. The location must sell the product. If the ' +
+      'quantity exceeds the stock, the answer contains a message of level Warning.',
     values: [],
   },
   A2: {
     about: 'cart moves',
     decision:
-      'An Active cart can become Submitted, if it has an item, or Cancelled. Setting the same status again returns ' +
-      'true; any other change is answered 409. Only Active carts can change. No event is sent.',
+      'An Active cart can become Cancelled or, if it has an item, Submitted. Setting the same status again returns ' +
+      'true; any other change returns 409. Only Active carts can change. No event is sent.',
     values: [],
   },
   A3: {
     about: 'order moves',
     decision:
-      'The status goes from created to confirmed, then ready, then completed. Until it is completed, an order can ' +
-      'become cancelled or failed; then its stock is returned and its charge refunded. The Order body has no ' +
-      'status. No customer or address field is required.',
+      'The status goes from created to confirmed, then ready, then completed. Until then, an order can be cancelled ' +
+      'or fail; its stock is then returned and its charge refunded. The Order body has no status. No customer or ' +
+      'address field is required.',
     values: ['confirmedAfterMs', 'readyAfterMs', 'completedAfterMs'],
   },
   A4: {
     about: 'Submit Order',
     decision:
-      'Submitting charges the order and takes its stock. The answer is 200. A second submission is answered 409, ' +
-      'and a declined payment 422 PAYMENT_FAILED; the order can be submitted again. An order that exceeds the stock ' +
-      'is answered 422, even when it is created.',
+      'Submitting charges the order, takes its stock and returns 200. A second submission returns 409. A declined ' +
+      'payment returns 422 PAYMENT_FAILED, and the order can be submitted again. If the quantity exceeds the stock, ' +
+      'Create Order and Submit Order both return 422.',
     values: [],
   },
   A5: {
@@ -131,15 +131,15 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
     about: 'thresholds',
     decision:
       'inventory.low_stock is sent once when the stock falls to the threshold, and inventory.out_of_stock once when ' +
-      'it falls to 0. For a cart whose items do not change, cart.abandoned is sent, then cart.expires_soon; then ' +
-      'the cart becomes Cancelled.',
+      'it falls to 0. If the items of a cart do not change, the sandbox sends cart.abandoned, then cart.expires_soon, ' +
+      'and finally cancels the cart.',
     values: ['lowStockAt', 'abandonedAfterMs', 'expiresSoonAfterMs', 'expiredAfterMs'],
   },
   A7: {
     about: 'List Merchants',
     decision:
-      'Pages are numbered from 0. sort is repeatable, as property or property,(asc|desc). total counts the items on ' +
-      'all pages. An unknown property is answered 422.',
+      'Pages are numbered from 0. sort can be repeated; each value is property or property,(asc|desc). total counts ' +
+      'the items on all pages. An unknown property returns 422.',
     values: ['pageSize', 'maxPageSize'],
   },
   A8: {
@@ -150,32 +150,32 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   A9: {
     about: 'checks and sizes',
     decision:
-      'The order of checks is key, limit, permission, fault, syntax, validation, existence, state. A missing or ' +
-      'unparsable value is answered 400 MISSING_REQUIRED_FIELD, an invalid value 422 with details, and an unknown ' +
-      'path 404. Bodies of 5xx answers have no code. Content-Type is ignored. A string has at most 1,000 characters.',
+      'Checks run in this order: key, limit, permission, fault, syntax, validation, existence, state. A missing or ' +
+      'unparsable value returns 400 MISSING_REQUIRED_FIELD, an invalid value 422 with details, and an unknown path ' +
+      '404. Bodies of 5xx answers have no code. Content-Type is ignored. A string has at most 1,000 characters.',
     values: ['maxBodyBytes', 'maxItems'],
   },
   A10: {
     about: 'limits',
     decision:
-      'Windows are fixed, and all must allow a request. They count per key, but the monthly window counts per ' +
-      'account, from its sign-up. Headers describe the window that rejected the request, or the one with the fewest ' +
-      'requests left. Requests that are rejected or answered 401 do not count.',
+      'Windows are fixed, and every window must allow a request. Windows count requests per key, but the monthly ' +
+      'window counts them per account, from its sign-up. Headers describe the window that rejected the request, or ' +
+      'the one with the fewest requests left. Requests that are rejected or get a 401 do not count.',
     values: ['perMinute', 'perHour', 'perDay', 'resetAsIso'],
   },
   A11: {
     about: 'money and payment',
     decision:
       'Amounts are decimal USD, rounded half up to cents. Payment methods are pm_ok, pm_declined, ' +
-      'pm_insufficient_funds, pm_expired. A setup intent is answered 201 with the address of a local page that adds ' +
-      'a method. merchant_id filters the list of methods.',
+      'pm_insufficient_funds and pm_expired. Creating a setup intent returns 201 and the URL of a local page that ' +
+      'adds a payment method. merchant_id filters the list of payment methods.',
     values: ['taxRate', 'deliveryFee'],
   },
   A12: {
     about: 'search, plain HTTP',
     decision:
       'latitude and longitude are required; query and distance (kilometres) are optional. The nearest results come ' +
-      'first. Plain HTTP from a different machine is answered 403.',
+      'first. Requests over plain HTTP from another machine get a 403.',
     values: ['searchDistanceKm', 'maxProducts', 'plainHttpAnywhere'],
   },
 };

@@ -123,7 +123,7 @@ export function addCartItem(
   const product = offeredProduct(tx, cart.location_id, product_id);
   requireActive(cart);
   if (itemCount(tx, cartId) >= assumptions.maxItems) {
-    throw conflict(`A cart must have at most ${assumptions.maxItems} items.`, cart);
+    throw conflict(`A cart can have at most ${assumptions.maxItems} items.`, cart);
   }
   const id = tx.newId('item');
   const [created_ms, updated_ms] = [tx.now, tx.now];

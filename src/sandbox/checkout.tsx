@@ -13,10 +13,10 @@ const OUTCOMES = Object.keys(CARDS) as readonly PaymentOutcome[];
 const MOST_BYTES = 10_000;
 
 const WORDS: Readonly<Record<PaymentOutcome, string>> = {
-  ok: 'is charged',
-  declined: 'is declined',
-  insufficient_funds: 'is declined: insufficient funds',
-  expired: 'is declined: the card has expired',
+  ok: 'the payment succeeds',
+  declined: 'the payment is declined',
+  insufficient_funds: 'the payment is declined, because funds are insufficient',
+  expired: 'the payment is declined, because the card has expired',
 };
 
 /**

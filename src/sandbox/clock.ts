@@ -116,7 +116,7 @@ export function durationMs(duration: number | string): number {
   const ms = typeof duration === 'string' ? parseDuration(duration) : duration;
   if (ms !== null && Number.isSafeInteger(ms) && ms >= 0) return ms;
   const message =
-    `The duration must be a string such as '30 min' or 1h30m (units ms, s, min, h, d) or, in code, ` +
-    `whole milliseconds, not ${JSON.stringify(duration)}.`;
+    `The duration must be a string such as '30 min' or '1h30m' (units: ms, s, min, h, d), ` +
+    `not ${JSON.stringify(duration)}. In code, it can also be a whole number of milliseconds.`;
   throw new ConfigurationError('INVALID_OPTION', message);
 }

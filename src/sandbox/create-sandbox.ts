@@ -201,7 +201,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const clock = kind === 'frozen' ? frozenClock(startAt.getTime()) : realClock();
   const seed = options.seed ?? (kind === 'frozen' ? 1 : undefined);
   if (seed !== undefined && !(Number.isSafeInteger(seed) && seed >= 0)) {
-    throw new ConfigurationError('INVALID_OPTION', 'seed must be a whole number of 0 or more.');
+    throw new ConfigurationError('INVALID_OPTION', 'seed must be a whole number, 0 or more.');
   }
   const store = openStore({ file: options.file, clock, seed, tables: TABLES });
   try {

@@ -50,7 +50,7 @@ export const FAULT_TABLES = `
  */
 export function addDeliveryFault(transaction: Transaction, kind: FaultKind, count: number): void {
   if (!FAULT_KINDS.includes(kind) || !Number.isSafeInteger(count)) {
-    const message = `A delivery fault needs a kind (${FAULT_KINDS.join(', ')}) and a number of times.`;
+    const message = `A delivery fault needs a kind (${FAULT_KINDS.join(', ')}) and a whole number of times.`;
     throw new ConfigurationError('INVALID_OPTION', message);
   }
   if (count > 0) transaction.run('INSERT INTO delivery_faults (kind, remaining) VALUES (?, ?)', kind, count);
@@ -98,7 +98,7 @@ const WAITING = `SELECT d.id, e.id AS eventId, e.body, d.endpoint, p.url, p.secr
   FROM deliveries d JOIN events e ON e.seq = d.event JOIN endpoints p ON p.id = d.endpoint
   WHERE d.id = ? AND d.state = 'waiting'`;
 
-const NOBODY: Seen = { status: null, why: 'its receiver is missing', note: null };
+const NOBODY: Seen = { status: null, why: 'the receiver for this endpoint is missing', note: null };
 
 /** Deliveries as interface 6.3 and 6.4 describe them, one row each, so that they outlive the process. */
 export function createDeliveries(options: DeliveriesOptions): Deliveries {

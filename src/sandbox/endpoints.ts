@@ -248,7 +248,7 @@ function checkedUrl(text: string, allowRemote: boolean): string {
     );
   }
   if (!allowRemote && !isLoopback(url.hostname)) {
-    const message = `${url.host} is another machine. To let the sandbox send there, start it with --allow-remote (in code: allowRemote: true).`;
+    const message = `${url.host} is another machine. To allow deliveries to it, start the sandbox with --allow-remote (in code: allowRemote: true).`;
     throw new ConfigurationError('INVALID_OPTION', message);
   }
   return url.href;

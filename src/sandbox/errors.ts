@@ -40,7 +40,7 @@ export type ErrorCode = keyof ErrorExtras;
 export const ERROR_CODES: Readonly<Record<ErrorCode, { readonly status: ApiErrorStatus; readonly cause: string }>> = {
   INVALID_API_KEY: { status: 401, cause: 'the key is missing, malformed, expired or unknown' },
   INSUFFICIENT_PERMISSIONS: { status: 403, cause: 'the key lacks the permission' },
-  VALIDATION_ERROR: { status: 422, cause: 'data fails validation' },
+  VALIDATION_ERROR: { status: 422, cause: 'the data fails validation' },
   MISSING_REQUIRED_FIELD: { status: 400, cause: 'a required parameter is missing' },
   RESOURCE_NOT_FOUND: { status: 404, cause: 'the resource is missing or deleted' },
   RESOURCE_CONFLICT: { status: 409, cause: 'the request conflicts with the state of the resource' },

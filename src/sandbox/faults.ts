@@ -92,7 +92,10 @@ export function addFault(tx: Transaction, fault: ServiceFault): string {
     `outcome must be one of ${DECLINE_OUTCOMES.join(', ')}`,
   );
   const isDelay = ms !== null && Number.isSafeInteger(ms) && ms >= 0 && ms <= MOST_MS;
-  check(kind === 'slow' ? isDelay : ms === null, `ms, the delay of an answer, must be from 0 to ${MOST_MS}`);
+  check(
+    kind === 'slow' ? isDelay : ms === null,
+    kind === 'slow' ? `ms, the delay of the answer, must be from 0 to ${MOST_MS}` : 'only the kind slow takes ms',
+  );
   const id = tx.newId('fault');
   insert(tx, 'faults', {
     id,

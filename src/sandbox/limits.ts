@@ -57,7 +57,10 @@ const LENGTH_MS = {
 export function limitsOf(plan: PlanName | PlanLimits, { perMinute, perHour, perDay }: Assumptions): readonly Limit[] {
   const limits: PlanLimits | undefined = typeof plan === 'string' ? PLANS[plan] : plan;
   if (limits === undefined) {
-    throw new ConfigurationError('INVALID_OPTION', `plan must be one of ${Object.keys(PLANS).join(', ')}, or limits.`);
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      `plan must be one of ${Object.keys(PLANS).join(', ')}, or your own limits.`,
+    );
   }
   for (const [name, most] of Object.entries(limits)) {
     if (!PLAN_WINDOWS.includes(name)) {

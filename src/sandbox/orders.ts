@@ -66,7 +66,7 @@ interface OrderItemRow {
 export function createOrder(tx: Transaction, body: Input<'createOrder'>['body'], assumptions: Assumptions): Order {
   const { items, location_id, fulfillment_method, tip = 0, dropoff_instructions = '' } = body;
   const { maxItems, taxRate, deliveryFee } = assumptions;
-  if (items.length > maxItems) throw invalid('items', `must have ${maxItems} at most`);
+  if (items.length > maxItems) throw invalid('items', `must have at most ${maxItems} entries`);
   const merchantId = merchantOfLocation(tx, location_id);
   const lines = items.map(({ product_id, quantity }) => ({
     ...offeredProduct(tx, location_id, product_id),

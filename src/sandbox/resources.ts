@@ -7,7 +7,7 @@ import { assumed } from './assumptions.ts';
 const text = z
   .string()
   .max(1_000)
-  .refine((sent) => sent.isWellFormed(), 'must not have a lone surrogate');
+  .refine((sent) => sent.isWellFormed(), 'must not contain a lone surrogate');
 const id = text.min(1);
 const dateTime = z.iso.datetime();
 /** At least 1 and an int32 (interface 2.3). */
@@ -169,7 +169,7 @@ export const newCart = z
   .object({
     user_id: id.meta(like('usr_1')),
     location_id: id.meta(like('loc_bakery_pier')),
-    status: cartStatus.optional().meta({ description: 'Active, if present', ...assumed('A1') }),
+    status: cartStatus.optional().meta({ description: 'must be Active if present', ...assumed('A1') }),
     fulfillment_method: fulfillmentMethod.meta(like('Pickup')),
   })
   .meta({ id: 'NewCart', ...assumed('A1') });
@@ -233,7 +233,9 @@ export const newSetupIntent = z.object({ merchant_id: id.meta(like('mer_bakery')
 
 /** A11. */
 export const paymentMethodQuery = z.object({
-  merchant_id: id.optional().meta({ description: 'only methods usable there', ...assumed('A11') }),
+  merchant_id: id
+    .optional()
+    .meta({ description: 'returns only the methods that this merchant accepts', ...assumed('A11') }),
 });
 
 /** Interface 4.10 and A7; what may be sorted by is looked at with the merchants. */
@@ -242,12 +244,15 @@ export const merchantQuery = z.object({
     .int32()
     .min(0)
     .optional()
-    .meta({ description: 'from 0', ...assumed('A7') }),
+    .meta({ description: 'the number of the page, from 0', ...assumed('A7') }),
   size: z
     .int32()
     .min(1)
     .optional()
-    .meta({ description: 'of a page', ...assumed('A7', { default: 'pageSize', maximum: 'maxPageSize' }) }),
+    .meta({
+      description: 'the number of items on a page',
+      ...assumed('A7', { default: 'pageSize', maximum: 'maxPageSize' }),
+    }),
   sort: z
     .array(
       z
@@ -257,7 +262,7 @@ export const merchantQuery = z.object({
     )
     .max(10)
     .optional()
-    .meta({ description: 'property or property,(asc|desc); repeatable', ...assumed('A7') }),
+    .meta({ description: 'property or property,(asc|desc); can be repeated', ...assumed('A7') }),
 });
 
 /** Interface 4.12 and A12. */
@@ -268,7 +273,9 @@ export const productQuery = z.object({
     .min(-180)
     .max(180)
     .meta({ ...like(-122.42), ...assumed('A12') }),
-  query: text.optional().meta({ description: 'in the name or the description', ...like('loaf'), ...assumed('A12') }),
+  query: text
+    .optional()
+    .meta({ description: 'a text to find in the name or the description', ...like('loaf'), ...assumed('A12') }),
   // Nowhere on earth is farther.
   distance: z
     .number()

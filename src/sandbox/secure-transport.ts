@@ -5,7 +5,7 @@ import type { Assumptions } from './assumptions.ts';
 const LOCAL_NAME = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|sandbox)$/;
 
 /** What is said where it is not. */
-export const ONLY_HTTPS = 'HTTPS is required. Plain HTTP works only on this machine.';
+export const ONLY_HTTPS = 'HTTPS is required. Plain HTTP is accepted only from this machine.';
 
 /**
  * Only HTTPS is accepted (interface 5.4), except where nothing leaves the machine, or where plain HTTP is assumed to do (A12).

@@ -59,7 +59,7 @@ const MERCHANTS: readonly SeedMerchant[] = [
       {
         name: 'baguette',
         title: 'Baguette',
-        description: 'White bread, for the same day',
+        description: 'White bread, best eaten on the same day',
         category: 'bread',
         price: 3.2,
         stock: { bakery_pier: 60 },
@@ -95,7 +95,7 @@ const MERCHANTS: readonly SeedMerchant[] = [
       {
         name: 'flat_white',
         title: 'Flat white',
-        description: 'Double shot, whole or oat milk',
+        description: 'Double shot with whole milk or oat milk',
         category: 'drinks',
         price: 4.8,
         stock: { coffee_hayes: 500 },
@@ -103,7 +103,7 @@ const MERCHANTS: readonly SeedMerchant[] = [
       {
         name: 'cold_brew',
         title: 'Cold brew',
-        description: 'Eighteen hours in the cold',
+        description: 'Steeped in cold water for eighteen hours',
         category: 'drinks',
         price: 5.15,
         stock: { coffee_hayes: 20 },

@@ -177,7 +177,7 @@ function openDatabase(file: string | undefined): SqliteDatabase {
 }
 
 function reasonOf(failure: unknown): string {
-  if (isBusy(failure)) return 'a different process has the file open, such as a second sandbox or a receiver';
+  if (isBusy(failure)) return 'it is open in another process, such as a second sandbox or a receiver';
   return sqliteCode(failure) === 'SQLITE_NOTADB' ? 'it is not a SQLite database' : messageOf(failure);
 }
 

@@ -56,7 +56,7 @@ describe('who integrates a shop', () => {
     await page.getByRole('link', { name: 'Webhooks' }).click();
     await page.getByLabel(/^URL/).fill(site.shop);
     await page.getByRole('button', { name: 'Register' }).click();
-    await sees(page, 'Copy it now. It is not shown again.');
+    await sees(page, 'Copy it now. It will not be shown again.');
 
     const id = await orderFromOutside(site, key, { name: 'Ada' });
     await page.getByRole('link', { name: 'Orders' }).click();
@@ -100,7 +100,7 @@ describe('who integrates a shop', () => {
     await tabTo(page, /^URL/);
     await keyboard.type(site.shop);
     await press(page, 'Register');
-    await sees(page, 'Copy it now. It is not shown again.');
+    await sees(page, 'Copy it now. It will not be shown again.');
 
     const id = await orderFromOutside(site, key);
     await press(page, 'Orders');

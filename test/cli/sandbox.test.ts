@@ -208,7 +208,7 @@ describe('a sandbox in a file', () => {
     expect(answer.status).toBe(200);
     const human = running(['sandbox', '--port', '0', '--db', 'shop.db'], { cwd });
     expect((await human.ended()).stderr).toContain(
-      'shop.db cannot be opened for a sandbox: a different process has the file open, such as a second sandbox or a receiver.',
+      'shop.db cannot be opened for a sandbox: it is open in another process, such as a second sandbox or a receiver.',
     );
     await sandbox.stop('SIGTERM');
     const again = running(['sandbox', '--port', '0', '--db', 'shop.db'], { cwd, env: { TMPDIR: scratchFolder() } });

@@ -132,7 +132,7 @@ describe('controls for who looks at a sandbox', () => {
     expect(await service.types()).toEqual(['order.created']);
     const unknown = 'explode' as Fault['kind'];
     expect(() => faults.addToDeliveries(unknown)).toThrow('A delivery fault needs a kind (late, burst');
-    expect(() => faults.addToDeliveries('cut', 1.5)).toThrow('a number of times');
+    expect(() => faults.addToDeliveries('cut', 1.5)).toThrow('a whole number of times');
   });
 
   it('makes secrets that sign, each another, and the same ones for the same seed', async () => {
@@ -216,7 +216,7 @@ describe('controls for who runs a sandbox', () => {
     expect((await open.call('GET', '/merchant', undefined, { base })).status).toBe(200);
     expect(await statuses(open)).toEqual([404, 200, 200]);
     const { servers } = (await (await open.sandbox.fetch(`${base}/openapi.json`)).json()) as { servers: object[] };
-    expect(servers).toMatchObject([{ url: base, description: 'plain HTTP from anywhere' }]);
+    expect(servers).toMatchObject([{ url: base, description: 'accepts plain HTTP from any machine' }]);
   });
 
   it('what there is not is refused: a fault of deliveries, a limit of a plan', async () => {

@@ -80,9 +80,9 @@ describe('with plain forms alone', () => {
     expect(retried.text).toContain('state waiting');
     const all = await user.open('/deliveries');
     const [endpoint] = sandbox.webhooks.list();
-    const rest = await user.send(all, `Retry all dead letters of ${endpoint?.id}`);
+    const rest = await user.send(all, `Retry all dead letters for ${endpoint?.id}`);
     expect(rest.said).toMatch(/^\d dead letters? will be retried/);
-    const sent = await user.send(rest, 'Send what is due');
+    const sent = await user.send(rest, 'Send due deliveries');
     expect(sent.said).toBe('All due work is done.');
     expect(sandbox.deliveries.counts()).toMatchObject({ dead: 0, waiting: 0 });
     expect((await user.open(`/deliveries/${first?.id}`)).text).toMatch(/8 .* 200 – – manual/);
@@ -156,8 +156,8 @@ describe('with plain forms alone', () => {
     ]);
     expect((await service.call('POST', '/order', NEW_ORDER)).status).toBe(500);
     const set2 = await user.open('/faults');
-    expect(set2.text).toMatch(/before: outage before the effect Create Order status 500 1 Clear/);
-    expect(set2.text).toContain('connection cut partway through the body, 4 times');
+    expect(set2.text).toMatch(/before: outage before the operation is carried out Create Order status 500 1 Clear/);
+    expect(set2.text).toContain('connection cut partway through the body (4 more times)');
     await user.send(set2, `Clear the fault ${sandbox.faults.list()[0]?.id}`);
     expect(sandbox.faults.list()).toMatchObject([{ kind: 'slow' }]);
     await user.send(set2, 'Clear all operation faults');
@@ -177,7 +177,7 @@ describe('with plain forms alone', () => {
     expect(clock.text).toContain('The frozen clock shows 2026-01-01 00:00:00 UTC.');
     expect(clock.text).toMatch(new RegExp(`\\(in 1 min\\) order ${id}`));
     expect((await user.send(clock, 'Advance the clock by a step', {}, '+ 1 minute')).said).toContain('1 min');
-    expect((await user.open(`/orders/${id}`)).text).toMatch(/state confirmed submitted .* by pm_ok: charged/);
+    expect((await user.open(`/orders/${id}`)).text).toMatch(/state confirmed submitted .* with pm_ok: charged/);
   });
 });
 
@@ -220,7 +220,7 @@ describe('what comes out of order', () => {
     const user = new FormUser(sandbox);
     const made = await user.send(await user.open('/keys'), 'Create a key', { name: '  ' });
     const { id = '' } = sandbox.keys.list().at(-1) ?? {};
-    expect(made.text).toContain(`The key ${id}. Copy it now. It is not shown again.`);
+    expect(made.text).toContain(`The key ${id}. Copy it now. It will not be shown again.`);
   });
 
   it('a form that was refused is shown as it was filled in, but for a secret', async () => {
@@ -262,7 +262,9 @@ describe('what comes out of order', () => {
     for (const button of ['Confirm', 'Cancel']) {
       const late = await user.send(board, `Move order ${id}`, {}, `${button} order ${id}`);
       expect(late.status).toBe(409);
-      expect(late.text).toContain('The order has changed to ready since you opened the page. Nothing was done.');
+      expect(late.text).toContain(
+        'The status of the order has changed to ready since you opened the page. Nothing was done.',
+      );
     }
     expect(orders.find(id)?.status).toBe('ready');
     // Moves that no button offers are refused by the sandbox.
@@ -337,10 +339,10 @@ describe('what comes out of order', () => {
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', signing: 'own' }, 'secret'],
       ['/clock', 'Advance the clock by another duration', { by: 'tomorrow' }, 'not "tomorrow"'],
       ['/clock', 'Advance the clock by another duration', { by: '9999999999 d' }, 'Nothing was done.'],
-      ['/faults', 'Add an operation fault', { kind: 'slow' }, 'ms, the delay of an answer'],
+      ['/faults', 'Add an operation fault', { kind: 'slow' }, 'ms, the delay of the answer'],
       ['/faults', 'Add an operation fault', { kind: 'decline', operation: 'getCart' }, 'takes no operation'],
       ['/faults', 'Add an operation fault', { times: '0' }, 'times must be'],
-      ['/faults', 'Add a delivery fault', { kind: 'late', times: '0' }, 'the number of deliveries'],
+      ['/faults', 'Add a delivery fault', { kind: 'late', times: '0' }, 'a number of times above 0'],
       ['/faults', 'Add a delivery fault', { kind: '__proto__' }, 'Select a fault'],
       ['/stock', `Set the stock of Country loaf at ${PIER}`, { product: 'prod_x' }, 'There is no'],
       ['/stock', `Set the stock of Country loaf at ${PIER}`, { quantity: '99999999999' }, 'from 0 to 2147483647'],
@@ -375,7 +377,7 @@ describe('a sandbox that is away', () => {
     const user = new FormUser(sandbox);
     sandbox.stock.set(PIER, LOAF, 20);
     const late = await user.send(await user.open('/clock'), 'Advance the clock by a step', {}, '+ 1 minute');
-    expect(late.said).toContain('The clock is advancing');
+    expect(late.said).toContain('The clock is still advancing');
     answered.resolve(new Response());
     await sandbox.advance(0);
     expect(sandbox.deliveries.counts()).toMatchObject({ delivered: 1 });

@@ -100,7 +100,7 @@ describe('the file of a sandbox', () => {
   it('belongs to one at a time', () => {
     const file = scratchFile();
     const first = open(file);
-    expect(() => open(file)).toThrow('a different process has the file open');
+    expect(() => open(file)).toThrow('it is open in another process');
     first.close();
     open(file).close();
   });

@@ -36,13 +36,15 @@ export function openApiDocument(options: OpenApiOptions = {}): OpenApiDocument {
         // Of the interface (9.1), and not of hookbox.
         version: '1.0.0',
         description:
-          'This document describes the service as the sandbox of hookbox serves it. Where the interface defines ' +
-          'nothing, `x-assumption` describes what the sandbox does.',
+          'This document describes the service as the hookbox sandbox implements it. Where the interface does not ' +
+          'define something, `x-assumption` describes what the sandbox does.',
       },
       servers: [
         {
           url: server,
-          description: assumptions.plainHttpAnywhere ? 'plain HTTP from anywhere' : 'plain HTTP on this machine only',
+          description: assumptions.plainHttpAnywhere
+            ? 'accepts plain HTTP from any machine'
+            : 'accepts plain HTTP only from this machine',
           ...marks.of('A12'),
         },
       ],

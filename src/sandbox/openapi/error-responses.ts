@@ -14,7 +14,7 @@ const DECIDED_BY: Readonly<Partial<Record<ErrorCode, AssumptionId>>> = {
   RATE_LIMIT_EXCEEDED: 'A10',
 };
 
-const requestId = z.string().meta({ description: 'the number of the request' });
+const requestId = z.string().meta({ description: 'the id of the request' });
 
 /** The body of an error with each code (interface 7.2 and 7.3). */
 const ERROR_BODIES: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
@@ -38,10 +38,10 @@ function componentOf(code: ErrorCode): string {
 export function limitHeaders(marks: Marks): Readonly<Record<string, ZodOpenApiHeaderObject>> {
   const header = (description: string) => ({ description, schema: { type: 'integer' }, ...marks.of('A10') }) as const;
   return {
-    'X-RateLimit-Limit': header('requests allowed in the window; only if the plan has limits'),
+    'X-RateLimit-Limit': header('requests allowed in the window; sent only if the plan has limits'),
     'X-RateLimit-Remaining': header('requests left in the window'),
     'X-RateLimit-Reset': header('when the window ends, as a Unix timestamp'),
-    'X-RateLimit-Retry-After': { ...header('seconds to wait'), required: true },
+    'X-RateLimit-Retry-After': { ...header('seconds to wait before a retry'), required: true },
   };
 }
 

@@ -52,7 +52,7 @@ function operationObject(
     }),
     responses: {
       [status]: {
-        description: status === 201 ? 'Made.' : 'Done.',
+        description: status === 201 ? 'Created.' : 'Succeeded.',
         ...COUNTED_HEADERS,
         content: { 'application/json': { schema: envelopeOf(operation) } },
       },
@@ -66,7 +66,7 @@ function envelopeOf({ data, total }: Operation): z.ZodType {
   return z.object({
     data,
     messages: z.array(message).meta({ uniqueItems: true }),
-    ...(total && { total: z.int().min(0).meta({ description: 'on all pages' }) }),
+    ...(total && { total: z.int().min(0).meta({ description: 'the number of items on all pages' }) }),
   });
 }
 

@@ -26,7 +26,7 @@ function deliveryOf(type: EventType, marks: Marks): NonNullable<ZodOpenApiPathsO
       {
         name: 'X-Signature',
         in: 'header',
-        description: 'HMAC-SHA256 of the raw body under the endpoint’s secret, in lowercase hexadecimal',
+        description: 'the HMAC-SHA256 of the raw body, keyed with the endpoint’s secret, in lowercase hexadecimal',
         schema: { type: 'string', pattern: '^[0-9a-f]{64}$' },
       },
     ],
@@ -42,8 +42,8 @@ function deliveryOf(type: EventType, marks: Marks): NonNullable<ZodOpenApiPathsO
     responses: {
       '2XX': {
         description:
-          'The delivery is accepted if this answer arrives within 10 seconds. After any other answer, or a later ' +
-          'one, the event is redelivered on a schedule.',
+          'The delivery succeeds if such an answer arrives within 10 seconds. Otherwise, the service redelivers the ' +
+          'event on a schedule.',
       },
       '401': { description: 'The signature does not match.' },
     },

@@ -158,7 +158,7 @@ export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}):
     return endpoint === undefined ? nothingHere(c, 'endpoint') : frame.show(c, webhookScreen(visitOf(c), endpoint));
   });
   const nothingHere = (c: PageContext, what: string) =>
-    frame.problem(c, 404, 'Not found', `The sandbox has no ${what} with this id, or it was removed.`);
+    frame.problem(c, 404, 'Not found', `The sandbox has no ${what} with this id. It may have been removed.`);
 
   actRoutes(page, { ...ACCOUNT_ACTS, ...ORDER_ACTS, ...clockActs(logger) }, frame, visitOf, refusedScreen);
   assetRoutes(page, ['page.css', 'sandbox.css', ...SCRIPTS]);

@@ -3,16 +3,16 @@ import { sayings, type Sayings } from '../../page/acts/sayings.ts';
 
 /** What an act came to, as the screen that comes after it says. */
 const SAYINGS = {
-  again: () => 'The form was submitted twice, but its action was done only once.',
-  moved: () => 'The status of the order was changed. Its event will be delivered.',
-  retrying: () => 'The delivery will be retried. If the clock is frozen, advance it first.',
+  again: () => 'The form was submitted twice, but took effect only once.',
+  moved: () => 'The status of the order was changed. The event about the change will be delivered.',
+  retrying: () => 'The delivery will be retried. If the clock is frozen, this happens when you advance it.',
   'not-retried': () =>
-    'Nothing was done: the delivery succeeded, is running or is waiting for its first attempt, or its endpoint was ' +
-    'removed.',
+    'Nothing was done. The delivery has succeeded, is being sent or is waiting for its first attempt, or its ' +
+    'endpoint was removed.',
   'retrying-dead': ([dead = 0]) =>
     dead === 0
       ? 'Nothing was done: this endpoint has no dead letters.'
-      : `${plural(dead, 'dead letter')} will be retried. If the clock is frozen, advance it first.`,
+      : `${plural(dead, 'dead letter')} will be retried. If the clock is frozen, this happens when you advance it.`,
   'key-made': () => 'The key was created. Its value was shown once.',
   'key-deleted': () => 'The key was deleted. Requests that use it now get a 401 response.',
   'webhook-added': () => 'The endpoint was registered. It will receive events from now on.',
@@ -23,7 +23,7 @@ const SAYINGS = {
   advanced: ([ms = 0]) =>
     ms === 0 ? 'All due work is done.' : `The clock advanced by ${age(ms)}, and all work that was due is done.`,
   advancing: () =>
-    'The clock is advancing and waiting for receivers to answer. It continues even if you leave this page.',
+    'The clock is still advancing, because receivers have not answered yet. It continues even if you leave this page.',
   'fault-added': () => 'The fault was added.',
   'faults-removed': () => 'The fault was cleared.',
 } as const satisfies Sayings;

@@ -47,7 +47,7 @@ describe('GET /interface', () => {
     expect(textOf(page, 'createOrder')).toContain('items[].quantity integer from 1 to 2147483647 yes');
     expect(textOf(page, 'getCart')).toContain('data.items[].quantity integer');
     expect(textOf(page, 'listMerchants')).toContain(
-      'size integer from 1 to 100; 20 unless given no in the query; of a page',
+      'size integer from 1 to 100; default 20 no in the query; the number of items on a page',
     );
     expect(textOf(page, 'searchProducts')).toContain('/v1/product');
   });

@@ -44,7 +44,7 @@ function fieldsWithin(name: string, schema: Schema, schemas: Schemas): readonly 
 function typeInWords(schema: Schema, schemas: Schemas): string {
   const { type, enum: words, const: only, anyOf, items, format, default: usual, ...rest } = resolved(schema, schemas);
   const bounds = boundsInWords(rest);
-  const more = `${bounds === '' ? '' : ` ${bounds}`}${usual === undefined ? '' : `; ${String(usual)} unless given`}`;
+  const more = `${bounds === '' ? '' : ` ${bounds}`}${usual === undefined ? '' : `; default ${String(usual)}`}`;
   if (only !== undefined) return JSON.stringify(only);
   if (words !== undefined) return `one of ${words.join(', ')}${more}`;
   if (anyOf !== undefined) return anyOf.map((one) => typeInWords(one, schemas)).join(' or ');
@@ -64,7 +64,7 @@ function boundsInWords(schema: Bounds): string {
     ...(from === -UNBOUNDED ? [] : [`from ${from}`]),
     ...(to === UNBOUNDED ? [] : [`to ${to}`]),
     ...(schema.maxLength === undefined ? [] : [`of ${schema.minLength ?? 0} to ${schema.maxLength} characters`]),
-    ...(schema.maxItems === undefined ? [] : [`(${schema.minItems ?? 0} to ${schema.maxItems})`]),
+    ...(schema.maxItems === undefined ? [] : [`with ${schema.minItems ?? 0} to ${schema.maxItems} items`]),
   ];
   return within.join(' ');
 }

@@ -58,15 +58,19 @@ export function InterfacePage({ document, assumptions, server }: InterfacePagePa
           <h2 id="events">Events</h2>
           <p>
             The service sends each event as a POST to the endpoint’s URL. <code>X-Signature</code> is the HMAC-SHA256 of
-            the raw body under the endpoint’s secret, in lowercase hexadecimal. Without a 2xx within 10 seconds, the
-            service redelivers the event for more than a day. Any field of <code>data</code> may be absent or null.
+            the raw body, keyed with the endpoint’s secret, in lowercase hexadecimal. If no 2xx arrives within 10
+            seconds, the service redelivers the event for more than a day. Any field of <code>data</code> may be absent
+            or null.
           </p>
           <Contents links={eventTypes.map((type) => [type, type])} />
           {eventTypes.map((type) => (
             <EventSection type={type} described={webhooks[type]?.post ?? {}} schemas={schemas} />
           ))}
           <h2 id="assumptions">Assumptions</h2>
-          <p>How the sandbox behaves where the interface of the service defines nothing. Times are in milliseconds.</p>
+          <p>
+            This table shows what the sandbox does where the service’s interface defines nothing. Times are in
+            milliseconds.
+          </p>
           <AssumptionTable assumptions={assumptions} />
         </main>
       </body>
@@ -78,15 +82,15 @@ function Introduction({ server, schemas }: { readonly server: string; readonly s
   return (
     <section class="panel">
       <p>
-        The base address is <code>{server}</code>. Each request carries an API key, without <code>Bearer</code>, in the
-        header <code>Authorization</code>. Bodies are JSON. <Decided marks={[{ id: 'A9' }, { id: 'A12' }]} />
+        The base address is <code>{server}</code>. Send your API key, without <code>Bearer</code>, in the header{' '}
+        <code>Authorization</code> of each request. Bodies are JSON. <Decided marks={[{ id: 'A9' }, { id: 'A12' }]} />
       </p>
       <p>
-        Errors have <code>code</code>, <code>message</code>, <code>request_id</code> and, depending on the code, more
-        fields within <code>error</code>. After 429, retry when <code>X-RateLimit-Retry-After</code> seconds have
-        passed. Also retry after any 5xx, but not after other errors. If the plan has limits, answers have the headers{' '}
-        <code>X-RateLimit-Limit</code>, <code>X-RateLimit-Remaining</code> and <code>X-RateLimit-Reset</code>.{' '}
-        <Decided marks={[{ id: 'A10' }]} />
+        An error answer has the object <code>error</code> with <code>code</code>, <code>message</code>,{' '}
+        <code>request_id</code> and, depending on the code, more fields. After a 429, wait for{' '}
+        <code>X-RateLimit-Retry-After</code> seconds, then retry. Retry after any 5xx too, but not after other errors.
+        If the plan has limits, answers have the headers <code>X-RateLimit-Limit</code>,{' '}
+        <code>X-RateLimit-Remaining</code> and <code>X-RateLimit-Reset</code>. <Decided marks={[{ id: 'A10' }]} />
       </p>
       <p>
         A successful answer has <code>data</code>, which depends on the operation, and <code>messages</code>, a list
@@ -94,8 +98,8 @@ function Introduction({ server, schemas }: { readonly server: string; readonly s
       </p>
       <FieldTable caption="A message" fields={fieldsOf({ $ref: '#/components/schemas/Message' }, schemas)} />
       <p>
-        In the commands below, <code>$KEY</code> is your API key. In a path, replace each word that begins with{' '}
-        <code>$</code> with one of your ids.
+        In the commands below, <code>$KEY</code> is your API key. In a path, each word that begins with <code>$</code>{' '}
+        stands for one of your ids.
       </p>
     </section>
   );

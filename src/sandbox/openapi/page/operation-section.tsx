@@ -33,7 +33,7 @@ export function OperationSection({ name, operation, described, schemas, server }
             , also <code>{alias}</code>
           </>
         )}
-        . Requires the permission <code>{permission}</code>. In faults and in generated code, the operation is called{' '}
+        . It requires the permission <code>{permission}</code>. In faults and in generated code, the operation is called{' '}
         <code>{name}</code>. <Decided marks={described['x-assumption'] as readonly AssumptionMark[]} />
       </p>
       <pre>
@@ -76,7 +76,7 @@ function ErrorTable({ codes }: { readonly codes: readonly ErrorCode[] }) {
   return (
     <ListTable
       columns={['code', 'status', 'when', 'more fields']}
-      caption={<>Errors; injected faults can also answer {Object.keys(OUTAGES).join(', ')}</>}
+      caption={<>Errors; sandbox faults can also return {Object.keys(OUTAGES).join(', ')}</>}
     >
       {sorted.map((code) => (
         <tr>

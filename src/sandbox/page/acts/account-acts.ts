@@ -36,7 +36,7 @@ export const ACCOUNT_ACTS: Readonly<Record<string, Act>> = {
     const sent = form.get('secret');
     const own = typeof sent === 'string' ? sent : ''; // with its white space: it is the other side's, too
     if (signing !== 'own' && own !== '') {
-      throw new FormError('You entered a secret. Select signing with your own secret, or clear the field.');
+      throw new FormError('You entered a secret. Select “with your own secret”, or clear the field.');
     }
     if (signing === 'new') {
       const secret = sandbox.webhooks.newSecret();

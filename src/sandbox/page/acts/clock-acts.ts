@@ -44,7 +44,8 @@ export function clockActs(logger: Logger): Readonly<Record<string, Act>> {
     '/delivery-faults': ({ sandbox, form }) => {
       const kind = DELIVERY_FAULT_KINDS.find((one) => one === fieldOf(form, 'kind'));
       const times = wholeOf(form, 'times');
-      if (kind === undefined || times === 0) throw new FormError('Select a fault and the number of deliveries.');
+      if (kind === undefined || times === 0)
+        throw new FormError('Select a fault, and enter a number of times above 0.');
       sandbox.faults.addToDeliveries(kind, times);
       return { to: '/faults', said: 'fault-added' };
     },

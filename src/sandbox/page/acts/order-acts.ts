@@ -12,7 +12,7 @@ export const ORDER_ACTS: Readonly<Record<string, Act>> = {
     if (order === null) throw notFound('order', id);
     // Cancelling an order that is new is another thing than cancelling one that is ready.
     if (order.status !== fieldOf(form, 'from')) {
-      throw new FormError(`The order has changed to ${order.status} since you opened the page.`, 409);
+      throw new FormError(`The status of the order has changed to ${order.status} since you opened the page.`, 409);
     }
     sandbox.orders.move(id, to);
     return { to: '/', said: 'moved' };
@@ -35,6 +35,6 @@ export const ORDER_ACTS: Readonly<Record<string, Act>> = {
 /** @throws FormError for anything but digits */
 export function wholeOf(form: FormData, name: string): number {
   const text = fieldOf(form, name);
-  if (!/^\d{1,15}$/.test(text)) throw new FormError(`${name} must be a whole number of 0 or more.`);
+  if (!/^\d{1,15}$/.test(text)) throw new FormError(`${name} must be a whole number, 0 or more.`);
   return Number(text);
 }

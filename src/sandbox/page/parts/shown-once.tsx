@@ -18,7 +18,7 @@ export function ShownOnce({
   return (
     <section class="panel" id="shown-once">
       <p role="status">
-        <StoredText text={what} atMost={240} />. <strong>Copy it now. It is not shown again.</strong>
+        <StoredText text={what} atMost={240} />. <strong>Copy it now. It will not be shown again.</strong>
       </p>
       <Copyable text={value} />
       <p>{note}</p>

@@ -34,7 +34,7 @@ export function clockScreen(visit: SandboxVisit): Screen {
             {kind === 'frozen'
               ? 'The clock is frozen. Nothing happens until you advance it.'
               : 'The clock runs in real time, and you can also advance it.'}{' '}
-            Work that becomes due in the meantime runs at its due time.
+            Work that becomes due as the clock advances runs at its due time.
           </p>
           <div class="actions">
             <SandboxForm visit={visit} to="/clock/advance" label="Advance the clock by a step">

@@ -101,7 +101,7 @@ function Acts({ visit, endpoints }: { readonly visit: SandboxVisit; readonly end
   return (
     <section class="actions" id="acts" aria-label="Acts on several deliveries">
       {isWaiting && (
-        <SandboxForm visit={visit} to="/clock/advance" label="Send what is due">
+        <SandboxForm visit={visit} to="/clock/advance" label="Send due deliveries">
           <input type="hidden" name="by" value="0" />
           <button type="submit">Send due deliveries now</button>
         </SandboxForm>
@@ -110,10 +110,10 @@ function Acts({ visit, endpoints }: { readonly visit: SandboxVisit; readonly end
         <SandboxForm
           visit={visit}
           to={`/webhooks/${endpoint.id}/retry-dead`}
-          label={`Retry all dead letters of ${endpoint.id}`}
+          label={`Retry all dead letters for ${endpoint.id}`}
         >
           <button type="submit">
-            Retry all dead letters of <EndpointName endpoint={endpoint} />
+            Retry all dead letters for <EndpointName endpoint={endpoint} />
           </button>
         </SandboxForm>
       ))}

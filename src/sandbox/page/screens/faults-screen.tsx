@@ -1,4 +1,4 @@
-import { number } from '../../../ops/words/format.ts';
+import { number, plural } from '../../../ops/words/format.ts';
 import type { Screen } from '../../../page/visit.ts';
 import { FAULT_KINDS as DELIVERY_FAULT_KINDS } from '../../../sender/random-faults.ts';
 import type { FaultKind as DeliveryFaultKind } from '../../../sender/faults.ts';
@@ -12,10 +12,10 @@ import { SandboxForm } from '../parts/sandbox-form.tsx';
 import { sentInto, type SandboxVisit } from '../sandbox-visit.ts';
 
 const WORDS: Readonly<Record<FaultKind, string>> = {
-  before: 'outage before the effect',
-  after: 'outage after the effect',
-  'lost-answer': 'operation carried out, no answer sent',
-  slow: 'late effect and answer',
+  before: 'outage before the operation is carried out',
+  after: 'outage after the operation was carried out',
+  'lost-answer': 'operation carried out, but no answer sent',
+  slow: 'operation carried out and answered late',
   decline: 'declined payment',
   'fail-order': 'order fails instead of reaching its next status',
 };
@@ -24,8 +24,8 @@ const DELIVERY_WORDS: Readonly<Record<DeliveryFaultKind, string>> = {
   late: 'sent late, after other deliveries',
   burst: 'held back, then sent together with other deliveries',
   duplicate: 'sent several times',
-  'tampered-body': 'one body byte changed after signing',
-  'tampered-signature': 'one signature digit changed',
+  'tampered-body': 'one byte of the body changed after signing',
+  'tampered-signature': 'one digit of the signature changed',
   cut: 'connection cut partway through the body',
   'slow-body': 'body sent in chunks',
   'lost-answer': 'answer lost',
@@ -230,7 +230,7 @@ function PendingOfDeliveries({ visit }: { readonly visit: SandboxVisit }) {
       <ol>
         {faults.slice(0, MOST_SHOWN).map(({ kind, timesLeft }) => (
           <li>
-            {kind}: {DELIVERY_WORDS[kind]}, {number(timesLeft)} times
+            {kind}: {DELIVERY_WORDS[kind]} ({plural(timesLeft, 'more time')})
           </li>
         ))}
       </ol>

@@ -67,7 +67,7 @@ function NewKeyForm({ visit }: { readonly visit: SandboxVisit }) {
           ))}
         </fieldset>
         <label class="field">
-          <span>Expires after, such as 30 d or 12 h (empty: never)</span>
+          <span>Expires after (such as 30 d or 12 h; empty for never)</span>
           <input type="text" name="expires" value={sent?.('expires')[0]} maxlength={50} autocomplete="off" />
         </label>
         <p>

@@ -58,7 +58,7 @@ function Charges({ charges, visit }: { readonly charges: readonly ChargeRecord[]
       <ol>
         {charges.map((charge) => (
           <li>
-            {usd(charge.amount)} by <StoredText text={charge.paymentMethodId} atMost={60} />: {charge.state},{' '}
+            {usd(charge.amount)} with <StoredText text={charge.paymentMethodId} atMost={60} />: {charge.state},{' '}
             <Time at={charge.at} now={visit.now} />
           </li>
         ))}

@@ -48,7 +48,7 @@ function SetForm({ visit, level }: { readonly visit: SandboxVisit; readonly leve
           max={MOST_STOCK}
           value={quantity}
           required
-          aria-label={`New quantity: ${what}`}
+          aria-label={`New quantity of ${productName} at ${locationId}`}
         />
         <button type="submit" aria-label={`Set ${what}`}>
           Set

@@ -136,7 +136,7 @@ function EndpointsTable({
               ,{' '}
               <a
                 href={hrefWith(`${base}/deliveries`, { state: 'dead', endpoint: id })}
-                aria-label={`Dead letters of ${id}`}
+                aria-label={`Dead letters for ${id}`}
               >
                 dead letters
               </a>
@@ -176,7 +176,7 @@ export function webhookScreen(visit: SandboxVisit, endpoint: Endpoint): Screen {
             visit={visit}
             to={`/webhooks/${id}/secret`}
             what="Replace the secret"
-            warning="The new secret is shown once. It signs all further deliveries, including waiting ones."
+            warning="The new secret is shown once. The sandbox signs all further deliveries with it, including waiting ones."
           />
           <Confirmed
             visit={visit}
@@ -198,7 +198,7 @@ export function newSecretScreen(visit: SandboxVisit, id: string, secret: string)
     content: (
       <ShownOnce
         value={secret}
-        what={`The signing secret of the endpoint ${id}`}
+        what={`The signing secret for the endpoint ${id}`}
         note="Set it in your receiver: createReceiver({ secret: … })."
         back={{ href: `${visit.base}/webhooks`, label: 'Back to the endpoints' }}
       />
