@@ -68,7 +68,7 @@ export function readEvent(body: Uint8Array): ReadEvent {
   if (twice !== null) {
     // Only names that the interface has are repeated here; any other key is the sender's text.
     const path = Object.hasOwn(unknownEventSchema.shape, twice) ? twice : '';
-    return invalid(id, type, [{ path, message: 'the envelope has a key twice' }]);
+    return invalid(id, type, [{ path, message: 'the envelope contains the same key twice' }]);
   }
   return check(value, id, type);
 }

@@ -21,7 +21,7 @@ export interface ConflictFacts {
   readonly type: string | null;
 }
 
-/** The facts that `onSilent` receives. The inbox accepted nothing for `silentAfterMs`. */
+/** The facts that `onSilent` receives. The inbox accepted no delivery for `silentAfterMs`. */
 export interface SilentFacts extends Silence {
   readonly endpoint: string;
   /** The option `silentAfterMs`, in milliseconds. */
@@ -65,7 +65,8 @@ export interface DeliveryHookOptions extends DeliveryHooks {
 export function deliveryHooks(options: DeliveryHookOptions): DeliveryHookCalls {
   const { onConflict, onSilent, onDead, silentAfterMs, inbox, endpoint, logger, clock } = options;
   if (onSilent !== undefined && silentAfterMs === undefined) {
-    const why = 'onSilent needs silentAfterMs, the milliseconds without a delivery after which it is called.';
+    const why =
+      'onSilent needs silentAfterMs, the number of milliseconds without a delivery after which onSilent is called.';
     throw new ConfigurationError('INVALID_OPTION', why);
   }
   if (silentAfterMs !== undefined) positive('silentAfterMs', silentAfterMs, MAX_TIMER_MS);

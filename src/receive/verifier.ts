@@ -36,7 +36,7 @@ export interface VerifierOptions {
   readonly maxBodyBytes?: number;
   /**
    * The memory for all bodies that are arriving or being verified, in bytes. At least `maxBodyBytes`. Above this limit,
-   * the newest bodies are answered 503, and earlier ones continue. One eighth is reserved for bodies of up to 64 KiB.
+   * the newest deliveries get a 503, and earlier ones continue. One eighth is reserved for bodies of up to 64 KiB.
    *
    * @defaultValue 67,108,864 (64 MiB)
    */
@@ -237,8 +237,8 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
 }
 
 const ENCODED =
-  'the request has a Content-Encoding, so a proxy may have compressed the signed body: turn compression off for ' +
-  'this path';
+  'the request has a Content-Encoding, so a proxy may have compressed the body after it was signed: turn ' +
+  'compression off for this path';
 
 const UNREAD = {
   'too-large': 'body-too-large',

@@ -84,7 +84,7 @@ describe('pino as the logger', () => {
       'a redelivery has the same id but a different body; the first body is kept',
       'stored as dead(invalid)',
       'delivery rejected',
-      'event is dead; the command shows why',
+      'event is dead; run the given command to see why',
       'delivery not stored',
     ]) {
       expect(messages).toContain(expected);

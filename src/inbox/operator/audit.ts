@@ -38,8 +38,8 @@ export interface AuditPage {
   /** Newest first. */
   readonly lines: readonly AuditLine[];
   /**
-   * Pass it as `before` for the next page. `null` at the end. With a filter, a page examines at most 5,000 lines, so
-   * even a page without lines may have a `next`.
+   * Pass it as `before` to get the next page. `null` on the last page. With a filter, a page examines at most 5,000
+   * lines, so even a page without lines may have a `next`.
    */
   readonly next: number | null;
 }
