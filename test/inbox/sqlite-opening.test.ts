@@ -89,7 +89,7 @@ describe('a connection that cannot be an inbox says what to do', () => {
   it('in the middle of a transaction: end it, which stays open', () => {
     const database = merchantDatabase();
     database.exec('BEGIN');
-    expectRefusal(() => sqliteInbox({ database }), 'CANNOT_OPEN', ['open transaction', 'End it']);
+    expectRefusal(() => sqliteInbox({ database }), 'CANNOT_OPEN', ['open transaction', 'End the transaction']);
     expect(database.inTransaction).toBe(true);
   });
 

@@ -30,7 +30,7 @@ describe.runIf(process.getuid?.() === 0)('a file that this user may not use says
     const file = await inboxOfRoot();
     expect(await openedBy(USER, file)).toBe(
       `CANNOT_OPEN: ${file} cannot be opened: ${file} cannot be written to: it belongs to user 0 and group 0 with mode 600, ` +
-        `and this process is user ${USER}. Give this user access to the file and its folder (chown), or pass a different path.`,
+        `and this process runs as user ${USER}. Give this user access to the file and its folder (chown), or pass a different path.`,
     );
   });
 
@@ -39,7 +39,7 @@ describe.runIf(process.getuid?.() === 0)('a file that this user may not use says
     chownSync(file, USER, USER);
     chmodSync(dirname(file), 0o755);
     expect(await openedBy(USER, file)).toContain(
-      `cannot be opened: ${dirname(file)} cannot be written to: its owner is`,
+      `cannot be opened: ${dirname(file)} cannot be written to: it belongs to`,
     );
     expect(await openedBy(USER, join(dirname(file), 'new.db'))).toContain(`${dirname(file)} cannot be written to: it`);
   });
