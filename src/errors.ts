@@ -8,7 +8,7 @@ export abstract class HookboxError extends Error {
 
 /**
  * An option is invalid. hookbox throws this error when you create an object, such as a receiver, or call a function of
- * `hookbox/ops`. It never throws it during a delivery.
+ * `hookbox/ops`. A delivery never causes it.
  *
  * - `UNUSABLE_SECRET`: a secret is missing, is empty, or is the text `undefined` or `null`
  * - `UNKNOWN_EVENT_TYPE`: a key of `handlers` is not an event type

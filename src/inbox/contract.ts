@@ -6,11 +6,11 @@ import type { StartRequest, WorkQueue } from './work.ts';
 /**
  * A durable store for events. `test/inbox/conformance.ts` tests the behaviour that each inbox must have.
  *
- * @typeParam Database - the database that a handler's transaction works on
+ * @typeParam Database - the database that a handler's transaction uses
  */
 export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, AsyncDisposable {
   /**
-   * Stores an event unless its key is known. Resolves when the event is durable.
+   * Stores an event unless its key is already known. Resolves when the event is durable.
    *
    * @param deadline - a time on the clock of `performance.now()`, in milliseconds; the inbox drops an event that it has
    * not begun to store by then

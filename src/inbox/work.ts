@@ -31,7 +31,7 @@ export interface ClaimRequest extends Scope {
   /** With `true`, each entity has at most one live lease, and its events are claimed in order. */
   readonly ordered: boolean;
   /**
-   * Leases that the caller holds and whose handlers are still running. Those that have run out are renewed.
+   * Leases that the caller holds and whose handlers are still running. Leases that have run out are renewed.
    *
    * @defaultValue none
    */
@@ -213,7 +213,7 @@ export interface TransactionAttempt {
 /**
  * The part of an inbox that processors use. Each call is atomic, and durable when it resolves.
  *
- * @typeParam Database - the database that a handler's transaction works on
+ * @typeParam Database - the database that a handler's transaction uses
  */
 export interface WorkQueue<Database = DefaultDatabase> {
   /**
@@ -256,7 +256,7 @@ export interface WorkQueue<Database = DefaultDatabase> {
   nextDue(scope: Scope): Promise<number | null>;
   /**
    * Records the types that this processor handles, and checks events that are waiting for other events. With
-   * `ignoreBefore`, it sets to ignored the events of these endpoints that were due before that time. It does so only if
+   * `ignoreBefore`, it sets events of these endpoints to ignored if they were due before that time. It does so only if
    * no processor has handled their type since that time, nor in the last seven days. Each call does a limited part of
    * the work; repeat the call while `more` is `true`.
    *

@@ -78,7 +78,9 @@ export interface HandlerContext<Database = DefaultDatabase> {
   skip(reason: string): void;
 }
 
-/** A connection for one call at a time, such as SQLite's. An `await` inside a transaction would let it commit early. */
+/**
+ *  A synchronous connection, such as SQLite's. An `await` inside a transaction would let the transaction commit early.
+ */
 interface SynchronousDatabase {
   readonly inTransaction: boolean;
 }
@@ -165,7 +167,8 @@ function kindOf(value: unknown): string {
 
 function fixFor(value: unknown): string {
   if (value instanceof Map) return 'Write Object.fromEntries(handlers).';
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return "Write { '*': … } for every type.";
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return "To handle every type, write { '*': … }.";
   return (
     'hookbox does not read methods on a prototype. Write ' +
     "{ 'order.created': (event, context) => shop.orderCreated(event, context) }."

@@ -11,8 +11,8 @@ import { silenceWatch, type Silence } from './silence.ts';
 import type { VerifiedDelivery } from './verifier.ts';
 
 /**
- * The facts that `onConflict` receives. A different body arrived with the id of a stored event. The stored body stays,
- * and the inbox keeps the newest different body beside it.
+ * The facts that `onConflict` receives. A different body arrived with the id of a stored event. The inbox keeps the
+ * stored body, and beside it the newest different body.
  */
 export interface ConflictFacts {
   readonly endpoint: string;

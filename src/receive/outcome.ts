@@ -47,7 +47,7 @@ interface Accepted extends Answer<AcceptedBody> {
   readonly id: string;
 }
 
-/** An answer other than 200. */
+/** An answer other than a 200. */
 interface Refused extends Answer<ErrorBody> {
   readonly code: AnswerCode;
   /** The exact cause, for logs and statistics. The service sees only `code`. */

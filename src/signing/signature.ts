@@ -46,7 +46,7 @@ export function signBody(body: Uint8Array | string, secret: Secret): string {
 /**
  * Verifies the signature of a body in constant time (section 6.3 of the service's interface). If you pass several
  * secrets, it tries each one. Neither the result nor its timing reveals which secret matched. For a wrong body or
- * signature it returns `false`; it never throws because of one.
+ * signature, it returns `false` and does not throw.
  *
  * @param body - the raw bytes as received, before any decoding
  * @param signature - the value of `X-Signature`; only 64 lowercase hexadecimal digits can match

@@ -67,8 +67,8 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
  * it. hookbox answers a delivery only after its commit is durable. Needs Postgres 14 or newer and the package `pg`.
  *
  * The inbox connects at its first call. If it cannot open, that call rejects with an `InboxOpenError` that says what to
- * grant or change. Possible causes are missing rights, missing tables, an old server, a standby server, and the setting
- * `fsync` or `synchronous_commit` being off.
+ * grant or change. Possible causes are missing rights, missing tables, an old server, a standby server, and `fsync` or
+ * `synchronous_commit` being turned off.
  *
  * @param source - a URL; or `{ pool }` with an open `pg` pool, which you close yourself; or `{ connect }`, which opens
  * one connection for each use. If `source` is `undefined`, for example because an environment variable is not set,
