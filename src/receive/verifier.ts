@@ -81,8 +81,8 @@ export interface Verifier {
   /**
    * Verifies a delivery and passes it to your function, within one deadline.
    *
-   * @returns the function's result, or the rejection to answer with if the delivery is rejected, or the function throws
-   * or does not finish in time
+   * @returns the result of your function; or, if the delivery is rejected or your function throws or does not finish in
+   * time, the rejection to answer with
    */
   passOn<T>(
     delivery: Delivery,

@@ -90,7 +90,7 @@ describe('hookbox doctor on Postgres', () => {
     const finding = (await examine()).find('sequences');
     expect(finding).toMatchObject({
       status: 'problem',
-      what: expect.stringMatching(/continues at 2, but the table already has \d/),
+      what: expect.stringMatching(/continues at 2, but the table already contains the number \d/),
     });
     const line = /^Run: (.*)$/.exec(finding?.advice ?? '')?.[1] ?? '';
     // What is refused, and what asks whether it is ready, says the same.
