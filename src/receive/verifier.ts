@@ -58,7 +58,7 @@ export interface VerifierOptions {
 /** An authentic delivery with its event, which is typed or invalid. */
 export interface VerifiedDelivery {
   readonly body: Uint8Array;
-  /** The value of `X-Signature`, to verify the body again elsewhere. `null` if no signature was required. */
+  /** The value of `X-Signature`. Use it to verify the body again elsewhere. `null` if no signature was required. */
   readonly signature: string | null;
   readonly verified: boolean;
   readonly id: string;

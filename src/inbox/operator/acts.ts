@@ -87,7 +87,9 @@ export interface ActOptions {
   readonly entity?: EntityOf;
 }
 
-/** A bulk action: an act on all events that matched a filter at one moment. Later events are not part of it. */
+/**
+ *  A bulk action: an act on all events that matched a filter at one moment. Events that arrive later are not part of it.
+ */
 export interface Bulk {
   readonly id: number;
   readonly act: Act;

@@ -16,7 +16,7 @@ export interface AuditLine {
   readonly reason: string | null;
   /**
    * The target as JSON: a filter, ids or a file. For acts on events it is `{ endpoint, ids }`, or `{ events }` with a
-   * list of these. For a bulk action it is `{ bulk, filter, total }`. A forced act has `force: true`.
+   * list of such objects. For a bulk action it is `{ bulk, filter, total }`. A forced act has `force: true`.
    */
   readonly filter: unknown;
   /** The number of events by result. */

@@ -62,7 +62,10 @@ export interface EventFilter {
 export interface BodyCondition {
   /** The path from the root: names joined by dots, and `[n]` for an index from 0, as in `data.items[0].name`. */
   readonly path: string;
-  /** The text of a string, or `true`, `false`, `null` or a number. `12.5` and `12.50` are the same number. */
+  /**
+   *  The value as text: the text of a string, or `true`, `false`, `null` or a number. `12.5` and `12.50` are the same
+   *  number.
+   */
   readonly value: string;
 }
 

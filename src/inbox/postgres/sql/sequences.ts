@@ -50,7 +50,7 @@ export function wordsOfTaken(sequence: Sequence): string {
   return (
     `the table ${sequence.table} already contains the next number of its sequence (23505, ` +
     `${sequence.table}_pkey), for example after a restore or replication that left out sequences. Run: ` +
-    `${goOnBehind(sequence)}`
+    goOnBehind(sequence)
   );
 }
 

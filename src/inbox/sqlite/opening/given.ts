@@ -77,7 +77,7 @@ function assertSource(source: unknown): void {
     return;
   }
   if (typeof source !== 'object' || source === null) {
-    throw refusal(`It got ${kindOf(source)}. Is HOOKBOX_DB set?`);
+    throw refusal(`Its first argument is ${kindOf(source)}. Is HOOKBOX_DB set?`);
   }
   if (!('database' in source)) {
     const isConnection = 'prepare' in source;

@@ -115,9 +115,9 @@ function prepareConnection(database: SqliteDatabase, waitMs: number): void {
 export function assertDurable(database: SqliteDatabase): void {
   const synchronous = Number(database.pragma('synchronous', { simple: true }));
   if (synchronous < FULL)
-    throw notDurable(database, `synchronous = ${synchronous}`, 'Leave it at FULL (2) or EXTRA (3)');
+    throw notDurable(database, `synchronous = ${synchronous}`, 'Leave synchronous at FULL (2) or EXTRA (3)');
   const mode = String(database.pragma('journal_mode', { simple: true }));
-  if (mode !== 'wal') throw notDurable(database, `journal_mode = ${mode}`, 'Leave it at WAL');
+  if (mode !== 'wal') throw notDurable(database, `journal_mode = ${mode}`, 'Leave journal_mode at WAL');
 }
 
 function notDurable(database: SqliteDatabase, setting: string, fix: string): InboxOpenError {
