@@ -30,13 +30,13 @@ export interface FunctionContext {
   getRemainingTimeInMillis?(): number;
 }
 
-/** The answer, in the shape that the gateway, function URL or load balancer expects. */
+/** The answer, in the form that the gateway, function URL or load balancer expects. */
 export interface HttpResult {
   statusCode: number;
-  /** For a load balancer. */
+  /** Set only for a load balancer. */
   statusDescription?: string;
   headers?: Record<string, string>;
-  /** For a load balancer with multi-value headers. */
+  /** Set only for a load balancer that uses multi-value headers. */
   multiValueHeaders?: Record<string, string[]>;
   body: string;
   isBase64Encoded: false;
@@ -45,14 +45,14 @@ export interface HttpResult {
 /** What it takes to hand the answer out before Lambda ends the function. */
 const MARGIN_MS = 500;
 
-const FIX = 'middleware parsed event.body before hookbox. Put hookbox first.';
+const FIX = 'middleware parsed event.body before hookbox read it. Run hookbox before that middleware.';
 
 /**
- * Creates a Lambda function that stores events and runs their handlers before it answers, unless `processing.mode` is
- * set. Its inbox must be outside the function, for example in Postgres. To put events into a queue, use
- * `webhookVerifier`.
+ * Creates a Lambda function that stores events. By default it also runs their handlers before it answers;
+ * `processing.mode` changes this. The inbox must be outside the function, for example in Postgres. To put events into a
+ * queue, use `webhookVerifier`.
  *
- * @throws TypeError from the returned function, if its event is not an HTTP request
+ * @throws TypeError when the returned function is called with an event that is not an HTTP request
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';
@@ -71,13 +71,13 @@ export function webhookHandler(
 }
 
 /**
- * Creates a Lambda function that passes each authentic event to `passOn`, which usually puts it into a queue. It
- * answers 200 when `passOn` resolves. It answers 500 when `passOn` throws, so the service sends the event again. It
- * neither stores nor deduplicates events.
+ * Creates a Lambda function that passes each authentic event to `passOn`, which usually puts it into a queue. The
+ * function returns 200 if `passOn` resolves. It returns 500 if `passOn` throws, so the service sends the event again.
+ * It neither stores nor deduplicates events.
  *
  * @param passOn - receives the raw bytes in `body` and the typed event in `event`
  * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`
- * @throws TypeError from the returned function, if its event is not an HTTP request
+ * @throws TypeError when the returned function is called with an event that is not an HTTP request
  * @example
  * ```ts
  * import { webhookVerifier } from 'hookbox/aws-lambda';

@@ -29,8 +29,9 @@ type Middleware = (
 ) => Promise<void>;
 
 /**
- * Mounts a receiver in an Express app. Mount it before `express.json()`. After a body parser, it works only if
- * `express.raw()` or a `verify` function keeps the raw bytes. Otherwise it answers 500 and logs how to keep the bytes.
+ * Mounts a receiver in an Express app. Mount it before `express.json()`. If a body parser runs first, the receiver
+ * works only if `express.raw()` or a `verify` function keeps the raw bytes. Otherwise each delivery gets a 500, and the
+ * log explains how to keep the bytes.
  *
  * @example
  * ```ts

@@ -15,7 +15,8 @@ declare module 'fastify' {
 }
 
 const FIX =
-  'another hook read the body first. Keep the raw body as request.rawBody, or register hookbox outside that hook.';
+  'another hook read the body first. Keep the raw body as request.rawBody, or register hookbox outside the scope ' +
+  'of that hook.';
 
 /**
  * A plugin that receives deliveries at its prefix. Its content-type parser applies only to that prefix.

@@ -1,6 +1,6 @@
 /**
  * The adapter for hosts that use `Request` and `Response`: Next.js route handlers, Bun.serve, Deno.serve, Cloudflare
- * Workers, Vercel and Netlify functions.
+ * Workers, Vercel functions and Netlify functions.
  *
  * @module
  */
@@ -30,7 +30,8 @@ type Context = readonly unknown[];
 
 /**
  * Creates a function that passes a `Request` to a receiver and returns the answer as a `Response`. If an inline handler
- * runs past the deadline, its promise is passed to `waitUntil`, from the options or from the host's second argument.
+ * runs past the deadline, hookbox passes its promise to `waitUntil`. It takes `waitUntil` from the options or from the
+ * second argument that the host passes.
  *
  * @example
  * ```ts
@@ -97,8 +98,8 @@ export function webhookVerifier<C extends unknown[]>(
 }
 
 /**
- * Mounts a hookbox page, such as the operators' page. The page derives its mount path from each request: the part of
- * the path before the page's own first segment, such as `events`. If the mount path contains such a segment, set the
+ * Mounts a hookbox page, such as the operators' page. The page derives its mount path from each request: for
+ * `/ops/events` it is `/ops`. If the mount path itself contains a segment that the page uses, such as `events`, set the
  * page's option `base`.
  *
  * @param page - a page that `opsPage` or `sandboxPage` returned

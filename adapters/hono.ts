@@ -46,8 +46,8 @@ type HonoVerifier = ((c: HonoContext, next: () => Promise<void>) => Promise<Resp
   MiddlewareHandler<{ Variables: WebhookVariables }>;
 
 const FIX =
-  'other code read the body first. Mount the webhook route before it, or read with c.req.text() or ' +
-  'c.req.arrayBuffer(), which Hono keeps, instead of c.req.raw.';
+  'other code read the body first. Mount the webhook route before that code. Or let that code read with ' +
+  'c.req.text() or c.req.arrayBuffer(), which Hono caches, instead of c.req.raw.';
 
 /**
  * Mounts a receiver in a Hono app. Mount it before middleware that parses the body.

@@ -8,7 +8,10 @@ export interface VerifiedWebhook {
   webhookEvent: WebhookEvent | UnknownEvent | InvalidEvent;
   /** The raw bytes that were verified. */
   webhookBody: Uint8Array;
-  /** The signature of the body. Use it to verify the body again behind a queue. `null` if no signature was needed. */
+  /**
+   *  The signature of the body. Use it to verify the body again after it has passed through a queue. `null` if no
+   *  signature was required.
+   */
   webhookSignature: string | null;
 }
 

@@ -1,5 +1,6 @@
 /**
- * The adapter for `node:http` and hosts built on it: Koa, NestJS, Next.js API routes, Google Cloud Functions.
+ * The adapter for `node:http` and hosts built on it, such as Koa, NestJS, Next.js API routes and Google Cloud
+ * Functions.
  *
  * @module
  */
@@ -56,7 +57,7 @@ export function webhookHandler(
 /**
  * Passes only authentic events to `handler`, as `request.webhookEvent` and `request.webhookBody`. It neither stores nor
  * deduplicates them. Your handler answers the request. If it throws, the answer is 500. If it does not finish by the
- * deadline, the answer is 503. Without a handler, it returns middleware that calls `next`.
+ * deadline, the answer is 503. Without `handler`, `webhookVerifier` returns middleware that calls `next`.
  *
  * @typeParam Request - the framework's request type, such as NextApiRequest; `Response` is its response type
  * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`
@@ -108,8 +109,8 @@ export function webhookVerifier<
 }
 
 /**
- * Mounts a hookbox page, such as the operators' page. The page derives its mount path from each request: the part of
- * the path before the page's own first segment, such as `events`. If the mount path contains such a segment, set the
+ * Mounts a hookbox page, such as the operators' page. The page derives its mount path from each request: for
+ * `/ops/events` it is `/ops`. If the mount path itself contains a segment that the page uses, such as `events`, set the
  * page's option `base`.
  *
  * @param page - a page that `opsPage` or `sandboxPage` returned

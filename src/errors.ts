@@ -1,4 +1,4 @@
-/** The base class of all hookbox errors. An error's `code` stays the same when a later version changes its message. */
+/** The base class of all hookbox errors. A later version may change the message of an error, but not its `code`. */
 export abstract class HookboxError extends Error {
   abstract readonly code: string;
 
@@ -7,8 +7,8 @@ export abstract class HookboxError extends Error {
 }
 
 /**
- * An option is invalid. Thrown when you create an object such as a receiver, or call a function of `hookbox/ops`, but
- * never during a delivery.
+ * An option is invalid. hookbox throws this error when you create an object, such as a receiver, or call a function of
+ * `hookbox/ops`. A delivery never causes it.
  *
  * - `UNUSABLE_SECRET`: a secret is missing, is empty, or is the text `undefined` or `null`
  * - `UNKNOWN_EVENT_TYPE`: a key of `handlers` is not an event type
@@ -37,9 +37,9 @@ export class ConfigurationError extends HookboxError {
  * - `EPHEMERAL_HOST`: the host does not keep its disk or memory
  * - `NODE_TOO_OLD`: Node is too old for better-sqlite3; `SQLITE_DOES_NOT_LOAD`: better-sqlite3 cannot be loaded
  * - `LOCKED`: another program holds a lock
- * - `SCHEMA_MISSING`, `SCHEMA_OLD`: the tables are missing or old, and `migrate` is `false` or the role may not change
- * them
- * - `ACCESS_DENIED`: the process may not use the file, or the Postgres role lacks a right
+ * - `SCHEMA_MISSING`, `SCHEMA_OLD`: the tables are missing or old, and `migrate` is `false` or the role has no right
+ *   to create or change them
+ * - `ACCESS_DENIED`: the process has no right to use the file, or the Postgres role lacks a right
  * - `SERVER_TOO_OLD`: Postgres is older than version 14
  * - `READ_ONLY`: the database accepts no writes, for example on a standby
  * - `CANNOT_OPEN`: any other cause
@@ -72,12 +72,11 @@ export class InboxOpenError extends HookboxError {
 }
 
 /**
- * The inbox could not confirm that it stored an event. The delivery is answered 503, and the service sends the event
- * again.
+ * The inbox could not confirm that it stored an event. The delivery gets a 503, and the service sends the event again.
  *
  * - `OVERLOADED`: too many deliveries are queued
  * - `CLOSED`: the inbox is closed
- * - `DEADLINE`: the deadline passed before the event began to be stored
+ * - `DEADLINE`: the deadline passed before the inbox began to store the event
  * - `FAILED`: the database reported an error
  */
 export class InboxUnavailableError extends HookboxError {
@@ -112,8 +111,8 @@ export const LONGEST_WAIT_MS = 30 * 24 * 60 * 60_000;
  * Throw it in a handler to set the wait before the next attempt, for example after a 429 answer. The attempt counts as
  * failed. The wait is `afterMs`, or the usual wait if that is longer.
  *
- * @throws ConfigurationError `INVALID_OPTION` from the constructor if `afterMs` is not from 0 to 30 days, in
- * milliseconds; the attempt then fails with this error, and the event runs again after the usual wait
+ * @throws ConfigurationError `INVALID_OPTION` from the constructor if `afterMs` is not a number of milliseconds from 0
+ * to 30 days; the attempt then fails with this error, and the event runs again after the usual wait
  * @example
  * ```ts
  * import { RetryLaterError } from 'hookbox';
@@ -138,9 +137,8 @@ export class RetryLaterError extends HookboxError {
     if (!(typeof afterMs === 'number' && afterMs >= 0 && afterMs <= LONGEST_WAIT_MS)) {
       throw new ConfigurationError(
         'INVALID_OPTION',
-        `new RetryLaterError({ afterMs }): afterMs must be milliseconds from 0 to ${LONGEST_WAIT_MS}, not ` +
-          `${String(afterMs)}. ` +
-          'A Retry-After header may contain a date instead of seconds.',
+        'new RetryLaterError({ afterMs }): afterMs must be a number of milliseconds from 0 to ' +
+          `${LONGEST_WAIT_MS}, not ${String(afterMs)}. A Retry-After header may contain a date instead of seconds.`,
       );
     }
     this.afterMs = afterMs;
@@ -155,7 +153,7 @@ export class RetryLaterError extends HookboxError {
  * - `ATTEMPT_OVER`: the handler called `ctx.transaction` after the attempt had ended
  * - `NOT_SYNCHRONOUS`: on SQLite, `work` returned a promise
  * - `NOT_COMMITTED`: the connection to Postgres was lost before the commit
- * - `GIVEN_UP`: on Postgres, `work` had not ended when its attempt was given up
+ * - `GIVEN_UP`: on Postgres, `work` was still running when its attempt was given up
  * - `NOT_SENT`: on Postgres, `work` tried to send a BEGIN, COMMIT or ROLLBACK that cannot become a savepoint
  * - `ENDED_EARLY`: on Postgres, `work` tried to send COMMIT or ROLLBACK without its own BEGIN, or left its own
  * transaction open
@@ -260,6 +258,6 @@ export function messageOf(thrown: unknown): string {
     const isOfSqlite = typeof code === 'string' && code.startsWith('SQLITE_');
     return isOfSqlite && !text.includes(code) ? `${text} (${code})` : text;
   } catch {
-    return 'a value that has no text form was thrown';
+    return 'the thrown value cannot be converted to text';
   }
 }

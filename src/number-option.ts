@@ -8,7 +8,7 @@ export function positive(name: string, value: number, most = Number.MAX_SAFE_INT
   if (typeof value === 'number' && value > 0 && value <= most) return value;
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `${name} must be a number above 0 and up to ${most}, not ${String(value)}.`,
+    `${name} must be a number above 0 and at most ${most}, not ${String(value)}.`,
   );
 }
 

@@ -298,7 +298,7 @@ describe('the source of a sqliteInbox', () => {
     ['is a number', 7, /a number/],
     ['is a URL of Postgres', 'postgres://shop:hunter2@db/shop', /postgresInbox/],
     ['is an object without a connection', { file: 'shop.db' }, /does not accept `file`/],
-    ['is empty', {}, /lacks database/],
+    ['is empty', {}, /has no property database/],
     ['has a path for a connection', { database: 'shop.db' }, /Pass a path directly/],
     ['has no connection', { database: undefined }, /undefined/],
     ['has a connection of another library', { database: ofAnotherLibrary }, /no pragma\(\)/],

@@ -3,18 +3,19 @@ import type { UnknownEvent, WebhookEvent } from './webhook-event.ts';
 import { isOfTheEleven } from './known-event.ts';
 
 /**
- * Names the entity of an event. Events with the same name are handled one at a time and in order. An event without an
- * entity (`null`) is independent of all others.
+ * Names the entity of an event. Events whose entities have the same name are handled one at a time and in order. An
+ * event without an entity (`null`) is independent of all others.
  *
- * An invalid name counts as `null`: an empty string, more than 1,000 characters, a lone surrogate, a promise or
- * `undefined`. If the function throws, hookbox logs the error and stores the event without an entity.
+ * hookbox treats an invalid name as `null`: an empty string, a string of more than 1,000 characters, a string with a
+ * lone surrogate, a promise, or `undefined`. If the function throws, hookbox logs the error and stores the event
+ * without an entity.
  */
 export type EntityOf = (event: WebhookEvent | UnknownEvent) => string | null;
 
 /**
- * Returns the name of an event's entity. For an order or a cart, it contains the merchant, if given, and the id. For a
- * product, it contains the merchant, the product and the location. Returns `null` if the id is missing or the type is
- * unknown.
+ * Returns the name of an event's entity. For an order or a cart, the name contains the merchant, if given, and the id.
+ * For a product, the name contains the merchant, the product and the location. Returns `null` if the id is missing or
+ * the type is unknown.
  *
  * @example
  * ```ts

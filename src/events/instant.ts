@@ -1,6 +1,6 @@
 /**
- * A point in time, to the nanosecond. The inbox orders the events of an entity by it, because the service may send
- * microseconds.
+ * A point in time, precise to the nanosecond, because the service may send microseconds. The inbox orders the events of
+ * an entity by it.
  */
 export interface Instant {
   /** Milliseconds since 1970-01-01T00:00:00Z. */

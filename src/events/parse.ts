@@ -7,8 +7,8 @@ import { orderItem } from './order.ts';
 import { utf8Text } from './utf8.ts';
 
 /**
- * The result of {@link parseEvent}. With `ok: false`, a body that has an `id` is an invalid event; a body without one
- * is not an event.
+ * The result of {@link parseEvent}. If `ok` is `false`, a body with an `id` is an invalid event, and a body without an
+ * `id` is not an event.
  */
 export type ParsedEvent =
   | { readonly ok: true; readonly known: true; readonly event: WebhookEvent; readonly issues: readonly Issue[] }
@@ -68,7 +68,7 @@ export function readEvent(body: Uint8Array): ReadEvent {
   if (twice !== null) {
     // Only names that the interface has are repeated here; any other key is the sender's text.
     const path = Object.hasOwn(unknownEventSchema.shape, twice) ? twice : '';
-    return invalid(id, type, [{ path, message: 'the envelope has a key twice' }]);
+    return invalid(id, type, [{ path, message: 'the envelope contains the same key twice' }]);
   }
   return check(value, id, type);
 }

@@ -61,7 +61,9 @@ export function isToCome(answer: unknown): answer is PromiseLike<unknown> {
 }
 
 function noAnswer(of: string): TypeError {
-  return new TypeError(`The schema of ${of} returned neither value nor issues, as Standard Schema requires.`);
+  return new TypeError(
+    `The schema of ${of} returned neither a value nor issues, but Standard Schema requires one of them.`,
+  );
 }
 
 /** More would only be longer. */

@@ -74,8 +74,8 @@ export function assertLasting(inbox: string, ephemeral: boolean): void {
   throw new InboxOpenError(
     'EPHEMERAL_HOST',
     `${inbox} would lose events on ${host.name}: ${host.fate}. Keep events in Postgres, with postgresInbox of ` +
-      `hookbox/postgres. Or verify with webhookVerifier and pass the verified body to a durable queue, or run ` +
-      `the receiver on a machine with a disk. If loss is acceptable, as in a preview or test, set the option ` +
+      'hookbox/postgres. Or verify deliveries with webhookVerifier and pass their bodies to a durable queue, or ' +
+      'run the receiver on a machine with a disk. If loss is acceptable, as in a preview or test, set the option ' +
       `ephemeral: true of ${inbox}.`,
   );
 }

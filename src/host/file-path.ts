@@ -12,13 +12,13 @@ const NOTHING = /(^|[\\/])(undefined|null|NaN|\[object \w+\])(\.\w+)?($|[\\/])/;
  * one. It is not quoted, as it may have a password in it.
  */
 export function whyNoPath(text: string): string | null {
-  if (text.trim() === '') return 'It is empty. Check that its environment variable is set.';
+  if (text.trim() === '') return 'The path is empty. Check that its environment variable is set.';
   if (isUrl(text)) return 'The value is a URL, not the path of a file.';
   const scheme = SCHEME.exec(text)?.[0];
   if (scheme !== undefined)
-    return `It starts with ${scheme}; pass the path alone, or ./${scheme}… for a file of that name.`;
-  if (text !== text.trim()) return 'It starts or ends with a space or a line break.';
-  if (NOT_PUT_IN.test(text)) return 'It contains a variable that was not replaced by its value.';
+    return `The path starts with ${scheme}; pass the path alone, or ./${scheme}… for a file of that name.`;
+  if (text !== text.trim()) return 'The path starts or ends with a space or a line break.';
+  if (NOT_PUT_IN.test(text)) return 'The path contains a variable that was not replaced by its value.';
   return NOTHING.test(text)
     ? 'A part of the path is “undefined” or “null”. Check that its environment variable is set.'
     : null;

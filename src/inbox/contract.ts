@@ -6,27 +6,31 @@ import type { StartRequest, WorkQueue } from './work.ts';
 /**
  * A durable store for events. `test/inbox/conformance.ts` tests the behaviour that each inbox must have.
  *
- * @typeParam Database - the database that a handler's transaction works on
+ * @typeParam Database - the database that a handler's transaction uses
  */
 export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, AsyncDisposable {
   /**
-   * Stores an event unless its key is known. Resolves when the event is durable.
+   * Stores an event unless its key is already known. Resolves when the event is durable.
    *
    * @param deadline - a time on the clock of `performance.now()`, in milliseconds; the inbox drops an event that it has
    * not begun to store by then
-   * @param start - the caller handles the event if it is stored as running; an inbox may leave it to a claim
-   * @throws InboxUnavailableError if the event is not known to be stored; it throws no other error
+   * @param start - asks the inbox to store the event as running, because the caller will handle it; the inbox may store
+   * it as pending instead
+   * @throws InboxUnavailableError if the inbox cannot confirm that it stored the event; it throws no other error
    */
   accept(event: IncomingEvent, deadline: number, start?: StartRequest): Promise<Acceptance>;
   /** Returns the event with this key, or `null`. */
   get(key: EventKey): Promise<StoredEvent | null>;
-  /** Lists events in order of arrival, from the event after `after` (a `seq`). `limit` is 100 by default. */
+  /** Lists events in order of arrival, starting after the event whose `seq` is `after`. `limit` is 100 by default. */
   list(page?: { readonly after?: number; readonly limit?: number }): Promise<readonly StoredEvent[]>;
   /** The path of the database file, to pass as `--db`. Absent if the inbox has no file, as on Postgres. */
   readonly file?: string;
   /** The Postgres schema, to pass as `--schema`. Absent on other inboxes. */
   readonly schema?: string;
-  /** How many handlers can run `ctx.transaction` concurrently, if each one holds a connection. Absent if they take turns. */
+  /**
+   * How many handlers can run `ctx.transaction` concurrently, if each needs its own connection. Absent if handlers take
+   *  turns.
+   */
   readonly transactionsAtOnce?: number;
   /** The functions that `hookbox/ops` uses. Absent if the inbox does not support operators. */
   readonly operations?: Operations;
@@ -36,8 +40,8 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
    *
    * @param options - `isOpen` is called before each step; `false` stops the upkeep. `upTo` is the `seq` of the last
    * event to include; if it is set, the call keeps the process alive until the upkeep is done. Without `upTo`, upkeep
-   * continues while new events arrive. `report` receives a fault that an operator must repair, and advice on the
-   * repair.
+   * continues while new events arrive. `report` is called with each fault that an operator must repair, and with advice
+   * on how to repair it.
    */
   upkeep?(options: {
     readonly now: () => number;

@@ -1,4 +1,4 @@
 import type { SqliteDatabase } from './sqlite/opening/database.ts';
 
-/** The database type in a handler's transaction, unless the inbox sets another: SQLite's. */
+/** The database type that a handler's transaction uses by default: SQLite's. */
 export type DefaultDatabase = SqliteDatabase;

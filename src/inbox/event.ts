@@ -30,14 +30,14 @@ export interface IncomingEvent extends EventKey {
   readonly trace?: string;
 }
 
-/** How the inbox accepted an event. Returned only when the event is durable. */
+/** How the inbox accepted an event. The inbox returns it only when the event is durable. */
 export interface Acceptance {
   readonly result: 'stored' | 'duplicate';
   /** `true` for a duplicate with a different body. The inbox keeps that body beside the event. */
   readonly conflict: boolean;
   /** `true` for a duplicate whose body replaced the stored body, which was invalid or unverified. */
   readonly replaced: boolean;
-  /** The lease of an event that was stored as running. Absent for all others, which wait for a claim. */
+  /** The lease of an event that was stored as running. Absent for all other events, which wait for a claim. */
   readonly started?: Started;
 }
 
@@ -74,7 +74,7 @@ export function isImportedId({ state, type }: Pick<StoredEvent, 'state' | 'type'
   return state === 'processed' && type === null;
 }
 
-/** How often something happened, with the first, the last and the twenty latest times. */
+/** How often something happened, and when: the first time, the last time and the twenty latest times. */
 export interface Occurrences {
   readonly count: number;
   readonly firstAt: Date | null;

@@ -28,42 +28,42 @@ export interface ClaimRequest extends Scope {
   readonly now: number;
   /** How long the new leases last, in milliseconds. */
   readonly leaseMs: number;
-  /** `true` allows one live lease for each entity and claims its events in order. */
+  /** With `true`, each entity has at most one live lease, and its events are claimed in order. */
   readonly ordered: boolean;
   /**
-   * Leases that the caller holds and whose handlers are still running. Those that have run out are renewed.
+   * Leases that the caller holds and whose handlers are still running. Leases that have run out are renewed.
    *
    * @defaultValue none
    */
   readonly holds?: readonly Lease[];
   /**
    * Other processors' leases that end before this time count as run out. If the process was suspended or could not
-   * write, this is the last time when it could write. In milliseconds since 1970.
+   * write, this is the last time at which it was able to write. In milliseconds since 1970.
    *
    * @defaultValue `now`
    */
   readonly ranOutBy?: number;
   /**
-   * Processors seen since this time count as running, and their older events hold back newer ones. In milliseconds
-   * since 1970.
+   * Processors seen since this time count as running. An older event of a type that one of them handles holds back
+   * newer events of its entity. In milliseconds since 1970.
    *
    * @defaultValue ten minutes before `now`
    */
   readonly takenSince?: number;
   /**
    * How many more events of each type the caller can take. `'*'` is the total for all types without their own handler.
-   * Types that are not listed have no limit.
+   * A type that is not listed has no limit.
    */
   readonly room?: Readonly<Record<string, number>>;
 }
 
 /**
- * The wish of a processor that has room for an event: store it as running, under a lease, if nothing has to run before
- * it.
+ * Sent with a new event by a processor that has room for it. It asks the inbox to store the event as running, under a
+ * lease, if no other event must run first.
  */
 export type StartRequest = Pick<ClaimRequest, 'now' | 'leaseMs' | 'ordered'>;
 
-/** The number of events with one endpoint and type. */
+/** The number of events with the same endpoint and type. */
 export interface TypeCount {
   readonly endpoint: string;
   readonly type: string;
@@ -83,8 +83,8 @@ export interface Announced {
 /** Events that have been pending for ten minutes and that no running processor handles. */
 export interface UnhandledType extends TypeCount {
   /**
-   * When a processor that handles these events was last seen. `null` if processors are running, but none has ever
-   * handled this endpoint.
+   * When a processor that handles these events was last seen. `null` if processors are running, but no processor has
+   * ever handled this endpoint.
    */
   readonly since: Date | null;
 }
@@ -102,7 +102,10 @@ export interface RunningProcessor extends Scope {
   /** Its process id and a random word. */
   readonly name: string;
   readonly startedAt: Date;
-  /** When it last announced itself. A processor announces itself every five minutes, and counts as gone after ten. */
+  /**
+   * When it last announced itself. A processor announces itself every five minutes, and counts as gone after ten
+   *  minutes without an announcement.
+   */
   readonly seenAt: Date;
 }
 
@@ -110,7 +113,9 @@ export interface RunningProcessor extends Scope {
 export interface ProcessorsSeen {
   /** Running processors, in order of their start. */
   readonly processors: readonly RunningProcessor[];
-  /** When a processor that handles this endpoint and type was last seen; `'*'` for all. */
+  /**
+   *  When a processor that handles this endpoint and type was last seen. `'*'` stands for all endpoints or all types.
+   */
   readonly handled: readonly { readonly endpoint: string; readonly type: string; readonly seenAt: Date }[];
 }
 
@@ -126,7 +131,7 @@ export interface ClaimedEvent extends EventKey {
   readonly body: Uint8Array;
   readonly verified: boolean;
   readonly receivedAt: Date;
-  /** The number of this attempt, from 1. */
+  /** The number of this attempt, starting at 1. */
   readonly attempt: number;
   /** How often the event has failed since it was stored or rerun. */
   readonly failures: number;
@@ -152,7 +157,7 @@ export interface CrashedEvent extends EventKey {
   readonly deadReason: DeadReason | null;
   /** When the event runs again, in milliseconds since 1970. `null` if it is dead. */
   readonly dueAt: number | null;
-  /** `null` unless its handler committed a transaction itself. */
+  /** `null` unless the handler committed the transaction itself. */
   readonly error: AttemptError | null;
   /**
    * Set if its processor was closing. The attempt then counts as interrupted, not as crashed, and the event runs again.
@@ -208,7 +213,7 @@ export interface TransactionAttempt {
 /**
  * The part of an inbox that processors use. Each call is atomic, and durable when it resolves.
  *
- * @typeParam Database - the database that a handler's transaction works on
+ * @typeParam Database - the database that a handler's transaction uses
  */
 export interface WorkQueue<Database = DefaultDatabase> {
   /**
@@ -218,42 +223,42 @@ export interface WorkQueue<Database = DefaultDatabase> {
   claim(request: ClaimRequest, limit: number, tell?: TellCrashed): Promise<readonly ClaimedEvent[]>;
   /**
    * Claims one event for inline mode. Returns `busy` if a live lease holds the event or its entity. Returns `settled`
-   * if the event needs no run or its type is paused. Releases only the leases of this event and its entity, if they ran
-   * out.
+   * if the event does not need to run, or if its type is paused. Releases only the leases of this event and its entity,
+   * if they ran out.
    */
   claimOne(key: EventKey, request: ClaimRequest, tell?: TellCrashed): Promise<ClaimedEvent | 'busy' | 'settled'>;
   /**
    * Renews leases and returns those still held. A lease that has run out is still held until another processor takes
    * over its event.
    *
-   * @param isClosing - the processor is closing, so an attempt whose lease runs out counts as interrupted, not as
-   * crashed
+   * @param isClosing - `true` if the processor is closing; an attempt whose lease then runs out counts as interrupted,
+   * not as crashed
    */
   renew(leases: readonly Lease[], now: number, leaseMs: number, isClosing?: boolean): Promise<readonly Lease[]>;
   /**
-   * Ends an attempt and its lease, even late, if no other processor has taken over the event. If one has, nothing
-   * changes and it returns `false`. Returns `committed alone` if the function in `ctx.transaction` sent COMMIT itself;
-   * the event is then dead.
+   * Ends an attempt and its lease, even if the lease ran out, unless another processor has taken over the event. In
+   * that case it changes nothing and returns `false`. Returns `committed alone` if the function in `ctx.transaction`
+   * sent COMMIT itself; the event is then dead.
    */
   settle(lease: Lease, settlement: Settlement, now: number): Promise<Settled>;
   /**
-   * Runs `work` and marks the event as processed in one transaction. The lease holds the entity until `settle` ends it
-   * as `committed`, or until it runs out.
+   * Runs `work` and marks the event as processed in one transaction. The lease then blocks the entity until `settle`
+   * ends it as `committed`, or until it runs out.
    *
    * @throws TransactionError, or the error of `work` or of the commit; then nothing is committed, unless `work` ended
    * the transaction itself
    */
   transaction<T>(lease: Lease, work: (database: Database) => T, attempt: TransactionAttempt): Promise<T>;
   /**
-   * Returns when the next event of a scope is due or a lease runs out, in milliseconds since 1970. Paused types do not
-   * count. `null` if there is no such event or lease.
+   * Returns the time when the next event of a scope is due or the next lease runs out, in milliseconds since 1970.
+   * Paused types do not count. Returns `null` if there is no such event or lease.
    */
   nextDue(scope: Scope): Promise<number | null>;
   /**
    * Records the types that this processor handles, and checks events that are waiting for other events. With
-   * `ignoreBefore`, it sets to ignored the events of these endpoints that were due before that time. It does so only if
-   * no processor has handled their type since that time, nor for seven days. Each call does a limited part of the work;
-   * repeat it while `more` is `true`.
+   * `ignoreBefore`, it sets events of these endpoints to ignored if they were due before that time. It does so only if
+   * no processor has handled their type since that time, nor in the last seven days. Each call does a limited part of
+   * the work; repeat the call while `more` is `true`.
    *
    * @param processor - the processor, which `processors` then lists
    */
@@ -268,8 +273,8 @@ export interface WorkQueue<Database = DefaultDatabase> {
    */
   unhandled(now: number, takenSince?: number): Promise<readonly UnhandledType[]>;
   /**
-   * Counts, by endpoint and type, the events that were set to ignored since a time because they had no handler. Both
-   * times are in milliseconds since 1970.
+   * Counts, by endpoint and type, the events that were set to ignored at or after `since` because they had no handler.
+   * `since` and `now` are in milliseconds since 1970.
    */
   ignoredSince(scope: Scope, since: number, now: number): Promise<readonly IgnoredType[]>;
   /**
@@ -279,8 +284,8 @@ export interface WorkQueue<Database = DefaultDatabase> {
   /** Returns the attempts of an event, oldest first. */
   attempts(key: EventKey): Promise<readonly Attempt[]>;
   /**
-   * Sets a dead, ignored or discarded event back to pending, with its body parsed by the current schemas. Returns
-   * `false` for an event in any other state.
+   * Sets a dead, ignored or discarded event back to pending. `content` comes from its body, parsed with the current
+   * schemas. Returns `false` for an event in any other state.
    *
    * @param readFrom - the body that `content` was parsed from; if a different body replaced it meanwhile, nothing
    * changes
@@ -292,8 +297,8 @@ export interface WorkQueue<Database = DefaultDatabase> {
     readFrom?: Uint8Array,
   ): Promise<boolean>;
   /**
-   * Turns up to `limit` events of these endpoints into tombstones, if they were processed before this time. Returns the
-   * number of events; 0 if none are left.
+   * Turns up to `limit` events of these endpoints into tombstones, if they were processed before `processedBefore`.
+   * Returns the number of events; 0 if none are left.
    */
   prune(endpoints: Scope['endpoints'], processedBefore: number, limit: number): Promise<number>;
 }

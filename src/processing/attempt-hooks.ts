@@ -12,7 +12,7 @@ export interface HookError {
   readonly message?: string;
 }
 
-/** The facts that each hook about an attempt receives. They never contain the body. */
+/** The facts that every hook for attempts receives. They never contain the body. */
 export interface AttemptHookFacts {
   readonly endpoint: string;
   readonly id: string;
@@ -39,8 +39,9 @@ export interface DeadFacts extends AttemptHookFacts {
 }
 
 /**
- * Hooks for alerts. hookbox calls a hook after the event's change is durable, and does not wait for it. Hooks may
- * throw, reject or hang. At most 100 calls run concurrently; hookbox skips further calls and logs that it did.
+ * Hooks for alerts. hookbox calls a hook once the change to the event is durable, and does not wait for the hook. A
+ * hook that throws, rejects or hangs does no harm. At most 100 calls run concurrently; hookbox skips further calls and
+ * logs that it skipped them.
  */
 export interface AttemptHooks {
   /** An attempt failed or crashed, and the event will run again. */

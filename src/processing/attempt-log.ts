@@ -13,17 +13,17 @@ import { loggedError } from './logged-error.ts';
 const SAID = {
   processed: 'event processed',
   skipped: 'event skipped by its handler',
-  failed: 'handler failed and will be retried; the command shows details',
-  later: 'handler asked to run later; the command shows details',
-  failedInline: 'handler failed; it runs again at the next delivery',
-  dead: 'event is dead; the command shows why',
+  failed: 'handler failed and will be retried; run the given command for details',
+  later: 'handler asked to run later; run the given command for details',
+  failedInline: 'handler failed; the next delivery of the event runs it again',
+  dead: 'event is dead; run the given command to see why',
   lost: 'the lease expired before the handler ended; the handler will run again',
-  lostInline: 'the lease expired before the handler ended; the handler runs at the next delivery',
+  lostInline: 'the lease expired before the handler ended; the next delivery of the event runs the handler again',
   failedLate: 'handler failed after its transaction was committed, so it does not run again',
   withoutFile: 'ctx.transaction is not available now; the handler will run again, and this attempt does not count',
   spoiled: COMMITTED_BY_ITSELF,
   outlived:
-    'handler was still running after close() aborted ctx.signal; it will run again. Stop the handler when ' +
+    'handler was still running after close() aborted ctx.signal; it will run again. Make the handler stop when ' +
     'ctx.signal aborts, or raise processing.closeMs',
   killed:
     'a process was killed before close() finished; the handler will run again, and the attempt does not count. Set ' +

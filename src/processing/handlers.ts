@@ -39,7 +39,7 @@ export interface HandlerContext<Database = DefaultDatabase> {
   readonly attempt: number;
   /**
    * Aborted when the handler has run out of time or lost its lease, or when the processor closes. If the handler ends
-   * after that, it has not processed the event, even if it returns. The event runs again, unless `transaction` has
+   * after that, even without an error, the event does not count as processed and runs again, unless `transaction` has
    * committed.
    */
   readonly signal: AbortSignal;
@@ -59,7 +59,7 @@ export interface HandlerContext<Database = DefaultDatabase> {
    * decides the outcome.
    *
    * @param work - receives the database of the inbox and must not end the transaction. On SQLite it must be
-   * synchronous. On Postgres, its own transactions become savepoints.
+   * synchronous. On Postgres, the transactions that it begins become savepoints.
    * @throws TransactionError, or the error of `work` or of the commit; then nothing is committed, unless `work` ended
    * the transaction itself
    */
@@ -70,15 +70,17 @@ export interface HandlerContext<Database = DefaultDatabase> {
    * Marks the event as processed without work, and records the reason for operators. Return right after the call:
    * `return ctx.skip('not our warehouse')`.
    *
-   * The last call counts. If the handler then throws or times out, the attempt fails and the reason is dropped. With
-   * `transaction`, call it before the commit; later calls have no effect.
+   * The last call counts. If the handler then throws or times out, the attempt fails and the reason is dropped. If you
+   * use `transaction`, call `skip` before the commit; later calls have no effect.
    *
    * @param reason - operators see the first 500 characters on one line; do not name a customer
    */
   skip(reason: string): void;
 }
 
-/** A connection for one call at a time, such as SQLite's. An `await` inside a transaction would let it commit early. */
+/**
+ *  A synchronous connection, such as SQLite's. An `await` inside a transaction would let the transaction commit early.
+ */
 interface SynchronousDatabase {
   readonly inTransaction: boolean;
 }
@@ -165,7 +167,8 @@ function kindOf(value: unknown): string {
 
 function fixFor(value: unknown): string {
   if (value instanceof Map) return 'Write Object.fromEntries(handlers).';
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return "Write { '*': … } for every type.";
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return "To handle every type, write { '*': … }.";
   return (
     'hookbox does not read methods on a prototype. Write ' +
     "{ 'order.created': (event, context) => shop.orderCreated(event, context) }."

@@ -122,7 +122,7 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
     const claiming = claim(key);
     const claimed = await withinDeadline(claiming, deadline);
     if (claimed === LATE) {
-      logger.warn({ ...key }, 'the inbox was busy until the deadline; the handler runs at the next delivery');
+      logger.warn({ ...key }, 'the inbox was busy until the deadline; the next delivery of the event runs the handler');
       const late = claiming.then((claimed) => (typeof claimed === 'object' ? [claimed] : []));
       askToWait(waitUntil, ending.giveBackUnrun(late));
       return 'late';

@@ -6,12 +6,12 @@ import type { RetryOptions } from '../inbox/rules/backoff.ts';
 import { limitsByType } from './limits-by-type.ts';
 import { assertRetry } from './type-options.ts';
 
-/** Limits for handlers, and their retry schedule. */
+/** The limits and the retry schedule for handlers. */
 export interface ProcessingOptions {
   /**
    * How many handlers run concurrently in this process. In inline mode each delivery runs its own handler.
    *
-   * @defaultValue 10; with a Postgres pool, at most its number of connections minus two
+   * @defaultValue 10; with a Postgres pool, at most the size of the pool minus two
    */
   readonly concurrency?: number;
   /**

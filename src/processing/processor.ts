@@ -37,8 +37,8 @@ export interface ProcessorOptions<Database = DefaultDatabase> extends AttemptHoo
   /** The inbox whose events the processor claims. */
   readonly inbox: Inbox<Database>;
   /**
-   * The endpoints whose events the processor handles: one name, several names, or `'*'` for all endpoints. It leaves
-   * events of other endpoints to other processors.
+   * The endpoints whose events the processor handles: one name, several names, or `'*'` for all endpoints. The
+   * processor leaves events of other endpoints to other processors.
    *
    * @defaultValue `'default'`
    */
@@ -121,8 +121,8 @@ const LEAVE_LIMIT_MS = 1_000;
 const ANNOUNCE_MS = TAKER_MS / 2;
 
 /**
- * Creates a processor, which runs the handler for each stored event and retries until the handler succeeds or the
- * attempts are used up. If the process dies, another processor takes over its events.
+ * Creates a processor. It runs the handler for each stored event, and retries until the handler succeeds or no attempts
+ * are left. If the process dies, another processor takes over its events.
  *
  * @throws ConfigurationError `UNKNOWN_EVENT_TYPE` (for a key of `handlers`), or `INVALID_OPTION` (for an invalid or
  * unknown option)

@@ -45,7 +45,7 @@ export function assertTypeOptions(type: string, handler: object): void {
   if (typeof handle !== 'function') {
     throw new ConfigurationError(
       'INVALID_OPTION',
-      `${name}.handle must be a function, not ${typeof handle}. Or remove the key ${type}.`,
+      `${name}.handle must be a function, not ${typeof handle}. Pass a function, or remove the key ${type}.`,
     );
   }
   if (timeoutMs !== undefined) positive(`${name}.timeoutMs`, timeoutMs, MAX_TIMER_MS);

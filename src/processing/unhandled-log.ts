@@ -38,8 +38,7 @@ export function unhandledLog(logger: Logger) {
             logger.warn(
               facts,
               'events are stored, but no processor handles their endpoint: start one with createProcessor({ ' +
-                'endpoint }), ' +
-                'or call start() of its receiver',
+                'endpoint }), or call start() of the receiver for this endpoint',
             );
           });
           continue;
@@ -47,8 +46,8 @@ export function unhandledLog(logger: Logger) {
         seldom(kindOf(endpoint, type), () => {
           logger.warn(
             facts,
-            `no processor has handled ${oneLine(type)} since ${since.toISOString()}: its events wait until a processor with a ` +
-              'handler for it runs',
+            `no processor has handled ${oneLine(type)} since ${since.toISOString()}: its events wait until a ` +
+              'processor that handles this type runs',
           );
         });
       }
@@ -67,7 +66,8 @@ export function unhandledLog(logger: Logger) {
         const command = rerunIgnoredCommand({ endpoint, types: named, ignoredSince: since }, inbox);
         logger.warn(
           { endpoint, count: here.some(({ more }) => more) ? `more than ${count}` : count, command },
-          'events that this processor can handle were ignored in the last seven days; the command reruns them',
+          'events that this processor can handle were ignored in the last seven days; run the given command to ' +
+            'rerun them',
         );
       }
     },

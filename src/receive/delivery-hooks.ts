@@ -11,8 +11,8 @@ import { silenceWatch, type Silence } from './silence.ts';
 import type { VerifiedDelivery } from './verifier.ts';
 
 /**
- * The facts that `onConflict` receives. A different body arrived with the id of a stored event. The stored body stays,
- * and the inbox keeps the newest different body beside it.
+ * The facts that `onConflict` receives. A different body arrived with the id of a stored event. The inbox keeps the
+ * stored body, and beside it the newest different body.
  */
 export interface ConflictFacts {
   readonly endpoint: string;
@@ -21,7 +21,7 @@ export interface ConflictFacts {
   readonly type: string | null;
 }
 
-/** The facts that `onSilent` receives. The inbox accepted nothing for `silentAfterMs`. */
+/** The facts that `onSilent` receives. The inbox accepted no delivery for `silentAfterMs`. */
 export interface SilentFacts extends Silence {
   readonly endpoint: string;
   /** The option `silentAfterMs`, in milliseconds. */
@@ -65,7 +65,8 @@ export interface DeliveryHookOptions extends DeliveryHooks {
 export function deliveryHooks(options: DeliveryHookOptions): DeliveryHookCalls {
   const { onConflict, onSilent, onDead, silentAfterMs, inbox, endpoint, logger, clock } = options;
   if (onSilent !== undefined && silentAfterMs === undefined) {
-    const why = 'onSilent needs silentAfterMs, the milliseconds without a delivery after which it is called.';
+    const why =
+      'onSilent needs silentAfterMs, the number of milliseconds without a delivery after which onSilent is called.';
     throw new ConfigurationError('INVALID_OPTION', why);
   }
   if (silentAfterMs !== undefined) positive('silentAfterMs', silentAfterMs, MAX_TIMER_MS);

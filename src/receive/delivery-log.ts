@@ -16,14 +16,17 @@ export function deliveryLog(logger: Logger, endpoint: string): DeliveryLog {
   return {
     uselessEntity(id, error) {
       seldom('entity', (suppressed) => {
-        const message = 'the entity rule returned no usable name, so the event has no entity and is not ordered';
+        const message =
+          'the entity function gave no usable name, so the event has no entity and may be handled in any order';
         logger.error({ endpoint, id, error, suppressed }, message);
       });
     },
     oddities({ id, event, facts: { created } }, { result, conflict }, now) {
       if (event.type === null && result === 'stored') {
         const issues = event.issues.map(({ path, message }) => `${path}: ${message}`).join('; ');
-        seldom('invalid', (suppressed) => logger.warn({ endpoint, id, issues, suppressed }, 'stored as dead(invalid)'));
+        seldom('invalid', (suppressed) =>
+          logger.warn({ endpoint, id, issues, suppressed }, 'the event was stored as dead(invalid)'),
+        );
       }
       if (created !== null && isFarAhead(created, now) && result === 'stored') {
         const facts = { endpoint, id, created: new Date(created.ms).toISOString() };
@@ -58,8 +61,8 @@ export function startReminder(
       isDue = false;
       logger.warn(
         { endpoint },
-        'events are stored but not handled: call receiver.start(), or run a processor for this endpoint elsewhere: ' +
-          'createProcessor({ endpoint, … })',
+        'events are stored but not handled: call receiver.start(), or run a processor for this endpoint ' +
+          'elsewhere with createProcessor({ endpoint, … })',
       );
     },
     forget() {

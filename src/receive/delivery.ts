@@ -1,8 +1,8 @@
 import type { HostLimits } from '../host/host-limits.ts';
 
 /**
- * One HTTP request, as an adapter passes it to a receiver. Only `body` and `signature` are required. With the other
- * fields, the receiver also answers special cases correctly, such as a wrong method.
+ * One HTTP request, as an adapter passes it to a receiver. Only `body` and `signature` are required. The other fields
+ * let the receiver answer special cases correctly, such as a wrong method.
  */
 export interface Delivery {
   /** The raw bytes, or a function that reads them within limits. */
@@ -21,7 +21,7 @@ export interface Delivery {
   readonly header?: (name: string) => string | null | undefined;
   /** Returns the sender's address, for operators. Called only for a rejected delivery. */
   readonly source?: () => string | null | undefined;
-  /** The limits of a serverless host. Leave it out on a server. */
+  /** The limits of a serverless host. Omit it on a server. */
   readonly host?: HostLimits;
 }
 
@@ -61,8 +61,8 @@ export type BodyRead =
    */
   | { readonly ended: 'complete'; readonly bytes: Uint8Array; readonly doubt?: string }
   /**
-   * `tiny-chunks`: thousands of chunks of a few bytes. `no-room`: other bodies use the memory. `not-base64`: the host
-   * says that the body is base64, but it is not.
+   * `tiny-chunks`: thousands of chunks of a few bytes. `no-room`: other bodies use up the memory. `not-base64`: the
+   * host says that the body is base64, but it is not.
    */
   | { readonly ended: 'too-large' | 'tiny-chunks' | 'too-slow' | 'no-room' | 'aborted' | 'not-base64' }
   /** Other code has already read the raw bytes. `fix` says how to keep the bytes. */

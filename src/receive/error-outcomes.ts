@@ -17,7 +17,7 @@ export interface ErrorFacts {
   readonly body?: Uint8Array;
   /** What you must change. Only for the log. */
   readonly fix?: string | undefined;
-  /** Called when a log line about the rejection was written. */
+  /** Called after a log line about the rejection has been written. */
   readonly told?: () => void;
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** The code in an error answer. The answer's body has the shape in section 7.2 of the service's interface. */
+/** The code in an error answer. Section 7.2 of the service's interface defines the form of the answer's body. */
 export type AnswerCode =
   | 'INVALID_SIGNATURE'
   | 'INVALID_BODY'
@@ -47,7 +47,7 @@ interface Accepted extends Answer<AcceptedBody> {
   readonly id: string;
 }
 
-/** An answer other than 200. */
+/** An answer other than a 200. */
 interface Refused extends Answer<ErrorBody> {
   readonly code: AnswerCode;
   /** The exact cause, for logs and statistics. The service sees only `code`. */
@@ -60,10 +60,10 @@ interface Refused extends Answer<ErrorBody> {
  * - `stored`: the event is on disk for the first time
  * - `duplicate`: the event was already stored
  * - `processed`: the handler succeeded (inline mode)
- * - `busy`, `failed`, `timeout`: the event is stored, but its handler could not run, threw, or did not finish in time
- * (inline mode)
+ * - `busy`, `failed`, `timeout` (inline mode): the event is stored, but its handler could not run, threw, or did not
+ *   finish in time, respectively
  * - `rejected`: the delivery is not authentic, is incomplete, or is not an event
- * - `unavailable`: the event is not known to be stored; the service sends it again
+ * - `unavailable`: hookbox cannot confirm that the event is stored; the service sends it again
  */
 export type Outcome =
   | Accepted
@@ -106,7 +106,7 @@ const ERROR_OUTCOMES = {
   'signature-mismatch': rejected(
     401,
     'INVALID_SIGNATURE',
-    `X-Signature does not match the body. ${signed}, under the signing secret of this endpoint.`,
+    `X-Signature does not match the body. ${signed}, computed with the signing secret of this endpoint.`,
   ),
   'not-an-event': rejected(400, 'INVALID_BODY', 'The body is not a JSON object with an id.'),
   'body-incomplete': rejected(400, 'INVALID_BODY', 'The body ended before it was complete. Send it again.', CLOSE),
@@ -131,10 +131,11 @@ const ERROR_OUTCOMES = {
   'body-not-base64': rejected(
     400,
     'INVALID_BODY',
-    'The body is flagged as base64 (isBase64Encoded), but is not base64. Do not decode it before hookbox.',
+    'The body is flagged as base64 (isBase64Encoded), but is not base64. Do not decode the body before hookbox ' +
+      'reads it.',
   ),
   'body-too-slow': unavailable('The body did not arrive in time. Send it again.', CLOSE),
-  'body-no-room': unavailable('The server is receiving too many bodies at once. Send it again later.', CLOSE),
+  'body-no-room': unavailable('The server is receiving too many bodies at once. Send the event again later.', CLOSE),
   'body-consumed': {
     kind: 'unavailable',
     status: 500,
@@ -142,17 +143,17 @@ const ERROR_OUTCOMES = {
     message:
       'Other code already read the raw body, so hookbox cannot verify it. Mount the webhook route before body parsers.',
   },
-  'no-secret': unavailable('The signing secret is not available now. Send it again later.'),
-  overloaded: unavailable('Too many deliveries are waiting. Send it again later.'),
-  closing: unavailable('This receiver is shutting down. Send it again.', CLOSE),
+  'no-secret': unavailable('The signing secret is not available now. Send the event again later.'),
+  overloaded: unavailable('Too many deliveries are waiting. Send the event again later.'),
+  closing: unavailable('This receiver is shutting down. Send the event again.', CLOSE),
   deadline: unavailable('The event could not be stored in time. Send it again later.'),
-  internal: unavailable('The delivery failed with an internal error. Send it again later.'),
+  internal: unavailable('The delivery failed with an internal error. Send the event again later.'),
   'handler-busy': {
     kind: 'busy',
     status: 409,
     code: 'BUSY',
     message:
-      'The event is stored; its handler, or a handler of the same order, cart or product, is running. Send the ' +
+      'The event is stored; its handler, or a handler for the same order, cart or product, is running. Send the ' +
       'event again.',
     headers: RETRY_AFTER,
   },

@@ -39,8 +39,8 @@ import { VERIFIER_OPTIONS, verifierOf, type VerifiedDelivery, type VerifierOptio
  */
 export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOptions, DeliveryHooks {
   /**
-   * The inbox that stores events before they are answered: `sqliteInbox(…)`, `postgresInbox(…)`, or `memoryInbox()` in
-   * tests.
+   * The inbox that stores each event before the delivery is answered: `sqliteInbox(…)`, `postgresInbox(…)`, or
+   * `memoryInbox()` in tests.
    */
   readonly inbox: Inbox<Database>;
   /**
@@ -140,7 +140,7 @@ export interface Receiver extends AsyncDisposable {
   /** Starts running handlers. Idempotent. Does nothing in inline mode. */
   start(): Promise<void>;
   /**
-   * Stops the receiver. New deliveries are answered 503. Resolves when the running deliveries are answered and no
+   * Stops the receiver. New deliveries get a 503. Resolves when all earlier deliveries have been answered and no
    * handler is running. Idempotent. The inbox stays open.
    */
   close(): Promise<void>;

@@ -13,7 +13,7 @@ export interface SilenceWatch {
 
 /** A silence that lasted long enough to report. */
 export interface Silence {
-  /** When an event of the endpoint was last stored; `null` for never. */
+  /** When an event of the endpoint was last stored; `null` if none ever was. */
   readonly lastReceivedAt: Date | null;
   /** Milliseconds since a delivery was last accepted, counting only the time when this process was awake. */
   readonly silentForMs: number;

@@ -36,7 +36,7 @@ export interface VerifierOptions {
   readonly maxBodyBytes?: number;
   /**
    * The memory for all bodies that are arriving or being verified, in bytes. At least `maxBodyBytes`. Above this limit,
-   * the newest bodies are answered 503, and earlier ones continue. One eighth is reserved for bodies of up to 64 KiB.
+   * the newest deliveries get a 503, and earlier ones continue. One eighth is reserved for bodies of up to 64 KiB.
    *
    * @defaultValue 67,108,864 (64 MiB)
    */
@@ -58,7 +58,7 @@ export interface VerifierOptions {
 /** An authentic delivery with its event, which is typed or invalid. */
 export interface VerifiedDelivery {
   readonly body: Uint8Array;
-  /** The value of `X-Signature`, to verify the body again elsewhere. `null` if no signature was needed. */
+  /** The value of `X-Signature`. Use it to verify the body again elsewhere. `null` if no signature was required. */
   readonly signature: string | null;
   readonly verified: boolean;
   readonly id: string;
@@ -81,8 +81,8 @@ export interface Verifier {
   /**
    * Verifies a delivery and passes it to your function, within one deadline.
    *
-   * @returns the function's result, or the rejection to answer with if the delivery is rejected, or the function throws
-   * or does not finish in time
+   * @returns the result of your function; or, if the delivery is rejected or your function throws or does not finish in
+   * time, the rejection to answer with
    */
   passOn<T>(
     delivery: Delivery,
@@ -237,8 +237,8 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
 }
 
 const ENCODED =
-  'the request has a Content-Encoding, so a proxy may have compressed the signed body: turn compression off for ' +
-  'this path';
+  'the request has a Content-Encoding, so a proxy may have compressed the body after it was signed: turn ' +
+  'compression off for this path';
 
 const UNREAD = {
   'too-large': 'body-too-large',

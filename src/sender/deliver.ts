@@ -47,7 +47,7 @@ export class DeliveryError extends Error {
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 64 * 1024;
 const SLOW_PIECES = 10;
-const CUT_BEFORE_ANSWER = 'the connection was cut before the answer';
+const CUT_BEFORE_ANSWER = 'the connection was cut before the answer arrived';
 
 /**
  * Delivers a body as the service does: one signed POST, answered within 10 s (interface 6.3 and 6.4). Redirects are not

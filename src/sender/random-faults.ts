@@ -50,7 +50,8 @@ export function randomFault(kind: FaultKind, random: () => number): Fault {
 export function randomFaults({ seed, count, ids, kinds = FAULT_KINDS }: RandomFaultOptions): FaultPlan {
   const failing = kinds.filter((kind) => isFailing(randomFault(kind, () => 0)));
   if (failing.length === 0) {
-    const message = 'Only a failed attempt is followed by another. Add at least one kind that makes an attempt fail.';
+    const message =
+      'Only a failed attempt is followed by another. Add at least one kind of fault that makes an attempt fail.';
     throw new ConfigurationError('INVALID_OPTION', message);
   }
   const shares = sharesOf(seed, count, ids);
@@ -62,7 +63,9 @@ export function randomFaults({ seed, count, ids, kinds = FAULT_KINDS }: RandomFa
 /** How many faults each event gets. */
 function sharesOf(seed: number, count: number, ids: readonly string[]): ReadonlyMap<string, number> {
   if (count > ids.length * MOST_FOR_ONE) {
-    const message = `${ids.length} events can have at most ${MOST_FOR_ONE} faults each, not ${count} in all.`;
+    const message =
+      `${ids.length} events can have at most ${ids.length * MOST_FOR_ONE} faults (${MOST_FOR_ONE} each), not ` +
+      `${count}.`;
     throw new ConfigurationError('INVALID_OPTION', message);
   }
   const shares = new Map<string, number>();

@@ -11,7 +11,7 @@ export type SecretProvider = () => Secrets | Promise<Secrets>;
 
 /**
  * The values that `secret` accepts. `undefined` is in the type so that `process.env.SIGNING_SECRET` compiles; at run
- * time it throws `UNUSABLE_SECRET`.
+ * time, `undefined` causes `UNUSABLE_SECRET`.
  */
 export type SecretOption = Secrets | SecretProvider | undefined;
 

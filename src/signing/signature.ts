@@ -25,8 +25,8 @@ const IS_HEX_DIGIT = Uint8Array.from({ length: 128 }, (_, code) =>
 );
 
 /**
- * Signs a body as the service does: the lowercase hexadecimal HMAC-SHA256 of its bytes (section 6.3 of the service's
- * interface).
+ * Signs a body as the service does. The signature is the lowercase hexadecimal HMAC-SHA256 of the bytes (section 6.3 of
+ * the service's interface).
  *
  * @param body - the exact bytes to send; a string is signed as UTF-8
  * @returns 64 lowercase hexadecimal digits, the value of `X-Signature`
@@ -45,8 +45,8 @@ export function signBody(body: Uint8Array | string, secret: Secret): string {
 
 /**
  * Verifies the signature of a body in constant time (section 6.3 of the service's interface). If you pass several
- * secrets, it tries each one. Neither the result nor its timing reveals which secret matched. A wrong body or signature
- * returns `false` and never throws.
+ * secrets, it tries each one. Neither the result nor its timing reveals which secret matched. For a wrong body or
+ * signature, it returns `false` and does not throw.
  *
  * @param body - the raw bytes as received, before any decoding
  * @param signature - the value of `X-Signature`; only 64 lowercase hexadecimal digits can match

@@ -15,13 +15,14 @@ import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { EVENT_BODIES } from './event-bodies.ts';
 
 /**
- * Any part of an event. Objects are merged. Lists and values replace those of the fixture. `undefined` removes a field.
+ * Any part of an event. Objects are merged. Lists and other values replace those of the fixture. `undefined` removes a
+ * field.
  */
 export type EventOverrides<T extends HandledType> = Merged<Omit<SentEventOf<T>, 'type'>>;
 
 /** The options of {@link buildEvent}. */
 export interface BuildEventOptions {
-  /** The schemas of your own types and fields, as for `createReceiver`. */
+  /** The schemas for your own types and fields, the same as in `createReceiver`. */
   readonly events?: EventSchemas;
 }
 
@@ -33,15 +34,16 @@ type Replacement<Value> = Value extends readonly unknown[] ? Value : Value exten
 type Json = Record<string, unknown>;
 
 /**
- * Builds a valid event of a type, as the service might send it. It copies `fixtures/<type>.json`, with a new id, the
- * current time, and a new order, cart or product. To build related events, give them the same `data.id` (for inventory
- * events, `data.product_id`).
+ * Builds a valid event of a type, as the service might send it. It copies `fixtures/<type>.json` and changes the event
+ * id, the time, and the id of the order, cart or product. To build related events, give them the same `data.id` (for
+ * inventory events, `data.product_id`).
  *
- * If `events` has schemas of your own types, it also builds events of these types. Their `data` comes from `overrides`
- * and must fit the schema. An asynchronous schema is not awaited.
+ * If the option `events` has schemas for your own types, `buildEvent` also builds events of these types. Their `data`
+ * comes from `overrides` and must fit the schema. hookbox does not wait for an asynchronous schema.
  *
  * @param overrides - the parts that differ from the fixture
- * @throws TypeError for a type that is neither one of the eleven nor in `events`, and for data that does not fit
+ * @throws TypeError for a type that is neither one of the eleven nor in `events`, and for data that does not fit its
+ * schema
  * @throws ConfigurationError `INVALID_OPTION` for an unknown option
  * @example
  * ```ts

@@ -40,8 +40,8 @@ export const DEFAULT_PATH = '/webhooks';
 
 /**
  * Delivers an event as the service does (sections 6.3 and 6.4 of the service's interface) and resolves with the answer.
- * The target is a URL, a receiver, fetch handler, Hono app, Express app, `node:http` handler, server, Fastify instance
- * or Lambda function. The target need not listen on a port.
+ * The target is a URL, a receiver, a fetch handler, a Hono app, an Express app, a `node:http` handler, a server, a
+ * Fastify instance or a Lambda function. A target other than a URL need not listen on a port.
  *
  * A function with one parameter is called as a fetch handler, and a function with more parameters as a `node:http`
  * handler. The option `as` overrides this; a Lambda function requires it.

@@ -1,4 +1,4 @@
-/** The event format: a REST API, an HTTP API, a function URL, or an Application Load Balancer. */
+/** The format of the Lambda event: that of a REST API, an HTTP API, a function URL, or an Application Load Balancer. */
 export type LambdaShape = 'apigateway-v1' | 'apigateway-v2' | 'function-url' | 'alb';
 
 /** A POST as it comes to what stands before a function. */

@@ -4,7 +4,7 @@ import type { Clock } from '../host/clock.ts';
 export interface TestClock extends Clock {
   /**
    * Advances the clock by `ms` milliseconds. Runs the work that becomes due, one item after another, each at its due
-   * time, and waits for it to finish. It does not wait longer than a second of real time for a handler.
+   * time, and waits for it to finish. It waits at most one second of real time for a handler.
    */
   advance(ms: number): Promise<void>;
 }

@@ -30,11 +30,11 @@ export interface TestInbox<Database = DefaultDatabase> {
   readonly inbox: Inbox<Database>;
   readonly clock: TestClock;
   /**
-   * Advances the clock until no work is left, including all retries. Resolves with all events: processed, dead or
+   * Advances the clock until no work is left and all retries are done. Resolves with all events: processed, dead or
    * ignored.
    *
    * @param options - `withinMs`: the maximum time on the clock, in milliseconds; two days by default
-   * @throws an Error that names the remaining work, if that time is not enough
+   * @throws an Error that names the remaining work, if the time is not enough
    */
   readonly handledAll: (options?: { readonly withinMs?: number }) => Promise<readonly StoredEvent[]>;
 }
@@ -47,8 +47,8 @@ const PAGE = 1_000;
 const SHOWN = 5;
 
 /**
- * Creates an inbox whose clock your test controls. Hours of retries take only as long as the handlers do. Pass `inbox`
- * and `clock` to `createReceiver` or `createProcessor`, and start the receiver or processor.
+ * Creates an inbox whose clock your test controls. Hours of retries then take only as long as the handlers run. Pass
+ * `inbox` and `clock` to `createReceiver` or `createProcessor`, and start the receiver or processor.
  *
  * @throws TypeError for an invalid `now`
  * @throws ConfigurationError `INVALID_OPTION` for an unknown option

@@ -85,19 +85,19 @@ describe('an inbox that is named by nothing, as by a variable that is not set', 
     expect(ran).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: expect.stringContaining('It is empty. Check that its environment variable is set.'),
+      stderr: expect.stringContaining('The path is empty. Check that its environment variable is set.'),
     });
     expect(readdirSync(cwd)).toEqual(['events.ndjson', 'unset.env']);
   });
 
   it.each<[string, Readonly<Record<string, string>>, string]>([
-    ['events import events.ndjson --db file:x.db', {}, 'It starts with file:'],
-    ['events import events.ndjson', { HOOKBOX_DB: 'sqlite:x.db' }, 'It starts with sqlite:'],
-    ['serve --port 0', { HOOKBOX_DB: '${DB}' }, 'It contains a variable'],
+    ['events import events.ndjson --db file:x.db', {}, 'The path starts with file:'],
+    ['events import events.ndjson', { HOOKBOX_DB: 'sqlite:x.db' }, 'The path starts with sqlite:'],
+    ['serve --port 0', { HOOKBOX_DB: '${DB}' }, 'The path contains a variable'],
     ['doctor --port 0', { HOOKBOX_DB: 'undefined' }, 'A part of the path is “undefined” or “null”'],
-    ['events import events.ndjson', { HOOKBOX_DB: 'shop.db\r' }, 'It starts or ends with a space'],
+    ['events import events.ndjson', { HOOKBOX_DB: 'shop.db\r' }, 'The path starts or ends with a space'],
     ['sandbox --port 0 --db null', {}, 'A part of the path is “undefined” or “null”'],
-    ['events export --out ${OUT}', { HOOKBOX_DB: '../shop.db' }, 'It contains a variable'],
+    ['events export --out ${OUT}', { HOOKBOX_DB: '../shop.db' }, 'The path contains a variable'],
   ])('is refused where it was not meant for a path: %s %o', async (line, env, why) => {
     const cwd = folderWith({ 'events.ndjson': '' });
     const ran = await runHookbox(line.split(' '), { cwd, env });

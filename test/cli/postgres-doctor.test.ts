@@ -90,12 +90,12 @@ describe('hookbox doctor on Postgres', () => {
     const finding = (await examine()).find('sequences');
     expect(finding).toMatchObject({
       status: 'problem',
-      what: expect.stringMatching(/continues at 2, but the table already has \d/),
+      what: expect.stringMatching(/continues at 2, but the table already contains the number \d/),
     });
     const line = /^Run: (.*)$/.exec(finding?.advice ?? '')?.[1] ?? '';
     // What is refused, and what asks whether it is ready, says the same.
     const said = {
-      message: expect.stringContaining('already has the next number of its sequence (23505, events_pkey)'),
+      message: expect.stringContaining('already contains the next number of its sequence (23505, events_pkey)'),
     };
     await expect(inbox.accept(incoming({ id: 'd' }), later())).rejects.toMatchObject(said);
     await there.pool.query(`SELECT setval(pg_get_serial_sequence($1, 'seq'), 1)`, [t.events]);

@@ -21,7 +21,7 @@ it('a role that may make no tables is told what is missing, and not what it has'
   const role = await roleThatOnlyWorks();
   const migrated = await there.hookbox(['migrate'], there.urlOf(role));
   expect(migrated).toMatchObject({ code: 1, stdout: '' });
-  const grant = `Run hookbox migrate with a role that can create tables, or grant this role everything: GRANT CREATE ON SCHEMA ${quoted(there.schema)} TO ${quoted(role)}`;
+  const grant = `Run hookbox migrate with a role that can create tables, or allow this role to create them: GRANT CREATE ON SCHEMA ${quoted(there.schema)} TO ${quoted(role)}`;
   expect(migrated.stderr).toContain(grant);
   expect(migrated.stderr).not.toContain('ON DATABASE');
 

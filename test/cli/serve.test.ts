@@ -297,7 +297,7 @@ describe('hookbox serve', () => {
   it.skipIf(process.platform !== 'linux')('says what to check where the inbox cannot be made', async () => {
     const ran = await runHookbox(['serve', '--port', '0', '--db', '/proc/hookbox.db'], { cwd: scratchFolder() });
     expect(ran).toMatchObject({ code: 1, stdout: '' });
-    expect(ran.stderr).toMatch(/^error: .* Check its permissions and those of its folder\.\n$/);
+    expect(ran.stderr).toMatch(/^error: .* Check the permissions of the file and of its folder\.\n$/);
   });
 
   it('ends after an error although the module of its handlers holds something open', async () => {

@@ -92,7 +92,9 @@ describe('an answer of a schema', () => {
 
   it.each([[undefined], [null], ['no'], [true], [{ issues: 'many' }]])('cannot be %j', (answer) => {
     expect(() => fitOf(answer, 'loyalty.earned', 'data')).toThrow(
-      new TypeError('The schema of loyalty.earned returned neither value nor issues, as Standard Schema requires.'),
+      new TypeError(
+        'The schema of loyalty.earned returned neither a value nor issues, but Standard Schema requires one of them.',
+      ),
     );
   });
 

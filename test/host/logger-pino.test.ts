@@ -55,7 +55,7 @@ describe('pino as the logger', () => {
     const id = 'evt_"}\n{"level":60,"msg":"forged"}\u001b[2J';
     await deliver({ id, type: 'order.created' });
     // The other one reminds of start().
-    expect(lines()).toMatchObject([{ level: 40, id, msg: 'stored as dead(invalid)' }, { level: 40 }]);
+    expect(lines()).toMatchObject([{ level: 40, id, msg: 'the event was stored as dead(invalid)' }, { level: 40 }]);
     expect(written.every((text) => !/\p{Cc}/u.test(text.trimEnd()))).toBe(true);
   });
 
@@ -82,9 +82,9 @@ describe('pino as the logger', () => {
     const messages = lines().map(({ msg }) => msg);
     for (const expected of [
       'a redelivery has the same id but a different body; the first body is kept',
-      'stored as dead(invalid)',
+      'the event was stored as dead(invalid)',
       'delivery rejected',
-      'event is dead; the command shows why',
+      'event is dead; run the given command to see why',
       'delivery not stored',
     ]) {
       expect(messages).toContain(expected);

@@ -36,7 +36,7 @@ describe('a path that cannot be an inbox says what to do', () => {
     const file = scratchFile('notes.txt');
     const notes = 'These are notes, not a database. '.repeat(200);
     writeFileSync(file, notes);
-    expectRefusal(() => sqliteInbox(file), 'NOT_A_DATABASE', [file, 'Pass another path', 'not changed']);
+    expectRefusal(() => sqliteInbox(file), 'NOT_A_DATABASE', [file, 'Pass a different path', 'not changed']);
     expect(readFileSync(file, 'utf8')).toBe(notes);
     expect(readdirSync(dirname(file))).toEqual(['notes.txt']);
   });
@@ -89,7 +89,7 @@ describe('a connection that cannot be an inbox says what to do', () => {
   it('in the middle of a transaction: end it, which stays open', () => {
     const database = merchantDatabase();
     database.exec('BEGIN');
-    expectRefusal(() => sqliteInbox({ database }), 'CANNOT_OPEN', ['open transaction', 'End it']);
+    expectRefusal(() => sqliteInbox({ database }), 'CANNOT_OPEN', ['open transaction', 'End the transaction']);
     expect(database.inTransaction).toBe(true);
   });
 

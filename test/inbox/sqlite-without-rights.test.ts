@@ -29,8 +29,8 @@ describe.runIf(process.getuid?.() === 0)('a file that this user may not use says
   it('the file', async () => {
     const file = await inboxOfRoot();
     expect(await openedBy(USER, file)).toBe(
-      `CANNOT_OPEN: ${file} cannot be opened: ${file} cannot be written to: its owner is user 0, group 0, mode 600, ` +
-        `and this process is user ${USER}. Give this user access to the file and its folder (chown), or pass a different path.`,
+      `CANNOT_OPEN: ${file} cannot be opened: ${file} cannot be written to: it belongs to user 0 and group 0 with mode 600, ` +
+        `and this process runs as user ${USER}. Give this user access to the file and its folder (chown), or pass a different path.`,
     );
   });
 
@@ -39,7 +39,7 @@ describe.runIf(process.getuid?.() === 0)('a file that this user may not use says
     chownSync(file, USER, USER);
     chmodSync(dirname(file), 0o755);
     expect(await openedBy(USER, file)).toContain(
-      `cannot be opened: ${dirname(file)} cannot be written to: its owner is`,
+      `cannot be opened: ${dirname(file)} cannot be written to: it belongs to`,
     );
     expect(await openedBy(USER, join(dirname(file), 'new.db'))).toContain(`${dirname(file)} cannot be written to: it`);
   });
@@ -49,7 +49,7 @@ describe.runIf(process.getuid?.() === 0)('a file that this user may not use says
     chownSync(file, USER, USER);
     writeFileSync(`${file}-wal`, '', { mode: 0o600 });
     expect(await openedBy(USER, file)).toContain(
-      `cannot be opened: ${file}-wal cannot be written to: its owner is user 0`,
+      `cannot be opened: ${file}-wal cannot be written to: it belongs to user 0`,
     );
   });
 
@@ -83,7 +83,7 @@ describe.runIf(platform() === 'linux')('a file that nobody may use', () => {
       inOwnMounts(`mount --bind ${at} ${at}; mount -o remount,bind,ro ${at}`),
     );
     expect(await child.line()).toBe(
-      `CANNOT_OPEN: ${file} cannot be opened: ${at} is on a read-only file system. Mount it for writing.`,
+      `CANNOT_OPEN: ${file} cannot be opened: ${at} is on a read-only file system. Mount the file system for writing.`,
     );
   });
 });

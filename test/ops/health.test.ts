@@ -131,7 +131,7 @@ describe('an inbox that cannot store', () => {
     expect(await readiness(inbox)).toMatchObject({
       ready: false,
       code: 'FAILED',
-      why: `${file} is gone. Put the file back: it holds your events.`,
+      why: `${file} is gone. Put the file back: it contains your events.`,
     });
     renameSync(`${file}.away`, file);
     expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [], warnings: [] });

@@ -102,7 +102,7 @@ export function testImportRules(name: string, store: ImportedStore): void {
 
     describe('the body says what an event is, and not its line', () => {
       it('its id: a line about another one is refused by its number, and nothing of it is quoted', async () => {
-        expect(await refusal({ body: bodyOf('SECRET') })).toBe(said('its body has another id'));
+        expect(await refusal({ body: bodyOf('SECRET') })).toBe(said('its body contains a different id'));
       });
 
       it.each([
@@ -117,7 +117,7 @@ export function testImportRules(name: string, store: ImportedStore): void {
       it('the other body, too, that came under the id', async () => {
         const conflict = { count: 1, firstMs: START, lastMs: START, recentMs: [START] };
         expect(await refusal({ conflict: { ...conflict, body: bodyOf('SECRET') } })).toBe(
-          said('its other body has another id'),
+          said('its conflicting body contains a different id'),
         );
         expect(await taken({ conflict: { ...conflict, body: bodyOf('evt_1', { more: 1 }) } })).toMatchObject({
           conflict: { count: 1 },

@@ -361,7 +361,12 @@ export function testTransfer(name: string, store: TransferStore): void {
         ['that lacks its first line', [one, two, LAST], /^Line 1 .*first line of the export is missing/, 0],
         ['that is followed by another', [...lines, ...lines], /^Line 5 .*follows the last line of the export/, 2],
         ['that begins twice', [FIRST, ...lines], /^Line 2 .*begins a second export/, 0],
-        ['of a newer hookbox', ['{"hookbox":"export","version":2}'], /^Line 1 .*version 2.*reads up to version 1/, 0],
+        [
+          'of a newer hookbox',
+          ['{"hookbox":"export","version":2}'],
+          /^Line 1 .*version 2.*reads only versions up to 1/,
+          0,
+        ],
         [
           'of something else',
           ['{"hookbox":"import","version":1}'],

@@ -68,7 +68,7 @@ describe('a schema of an own type', () => {
     ],
     ['rejects', () => Promise.reject(new Error('no table of tiers')), 'no table of tiers'],
     ['throws nothing', () => Promise.reject(null), 'null'],
-    ['gives no answer', () => 'yes', 'returned neither value nor issues'],
+    ['gives no answer', () => 'yes', 'returned neither a value nor issues'],
   ])('a schema that %s is a failed attempt, which runs again', async (_, answer, said) => {
     const { inbox, clock, given, start, states } = shop();
     await store(inbox, ownEvent('evt_1', { points: 5 }));
@@ -128,7 +128,7 @@ describe('a schema of an own type', () => {
     expect(await inbox.attempts(KEY)).toMatchObject([
       {
         outcome: 'failed',
-        error: { message: expect.stringMatching(/^The schema of order\.ready must return an object for data/) },
+        error: { message: expect.stringMatching(/^The schema of order\.ready must return an object, because/) },
       },
     ]);
   });

@@ -501,7 +501,7 @@ describe('the entity of an event', () => {
       },
     });
     await receiver.receive(signed(utf8.encode('{"id":"evt_1"}')));
-    expect(lines.map(({ message }) => message)).toEqual(['stored as dead(invalid)']);
+    expect(lines.map(({ message }) => message)).toEqual(['the event was stored as dead(invalid)']);
   });
 
   it.each([

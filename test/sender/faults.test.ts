@@ -117,11 +117,11 @@ describe('random faults', () => {
   });
 
   it.each([
-    ['more than fit', { count: 1_801 }, '300 events can have at most 6 faults each, not 1801 in all.'],
+    ['more than fit', { count: 1_801 }, '300 events can have at most 1800 faults (6 each), not 1801.'],
     [
       'none that fails',
       { count: 1, kinds: ['late', 'burst'] as const },
-      'at least one kind that makes an attempt fail',
+      'at least one kind of fault that makes an attempt fail',
     ],
   ])('refuse %s', (_, options, message) => {
     expect(() => randomFaults({ seed: 1, ids, ...options })).toThrow(message);

@@ -158,7 +158,7 @@ describe('success', () => {
     using cut = service(to.url);
     expect((await cut.deliver(eventBody())).attempts[6]).toMatchObject({
       status: null,
-      why: 'the connection was cut before the answer',
+      why: 'the connection was cut before the answer arrived',
     });
   });
 

@@ -97,8 +97,8 @@ function lost(): TransactionError {
 const noDatabase: SqliteDatabase = new Proxy({} as SqliteDatabase, {
   get(_, name) {
     throw new Error(
-      `memoryInbox has no database, so ctx.transaction cannot use it (${String(name)}). Use sqliteInbox to test ` +
-        'transactions.',
+      `memoryInbox has no database, so the function in ctx.transaction cannot use one (${String(name)}). Use ` +
+        'sqliteInbox to test transactions.',
     );
   },
 });

@@ -14,7 +14,7 @@ export interface By {
    * @defaultValue `'code'`
    */
   readonly via?: 'code' | 'cli' | 'page';
-  /** Why. */
+  /** The reason for the act. */
   readonly reason?: string;
   /**
    * Milliseconds since 1970.
@@ -27,8 +27,8 @@ export interface By {
 /** The operators' acts on events. */
 export type Act =
   /**
-   * Run the handler again: for dead events, for ignored and discarded events if asked for, and for processed events
-   * with `force`.
+   * Run the handler again. This applies to dead events, to ignored and discarded events that you ask for, and, with
+   * `force`, to processed events.
    */
   | 'rerun'
   /** Discard dead and pending events, so that no handler runs. */
@@ -43,19 +43,19 @@ export type ActResult =
   /** No event has this key. */
   | 'unknown'
   /**
-   * The act does not apply to the event's state. The act was already done, or the event is being processed, or it is
-   * processed and `force` is not set. A retry now applies only to a pending event that is due later.
+   * The act does not apply to the event's state. For example, the act was already done, the event is being processed,
+   * or the event is processed and `force` is not set. Retry now applies only to a pending event that is due later.
    */
   | 'not needed'
   /** The event is not in one of `states`, for example because another operator discarded it. */
   | 'changed'
   /**
    * The body does not fit the current schemas either, so the event cannot be rerun. A `dead(invalid)` event cannot be
-   * discarded either, because a discarded event has a type and a time. It stays dead. After it is pruned or erased, it
-   * is a tombstone and no longer counts as dead.
+   * discarded either, because a discarded event must have a type and a time. It stays dead. After it is pruned or
+   * erased, it is a tombstone and no longer counts as dead.
    */
   | 'still invalid'
-  /** The body is gone, so the event cannot be rerun. An invalid event cannot be discarded either. */
+  /** The body is gone, so the event cannot be rerun. An invalid event without a body cannot be discarded either. */
   | 'pruned';
 
 /** How many events had each result. */
@@ -87,13 +87,15 @@ export interface ActOptions {
   readonly entity?: EntityOf;
 }
 
-/** A bulk action: an act on all events that matched a filter at one moment. Later events are not part of it. */
+/**
+ *  A bulk action: an act on all events that matched a filter at one moment. Events that arrive later are not part of it.
+ */
 export interface Bulk {
   readonly id: number;
   readonly act: Act;
   /**
-   * A `previewed` bulk action waits for `runBulk`. If the process of a `running` one is gone, any process can resume
-   * it.
+   * A `previewed` bulk action waits for `runBulk`. If the process that runs a bulk action is gone, any process can
+   * resume the bulk action.
    */
   readonly state: 'previewed' | 'running' | 'done' | 'cancelled';
   readonly filter: EventFilter;
@@ -121,8 +123,8 @@ export interface Bulk {
   /** The `seq` of the audit line. `null` before the first run. */
   readonly audit: number | null;
   /**
-   * For a running bulk action that no process runs: `told` if its process reported the stop, `silent` if its process
-   * died. `null` while it runs.
+   * For a `running` bulk action that stopped early: `told` if its process reported the stop, `silent` if its process
+   * died. `null` while a process runs it.
    */
   readonly stopped: 'told' | 'silent' | null;
 }
@@ -154,14 +156,14 @@ export interface Acts {
   bulks(page: PageRequest): Promise<readonly StoredBulk[]>;
   /**
    * Acts on up to `limit` (at most 1,000) events without a result, oldest first, and stores the results in the same
-   * transaction. It acts on fewer events if they take long. A bulk action that has ended stays unchanged.
+   * transaction. It acts on fewer events if the work takes long. A bulk action that has ended stays unchanged.
    */
   advanceBulk(id: number, limit: number, by: By, options: Pick<ActOptions, 'entity'>): Promise<StoredBulk>;
   /** Records that the process that runs a bulk action is alive, or is stopping. */
   reportBulk(id: number, stops: boolean): Promise<void>;
   /**
-   * Returns the current states of up to 1,000 events of a bulk action, after a position. `null` if the bulk action does
-   * not exist.
+   * Returns the current states of up to 1,000 events of a bulk action, starting after a position. `null` if the bulk
+   * action does not exist.
    */
   outcomePart(id: number, after: number, limit: number): Promise<OutcomePart | null>;
   /**

@@ -16,7 +16,7 @@ export interface AuditLine {
   readonly reason: string | null;
   /**
    * The target as JSON: a filter, ids or a file. For acts on events it is `{ endpoint, ids }`, or `{ events }` with a
-   * list of these. For a bulk action it is `{ bulk, filter, total }`. A forced act has `force: true`.
+   * list of such objects. For a bulk action it is `{ bulk, filter, total }`. A forced act has `force: true`.
    */
   readonly filter: unknown;
   /** The number of events by result. */
@@ -38,8 +38,8 @@ export interface AuditPage {
   /** Newest first. */
   readonly lines: readonly AuditLine[];
   /**
-   * Pass it as `before` for the next page. `null` at the end. With a filter, a page examines at most 5,000 lines, so
-   * even a page without lines may have a `next`.
+   * Pass it as `before` to get the next page. `null` on the last page. With a filter, a page examines at most 5,000
+   * lines, so even a page without lines may have a `next`.
    */
   readonly next: number | null;
 }

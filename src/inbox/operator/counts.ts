@@ -81,13 +81,13 @@ export interface RejectedDelivery extends Rejection {
   readonly lastAt: Date;
 }
 
-/** The current numbers of events. hookbox counts each number up to a limit. */
+/** The current numbers of events. hookbox counts each number only up to a limit. */
 export interface Gauges {
   readonly pending: Gauge;
   /** Pending events with a failed attempt. */
   readonly retrying: Gauge;
   readonly processing: Gauge;
-  /** Dead events without tombstones. */
+  /** Dead events, not counting tombstones. */
   readonly dead: Gauge;
   readonly ignored: Gauge;
   readonly discarded: Gauge;
@@ -111,14 +111,14 @@ export interface Gauge {
 }
 
 export interface Counts {
-  /** Adds rows to the counts of their minutes. */
+  /** Adds each row to the count for its minute. */
   count(rows: readonly CountRow[]): Promise<void>;
-  /** Returns the counts of the minutes and hours that begin in a span, oldest first. */
+  /** Returns the counts for the minutes and hours that begin in a span, oldest first. */
   counts(since: number, until: number): Promise<readonly CountRow[]>;
-  /** Returns the all-time totals. They never decrease, even when minutes and hours are removed. */
+  /** Returns the all-time totals. They never decrease, even when the counts for minutes and hours are removed. */
   totals(): Promise<readonly CountTotal[]>;
   /**
-   * Returns the totals of each span.
+   * Returns the totals for each span.
    *
    * @throws `signal.reason` if the signal is aborted
    */
@@ -126,7 +126,7 @@ export interface Counts {
   /**
    * Returns the results of deliveries in spans that do not overlap.
    *
-   * @param per - whether to sum by minute or by hour; older counts exist only by hour
+   * @param per - whether to sum per minute or per hour; older counts exist only per hour
    */
   deliveries(spans: readonly CountSpan[], per: 'minute' | 'hour'): Promise<DeliveryCounts>;
   gauges(): Promise<Gauges>;
@@ -141,8 +141,9 @@ export interface Counts {
    */
   ping(): Promise<void>;
   /**
-   * Merges the counts of minutes before a time into hours, removes hours that are more than 400 days older, and keeps
-   * `totals` fast. It works in small steps. Call it every few minutes, with the time one day ago.
+   * Merges per-minute counts from before `before` into hourly counts, removes hourly counts more than 400 days older
+   * than `before`, and keeps `totals` fast. It works in small steps. Call it every few minutes, with the time one day
+   * ago.
    */
   coarsen(before: number): Promise<void>;
 }

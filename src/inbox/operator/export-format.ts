@@ -78,7 +78,7 @@ const NO_LINE = 'it is not a line of an exact hookbox export; exports as csv or 
 
 function first(value: object): ExportLine {
   if ('version' in value && typeof value.version === 'number' && value.version > VERSION) {
-    return { fault: `the export has version ${value.version}, and this hookbox reads up to version ${VERSION}` };
+    return { fault: `the export has version ${value.version}, but this hookbox reads only versions up to ${VERSION}` };
   }
   return firstLineSchema.safeParse(value).success ? { first: true } : { fault: NO_LINE };
 }

@@ -17,20 +17,20 @@ export interface EventFilter {
   readonly states?: readonly EventState[];
   /** Dead for one of these reasons. */
   readonly deadReasons?: readonly DeadReason[];
-  /** Received at or after this time. Exact, unless the receiver's clock was wrong by more than an hour. */
+  /** Received at or after this time. The result is exact unless the receiver's clock was wrong by more than an hour. */
   readonly since?: Date;
   /** Received before this time. */
   readonly until?: Date;
   /**
-   * Last failed at or after this time. Dead events match by the time of their death, while their bodies are stored.
-   * Retrying events match by the end of their last attempt. Other events do not match.
+   * Last failed at or after this time. A dead event matches by the time when it became dead, as long as its body is
+   * stored. A retrying event matches by the end of its last attempt. Other events do not match.
    */
   readonly failedSince?: Date;
   /** Last failed before this time. */
   readonly failedUntil?: Date;
   /**
-   * The name of an entity (`order:mer_7:ord_42`), or the id in it (`ord_42`). For an event without an entity: the name
-   * that `entityOf` returns, or the `id`, `order_id`, `cart_id` or `product_id` in its data.
+   * The name of an entity (`order:mer_7:ord_42`), or the id in that name (`ord_42`). For an event without an entity:
+   * the name that `entityOf` returns, or the `id`, `order_id`, `cart_id` or `product_id` in its data.
    */
   readonly entity?: string;
   /** The `merchant_id` in its data. */
@@ -40,8 +40,8 @@ export interface EventFilter {
   /** Text in its id, type, entity name or latest error, ignoring case. Bodies are not searched. */
   readonly text?: string;
   /**
-   * The fingerprint of a group of dead events, without tombstones; with `retrying: true`, of a group of retrying
-   * events.
+   * The fingerprint of a group of dead events or, with `retrying: true`, of a group of retrying events. Tombstones
+   * never match.
    */
   readonly fingerprint?: string;
   /** Ignored at or after this time because no processor handled its type. */
@@ -62,13 +62,16 @@ export interface EventFilter {
 export interface BodyCondition {
   /** The path from the root: names joined by dots, and `[n]` for an index from 0, as in `data.items[0].name`. */
   readonly path: string;
-  /** The text of a string, or `true`, `false`, `null` or a number. `12.5` and `12.50` are the same number. */
+  /**
+   *  The value as text: the text of a string, or `true`, `false`, `null` or a number. `12.5` and `12.50` are the same
+   *  number.
+   */
   readonly value: string;
 }
 
 /**
- * The order of a search. `newest` and `oldest` go by arrival. `failed` lists only dead events, without tombstones, the
- * latest death first. Each order has an index.
+ * The order of a search. `newest` and `oldest` sort by arrival. `failed` lists only dead events that are not
+ * tombstones, most recently dead first. Each order uses an index.
  */
 export type SearchOrder = 'newest' | 'oldest' | 'failed';
 

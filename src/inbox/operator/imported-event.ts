@@ -30,7 +30,8 @@ const LONGEST_UNTRUSTED_WAIT_MS = 24 * 60 * 60_000;
  * whether it is valid, and what it is about; the line may be anybody's text. A tombstone has no body to ask.
  */
 export function importedEvent(line: ExportedEvent, rules: ImportRules): ImportedEvent {
-  const fault = otherId(line.id, line.body, 'body') ?? otherId(line.id, line.conflict?.body ?? null, 'other body');
+  const fault =
+    otherId(line.id, line.body, 'body') ?? otherId(line.id, line.conflict?.body ?? null, 'conflicting body');
   if (fault !== null) return { fault };
   const content = line.body === null ? contentOfTombstone(line) : contentOf(line, line.body, rules);
   if (content === null) return { fault: 'its body is invalid, although its state is that of a valid event' };
@@ -45,7 +46,7 @@ function otherId(id: string, body: Uint8Array | null, name: string): string | nu
   const { parsed } = readEvent(body);
   const own = parsed.ok ? parsed.event.id : parsed.id;
   if (own === null) return `its ${name} is not valid JSON with an id`;
-  return own === id ? null : `its ${name} has another id`;
+  return own === id ? null : `its ${name} contains a different id`;
 }
 
 type Content = Partial<ExportedEvent> & Pick<ExportedEvent, 'type' | 'created' | 'entity'>;

@@ -37,26 +37,27 @@ export interface PruneStep {
 /** The result of {@link eraseEntity}. */
 export interface EraseReport {
   /**
-   * The number of events whose bodies and errors are gone, including pending events, and events of another entity whose
-   * conflicting body was about this entity.
+   * The number of events whose bodies and errors are gone. It includes pending events. It also includes events of other
+   * entities whose conflicting body was about this entity.
    */
   readonly erased: number;
   /** The number of events whose handlers are running. Erase again when these handlers have finished. */
   readonly inProcessing: number;
   /**
-   * The `seq` of the audit line, which has only a hash of the entity's name. `null` for a dry run, or if the erasure
-   * was stopped before it began.
+   * The `seq` of the audit line, which contains only a hash of the entity's name. `null` for a dry run, or if the
+   * erasure was stopped before it began.
    */
   readonly audit: number | null;
   /**
    * `true` if the write-ahead log was emptied. `false` if another process was reading; erase again, or wait for a later
    * checkpoint. A dry run empties the log only if it finds no events, and otherwise returns `false`. `null` on
-   * Postgres, where VACUUM removes the rows, and the database's settings decide about logs, standbys and archives.
+   * Postgres, where VACUUM removes the rows, and where the settings of the database determine how long logs, standbys
+   * and archives keep the data.
    */
   readonly logEmptied: boolean | null;
 }
 
-/** The progress of {@link eraseEntity}: it indexes new events, examines events, then erases them. */
+/** The progress of {@link eraseEntity}, which first indexes new events, then examines events, and then erases them. */
 export type EraseProgress =
   | { readonly step: 'indexing'; readonly left: number }
   | { readonly step: 'looking'; readonly examined: number; readonly found: number }
@@ -65,7 +66,7 @@ export type EraseProgress =
 /** The options of {@link eraseEntity}. */
 export interface EraseOptions {
   /**
-   * `true` only counts the events.
+   * With `true`, hookbox only counts the events.
    *
    * @defaultValue `false`
    */

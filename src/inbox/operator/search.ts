@@ -35,9 +35,9 @@ export interface EventSummary extends EventKey {
 export interface EventPage {
   /** Newest first, unless `order` is set. */
   readonly events: readonly EventSummary[];
-  /** Pass it as `before` for the next page. `null` if everything was examined. */
+  /** Pass it as `before` to get the next page. `null` if all events were examined. */
   readonly next: number | null;
-  /** In the order `failed`: pass it as `beforeAt` for the next page. */
+  /** In the order `failed`, pass it as `beforeAt` to get the next page. */
   readonly nextAt?: Date;
   /** How many events this page examined. A page may contain few or no events and still have a `next`. */
   readonly examined: number;
@@ -112,15 +112,15 @@ export interface Search {
    */
   search(filter: EventFilter, page: SearchRequest): Promise<EventPage>;
   /**
-   * Counts up to 10,000 events. It examines at most `examined` events, 20,000 by default; with 0, it counts only with
-   * an index.
+   * Counts up to 10,000 events. It examines at most `examined` events, 20,000 by default; with 0, it examines none and
+   * counts only if an index has the number.
    *
    * @throws `signal.reason` if the signal is aborted
    */
   countFound(filter: EventFilter, options: CountRequest): Promise<EventCount>;
   /**
-   * Returns event ids, entity names, ids in entity names, and merchants that begin with a text, in alphabetical order.
-   * The case of the letters A to Z does not matter. `limit` is the maximum number of each kind.
+   * Returns the names that begin with a text, in alphabetical order: event ids, entity names, ids in entity names, and
+   * merchants. The case of the letters A to Z does not matter. `limit` is the maximum number of each kind.
    */
   namesLike(text: string, limit: number): Promise<readonly FoundName[]>;
   /** Returns the summary of one event, or `null`. */

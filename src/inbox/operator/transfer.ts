@@ -24,13 +24,13 @@ export interface ExportPage {
 
 export interface Transfer {
   /**
-   * Returns the lines of an export between its first and last line, a few at a time, oldest events first. Later events
-   * are not included. Without a filter, high-water marks follow the events. With a filter, an import derives the marks
-   * from the events.
+   * Returns the lines of an export between its first and last line, a few at a time, oldest events first. Events that
+   * arrive later are not included. Without a filter, high-water marks follow the events. With a filter, an import
+   * derives the marks from the events.
    */
   exportPages(filter: EventFilter): AsyncGenerator<ExportPage, void>;
   /**
-   * Imports events in one transaction and in their order.
+   * Imports events in one transaction, in the given order.
    *
    * @param options - the audit line whose counts grow; a dry run only checks which events exist
    */

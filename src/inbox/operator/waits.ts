@@ -22,7 +22,7 @@ export type Wait =
   /** An operator discarded it. */
   | { readonly reason: 'discarded' }
   /**
-   * It was ignored because no processor handled its type. `lastSeen`: when such a processor was last seen, `null` for
+   * It was ignored because no processor handled its type. `lastSeen`: when such a processor was last seen; `null` if
    * never.
    */
   | { readonly reason: 'not handled'; readonly lastSeen: Date | null };

@@ -290,17 +290,18 @@ async function wasCommitted({ database }: Store, id: string): Promise<boolean> {
 
 const CAUGHT =
   'A statement in ctx.transaction failed, which aborts the Postgres transaction, but your function caught the ' +
-  'error. Nothing was committed. Do not catch the error, or use a SAVEPOINT.';
+  'error. Nothing was committed. Let the error propagate, or wrap the statement in a SAVEPOINT.';
 
 const GIVEN_UP =
   'The function in ctx.transaction was still running when its attempt ended. Its connection was closed, and nothing ' +
   'was committed. It was probably waiting for';
-const ON_STATEMENT = 'a statement that Postgres has not finished, such as one that waits for a lock';
+const ON_STATEMENT = 'a statement that Postgres has not finished, such as one that is waiting for a lock';
 const ON_POOL = 'a connection from the same exhausted pool: use the client passed to the function';
 const ON_SOMETHING = 'a call outside Postgres: give the call a timeout, or await it before ctx.transaction';
 
 const NOT_COMMITTED = 'The transaction of ctx.transaction was not committed.';
 
 const ROLLED_BACK =
-  'The function in ctx.transaction ran ROLLBACK itself. Its later writes were committed without the event, so the ' +
-  'event is dead and is not retried. Leave COMMIT and ROLLBACK to hookbox; to roll back, throw.';
+  'The function in ctx.transaction ran ROLLBACK itself. Its later writes were committed, but the event was not ' +
+  'marked as processed, so the event is dead and is not retried. Leave COMMIT and ROLLBACK to hookbox; to roll ' +
+  'back, throw an error.';

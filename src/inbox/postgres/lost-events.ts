@@ -46,9 +46,10 @@ export function wordsOfLost(t: Tables, { count, ids }: LostFound): { what: strin
   const line = shelveLost(t, 'true').replaceAll(/\s+/g, ' ');
   return {
     what:
-      `The outcome is unknown for ${count === 1 ? 'an event' : `${count} events`} that ${count === 1 ? 'was' : 'were'} ` +
-      `acknowledged (${named}${more}): rows were deleted from the tables of hookbox from outside, and no handler will run for ` +
-      `${count === 1 ? 'it' : 'them'}.`,
-    advice: `This statement makes them dead, so that you can rerun them (hookbox events rerun --dead-reason crashed): ${line};`,
+      `The outcome is unknown for ${count === 1 ? 'an event' : `${count} events`} that ${count === 1 ? 'was' : 'were'} acknowledged (${named}${more}): another program deleted rows from ` +
+      `the tables of hookbox, and no handler will run for ${count === 1 ? 'it' : 'them'}.`,
+    advice:
+      `This statement makes ${count === 1 ? 'it' : 'them'} dead, so that you can then run hookbox events rerun ` +
+      `--dead-reason crashed: ${line};`,
   };
 }

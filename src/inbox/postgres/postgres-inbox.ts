@@ -32,21 +32,21 @@ export interface PostgresInboxOptions {
    */
   readonly migrate?: boolean;
   /**
-   * Whether statements are prepared. `auto` stops preparing statements behind a pooler that does not support them.
-   * `false` never prepares.
+   * Whether hookbox prepares its statements. With `auto`, it stops doing so behind a pooler that does not support
+   * prepared statements. With `false`, it never prepares them.
    *
    * @defaultValue `'auto'`
    */
   readonly prepare?: 'auto' | false;
   /**
    * Where the inbox listens for events that other machines store. Pass a URL that bypasses any pooler. `auto` uses the
-   * URL of the inbox, if it has one. With `false`, processors look for events once a second.
+   * URL of the inbox, if it has one. With `false`, processors look for new events once a second.
    *
    * @defaultValue `'auto'`
    */
   readonly listen?: 'auto' | false | (string & {});
   /**
-   * How many deliveries may wait for Postgres. Above this limit, new deliveries are answered 503.
+   * How many deliveries may wait for Postgres. Above this limit, new deliveries get a 503.
    *
    * @defaultValue 10,000
    */
@@ -64,16 +64,17 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
 /**
  * Creates an inbox in Postgres, in its own schema beside your tables. Any number of processes and machines may share
- * it. Each delivery is answered only after its commit is durable. Needs Postgres 14 or newer and the package `pg`.
+ * it. hookbox answers a delivery only after its commit is durable. Needs Postgres 14 or newer and the package `pg`.
  *
  * The inbox connects at its first call. If it cannot open, that call rejects with an `InboxOpenError` that says what to
- * grant or change. Possible causes are missing rights or tables, an old server, a standby, or `fsync` or
- * `synchronous_commit` being off.
+ * grant or change. Possible causes are missing rights, missing tables, an old server, a standby server, and `fsync` or
+ * `synchronous_commit` being turned off.
  *
  * @param source - a URL; or `{ pool }` with an open `pg` pool, which you close yourself; or `{ connect }`, which opens
- * one connection for each use. `undefined`, for example from an unset variable, throws.
+ * one connection for each use. If `source` is `undefined`, for example because an environment variable is not set,
+ * `postgresInbox` throws.
  * @throws ConfigurationError `INVALID_OPTION` for an invalid option
- * @throws InboxOpenError for a URL if `pg` is not installed
+ * @throws InboxOpenError if `source` is a URL and `pg` is not installed
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';

@@ -69,8 +69,8 @@ export function* refuseTooManyKeys(engine: Pick<ActEngine, 'acted'>, keys: reado
   if (keys.length > MOST_KEYS) {
     throw new ConfigurationError(
       'INVALID_OPTION',
-      `One call accepts at most ${MOST_KEYS} events, but received ${keys.length}. Use a bulk action (previewBulk, ` +
-        'then runBulk).',
+      `One call accepts at most ${MOST_KEYS} events, but this one received ${keys.length}. Use a bulk action ` +
+        '(previewBulk, then runBulk).',
     );
   }
   if (keys.length < 2) return;
@@ -79,8 +79,8 @@ export function* refuseTooManyKeys(engine: Pick<ActEngine, 'acted'>, keys: reado
   if (bytes <= MOST_BYTES) return;
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `One call accepts events with at most ${MOST_BYTES} bytes of bodies, but these ${keys.length} events have ` +
-      `${bytes}. Name fewer events, or use a bulk action (previewBulk, then runBulk).`,
+    `One call accepts events whose bodies total at most ${MOST_BYTES} bytes, but the bodies of these ` +
+      `${keys.length} events total ${bytes}. Name fewer events, or use a bulk action (previewBulk, then runBulk).`,
   );
 }
 

@@ -7,7 +7,7 @@ export interface RetryOptions {
    */
   readonly attempts?: number;
   /**
-   * The longest wait before the second attempt, in milliseconds. It doubles with each failure.
+   * The longest wait before the second attempt, in milliseconds. This limit doubles with each failure.
    *
    * @defaultValue 1,000
    */

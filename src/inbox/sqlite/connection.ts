@@ -32,7 +32,7 @@ export interface Connection extends Transactions<Statements> {
 /** What a thread opens was there when the inbox was opened; somebody may hold its lock just now. */
 const FIRST_WAIT_MS = 1_000;
 
-const OPEN_AGAIN = 'Reopen your connection, and start the inbox again with it.';
+const OPEN_AGAIN = 'Reopen your connection, and create the inbox again with the new connection.';
 
 interface Prepared {
   readonly database: SqliteDatabase;
@@ -99,7 +99,8 @@ export function ownConnection(
     open = null;
     if (withoutLog?.isLogInUse() === true) {
       throw unavailable(
-        `${logGone(path)} Another connection of this process is still writing to that log. Close that connection.`,
+        `${logGone(path)} Another connection of this process is still writing to the deleted file. Close that ` +
+          'connection.',
       );
     }
     // The file must exist: a fresh one would have forgotten which events are known.
@@ -127,7 +128,8 @@ export function ownConnection(
   function assertClosable({ file }: InUse): void {
     if (!isAlone(logGone(path))) throw unavailable(logGone(path));
     // Ours would delete the log of theirs, and drop their locks.
-    if (isStillInAnotherLibrary(file)) throw unavailable(`${logGone(path)} Such a library still has the file open.`);
+    if (isStillInAnotherLibrary(file))
+      throw unavailable(`${logGone(path)} Another SQLite library still has the database open.`);
   }
 
   return {

@@ -138,6 +138,6 @@ function savepointStands(database: SqliteDatabase): boolean {
 }
 
 const ROLLED_BACK =
-  'The function in ctx.transaction, or a statement in it, rolled the transaction back itself, such as INSERT OR ' +
-  'ROLLBACK. Its later writes were committed without the event, so the event is dead and is not retried. Leave the ' +
-  'transaction to hookbox; to roll back, throw.';
+  'The function in ctx.transaction, or a statement in it such as INSERT OR ROLLBACK, rolled the transaction back ' +
+  'itself. Later writes were committed, but the event was not marked as processed, so the event is dead and is ' +
+  'not retried. Leave the transaction to hookbox; to roll back, throw an error.';

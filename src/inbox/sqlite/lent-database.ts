@@ -47,4 +47,4 @@ function guarded<T extends object>(target: T): T {
 
 const OVER =
   'This call came after the function in ctx.transaction had ended, so nothing was written. The function must be ' +
-  'synchronous: await before ctx.transaction, and only write inside it.';
+  'synchronous: await before ctx.transaction, and only write inside the function.';

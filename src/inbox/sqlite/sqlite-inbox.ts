@@ -55,11 +55,11 @@ const OVERHEAD_BYTES = 512;
 
 /**
  * Opens an inbox in SQLite, in its own file or in your database, beside your tables. Several processes on one machine
- * may share the file. Each delivery is answered only after its commit is on disk (WAL with `synchronous=FULL`).
+ * may share the file. hookbox answers a delivery only after its commit is on disk (WAL with `synchronous=FULL`).
  *
  * @typeParam Database - the type of the connection that `ctx.transaction` passes to its function
- * @param source - the path of a file, which is created if its folder exists; or `{ database }` with an open
- * better-sqlite3 connection, which you close yourself
+ * @param source - the path of a file, which hookbox creates if it is missing and its folder exists; or `{ database }`
+ * with an open better-sqlite3 connection, which you close yourself
  * @throws ConfigurationError `INVALID_OPTION` for an invalid option or source
  * @throws InboxOpenError for a file or connection that cannot be opened or is not durable; {@link InboxOpenError} lists
  * the causes
@@ -292,8 +292,7 @@ export function sqliteInbox(
 
 const NO_TEMPORARY_FILES =
   'SQLite cannot create temporary files here, and your connection keeps temporary data in files, so some queries ' +
-  'fail. Run ' +
-  'PRAGMA temp_store = MEMORY on it';
+  'fail. Run PRAGMA temp_store = MEMORY on that connection';
 
 /** What is committed on this thread: a move, or whatever an operator's function does. */
 type Job = Move | Work<Statements>;

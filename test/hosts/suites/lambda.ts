@@ -71,7 +71,9 @@ export function lambda(project: () => Project): void {
         statusCode: 500,
         body: expect.stringContaining('BODY_CONSUMED'),
       });
-      await expectConsole(host).toContain('middleware parsed event.body before hookbox. Put hookbox first');
+      await expectConsole(host).toContain(
+        'middleware parsed event.body before hookbox read it. Run hookbox before that middleware',
+      );
       const decoded = { ...toEvent(order), isBase64Encoded: true };
       expect(await invoke(host, decoded)).toMatchObject({
         statusCode: 400,

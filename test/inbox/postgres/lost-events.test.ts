@@ -152,7 +152,7 @@ describe('an event is not acknowledged whose place is not written', () => {
     const event = table === 'queue' ? orderEvent('evt_1') : invalidThen(orderEvent('evt_1'));
     await expect(inbox.accept(event, later())).rejects.toMatchObject({
       code: 'FAILED',
-      message: expect.stringMatching(/without its row in queue or shelf.*hookbox doctor/),
+      message: expect.stringMatching(/without its row in the table queue or shelf.*hookbox doctor/),
     });
     expect(await inbox.get(key('evt_1'))).toBeNull();
   });

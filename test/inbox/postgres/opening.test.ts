@@ -162,7 +162,7 @@ describe('an inbox in Postgres says what to change', () => {
   it('of a database that is not there', async () => {
     expect(await refusal(urlOf('hookbox', 'nowhere'), {})).toMatchObject({
       code: 'CANNOT_OPEN',
-      message: expect.stringMatching(/database "nowhere" does not exist.*Create it/),
+      message: expect.stringMatching(/database "nowhere" does not exist.*Create the database/),
     });
   });
 
@@ -179,7 +179,7 @@ describe('an inbox in Postgres says what to change', () => {
 
   it('of tables that are not there, where it is not to make them', async () => {
     const schema = scratchSchema();
-    const advice = expect.stringContaining(`Run hookbox migrate --schema ${schema} in your deployment`);
+    const advice = expect.stringContaining(`Run hookbox migrate --schema ${schema} when you deploy`);
     expect(await refusal(url, { schema, migrate: false })).toMatchObject({ code: 'SCHEMA_MISSING', message: advice });
     expect((await pool.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])).rows).toEqual([]);
   });

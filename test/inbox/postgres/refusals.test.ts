@@ -41,7 +41,7 @@ it('a server that asks for a password where none is given', async () => {
   await using inbox = postgresInbox({ pool: { connect: () => Promise.reject(new Error(words)) } }, { schema: role });
   await expect(inbox.get(KEY)).rejects.toMatchObject({
     code: 'ACCESS_DENIED',
-    message: expect.stringMatching(/requires a password, and the URL or pool has none.*Check the role and password/),
+    message: expect.stringMatching(/requires a password, but the URL or pool has none.*Check the role and password/),
   });
 });
 

@@ -143,7 +143,7 @@ describe('a transaction in Postgres', () => {
       await insert(client);
       await client.query('SELECT 1 / 0').catch(() => {});
     };
-    expect(String(await failureOf(inbox.transaction(lease, work, attempt())))).toMatch(/Do not catch the error/);
+    expect(String(await failureOf(inbox.transaction(lease, work, attempt())))).toMatch(/Let the error propagate/);
     expect([await written(), await stateOf(inbox)]).toEqual([[], ['processing', null, []]]);
   });
 

@@ -76,5 +76,5 @@ it('a URL without a password, where the server asks for one, is told so', async 
   const url = new URL(await postgresUrl());
   url.username = 'guarded'; // of whom a password is asked, there or not
   url.password = '';
-  expect(await failureOf(url.href, InboxOpenError)).toContain('requires a password, and the URL or pool has none');
+  expect(await failureOf(url.href, InboxOpenError)).toContain('requires a password, but the URL or pool has none');
 });

@@ -63,9 +63,9 @@ it.each<[readonly EventKey[], force: boolean, about: object]>([
 
 it.each<[count: number, bytes: number, refused: RegExp | null]>([
   [500, 1_024, null],
-  [501, 1, /at most 500 events, but received 501/],
+  [501, 1, /at most 500 events, but this one received 501/],
   [2, 256 * 1024, null],
-  [2, 256 * 1024 + 1, /at most 524288 bytes of bodies, but these 2 events have 524290/],
+  [2, 256 * 1024 + 1, /total at most 524288 bytes, but the bodies of these 2 events total 524290/],
   // One may have as much as it has.
   [1, 2 ** 30, null],
 ])('%i events of %i bytes are refused: %s', (count, bytes, refused) => {

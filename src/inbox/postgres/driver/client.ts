@@ -3,20 +3,20 @@ export interface PostgresClient {
   query(query: PostgresQuery): Promise<PostgresResult>;
 }
 
-/** A connection from a pool, or one that was opened for hookbox. */
+/** A connection from a pool, or one that your `connect` function opened. */
 export interface PostgresConnection extends PostgresClient {
-  /** `true` if it accepts queries before it has answered earlier ones. */
+  /** `true` if the connection accepts a query before it has answered the earlier ones. */
   readonly pipeline?: boolean;
   /**
-   * Returns `T` in a transaction, `E` in a failed transaction, `I` outside a transaction. Absent in older versions of
-   * `pg`.
+   * Returns `T` in a transaction, `E` in a failed transaction, and `I` outside a transaction. Absent in older versions
+   * of `pg`.
    */
   getTransactionStatus?(): string | null;
   on(event: 'error', listener: (failure: Error) => void): unknown;
   on(event: 'notice', listener: (notice: PostgresNotice) => void): unknown;
   removeListener(event: 'error', listener: (failure: Error) => void): unknown;
   removeListener(event: 'notice', listener: (notice: PostgresNotice) => void): unknown;
-  /** Returns the connection to its pool. `true` destroys it. */
+  /** Returns the connection to its pool or, with `true`, destroys it. */
   release?(destroy?: boolean): void;
   /** Closes a connection that belongs to no pool. */
   end?(): Promise<void>;
@@ -36,7 +36,7 @@ export interface PostgresPool<Connection extends PostgresConnection = PostgresCo
   connect(): Promise<Connection>;
 }
 
-/** A query as `pg` accepts it. */
+/** A query in the form that `pg` accepts. */
 export interface PostgresQuery {
   readonly text: string;
   readonly values?: unknown[];
@@ -54,6 +54,6 @@ export interface PostgresResult {
   /** The columns of a row. */
   readonly fields?: readonly { readonly name: string }[];
   readonly rowCount: number | null;
-  /** The command that Postgres reports. For `COMMIT`, it may be `ROLLBACK`. */
+  /** The command that Postgres reports. It is `ROLLBACK` for the `COMMIT` of a failed transaction. */
   readonly command: string;
 }

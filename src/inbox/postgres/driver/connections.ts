@@ -16,7 +16,10 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-/** A URL, your own pool, or a function that opens one connection, for hosts where each request needs its own. */
+/**
+ * A URL, your own pool, or a function that opens one connection. Use the function on hosts where each request needs its
+ *  own connection.
+ */
 export type PostgresSource<Connection extends PostgresConnection = PostgresConnection> =
   | string
   | { readonly pool: PostgresPool<Connection> }

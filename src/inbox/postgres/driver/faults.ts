@@ -47,11 +47,12 @@ const SQLSTATE = /^(?!E[A-Z]{4}$)[0-9A-Z]{5}$/;
 
 /** What `pg` finds out by itself, before Postgres could say it by a code; its words name functions, not what to look at. */
 const SAID = [
-  [/password must be a (non-empty )?string/, '28P01', 'the server requires a password, and the URL or pool has none'],
+  [/password must be a (non-empty )?string/, '28P01', 'the server requires a password, but the URL or pool has none'],
   [
     /does not support SSL/,
     '08001',
-    'the connection requires TLS, but the server has TLS turned off: turn ssl on there, or remove sslmode from the URL',
+    'the connection requires TLS, but the server has TLS turned off: turn ssl on in the server, or remove ' +
+      'sslmode from the URL',
   ],
 ] as const;
 

@@ -77,11 +77,11 @@ function refusal(code: 'ENDED_EARLY' | 'NOT_SENT', message: string): Transaction
 
 const ENDED_EARLY =
   'was not sent, and nothing is committed: hookbox ends the transaction after your function returns. Remove the ' +
-  'statement; to roll back, throw.';
+  'statement; to roll back, throw an error.';
 
 const OTHER_MODE =
-  'was not sent: the transaction of ctx.transaction is always READ COMMITTED and READ WRITE, and what begins inside of it ' +
-  'is a savepoint. Lock what must not change with SELECT … FOR UPDATE.';
+  'was not sent: the transaction of ctx.transaction is always READ COMMITTED and READ WRITE, and a transaction ' +
+  'that begins inside it becomes a savepoint. Lock rows that must not change with SELECT … FOR UPDATE.';
 
 const AS_OBJECT =
   'BEGIN, COMMIT or ROLLBACK was not sent: in ctx.transaction, pass it to query() as a string or { text }, not as an object ' +

@@ -71,8 +71,8 @@ export function assertPlaced(rows: readonly Placed[]): void {
 }
 
 const UNPLACED =
-  'Postgres stored an event without its row in queue or shelf, so the insert was rolled back. A trigger, rule or policy on the tables of ' +
-  'hookbox blocks the write: run npx hookbox doctor to find it';
+  'Postgres stored an event without its row in the table queue or shelf, so hookbox rolled the insert back. A ' +
+  'trigger, rule or policy on the tables of hookbox blocks the write: to find it, run npx hookbox doctor';
 
 function keyOf({ endpoint, id }: EventKey): string {
   return JSON.stringify([endpoint, id]);

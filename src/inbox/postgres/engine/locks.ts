@@ -18,7 +18,9 @@ export interface Locks {
   takeOfSeqs(seqs: readonly number[]): Promise<void>;
 }
 
-const GONE = 'the table slots lacks rows that hookbox locks: run npx hookbox doctor to restore them';
+const GONE =
+  'the table "slots" is missing rows that hookbox locks: run npx hookbox doctor, which prints the SQL to restore ' +
+  'them';
 
 export function locksOf(session: Session, t: Tables): Locks {
   const held = new Set<number>();

@@ -70,7 +70,7 @@ function notMigrated(schema: string, isThere: boolean): InboxOpenError {
     ? `The inbox in the schema ${schema} has an older version, and \`migrate: false\` prevents its migration.`
     : `The schema ${schema} has no hookbox inbox, and \`migrate: false\` prevents its creation.`;
   const migrate = ['hookbox migrate', ...inboxOptions({ schema })].join(' ');
-  const advice = `Run ${migrate} in your deployment (to version ${NEWEST}), or remove the option.`;
+  const advice = `Run ${migrate} when you deploy (it migrates to version ${NEWEST}), or remove the option.`;
   return new InboxOpenError(isThere ? 'SCHEMA_OLD' : 'SCHEMA_MISSING', `${what} ${advice}`);
 }
 
@@ -98,7 +98,9 @@ async function refusalOf(
 async function toBeGranted(session: Session, schema: string, role: string): Promise<string> {
   await session.exec('ROLLBACK');
   const missing = missingRight(await askedRights(session, schema), schema);
-  return missing?.advice ?? `Run hookbox migrate with the role that owns the tables, or make ${role} a member of it`;
+  return (
+    missing?.advice ?? `Run hookbox migrate with the role that owns the tables, or make ${role} a member of that role`
+  );
 }
 
 /**
@@ -112,7 +114,7 @@ export function connectionRefusal(failure: DatabaseFailure, place: string | null
     case '28000':
       return new InboxOpenError('ACCESS_DENIED', `${failure.message}. Check the role and password of the connection.`);
     case '3D000':
-      return new InboxOpenError('CANNOT_OPEN', `${failure.message}. Create it, or change the URL.`);
+      return new InboxOpenError('CANNOT_OPEN', `${failure.message}. Create the database, or change the URL.`);
     default:
       // Of a port, a name or a variable that is wrong nothing else tells.
       if (place !== null && failure.fault === 'lost') failure.message += `: ${place}`;

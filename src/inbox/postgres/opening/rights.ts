@@ -58,7 +58,7 @@ export function missingRight(
   schema: string,
 ): { readonly what: string; readonly advice: string } | null {
   const [who, named] = [quoted(role), quoted(schema)];
-  const makeThem = 'Run hookbox migrate with a role that can create tables, or grant this role everything:';
+  const makeThem = 'Run hookbox migrate with a role that can create tables, or allow this role to create them:';
   if (!there) {
     if (makesSchemas) return null;
     const advice = `${makeThem} GRANT CREATE ON DATABASE ${quoted(database)} TO ${who}`;

@@ -51,7 +51,7 @@ export function faultsOf({
   const faults: ServerFault[] = [];
   if (version < OLDEST) {
     const what = `hookbox needs Postgres 14 or newer; this server has ${versionText(version)}.`;
-    faults.push({ setting: 'version', code: 'SERVER_TOO_OLD', what, advice: 'Upgrade it.' });
+    faults.push({ setting: 'version', code: 'SERVER_TOO_OLD', what, advice: 'Upgrade the server.' });
   }
   if (standby) {
     const what = 'This Postgres server is a read-only standby.';
@@ -59,7 +59,7 @@ export function faultsOf({
   }
   if (encoding !== 'UTF8') {
     const what = `The encoding of this database is ${encoding}, which cannot represent every character of an event.`;
-    faults.push({ setting: 'encoding', code: 'CANNOT_OPEN', what, advice: "Create one with ENCODING 'UTF8'." });
+    faults.push({ setting: 'encoding', code: 'CANNOT_OPEN', what, advice: "Create a database with ENCODING 'UTF8'." });
   }
   if (fsync !== 'on') {
     const what = 'This Postgres server has fsync = off, so a crash can lose events.';

@@ -66,8 +66,10 @@ function faultsOfTable({ role, name, unlogged, hidden, trigger, rule }: TableRow
     faults.push({ code: 'NOT_DURABLE', what, advice: `Run: ALTER TABLE ${table} SET LOGGED` });
   }
   if (hidden) {
-    const what = `Row-level security may hide rows of ${table} from the role ${quoted(role)}, so some events would not be handled.`;
-    const each = `For each table of the schema ${schema}: ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY;`;
+    const what =
+      `Row-level security may hide rows of ${table} from the role ${quoted(role)}, so some events might not be ` +
+      'handled.';
+    const each = `For each table of the schema ${schema}, run: ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY;`;
     faults.push({ code: 'ACCESS_DENIED', what, advice: `${each} or once: ALTER ROLE ${quoted(role)} BYPASSRLS` });
   }
   if (trigger !== null) {
@@ -88,7 +90,7 @@ export async function missingRows(session: Session, { schema, tables: t }: Place
       NOT EXISTS (SELECT 1 FROM ${t.progress} WHERE what = 'terms') AS progress`);
   const fault = (name: 'slots' | 'clock' | 'progress', values: string): TableFault => ({
     code: 'CANNOT_OPEN',
-    what: `The table ${quoted(schema)}.${name} lacks rows that hookbox created.`,
+    what: `The table ${quoted(schema)}.${name} is missing rows that hookbox created.`,
     advice: `Run: INSERT INTO ${t[name]} ${values} ON CONFLICT DO NOTHING`,
   });
   return [
@@ -117,7 +119,9 @@ export async function sequenceFaults(
     const { last, stored } = row;
     if (stored <= (last ?? 0)) continue;
     faults.push({
-      what: `The sequence of ${t[sequence.table]} continues at ${(last ?? 0) + 1}, but the table already has ${stored}.`,
+      what:
+        `The sequence of ${t[sequence.table]} continues at ${(last ?? 0) + 1}, but the table already contains the ` +
+        `number ${stored}.`,
       advice: `Run: ${goOnBehind(sequence)}`,
     });
   }

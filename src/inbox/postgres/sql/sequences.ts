@@ -48,8 +48,9 @@ export function lastNumber(sequence: Sequence): string {
 /** The message about a sequence that gives out a number again. */
 export function wordsOfTaken(sequence: Sequence): string {
   return (
-    `the table ${sequence.table} already has the next number of its sequence (23505, ${sequence.table}_pkey), as ` +
-    `after a restore or replication without sequences. Run: ${goOnBehind(sequence)}`
+    `the table ${sequence.table} already contains the next number of its sequence (23505, ` +
+    `${sequence.table}_pkey), for example after a restore or replication that left out sequences. Run: ` +
+    goOnBehind(sequence)
   );
 }
 

@@ -46,7 +46,7 @@ function refusal(wanted: readonly { readonly path: string; readonly mode: number
       accessSync(path, mode);
     } catch (failure) {
       const { code } = failure as NodeJS.ErrnoException;
-      if (code === 'EROFS') return `${path} is on a read-only file system. Mount it for writing.`;
+      if (code === 'EROFS') return `${path} is on a read-only file system. Mount the file system for writing.`;
       if (code !== 'EACCES' && code !== 'EPERM') continue; // the path does not exist, or the system does not say
       const advice = 'Give this user access to the file and its folder (chown), or pass a different path.';
       return `${path} ${what}${whose(path)}. ${advice}`;
@@ -62,7 +62,7 @@ function whose(path: string): string {
     const user = process.geteuid?.();
     if (user === undefined) return '';
     const rights = (mode & 0o7777).toString(8).padStart(3, '0');
-    return `: its owner is user ${uid}, group ${gid}, mode ${rights}, and this process is user ${user}`;
+    return `: it belongs to user ${uid} and group ${gid} with mode ${rights}, and this process runs as user ${user}`;
   } catch {
     return ''; // in a sandbox, such as Deno's
   }

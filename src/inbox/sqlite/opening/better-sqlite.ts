@@ -64,14 +64,14 @@ export function whyNoTemporaryFiles(): string | null {
 }
 
 /** What the binaries of better-sqlite3 13 need, by their own symbols. */
-const NEEDS =
-  'Node, Bun or Deno on x64 or arm64; Linux with glibc 2.34 or newer, or musl, macOS or Windows; and a disk';
+const NEEDS = 'Node, Bun or Deno on x64 or arm64; Linux (glibc 2.34 or newer, or musl), macOS or Windows; and a disk';
 
 function whyNotLoaded(cause: unknown): string {
   return (
     `better-sqlite3 does not load on ${systemName()}: ${messageOf(cause)}. It needs ${NEEDS}. Install it on this ` +
-    'machine with this Node (remove node_modules, npm ci); a copy from another system does not work. On an ' +
-    'older system use a newer base image, or compile it: npm rebuild better-sqlite3 --build-from-source.'
+    'machine with this version of Node: delete node_modules, then run npm ci. A copy from another system does ' +
+    'not work. If the system is too old, use a newer base image, or compile better-sqlite3: npm rebuild ' +
+    'better-sqlite3 --build-from-source.'
   );
 }
 

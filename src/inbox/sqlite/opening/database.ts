@@ -5,7 +5,7 @@ import { causesOf, InboxOpenError, InboxUnavailableError, isError, isInstance } 
  * depend on the types of better-sqlite3.
  */
 export interface SqliteDatabase {
-  /** The path that the connection was opened with. */
+  /** The path with which the connection was opened. */
   readonly name: string;
   readonly open: boolean;
   readonly inTransaction: boolean;

@@ -32,7 +32,7 @@ export class FilesInUse {
   isReplaced(): boolean {
     const now = identityOf(this.#path);
     if (now !== null) return now !== this.#main;
-    throw new InboxUnavailableError('FAILED', `${this.#path} is gone. Put the file back: it holds your events.`);
+    throw new InboxUnavailableError('FAILED', `${this.#path} is gone. Put the file back: it contains your events.`);
   }
 
   /**
@@ -70,13 +70,13 @@ const DESCRIPTORS = '/proc/self/fd';
 const DELETED = ' (deleted)';
 
 export const IN_ANOTHER_LIBRARY =
-  'a second SQLite library in this process has the file open, and neither sees the locks of the other';
+  'a second SQLite library in this process has the file open, and neither library sees the locks of the other';
 
 /** What is answered while the log of a file is not the one that a connection writes to. */
 export function logGone(file: string): string {
   return (
-    `${file}-wal was deleted while it was in use: by another SQLite library in this process that opened and closed ` +
-    'the file, or by hand.'
+    `${file}-wal was deleted while it was in use, either by hand or by another SQLite library in this process, ` +
+    'which opened and closed the database.'
   );
 }
 

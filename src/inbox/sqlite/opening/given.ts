@@ -8,7 +8,7 @@ import type { SqliteDatabase } from './database.ts';
 /** The options of {@link sqliteInbox}. */
 export interface SqliteInboxOptions {
   /**
-   * How many deliveries may wait for the disk. Above this limit, new deliveries are answered 503.
+   * How many deliveries may wait for the disk. Above this limit, new deliveries get a 503.
    *
    * @defaultValue 10,000
    */
@@ -20,21 +20,22 @@ export interface SqliteInboxOptions {
    */
   readonly maxWaitingBytes?: number;
   /**
-   * `true` allows a host that does not keep its disk, such as AWS Lambda, and a `database` in memory, as in tests.
-   * Events are lost there.
+   * `true` allows hosts that do not keep their disk, such as AWS Lambda. It also allows a `database` in memory, for
+   * tests. In both cases, stored events are eventually lost.
    *
    * @defaultValue `false`
    */
   readonly ephemeral?: boolean;
   /**
-   * `false` writes on the event loop, which blocks during each commit. By default the inbox writes in a separate
-   * thread, so the disk does not block your server. If the thread cannot start, the inbox writes on the event loop.
+   * By default the inbox writes in a separate thread, so the disk does not block your server. With `false`, it writes
+   * on the event loop and blocks the event loop during each commit. If the thread cannot start, the inbox writes on the
+   * event loop.
    *
    * @defaultValue `true`
    */
   readonly thread?: boolean;
   /**
-   * The logger for the warning that the thread cannot start; `false` for no log.
+   * The logger that receives a warning if the thread cannot start; `false` for no log.
    *
    * @defaultValue the console
    */
@@ -76,11 +77,13 @@ function assertSource(source: unknown): void {
     return;
   }
   if (typeof source !== 'object' || source === null) {
-    throw refusal(`It got ${kindOf(source)}. Is HOOKBOX_DB set?`);
+    throw refusal(`Its first argument is ${kindOf(source)}. Is HOOKBOX_DB set?`);
   }
   if (!('database' in source)) {
     const isConnection = 'prepare' in source;
-    throw refusal(isConnection ? 'Wrap the connection in an object: { database }.' : 'The object lacks database.');
+    throw refusal(
+      isConnection ? 'Wrap the connection in an object: { database }.' : 'The object has no property database.',
+    );
   }
   const { database } = source;
   if (typeof database === 'string') throw refusal('Pass a path directly, not as { database }.');

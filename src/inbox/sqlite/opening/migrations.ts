@@ -36,7 +36,8 @@ export function migrate(database: SqliteDatabase, steps: readonly Migration[] = 
     if (present.needs > known) {
       throw new InboxOpenError(
         'NEEDS_NEWER_HOOKBOX',
-        `A newer hookbox wrote ${database.name}: it needs schema version ${present.needs}, and this hookbox supports versions up to ${known}. Update hookbox in this process; the file is unchanged.`,
+        `A newer hookbox wrote ${database.name}: the file needs schema version ${present.needs}, but this ` +
+          `hookbox supports only versions up to ${known}. Update hookbox in this process; the file is unchanged.`,
       );
     }
     for (const { version, name, needs, sql } of steps) {

@@ -19,16 +19,17 @@ export function assertOneName(path: string): void {
   if (mounted !== undefined) {
     throw new InboxOpenError(
       'MOUNTED_FILE',
-      `${mounted} is mounted as a single file, but SQLite keeps a log and its index beside it, in ${dirname(file)}. They would be ` +
-        'lost with the container, and events with them. Mount the folder instead, such as ' +
-        '-v /srv/hookbox:/data for /data/hookbox.db.',
+      `${mounted} is mounted as a single file, but SQLite keeps a log, and an index of the log, beside it in ` +
+        `${dirname(file)}. The log would be lost with the container, and events with it. Mount the folder instead: ` +
+        'for /data/hookbox.db, use -v /srv/hookbox:/data.',
     );
   }
   if (stats.nlink > 1) {
     throw new InboxOpenError(
       'SEVERAL_NAMES',
-      `${file} has ${stats.nlink} names (hard links), and SQLite keeps a log for each name: opening it by another name would ` +
-        'corrupt it. Find the others with find -samefile, and delete or copy them.',
+      `${file} has ${stats.nlink} names (hard links), and SQLite keeps a log for each name: opening the file ` +
+        'under another name would corrupt it. Find the other names with find -samefile, and delete them or replace ' +
+        'them with copies.',
     );
   }
 }

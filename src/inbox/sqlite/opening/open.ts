@@ -74,7 +74,7 @@ export function adopt(database: SqliteDatabase, ephemeral = false): void {
   if (database.memory && !ephemeral) {
     throw new InboxOpenError(
       'NOT_DURABLE',
-      'The database is in memory and would be lost with the process. Open a file. In tests set the option ' +
+      'The database is in memory and would be lost with the process. Open a file. In tests, set the option ' +
         'ephemeral: true, or use memoryInbox().',
     );
   }
@@ -84,7 +84,7 @@ export function adopt(database: SqliteDatabase, ephemeral = false): void {
   if (database.inTransaction) {
     throw new InboxOpenError(
       'CANNOT_OPEN',
-      `${database.name} has an open transaction. End it before creating the inbox.`,
+      `${database.name} has an open transaction. End the transaction before you create the inbox.`,
     );
   }
   if (!database.memory) {
@@ -122,15 +122,15 @@ function prepareConnection(database: SqliteDatabase, waitMs: number): void {
 export function assertDurable(database: SqliteDatabase): void {
   const synchronous = Number(database.pragma('synchronous', { simple: true }));
   if (synchronous < FULL)
-    throw notDurable(database, `synchronous = ${synchronous}`, 'Leave it at FULL (2) or EXTRA (3)');
+    throw notDurable(database, `synchronous = ${synchronous}`, 'Leave synchronous at FULL (2) or EXTRA (3)');
   const mode = String(database.pragma('journal_mode', { simple: true }));
-  if (mode !== 'wal') throw notDurable(database, `journal_mode = ${mode}`, 'Leave it at WAL');
+  if (mode !== 'wal') throw notDurable(database, `journal_mode = ${mode}`, 'Leave journal_mode at WAL');
 }
 
 function notDurable(database: SqliteDatabase, setting: string, fix: string): InboxOpenError {
   return new InboxOpenError(
     'NOT_DURABLE',
-    `${database.name} has ${setting}, so a power cut could lose events that were answered 2xx. ${fix} on this connection.`,
+    `${database.name} has ${setting}, so a power cut could lose acknowledged events. ${fix} on this connection.`,
   );
 }
 
@@ -143,7 +143,7 @@ function switchToWal(database: SqliteDatabase, waitMs: number): void {
       if (mode === 'wal') return;
       throw new InboxOpenError(
         'NOT_DURABLE',
-        `The journal mode of ${database.name} must be WAL, but stays ${String(mode)}.`,
+        `The journal mode of ${database.name} must be WAL, but remains ${String(mode)}.`,
       );
     } catch (failure) {
       if (!isBusy(failure) || performance.now() >= giveUpAt) throw failure;
@@ -161,9 +161,9 @@ export function absolutePath(path: string): string {
   if (path !== ':memory:') return resolve(path);
   throw new InboxOpenError(
     'NOT_DURABLE',
-    'sqliteInbox needs the path of a file, because a database in memory is lost with the process. In tests use ' +
-      'memoryInbox(), or ' +
-      "sqliteInbox({ database: new Database(':memory:') }, { ephemeral: true }) of better-sqlite3.",
+    'sqliteInbox needs the path of a file, because a database in memory is lost with the process. In tests, use ' +
+      "memoryInbox() or sqliteInbox({ database: new Database(':memory:') }, { ephemeral: true }) with " +
+      'better-sqlite3.',
   );
 }
 
@@ -193,7 +193,7 @@ function assertLocal(file: string): void {
   if (name === null) return;
   throw new InboxOpenError(
     'NETWORK_FILE_SYSTEM',
-    `${folder} is on a network file system (${name}), where SQLite's locks do not hold. Use a path on a local disk.`,
+    `${folder} is on a network file system (${name}), where SQLite's locks do not work. Use a path on a local disk.`,
   );
 }
 
@@ -248,17 +248,19 @@ function openError(file: string, failure: unknown): InboxOpenError {
   if (code.startsWith('SQLITE_NOTADB')) {
     return new InboxOpenError(
       'NOT_A_DATABASE',
-      `${file} is not a SQLite database. Pass another path; the file was not changed.`,
+      `${file} is not a SQLite database. Pass a different path; the file was not changed.`,
       options,
     );
   }
   if (isBusy(failure)) {
     const seconds = OPEN_WAIT_MS / 1000;
-    const message = `${file} was locked by another process for ${seconds} s. Find the process that holds a transaction open, and start again.`;
+    const message =
+      `${file} was locked by another process for ${seconds} s. Find the process that keeps a transaction open, end ` +
+      'the transaction, and start again.';
     return new InboxOpenError('LOCKED', message, options);
   }
   const isOfRights = code === '' || /^SQLITE_(CANTOPEN|READONLY)/.test(code);
-  const unknown = `${messageOf(failure)}.${isOfRights ? ' Check its permissions and those of its folder.' : ''}`;
+  const unknown = `${messageOf(failure)}.${isOfRights ? ' Check the permissions of the file and of its folder.' : ''}`;
   const why = (isOfRights ? whyNoAccess(file) : null) ?? unknown;
   return new InboxOpenError('CANNOT_OPEN', `${file} cannot be opened: ${why}`, options);
 }

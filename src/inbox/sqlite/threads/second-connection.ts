@@ -7,7 +7,7 @@ export function whyNoSecondReader(database: SqliteDatabase): string | null {
   if (database.memory) return 'the database is in memory';
   // Two SQLites in one process do not see each other's locks, and closing one connection drops those of the other.
   if (!isOfOurCopy(database))
-    return 'the connection belongs to a different copy of better-sqlite3 from the one that hookbox loads';
+    return 'the connection belongs to a copy of better-sqlite3 other than the one that hookbox loads';
   if (isInAnotherLibrary(fileOf(database))) return IN_ANOTHER_LIBRARY;
   if (database.pragma('locking_mode', { simple: true }) === 'exclusive')
     return 'the connection has locking_mode = EXCLUSIVE';

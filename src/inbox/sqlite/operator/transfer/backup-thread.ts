@@ -27,7 +27,7 @@ try {
   for (const table of tables) {
     const isThere =
       made.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(table) !== undefined;
-    if (!isThere) throw new Error('the copy lacks hookbox tables');
+    if (!isThere) throw new Error('the copy is missing tables of hookbox');
     const fault = made.pragma(`quick_check("${table}")`, { simple: true });
     if (fault !== 'ok') throw new Error(`the copy is faulty: ${String(fault)}`);
   }

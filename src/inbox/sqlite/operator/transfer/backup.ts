@@ -86,7 +86,7 @@ function run(task: BackupTask): Promise<void> {
     worker.once('error', reject);
     worker.once('exit', (code) => {
       if (code === 0) resolve();
-      else reject(new Error(`its thread ended with ${code}`));
+      else reject(new Error(`its thread ended with exit code ${code}`));
     });
   });
 }
