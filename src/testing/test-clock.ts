@@ -3,8 +3,9 @@ import type { Clock } from '../host/clock.ts';
 /** A clock that only your test advances. */
 export interface TestClock extends Clock {
   /**
-   * Advances the clock by `ms` milliseconds. Runs the work that becomes due, one item after another, each at its due
-   * time, and waits for it to finish. It waits at most one second of real time for a handler.
+   * Advances the clock by `ms` milliseconds. Runs the work that becomes due, one item after another, and waits for it
+   * to finish. A processor looks for due events once a second on the clock, so a retry can run up to a second late.
+   * `advance` waits at most one second of real time for a handler, which then continues.
    */
   advance(ms: number): Promise<void>;
 }

@@ -19,7 +19,7 @@ const FULL = 2;
 /** How long opening waits for another process's lock. Only here may waiting block: nothing is being served yet. */
 const OPEN_WAIT_MS = 5_000;
 
-/** Negative means KiB. Four times as much did no better (docs/benchmarks.md), and each of the threads has its own. */
+/** Negative means KiB. Four times as much did no better, and each of the threads has its own. */
 const CACHE_SIZE = -16 * 1024;
 
 /**
