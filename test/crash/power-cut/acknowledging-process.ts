@@ -10,6 +10,7 @@ import { sqliteInbox, type SqliteDatabase } from '../../../src/inbox/sqlite/sqli
 import { EVERYTHING, type ClaimedEvent } from '../../../src/inbox/work.ts';
 import { createReceiver } from '../../../src/receive/receiver.ts';
 import { signBody } from '../../../src/signing/signature.ts';
+import { incoming, later } from '../../helpers/incoming-event.ts';
 import { SECRET } from '../../helpers/order-delivery.ts';
 import { silent } from '../../helpers/silent-logger.ts';
 import { ACKNOWLEDGED, bodyOf, DATABASE } from './what-is-stored.ts';
@@ -30,13 +31,25 @@ async function connection(name: number): Promise<void> {
   for (let n = 0; n < DELIVERIES; n += 1) {
     const id = `evt_${name}_${n}`;
     const body = bodyOf(id);
+    if (name % 4 === 0) {
+      await storeRunning(id, body);
+      continue;
+    }
     const { status } = await receiver.receive({ body, signature: signBody(body, SECRET) });
     if (status !== 200) throw new Error(`${id} was answered ${status}`);
     acknowledge('stored', id);
   }
 }
 
-async function handle({ id, lease }: ClaimedEvent, at: number): Promise<void> {
+/** As in a process that also handles. */
+async function storeRunning(id: string, body: Buffer): Promise<void> {
+  const start = { now: Date.now(), leaseMs: 60_000, ordered: true };
+  const { started } = await inbox.accept(incoming({ id, body, entity: null }), later(), start);
+  acknowledge('stored', id);
+  if (started !== undefined) await handle({ id, lease: started }, id.length);
+}
+
+async function handle({ id, lease }: Pick<ClaimedEvent, 'id' | 'lease'>, at: number): Promise<void> {
   if (at % 4 === 0) {
     const attempt = { now: () => Date.now(), signal: new AbortController().signal };
     const effect = (database: SqliteDatabase): void => {
