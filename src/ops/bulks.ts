@@ -45,7 +45,7 @@ export interface PreviewOptions {
  * hookbox cancels a preview that is not run within a week.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an invalid filter or a missing `by`
- * @throws `signal.reason` if the signal is aborted; then there is no preview
+ * @throws `signal.reason` if the signal is aborted; no preview is stored
  * @example
  * ```ts
  * import { previewBulk } from 'hookbox/ops';
@@ -168,11 +168,11 @@ async function until(time: number, signal: AbortSignal | undefined, live: () => 
 }
 
 /**
- * Cancels a bulk action and returns it. Its remaining events do not change, and neither does a bulk action that has
- * already ended.
+ * Cancels a bulk action and returns it. Its remaining events stay unchanged. If it has already ended, nothing
+ * changes.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an unknown bulk action or a missing `by`
- * @throws InboxUnavailableError if the inbox cannot be written to; then nothing was done
+ * @throws InboxUnavailableError if the inbox could not be written to; nothing was done
  * @example
  * ```ts
  * import { cancelBulk, previewBulk } from 'hookbox/ops';

@@ -15,11 +15,11 @@ const INDEX_BATCH = 500;
  * duplicate, and its body is not kept. An event whose handler is running is only counted. To erase it, call
  * `eraseEntity` again later.
  *
- * It also erases events that have no entity but whose bodies name this one: by the built-in `entityOf`, or as `id`,
- * `order_id`, `cart_id` or `product_id` in their data.
+ * It also erases events that have no entity but whose bodies name this entity, either through the built-in `entityOf`
+ * or as `id`, `order_id`, `cart_id` or `product_id` in their data.
  *
- * On SQLite, the data is overwritten in the file, and the write-ahead log is emptied. Existing backups and exports, and
- * data that handlers wrote elsewhere, still contain the data. If the inbox uses your own connection without
+ * On SQLite, the data is overwritten in the file, and the write-ahead log is emptied. Existing backups and exports still
+ * contain the data, and so does anything that handlers wrote elsewhere. If the inbox uses your own connection without
  * `PRAGMA secure_delete = ON`, old copies remain on free pages of the file until `VACUUM`.
  *
  * On Postgres, nothing is overwritten. The data remains in dead rows until VACUUM removes them, and in logs, standbys

@@ -45,7 +45,7 @@ const PAUSE: KnownOptions<PauseTypeOptions> = { ...OPTIONS, unseen: 'boolean' };
  * @returns the pause; `changed` is `false` if the type was already paused, and that pause stays unchanged
  * @throws ConfigurationError `INVALID_OPTION` for a missing `by`, a name that is empty or longer than 150 characters,
  * or an unseen type without `unseen`
- * @throws InboxUnavailableError if the inbox cannot be written to; then nothing was done
+ * @throws InboxUnavailableError if the inbox could not be written to; nothing was done
  * @example
  * ```ts
  * import { pauseType } from 'hookbox/ops';
@@ -94,7 +94,7 @@ const MOST_MEANT = 3;
  *
  * @returns the ended pause, or `null` if the type was not paused
  * @throws ConfigurationError `INVALID_OPTION` for a missing `by`
- * @throws InboxUnavailableError if the inbox cannot be written to; then nothing was done
+ * @throws InboxUnavailableError if the inbox could not be written to; nothing was done
  * @example
  * ```ts
  * import { resumeType } from 'hookbox/ops';

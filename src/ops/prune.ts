@@ -8,7 +8,7 @@ import { operationsOf } from './operations-of.ts';
 
 /** The result of {@link pruneEvents}. */
 export interface PruneReport {
-  /** How many events became tombstones, or would in a dry run. */
+  /** How many events became tombstones or, in a dry run, would become tombstones. */
   readonly pruned: number;
   /** The `seq` of the audit line; `null` for a dry run. */
   readonly audit: number | null;

@@ -16,7 +16,7 @@ const OPTIONS: KnownOptions<InStates> = { states: 'list' };
  * {@link previewBulk}
  * @param options - with `states`, an event in any other state is left alone and reported as `changed`
  * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
- * @throws InboxUnavailableError if the inbox cannot be written to; then nothing was done
+ * @throws InboxUnavailableError if the inbox could not be written to; nothing was done
  * @example
  * ```ts
  * import { retryEventsNow } from 'hookbox/ops';

@@ -97,8 +97,8 @@ const OPTIONS: KnownOptions<OpsPageOptions> = {
  * the operator's name.
  *
  * @param operated - a receiver, or `{ inbox }`
- * @throws ConfigurationError `INVALID_OPTION` if no login is set, for an invalid option, or for an inbox without
- * `operations`, such as `memoryInbox()`
+ * @throws ConfigurationError `INVALID_OPTION` if neither a login nor `unsafeOpen` is set, for an invalid option, or for
+ * an inbox without `operations`, such as `memoryInbox()`
  * @example
  * ```ts
  * import { Hono } from 'hono';

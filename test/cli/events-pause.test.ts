@@ -47,7 +47,7 @@ it('a type that nobody has seen is not paused, unless that is said', async () =>
   const events = await stocked();
   const mistyped = await events('pause', 'order.craeted');
   expect(mistyped).toMatchObject({ code: 2, stdout: '' });
-  expect(mistyped.stderr).toContain('Unknown type "order.craeted": it has no processor and no events.');
+  expect(mistyped.stderr).toContain('Unknown type "order.craeted": no processor handles it, and no event has it.');
   expect(mistyped.stderr).toContain('Did you mean order.created?');
   expect(mistyped.stderr).toContain('--unseen');
   expect((await events('pause')).stderr).toBe('No type is paused.\n');
