@@ -14,8 +14,9 @@ export interface BackupReport {
 }
 
 /**
- * Copies a live SQLite inbox into a new file, with everything else in its database, as of one moment. Another thread
- * makes the copy, so deliveries continue. The file gets its name only after it has been checked and is on disk.
+ * Copies a live SQLite inbox, and everything else in its database, into a new file. The copy is a consistent snapshot.
+ * Another thread makes the copy, so deliveries continue. The file gets its name only after it has been checked and is on
+ * disk.
  *
  * To restore it, first stop all processes that use the inbox. Then remove the `-wal` and `-shm` files, and replace the
  * old file with the copy.

@@ -13,7 +13,7 @@ export interface BulkOutcome {
   readonly acted: number;
   /**
    * How many events are in each state now. `waiting` and `retrying` events are pending; `retrying` ones have failed
-   * before. About `erased` events, nothing else is known.
+   * before. Nothing else is known about `erased` events.
    */
   readonly counts: Readonly<Record<BulkFate, number>>;
   /** How many of these events an operator has changed again since. `counts` has them in their current state. */

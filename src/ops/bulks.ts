@@ -28,24 +28,24 @@ const RUN: KnownOptions<RunBulkOptions> = {
 export interface PreviewOptions {
   /** For a rerun: include ignored, discarded and processed events. */
   readonly force?: boolean;
-  /** Called with the numbers of events examined and matched. */
+  /** Called with the number of events examined so far, and the number found. */
   readonly onProgress?: (examined: number, found: number) => void;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Stores the list of events that match a filter now, and describes it. `runBulk` then acts on these events. The list
- * contains only events that the action applies to, and for a rerun only events that still have their body:
+ * Stores the list of events that match a filter now, and describes it. `runBulk` then acts on these events. For a
+ * rerun, the list contains only events that still have their bodies. Each act applies only to some events:
  *
  * - rerun: dead events; ignored and discarded events only if `filter` names them (`states`, `events`, `ignoredSince`)
  *   or with `force`; processed events only with `force`
  * - discard: dead and pending events
  * - retry now: pending events that have failed and are not due yet
  *
- * A preview is kept for a week.
+ * hookbox cancels a preview that is not run within a week.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an invalid filter or a missing `by`
- * @throws `signal.reason` if the signal is aborted; no preview is then left
+ * @throws `signal.reason` if the signal is aborted; no preview is stored
  * @example
  * ```ts
  * import { previewBulk } from 'hookbox/ops';
@@ -99,8 +99,8 @@ export interface RunBulkOptions extends Pick<ActOptions, 'entity'> {
 }
 
 /**
- * Runs a previewed bulk action, or resumes a stopped one. It acts on each event once, even if two processes run the
- * action; they share the rate. Resolves when the bulk action is done, cancelled, or stopped by the signal. A run has
+ * Runs a previewed bulk action, or resumes a stopped one. It acts on each event once, even if two processes run it;
+ * those share the rate. Resolves when the bulk action is done, cancelled, or stopped by the signal. A run has
  * one audit line, whose counts grow during the run. Each process that resumes the run adds an audit line `resume`.
  *
  * @throws ConfigurationError `INVALID_OPTION` for a bulk action that is unknown, done or cancelled, or for a missing
@@ -168,11 +168,11 @@ async function until(time: number, signal: AbortSignal | undefined, live: () => 
 }
 
 /**
- * Cancels a bulk action and returns it. Its remaining events stay unchanged. A bulk action that has already ended does
- * not change.
+ * Cancels a bulk action and returns it. Its remaining events stay unchanged. If it has already ended, nothing
+ * changes.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an unknown bulk action or a missing `by`
- * @throws InboxUnavailableError if nothing was done
+ * @throws InboxUnavailableError if the inbox could not be written to; nothing was done
  * @example
  * ```ts
  * import { cancelBulk, previewBulk } from 'hookbox/ops';

@@ -7,7 +7,7 @@ export interface Totals {
   readonly duplicate: number;
   readonly conflict: number;
   readonly processed: number;
-  /** Attempts that failed and are retried. */
+  /** Attempts that failed and will be retried. */
   readonly failed: number;
   readonly dead: number;
   readonly ignored: number;

@@ -13,9 +13,9 @@ const OPTIONS: KnownOptions<InStates> = { states: 'list' };
  * and the event stays dead. After it is pruned or erased, it no longer counts as dead.
  *
  * @param keys - at most 500 events; for more, use {@link previewBulk}
- * @param options - with `states`, an event in any other state stays unchanged and is reported as `changed`
+ * @param options - with `states`, an event in any other state is left alone and reported as `changed`
  * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
- * @throws InboxUnavailableError if nothing was done
+ * @throws InboxUnavailableError if the inbox could not be written to; nothing was done
  * @example
  * ```ts
  * import { discardEvents } from 'hookbox/ops';

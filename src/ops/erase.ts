@@ -10,19 +10,20 @@ const INDEX_BATCH = 500;
 
 /**
  * Erases all data about an entity, for a person's right to be forgotten. It removes bodies, error texts, conflicting
- * bodies, the name, and mentions in the audit, bulk actions and pauses. It erases events in every state; pending events
- * are then never handled. The ids stay known, so a redelivery is still recognised as a duplicate and its body is not
- * kept. An event whose handler is running is not erased, only counted. Call `eraseEntity` again later.
+ * bodies, the name, and mentions in the audit, bulk actions and pauses. It erases the entity's events whatever their
+ * state; erased pending events are never handled. The ids remain known, so a redelivery is still recognised as a
+ * duplicate, and its body is not kept. An event whose handler is running is only counted. To erase it, call
+ * `eraseEntity` again later.
  *
- * It also erases events that have no entity but whose bodies name this one: by the built-in `entityOf`, or as `id`,
- * `order_id`, `cart_id` or `product_id` in their data.
+ * It also erases events that have no entity but whose bodies name this entity, either through the built-in `entityOf`
+ * or as `id`, `order_id`, `cart_id` or `product_id` in their data.
  *
- * On SQLite the data is overwritten in the file, and the write-ahead log is emptied. Backups, exports and data that
- * handlers wrote elsewhere are not erased. On your own connection without `PRAGMA secure_delete = ON`, old copies stay
- * on free pages of the file until `VACUUM`.
+ * On SQLite, the data is overwritten in the file, and the write-ahead log is emptied. Existing backups and exports still
+ * contain the data, and so does anything that handlers wrote elsewhere. If the inbox uses your own connection without
+ * `PRAGMA secure_delete = ON`, old copies remain on free pages of the file until `VACUUM`.
  *
- * On Postgres nothing is overwritten. The data stays in dead rows until VACUUM, and in logs, standbys and archives for
- * as long as the database keeps them.
+ * On Postgres, nothing is overwritten. The data remains in dead rows until VACUUM removes them, and in logs, standbys
+ * and archives for as long as the database keeps those.
  *
  * @param entity - its name (`order:mer_7:ord_42`), or an id in it (`ord_42`)
  * @param by - the operator; a reason that names the entity is stored without the name

@@ -22,7 +22,7 @@ const RECOUNT_MS = 1_000;
 
 /**
  * Exports events as lines of JSON, oldest first. Bodies and conflicting bodies are exact, in base64; a tombstone has
- * the hash of its body. Attempts, errors and redeliveries are included. Without a filter it exports all events, the
+ * the hash of its body. Attempts, errors and redeliveries are included. Without a filter, it exports all events, the
  * high-water mark of each entity, and the paused types.
  *
  * The last line has the number of events, so `importEvents` detects a truncated file. Events that are stored during the

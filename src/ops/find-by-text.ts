@@ -75,9 +75,9 @@ export interface FoundEvents extends Omit<EventPage, 'next' | 'nextAt'>, TextRea
 }
 
 /**
- * Finds events by any text. The text may be the id of an event, order, cart, product or merchant, or a type. It may
- * also be the beginning of one of these, ignoring case, or any part of an id or an error message. Dead and retrying
- * events come first.
+ * Finds events by any text. The text may be an event type, or the id of an event, order, cart, product or merchant. It
+ * may also be the beginning of one of these, in upper or lower case, or any part of an id or an error message. Dead and
+ * retrying events come first.
  *
  * If the text is exactly one known name, only that name is searched. Otherwise ids, types, entity names and errors are
  * searched, but not bodies. Erased events are found only by their id. Each step examines about 5,000 events, so it may
@@ -180,7 +180,7 @@ function assertPlace({ among, takenFor, name }: FindPlace): void {
   if (PARTS.includes(among) && READINGS.includes(takenFor) && typeof name === 'string') return;
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `at must be the value of next that the previous step returned; its among is one of ${PARTS.join(', ')}.`,
+    `at must be the value of next from the previous step; its among must be one of ${PARTS.join(', ')}.`,
   );
 }
 

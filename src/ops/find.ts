@@ -29,9 +29,9 @@ export type TimelineEntry =
   | { readonly what: 'stored'; readonly at: Date }
   /** A redelivery. Only the last twenty have their own entry. */
   | { readonly what: 'redelivered'; readonly at: Date }
-  /** Earlier redeliveries, counted from this time on. */
+  /** Earlier redeliveries, the first of them at this time. */
   | { readonly what: 'redeliveries'; readonly at: Date; readonly count: number }
-  /** A delivery with a different body. Only the last twenty have an entry. */
+  /** A delivery with a different body. Only the last twenty have their own entry. */
   | { readonly what: 'conflict'; readonly at: Date }
   | { readonly what: 'attempt'; readonly at: Date; readonly attempt: Attempt }
   /** An operator's act on the event. */
@@ -48,7 +48,7 @@ export type TimelineEntry =
  * not move the cursor, so no event appears twice.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an invalid condition, or an inbox without `operations`
- * @throws `page.signal.reason` if that signal is aborted
+ * @throws `page.signal.reason` if `page.signal` is aborted
  * @example
  * ```ts
  * import { listEvents } from 'hookbox/ops';

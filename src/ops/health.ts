@@ -14,7 +14,7 @@ export type Readiness =
       /** Events that no processor handles. They are stored, but need attention. */
       readonly unhandled: Unhandled['waiting'];
       /**
-       * Problems that need attention, although deliveries can be stored. A load balancer should continue to send
+       * Problems that need attention, even though deliveries can be stored. A load balancer should continue to send
        * deliveries.
        */
       readonly warnings: readonly Warning[];
@@ -67,7 +67,7 @@ async function watched(inbox: AnyInbox, deadline: Deadline): Promise<Watched> {
   const blind = (unwatched: string): Watched => ({ unhandled: [], warnings: [], unwatched });
   try {
     const seen = await withinDeadline(watchOnce(inbox), deadline);
-    if (seen === LATE) return blind(`the check of the inbox took more than ${PING_LIMIT_MS / 1_000} s`);
+    if (seen === LATE) return blind(`checking the inbox took more than ${PING_LIMIT_MS / 1_000} s`);
     return { unhandled: seen.unhandled.waiting, warnings: warningsOf(seen, inbox, new Date()) };
   } catch (failure) {
     return blind(messageOf(failure));

@@ -26,7 +26,7 @@ export interface ImportHandledOptions {
   readonly endpoint?: string;
   /** `true` only counts the ids. Default: `false`. */
   readonly dryRun?: boolean;
-  /** The source of the ids for the audit, such as the name of the file. */
+  /** Where the ids came from, such as a file name. The audit shows it. */
   readonly from?: string;
   readonly onProgress?: (counts: Pick<ImportHandledReport, 'imported' | 'known'>) => void;
   /** Stops after the current batch. The report has the counts so far. */
@@ -46,18 +46,18 @@ const BATCH_IDS = 100;
 const LONGEST_ENDPOINT = 1_000;
 
 /**
- * Records the ids of events that other code has handled. A later delivery of such an id is answered as a duplicate, and
- * no handler runs. Import the ids before you switch to hookbox, and once more afterwards.
+ * Records the ids of events that other code has handled. hookbox treats a later delivery with one of these ids as a
+ * duplicate, and no handler runs. Import the ids before you switch to hookbox, and once more afterwards.
  *
  * An event that is already in the inbox keeps its state. The report lists each such event that is not processed,
  * because its handler may still run. You can stop an import and repeat it, even while deliveries arrive.
  *
- * An id alone does not tell hookbox the type, time or body. So `ctx.superseded` ignores these events, and a redelivery
- * with a different body is not a conflict.
+ * From an id alone, hookbox knows no type, time or body. So `ctx.superseded` ignores these events, and a redelivery with
+ * a different body is not a conflict.
  *
  * @param ids - the ids that the service gave the events
  * @throws ConfigurationError for an id that no event can have; the ids before it may already be imported
- * @throws InboxUnavailableError when the inbox cannot store; repeat the import
+ * @throws InboxUnavailableError if the inbox cannot store events; repeat the import
  * @example
  * ```ts
  * import { importHandled } from 'hookbox/ops';

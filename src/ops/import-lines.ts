@@ -28,7 +28,7 @@ export async function* linesOf(
     if (length > LONGEST_LINE) {
       throw new ConfigurationError(
         'INVALID_OPTION',
-        'A line is too long to come from a hookbox export. Pass the unchanged output of events export.',
+        'A line is too long to come from a hookbox export. Pass the unchanged output of hookbox events export.',
       );
     }
   }

@@ -8,6 +8,7 @@ import type { ImportCounts, ImportRecord } from '../inbox/operator/transfer.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import type { Lane } from '../inbox/operator/pauses.ts';
 import { operationsOf } from './operations-of.ts';
+import { plural } from './words/format.ts';
 
 /** The result of {@link importEvents}. */
 export interface ImportReport extends ImportCounts {
@@ -21,9 +22,9 @@ export interface ImportReport extends ImportCounts {
 export interface ImportOptions {
   /**
    * `true` for an export of your own inbox that was kept private. The import then also trusts data that is not in a
-   * body, and pauses the types that were paused. Without it, each event is stored as not verified, and its entity is
-   * read from its body. The high-water mark of each entity is then derived from bodies only, not from tombstones or the
-   * marks in the export.
+   * body, and pauses the types that the export lists as paused. Otherwise, each event is stored as not verified, and its
+   * entity is read from its body. Without `trusted`, the high-water mark of each entity is derived only from bodies, not
+   * from tombstones or from the marks in the export.
    *
    * @defaultValue `false`
    */
@@ -36,7 +37,7 @@ export interface ImportOptions {
    * @defaultValue `false`
    */
   readonly dryRun?: boolean;
-  /** The source for the audit, such as the name of the file. */
+  /** Where the lines came from, such as a file name. The audit shows it. */
   readonly from?: string;
   /** Called with the counts so far. */
   readonly onProgress?: (counts: ImportCounts) => void;
@@ -61,16 +62,16 @@ const BATCH_CHARACTERS = 2 * 1024 * 1024;
  * Imports the lines of an export. Bodies, ids, states, attempts, times and the order stay the same; the events are
  * placed after the existing ones.
  *
- * An event that is already in the inbox does not change, so you can repeat an import. However, a second import pauses
- * types that were resumed after the first. An event that was being handled is imported as pending and due. Processors
- * handle imported pending events like new ones. Stop the old inbox's processor first; otherwise effects may happen
- * twice.
+ * An event that is already in the inbox does not change, so you can repeat an import. However, a second import again
+ * pauses types that were resumed after the first. An event that was being handled is imported as pending and due.
+ * Processors handle imported pending events like new ones. Stop the processors of the old inbox first; otherwise
+ * effects may happen twice.
  *
  * Each body is parsed again. A line whose body has a different id is rejected. A pending event that fits no current
  * schema becomes `dead(invalid)`. A future time becomes the current time. Set `trusted` to import an export of your own
  * inbox.
  *
- * A faulty line ends the import, and earlier lines stay imported. The error gives the line's number but never quotes
+ * A faulty line ends the import; earlier lines remain imported. The error gives the line's number but never quotes
  * the line.
  *
  * @param lines - the lines of an export, with or without line endings, for example from `readline` or from
@@ -151,7 +152,11 @@ async function* batches(
     const record = 'event' in line ? importedEvent(line.event, rules) : null;
     const fault = faultOf(line, place, seen) ?? (record !== null && 'fault' in record ? record.fault : null);
     if (fault !== null)
-      return yield { pauses, records, fault: `Line ${number} cannot be imported: ${fault}. ${SO_FAR}` };
+      return yield {
+        pauses,
+        records,
+        fault: `Line ${number} cannot be imported: ${fault}. The lines before it were imported. ${SAFE_AGAIN}`,
+      };
     if ('first' in line) place = 'within';
     if ('end' in line) place = 'behind';
     if ('event' in line) seen.events += 1;
@@ -170,7 +175,7 @@ async function* batches(
   yield { pauses, records, fault: place === 'behind' ? null : endedEarly(number, place) };
 }
 
-const SO_FAR = 'The lines before this one were imported. You can import them again.';
+const SAFE_AGAIN = 'Importing them again is safe.';
 
 function faultOf(
   line: ReturnType<typeof readExportLine>,
@@ -185,14 +190,19 @@ function faultOf(
   if (!('end' in line) || (line.end.events === seen.events && line.end.marks === seen.marks)) return null;
   const { events, marks } = line.end;
   return (
-    `it ends an export of ${events} events and ${marks} entities, but the file had ${seen.events} events and ` +
-    `${seen.marks} entities`
+    `it says that the export has ${plural(events, 'event')} and ${entities(marks)}, but the file has ` +
+    `${plural(seen.events, 'event')} and ${entities(seen.marks)}`
   );
+}
+
+function entities(count: number): string {
+  return plural(count, 'entity', 'entities');
 }
 
 function endedEarly(lines: number, place: 'before' | 'within'): string {
   if (place === 'before') return 'The export is empty.';
   return (
-    `The export ends early, after line ${lines}: its last line is missing, and events may be missing too. ` + SO_FAR
+    `The export ends early, after line ${lines}: its last line is missing, and events may be missing too. ` +
+    `The lines that it has were imported. ${SAFE_AGAIN}`
   );
 }

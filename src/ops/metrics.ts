@@ -28,15 +28,15 @@ export interface Metrics {
  * most 50 types from your handlers. They never contain text from a sender.
  *
  * - `hookbox_events{state}`: events now, counted up to 10,000; `hookbox_events_capped{state}` is 1 if there are more
- * - `hookbox_oldest_pending_seconds`: the age of the oldest pending event; 0 without one
- * - `hookbox_oldest_due_seconds`: how long the longest-due event has been due; paused events do not count
+ * - `hookbox_oldest_pending_seconds`: the age of the oldest pending event; 0 if no event is pending
+ * - `hookbox_oldest_due_seconds`: how long the longest-due event has been due, not counting events of paused types
  * - `hookbox_last_received_timestamp_seconds`, `hookbox_usual_gap_seconds`, `hookbox_silent`, `hookbox_rejecting`:
- *   traffic compared with earlier days; with several endpoints, also for each endpoint, as the label `endpoint`
+ *   traffic compared with earlier days; if you use several endpoints, also for each, in the label `endpoint`
  * - `hookbox_processors`, `hookbox_missing_processors`, `hookbox_unhandled_events`,
- *   `hookbox_processor_last_seen_timestamp_seconds{type}`: running and missing processors; with several endpoints, the
- *   last metric also for each endpoint
- * - `hookbox_deliveries_total{outcome, type, reason}`, `hookbox_attempts_total{outcome, type}`, and counters of
- *   conflicts, reruns, discarded and ignored events
+ *   `hookbox_processor_last_seen_timestamp_seconds{type}`: running and missing processors; if you use several endpoints,
+ *   the last metric also for each, in the label `endpoint`
+ * - `hookbox_deliveries_total{outcome, type, reason}`, `hookbox_attempts_total{outcome, type}`, and counters for
+ *   conflicts, for reruns, and for discarded and ignored events
  * - `hookbox_answer_seconds`, `hookbox_handler_seconds`: histograms
  *
  * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
@@ -89,7 +89,7 @@ function standing(gauges: Gauges, due: number | null, now: number): Family[] {
     ),
     gauge(
       'hookbox_events_capped',
-      '1 when hookbox_events reached its counting limit, so more events exist.',
+      '1 if hookbox_events reached its counting limit and more events exist.',
       states.map((state) => ({ value: gauges[state].more ? 1 : 0, labels: { state } })),
     ),
     gauge('hookbox_retrying_events', 'Pending events with a failed attempt, counted up to 10,000.', [
@@ -102,7 +102,7 @@ function standing(gauges: Gauges, due: number | null, now: number): Family[] {
     ),
     gauge(
       'hookbox_oldest_due_seconds',
-      'Longest time since an event became due or its lease expired; 0 if no event is due. Paused events are not due.',
+      'Longest time since an event became due or its lease expired; 0 if no event is due. Events of paused types do not count.',
       [{ value: due === null ? 0 : Math.max(0, now - due) / 1_000, labels: {} }],
     ),
   ];
@@ -114,11 +114,12 @@ function paused(count: number): Family {
 }
 
 const COUNTERS = {
-  hookbox_deliveries_total: 'Deliveries by outcome: stored, duplicate, or rejected for a reason.',
+  hookbox_deliveries_total:
+    'Deliveries by outcome: stored, duplicate or rejected. Rejections are also counted by reason.',
   hookbox_conflicts_total: 'Redeliveries whose body differs from the stored one.',
   hookbox_attempts_total:
-    'Ended attempts by outcome: processed, failed (failed or crashed, with a retry) or dead (failed or crashed, ' +
-    'without a retry). Interrupted attempts are not counted. An event that is invalid on arrival counts as dead ' +
+    'Ended attempts by outcome: processed, failed (failed or crashed, to be retried) or dead (failed or crashed, not ' +
+    'to be retried). Interrupted attempts are not counted. An event that is invalid on arrival counts as dead ' +
     'without an attempt.',
   hookbox_ignored_total: 'Events ignored because no processor handled their type.',
   hookbox_reruns_total: 'Events rerun by operators.',

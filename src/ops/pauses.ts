@@ -22,8 +22,8 @@ export interface PauseOptions {
 /** The options of {@link pauseType}. */
 export interface PauseTypeOptions extends PauseOptions {
   /**
-   * `true` also pauses an unseen type, which hookbox does not know, no processor has handled and no event has. Without
-   * it, `pauseType` throws for such a type, because the name may be a typo.
+   * `true` also pauses an unseen type: one that hookbox does not know, that no processor has handled, and that no event
+   * has. Otherwise `pauseType` throws for an unseen type, because its name may be a typo.
    *
    * @defaultValue `false`
    */
@@ -34,17 +34,18 @@ const OPTIONS: KnownOptions<PauseOptions> = { endpoint: true };
 const PAUSE: KnownOptions<PauseTypeOptions> = { ...OPTIONS, unseen: 'boolean' };
 
 /**
- * Pauses a type. Its events are still received, stored and answered 200, but no processor on any machine starts to
- * handle them until you call `resumeType`.
+ * Pauses a type. Its deliveries are still stored and get a 200, but no processor on any machine starts to handle its
+ * events until you call `resumeType`.
  *
- * Handlers that are already running finish. A handler whose event is just being claimed may still start. Paused events
- * are never ignored. Newer events of the same entity wait behind them, unless `ordering` is off. In inline mode,
- * deliveries of a paused type are stored and answered 200, and their events wait for a processor.
+ * Handlers that are already running finish. If a processor is just claiming an event, its handler may still start.
+ * Events of a paused type are never ignored. Newer events of the same entity wait behind them, unless `ordering` is
+ * off. In inline mode, too, deliveries of a paused type are stored and get a 200, and their events wait for a
+ * processor.
  *
  * @returns the pause; `changed` is `false` if the type was already paused, and that pause stays unchanged
  * @throws ConfigurationError `INVALID_OPTION` for a missing `by`, a name that is empty or longer than 150 characters,
  * or an unseen type without `unseen`
- * @throws InboxUnavailableError if nothing was done
+ * @throws InboxUnavailableError if the inbox could not be written to; nothing was done
  * @example
  * ```ts
  * import { pauseType } from 'hookbox/ops';
@@ -82,7 +83,7 @@ async function assertSeen(inbox: AnyInbox, type: string): Promise<void> {
   const meant = near.length === 0 || near.length > MOST_MEANT ? '' : ` Did you mean ${near.join(' or ')}?`;
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `Unknown type ${oneLine(JSON.stringify(type), 160)}: it has no processor and no events.${meant} To pause it anyway, set unseen (--unseen).`,
+    `Unknown type ${oneLine(JSON.stringify(type), 160)}: no processor handles it, and no event has it.${meant} To pause it anyway, set unseen (--unseen).`,
   );
 }
 
@@ -93,7 +94,7 @@ const MOST_MEANT = 3;
  *
  * @returns the ended pause, or `null` if the type was not paused
  * @throws ConfigurationError `INVALID_OPTION` for a missing `by`
- * @throws InboxUnavailableError if nothing was done
+ * @throws InboxUnavailableError if the inbox could not be written to; nothing was done
  * @example
  * ```ts
  * import { resumeType } from 'hookbox/ops';
@@ -114,7 +115,8 @@ export async function resumeType(
 }
 
 /**
- * Lists paused types in order of endpoint and type, each with its operator, time, reason and number of pending events.
+ * Lists paused types in order of endpoint and type. Each has the operator who paused it, the time, the reason and the
+ * number of pending events.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
  * @example

@@ -17,9 +17,9 @@ export interface MissingProcessors {
 export interface Processing {
   /** Running processors, in order of their start. */
   readonly processors: readonly RunningProcessor[];
-  /** When a processor that handles this type was last seen, at any endpoint; `*` for all types. */
+  /** By type: when a processor that handles it was last seen, at any endpoint. The key `*` stands for all types. */
   readonly lastSeen: Readonly<Record<string, Date>>;
-  /** When a processor that handles this type was last seen, by endpoint; `*` for all. */
+  /** By endpoint and type: when a processor that handles it was last seen. `*` stands for all. */
   readonly handled: ProcessorsSeen['handled'];
   /** Endpoints whose processors are all gone. */
   readonly missing: readonly MissingProcessors[];

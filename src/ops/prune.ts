@@ -8,7 +8,7 @@ import { operationsOf } from './operations-of.ts';
 
 /** The result of {@link pruneEvents}. */
 export interface PruneReport {
-  /** How many events became tombstones, or would in a dry run. */
+  /** How many events became tombstones or, in a dry run, would become tombstones. */
   readonly pruned: number;
   /** The `seq` of the audit line; `null` for a dry run. */
   readonly audit: number | null;
@@ -22,9 +22,9 @@ export interface PruneOptions {
    * @defaultValue `false`
    */
   readonly dryRun?: boolean;
-  /** Stops after the current batch. The report has the number so far. */
+  /** Stops after the current batch. The report has the number of events pruned so far. */
   readonly signal?: AbortSignal;
-  /** Called with the number so far. */
+  /** Called with the number of events pruned so far. */
   readonly onProgress?: (pruned: number) => void;
 }
 
@@ -40,8 +40,8 @@ const GOAL_MS = 2;
 const REST = 4;
 
 /**
- * Turns settled events into tombstones. Their bodies, error texts and conflicting bodies are removed. Their ids stay
- * known, so redeliveries are still recognised as duplicates.
+ * Turns settled events into tombstones. Their bodies, error texts and conflicting bodies are removed. Their ids
+ * remain known, so redeliveries are still recognised as duplicates.
  *
  * It works in small batches. After each batch it pauses for several times as long as the batch took, so deliveries are
  * hardly affected. The audit line is written first, and its counts grow with each batch, so the line is correct even if
@@ -69,7 +69,7 @@ export async function pruneEvents(
   options: PruneOptions = {},
 ): Promise<PruneReport> {
   assertOptions('pruneEvents', options, OPTIONS);
-  assertOptions('pruneEvents, what is meant', criteria, CRITERIA);
+  assertOptions('pruneEvents, criteria', criteria, CRITERIA);
   const { dryRun = false, signal, onProgress } = options;
   const operations = operationsOf(inbox);
   refuseUnclear(criteria);
@@ -122,7 +122,7 @@ function refuseUnclear({ settledBefore, states }: PruneCriteria): void {
   if (states !== undefined && (states.length === 0 || states.some((state) => !known.includes(state)))) {
     throw new ConfigurationError(
       'INVALID_OPTION',
-      `states can contain only ${prunableStates.join(', ')}, because events in other states need their bodies.`,
+      `states can only contain ${prunableStates.join(', ')}, because events in other states need their bodies.`,
     );
   }
 }

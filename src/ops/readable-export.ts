@@ -8,7 +8,7 @@ import { EXPORT_OPTIONS, exportEvents, type ExportOptions } from './export.ts';
 import { SPREADSHEET_MARK, type ReadableFormat } from './words/readable-formats.ts';
 
 /**
- * Exports events in a form for people, oldest first, as lines without line endings. `csv` (RFC 4180) is for
+ * Exports events in human-readable form, oldest first, as lines without line endings. `csv` (RFC 4180) is for
  * spreadsheets. Its first line begins with a byte order mark; add CR LF after each line. `json` has one line for each
  * event, with its body as JSON where possible. To import events elsewhere, use `exportEvents`.
  *

@@ -12,14 +12,14 @@ const OF_ONE = { entity: true, now: true } as const;
 
 /**
  * Reruns dead, ignored or discarded events and, with `force`, processed events. All events and the audit line are
- * written in one transaction. hookbox parses each stored body with the current schemas. The history stays and attempt
- * numbers continue; the counts of failures and crashes restart at zero.
+ * written in one transaction. hookbox parses each stored body with the current schemas. The history is kept, and
+ * attempt numbers continue; the counts of failures and crashes restart at zero.
  *
  * @param keys - at most 500 events whose bodies total at most 512 KiB, or one event of any size; for more, use
  * {@link previewBulk}
- * @param options - with `states`, an event in any other state stays unchanged and is reported as `changed`
+ * @param options - with `states`, an event in any other state is left alone and reported as `changed`
  * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
- * @throws InboxUnavailableError if nothing was done
+ * @throws InboxUnavailableError if the inbox could not be written to; nothing was done
  * @example
  * ```ts
  * import { rerunEvents } from 'hookbox/ops';
@@ -50,14 +50,14 @@ export type RerunResult =
   | 'unknown'
   /** The event is not dead, ignored or discarded. */
   | 'not needed'
-  /** The body does not fit the current schemas either. */
+  /** The body still does not fit the current schemas. */
   | 'still invalid'
   /** The event was pruned, so its body is gone. */
   | 'pruned';
 
 /**
  * Reruns one dead, ignored or discarded event. hookbox parses the stored body with the current schemas. The counts of
- * failures and crashes restart at zero; the history stays. `rerun` does not write to the audit; `rerunEvents` of
+ * failures and crashes restart at zero; the history is kept. `rerun` does not write to the audit; `rerunEvents` of
  * `hookbox/ops` does.
  *
  * @param options - pass the `entity` option of your receiver, if it has one. It names the entity of an invalid event,

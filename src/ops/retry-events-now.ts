@@ -7,16 +7,16 @@ import { actOnNamed, type InStates } from './act-on-named.ts';
 const OPTIONS: KnownOptions<InStates> = { states: 'list' };
 
 /**
- * Makes failed events due now, instead of when their backoff ends. The counts of attempts, failures and crashes stay,
- * so the next backoff is no shorter and no attempt is added. An event behind an older event of its entity still waits
- * for that event. An event that is being processed, already due or settled stays unchanged, with the result
- * `not needed`.
+ * Makes failed events due now, instead of when their backoff ends. The counts of attempts, failures and crashes stay
+ * the same, so the next backoff is no shorter, and an event gets no extra attempt. An event behind an older event of
+ * its entity still waits for that event. An event that is already due, being processed or settled does not change; its
+ * result is `not needed`.
  *
  * @param keys - at most 500 events whose bodies total at most 512 KiB, or one event of any size; for more, use
  * {@link previewBulk}
- * @param options - with `states`, an event in any other state stays unchanged and is reported as `changed`
+ * @param options - with `states`, an event in any other state is left alone and reported as `changed`
  * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
- * @throws InboxUnavailableError if nothing was done
+ * @throws InboxUnavailableError if the inbox could not be written to; nothing was done
  * @example
  * ```ts
  * import { retryEventsNow } from 'hookbox/ops';

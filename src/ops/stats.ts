@@ -88,7 +88,7 @@ const MAX_STEPS = 1_000;
  * Counts events by state and type over time. The result also has the age of the oldest pending event, latencies and
  * rates.
  *
- * Counts are kept by the minute, and after a day by the hour. A count belongs to the step in which its minute or hour
+ * hookbox keeps counts per minute, and per hour after a day. A count belongs to the step in which its minute or hour
  * begins. For spans of more than a day, choose steps of whole hours.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an empty span, or an inbox without `operations`

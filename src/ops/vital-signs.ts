@@ -22,7 +22,7 @@ export function vitalSigns(
   return [
     gauge(
       'hookbox_last_received_timestamp_seconds',
-      'Unix time of the latest accepted delivery within 36 days (nine days per endpoint); absent if unknown.',
+      'Unix time of the latest accepted delivery in the last 36 days (nine days per endpoint); absent if unknown.',
       each(({ lastReceived }) => (lastReceived === null ? null : lastReceived.getTime() / 1_000)),
     ),
     gauge(
@@ -30,10 +30,10 @@ export function vitalSigns(
       'Usual time between deliveries at this hour of the day; absent if unknown.',
       each(({ usualGapMs }) => (usualGapMs === null ? null : usualGapMs / 1_000)),
     ),
-    gauge('hookbox_silent', '1 when no delivery is arriving although earlier days had many.', alarm('silent')),
+    gauge('hookbox_silent', '1 if no delivery is arriving even though earlier days had many.', alarm('silent')),
     gauge(
       'hookbox_rejecting',
-      '1 when nearly all deliveries are rejected, for example with a wrong secret.',
+      '1 if nearly all deliveries are rejected, for example because the secret is wrong.',
       alarm('rejecting'),
     ),
     gauge('hookbox_processors', 'Running processors.', [{ value: processors.length, labels: {} }]),
@@ -42,7 +42,7 @@ export function vitalSigns(
     ]),
     gauge(
       'hookbox_unhandled_events',
-      'Events that have waited at least ten minutes without a processor for their type, up to 1,000 per type.',
+      'Events that have waited at least ten minutes because no processor handles their type, counted up to 1,000 per type.',
       [{ value: unhandled.waiting.reduce((sum, { count }) => sum + count, 0), labels: {} }],
     ),
     gauge(

@@ -57,9 +57,9 @@ export async function changesOf(
   ]);
   const spans =
     newest === undefined
-      ? `in this period, compared with the ${label} before`
+      ? `in this period, compared with the ${label} before it`
       : `since ${markInWords(newest)} ${age(now.getTime() - newest.at.getTime())} ago, compared with the ${label} ` +
-        'before';
+        'before that';
   const release = newest?.kind === 'release' ? { name: newest.name, at: newest.at, before: label, lately } : null;
   const types = typeChanges(earlier, later);
   return { marks, types, spans, release, isReleaseUnnamed: !isReleaseNamed };

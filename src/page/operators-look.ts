@@ -19,8 +19,8 @@ const KEYS: ReturnType<Look['keys']> = [
   ['Enter', 'open the row'],
   ['x', 'select the row'],
   ['c', 'copy the id in the row'],
-  ['r', 'rerun the selected events, the event or the group (asks first)'],
-  ['d', 'discard the selected events, the event or the group (asks first)'],
+  ['r', 'rerun the selected events, this event, or the group in the row (asks first)'],
+  ['d', 'discard the selected events, this event, or the group in the row (asks first)'],
   ['?', 'show this list of keys'],
   ['Esc', 'close the dialog, or leave the field'],
 ];

@@ -67,7 +67,7 @@ export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, Logi
    */
   readonly db?: string;
   /**
-   * The Postgres schema for these commands.
+   * The Postgres schema for the commands that the page shows.
    *
    * @defaultValue the schema of the inbox
    */
@@ -92,12 +92,13 @@ const OPTIONS: KnownOptions<OpsPageOptions> = {
 };
 
 /**
- * Creates the operators' page. It shows stored events, explains stuck ones and reruns them. Each action is also
- * available as a function in `hookbox/ops` and as a command, and the audit records it with the operator's name.
+ * Creates the operators' page. It shows stored events, explains why some are stuck, and lets operators rerun them.
+ * Each action is also available as a function in `hookbox/ops` and as a command. The audit records each action with
+ * the operator's name.
  *
  * @param operated - a receiver, or `{ inbox }`
- * @throws ConfigurationError `INVALID_OPTION` for missing authorization, an invalid option, or an inbox without
- * `operations`, such as `memoryInbox()`
+ * @throws ConfigurationError `INVALID_OPTION` if neither a login nor `unsafeOpen` is set, for an invalid option, or for
+ * an inbox without `operations`, such as `memoryInbox()`
  * @example
  * ```ts
  * import { Hono } from 'hono';
@@ -146,7 +147,7 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
     // The text of any other error may quote a body or name a path.
     const said = isInstance(failure, HookboxError)
       ? failure.message
-      : `The request failed with ${nameOf(failure)}. The log has the details.`;
+      : `The request failed with ${nameOf(failure)}. The page hides the message, because it may quote a body or a path.`;
     const busy = isInstance(failure, HookboxError) && failure.name === 'InboxUnavailableError';
     return shell.problem(c, busy ? 503 : 500, 'Request failed', said);
   });

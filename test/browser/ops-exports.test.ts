@@ -44,7 +44,7 @@ describe.each([
 
     const group = groupOf(page, 'TypeError');
     await group.locator('summary').click();
-    expect(await idsIn(page, () => group.getByRole('link', { name: 'JSON to read' }).click())).toEqual(
+    expect(await idsIn(page, () => group.getByRole('link', { name: 'readable JSON' }).click())).toEqual(
       [...GROUP].toSorted(),
     );
 

@@ -86,7 +86,7 @@ describe('after a day with an outage', () => {
       await page.getByLabel('On this day (UTC)').fill(yesterday.toISOString().slice(0, 10));
       await page.getByRole('button', { name: 'Filter' }).click();
       await page.locator('#none').waitFor();
-      expect(await page.locator('#none').innerText()).toBe('No entry matches.');
+      expect(await page.locator('#none').innerText()).toBe('No entry matches the filter.');
       expect(ada.troubles).toEqual([]);
     }
   });
@@ -121,7 +121,7 @@ describe('after a day with an outage', () => {
 
     await ada.open('/bulks');
     const row = await page.locator(`#bulk-${id}`).innerText();
-    expect(row).toMatch(/\d+ waiting for a handler/);
+    expect(row).toMatch(/\d+ waiting to be handled/);
     expect(row).toContain('the rate is there');
     expect(row).toContain('ada');
     expect(ada.troubles).toEqual([]);

@@ -61,7 +61,7 @@ describe('a silent shop', () => {
     await ada.open('');
     const [silence, unhandled] = await page.locator('main #headline > li').allInnerTexts();
     expect(silence).toMatch(
-      /^No delivery has arrived since .*\(2 h\); at this hour a delivery usually arrives every 8 s\./,
+      /^No delivery has arrived since .*\(2 h\); at this hour, a delivery usually arrives every 8 s\./,
     );
     expect(unhandled).toMatch(
       /^No processor for order\.created and order\.ready has run since .*: 40 events are waiting\./,

@@ -187,7 +187,7 @@ task(
   'Has nothing been received for two hours?',
   async ({ sees }) => {
     await sees(
-      /No delivery has arrived since .*\(2 h\); at this hour a delivery usually arrives every 8 s\./,
+      /No delivery has arrived since .*\(2 h\); at this hour, a delivery usually arrives every 8 s\./,
       '#headline > li',
     );
   },

@@ -44,7 +44,7 @@ it('says that nobody did that, and refuses what it cannot read', async () => {
     audit('--since', 'last week'),
     audit('--actor', ' '),
   ]);
-  expect(nobody).toMatchObject({ code: 0, stdout: '', stderr: 'No entry matches.\n' });
+  expect(nobody).toMatchObject({ code: 0, stdout: '', stderr: 'No entry matches the filter.\n' });
   expect([when.code, whom.code]).toEqual([2, 2]);
   expect(when.stderr).toContain('--since "last week" must be a time');
 });

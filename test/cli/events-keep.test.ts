@@ -98,7 +98,7 @@ describe('hookbox events erase', () => {
     const reading = database.prepare('SELECT id FROM hookbox_events').iterate();
     reading.next();
     const inLog = expect.stringContaining(
-      'The write-ahead log still holds the erased data, because another process is reading it.',
+      'The write-ahead log still holds the erased data, because another process is reading the log.',
     );
     expect(await events(cwd, 'erase', 'ord_42', '--yes')).toMatchObject({ code: 0, stderr: inLog });
     expect(await events(cwd, 'erase', 'ord_42', '--yes')).toMatchObject({ code: 4, stderr: inLog });

@@ -277,7 +277,7 @@ it('the timeline says of a crash when it was found, as nobody knows when the pro
     timelineLines([{ what: 'attempt', at: endedAt, attempt: { ...ran, outcome } }]),
   );
   expect(told).toEqual([
-    expect.stringMatching(/attempt 1 crashed, found after 15(\.0)? s$/),
+    expect.stringMatching(/attempt 1 crashed, detected after 15(\.0)? s$/),
     expect.stringMatching(/attempt 1 processed after 15(\.0)? s$/),
   ]);
 });

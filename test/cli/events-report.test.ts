@@ -78,7 +78,7 @@ describe('hookbox events stats', () => {
     expect(people.stdout).toMatch(
       /^Now\npending .* ignored  discarded .*\n-.*\n5 +1 +0 +3 +0 +0 +evt_retrying, for \d+ d/,
     );
-    expect(people.stdout).toMatch(/^Last received .+ ago\. No processor is running\.$/m);
+    expect(people.stdout).toMatch(/^The last delivery arrived .+ ago\. No processor is running\.$/m);
     expect(people.stdout).toMatch(/^stored +10 +.*[▁▂▃▄▅▆▇█]$/m);
     expect(people.stdout).toMatch(/^rejected +1,235 /m);
     expect(people.stdout).toMatch(/^handlers +6 +1 ms /m);

@@ -49,7 +49,7 @@ it('of ids tells what became of each, as a dry run has foreseen', async () => {
   const ids = ['evt_a', 'evt_due', 'evt_dead', 'evt_no'];
   const dry = await retryNow(cwd, '--dry-run', ...ids);
   expect(await due(cwd, 'evt_a')).toEqual([false]);
-  const left = 'unchanged: already due, settled or in processing';
+  const left = 'unchanged: not pending, or already due';
   expect(await retryNow(cwd, ...ids, ...BY)).toEqual({
     code: 3,
     stdout: `retried now  evt_a\n${left}  evt_due\n${left}  evt_dead\n`,

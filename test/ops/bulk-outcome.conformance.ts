@@ -55,9 +55,9 @@ export function testBulkOutcomes(name: string, open: () => Promise<Inbox>): void
         forgotten: 0,
       });
       expect(outcome && outcomeInWords('rerun', outcome)).toBe(
-        'Of 7 events rerun, 2 are processed, 1 is waiting for a handler, 1 is waiting for a retry, ' +
+        'Of 7 events rerun, 2 are processed, 1 is waiting to be handled, 1 is waiting for a retry, ' +
           '1 is dead again, 1 is discarded and 1 is erased. ' +
-          'Operators have since acted on 2 of them; they are counted in their current states.',
+          'Operators have since acted on 2 of these events; they are counted in their current states.',
       );
       const listed = async (fate: Parameters<typeof filterOfFate>[1]) =>
         (await listEvents(inbox, filterOfFate(id, fate) ?? {})).events.map((event) => event.id);

@@ -63,7 +63,7 @@ function exportOf(events: readonly Line[], marks: readonly object[] = []): reado
 }
 
 const said = (what: string): string =>
-  `Line 3 cannot be imported: ${what}. The lines before this one were imported. You can import them again.`;
+  `Line 3 cannot be imported: ${what}. The lines before it were imported. Importing them again is safe.`;
 
 /** Inboxes that events are imported into. */
 export interface ImportedStore {

@@ -346,7 +346,7 @@ export function testTransfer(name: string, store: TransferStore): void {
         const importing = importEvents(inbox, lines.slice(0, 2), ADA);
         await expect(importing).rejects.toThrow(
           'The export ends early, after line 2: its last line is missing, and events may be missing too. ' +
-            'The lines before this one were imported. You can import them again.',
+            'The lines that it has were imported. Importing them again is safe.',
         );
         expect(await inbox.list()).toMatchObject([{ id: 'one' }]);
         expect((await auditLines(inbox)).lines).toMatchObject([{ act: 'import', counts: { imported: 1 } }]);
@@ -355,8 +355,8 @@ export function testTransfer(name: string, store: TransferStore): void {
 
       it.each<[string, readonly string[], RegExp, number]>([
         ['that ends in the middle of a line', [FIRST, one, two.slice(0, 200)], /^Line 3 .*not JSON/, 1],
-        ['that lacks a line in between', [FIRST, two, LAST], /^Line 3 .*2 events .* had 1 events and 0 entities/, 1],
-        ['that has a line twice', [FIRST, one, one, two, LAST], /^Line 5 .*had 3 events and 0 entities/, 3],
+        ['that lacks a line in between', [FIRST, two, LAST], /^Line 3 .*2 events .* has 1 event and 0 entities/, 1],
+        ['that has a line twice', [FIRST, one, one, two, LAST], /^Line 5 .*has 3 events and 0 entities/, 3],
         ['that is empty', [], /^The export is empty\.$/, 0],
         ['that lacks its first line', [one, two, LAST], /^Line 1 .*first line of the export is missing/, 0],
         ['that is followed by another', [...lines, ...lines], /^Line 5 .*follows the last line of the export/, 2],
@@ -440,7 +440,7 @@ export function testTransfer(name: string, store: TransferStore): void {
         const [message, imported] = await refused([FIRST, one, anEvent('two', change), LAST]);
         expect(message).toBe(
           `Line 3 cannot be imported: its ${path} must not have this value. ` +
-            'The lines before this one were imported. You can import them again.',
+            'The lines before it were imported. Importing them again is safe.',
         );
         expect(imported).toBe(1);
       });

@@ -65,14 +65,14 @@ it('whether the deployment broke it is one look: since it began, beside as long 
     before: { ended: 202, failed: 2, dead: 0, failedPart: 2 / 202 },
     after: { ended: 50, failed: 39, dead: 1, failedPart: 0.8 },
   });
-  expect(spans).toBe('since release v42 began 29 min ago, compared with the 1 h before');
+  expect(spans).toBe('since release v42 began 29 min ago, compared with the 1 h before that');
   expect(verdict(types)).toBe(
     'Failed more often: order.ready (80%, previously 1%). Took longer: order.created (700 ms, previously 50 ms).',
   );
   const broken = failingMore(types);
   if (release === null) throw new Error('no release');
-  const began = 'since release v42 began 29 min ago, 1% in the 1 h before';
-  expect(brokenInWords(broken, release, new Date(until))).toBe(`order.ready: 80% of its runs failed ${began}.`);
+  const began = 'since release v42 began 29 min ago, compared with 1% in the 1 h before';
+  expect(brokenInWords(broken, release, new Date(until))).toBe(`order.ready: 80% of its runs have failed ${began}.`);
   const five = Array.from({ length: 5 }, () => broken).flat();
   expect(brokenInWords(five, release, new Date(until))).toMatch(
     /(?:order\.ready: .*? before\. ){3}2 other types also failed more often\.$/,
@@ -91,7 +91,7 @@ it('without anything that began, the span is beside the one before', async () =>
     [59, 'processed', 'order.ready', 20],
     [60, 'failed', 'order.ready', 100],
   ]);
-  expect(spans).toBe('in this period, compared with the 1 h before');
+  expect(spans).toBe('in this period, compared with the 1 h before it');
   expect(types).toMatchObject([{ before: { ended: 20 }, after: { ended: 40, failedPart: 0.5 } }]);
   expect(verdict(types)).toBe('No type failed more often or took longer than before.');
 });
@@ -128,7 +128,7 @@ it('says how many types have too few runs, beside what it can tell of the others
   ]);
   expect(verdict(types)).toBe(
     'No type failed more often or took longer than before. ' +
-      'Too few runs to compare for 1 type: a comparison needs at least 10 on each side.',
+      'Too few runs to compare 1 type: a comparison needs at least 10 runs in each period.',
   );
 });
 
@@ -160,7 +160,7 @@ it('compares with what was before the release also where a secret began since, w
   expect(release).toMatchObject({ name: 'v42' });
   expect(failingMore(types).map(({ type }) => type)).toEqual(['order.ready']);
   const alone = await changes(rows, [secret]);
-  expect(alone.spans).toMatch(/^since a new secret of another shop came into use /);
+  expect(alone.spans).toMatch(/^since a new secret for endpoint another shop came into use /);
 });
 
 it('where no release was ever named it says how to name one, however many secrets have begun', async () => {
@@ -194,6 +194,6 @@ it('where nothing ran before, it makes no comparison', async () => {
 it('where no handler has run it says so', async () => {
   const { types, spans } = await changes([[1, 'dead', 'invalid', 1]]);
   expect(textOf(written(TypeChanges({ changes: types, spans, isReleaseUnnamed: false })))).toBe(
-    'By type No handler ran in this period or in the one before.',
+    'By type No handler ran in this period or in the one before it.',
   );
 });

@@ -23,19 +23,22 @@ const behind = (parts: object): Wait => ({
 
 it.each<[Wait | null, string]>([
   [behind({}), String.raw`is waiting behind evt_X, which has failed 15 times: Error: \u{0}`],
-  [behind({}), '; next attempt in 5 min; 63 are waiting behind it'],
-  [behind({ waiting: { count: 1_000, more: true } }), '; 1,000+ are waiting behind it'],
-  [behind({ runningSince: ago(3) }), ' and has been running for 3 min; 63 are waiting behind it'],
+  [behind({}), '; next attempt in 5 min; 63 events are waiting behind it'],
+  [behind({ waiting: { count: 1_000, more: true } }), '; 1,000+ events are waiting behind it'],
+  [behind({ runningSince: ago(3) }), ' and has been running for 3 min; 63 events are waiting behind it'],
   [
     behind({ event: summary({ id: 'evt_Y', dueAt: ago(1) }) }),
     'behind evt_Y, which is due; no attempt has started; 63',
   ],
   [behind({ event: summary({ id: 'evt_Y', attempts: 1 }) }), 'behind evt_Y, which was interrupted or rerun; 63'],
   [{ reason: 'no taker', lastSeen: null }, 'is waiting; no processor for order.created has ever run'],
-  [{ reason: 'no taker', lastSeen: ago(90) }, 'is waiting; no processor for order.created has run for 1 h 30 min'],
+  [
+    { reason: 'no taker', lastSeen: ago(90) },
+    'is waiting; no processor for order.created has run in the last 1 h 30 min',
+  ],
   [
     { reason: 'later', dueAt: ago(-5), waiting: { count: 1, more: false } },
-    'is delayed; first attempt in 5 min; 1 is waiting behind',
+    'is delayed; first attempt in 5 min; 1 event is waiting behind',
   ],
   [{ reason: 'next', lastSeen: ago(4), waiting: none }, 'is due, and a processor for order.created'],
   [{ reason: 'running', since: ago(2), waiting: none }, 'has been running for 2 min'],

@@ -12,17 +12,18 @@ export interface Traffic {
   readonly endpoint: string | null;
   /**
    * When a delivery was last accepted, accurate to the second, minute or hour. `null` if unknown. hookbox examines the
-   * counts of 36 days, or of nine days for one endpoint while others receive deliveries.
+   * counts of the last 36 days. For one endpoint, while others receive deliveries, it examines only the last
+   * nine days.
    */
   readonly lastReceived: Date | null;
   /** The usual time between deliveries at this hour, in milliseconds. `null` if unknown or if deliveries are rare. */
   readonly usualGapMs: number | null;
-  /** Deliveries since the last accepted one, or in the last hour if that one was accepted within it. */
+  /** Deliveries since the last accepted one. If that one arrived in the last hour, all deliveries in the last hour. */
   readonly lately: {
     readonly since: Date;
     readonly accepted: number;
     readonly rejected: number;
-    /** The most frequent reason for rejection. `null` without rejections. */
+    /** The most frequent reason for rejection. `null` if none was rejected. */
     readonly cause: string | null;
   };
   /**

@@ -25,8 +25,8 @@ export const ACT_WORDS = {
     did: 'Reran',
     wasTo: 'Would have rerun',
     done: 'rerun',
-    notNeeded: 'unchanged: not dead, ignored or discarded',
-    changed: 'unchanged: its state had changed, for example to discarded',
+    notNeeded: 'unchanged: neither dead nor ignored nor discarded',
+    changed: 'unchanged: no longer in the expected state, for example because it was discarded',
   },
   discard: {
     will: 'Will discard',
@@ -34,8 +34,8 @@ export const ACT_WORDS = {
     did: 'Discarded',
     wasTo: 'Would have discarded',
     done: 'discarded',
-    notNeeded: 'unchanged: already settled or in processing',
-    changed: 'unchanged: its state had changed, for example by a rerun',
+    notNeeded: 'unchanged: neither dead nor pending',
+    changed: 'unchanged: no longer in the expected state, for example because it was rerun',
   },
   'retry-now': {
     will: 'Will retry',
@@ -43,8 +43,8 @@ export const ACT_WORDS = {
     did: 'Retried',
     wasTo: 'Would have retried',
     done: 'retried now',
-    notNeeded: 'unchanged: already due, settled or in processing',
-    changed: 'unchanged: its state had changed',
+    notNeeded: 'unchanged: not pending, or already due',
+    changed: 'unchanged: no longer in the expected state',
   },
 } as const satisfies Record<Act, ActWords>;
 

@@ -13,9 +13,9 @@ export function noneInWords({
   /** where to go on */
   readonly next: number | null;
 }): string {
-  if (next !== null) return `None of the ${number(LINES_LOOKED_AT)} entries searched matches. Older entries exist.`;
-  if (isFurther) return isFiltered ? 'No older entry matches.' : 'No older entries.';
-  return isFiltered ? 'No entry matches.' : 'No entries yet.';
+  if (next !== null) return `No match among the ${number(LINES_LOOKED_AT)} entries searched. Older entries exist.`;
+  if (isFurther) return isFiltered ? 'No older entry matches the filter.' : 'No older entries.';
+  return isFiltered ? 'No entry matches the filter.' : 'No entries yet.';
 }
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;

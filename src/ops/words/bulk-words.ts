@@ -32,10 +32,15 @@ function stoppedInWords({ stopped, worked, total }: Bulk): string {
 
 /** What an act takes of what a filter finds, where that is not seen from its name. */
 const TAKES = {
-  rerun: '. A rerun includes dead events, and ignored or discarded ones only if the filter names that state',
+  rerun: '. A rerun includes dead events. It includes ignored and discarded events only if the filter names them',
   discard: '',
   'retry-now': '. Only events that failed and are waiting for their next attempt can be retried now',
 } as const satisfies Record<Bulk['act'], string>;
+
+const VERBS = { rerun: 'rerun', discard: 'discard', 'retry-now': 'retry now' } as const satisfies Record<
+  Bulk['act'],
+  string
+>;
 
 /** What will happen, or has happened, in one sentence. */
 export function sentenceOf(
@@ -44,7 +49,7 @@ export function sentenceOf(
   const { act, state, total, force, counts = {} } = bulk;
   const { done = 0 } = counts;
   if (total === 0) {
-    return `No event matches, so there is nothing to ${act}${force ? '' : TAKES[act]}.`;
+    return `No event matches the filter, so there is nothing to ${VERBS[act]}${force ? '' : TAKES[act]}.`;
   }
   const { will, does, did, wasTo } = ACT_WORDS[act];
   const verb = { previewed: will, running: does, done: did, cancelled: wasTo }[state];
@@ -64,7 +69,7 @@ function invalidInWords({ act, total, breakdown }: Pick<Bulk, 'act' | 'total' | 
   if (invalid === 0 || act === 'retry-now') return '';
   const which =
     invalid === total ? 'Each event is' : `The ${plural(invalid, 'invalid event')} ${invalid === 1 ? 'is' : 'are'}`;
-  return ` ${which} parsed again with the current schemas; an event that still does not fit stays dead (invalid).`;
+  return ` ${which} parsed again with the current schemas; an event that still does not fit them stays dead (invalid).`;
 }
 
 function typesInWords({ breakdown }: Pick<Bulk, 'breakdown'>): string {

@@ -19,7 +19,7 @@ export function markInWords({ kind, name, endpoint }: Mark): string {
   if (kind === 'release') return `release ${oneLine(name, MOST_OF_NAME)} began${where}`;
   return name === 'default'
     ? 'a new secret came into use'
-    : `a new secret of ${oneLine(name, MOST_OF_NAME)} came into use`;
+    : `a new secret for endpoint ${oneLine(name, MOST_OF_NAME)} came into use`;
 }
 
 /** How many of all runs failed; a dash without any. */
@@ -43,13 +43,14 @@ export function verdict(changes: readonly TypeChange[]): string {
     worse.length > 0 && `Failed more often: ${listed(worse)}.`,
     slower.length > 0 && `Took longer: ${listed(slower)}.`,
     isNone && 'No type failed more often or took longer than before.',
-    few > 0 && `${fewWords(few, changes.length)}: a comparison needs at least ${number(LEAST_RUNS)} on each side.`,
+    few > 0 &&
+      `${fewWords(few, changes.length)}: a comparison needs at least ${number(LEAST_RUNS)} runs in each period.`,
   ];
   return said.filter((sentence) => sentence !== false).join(' ');
 }
 
 function fewWords(few: number, all: number): string {
-  return few === all ? 'Too few runs to compare' : `Too few runs to compare for ${plural(few, 'type')}`;
+  return few === all ? 'Too few runs to compare' : `Too few runs to compare ${plural(few, 'type')}`;
 }
 
 /** The types that fail more often than before. */
@@ -59,12 +60,15 @@ export function failingMore(changes: readonly TypeChange[]): readonly TypeChange
 
 const MOST_NAMED = 3;
 
-/** `order.shipped: 38% of its runs failed since release 2026.11.2 began 5 h ago, 1% in the 24 h before; none in the last hour.` */
+/**
+ * `order.shipped: 38% of its runs have failed since release 2026.11.2 began 5 h ago, compared with 1% in the 24 h before; in the
+ * last hour, none failed.`
+ */
 export function brokenInWords(changes: readonly TypeChange[], release: SinceRelease, now: Date): string {
   const since = `since release ${oneLine(release.name, MOST_OF_NAME)} began ${relative(release.at, now)}`;
   const named = changes.slice(0, MOST_NAMED).map(({ type, before, after }) => {
-    const then = `${failedPart(before)} in the ${release.before} before`;
-    const failed = `${failedPart(after)} of its runs failed ${since}`;
+    const then = `compared with ${failedPart(before)} in the ${release.before} before`;
+    const failed = `${failedPart(after)} of its runs have failed ${since}`;
     return `${oneLine(type, MOST_OF_TYPE)}: ${failed}, ${then}${latelyInWords(type, release)}.`;
   });
   const more = changes.length - named.length;
@@ -75,6 +79,6 @@ export function brokenInWords(changes: readonly TypeChange[], release: SinceRele
 function latelyInWords(type: string, { lately }: SinceRelease): string {
   if (lately === null) return '';
   const figures = figuresOf(lately, type);
-  if (figures.ended === 0) return '; no run in the last hour';
-  return `; ${figures.failedPart === 0 ? 'none' : failedPart(figures)} in the last hour`;
+  if (figures.ended === 0) return '; in the last hour, no handler ran';
+  return `; in the last hour, ${figures.failedPart === 0 ? 'none' : failedPart(figures)} failed`;
 }

@@ -6,14 +6,14 @@ export function differenceInWords(diff: BodyDiff): string {
   switch (diff.kind) {
     case 'changes':
       return diff.more
-        ? `The bodies differ in more than ${plural(diff.changes.length, 'place')}; the first ones are:`
+        ? `The bodies differ in more than ${plural(diff.changes.length, 'place')}. The first ones are:`
         : `The bodies differ in ${plural(diff.changes.length, 'place')}:`;
     case 'same meaning':
-      return `Both bodies have the same values, written differently from byte ${number(diff.at)} on.`;
+      return `Both bodies have the same values, but are written differently from byte ${number(diff.at)} on.`;
     case 'too large':
       return (
-        `The bodies differ from byte ${number(diff.at)} on. They are too large to compare every value; the ` +
-        'compared values are equal.'
+        `The bodies differ from byte ${number(diff.at)} on. They are too large for hookbox to compare every ` +
+        'value; the values that it compared are equal.'
       );
     case 'no JSON':
       return (

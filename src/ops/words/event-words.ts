@@ -14,7 +14,7 @@ export const DEAD_REASONS = {
 
 /** How long an attempt took. When a process ended nobody has seen: that is found once its lease has run out. */
 export function afterHowLong(outcome: Attempt['outcome'], duration: string): string {
-  return outcome === 'crashed' ? `, found after ${duration}` : ` after ${duration}`;
+  return outcome === 'crashed' ? `, detected after ${duration}` : ` after ${duration}`;
 }
 
 /** When an event is tried next, as text for its timeline. The text marks a future attempt as still to come. */
@@ -22,7 +22,7 @@ export function dueInWords(at: Date, wasTried: boolean, now: Date): string {
   const which = wasTried ? 'next' : 'first';
   return at > now
     ? `the ${which} attempt is due ${relative(at, now)}`
-    : `due since then, but the ${which} attempt has not started`;
+    : `due, but the ${which} attempt has not started yet`;
 }
 
 /** What the events of a group died of. */

@@ -11,9 +11,9 @@ export function fateInWords(act: Act, fate: BulkFate): string {
     case 'processed':
       return 'processed';
     case 'processing':
-      return 'in processing';
+      return 'being processed';
     case 'waiting':
-      return 'waiting for a handler';
+      return 'waiting to be handled';
     case 'retrying':
       return 'waiting for a retry';
     case 'dead':
@@ -74,10 +74,10 @@ export function outcomeWords(act: Act, outcome: BulkOutcome): readonly (string |
   const begin = `Of ${plural(acted, 'event')} ${ACT_WORDS[act].done}, `;
   const rest = [
     again > 0 &&
-      `Operators have since acted on ${number(again)} of them; ` +
+      `Operators have since acted on ${number(again)} of these events; ` +
         `${again === 1 ? 'it is counted in its current state' : 'they are counted in their current states'}.`,
     forgotten > 0 &&
-      `The outcome of ${known > 0 ? number(forgotten) : plural(forgotten, 'event')} is no longer known: ` +
+      `The outcome of ${plural(forgotten, 'event')} is no longer known: ` +
         'a bulk action keeps its list of events for a week after it ends.',
   ];
   const sentences = rest.filter((sentence) => sentence !== false).join(' ');

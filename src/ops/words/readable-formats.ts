@@ -12,6 +12,6 @@ export const SPREADSHEET_MARK = '\ufeff';
 /** How each is offered. */
 export const EXPORT_FORMATS = {
   exact: 'exact, for import',
-  json: 'JSON to read',
+  json: 'readable JSON',
   csv: 'CSV for a spreadsheet',
 } as const satisfies Record<(typeof exportFormats)[number], string>;

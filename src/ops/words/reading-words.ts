@@ -10,4 +10,4 @@ export const TAKEN_FOR = {
 } as const satisfies Record<TextReading['takenFor'], string>;
 
 /** Before other names that begin as the text does. */
-export const ALSO_BEGINS = 'Also the start of:';
+export const ALSO_BEGINS = 'Other names that begin with this text:';

@@ -9,17 +9,17 @@ interface Cause {
 }
 
 const FORGED_OR_SECRET =
-  'If only a few come from unknown addresses, they are forgeries: ignore them. If all deliveries fail, see ' +
-  '“Signature does not match” in the docs, or run hookbox verify --explain.';
+  'If only a few deliveries fail, and they come from unknown addresses, they are forgeries: ignore them. If all ' +
+  'deliveries fail, see “Signature does not match” in the docs, or run hookbox verify --explain.';
 const LATER = 'The service sends the event again. If this keeps happening,';
-const LOOK = 'The log and the Health screen name the cause:';
+const LOOK = 'The log and the Health screen name the cause, for example that';
 
 /** Why deliveries were rejected, in an operator’s words. */
 const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   'signature-missing': {
     cause: 'The X-Signature header is missing.',
     advice:
-      'A scanner, health check or browser sent the request. If all deliveries fail, make your proxy forward ' +
+      'A scanner, health check or browser probably sent the request. If all deliveries fail, make your proxy forward ' +
       'X-Signature.',
   },
   'signature-malformed': {
@@ -28,12 +28,13 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   },
   'signature-mismatch': {
     cause:
-      'The signature does not match the body: the request is forged, a proxy changed the body, or the secret differs.',
+      'The signature does not match the body: the request is forged, a proxy changed the body, or your secret is wrong.',
     advice: FORGED_OR_SECRET,
   },
   'not-an-event': {
     cause: 'The signature is valid, but the body is not a JSON object with an id.',
-    advice: 'A sender that has your secret is sending other requests to this URL. Check the URL in the dashboard.',
+    advice:
+      'A sender that has your secret is sending requests that are not events to this URL. Check the URL in the dashboard.',
   },
   'body-incomplete': {
     cause: 'The connection closed before the whole body arrived.',
@@ -68,8 +69,8 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
     advice: `${LATER} look for a slow network or proxy, or an attacker who holds connections open.`,
   },
   'body-no-room': {
-    cause: 'The bodies that were being read had used up maxReadingBytes.',
-    advice: `${LATER} many senders are slow, or it is an attack. If the events are yours, raise maxReadingBytes.`,
+    cause: 'The bodies that were being read had already reached maxReadingBytes.',
+    advice: `${LATER} many senders are slow, or it is an attack. If the deliveries are genuine, raise maxReadingBytes.`,
   },
   'body-consumed': {
     cause: 'Other code had already read the body.',
@@ -82,8 +83,8 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   overloaded: {
     cause: 'Too many deliveries were waiting to be stored.',
     advice: {
-      file: `${LATER} check the answer latency on the Overview, and the disk.`,
-      postgres: `${LATER} check the answer latency on the Overview, and the load on Postgres.`,
+      file: `${LATER} check the disk, and the answer latency on the Overview screen.`,
+      postgres: `${LATER} check the load on Postgres, and the answer latency on the Overview screen.`,
     },
   },
   closing: {
@@ -108,8 +109,8 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   'inbox-failing': {
     cause: 'The inbox could not be written to.',
     advice: {
-      file: `${LOOK} the disk is full or read-only, or the file was moved or replaced.`,
-      postgres: `${LOOK} Postgres was unreachable, full or read-only, or rejected the role.`,
+      file: `${LOOK} the disk is full or read-only, or that the file was moved or replaced.`,
+      postgres: `${LOOK} Postgres was unreachable, full or read-only, or that it rejected the role.`,
     },
   },
 };

@@ -31,8 +31,8 @@ export function waitInWords(event: EventSummary, wait: Wait | null, now: Date): 
       ];
     case 'suspect':
       return [
-        'is waiting for its turn: a process ended while handling it, and such events run one at a ' +
-          `time${behindIt(wait.waiting)}`,
+        'is waiting for its turn: a process ended while handling it, and events like it run one ' +
+          `at a time${behindIt(wait.waiting)}`,
       ];
     case 'next': {
       const seen = `is due, and a processor for ${typeOf(event)} was last seen ${relative(wait.lastSeen, now)}`;
@@ -103,7 +103,7 @@ function nextAttempt({ attempts }: EventSummary): string {
 
 function withoutProcessor(event: EventSummary, lastSeen: Date | null, now: Date): string {
   const noProcessor = `no processor for ${typeOf(event)}`;
-  if (lastSeen !== null) return `${noProcessor} has run for ${since(lastSeen, now)}`;
+  if (lastSeen !== null) return `${noProcessor} has run in the last ${since(lastSeen, now)}`;
   // An attempt without a processor: its handler runs inline.
   const inline = event.attempts === 0 ? '' : '; in inline mode, the next delivery runs the handler';
   return `${noProcessor} has ever run${inline}`;
@@ -115,7 +115,7 @@ function typeOf({ type }: EventSummary): string {
 
 function behindIt(waiting: Gauge): string {
   if (waiting.count === 0) return '';
-  return `; ${bounded(waiting)} ${waiting.count === 1 && !waiting.more ? 'is' : 'are'} waiting behind it`;
+  return `; ${bounded(waiting)} ${waiting.count === 1 && !waiting.more ? 'event is' : 'events are'} waiting behind it`;
 }
 
 function since(at: Date, now: Date): string {

@@ -62,7 +62,7 @@ function trafficWarning(lane: Traffic, inbox: Pick<AnyInbox, 'file'>, now: Date)
     const why = cause === null ? '' : ` ${causeOfRejection(cause, inbox).cause}`;
     return { alarm, endpoint, types: [], text: `${which}.${why}` };
   }
-  const usual = usualGapMs === null ? 'other days had more' : usualText(usualGapMs);
+  const usual = usualGapMs === null ? 'on other days, more deliveries arrived' : usualText(usualGapMs);
   const since = lastReceived === null ? '' : ` since ${sinceText(lastReceived, now)}`;
   return { alarm: 'silent', endpoint, types: [], text: `No delivery has arrived${at}${since}; ${usual}.` };
 }
@@ -117,7 +117,7 @@ export function sinceText(at: Date, now: Date): string {
 }
 
 function usualText(ms: number): string {
-  return `${ms < HOUR_MS ? 'at this hour ' : ''}a delivery usually arrives every ${gap(ms)}`;
+  return `${ms < HOUR_MS ? 'at this hour, ' : ''}a delivery usually arrives every ${gap(ms)}`;
 }
 
 /** `8 s`; a gap of less than a second has digits. */
@@ -126,7 +126,7 @@ function gap(ms: number): string {
 }
 
 /**
- * What is usual, and who is there: `Last received 6 s ago; at this hour a delivery usually arrives every 8 s.`
+ * What is usual, and who is there: `The last delivery arrived 6 s ago; at this hour, a delivery usually arrives every 8 s.`
  *
  * @param said - the warnings that stand beside it: what these have said is not said again
  */
@@ -142,8 +142,8 @@ export function calmText(
   const usual = usualGapMs === null ? '' : `; ${usualText(usualGapMs)}`;
   const received =
     lastReceived === null
-      ? 'No delivery received yet'
-      : `Last received ${age(now.getTime() - lastReceived.getTime())} ago`;
+      ? 'No delivery has arrived yet'
+      : `The last delivery arrived ${age(now.getTime() - lastReceived.getTime())} ago`;
   return [
     ...(isSilent ? [] : [`${received}${usual}.`]),
     ...(isNobodyThere ? [] : [`${processorsText(processors)}.`]),
@@ -154,5 +154,7 @@ function processorsText(processors: Watch['processors']): string {
   if (processors.length === 0) return 'No processor is running';
   const types = new Set(processors.flatMap(({ types }) => types));
   const handled = types.has('*') ? 'every type' : plural(types.size, 'type');
-  return `${plural(processors.length, 'processor')} ${processors.length === 1 ? 'is' : 'are'} running, for ${handled}`;
+  return processors.length === 1
+    ? `1 processor is running and handles ${handled}`
+    : `${number(processors.length)} processors are running and together handle ${handled}`;
 }

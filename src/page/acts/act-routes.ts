@@ -68,7 +68,7 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     }
     // Without any of them it would be an act on all events.
     if (fieldOf(form, 'chosen') !== '' && !form.has('event')) {
-      return shell.problem(c, 400, 'Nothing selected', 'Select events by their checkboxes first. Nothing was done.');
+      return shell.problem(c, 400, 'Nothing selected', 'First select events with their checkboxes. Nothing was done.');
     }
     const { filter, problems } = readFilter(fieldsOf(form), shell.visitOf(c).now);
     const refused = shell.mask.refusal(filter);

@@ -24,7 +24,7 @@ export function downloadRoutes(page: Hono<PageEnv>, shell: Shell): void {
   page.get('/maintenance/export', async (c) => {
     const { visitor, url } = shell.visitOf(c);
     if (visitor.role !== 'operator') {
-      return shell.problem(c, 403, 'Not allowed', 'Your role is viewer. Only operators can export.');
+      return shell.problem(c, 403, 'Not allowed', 'Your role is viewer. Only operators can export events.');
     }
     if (shell.mask.masks) return masked(c, shell);
     if (c.req.method === 'HEAD') return c.body(null);
@@ -45,7 +45,7 @@ export function downloadRoutes(page: Hono<PageEnv>, shell: Shell): void {
   page.post('/maintenance/export', postedForm(shell, MAX_FORM_BYTES), (c) => chosenExport(c, shell));
 
   async function body(c: PageContext, bytes: Uint8Array | null, name: string): Promise<Response> {
-    if (bytes === null) return shell.problem(c, 404, 'Not found', 'The event has no such body.');
+    if (bytes === null) return shell.problem(c, 404, 'Not found', 'The inbox does not contain this body.');
     return c.body(Uint8Array.from(shell.mask.mask(bytes)), 200, {
       'Content-Type': 'application/octet-stream',
       // The id is the sender's text, so it is no file name.

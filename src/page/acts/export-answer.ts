@@ -21,7 +21,7 @@ export async function chosenExport(c: PageContext, shell: Shell): Promise<Respon
   // Without any of them it would be an export of all events.
   const isChosen = [...fields.getAll('event'), ...fields.getAll('fingerprint')].some((value) => value.trim() !== '');
   if (!isChosen) {
-    return shell.problem(c, 400, 'Nothing selected', 'Select rows by their checkboxes first. Nothing was exported.');
+    return shell.problem(c, 400, 'Nothing selected', 'First select rows with their checkboxes. Nothing was exported.');
   }
   return exportAnswer(c, shell, fields);
 }

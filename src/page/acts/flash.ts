@@ -8,29 +8,32 @@ export const LOGS = [true, false, null] as const;
 /** What an act came to, as the page that comes after it says. */
 const SAYINGS = {
   rerun: () => 'The event is pending again. A processor for its type will handle it.',
-  discarded: () => 'The event is discarded. Rerun it to handle it after all.',
-  'retried-now': () => 'The event is due now. A processor for its type will handle it, in order.',
+  discarded: () => 'The event is discarded. To handle it after all, rerun it.',
+  'retried-now': () =>
+    'The event is due now. A processor for its type will handle it after any older events of its entity.',
   unknown: () => 'No event has this id. Nothing was done.',
   'not-needed': () => 'Nothing was done: this action does not apply to an event in this state.',
   'still-invalid': () =>
-    'Nothing was done: the body does not fit the current schemas either. You can prune or erase the event.',
+    'Nothing was done: the body still does not fit the current schemas. You can prune or erase the event.',
   pruned: () => 'Nothing was done: the body of the event was pruned, so no handler can run.',
   paused: () => 'The type is paused. Its events are stored and wait until you resume the type.',
   'paused-already': () => 'Nothing was done: the type is already paused.',
   resumed: () => 'The type is resumed. Processors handle its waiting events, oldest first.',
   'not-paused': () => 'Nothing was done: the type is not paused at this endpoint.',
   cancelled: () => 'The bulk action is cancelled. The remaining events are unchanged.',
-  'events-pruned': ([events = 0]) => `${counted(events)} pruned: the bodies are deleted, and tombstones remain.`,
-  pruning: () => 'Pruning continues even if you leave this page. The line below shows the progress.',
+  'events-pruned': ([events = 0]) => `${counted(events)} pruned: their bodies are deleted, and tombstones remain.`,
+  pruning: () => 'Pruning continues even if you leave this page. The latest audit line shows the progress.',
   erased: ([events = 0, inProcessing = 0, log = 0]) =>
     `${counted(events)} erased.` +
     (inProcessing === 0
       ? ''
-      : ` ${counted(inProcessing)} in processing and not erased. Erase again when processing has ended.`) +
+      : ` ${counted(inProcessing)} being processed and not erased. Erase again when processing has finished.`) +
     sentenceAfter(leftInLog(LOGS[log] ?? null)),
   imported: ([imported = 0, known = 0, different = 0]) =>
-    `${counted(imported)} imported; the inbox already had ${number(known)}` +
-    (different === 0 ? '.' : `; ${number(different)} more had a different body in the inbox and did not change.`),
+    `${counted(imported)} imported; ${number(known)} more ${known === 1 ? 'was' : 'were'} already in the inbox` +
+    (different === 0
+      ? '.'
+      : ` with the same body, and ${number(different)} with a different body. Those did not change.`),
 } as const satisfies Sayings;
 
 /** What can be said after an act. */

@@ -31,10 +31,11 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
   page.post('/maintenance/prune', posted, async (c) => {
     const form = c.get('form');
     const olderThanDays = daysOf(fieldOf(form, 'olderThanDays'));
-    if (olderThanDays === null) return preview(c, wrong(`The number of days must be from 0 to ${MAX_DAYS}.`));
+    if (olderThanDays === null)
+      return preview(c, wrong(`The number of days must be a whole number from 0 to ${MAX_DAYS}.`));
     const asked = valuesOf(form, 'states');
     const states = prunableStates.filter((state) => asked.includes(state));
-    if (states.length === 0) return preview(c, wrong(`Select a state: ${prunableStates.join(', ')}.`));
+    if (states.length === 0) return preview(c, wrong(`Select at least one state: ${prunableStates.join(', ')}.`));
     const types = valuesOf(form, 'types');
     const endpoint = fieldOf(form, 'endpoint');
     const previewed = fieldOf(form, 'settledBefore');
@@ -52,7 +53,11 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
     const confirmed = confirmedCount(fieldOf(form, 'confirm'));
     const isTyped = confirmedCount(fieldOf(form, 'typed').replaceAll(/[,\s]/g, '')) === confirmed;
     if (confirmed === null || !isTyped || count > confirmed) {
-      const again = askedAgain(form, count, isTyped ? 'More events match now.' : 'The number that you typed is wrong.');
+      const again = askedAgain(
+        form,
+        count,
+        isTyped ? 'More events match now than in the preview.' : 'The number that you typed is wrong.',
+      );
       return preview(c, { act: 'prune', olderThanDays, settledBefore, states, types, endpoint, count, ...again });
     }
     const pruned = await startedPrune(criteria, by);
@@ -76,7 +81,7 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
       const again = askedAgain(
         form,
         report.erased,
-        isTyped ? 'More events match now.' : 'The name that you typed does not match.',
+        isTyped ? 'More events match now than in the preview.' : 'The name that you typed does not match.',
       );
       return preview(c, { act: 'erase', entity, report, ...again });
     }

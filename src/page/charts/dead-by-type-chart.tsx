@@ -30,12 +30,12 @@ export function DeadByTypeChart({ byType }: Pick<Stats, 'byType'>) {
       description={`${plural(total, 'event')} died: ${rows.map(({ type, dead }) => `${number(dead)} ${type}`).join(', ')}.`}
       height={rows.length * ROW_HEIGHT}
       table={
-        <ListTable columns={['type', 'died', 'part']}>
+        <ListTable columns={['type', 'died', 'share']}>
           {rows.map(({ type, dead }) => (
             <tr>
               <th scope="row">{type}</th>
               <td data-label="died">{number(dead)}</td>
-              <td data-label="part">{percent(dead / total)}</td>
+              <td data-label="share">{percent(dead / total)}</td>
             </tr>
           ))}
         </ListTable>

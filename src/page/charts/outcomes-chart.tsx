@@ -193,6 +193,6 @@ function totalsOf(steps: readonly StatsStep[]): Record<Outcome, number> {
 function busiest(steps: readonly StatsStep[], now: Date): string {
   const most = steps.reduce<StatsStep | null>((most, step) => (step.dead > (most?.dead ?? 0) ? step : most), null);
   return most === null
-    ? 'None died.'
+    ? 'No event died.'
     : `The step with the most dead events (${number(most.dead)}) began at ${shortTime(most.at, now)}.`;
 }

@@ -12,7 +12,7 @@ export type Outcome = (typeof outcomes)[number];
 export const OUTCOME_WORDS = {
   stored: 'received',
   processed: 'processed',
-  failed: 'failed, to be retried',
+  failed: 'failed (to be retried)',
   dead: 'dead',
   rejected: 'rejected',
 } as const satisfies Record<Outcome, string>;

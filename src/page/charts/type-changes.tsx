@@ -19,7 +19,7 @@ export function TypeChanges({
     <section class="panel" id="types">
       <h2>By type</h2>
       {changes.length === 0 ? (
-        <p class="muted">No handler ran in this period or in the one before.</p>
+        <p class="muted">No handler ran in this period or in the one before it.</p>
       ) : (
         <>
           <p id="verdict">{verdict(changes)}</p>
@@ -34,8 +34,8 @@ export function TypeChanges({
       )}
       {isReleaseUnnamed && (
         <p class="muted" id="no-release">
-          To compare releases, set the option <code>release</code> of receivers and processors, for example to a version
-          or a commit hash.
+          To compare releases, set the option <code>release</code> of your receivers and processors, for example to a
+          version or a commit hash.
         </p>
       )}
     </section>

@@ -40,7 +40,7 @@ export function BodyJson({ body, rawHref }: { readonly body: Uint8Array; readonl
   if (body.byteLength > MOST_CHARACTERS) {
     return (
       <p class="notice">
-        The body is too large for the tree view. <a href={rawHref}>Show raw</a>
+        The body is too large for this view. <a href={rawHref}>Show raw</a>
       </p>
     );
   }
@@ -62,7 +62,7 @@ export function BodyJson({ body, rawHref }: { readonly body: Uint8Array; readonl
 function NoJson({ rawHref }: { readonly rawHref: string }) {
   return (
     <p class="warning">
-      The body is not JSON in UTF-8. <a href={rawHref}>Show raw</a>
+      The body is not valid JSON in UTF-8. <a href={rawHref}>Show raw</a>
     </p>
   );
 }

@@ -68,14 +68,9 @@ export function FilterForm({
             <Conditions fields={fields} />
             <Field name="endpoint" label="Endpoint" hint="default" fields={fields} />
             <Field name="fingerprint" label="Dead letter group" hint="" fields={fields} />
-            <Field
-              name="ignoredSince"
-              label="Ignored without a handler since"
-              hint="7d, or a time (UTC)"
-              fields={fields}
-            />
+            <Field name="ignoredSince" label="Ignored (no handler) since" hint="7d, or a time (UTC)" fields={fields} />
             <Field name="bulk" label="Bulk action" hint="number" fields={fields} />
-            <YesNo name="retrying" label="Failed, to be retried" fields={fields} />
+            <YesNo name="retrying" label="Waiting for a retry" fields={fields} />
             <YesNo name="redelivered" label="Redelivered" fields={fields} />
             <YesNo name="conflict" label="Has conflicts" fields={fields} />
           </div>
@@ -134,7 +129,7 @@ const LABELS = new Map([
   ['deadReason', 'dead reason'],
   ['body', 'body contains'],
   ['fingerprint', 'group'],
-  ['ignoredSince', 'ignored without a handler since'],
+  ['ignoredSince', 'ignored (no handler) since'],
 ]);
 
 /** What is asked for seldom enough to be folded away. */

@@ -109,7 +109,7 @@ export function readFilter(fields: URLSearchParams, now: Date): FilterQuery {
 
   const events = all('event', LONGEST_NAME).flatMap((text) => {
     const key = eventOf(text);
-    if (key === null) problems.push(`event must be the key of an event, not ${shown(text)}.`);
+    if (key === null) problems.push(`event must be an endpoint and an id, such as default/evt_1, not ${shown(text)}.`);
     return key ?? [];
   });
 

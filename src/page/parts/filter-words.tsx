@@ -21,7 +21,7 @@ const LABELS = new Map([
 
   ['error', 'last error contains'],
   ['fingerprint', 'group'],
-  ['ignoredSince', 'ignored without a handler since'],
+  ['ignoredSince', 'ignored (no handler) since'],
   ['body', 'body contains'],
   ['bulk', 'bulk action'],
 ]);

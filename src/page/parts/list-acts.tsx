@@ -32,7 +32,7 @@ export function ActsOnAll({
       <ExportMenu
         visit={visit}
         id="export-all"
-        what={asksForAll(filter) ? 'all events' : 'all that match'}
+        what={asksForAll(filter) ? 'all events' : 'all matching events'}
         filter={filter}
       />
     </section>

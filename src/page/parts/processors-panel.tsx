@@ -21,7 +21,8 @@ export function ProcessorsPanel({ processing, now }: { readonly processing: Proc
       ))}
       {processors.length === 0 ? (
         <p>
-          No processor is running. In inline mode none is needed. A processor appears here within a second of its start.
+          No processor is running. In inline mode, none is needed. A processor appears here within a second of its
+          start.
         </p>
       ) : (
         <ListTable columns={['process', 'endpoints', 'handles', 'started', 'last seen']}>

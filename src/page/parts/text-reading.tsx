@@ -53,10 +53,12 @@ export function NothingFits({
   readonly isFurther: boolean;
   readonly visit: Visit;
 }) {
-  if (reading === null) return <p>{isFurther ? 'No older event matches.' : 'No event matches.'}</p>;
+  if (reading === null) return <p>{isFurther ? 'No older events found.' : 'No events found.'}</p>;
   return (
     <>
-      <p>{isFurther ? 'No older event matches.' : 'No event has this text in its id, type, entity or last error.'}</p>
+      <p>
+        {isFurther ? 'No older event has this text.' : 'No event has this text in its id, type, entity or last error.'}
+      </p>
       {suggestions.length > 0 && (
         <p id="suggestions">
           Did you mean <Names names={suggestions} visit={visit} />?

@@ -56,11 +56,11 @@ function Entry({
     case 'redelivered':
       return <>redelivered</>;
     case 'redeliveries':
-      return <>redelivered {plural(entry.count, 'more time')} after this</>;
+      return <>the first of {plural(entry.count, 'redelivery', 'redeliveries')} that are not listed separately</>;
     case 'conflict':
       return (
         <>
-          redelivered with a different body (conflict): the first body is used, and the newest conflicting one is kept
+          redelivered with a different body (conflict): hookbox uses the first body and keeps the newest conflicting one
         </>
       );
     case 'act':
@@ -90,7 +90,7 @@ function ActEntry({ act: { act, actor, via, reason, bulk }, base }: { readonly a
       {bulk !== null && (
         <>
           {' '}
-          with <a href={`${base}/bulks/${bulk}`}>bulk action {number(bulk)}</a>
+          as part of <a href={`${base}/bulks/${bulk}`}>bulk action {number(bulk)}</a>
         </>
       )}
       {reason === null ? (

@@ -18,7 +18,7 @@ export function UnhandledEvents({
   if (waiting.length === 0 && putAway.length === 0) return <></>;
   return (
     <section class="panel" id="unhandled">
-      <h2>Without a handler</h2>
+      <h2>Events without a handler</h2>
       <ul>
         {waiting.map(({ endpoint, type, since, ...count }) => (
           <li class="warning">
@@ -37,10 +37,12 @@ export function UnhandledEvents({
         {putAway.map(({ endpoint, type, count, more }) => (
           <li>
             <a href={eventsHref(base, { endpoint, types: [type], ignoredSince })}>
-              {bounded({ count, more })} of <StoredText text={type} atMost={80} />
+              {bounded({ count, more })} {count === 1 && !more ? 'event' : 'events'} of{' '}
+              <StoredText text={type} atMost={80} />
               <AtEndpoint endpoint={endpoint} />
             </a>{' '}
-            ignored in the last seven days, because no processor handled them. Rerun them from that list, or with{' '}
+            {count === 1 && !more ? 'was' : 'were'} ignored in the last seven days, because no processor handled this
+            type. Rerun {count === 1 && !more ? 'it' : 'them'} from that list, or with{' '}
             <code>{rerunIgnoredCommand({ endpoint, types: [type], ignoredSince }, named)}</code>
           </li>
         ))}

@@ -12,18 +12,18 @@ export interface AuthorizationOptions {
   /** Your own login. It returns the visitor, or `null` to deny access. It must not read the body of the request. */
   readonly authorize?: (request: Request) => Visitor | null | Promise<Visitor | null>;
   /**
-   * Users with a password, which the browser asks for. They are viewers unless `role` is set. Use passwords only over
-   * HTTPS.
+   * Users who sign in with a password; the browser asks for it. They are viewers unless `role` is set. Use passwords
+   * only over HTTPS.
    */
   readonly basic?: readonly {
     readonly user: string;
-    /** May come from an environment variable; an unset or empty value throws. */
+    /** May come from an environment variable. If it is unset or empty, creating the page throws. */
     readonly password: string | undefined;
     readonly role?: Visitor['role'];
   }[];
   /** Tokens for programs, such as one that collects `/metrics`. Programs are viewers unless `role` is set. */
   readonly bearer?: readonly {
-    /** May come from an environment variable; an unset or empty value throws. */
+    /** May come from an environment variable. If it is unset or empty, creating the page throws. */
     readonly token: string | undefined;
     readonly role?: Visitor['role'];
     readonly name?: string;
@@ -41,7 +41,7 @@ export interface AuthorizationOptions {
 /** Logs and secrets of logins. */
 export interface LoginOptions {
   /**
-   * The logger for failed logins, at most one line in ten seconds, without credentials; `false` for no log.
+   * The logger for failed logins. It gets at most one line in ten seconds, and no credentials. `false` turns it off.
    *
    * @defaultValue the console
    */
@@ -108,7 +108,7 @@ export function createAuthorization(
   const seldom = throttle();
   // A text is no answer to this: that of a variable which says false would let everybody in.
   if (typeof unsafeOpen !== 'boolean')
-    assertOptions('unsafeOpen', unsafeOpen, OPEN, 'Return true, or { name } with the name of the visitor.');
+    assertOptions('unsafeOpen', unsafeOpen, OPEN, 'Set it to true, or to { name } with the name of the visitor.');
   const everybody = unsafeOpen
     ? known({ role: 'operator', name: 'local', ...(unsafeOpen !== true && unsafeOpen) })
     : null;

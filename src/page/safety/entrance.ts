@@ -46,7 +46,7 @@ export function entrance(
     if (verdict.refused === 429) {
       c.header('Retry-After', String(verdict.retryAfterS));
       const sentence = `Too many failed logins. Try again in ${plural(verdict.retryAfterS, 'second')}.`;
-      return frame.problem(c, 429, 'Too many logins', sentence);
+      return frame.problem(c, 429, 'Too many failed logins', sentence);
     }
     if (verdict.refused === 403)
       return frame.problem(c, 403, 'Not allowed', 'Your account has no access to this page.');

@@ -15,7 +15,8 @@ export function postedForm(frame: Frame, maxBytes: number): MiddlewareHandler<Pa
   const limited = bodyLimit({
     maxSize: maxBytes,
     // This is called with the context of this middleware.
-    onError: (c) => frame.problem(c as PageContext, 413, 'Too large', `The form must be at most ${bytes(maxBytes)}.`),
+    onError: (c) =>
+      frame.problem(c as PageContext, 413, 'Too large', `The form can be at most ${bytes(maxBytes)} in size.`),
   });
   return async (c, next) => {
     const visitor = frame.visitorOf(c);

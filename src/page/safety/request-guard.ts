@@ -33,7 +33,7 @@ export interface GuardOptions {
   /**
    * The host names of the page, such as `ops.shop.example` or `10.0.0.7:8080`; a name without a port allows any port.
    * Set them if `authorize` decides by the address or network of a request. Otherwise a site whose name points to your
-   * server (DNS rebinding) could act from your address, although without your cookies or password.
+   * server (DNS rebinding) could act from your address, but without your cookies and password.
    *
    * @defaultValue an open page accepts only loopback names, and only direct connections from its own machine; a page
    * with a login accepts any name, but accepts forms only from the same name
@@ -83,8 +83,7 @@ export function createGuard({ hosts }: GuardOptions, openToAll: boolean): Guard 
   };
 }
 
-const ELSEWHERE =
-  'The request came from a different site, or from a browser that does not name the site. Nothing was done.';
+const ELSEWHERE = 'The request came from a different site, or your browser did not report the site. Nothing was done.';
 
 /** Links from elsewhere may lead here; other sites have no business to embed or fetch what is here. */
 function mayRead({ headers }: Request, site: string | null): string | null {

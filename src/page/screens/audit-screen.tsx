@@ -61,7 +61,7 @@ function Lines({
           {noneInWords({ isFiltered, isFurther, next })}
           {!isFiltered &&
             !isFurther &&
-            ' Each rerun, discard, retry, prune, erase, export, import and backup is listed here.'}
+            ' Every act of an operator appears here, such as a rerun, a pause, a prune or an export.'}
         </p>
       ) : (
         <table class="list" id="audit">

@@ -32,8 +32,7 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
       current: '/bulks',
       content: (
         <p class="notice">
-          No bulk action has this number. A preview that was not run is removed after some days.{' '}
-          <a href={`${visit.base}/bulks`}>All bulk actions</a>
+          No bulk action has this number. <a href={`${visit.base}/bulks`}>All bulk actions</a>
         </p>
       ),
     };
@@ -54,8 +53,8 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
               'The run has begun. It continues even if you leave this page.'
             ) : (
               <>
-                The run has not begun yet. If it does not begin soon, check on{' '}
-                <a href={`${visit.base}/health`}>Health</a> that the inbox can be written to.
+                The run has not begun yet. If it does not begin soon, check the{' '}
+                <a href={`${visit.base}/health`}>Health</a> screen to see whether the inbox can be written to.
               </>
             )}
           </p>
@@ -232,7 +231,7 @@ const WHAT_COMES = {
     'The events become discarded: no handler runs, but you can rerun them later. Invalid events that do not fit the ' +
     'current schemas stay unchanged. Events that began to match after the preview are not included.',
   'retry-now':
-    'The events skip their backoff and become due now, in order. Failures still count: an event that fails its last ' +
+    'The events skip their backoff and become due now. Failures still count: an event that fails its last ' +
     'attempt becomes dead. Events that began to match after the preview are not included.',
 } as const satisfies Record<Bulk['act'], string>;
 

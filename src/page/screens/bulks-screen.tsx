@@ -31,7 +31,7 @@ export async function bulksScreen(visit: Visit): Promise<Screen> {
         {bulks.length === 0 ? (
           <p class="notice" id="none">
             {before === null
-              ? 'No bulk actions yet. Start one from a group on Dead letters, or from a filter on Events.'
+              ? 'No bulk actions yet. Start one from a group on the Dead letters screen, or from a filter on the Events screen.'
               : 'No older bulk actions.'}
           </p>
         ) : (

@@ -3,7 +3,7 @@ import { deadGroups } from '../../ops/find.ts';
 import { MOST_GROUPS } from '../../inbox/rules/dead-groups.ts';
 import { ActForm } from '../parts/act-form.tsx';
 import { oneLine } from '../../printable.ts';
-import { plural } from '../../ops/words/format.ts';
+import { number } from '../../ops/words/format.ts';
 import { ErrorGroups } from '../parts/error-groups.tsx';
 import { ExportMenu, mayExport } from '../parts/export-menu.tsx';
 import { eventsHref } from '../parts/screen-links.ts';
@@ -38,7 +38,7 @@ export async function deadLettersScreen(visit: Visit): Promise<Screen> {
             </p>
             {groups.length >= MOST_GROUPS && (
               <p class="notice" id="more">
-                Only the first {plural(groups.length, 'group')} are shown.
+                Only the {number(groups.length)} largest groups are shown.
               </p>
             )}
             {mayExport(visit) && (

@@ -36,7 +36,7 @@ export function EventBody({
       </div>
       {visit.masks && (
         <p class="notice">
-          Masked values appear as “•••” in all views and downloads, so the body differs from the one received.
+          In all views and downloads, masked values appear as “•••”, so the body is not exactly the one received.
         </p>
       )}
       {body !== null && conflict !== null && conflict.body.byteLength > 0 && (
@@ -54,7 +54,7 @@ export function EventBody({
         )}
         {conflict !== null && conflict.body.byteLength > 0 && (
           <Body
-            title="Newest other body under this id (conflict)"
+            title="Newest different body with this id (conflict)"
             body={visit.mask(conflict.body)}
             view={view}
             href={href}

@@ -65,7 +65,8 @@ function noSuchEvent({ base }: Visit, { id }: EventKey): Screen {
     current: '/events',
     content: (
       <p class="notice">
-        The inbox has no event <StoredText text={id} atMost={255} />. <a href={`${base}/events`}>All events</a>
+        The inbox has no event with the id <StoredText text={id} atMost={255} />.{' '}
+        <a href={`${base}/events`}>All events</a>
       </p>
     ),
   };
@@ -156,7 +157,7 @@ function Facts({
             <>
               <Time at={new Date(event.created.ms)} now={now} />
               {isFarAhead(event.created, (settledAt ?? now).getTime()) &&
-                ', more than a day ahead, so it does not supersede older events'}
+                ', more than a day in the future, so it does not supersede older events'}
             </>
           )}
         </Fact>
@@ -170,11 +171,11 @@ function Facts({
         )}
         <Fact name="attempts">
           {number(attempts)}
-          {failures > 0 && `, ${number(failures)} failed since it was stored or rerun`}
+          {failures > 0 && `; ${number(failures)} failed since the event was stored or last rerun`}
         </Fact>
         <Fact name="redelivered">
           {redeliveries === 0 ? 'never' : plural(redeliveries, 'time')}
-          {conflicts > 0 && `, ${number(conflicts)} with a different body (conflicts)`}
+          {conflicts > 0 && `; ${number(conflicts)} with a different body (conflicts)`}
         </Fact>
         <Fact name="signature">{summary.verified ? 'verified' : 'not checked'}</Fact>
         <Fact name="body">{event.body === null ? bodyGone(event) : bytes(event.body.byteLength)}</Fact>
@@ -198,13 +199,11 @@ function Fact({ name, children }: { readonly name: string; readonly children: Ch
 }
 
 const INVALID_RERUN =
-  'hookbox parses the body again with the current schemas. If it fits, the event becomes pending and its handler ' +
-  'runs, ' +
-  'unless a schema of your own rejects it. Otherwise it stays dead (invalid).';
+  'hookbox parses the body again with the current schemas. If the body fits, the event becomes pending, and its ' +
+  'handler runs unless a schema of your own rejects the data. If not, the event stays dead (invalid).';
 const INVALID_DISCARD =
-  'hookbox parses the body again with the current schemas. If it fits, the event becomes discarded and no handler ' +
-  'runs. ' +
-  'Otherwise it stays dead (invalid) until you prune or erase it.';
+  'hookbox parses the body again with the current schemas. If the body fits, the event becomes discarded, and no ' +
+  'handler runs. If not, the event stays dead (invalid) until you prune or erase it.';
 
 /** `dead: evt_1, order.created`: what somebody with ten tabs looks for. */
 function eventTab({ state, id, type }: EventSummary): string {

@@ -58,22 +58,22 @@ export async function healthScreen(visit: Visit): Promise<Screen> {
               <dt>
                 <a href={`${visit.base}/health/live`}>/health/live</a>
               </dt>
-              <dd>200 while the process runs. No login needed.</dd>
+              <dd>Returns 200 while the process runs. Requires no login.</dd>
             </div>
             <div>
               <dt>
                 <a href={`${visit.base}/health/ready`}>/health/ready</a>
               </dt>
               <dd>
-                200 when a delivery can be stored, otherwise 503; <code>warnings</code> lists problems. Requires no
-                login.
+                Returns 200 if a delivery can be stored, otherwise 503; <code>warnings</code> lists problems. Requires
+                no login.
               </dd>
             </div>
             <div>
               <dt>
                 <a href={`${visit.base}/metrics`}>/metrics</a>
               </dt>
-              <dd>Prometheus metrics. Requires a login.</dd>
+              <dd>Returns Prometheus metrics. Requires a login.</dd>
             </div>
           </dl>
         </section>
@@ -165,8 +165,8 @@ function Standing({
       <div>
         <dt>events now</dt>
         <dd>
-          {bounded(pending)} pending ({bounded(retrying)} of them after a failure), {bounded(processing)} in processing,{' '}
-          {bounded(dead)} dead
+          {bounded(pending)} pending ({bounded(retrying)} of them waiting for a retry), {bounded(processing)} being
+          processed, {bounded(dead)} dead
         </dd>
       </div>
       <div>
@@ -174,7 +174,7 @@ function Standing({
         <dd>
           {answerMs.count === 0
             ? 'none'
-            : `p50 ${latency(answerMs.p50)}, p99 ${latency(answerMs.p99)}, of ${plural(answerMs.count, 'delivery', 'deliveries')}; ` +
+            : `p50 ${latency(answerMs.p50)}, p99 ${latency(answerMs.p99)}, for ${plural(answerMs.count, 'delivery', 'deliveries')}; ` +
               `the service times out after 10 s`}
         </dd>
       </div>
@@ -183,7 +183,7 @@ function Standing({
         <dd>
           {handlerMs.count === 0
             ? 'none'
-            : `p50 ${latency(handlerMs.p50)}, p99 ${latency(handlerMs.p99)}, of ${plural(handlerMs.count, 'run')}`}
+            : `p50 ${latency(handlerMs.p50)}, p99 ${latency(handlerMs.p99)}, for ${plural(handlerMs.count, 'run')}`}
         </dd>
       </div>
       <div>

@@ -41,11 +41,11 @@ export const LOSES = {
     'This permanently deletes the bodies, conflicting bodies and error texts of these events. The ids stay, so ' +
     'redeliveries are still recognised.',
   erase:
-    'This permanently deletes all its bodies, conflicting bodies and error texts, in every state. Erased pending ' +
-    'events will never be handled. The ids stay, so redeliveries are still recognised.',
+    'This permanently deletes the bodies, conflicting bodies and error texts of all its events, whatever their state. ' +
+    'Erased pending events will never be handled. The ids stay, so redeliveries are still recognised.',
   export: 'Nothing is deleted. The file contains every body, so protect it like the inbox.',
   import: 'Nothing is deleted. Events whose ids are already in the inbox do not change.',
-  backup: 'Nothing is deleted. The file is a complete inbox with every body, so protect it like this one.',
+  backup: 'Nothing is deleted. The file is a complete copy with every body, so protect it like the inbox.',
 } as const;
 
 /** What an act would do, with the form that does it. */
@@ -83,11 +83,11 @@ function PrunePreview({
   return (
     <Confirmation found={count}>
       <p>
-        {count === 0 ? 'No event matches: ' : `Would prune ${plural(count, 'event')}: `}
+        {count === 0 ? 'No events match these conditions: ' : `Would prune ${plural(count, 'event')}: `}
         <StoredText text={`${listed(states)}, ${when}, ${ofTypes}${atEndpoint}`} atMost={1_000} />.
       </p>
       {states.some((state) => state !== 'processed') && (
-        <p>Pruned dead, ignored and discarded events can no longer be rerun.</p>
+        <p>Once pruned, dead, ignored and discarded events can no longer be rerun.</p>
       )}
       {count > 0 && (
         <ActForm visit={visit} to="/maintenance/prune" label="Confirm the prune">
@@ -121,8 +121,8 @@ function ErasePreview({ visit, entity, report, again }: PreviewOf<'erase'> & { r
       </p>
       {inProcessing > 0 && (
         <p>
-          {number(inProcessing)} more {inProcessing === 1 ? 'event is' : 'events are'} in processing and would not be
-          erased. Erase again when processing has ended.
+          {number(inProcessing)} more {inProcessing === 1 ? 'event is' : 'events are'} being processed and would not be
+          erased. Erase again when processing has finished.
         </p>
       )}
       {erased + inProcessing === 0 && left !== null && <p>{left}</p>}
@@ -144,7 +144,7 @@ function Confirmation({ found, children }: { readonly found: number; readonly ch
     <section class="panel" id="preview">
       <h2>Preview: nothing has been deleted</h2>
       {children}
-      {found === 0 && <p class="muted">Nothing to confirm</p>}
+      {found === 0 && <p class="muted">Nothing to confirm.</p>}
     </section>
   );
 }

@@ -28,7 +28,7 @@ export async function maintenanceScreen(visit: Visit, preview?: MaintenancePrevi
         <Backup visit={visit} />
       </>
     ) : (
-      <p class="notice">Your role is viewer. Only operators can prune, erase, export, import and back up here.</p>
+      <p class="notice">Your role is viewer. Only operators can prune, erase, export, import or back up events here.</p>
     ),
   };
 }
@@ -89,7 +89,7 @@ function Erase({ visit }: { readonly visit: Visit }) {
       <ActForm visit={visit} to="/maintenance/erase" label="Preview an erasure">
         <p>
           <label>
-            Its id, or its entity as shown in the events list{' '}
+            Its id, or its entity name as the Events screen shows it{' '}
             <input type="text" name="entity" maxlength={1_000} placeholder="order:mer_7:ord_42" required />
           </label>
         </p>
@@ -101,7 +101,7 @@ function Erase({ visit }: { readonly visit: Visit }) {
   );
 }
 
-const NO_COPIES = 'This page masks fields, so it cannot export or back up. Run this command on the server: ';
+const NO_COPIES = 'This page masks fields, so it offers no export or backup. Run this command on the server: ';
 
 function Export({ visit }: { readonly visit: Visit }) {
   return (
@@ -120,9 +120,9 @@ function Export({ visit }: { readonly visit: Visit }) {
         <>
           <ExportMenu visit={visit} id="export-all" what="all events" filter={{}} isOpen />
           <p class="muted">
-            Only the exact export can be imported. To export some of the events, set a filter on{' '}
-            <a href={`${visit.base}/events`}>Events</a>, or begin on <a href={`${visit.base}/dead`}>Dead letters</a>,
-            and export from there.
+            Only the exact export can be imported. To export only some events, filter them on the{' '}
+            <a href={`${visit.base}/events`}>Events</a> screen, or select groups on the{' '}
+            <a href={`${visit.base}/dead`}>Dead letters</a> screen, and export from there.
           </p>
         </>
       )}
@@ -138,7 +138,7 @@ function Import({ visit }: { readonly visit: Visit }) {
     <section class="panel" id="import">
       <h2>Import</h2>
       <p>
-        Import an exported file of up to {number(UPLOAD_MIB)} MiB here, and larger files with{' '}
+        Here you can import an export file of up to {number(UPLOAD_MIB)} MiB. Import larger files with{' '}
         <code>{copyingCommand('import', visit.named)}</code>. {LOSES.import}
       </p>
       <ActForm visit={visit} to="/maintenance/import" label="Import" enctype="multipart/form-data">
@@ -150,7 +150,7 @@ function Import({ visit }: { readonly visit: Visit }) {
         <p>
           <label>
             <input type="checkbox" name="trusted" value="yes" /> Trust the signatures and entities in the file. Select
-            this only for your own export that was kept private.
+            this only for an export of your own inbox that was kept private.
           </label>
         </p>
         <p>
@@ -177,7 +177,7 @@ function BackupForm({ visit }: { readonly visit: Visit }) {
   if (visit.operated.inbox.file === undefined) return <p>{copyInPostgres(visit.named)}</p>;
   return (
     <>
-      <p>Download a consistent copy of the inbox, which can stay in use. {LOSES.backup}</p>
+      <p>Download a consistent copy of the inbox. The inbox can stay in use. {LOSES.backup}</p>
       {visit.masks ? (
         <p>
           {NO_COPIES}

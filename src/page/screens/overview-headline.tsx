@@ -46,7 +46,7 @@ export function Headline({ visit, figures, stuck, groups, changes, pauses, range
         </ul>
       )}
       {troubles.length === 0 && (
-        <p id="headline">All well: no event is dead or has been pending for more than a minute.</p>
+        <p id="headline">All well: no event is dead, and none has been pending for more than a minute.</p>
       )}
       <p class="muted" id="vital">
         {troubles.length > 0 && dead.count === 0 && 'No event is dead. '}
@@ -196,7 +196,7 @@ function Paused({ pause, base, now }: At & { readonly pause: Pause }) {
           {isOne ? 'is waiting' : 'are waiting'}
         </a>
       </strong>
-      , paused since {sinceText(since, now)} by <StoredText text={actor} atMost={60} />
+      ; the type has been paused since {sinceText(since, now)} by <StoredText text={actor} atMost={60} />
       {reason !== null && (
         <>
           : <StoredText text={reason} atMost={300} />
@@ -212,7 +212,7 @@ function Retries({ retries, more, base, now }: At & { readonly retries: Waiters;
   return (
     <>
       <a href={eventsHref(base, { states: ['pending'], retrying: true })}>{whatWaits(retries, more)}</a>{' '}
-      {isOne ? 'has failed and is waiting' : 'have failed and are waiting'} for a retry
+      {isOne ? 'is waiting' : 'are waiting'} for a retry
       {retries.first !== null && (
         <>
           : <Culprit {...retries.first} base={base} now={now} />
@@ -240,7 +240,7 @@ function RefusedInWords({
       <a href={`${base}/rejected`}>
         {number(rejected)} of {plural(all, 'delivery', 'deliveries')}
       </a>{' '}
-      rejected in {rangeLabel}.
+      {rejected === 1 ? 'was' : 'were'} rejected in the last {rangeLabel}.
     </>
   );
 }

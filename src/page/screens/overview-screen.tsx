@@ -107,11 +107,11 @@ function Tiles({
       </Tile>
       <Tile
         id="retrying"
-        name="Waiting for retry"
+        name="Waiting for a retry"
         figure={bounded(standing.retrying)}
         href={eventsHref(base, { states: ['pending'], retrying: true })}
       >
-        of {bounded(standing.pending)} pending; {bounded(standing.processing)} in processing
+        of {bounded(standing.pending)} pending; {bounded(standing.processing)} being processed
       </Tile>
       <Tile id="dead" name="Dead now" figure={bounded(standing.dead)} href={`${base}/dead`}>
         {number(totals.dead)} died in {rangeLabel}

@@ -144,7 +144,7 @@ function PauseForm({ named, visit }: Shown) {
           </datalist>
           <ReasonField />{' '}
           <label>
-            <input type="checkbox" name="unseen" value="yes" /> allow a type that has no event in the inbox yet
+            <input type="checkbox" name="unseen" value="yes" /> allow a type that has no processor and no events yet
           </label>{' '}
           <button type="submit">Pause type</button>
         </ActForm>

@@ -109,7 +109,7 @@ function Latest(parts: LatestParts) {
       <h2>Latest rejected deliveries</h2>
       {only !== null && (
         <p id="only">
-          Only{' '}
+          Only deliveries rejected for{' '}
           <code>
             <StoredText text={only} atMost={80} />
           </code>
@@ -118,7 +118,7 @@ function Latest(parts: LatestParts) {
       )}
       {rejections.length === 0 ? (
         <p class="notice" id="none">
-          {only === null ? 'No rejected deliveries.' : 'No deliveries rejected for this reason.'}
+          {only === null ? 'No rejected deliveries.' : 'No deliveries were rejected for this reason.'}
         </p>
       ) : (
         <LatestTable {...parts} />

@@ -12,7 +12,7 @@ import type { Visit } from '../visit.ts';
 export function RetryGroups({ visit, groups }: { readonly visit: Visit; readonly groups: readonly RetryGroup[] }) {
   return (
     <section class="panel" id="retries">
-      <h2>Failed, to be retried</h2>
+      <h2>Waiting for a retry</h2>
       <ErrorGroups
         visit={visit}
         id="retry-groups"

@@ -222,7 +222,7 @@ describe('all that match', () => {
     const after = await html(leadsTo(run) ?? '');
     expect(after).not.toContain('has begun');
     expect(textOf(partOf(after, 'sentence'))).toMatch(/^Reran 2 events/);
-    expect(textOf(partOf(after, 'outcome'))).toContain('2 are waiting for a handler');
+    expect(textOf(partOf(after, 'outcome'))).toContain('2 are waiting to be handled');
     expect(await Promise.all(['evt_1', 'evt_2', 'evt_3', 'evt_4'].map((id) => stateOf(inbox, id)))).toEqual([
       'pending',
       'pending',
@@ -395,8 +395,8 @@ describe('pruning', () => {
     [{ olderThanDays: '', states: ['processed'] }, 'The number of days must be'],
     [{ olderThanDays: '-1', states: ['processed'] }, 'The number of days must be'],
     [{ olderThanDays: '1e3', states: ['processed'] }, 'The number of days must be'],
-    [{ olderThanDays: '30' }, 'Select a state'],
-    [{ olderThanDays: '30', states: ['pending'] }, 'Select a state'],
+    [{ olderThanDays: '30' }, 'Select at least one state'],
+    [{ olderThanDays: '30', states: ['pending'] }, 'Select at least one state'],
   ] as const)('is not done for %j', async ([fields, said]) => {
     const { post } = openedPage();
     const answer = await post('/maintenance/prune', { ...fields, confirm: '9' });

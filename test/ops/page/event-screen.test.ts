@@ -55,16 +55,16 @@ describe('what has happened', () => {
     const event = orderEvent('evt_1', { createdAt: hours * 3_600 });
     await handled(inbox, { outcome: 'processed' }, event);
     const text = textOf(await html(EVENT));
-    expect(text.includes('more than a day ahead, so it does not supersede older events')).toBe(isSaid);
+    expect(text.includes('more than a day in the future, so it does not supersede older events')).toBe(isSaid);
   });
 
   test('says of an event that was never tried that its first attempt has not started', async () => {
     const { inbox, html } = openedPage();
     await store(inbox, orderEvent('evt_1'));
     const timeline = async () => textOf(partOf(await html(EVENT), 'timeline'));
-    expect(await timeline()).toMatch(/due since then, but the first attempt has not started$/);
+    expect(await timeline()).toMatch(/due, but the first attempt has not started yet$/);
     await handleAgain(inbox, { outcome: 'retry', error: failure, dueAt: START + 60_000 }, orderEvent('evt_1'));
-    expect(await timeline()).toMatch(/due since then, but the next attempt has not started$/);
+    expect(await timeline()).toMatch(/due, but the next attempt has not started yet$/);
   });
 
   test('says why a handler let the event go by', async () => {
@@ -110,7 +110,7 @@ describe('what has happened', () => {
     const answer = await get(eventHref('', { endpoint: 'default', id: hostileTexts.script }));
     const text = await answer.text();
     expect(answer.status).toBe(404);
-    expect(textOf(partOf(text, 'main'))).toContain(`The inbox has no event ${hostileTexts.script}.`);
+    expect(textOf(partOf(text, 'main'))).toContain(`The inbox has no event with the id ${hostileTexts.script}.`);
     expect(tagsOf(text).filter(({ name }) => name === 'script').length).toBe(1);
   });
 });
@@ -241,14 +241,14 @@ describe('the body', () => {
     await withBody(opened, '{"id":"evt_1","total":1}');
     await withBody(opened, '{"id":"evt_1","total":2.50}');
     const body = textOf(partOf(await opened.html(EVENT), 'body'));
-    expect(body).toMatch(/Stored body .* total: 1 .* Newest other body under this id .* total: 2\.50/);
+    expect(body).toMatch(/Stored body .* total: 1 .* Newest different body with this id .* total: 2\.50/);
     expect(await (await opened.get(`${EVENT}/conflict`)).text()).toBe('{"id":"evt_1","total":2.50}');
   });
 
   test('that is no JSON is shown as what it is', async () => {
     const opened = openedPage();
     await withBody(opened, Uint8Array.from([0x7b, 0xff, 0xfe, 0x3c]));
-    expect(textOf(partOf(await opened.html(EVENT), 'body'))).toContain('The body is not JSON in UTF-8. Show raw');
+    expect(textOf(partOf(await opened.html(EVENT), 'body'))).toContain('The body is not valid JSON in UTF-8. Show raw');
     expect(textOf(partOf(await opened.html(`${EVENT}?view=hex`), 'body'))).toContain('7b ff fe 3c');
   });
 
@@ -298,7 +298,7 @@ describe('masked fields', () => {
       const text = await opened.html(`${EVENT}${path}`);
       expect(text, path).not.toContain('s3cret');
       expect(text, path).not.toContain('2d 73 33 63');
-      if (!path.startsWith('/')) expect(textOf(text), path).toContain('the body differs from the one received');
+      if (!path.startsWith('/')) expect(textOf(text), path).toContain('the body is not exactly the one received');
     }
     expect(textOf(await opened.html(EVENT))).toContain('total: 1.50');
     expect(await opened.html(`${EVENT}/raw`)).toContain('"email":"•••"');

@@ -87,7 +87,7 @@ describe('the list', () => {
     );
     // Whoever goes on from there and finds none has found none at all.
     expect(olderIn(none)).toBe('?error=x&found=none&before=3');
-    expect(textOf(partOf(await html(`/events${olderIn(none)}`), 'none'))).toBe('No event matches.');
+    expect(textOf(partOf(await html(`/events${olderIn(none)}`), 'none'))).toBe('No events found.');
   });
 
   test('that has nothing offers nothing to do with it', async () => {
@@ -116,11 +116,11 @@ describe('the list', () => {
   });
 
   test.for([
-    ['/events', 'No event matches.'],
-    ['/events?before=7', 'No older event matches. Back to the start'],
-    ['/events?before=x', 'No event matches.'],
-    ['/events?before=-1', 'No event matches.'],
-    ['/events?before=99999999999999999999', 'No event matches.'],
+    ['/events', 'No events found.'],
+    ['/events?before=7', 'No older events found. Back to the start'],
+    ['/events?before=x', 'No events found.'],
+    ['/events?before=-1', 'No events found.'],
+    ['/events?before=99999999999999999999', 'No events found.'],
   ] as const)('at %s: %s', async ([path, said]) => {
     const { html } = openedPage();
     expect(textOf(partOf(await html(path), 'live'))).toBe(said);
@@ -228,7 +228,7 @@ describe('what can be done with all that match', () => {
     expect(fields).toEqual([['act', 'rerun'], ...filter, ['act', 'discard'], ...filter]);
     expect(textOf(acts)).toBe(
       'Rerun this dead event… Discard this dead event… ' +
-        'Export all that match… exact, for import JSON to read CSV for a spreadsheet',
+        'Export all matching events… exact, for import readable JSON CSV for a spreadsheet',
     );
     expect(acts).toMatch(/href="\/ops\/maintenance\/export\?state=dead&amp;since=[^"]*&amp;body=data\.id%3D%22%3E"/);
   });

@@ -102,7 +102,7 @@ describe('Dead letters are exported', () => {
       const answer = await page.post('/maintenance/export', fields);
       return [answer.status, textOf(await answer.text())];
     };
-    const nothing = [400, expect.stringContaining('Select rows by their checkboxes first. Nothing was exported.')];
+    const nothing = [400, expect.stringContaining('First select rows with their checkboxes. Nothing was exported.')];
     expect(await said({ state: 'dead' })).toEqual(nothing);
     expect(await said({ chosen: 'yes', format: 'csv' })).toEqual(nothing);
     // A field that is empty chooses nothing, and is no export of all.
@@ -111,7 +111,7 @@ describe('Dead letters are exported', () => {
     expect(await said({ fingerprint: many })).toEqual([400, expect.stringContaining('at most 200 groups')]);
     expect(await said({ event: 'no key' })).toEqual([
       400,
-      expect.stringContaining('event must be the key of an event, not "no key"'),
+      expect.stringContaining('event must be an endpoint and an id, such as default/evt_1, not "no key"'),
     ]);
     expect((await auditLines(page.inbox)).lines).toEqual([]);
   });

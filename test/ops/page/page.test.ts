@@ -308,10 +308,10 @@ describe('a flash', () => {
     const said = async (query: string): Promise<string> => textOf(partOf(await html(`/maintenance?${query}`), 'flash'));
     expect(await said('done=rerun')).toContain('The event is pending again.');
     expect(await said('done=imported&figures=12.3.1')).toBe(
-      '12 events were imported; the inbox already had 3; 1 more had a different body in the inbox and did not change.',
+      '12 events were imported; 3 more were already in the inbox with the same body, and 1 with a different body. Those did not change.',
     );
     expect(await said('done=events-pruned&figures=1234')).toContain('1,234 events were pruned');
-    expect(await said('done=erased&figures=1.2.0')).toContain('1 event was erased. 2 events were in processing');
+    expect(await said('done=erased&figures=1.2.0')).toContain('1 event was erased. 2 events were being processed');
     expect(await said('done=erased&figures=1.2.0')).not.toContain('log');
     expect(await said('done=erased&figures=1.0.1')).toContain('The write-ahead log still holds the erased data');
   });

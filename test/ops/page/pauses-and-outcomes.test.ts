@@ -22,7 +22,7 @@ test('a bulk action tells what became of its events, and leads to them', async (
   const preview = await html(`/bulks/${id}`);
   expect(preview).not.toContain('id="outcome"');
   expect(textOf(partOf(preview, 'sentence'))).toContain(
-    'The 1 invalid event is parsed again with the current schemas; an event that still does not fit stays dead (invalid).',
+    'The 1 invalid event is parsed again with the current schemas; an event that still does not fit them stays dead (invalid).',
   );
   await runBulk(inbox, id, ADA);
   await handleAgain(inbox, FAILED, orderEvent('a'), orderEvent('b'));
@@ -43,7 +43,7 @@ test('a bulk action tells what became of its events, and leads to them', async (
   // The event says by whom and why, with the way to the bulk.
   const event = await html('/events/default/a');
   const timeline = partOf(event, 'timeline');
-  expect(textOf(timeline)).toContain('rerun by ada in code with bulk action 1: the shop is up');
+  expect(textOf(timeline)).toContain('rerun by ada in code as part of bulk action 1: the shop is up');
   expect(timeline).toContain('href="/ops/bulks/1"');
   expect(titleOf(event)).toBe('dead: a, order.created · hookbox');
   const overview = await html('');
@@ -54,7 +54,7 @@ test('what is said of an invalid event before a rerun is true after it', async (
   const { inbox, html, post } = openedPage();
   await store(inbox, { ...invalidThen(orderEvent('evt_1')), body: Buffer.from('{"id":"evt_1"}') });
   const before = textOf(partOf(await html('/events/default/evt_1'), 'rerun'));
-  expect(before).toContain('Otherwise it stays dead (invalid).');
+  expect(before).toContain('If not, the event stays dead (invalid).');
   const answer = await post('/events/default/evt_1/rerun');
   expect(answer.headers.get('location')).toContain('still-invalid');
   expect(textOf(partOf(await html('/events/default/evt_1'), 'headline'))).toContain('dead (invalid)');
@@ -88,7 +88,7 @@ test('a type is paused and resumed with a reason, seen on the overview and by it
   expect(screen).toContain('the till is down');
   const overview = await html('');
   expect(textOf(partOf(overview, 'headline'))).toMatch(
-    /^1 event of order\.created is waiting, paused since .* by ada: the till is down\. Resume$/,
+    /^1 event of order\.created is waiting; the type has been paused since .* by ada: the till is down\. Resume$/,
   );
   expect(partOf(overview, 'paused')).toBe('');
   expect(textOf(partOf(await html('/events/default/evt_1'), 'headline'))).toContain(
@@ -150,7 +150,7 @@ test('attempts that failed alike are folded, and each of them can be opened', as
   expect(textOf(partOf(timeline, 'each-from-1'))).toContain(
     'attempt 3: failed after 1 ms Error: timed out after 5002 ms',
   );
-  expect(textOf(timeline)).toContain('due since then, but the next attempt has not started');
+  expect(textOf(timeline)).toContain('due, but the next attempt has not started yet');
   expect(textOf(timeline)).not.toContain('in -');
 });
 

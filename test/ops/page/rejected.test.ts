@@ -24,10 +24,12 @@ test('lists one reason alone, for whoever asks for it, and says so where there i
   expect(all.match(/<tr id=/g)).toHaveLength(100);
   expect(asked).toHaveBeenLastCalledWith(101);
   const one = await shown('?range=7d&reason=overloaded');
-  expect(textOf(one)).toMatch(/^Latest rejected deliveries Only overloaded\. All reasons 100 deliveries in 50 lines\./);
+  expect(textOf(one)).toMatch(
+    /^Latest rejected deliveries Only deliveries rejected for overloaded\. All reasons 100 deliveries in 50 lines\./,
+  );
   expect(tagsOf(one).find(({ name }) => name === 'a')?.attributes['href']).toBe('?range=7d#latest');
   expect(textOf(await shown('?reason=%3Cb%3E'))).toBe(
-    'Latest rejected deliveries Only <b>. All reasons No deliveries rejected for this reason.',
+    'Latest rejected deliveries Only deliveries rejected for <b>. All reasons No deliveries were rejected for this reason.',
   );
 });
 

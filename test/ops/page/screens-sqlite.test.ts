@@ -132,13 +132,13 @@ test('a bar of what died or failed leads to as many events as it counts', async 
   vi.setSystemTime(now);
   const table = partOf(await html('?range=1h'), 'outcomes-table');
   const links = Array.from(
-    table.matchAll(/<td data-label="(dead|failed, to be retried)"><a href="\/ops([^"]*)">(\d+)/g),
+    table.matchAll(/<td data-label="(dead|failed \(to be retried\))"><a href="\/ops([^"]*)">(\d+)/g),
   );
   expect(links.map(([, outcome, , count]) => [outcome, count])).toEqual([
     ['dead', '2'],
-    ['failed, to be retried', '3'],
+    ['failed (to be retried)', '3'],
     ['dead', '1'],
-    ['failed, to be retried', '2'],
+    ['failed (to be retried)', '2'],
   ]);
   for (const [, , href = '', count] of links) {
     const list = partOf(await html(href.replaceAll('&amp;', '&')), 'events');

@@ -48,7 +48,7 @@ describe('Overview', () => {
   test('says that nothing is stuck when nothing is', async () => {
     const html = await htmlOf(await overviewScreen(stubVisit()));
     expect(textOf(partOf(html, 'headline'))).toBe(
-      'All well: no event is dead or has been pending for more than a minute.',
+      'All well: no event is dead, and none has been pending for more than a minute.',
     );
     expect(partOf(html, 'waiting')).toBe('');
   });
@@ -91,7 +91,7 @@ describe('Overview', () => {
       '14 events are dead in 2 groups, some since 03:29 UTC (30 min) ' +
         '12, some since 03:29 UTC (30 min), none received for 1 h 30 min: TypeError: Cannot read properties of undefined ' +
         '2, some since 03:29 UTC (30 min), none received for 1 h 30 min: the process ended three times while the handler was running ' +
-        '2 orders are stuck: evt_5 has failed 15 times: TypeError: no vat; next attempt in 5 min; 63 are waiting behind it. ' +
+        '2 orders are stuck: evt_5 has failed 15 times: TypeError: no vat; next attempt in 5 min; 63 events are waiting behind it. ' +
         'The oldest of them has been waiting since 03:12 UTC (47 min).',
     );
     expect(hrefsOf(partOf(html, 'headline'))).toEqual([
@@ -108,7 +108,7 @@ describe('Overview', () => {
       '/ops/events/default/evt_5',
     ]);
     expect(textOf(partOf(html, 'waiting-1'))).toContain('is waiting behind evt_5, which has failed 15 times');
-    expect(textOf(partOf(html, 'waiting-8'))).toContain('no processor for order.created has run for 2 h');
+    expect(textOf(partOf(html, 'waiting-8'))).toContain('no processor for order.created has run in the last 2 h');
   });
 
   test('names an event that no processor has taken, and counts kinds apart', async () => {
@@ -129,7 +129,7 @@ describe('Overview', () => {
     const headline = textOf(partOf(html, 'headline'));
     expect(headline).toContain('At least 1 event, 1 cart, 1 product and 1 entity are stuck');
     expect(headline).toContain('evt_1 is waiting; no processor for order.created has ever run.');
-    expect(textOf(partOf(html, 'vital'))).toMatch(/^No event is dead\. Last received 47 min ago\./);
+    expect(textOf(partOf(html, 'vital'))).toMatch(/^No event is dead\. The last delivery arrived 47 min ago\./);
   });
 
   test('takes in the oldest pending events when the search has looked at newer ones only', async () => {
@@ -153,7 +153,7 @@ describe('Overview', () => {
     expect(textOf(partOf(html, 'headline'))).toBe(
       'At least 3 orders are stuck: evt_old is delayed; first attempt in 5 min. ' +
         'The oldest of them has been waiting since 13 Mar 17:59 UTC (10 h). ' +
-        'At least 1 order has failed and is waiting for a retry: evt_50 has failed twice; first attempt in 5 min.',
+        'At least 1 order is waiting for a retry: evt_50 has failed twice; first attempt in 5 min.',
     );
     const told = textOf(partOf(html, 'waiting'));
     const places = ['ord_1 1+', 'ord_2 1+', 'ord_900 1+'].map((words) => told.indexOf(words));
@@ -392,7 +392,9 @@ describe('Bulk actions', () => {
   });
 
   test('says where to begin when there are none', async () => {
-    expect(await textOfPart(bulksScreen(stubVisit()), 'none')).toContain('Start one from a group on Dead letters');
+    expect(await textOfPart(bulksScreen(stubVisit()), 'none')).toContain(
+      'Start one from a group on the Dead letters screen',
+    );
   });
 
   test('lists them, and leads to older ones only when the page is full', async () => {
@@ -420,7 +422,7 @@ describe('Bulk actions', () => {
       { waiting: 900, retrying: 1, processed: 99 },
       4_000,
       777,
-      'of the first 1,000: 99 processed, 900 waiting for a handler, 1 waiting for a retry',
+      'of the first 1,000: 99 processed, 900 waiting to be handled, 1 waiting for a retry',
     ],
     [{}, 12, null, 'no longer known'],
     [{}, 0, null, 'nothing done'],
@@ -521,7 +523,7 @@ describe('Bulk actions', () => {
     ],
     [
       bulkOf({ total: 0, breakdown: { types: {}, states: {}, deadReasons: {}, endpoints: {} } }),
-      'No event matches, so there is nothing to rerun. A rerun includes dead events, and ignored or discarded ones only if the filter names that state.',
+      'No event matches the filter, so there is nothing to rerun. A rerun includes dead events. It includes ignored and discarded events only if the filter names them.',
     ],
   ] as const)('says in one sentence what it is: %#', async ([bulk, sentence]) => {
     expect(await textOfPart(bulkScreen(stubVisit({ bulk: async () => bulk }), 7), 'sentence')).toBe(sentence);
@@ -632,7 +634,7 @@ describe('Audit', () => {
 
   test('says that nothing done yet', async () => {
     expect(await textOfPart(auditScreen(stubVisit()), 'none')).toContain(
-      'No entries yet. Each rerun, discard, retry, prune, erase, export, import and backup is listed here.',
+      'No entries yet. Every act of an operator appears here, such as a rerun, a pause, a prune or an export.',
     );
   });
 
@@ -679,9 +681,9 @@ describe('Audit', () => {
   });
 
   test.for([
-    ['/audit?day=2026-03-13', null, 'No entry matches.'],
-    ['/audit?day=2026-03-13', 900, 'None of the 5,000 entries searched matches. Older entries exist.'],
-    ['/audit?actor=ada&before=900', null, 'No older entry matches.'],
+    ['/audit?day=2026-03-13', null, 'No entry matches the filter.'],
+    ['/audit?day=2026-03-13', 900, 'No match among the 5,000 entries searched. Older entries exist.'],
+    ['/audit?actor=ada&before=900', null, 'No older entry matches the filter.'],
     ['/audit?before=900', null, 'No older entries.'],
   ] as const)('%s has words for nothing, where the next page is at %s', async ([path, next, words]) => {
     const visit = stubVisit({ lines: async () => ({ lines: [], next }) }, { path });
@@ -768,8 +770,8 @@ describe('Health', () => {
     expect(textOf(partOf(html, 'ready'))).toContain('Ready: a test write just succeeded.');
     const standing = textOf(partOf(html, 'standing'));
     expect(standing).toContain('oldest pending evt_1, received 2026-03-14 03:12:07 UTC (47 min ago)');
-    expect(standing).toContain('3 pending (1 of them after a failure)');
-    expect(standing).toContain('p50 7 ms, p99 7 ms, of 100 deliveries');
+    expect(standing).toContain('3 pending (1 of them waiting for a retry)');
+    expect(standing).toContain('p50 7 ms, p99 7 ms, for 100 deliveries');
     expect(hrefsOf(html)).toEqual(expect.arrayContaining(['/ops/metrics', '/ops/health/live', '/ops/health/ready']));
   });
 
@@ -826,7 +828,7 @@ describe('Maintenance', () => {
     expect(textOf(preview)).toContain(
       'Would prune 1,234 events: processed and dead, settled more than 30 days ago, of type order.ready, at the endpoint shop-b.',
     );
-    expect(textOf(preview)).toContain('Pruned dead, ignored and discarded events can no longer be rerun');
+    expect(textOf(preview)).toContain('Once pruned, dead, ignored and discarded events can no longer be rerun');
     const sent = tagsOf(preview).filter(({ name, attributes }) => name === 'input' && attributes['type'] === 'hidden');
     expect(sent.map(({ attributes: { name, value } }) => `${name}=${value}`)).toEqual([
       'csrf=token-of-ada',
@@ -853,7 +855,7 @@ describe('Maintenance', () => {
       }),
     );
     expect(textOf(partOf(html, 'preview'))).toContain(
-      'No event matches: processed, settled more than 1 day ago, of all types.',
+      'No events match these conditions: processed, settled more than 1 day ago, of all types.',
     );
     expect(formsOf(partOf(html, 'preview')).size).toBe(0);
   });
@@ -863,7 +865,7 @@ describe('Maintenance', () => {
     const html = await htmlOf(await maintenanceScreen(stubVisit(), { act: 'erase', entity: 'ord_42', report }));
     const preview = partOf(html, 'preview');
     expect(textOf(preview)).toContain('Would erase 3 events about ord_42.');
-    expect(textOf(preview)).toContain('1 more event is in processing');
+    expect(textOf(preview)).toContain('1 more event is being processed');
     expect([...formsOf(preview)]).toEqual([
       ['/ops/maintenance/erase', [{ csrf: 'token-of-ada', entity: 'ord_42', confirm: '3', reason: '', typed: '' }]],
     ]);

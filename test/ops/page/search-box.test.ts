@@ -56,7 +56,7 @@ describe('the search box', () => {
     // What is done with all of them is done with what was found.
     expect(partOf(page, 'acts')).toContain('name="entity" value="ord_K7"');
     const some = await html('/events?q=evt_aa');
-    expect(textOf(partOf(some, 'taken'))).toContain('Also the start of: evt_Aa1, evt_Aa2, evt_Aa3');
+    expect(textOf(partOf(some, 'taken'))).toContain('Other names that begin with this text: evt_Aa1, evt_Aa2, evt_Aa3');
     expect(rowsIn(some)).toEqual(['evt_Aa2', 'evt_Aa3', 'evt_Aa1']);
   });
 
@@ -196,7 +196,7 @@ describe('a list', () => {
     const wrong = await post('/bulks', { chosen: 'yes', act: 'discard', event: 'evt_1' });
     expect([wrong.status, await wrong.text()]).toEqual([
       400,
-      expect.stringContaining('event must be the key of an event'),
+      expect.stringContaining('event must be an endpoint and an id, such as default/evt_1'),
     ]);
     expect(await inbox.operations?.bulk(2)).toBeNull();
     const viewers = await (await get('/events', signedIn(VIC))).text();

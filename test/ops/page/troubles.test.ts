@@ -233,8 +233,8 @@ it('names a pause that events wait for, with who and why, and the most that wait
   const html = await htmlOf(await overviewScreen(visit));
   const headline = partOf(html, 'headline');
   expect(textOf(headline)).toBe(
-    '40+ events of order.ready at shop-a are waiting, paused since 03:50 UTC (9 min) by grace: the till is <b>. Resume ' +
-      '1 event of order.created is waiting, paused since 03:50 UTC (9 min) by ada. Resume',
+    '40+ events of order.ready at shop-a are waiting; the type has been paused since 03:50 UTC (9 min) by grace: the till is <b>. Resume ' +
+      '1 event of order.created is waiting; the type has been paused since 03:50 UTC (9 min) by ada. Resume',
   );
   const links = tagsOf(headline).flatMap(({ attributes }) => attributes['href'] ?? []);
   expect(links.slice(0, 2)).toEqual(['/ops/events?endpoint=shop-a&type=order.ready&state=pending', '/ops/paused']);
@@ -287,15 +287,15 @@ it('names the type that fails since the release, in the words of the comparison'
   });
   const html = await htmlOf(await overviewScreen(visit));
   expect(textOf(partOf(html, 'headline'))).toBe(
-    'order.shipped: 38% of its runs failed since release 2026.11.2 began 20 min ago, 1% in the 1 h before. By type',
+    'order.shipped: 38% of its runs have failed since release 2026.11.2 began 20 min ago, compared with 1% in the 1 h before. By type',
   );
   expect(textOf(partOf(html, 'verdict'))).toMatch(/^Failed more often: order\.shipped \(38%, previously 1%\)/);
 });
 
 it.each([
-  ['none in the last hour', [row(200, 'failed', 19), row(30, 'processed', 50)]],
-  ['no run in the last hour', [row(200, 'failed', 19)]],
-  ['2% in the last hour', [row(200, 'failed', 19), row(30, 'processed', 49), row(30, 'failed', 1)]],
+  ['in the last hour, none failed', [row(200, 'failed', 19), row(30, 'processed', 50)]],
+  ['in the last hour, no handler ran', [row(200, 'failed', 19)]],
+  ['in the last hour, 2% failed', [row(200, 'failed', 19), row(30, 'processed', 49), row(30, 'failed', 1)]],
 ])('does not let what a release broke hours ago read as if it were so now: %s', async (lately, rows) => {
   const before = [row(400, 'processed', 198), row(400, 'failed', 2)];
   const visit = stubVisit(
@@ -307,7 +307,7 @@ it.each([
   );
   expect(textOf(partOf(await htmlOf(await overviewScreen(visit)), 'headline'))).toMatch(
     new RegExp(
-      `^order\\.shipped: \\S+ of its runs failed since release 2026\\.11\\.2 began 5 h ago, 1% in the 24 h before; ${lately}\\. By type$`,
+      `^order\\.shipped: \\S+ of its runs have failed since release 2026\\.11\\.2 began 5 h ago, compared with 1% in the 24 h before; ${lately}\\. By type$`,
     ),
   );
 });

@@ -36,7 +36,7 @@ describe.each([
     expect(textOf(told)).toMatch(waits);
     const part = partOf(html, 'unhandled');
     const text = textOf(part);
-    expect(text).toMatch(/3\+ of order\.ready at shop-a ignored in the last seven days/);
+    expect(text).toMatch(/3\+ events of order\.ready at shop-a were ignored in the last seven days/);
     expect(text).toMatch(/hookbox events rerun --endpoint shop-a --type order\.ready --ignored-since \S+Z/);
     const linksIn = (html: string) =>
       tagsOf(html).flatMap(({ name, attributes }) => (name === 'a' ? (attributes['href'] ?? []) : []));

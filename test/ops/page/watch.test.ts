@@ -17,7 +17,7 @@ it('says first that nothing comes and that no processor handles what came, with 
   const html = await htmlOf(await overviewScreen(visit));
   const told = textOf(partOf(html, 'headline'));
   expect(told).toMatch(
-    /^No delivery has arrived since (\d+ \w{3} )?\d\d:\d\d UTC \(2 h\); at this hour a delivery usually arrives every 8 s\. Latest/,
+    /^No delivery has arrived since (\d+ \w{3} )?\d\d:\d\d UTC \(2 h\); at this hour, a delivery usually arrives every 8 s\. Latest/,
   );
   expect(told).toMatch(
     /No processor for order\.created and order\.ready has run since .* UTC \(2 h 5 min\): 40 events are waiting\. Show events/,

@@ -67,7 +67,7 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       }
       const [warning] = warningsOf(await watch(inbox, NOON + 2 * HOUR), inbox, new Date(NOON + 2 * HOUR));
       expect(warning?.text).toBe(
-        'No delivery has arrived since 11:59 UTC (2 h 1 min); at this hour a delivery usually arrives every 8 s.',
+        'No delivery has arrived since 11:59 UTC (2 h 1 min); at this hour, a delivery usually arrives every 8 s.',
       );
     });
 
@@ -199,7 +199,7 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       expect(await alarmsAt(now)).toEqual(['rejecting', 'one shop silent', 'other rejecting']);
       const texts = warningsOf(await watch(inbox, now), inbox, new Date(now)).map(({ text }) => text);
       expect(texts).toEqual([
-        'No delivery has arrived at one shop since 11:59 UTC (2 h 1 min); at this hour a delivery usually arrives every 8 s.',
+        'No delivery has arrived at one shop since 11:59 UTC (2 h 1 min); at this hour, a delivery usually arrives every 8 s.',
         expect.stringMatching(/^Every delivery at other since 11:59 UTC \(2 h\) was rejected \(300 in all\)\. /),
       ]);
       // What all of them do is said once.
