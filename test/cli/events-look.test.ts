@@ -56,7 +56,7 @@ describe('hookbox events list', () => {
       events('find', 'evt_dead_9'),
     ]);
     expect(idsIn(oldest)).toEqual(STOCKED.slice(0, 2));
-    expect(oldest.stderr).toBe('More newer events may exist. For the next page, add --before 2\n');
+    expect(oldest.stderr).toBe('Newer events may exist. For the next page, add --before 2\n');
     expect(idsIn(failed).toSorted()).toEqual(['evt_dead_1', 'evt_dead_2', 'evt_hostile', 'evt_invalid']);
     expect(idsIn(found)).toEqual(['evt_dead_2', 'evt_dead_1', 'evt_retrying']);
     expect(none).toMatchObject({ code: 4, stdout: '' });
@@ -125,7 +125,7 @@ describe('hookbox events show', () => {
     expect(exact.stdout).toContain(
       '    "total": 12.50,\n    "big": 12345678901234567890,\n    "name": "T\\u00e9a",\n    "name": "Tea",\n',
     );
-    expect(exact.stdout).toContain('The newest conflicting body with the id');
+    expect(exact.stdout).toContain('The newest conflicting body with this id');
   });
 
   it('prints the stored bytes alone, everything as JSON, and masks fields', async () => {

@@ -36,7 +36,7 @@ export async function exportTo(options: ExportCommandOptions): Promise<ExitCode>
 }
 
 function inUse(options: DbOptions): string {
-  return `note: another process has ${shownInbox(options)} open. This export does not include events that it stores from now on.`;
+  return `note: another process has ${shownInbox(options)} open. This export does not include events that the other process stores from now on.`;
 }
 
 async function exported(options: ExportCommandOptions): Promise<ExitCode> {

@@ -35,14 +35,14 @@ function runCommand(): Command {
     .option('--json', 'print the report and every attempt as JSON');
   const checked = withOptionalDb(
     run,
-    'the inbox of the receiver at --to; needed to check which events it stored and handled',
+    'the inbox of the receiver at --to, needed to check which events the receiver stored and handled',
   );
   return withNotes(checked.option('--endpoint <name>', 'the endpoint in the inbox at --db', 'default'), {
     exitCodes: {
       0: 'all expectations were met',
       1: 'some expectations were not met',
       3: 'some expectations could not be checked',
-      4: 'no scenario with this name',
+      4: 'no scenario has this name',
     },
   }).action(async (scenario: string, options: ScenarioRunOptions) => {
     const { runAndReport } = await import('./run-and-report.ts');
