@@ -21,7 +21,7 @@ export function listCommand(): Command {
     .option('--all', 'list all events that match')
     .option(
       '--order <order>',
-      `${ORDERS.join(', ')}; failed lists dead events, most recently failed first`,
+      'newest, oldest or failed; failed lists dead events, beginning with the event that became dead last',
       oneFrom(ORDERS),
       'newest',
     )

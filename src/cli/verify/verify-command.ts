@@ -25,7 +25,7 @@ export function verifyCommand(): Command {
     .option('--also <file...>', 'with --explain, also try the bodies in these files')
     .option(
       '--old-secret-file <path>',
-      'with --explain, also try the old secret in this file, from before a rotation; SIGNING_SECRET_OLD is also tried',
+      'with --explain, also try the secret in this file, which was used before a rotation; SIGNING_SECRET_OLD is also tried',
     )
     .option('--json', 'print the verdict as JSON');
   return withSecret(verify).action(async (file: string, options: VerifyOptions) => {
