@@ -212,7 +212,7 @@ describe('hookbox events export and import', () => {
       await once(server, 'listening');
       expect(await events(cwd, 'export', '--out', 'socket', '--force')).toMatchObject({
         code: 2,
-        stderr: 'error: socket is not a regular file. Remove --out and redirect standard output to it.\n',
+        stderr: 'error: socket is not a regular file. Remove --out and redirect standard output to that path.\n',
       });
       expect(statSync(join(cwd, 'socket')).isSocket()).toBe(true);
     },

@@ -200,7 +200,9 @@ describe('an end of an id', () => {
     const shown = async (id: string) => runHookbox(['events', 'show', id], { cwd });
     const { code, stderr } = await shown('…x9Kq');
     expect(code).toBe(2);
-    expect(stderr).toMatch(/"…x9Kq" matches several events: "\w+x9Kq", "\w+x9Kq", "\w+x9Kq"\. Use more of the id\.\n/);
+    expect(stderr).toMatch(
+      /"…x9Kq" matches several events: "\w+x9Kq", "\w+x9Kq", "\w+x9Kq"\. Type more characters of the id\.\n/,
+    );
     expect((await shown('evt_…x9Kq')).code).toBe(2);
     expect((await shown('…ax9Kq')).stdout).toMatch(/^evt_ax9Kq /);
     expect((await shown('bx9Kq')).stdout).toMatch(/^bx9Kq /);
@@ -242,7 +244,7 @@ describe('an id that a list has shortened at 80 columns', () => {
     const ran = await runHookbox(['events', 'rerun', 'evt_…wYb2'], { cwd });
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr.match(/"evt_x+[a-f]wYb2"/g)).toHaveLength(5);
-    expect(ran.stderr).toMatch(/, and more\. Use more of the id\.\n$/);
+    expect(ran.stderr).toMatch(/, and more\. Type more characters of the id\.\n$/);
   });
 });
 

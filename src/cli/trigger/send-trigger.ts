@@ -105,7 +105,7 @@ function assertTogether(options: TriggerOptions): void {
     throw usageError('--tamper signature needs a signature. Remove --unsigned.');
   if (schedule !== undefined && (unsigned ?? tamper ?? expectStatus) !== undefined) {
     throw usageError(
-      '--schedule delivers like the service. Do not combine it with --tamper, --unsigned or --expect-status.',
+      '--schedule delivers as the service does. Do not combine it with --tamper, --unsigned or --expect-status.',
     );
   }
 }

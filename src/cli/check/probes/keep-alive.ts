@@ -8,7 +8,7 @@ const CUT: Advice = {
     'The endpoint closed the connection between two deliveries without notice. The second delivery failed, and the ' +
     'service sends it again.',
   mend:
-    'Send Connection: close with the last answer on a connection. Read every body to its end, even if ' +
+    'Send the header Connection: close with the last answer on a connection. Read every body to its end, even if ' +
     'you reject the delivery.',
 };
 
