@@ -54,7 +54,7 @@ it('the commands of docs/moving.md: an id of the old code is a duplicate and nev
     cwd,
     env: { PATH: process.env['PATH'], NO_COLOR: '1' },
   });
-  expect(stderr).toContain('1 id recorded as processed; 0 already were\n');
+  expect(stderr).toContain('1 id recorded as processed; 0 already recorded\n');
   expect(await deliver('hookbox.db', ['evt_old', 'evt_new'])).toEqual({
     answers: [
       [200, { received: true, duplicate: true, id: 'evt_old' }],

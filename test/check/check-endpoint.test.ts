@@ -36,7 +36,7 @@ describe('checkEndpoint', () => {
     await close();
 
     await expect(checkEndpoint(url, { secret: SECRET })).rejects.toThrow(
-      `hookbox cannot reach ${url}: the connection was refused. Check that it is running at this address.`,
+      `hookbox cannot reach ${url}: the connection was refused. Check that the endpoint is running at this address.`,
     );
   });
 
@@ -118,7 +118,7 @@ describe('checkEndpoint', () => {
 
     expect(probesWith(report, 'fault')).toEqual(['malformed-json']);
     expect(probesWith(report, 'unknown')).toEqual(['burst']);
-    expect(findingOf(report, 'burst').why).toContain('The endpoint stopped at malformed-json');
+    expect(findingOf(report, 'burst').why).toContain('The endpoint stopped during the probe malformed-json');
   });
 
   it('keeps the secret, and what would play with a terminal, out of its report', async () => {

@@ -10,8 +10,14 @@ const NEED_EVIDENCE = ['stored-first', 'duplicates', 'duplicates-at-once'];
 describe('what cannot be seen from outside', () => {
   it.each([
     ['without evidence', null, undefined, 'which does not show whether the event was stored', '--effects'],
-    ['where the effects are not there', '/nowhere/{id}', undefined, 'it answered 404', '200 with a number'],
-    ['where there are no effects', '/effects/other-{id}', undefined, 'no effect within 0.3 s', 'by its id'],
+    ['where the effects are not there', '/nowhere/{id}', undefined, 'it returned 404', '200 with a number'],
+    [
+      'where there are no effects',
+      '/effects/other-{id}',
+      undefined,
+      'no effect within 0.3 s',
+      'for the id of the event',
+    ],
     [
       'where answers are about something else',
       null,
@@ -96,7 +102,7 @@ describe('what was stored first', () => {
     expect(probesWith(report, 'fault')).toEqual([]);
     expect(probesWith(report, 'unknown')).toEqual(['stored-first']);
     expect(findingOf(report, 'stored-first').received).toMatch(
-      /^200; no effect right after it, and 1 within \d+ ms, which may be the row or the work$/,
+      /^200; no effect right after the answer, but 1 within \d+ ms, which may be a row or a handler run$/,
     );
     expect(findingOf(report, 'stored-first').mend).toContain('{"rows": n, "count": n}');
   });
@@ -130,7 +136,7 @@ describe('what was stored first', () => {
 
     expect(report.probes.at(-1)).toMatchObject({
       verdict: 'pass',
-      note: 'judged by the answers of the endpoint: it knew the event, but the answers do not show whether it was on disk',
+      note: 'judged by the answers of the endpoint: it recognised the event, but its answers do not show whether the event was on disk',
     });
   });
 });
@@ -150,7 +156,7 @@ describe('duplicates', () => {
     const report = await check(scriptedEndpoint(answering(409)));
 
     expect(probesWith(report, 'fault')).toEqual(['duplicates', 'duplicates-at-once']);
-    expect(findingOf(report, 'duplicates').mend).toContain('whose id is known');
+    expect(findingOf(report, 'duplicates').mend).toContain('whose id you already know');
   });
 
   it.each([

@@ -95,7 +95,7 @@ describe('a check of an endpoint that answers late', () => {
     expect(probesWith(report, 'unknown')).toEqual(probeNames.filter((name) => name !== 'valid' && name !== 'in-time'));
     expect(findingOf(report, 'valid').received).toMatch(/^a 2xx after \d+ ms; the limit is 200 ms$/);
     expect(findingOf(report, 'unsigned').why).toBe(
-      'The endpoint answers a valid delivery late, so the other deliveries would be late too.',
+      'The endpoint answers a valid delivery too late, and would answer the other deliveries too late as well.',
     );
     expect(findingOf(report, 'unsigned').mend).toContain('--deadline');
   });

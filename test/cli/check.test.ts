@@ -63,7 +63,7 @@ describe('hookbox check', () => {
           / +sent +order\.created, id evt_check_[0-9a-f]{8}_2, without X-Signature\n/,
           / +received +204 after \d+ ms \(and 1 more like it\)\n/,
           / +why +A sender who knows only the URL can send events [^]*\n/,
-          / +mend +Answer 401 if X-Signature is missing or empty\. [^]*\n$/,
+          / +mend +Return 401 if X-Signature is missing or empty\. [^]*\n$/,
         ]
           .map(({ source }) => source)
           .join(''),
@@ -153,7 +153,7 @@ describe('hookbox check', () => {
     expect(await runHookbox(['check', url])).toEqual({
       code: 1,
       stdout: '',
-      stderr: `error: hookbox cannot reach ${url}: the connection was refused. Check that it is running at this address.\n`,
+      stderr: `error: hookbox cannot reach ${url}: the connection was refused. Check that the endpoint is running at this address.\n`,
     });
   });
 
@@ -202,7 +202,11 @@ describe('hookbox check', () => {
     ['what is no URL', ['webhooks'], 'is not an http or https URL'],
     ['another machine', ['https://shop.example/webhooks'], 'Add --allow-remote to allow it.'],
     ['effects on another machine', ['http://127.0.0.1:1/', '--effects', 'http://shop.example/{id}'], '--allow-remote'],
-    ['effects without {id}', ['http://127.0.0.1:1/', '--effects', 'http://127.0.0.1:1/'], '--effects must have {id}'],
+    [
+      'effects without {id}',
+      ['http://127.0.0.1:1/', '--effects', 'http://127.0.0.1:1/'],
+      'The URL of --effects must contain {id}',
+    ],
     ['effects that are no URL', ['http://127.0.0.1:1/', '--effects', '{id}'], 'is not an http or https URL'],
     [
       'an unknown probe',
@@ -227,8 +231,8 @@ describe('hookbox check', () => {
     expect(code).toBe(0);
     for (const name of probeNames) expect(stdout).toContain(`  ${name} `);
     const help = stdout.replaceAll(/\s+/g, ' ');
-    expect(help).toContain('{"rows": n, "count": n}: how often the event was stored');
-    expect(help).toContain('stores an event less than a millisecond after its answer appears to store it first');
-    expect(help).toContain('Their ids begin with evt_check_');
+    expect(help).toContain('{"rows": n, "count": n}: how many times the event was stored');
+    expect(help).toContain('stores an event less than a millisecond after its answer, the check cannot notice');
+    expect(help).toContain('The ids of the test events begin with evt_check_');
   });
 });

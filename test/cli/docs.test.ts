@@ -31,7 +31,7 @@ describe('the page', () => {
   it('has exit codes, and leaves descriptions of options and notes to the help', async () => {
     const page = await cliPage(program);
     expect(page).toContain(
-      'Exit codes: 0 all deliveries were accepted, 1 none was, 3 only some were, 4 no event matched.',
+      'Exit codes: 0 all deliveries were accepted, 1 no delivery was accepted, 3 only some deliveries were accepted, 4 no event matched.',
     );
     for (const other of ['Examples:', '(repeatable)', 'does not follow redirects.']) expect(page).not.toContain(other);
   });

@@ -91,7 +91,7 @@ describe('hookbox doctor', () => {
       expect(report.find(check)).toMatchObject({ status: 'ok', advice: null });
     }
     expect(report.find('file system')?.what).toContain(`${folder} is on `);
-    expect(report.find('disk')?.what).toMatch(/^\d+ [GM]B are free$/);
+    expect(report.find('disk')?.what).toMatch(/^\d+ [GM]B free$/);
     expect(report.find('durability')?.what).toMatch(
       /^WAL and synchronous FULL after a write; a commit takes \d+\.\d\d ms$/,
     );
@@ -114,7 +114,7 @@ describe('hookbox doctor', () => {
     expect(ran.stdout).toMatch(/^ok {7}node {13}Node \d+\.\d+\.\d+\nok {7}platform /);
     expect(ran.stdout).toContain(
       'warning  secret           the secret in SIGNING_SECRET has fewer than 16 characters\n' +
-        '                          To do: Compare it with the secret in the dashboard.\n',
+        '                          To do: Compare this secret with the secret in the dashboard.\n',
     );
   });
 
@@ -123,7 +123,7 @@ describe('hookbox doctor', () => {
     ['no secret', [], { SIGNING_SECRET: '' }],
   ])('uses hookbox.db in this folder and makes none, with %s', async (_, args, env) => {
     const { stdout } = await runHookbox(['doctor', '--port', '0', ...args], { cwd: folder, env });
-    expect(stdout).toContain('hookbox.db does not exist yet; the first start creates it');
+    expect(stdout).toContain('hookbox.db does not exist yet; the receiver creates it when it first starts');
     expect(readdirSync(folder)).toEqual([]);
   });
 
@@ -182,7 +182,7 @@ describe('the inbox', () => {
     expect(report).toMatchObject({ code: 1, healthy: false });
     expect(report.find('migrations')).toMatchObject({
       status: 'problem',
-      advice: 'Update hookbox in this process.',
+      advice: 'Update this installation of hookbox.',
     });
   });
 
@@ -270,7 +270,7 @@ describe('the secret', () => {
     expect(report.find('secret')).toEqual({ check: 'secret', status: 'ok', what: `${file} is set`, advice: null });
     const missing = await examine(['--secret-file', join(root, 'nowhere')]);
     expect(missing.code).toBe(1);
-    expect(missing.find('secret')?.what).toContain('hookbox cannot read it');
+    expect(missing.find('secret')?.what).toContain('hookbox cannot read the file');
   });
 });
 
@@ -286,7 +286,7 @@ describe('the port', () => {
     const port = await listening(createServer((_, response) => void response.end('another')));
     const report = await examine(['--port', port]);
     expect(report.code).toBe(1);
-    expect(report.find('port')).toMatchObject({ status: 'problem', what: `another program listens on ${port}` });
+    expect(report.find('port')).toMatchObject({ status: 'problem', what: `another program is listening on ${port}` });
   });
 
   it('is taken by a receiver', async () => {
@@ -299,7 +299,7 @@ describe('the port', () => {
     const port = await listening(createServer((request, response) => void handler(request, response)));
     const report = await examine(['--port', port]);
     expect(report.code).toBe(0);
-    expect(report.find('port')).toMatchObject({ status: 'ok', what: `a receiver already listens on ${port}` });
+    expect(report.find('port')).toMatchObject({ status: 'ok', what: `a receiver is already listening on ${port}` });
   });
 
   it('is free', async () => {
@@ -337,11 +337,11 @@ describe('the rest', () => {
   });
 
   it('wants room on the disk', () => {
-    expect(judgeSpace(50e9)).toMatchObject({ status: 'ok', what: '50 GB are free' });
-    expect(judgeSpace(999e6)).toMatchObject({ status: 'warning', what: '999 MB are free' });
+    expect(judgeSpace(50e9)).toMatchObject({ status: 'ok', what: '50 GB free' });
+    expect(judgeSpace(999e6)).toMatchObject({ status: 'warning', what: '999 MB free' });
     expect(judgeSpace(99.9e6)).toMatchObject({
       status: 'problem',
-      what: '99 MB are free, so hookbox limits the write-ahead log to 24 MB',
+      what: '99 MB free, so hookbox limits the write-ahead log to 24 MB',
     });
   });
 
@@ -362,7 +362,7 @@ describe('the rest', () => {
     expect(judgeClock(Date.UTC(2101, 0, 1), 0, [])).toMatchObject({ status: 'problem' });
     expect(judgeClock(now, 0, [{ file, at: now + 3_600_000 }])).toMatchObject({
       status: 'warning',
-      what: `it shows 2026-01-01T00:00:00.000Z, but ${file} was written after that time`,
+      what: `the clock shows 2026-01-01T00:00:00.000Z, but ${file} was written after that time`,
     });
     expect(judgeClock(now, -4_000, [])).toMatchObject({ status: 'warning' });
   });

@@ -99,7 +99,7 @@ describe('hookbox events rerun and discard, by ids', () => {
     const some = await events(cwd, 'discard', 'evt_dead_1', '--state', 'dead', '--state', 'pending');
     expect([some.code, some.stdout]).toEqual([0, 'discarded  evt_dead_1\n']);
     const both = await events(cwd, 'rerun', 'evt_dead_1', '--type', 'order.created');
-    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('Use only one of event ids')]);
+    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('Use only one of these: event ids')]);
   });
 
   it('offers --force only for what it would take', async () => {
@@ -322,9 +322,9 @@ describe('hookbox events rerun and discard, by a filter', () => {
 describe('hookbox events rerun', () => {
   it.each([
     [[], { all: true, type: ['order.ready'] }, '--all selects every event.'],
-    [['evt_1'], { type: ['order.ready'] }, 'Use only one of event ids'],
-    [['evt_1'], { resume: 1 }, 'Use only one of event ids'],
-    [[], { cancel: 1, all: true }, 'Use only one of event ids'],
+    [['evt_1'], { type: ['order.ready'] }, 'Use only one of these: event ids'],
+    [['evt_1'], { resume: 1 }, 'Use only one of these: event ids'],
+    [[], { cancel: 1, all: true }, 'Use only one of these: event ids'],
     [[], { resume: 1, force: true }, 'The preview already decided'],
     [[], { since: 'yesterday' }, '--since "yesterday" must be a time'],
   ])('refuses %j with %j', async (ids, options, message) => {
@@ -338,7 +338,7 @@ describe('hookbox events rerun', () => {
     const cwd = await stockedFolder();
     const before = await statesIn(cwd);
     const cases: readonly (readonly [args: readonly string[], code: number, message: string])[] = [
-      [[], 2, 'Select the events to rerun: ids, a filter such as --state dead --since 2h, or --all.'],
+      [[], 2, 'Pass event ids, a filter such as --state dead --since 2h, or --all.'],
       [['--resume', '7'], 4, 'hookbox.db has no bulk action 7.'],
       [['--all', '--rate', '0'], 2, 'Use a number above 0.'],
       [['evt_dead_1', '--actor', ' '], 2, 'actor must be a name, such as ada; the audit records it.'],

@@ -95,7 +95,7 @@ it('hookbox events stats, and the function, say what no processor handles and wh
   }
   const { code, stdout } = await runHookbox(['events', 'stats'], { cwd: folder });
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^no processor handles order\.ready at default since .*: 1 pending$/m);
+  expect(stdout).toMatch(/^no processor has handled order\.ready at default since .*: 1 pending$/m);
   const [command] = /^hookbox events rerun .*$/m.exec(stdout) ?? [''];
   await paste(`${command} --yes`, folder);
   await using inbox = sqliteInbox(file);

@@ -81,7 +81,7 @@ describe('hookbox events erase', () => {
     expect(dry).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'Would erase 1 event: bodies, conflicting bodies, errors and the name of the entity.\n',
+      stderr: 'Would erase the name of the entity, and the bodies, conflicting bodies and errors of 1 event.\n',
     });
     expect(none).toMatchObject({ code: 4, stderr: 'hookbox.db has no event about "ord_no".\n' });
     const ran = await events(cwd, 'erase', 'ord_42', '--yes', '--json', ...BY);
@@ -134,11 +134,13 @@ describe('hookbox events erase of very many', () => {
     database.close();
 
     const erase = running(['events', 'erase', 'ord_1', '--yes', '--json'], { cwd });
-    await erase.note('This erases 3,000 events');
+    await erase.note('errors of 3,000 events.');
     const stopped = await erase.stop('SIGINT');
     expect(stopped).toMatchObject({
       code: 130,
-      stderr: expect.stringMatching(/\nStopping after .*\n[\d,]+ events? erased\. Run the same command to continue\.$/),
+      stderr: expect.stringMatching(
+        /\nStopping after .*\n[\d,]+ events? erased\. To continue, run the same command again\.$/,
+      ),
     });
     const { erased } = JSON.parse(stopped.stdout) as { erased: number };
     expect(erased).toBeLessThan(3_000);
@@ -168,11 +170,11 @@ describe('hookbox events export and import', () => {
       code: 0,
       stdout: '',
       stderr:
-        'note: new.db is a new inbox.\n10 events imported, 0 already here, 0 already here with another body\n' +
-        'The imported events are stored as not verified. If this is an unchanged export of your own, you can import it into a new inbox with --trusted, which keeps what it records.\n',
+        'note: new.db is a new inbox.\n10 events imported, 0 already here, 0 already here with a different body\n' +
+        'The imported events are stored as not verified. If this is an unchanged export of your own, you can import it into a new inbox with --trusted, which keeps everything that the export records.\n',
     });
     const moved = await events(cwd, 'import', 'all.ndjson', '--db', 'moved.db', '--trusted');
-    expect(moved).toMatchObject({ code: 0, stderr: expect.stringMatching(/another body\n$/) });
+    expect(moved).toMatchObject({ code: 0, stderr: expect.stringMatching(/a different body\n$/) });
     const verifiedIn = async (db?: string): Promise<readonly boolean[]> => {
       const { events: listed } = await inboxOf(cwd, (inbox) => listEvents(inbox), db);
       return listed.map(({ verified }) => verified);
@@ -210,7 +212,7 @@ describe('hookbox events export and import', () => {
       await once(server, 'listening');
       expect(await events(cwd, 'export', '--out', 'socket', '--force')).toMatchObject({
         code: 2,
-        stderr: 'error: socket is not a regular file. Remove --out and redirect standard output to it.\n',
+        stderr: 'error: socket is not a regular file. Remove --out and redirect standard output to that path.\n',
       });
       expect(statSync(join(cwd, 'socket')).isSocket()).toBe(true);
     },
@@ -221,7 +223,7 @@ describe('hookbox events export and import', () => {
     const other = new Database(join(cwd, 'hookbox.db'));
     other.prepare('SELECT count(*) FROM hookbox_events').get();
     const said =
-      'note: another process has hookbox.db open. This export does not include events that it stores from now on.\n';
+      'note: another process has hookbox.db open. This export does not include events that the other process stores from now on.\n';
     expect((await events(cwd, 'export', '--out', 'a.ndjson')).stderr).toBe(`10 events exported to a.ndjson\n${said}`);
     other.close();
     expect((await events(cwd, 'export', '--out', 'b.ndjson')).stderr).toBe('10 events exported to b.ndjson\n');
@@ -279,7 +281,7 @@ it('hookbox events import pauses what was paused where the export comes from, an
   await events(cwd, 'pause', 'order.created', '--reason', 'the till prints twice');
   const { stdout } = await events(cwd, 'export');
   const moved = await runHookbox(['events', 'import', '-', '--db', 'new.db', '--trusted'], { cwd, input: stdout });
-  expect(moved.stderr).toContain('\nPaused as in the export: order.created at default.\n');
+  expect(moved.stderr).toContain('\norder.created at default is paused, because it was paused in the export.\n');
   const paused = await events(cwd, 'pause', '--db', 'new.db');
   expect(paused.stdout).toMatch(/order\.created.*the till prints twice/);
 });

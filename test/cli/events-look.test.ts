@@ -56,7 +56,7 @@ describe('hookbox events list', () => {
       events('find', 'evt_dead_9'),
     ]);
     expect(idsIn(oldest)).toEqual(STOCKED.slice(0, 2));
-    expect(oldest.stderr).toBe('More newer events may exist. For the next page, add --before 2\n');
+    expect(oldest.stderr).toBe('Newer events may exist. For the next page, add --before 2\n');
     expect(idsIn(failed).toSorted()).toEqual(['evt_dead_1', 'evt_dead_2', 'evt_hostile', 'evt_invalid']);
     expect(idsIn(found)).toEqual(['evt_dead_2', 'evt_dead_1', 'evt_retrying']);
     expect(none).toMatchObject({ code: 4, stdout: '' });
@@ -125,7 +125,7 @@ describe('hookbox events show', () => {
     expect(exact.stdout).toContain(
       '    "total": 12.50,\n    "big": 12345678901234567890,\n    "name": "T\\u00e9a",\n    "name": "Tea",\n',
     );
-    expect(exact.stdout).toContain('The newest conflicting body with the id');
+    expect(exact.stdout).toContain('The newest conflicting body with this id');
   });
 
   it('prints the stored bytes alone, everything as JSON, and masks fields', async () => {
@@ -200,7 +200,9 @@ describe('an end of an id', () => {
     const shown = async (id: string) => runHookbox(['events', 'show', id], { cwd });
     const { code, stderr } = await shown('…x9Kq');
     expect(code).toBe(2);
-    expect(stderr).toMatch(/"…x9Kq" matches several events: "\w+x9Kq", "\w+x9Kq", "\w+x9Kq"\. Use more of the id\.\n/);
+    expect(stderr).toMatch(
+      /"…x9Kq" matches several events: "\w+x9Kq", "\w+x9Kq", "\w+x9Kq"\. Type more characters of the id\.\n/,
+    );
     expect((await shown('evt_…x9Kq')).code).toBe(2);
     expect((await shown('…ax9Kq')).stdout).toMatch(/^evt_ax9Kq /);
     expect((await shown('bx9Kq')).stdout).toMatch(/^bx9Kq /);
@@ -242,7 +244,7 @@ describe('an id that a list has shortened at 80 columns', () => {
     const ran = await runHookbox(['events', 'rerun', 'evt_…wYb2'], { cwd });
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr.match(/"evt_x+[a-f]wYb2"/g)).toHaveLength(5);
-    expect(ran.stderr).toMatch(/, and more\. Use more of the id\.\n$/);
+    expect(ran.stderr).toMatch(/, and more\. Type more characters of the id\.\n$/);
   });
 });
 

@@ -36,11 +36,11 @@ it('pause, resume and what lies between: who and why is told, and what waits', a
   expect((await events('show', 'evt_1')).stdout).toContain('is waiting; order.created was paused');
   const rerun = await events('rerun', 'evt_2');
   expect(rerun.stderr).toMatch(
-    /order\.created was paused .*: the till is down\. 1 event waits until you resume the type\./,
+    /order\.created was paused .*: the till is down\. 1 event is waiting until you resume the type\./,
   );
   const resumed = await events('resume', 'order.created', '--actor', 'ada');
   expect(resumed.stdout).toMatch(/^Resumed: order\.created, paused (now|\d+ s ago) by ada\.\n$/);
-  expect(resumed.stderr).toContain('1 event waits; a processor');
+  expect(resumed.stderr).toContain('1 event is waiting; a processor');
 });
 
 it('a type that nobody has seen is not paused, unless that is said', async () => {

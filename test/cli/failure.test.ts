@@ -34,7 +34,7 @@ it('whoever prunes on a disk that is full is told to make room first', async () 
   };
   const failure: unknown = await prune().catch((thrown: unknown) => thrown);
   expect(toldOf(failure)).toMatch(
-    /error: database or disk is full \(SQLITE_FULL\)\. First free some tens of megabytes on that disk \(logs, old exports\), or move the inbox to a larger disk\. Then prune\. Pruning needs free space too\.\n$/,
+    /error: database or disk is full \(SQLITE_FULL\)\. First free a few tens of megabytes on that disk \(delete logs or old exports\), or move the inbox to a larger disk\. Then prune events: pruning itself needs some free space\.\n$/,
   );
 });
 

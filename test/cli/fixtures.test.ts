@@ -128,7 +128,7 @@ describe('hookbox fixtures capture', () => {
     expect(again).toEqual({
       code: 1,
       stdout: '',
-      stderr: `error: ${out} already exists. Use another --out, or --force to replace it.\n`,
+      stderr: `error: ${out} already exists. Use a different --out, or add --force to replace the file.\n`,
     });
     expect(readFileSync(out, 'utf8')).toBe('mine');
     expect(await runHookbox(['fixtures', 'capture', id, '--db', db, '--out', out, '--force'])).toMatchObject({

@@ -91,7 +91,7 @@ describe('hookbox migrate', () => {
     const listed = await runHookbox(['events', 'list', '--schema', schema], { env: { HOOKBOX_DB: url } });
     expect(listed).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/lacks migrations .* Run hookbox migrate first/),
+      stderr: expect.stringMatching(/lacks migrations that .* Run hookbox migrate first/),
     });
     expect(await isUpToDate(schema)).toBe(false);
   });

@@ -35,12 +35,14 @@ it('a type of your own is triggered, checked with its schema, and handled by ser
   const unfit = await triggering('data.points=rosebud');
   expect(unfit).toMatchObject({ code: 0, stdout: expect.stringContaining('stored') });
   const why = 'data.points: does not fit';
-  expect(unfit.stderr).toBe(`note: the event does not fit your schema of ${EARNED}, so it will be dead: ${why}\n`);
+  expect(unfit.stderr).toBe(
+    `note: the event does not fit your schema for ${EARNED}, so hookbox will store it as dead: ${why}\n`,
+  );
   expect(await serve.line('handler dead')).toContain(`(attempt 1: ${why})`);
   expect(JSON.stringify([serve.stdout, serve.stderr])).not.toContain('rosebud');
 
   const untold = await triggering();
-  expect(untold.stderr).toBe(`note: your schema of ${EARNED} failed to check the event: no table\n`);
+  expect(untold.stderr).toBe(`note: your schema for ${EARNED} failed to check the event: no table\n`);
 }, 30_000);
 
 it.each([
@@ -62,7 +64,7 @@ it.each([
 it('a type that has no schema is refused, with the one that was meant', async () => {
   const mistyped = bodiesOf('loyalty.erned', {}, { [EARNED]: schemaBy((value) => ({ value })) });
   await expect(mistyped).rejects.toThrow(
-    '"loyalty.erned" is neither an event type nor a file. Did you mean loyalty.earned? Your own type needs --events',
+    '"loyalty.erned" is neither an event type nor a file. Did you mean loyalty.earned? For a type of your own, add --events',
   );
 });
 

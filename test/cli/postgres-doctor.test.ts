@@ -45,7 +45,7 @@ describe('hookbox doctor on Postgres', () => {
     expect(find('durability')).toMatchObject({ status: 'ok', what: 'fsync is on, and synchronous_commit on' });
     expect(find('rights')?.what).toBe(`the role "hookbox" may create the schema ${there.schema}`);
     expect(find('migrations')?.what).toMatch(
-      /has no inbox yet; to apply it, run hookbox migrate, or start without migrate: false/,
+      /has no inbox yet; to create it, run hookbox migrate, or start a receiver without migrate: false/,
     );
     expect(find('server clock')).toMatchObject({ status: 'ok' });
     for (const check of ['folder', 'disk', 'file system', 'better-sqlite3', 'inbox', 'pooler', 'search_path']) {
@@ -116,7 +116,7 @@ describe('hookbox doctor on Postgres', () => {
     );
     expect((await examine(there.urlOf(role))).find('sequences')).toMatchObject({
       status: 'ok',
-      what: expect.stringContaining('cannot read them'),
+      what: expect.stringContaining('cannot read the sequences'),
     });
     await using inbox = postgresInbox(there.urlOf(role), { schema: there.schema, listen: false });
     await inbox.operations?.ping();
@@ -166,7 +166,10 @@ describe('hookbox doctor on Postgres', () => {
     await there.pool.query(
       `CREATE SCHEMA ${quoted(there.schema)}; CREATE TABLE ${quoted(there.schema)}.migrations (id int)`,
     );
-    expect((await examine()).find('migrations')).toMatchObject({ status: 'problem', advice: 'Use another --schema.' });
+    expect((await examine()).find('migrations')).toMatchObject({
+      status: 'problem',
+      advice: 'Use a different --schema.',
+    });
     await dropSchema(there.pool, there.schema);
     await there.makeInbox();
     await there.pool.query(
@@ -174,7 +177,7 @@ describe('hookbox doctor on Postgres', () => {
     );
     expect((await examine()).find('migrations')).toMatchObject({
       status: 'problem',
-      advice: 'Update hookbox in this process.',
+      advice: 'Update this installation of hookbox.',
     });
   });
 
@@ -191,7 +194,7 @@ describe('hookbox doctor on Postgres', () => {
     onTestFinished(() => void pooler.close());
     const between = new URL(there.url);
     between.port = String((pooler.address() as AddressInfo).port); // of a server that listens on TCP
-    expect((await examine(between.href)).find('pooler')?.what).toContain('a pooler such as PgBouncer is in use');
+    expect((await examine(between.href)).find('pooler')?.what).toContain('a pooler, such as PgBouncer, is in use');
   });
 
   it('says that nobody is there', async () => {
@@ -209,7 +212,7 @@ describe('hookbox doctor on Postgres', () => {
     expect((await examine(url.href)).find('server')).toMatchObject({
       status: 'problem',
       what: expect.stringContaining('database "nowhere" does not exist'),
-      advice: 'The server is running. Correct the URL, or create its role or database on the server.',
+      advice: 'The server is running. Correct the URL, or create the role or the database that the URL names.',
     });
   });
 

@@ -60,7 +60,7 @@ it('the doctor says of a role that is named as the schema where its own tables w
     const args = ['doctor', '--port', '0', '--schema', role];
     return (await runHookbox(args, { cwd: there.cwd, env: { HOOKBOX_DB: there.urlOf(role) } })).stdout;
   };
-  const said = `are created in ${role}, among the tables of the inbox, because the role has the name of the schema`;
+  const said = `Postgres creates objects without a schema name in ${role}, among the tables of the inbox, because the role and the schema have the same name`;
   expect(await doctor()).toContain(said);
   await there.pool.query(`ALTER ROLE ${role} SET search_path = public`);
   expect(await doctor()).not.toContain('among the tables of the inbox');
@@ -71,6 +71,6 @@ it('the doctor says of such a role that the next start makes no tables', async (
   const { code, stdout } = await there.hookbox(['doctor', '--port', '0'], there.urlOf(role));
   expect(code).toBe(1);
   expect(stdout).toContain('cannot create the missing tables');
-  expect(stdout).toContain('has no inbox yet; run hookbox migrate with a role that can create tables');
-  expect(stdout).not.toContain('start without migrate: false');
+  expect(stdout).toContain('has no inbox yet; to create it, run hookbox migrate with a role that can create tables');
+  expect(stdout).not.toContain('without migrate: false');
 });

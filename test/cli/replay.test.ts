@@ -183,7 +183,7 @@ describe('hookbox replay', () => {
     const server = await recordingServer();
     const ran = await replay(cwd, server, '--all');
     expect(ran.code).toBe(3);
-    expect(lines(ran)[0]).toContain('---  pruned: its body is gone  order.created           evt_1');
+    expect(lines(ran)[0]).toContain('---  pruned: the body was removed  order.created           evt_1');
     expect(server.requests).toHaveLength(1);
     expect(await replay(cwd, server, 'evt_1')).toMatchObject({ code: 1 });
   });
@@ -260,7 +260,7 @@ describe('hookbox replay', () => {
     expect(ran.stdout).toMatch(/^200 {2}duplicate {2}order\.created +evt_0/);
     expect(ran.stderr.split('\n').slice(1)).toEqual([
       expect.stringContaining('1 sent: 1 ok (1 duplicate), 0 failed'),
-      'note: the receiver already had 1 of them, so no handler ran for it. To run handlers again, use hookbox events rerun.',
+      'note: the receiver already had 1 of these events, so no handler ran for it. To run handlers again, use hookbox events rerun.',
       'Stopped before evt_1. To continue, add --after 1',
     ]);
     expect(server.requests).toHaveLength(1);
@@ -287,7 +287,7 @@ describe('hookbox replay', () => {
     });
     const ran = await replay(cwd, server, '--all', '--concurrency', '2');
     expect(ran.code).toBe(3);
-    expect(ran.stderr).toContain(`The server at ${new URL(server.url).origin} no longer listens.`);
+    expect(ran.stderr).toContain(`The server at ${new URL(server.url).origin} is no longer listening.`);
     expect(lines(ran).length).toBeLessThan(40);
     const after = Number(/--after (\d+)$/m.exec(ran.stderr)?.[1]);
     const rest = await recordingServer();
@@ -315,7 +315,7 @@ describe('hookbox replay', () => {
     const ran = await replay(cwd, server, '--all');
     expect(ran.code).toBe(0);
     expect(ran.stderr).toMatch(/^2 sent: 2 ok \(2 duplicates\), 0 failed, /);
-    expect(ran.stderr).toContain('note: the receiver already had 2 of them, so no handler ran for them.');
+    expect(ran.stderr).toContain('note: the receiver already had 2 of these events, so no handler ran for them.');
   });
 
   it('takes an id that is too long for a file name', async () => {
@@ -372,7 +372,7 @@ describe('hookbox replay', () => {
 
   it.each([
     ['nothing', [], 2, 'Select what to replay'],
-    ['ids and a filter', ['evt_0', '--all'], 2, 'Use either event ids, folders and files, or filters.'],
+    ['ids and a filter', ['evt_0', '--all'], 2, 'Pass event ids, files or folders, or use filters, but not both.'],
     ['no time', ['--since', 'yesterday'], 2, '--since "yesterday" must be a time'],
     ['no such day', ['--until', '2026-02-30'], 2, '--until "2026-02-30" must be a time'],
     ['no state', ['--state', 'done'], 2, 'Use one of: pending, processing, processed, dead, ignored, discarded.'],
@@ -382,8 +382,13 @@ describe('hookbox replay', () => {
       2,
       'Use one of: pending, processing, processed, dead, ignored, discarded.',
     ],
-    ['ids and --after', ['evt_0', '--after', '1'], 2, 'Use either event ids, folders and files, or filters.'],
-    ['a filter and --skip', ['--all', '--skip', '1'], 2, '--skip works with'],
+    [
+      'ids and --after',
+      ['evt_0', '--after', '1'],
+      2,
+      'Pass event ids, files or folders, or use filters, but not both.',
+    ],
+    ['a filter and --skip', ['--all', '--skip', '1'], 2, '--skip works only with'],
     ['no rate', ['--all', '--rate', '0'], 2, 'Use a number above 0.'],
     ['another machine', ['--all', '--to', 'http://192.0.2.1/'], 2, 'Add --allow-remote to allow it.'],
   ])('given %s, says so and sends nothing', async (_, args, code, message) => {

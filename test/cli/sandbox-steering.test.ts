@@ -141,7 +141,7 @@ describe('a sandbox that runs', () => {
       ),
     });
     expect((await sending('loyalty.earned', '--override', 'data.points=many')).stderr).toContain(
-      'note: the event does not fit your schema of loyalty.earned, so it will be dead: data.points: does not fit',
+      'note: the event does not fit your schema for loyalty.earned, so hookbox will store it as dead: data.points: does not fit',
     );
     expect(await sending('loyalty.erned')).toMatchObject({
       code: 2,
@@ -182,7 +182,7 @@ describe('who is not there or not allowed', () => {
     const at = `http://127.0.0.1:${port}`;
     expect(await runHookbox(['sandbox', 'advance', '1h', '--at', at], { env })).toMatchObject({
       code: 4,
-      stderr: `error: You have no running sandbox at ${at}. Start it with hookbox sandbox, or pass its address with --at.\n`,
+      stderr: `error: You have no running sandbox at ${at}. Start one with hookbox sandbox, or pass the address of a running sandbox with --at.\n`,
     });
     // One that was killed has left what steers it.
     mkdirSync(join(env.TMPDIR, FOLDER), { mode: 0o700 });
@@ -260,7 +260,7 @@ describe('who is not there or not allowed', () => {
     chmodSync(join(folder, FOLDER), 0o777);
     const sandbox = await sandboxing([], { env: { TMPDIR: folder } });
     await sandbox.note(
-      `Commands in other shells cannot control this sandbox: ${join(folder, FOLDER)} is open to others.`,
+      `Commands in other shells cannot control this sandbox: ${join(folder, FOLDER)} belongs to another user or is open to others.`,
     );
     expect(readdirSync(join(folder, FOLDER))).toEqual([]);
     expect(await sandbox.call('GET', '/merchant')).toHaveLength(3);
@@ -358,7 +358,7 @@ describe('who is not there or not allowed', () => {
     const { code, stderr } = await sandbox.steer(['advance', '0']);
     expect(code).toBe(0);
     expect(stderr).toMatch(
-      /^Waiting for http:\S+ to answer order\.created evt_\w+ \(attempt 1\)\. An attempt fails after 10 s\.\n$/,
+      /^Waiting for http:\S+ to answer order\.created evt_\w+ \(attempt 1\)\. An attempt fails after 10 s without an answer\.\n$/,
     );
     expect(stderr).toContain(slow.url);
   });

@@ -29,14 +29,14 @@ describe('hookbox sandbox', () => {
     const args = ['sandbox', '--port', '0', '--to', receiver.url];
     const sandbox = running(args, { env: { ...NO_SECRET, TMPDIR: scratchFolder() } });
     const said = await sandbox.note('Webhooks go to');
-    const [, base = ''] = /at (\S+), page/.exec(sandbox.stderr[0] ?? '') ?? [];
+    const [, base = ''] = /at (\S+), with its page/.exec(sandbox.stderr[0] ?? '') ?? [];
     const [, apiKey = ''] = /^API key: (\S+)/m.exec(sandbox.stderr.join('\n')) ?? [];
     const [, secret = ''] = /signed with the secret (\S+)$/.exec(said) ?? [];
     expect(sandbox.stderr).toEqual([
-      `hookbox sandbox at ${base}, page at ${base}/dashboard (open to every user of this machine)`,
+      `The sandbox runs at ${base}, with its page at ${base}/dashboard (open to every user of this machine)`,
       `Operations, each with a curl command: ${base}/interface`,
       'The state is in memory and is lost when the sandbox stops. To keep it, use --db FILE.',
-      `API key: ${apiKey} (send only the key in the Authorization header)`,
+      `API key: ${apiKey} (send it in the Authorization header, without a word such as Bearer)`,
       expect.stringMatching(/^No orders yet\. To place one: curl -X POST /),
       `Webhooks go to ${receiver.url}, signed with the secret ${secret}`,
     ]);
@@ -122,7 +122,7 @@ describe('hookbox sandbox', () => {
   it('says that nobody listens yet, and tries again what fails', async () => {
     const url = await nobodyThere();
     const sandbox = await sandboxing(['--to', url]);
-    await sandbox.note(`no server listens at ${new URL(url).origin} (the connection was refused)`);
+    await sandbox.note(`no server is listening at ${new URL(url).origin} (the connection was refused)`);
     await sandbox.call('POST', '/order', ORDER);
     await sandbox.line('"why":"the connection was refused"');
     expect(sandbox.tries()[0]).toMatchObject({ status: null, state: 'waiting' });
@@ -136,7 +136,7 @@ it('says of https to a server without it what is wrong, in words', async () => {
   const to = plain.url.replace('http:', 'https:');
   const sandbox = await sandboxing(['--clock', 'frozen', '--to', to]);
   const words = 'the server uses http, not https';
-  expect(await sandbox.note('no server listens at')).toContain(`(${words})`);
+  expect(await sandbox.note('no server is listening at')).toContain(`(${words})`);
   await sandbox.call('POST', '/order', ORDER);
   await sandbox.steer(['advance', '0']);
   expect(sandbox.tries()).toMatchObject([{ why: words }, { why: words }]);
@@ -156,7 +156,7 @@ describe('a sandbox in a file', () => {
     expect((await first.stop('SIGTERM')).stderr).toContain('To continue, start the sandbox with --db shop.db again.');
 
     const second = await sandboxing(['--db', 'shop.db', '--to', url, '--seed', '5'], { cwd, env: NO_SECRET });
-    await second.note('shop.db continues with 1 API key, 1 endpoint, 1 order, 1 waiting delivery.');
+    await second.note('The sandbox continues from shop.db: 1 API key, 1 endpoint, 1 order, 1 waiting delivery.');
     await second.note('note: --seed has no effect, because shop.db keeps its first seed.');
     await second.note(
       `${url}, signed with a secret that the sandbox showed earlier. To set a new one: hookbox sandbox webhook ${url} --at ${second.started.base}`,
@@ -335,7 +335,7 @@ describe('what a sandbox is told', () => {
         'fault: kind must be one of before, after, lost-answer, slow, decline, fail-order, delivery:late, ',
       ],
       [['--fault', 'delivery:slow'], 2, 'A delivery fault needs a kind (late'],
-      [['--fault', 'delivery:cut,times=0'], 2, 'takes only times=…, above 0.'],
+      [['--fault', 'delivery:cut,times=0'], 2, 'takes only times=n, with n above 0.'],
       [['--secret-file', 'none'], 4, 'hookbox cannot read the secret'],
       [['--secret', 'x'], 2, "unknown option '--secret'"],
       [['advnce', '1h'], 2, 'too many arguments'],

@@ -176,7 +176,7 @@ describe('the verdict on an inbox', () => {
     ['it knows of no effects', [{ ...right, effects: null }], '', ''],
     ['an event is missing', [], 'evt_1 is missing', 'evt_1 is missing'],
     ['an event is there twice', [right, right], 'evt_1 is stored twice', ''],
-    ['an event has other bytes', [{ ...right, body: Buffer.from('{}') }], 'evt_1 has another body', ''],
+    ['an event has other bytes', [{ ...right, body: Buffer.from('{}') }], 'evt_1 has a different body', ''],
     ['an event was never sent', [right, { ...right, id: 'evt_2' }], 'the service never sent evt_2', ''],
     ['an event is still waiting', [{ ...right, state: 'pending' }], '', 'evt_1 is pending'],
     [

@@ -118,7 +118,7 @@ describe('hookbox scenario run', () => {
     const ran = await play('forged-traffic', '--seed', '42');
     expect(ran.code).toBe(0);
     expect(ran.stdout).toContain("forged-traffic, seed 42, 11 min on the service's clock\n");
-    expect(ran.stdout).toContain('  requests   131: 20 answered 200, 111 answered 401\n');
+    expect(ran.stdout).toContain('  requests   131: 20 got 200, 111 got 401\n');
     expect(ran.stdout).toContain('  ✓ every event is stored once\n');
     expect(ran.stdout).not.toContain('✗');
   });
@@ -158,7 +158,7 @@ describe('hookbox scenario run', () => {
     const ran = await play(file);
     expect(ran.code).toBe(1);
     for (const line of [
-      '✗ delivery 0 (order.failed) is answered 500, but found: 200',
+      '✗ delivery 0 (order.failed) gets 500, but found: 200',
       '✗ delivery 1 (a body) is delivered, but found: dead-lettered',
       '✗ requests without an answer: 1, but found: 0',
       '✗ faults: 1, but found: 0',
@@ -255,7 +255,7 @@ describe('hookbox scenario run --to', () => {
     expect(ran.code).toBe(0);
 
     const again = await play('receiver-down-two-hours', ...args);
-    expect(again.stderr).toContain('note: 181 of these events are already stored there');
+    expect(again.stderr).toContain('note: 181 of these events are already in the inbox of the receiver');
     const missed = reportIn(again).expectations.filter(({ met }) => met === false);
     expect(missed).toEqual([{ expectation: 'redeliveries: 0', met: false, found: '181' }]);
     expect(again.code).toBe(1);
@@ -265,8 +265,10 @@ describe('hookbox scenario run --to', () => {
     await using to = await endpoint(({ headers }) => (headers['x-signature'] === undefined ? 401 : 200));
     const scenario = { about: 'x', deliveries: [{ type: 'order.ready' }], expect: { stored: 'once' } };
     const ran = await play(fileWith(scenario), '--to', to.url);
-    expect(ran.stdout).toContain('  - every event is stored once: not checked: pass its inbox with --db\n');
-    expect(ran.stderr).toContain('Some expectations could not be checked; pass its inbox with --db\n');
+    expect(ran.stdout).toContain(
+      '  - every event is stored once: not checked: pass the inbox of the receiver with --db\n',
+    );
+    expect(ran.stderr).toContain('Some expectations could not be checked; pass the inbox of the receiver with --db\n');
     expect(ran.code).toBe(3);
     const json = await play(fileWith(scenario), '--to', to.url, '--json');
     expect(reportIn(json).met).toBeNull();
@@ -286,8 +288,8 @@ describe('hookbox scenario run --to', () => {
     };
     const ran = await play(fileWith({ ...scenario, sender: { concurrency: 1 } }), '--to', to.url);
     expect(ran.code).toBe(1);
-    expect(ran.stdout).toContain('✗ copies of delivery 0 (order.ready) are answered 200, but found: 500\n');
-    expect(ran.stdout).toContain('✗ copies of delivery 1 (order.ready) are answered 500, but found: 200\n');
+    expect(ran.stdout).toContain('✗ copies of delivery 0 (order.ready) get 200, but found: 500\n');
+    expect(ran.stdout).toContain('✗ copies of delivery 1 (order.ready) get 500, but found: 200\n');
     expect(ran.stdout).toContain('✗ no other answers, but found: 500 (2 times)\n');
   });
 
@@ -312,8 +314,8 @@ describe('hookbox scenario run --to', () => {
     await using careless = await endpoint(() => 200);
     const ran = await play('forged-traffic', '--to', careless.url);
     expect(ran.code).toBe(1);
-    expect(ran.stdout).toContain('✗ delivery 1 (unsigned) is answered 401, but found: 200 (10 times)\n');
-    expect(ran.stdout).toContain('✗ delivery 8 (changed-body) is answered 401, but found: 200 (10 times)\n');
+    expect(ran.stdout).toContain('✗ delivery 1 (unsigned) gets 401, but found: 200 (10 times)\n');
+    expect(ran.stdout).toContain('✗ delivery 8 (changed-body) gets 401, but found: 200 (10 times)\n');
   });
 
   it('is signed with the secret in the environment', async () => {
@@ -321,14 +323,14 @@ describe('hookbox scenario run --to', () => {
     const env = { SIGNING_SECRET: 'another' };
     const ran = await runHookbox(['scenario', 'run', 'happy-day', '--to', receiver.url], { env });
     expect(ran.code).toBe(1);
-    expect(ran.stdout).toContain('77 answered 401');
+    expect(ran.stdout).toContain('77 got 401');
     expect(ran.stdout).not.toContain('another');
   });
 
   it.each([
     ['nobody listens there', async () => ['--to', await nobody()], 1, 'the connection was refused'],
     ['it is another machine', async () => ['--to', 'http://203.0.113.1/'], 2, 'Add --allow-remote'],
-    ['--db stands alone', async () => ['--db', 'x.db'], 2, 'Use both, or neither'],
+    ['--db stands alone', async () => ['--db', 'x.db'], 2, 'Use --to and --db together, or neither'],
   ])('refuses when %s', async (_, argsOf, code, message) => {
     const ran = await play('happy-day', ...(await argsOf()));
     expect(ran).toMatchObject({ code, stdout: '' });

@@ -252,7 +252,7 @@ describe('hookbox serve', () => {
     const elsewhere = await fetch(new URL('/webhooks', serve.url), { method: 'POST', body: 'x' });
     expect(elsewhere.status).toBe(404);
     expect(await elsewhere.text()).toContain('Send deliveries to /hooks.');
-    expect(await serve.line('404')).toMatch(/ 404 rejected - no deliveries at \/webhooks \d/);
+    expect(await serve.line('404')).toMatch(/ 404 rejected - no webhook at \/webhooks \d/);
     expect(serve.stderr.at(-1)).toContain('stores them in other.db');
   });
 

@@ -380,7 +380,7 @@ describe('hookbox trigger', () => {
     expect(ran).toEqual({
       code: 1,
       stdout: '',
-      stderr: `error: No server listens at ${new URL(gone).origin}. Start a receiver with hookbox serve, or pass a different URL with --to.\n`,
+      stderr: `error: No server is listening at ${new URL(gone).origin}. Start a receiver with hookbox serve, or pass a different URL with --to.\n`,
     });
   });
 
@@ -407,7 +407,7 @@ describe('hookbox trigger', () => {
     expect(await trigger.stop('SIGINT')).toMatchObject({
       code: 130,
       stderr:
-        'Stopping when the deliveries in progress are answered; to stop immediately, press Ctrl-C again.\n' +
+        'Stopping when all deliveries in progress have been answered; to stop immediately, press Ctrl-C again.\n' +
         '0 delivered, 0 dead-lettered, 1 interrupted',
     });
     expect(server.requests).toHaveLength(2);
@@ -430,7 +430,12 @@ describe('hookbox trigger', () => {
     ['no count', ['order.ready', '--count', '0'], 2, 'Use a whole number of 1 or more.'],
     ['nothing to tamper with', ['order.ready', '--tamper', 'time'], 2, 'Allowed choices are body, signature.'],
     ['a schedule that is tampered with', ['order.ready', '--schedule', 'service', '--tamper', 'body'], 2, '--schedule'],
-    ['a time scale without a schedule', ['order.ready', '--time-scale', '10'], 2, '--time-scale needs --schedule'],
+    [
+      'a time scale without a schedule',
+      ['order.ready', '--time-scale', '10'],
+      2,
+      '--time-scale works only with --schedule',
+    ],
     [
       'no entry to remove',
       ['order.created', '--remove', 'data.items.length'],

@@ -87,7 +87,7 @@ describe.skipIf(fromSource)('hookbox ui', () => {
       env: { HOOKBOX_UI_USER: 'ada', HOOKBOX_UI_TOKEN: 'a-token-for-programs' },
     });
     await ui.note(
-      'the user ada, as operator, and to clients that send the token, as viewers. Passwords and bodies cross the network unencrypted',
+      'the user ada, as an operator, and to clients that send the token, as viewers. Passwords and bodies cross the network unencrypted',
     );
     const status = async (path: string, authorization?: string): Promise<number> =>
       (await fetch(`${ui.url}${path}`, authorization === undefined ? {} : { headers: { authorization } })).status;

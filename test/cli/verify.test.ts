@@ -66,7 +66,7 @@ describe('hookbox verify', () => {
       '--also without --explain',
       ['-', '--signature', signature, '--also', 'x'],
       2,
-      '--also and --old-secret-file need --explain. Add it.',
+      '--also and --old-secret-file work only with --explain. Add --explain.',
     ],
     [
       'another file that is not there',

@@ -34,13 +34,13 @@ export function checkCommand(): Command {
     .option('--skip <probe...>', 'skip these probes', collectedFrom(probeNames))
     .option(
       '--effects <url>',
-      'a URL with {id} that answers {"rows": n, "count": n}: how often the event was stored and how often its ' +
-        'handler ran; or only the larger number. Without --effects, the probes stored-first and duplicates can judge ' +
+      'a URL with {id} that returns {"rows": n, "count": n}: how many times the event was stored, and how ' +
+        'many times its handler ran. It can also return the larger number alone. Without --effects, the probes stored-first and duplicates can judge ' +
         'only endpoints built with hookbox',
     )
     .option(
       '--deadline <ms>',
-      'report an answer that takes longer than this as a fault',
+      'report an answer as a fault if it takes longer than this',
       wholeNumber(1, MAX_DEADLINE_MS),
       10_000,
     )
@@ -51,11 +51,11 @@ export function checkCommand(): Command {
   withNotes(check, {
     notes: [
       nameList('Probes', PROBES),
-      'Check only a test endpoint, because it handles these events like real orders. Their ids begin with ' +
-        'evt_check_, so that you can find them. Afterwards, discard those that are dead or pending. If the endpoint ' +
-        'answers 429, or 503 with Retry-After, hookbox sends the delivery again later; only the probe burst judges ' +
-        'such answers. An endpoint that stores an event less than a millisecond after its answer appears to store it ' +
-        'first.',
+      'Check only a test endpoint, because it handles the test events like real orders. The ids of the ' +
+        'test events begin with evt_check_, so you can find them. Afterwards, discard the test events that ' +
+        'are dead or pending. If the endpoint returns 429, or 503 with Retry-After, hookbox sends the ' +
+        'delivery again later; only the probe burst judges such answers. If an endpoint stores an event less ' +
+        'than a millisecond after its answer, the check cannot notice that the answer came first.',
     ],
     exitCodes: {
       0: 'no fault (warnings and unknown results do not count)',
@@ -77,7 +77,7 @@ export function checkCommand(): Command {
       signal: interruption(),
       onStart: (ids) =>
         tell(
-          `Checking ${target.href}. The ids of the test events begin with ${ids}. Afterwards, discard those that ` +
+          `Checking ${target.href}. The ids of the test events begin with ${ids}. Afterwards, discard the test events that ` +
             'are dead or pending.',
         ),
       ...(options.json !== true && { onResult: printResult }),
@@ -93,7 +93,8 @@ export function checkCommand(): Command {
 
 function settingsOf({ effects, only, skip, deadline, allowRemote }: CheckCommandOptions) {
   if (effects !== undefined) {
-    if (!effects.includes('{id}')) throw usageError('--effects must have {id} in its URL, where the event id goes.');
+    if (!effects.includes('{id}'))
+      throw usageError('The URL of --effects must contain {id}, which hookbox replaces with the event id.');
     targetOf(effects.replaceAll('{id}', 'id'), allowRemote === true);
   }
   if (skip?.includes('valid') === true) throw usageError('--skip cannot include valid: the other probes depend on it.');

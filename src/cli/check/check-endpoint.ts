@@ -90,7 +90,7 @@ export async function checkEndpoint(url: string | URL, options: CheckOptions): P
   const why = await whyUnreachable(run.url);
   if (why !== null)
     throw new UnreachableError(
-      `hookbox cannot reach ${run.url.href}: ${why}. Check that it is running at this address.`,
+      `hookbox cannot reach ${run.url.href}: ${why}. Check that the endpoint is running at this address.`,
     );
 
   options.onStart?.(run.ids);
@@ -132,9 +132,9 @@ async function probed(run: CheckRun, name: ProbeName): Promise<ProbeOutcome> {
   const found = withWait(await RUN[name](run), run.retries.waitedMs - waitedMs);
   const gone = await gonePatiently(run);
   if (gone === null) return found;
-  const crash = fault(`what ${name} sends`, `afterwards ${gone}`, {
+  const crash = fault(`the deliveries of ${name}`, `afterwards ${gone}`, {
     why: 'The endpoint has stopped. Every delivery fails until you start it again.',
-    mend: 'Find the exception in the log of the endpoint. Catch errors in each request, and answer 500.',
+    mend: 'Find the exception in the log of the endpoint. Catch errors in each request, and return 500.',
   });
   return { ...found, findings: [...found.findings, crash] };
 }
@@ -162,17 +162,20 @@ async function hindranceAfter(run: CheckRun, { name, verdict }: ProbeResult): Pr
   const gone = verdict === 'pass' ? null : await whyUnreachable(run.url);
   if (gone !== null) {
     return {
-      why: `The endpoint stopped at ${name}: ${gone}.`,
-      mend: `Fix ${name}, start the endpoint and check again.`,
+      why: `The endpoint stopped during the probe ${name}: ${gone}.`,
+      mend: `Fix the fault that ${name} found, start the endpoint, and check again.`,
     };
   }
   if (name !== 'valid' || verdict === 'pass') return null;
   if (run.isLateAlone()) {
     return {
-      why: 'The endpoint answers a valid delivery late, so the other deliveries would be late too.',
-      mend: 'Fix valid, then check again. To run the other probes anyway, use a longer --deadline.',
+      why: 'The endpoint answers a valid delivery too late, and would answer the other deliveries too late as well.',
+      mend: 'Make the endpoint answer faster, then check again. To run the other probes anyway, use a longer --deadline.',
     };
   }
-  const mend = verdict === 'unknown' ? 'Lift the rate limit, then check again.' : 'Fix valid, then check again.';
-  return { why: 'The endpoint does not accept a valid delivery, so no other probe can be judged.', mend };
+  const mend =
+    verdict === 'unknown'
+      ? 'Lift the rate limit, then check again.'
+      : 'Fix the fault that the probe valid found, then check again.';
+  return { why: 'The endpoint does not accept a valid delivery, so hookbox cannot judge the other probes.', mend };
 }

@@ -47,8 +47,8 @@ export class Effects {
     const url = effectsUrl(this.#template, id);
     const answer = await exchange(url, { method: 'GET', agent: this.#agent }, this.#limits);
     if (answer.status === null) return { why: answer.message };
-    if (answer.status !== 200) return { why: `it answered ${answer.status}` };
-    return effectIn(answer.body) ?? { why: `it did not answer ${FORMS}` };
+    if (answer.status !== 200) return { why: `it returned ${answer.status}` };
+    return effectIn(answer.body) ?? { why: `it did not return ${FORMS}` };
   }
 
   /** Asks again until there is something to count or the time is over. */

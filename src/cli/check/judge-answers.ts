@@ -32,10 +32,8 @@ export function unknown(sent: string, received: string | Exchange, advice: Advic
 }
 
 const TOLD_TO_WAIT: Advice = {
-  why:
-    'The endpoint asked hookbox to wait, and then to wait again, so the check cannot judge how it treats the ' +
-    'delivery.',
-  mend: 'Lift the rate limit on the route for the check, or run a few probes at a time with --only.',
+  why: 'The endpoint asked hookbox to wait twice, so the check cannot judge how the endpoint treats this delivery.',
+  mend: 'During the check, lift the rate limit on the route, or run only a few probes at a time with --only.',
 };
 
 /** A delivery that was told to wait is not judged. */
@@ -72,7 +70,7 @@ function plain(text: string): string {
 }
 
 const REFUSES_AUTHENTIC: Advice = {
-  why: 'The endpoint treats an authentic event as forged. After the last retry the event is lost.',
+  why: 'The endpoint treats an authentic event as forged. After the last retry, the event is lost.',
   mend:
     'Use the same secret on both sides, without quotes or a newline around it. Compute the HMAC over the raw bytes. ' +
     'In ' +
@@ -80,10 +78,10 @@ const REFUSES_AUTHENTIC: Advice = {
 };
 const TOO_LATE: Advice = {
   why: 'The service waits 10 s for a 2xx, then counts the delivery as failed and sends it again.',
-  mend: 'Answer as soon as the event is stored. Then do the work from the stored event.',
+  mend: 'Answer as soon as the event is stored. Then handle the stored event.',
 };
 const CUT: Advice = {
-  why: 'Without a status the service counts the delivery as failed and sends it again.',
+  why: 'If no status arrives, the service counts the delivery as failed and sends it again.',
   mend: 'Check the logs of the endpoint and its proxy for an uncaught exception.',
 };
 
@@ -98,11 +96,11 @@ const LATE: Advice = {
   why:
     'A delivery succeeds if a 2xx arrives within 10 s. This delivery counts as failed, and the service sends it ' +
     'again.',
-  mend: `${TOO_LATE.mend} Send mail, call other services and write reports after the request.`,
+  mend: `${TOO_LATE.mend} Send mail, call other services and write reports after you answer.`,
 };
 const NEARLY_LATE: Advice = {
   why:
-    'The answer takes more than half of the time that the service allows. Under load or on a slow network, ' +
+    'The answer takes more than half the time that the service allows. Under load or on a slow network, ' +
     'deliveries ' +
     'will fail.',
   mend: LATE.mend,
@@ -126,7 +124,7 @@ function adviceFor(status: number): Advice {
   if (status < 400) {
     return {
       why: 'A redirect is not a 2xx: the service counts the delivery as failed.',
-      mend: 'Register the address that the redirect leads to. Check its scheme, host and path, and the slash at the end.',
+      mend: 'Register the address that the redirect leads to. Check its scheme, host, path and trailing slash.',
     };
   }
   if (status === 404 || status === 405) {
@@ -136,30 +134,30 @@ function adviceFor(status: number): Advice {
     };
   }
   return {
-    why: 'The service retries a delivery without a 2xx for about a day. Then the event is lost.',
+    why: 'If a delivery gets no 2xx, the service retries it for about a day. Then the event is lost.',
     mend:
       status < 500
-        ? 'Store every event and answer 2xx. Then decide how to handle it.'
-        : 'Find the exception in the log of the endpoint. Store the event first, and do the work after the answer.',
+        ? 'Store every event and return a 2xx. Then decide how to handle the event.'
+        : 'Find the exception in the log of the endpoint. Store the event first, and handle it after you answer.',
   };
 }
 
 const TELLS_THE_SIGNATURE: Advice = {
-  why: 'The answer contains the right signature of the request, so a forger can read it and sign events.',
+  why: 'The answer contains the correct signature of the request, so a forger can read it and send forged events.',
   mend: 'Answer only that the signature is wrong. Do not log the expected signature or the secret.',
 };
 const WRONG_STATUS: Advice = {
   why:
-    'The endpoint rejects the delivery, but the contract requires 401. The service treats any other status as a ' +
+    'The endpoint rejects the delivery, but the contract requires a 401. The service treats any other status as a ' +
     'different fault.',
-  mend: 'Answer 401 when the signature is missing or does not match.',
+  mend: 'Return 401 if the signature is missing or does not match.',
 };
 const THROWS: Advice = {
   why:
     'A sender without the secret can cause this exception. The endpoint rejects the forgery, but its status looks ' +
     'like an outage.',
   mend:
-    'Before the comparison, answer 401 if the header is missing or is not 64 lowercase hex digits: ' +
+    'Before the comparison, return 401 if the header is missing or is not 64 lowercase hex digits: ' +
     'crypto.timingSafeEqual ' +
     'throws if the lengths differ.',
 };
@@ -174,7 +172,7 @@ export function notRefused(sent: string, answer: Exchange, hidden: string | null
   if (isTaken(answer)) return fault(sent, answer, accepted);
   const said = `${answer.body} ${Object.values(answer.headers).join(' ')}`.toLowerCase();
   if (hidden !== null && said.includes(hidden)) {
-    return fault(sent, `${answer.status}, with the right signature in it`, TELLS_THE_SIGNATURE);
+    return fault(sent, `${answer.status}, with the correct signature in it`, TELLS_THE_SIGNATURE);
   }
   if (answer.status === 401) return null;
   return answer.status >= 500 ? fault(sent, answer, THROWS) : warning(sent, answer, WRONG_STATUS);

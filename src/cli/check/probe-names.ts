@@ -23,7 +23,7 @@ export const PROBES = {
   'one-mebibyte': 'answers a body of 1 MiB',
   'two-mebibytes': 'answers a body of 2 MiB',
   'slow-body': 'answers other deliveries while one body arrives byte by byte',
-  'keep-alive': 'answers one delivery after another on a connection',
+  'keep-alive': 'answers several deliveries on one connection',
   burst: 'answers 50 concurrent deliveries',
   'in-time': 'answers each delivery in time',
 } as const satisfies Readonly<Record<string, string>>;

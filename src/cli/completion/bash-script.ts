@@ -25,7 +25,7 @@ export function bashScript(places: readonly Place[]): readonly string[] {
     '  if [[ $cur == -* ]]; then words=$flags; fi',
     '  COMPREPLY=($(compgen -W "$words" -- "$cur"))',
     '}',
-    '# Where nothing fits, files do.',
+    '# If nothing matches, bash completes file names.',
     'complete -o default -F _hookbox hookbox',
   ];
 }

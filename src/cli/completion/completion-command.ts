@@ -17,8 +17,9 @@ export function completionCommand(program: () => Promise<Command>): Command {
   ]).addArgument(new Argument('<shell>', 'the shell').choices(shells));
   return withNotes(made, {
     notes: [
-      'Add the line for your shell to ~/.bashrc, or to ~/.zshrc after compinit. Completion works for the command ' +
-        'hookbox, not for npx hookbox. So put hookbox on your ' +
+      'In bash, add the first example below to ~/.bashrc. In zsh, add the second one to ~/.zshrc, after ' +
+        'compinit. In fish, run the third one once. Completion works for the command hookbox, not for npx ' +
+        'hookbox. So put hookbox on your ' +
         "PATH (npm install -g hookbox), or define alias hookbox='npx hookbox'.",
     ],
   }).action(async (shell: (typeof shells)[number]) => {

@@ -35,14 +35,14 @@ export async function handleAll(inbox: Inbox, { writeEffect }: Pick<DemoStore, '
   });
   await processor.start();
   await settled(inbox);
-  console.log('\nHandled: one failed twice first, one died\n');
+  console.log('\nAfter handling: one event failed twice before it succeeded, and one is dead\n');
   await show(inbox);
 
   mended = true;
   const dead = (await inbox.list()).filter(({ state }) => state === 'dead');
   for (const event of dead) await rerun(inbox, event);
   await settled(inbox);
-  console.log('\nThe dead one after its rerun\n');
+  console.log('\nThe dead event after its rerun\n');
   await show(inbox, dead);
   return isAsPromised(inbox, dead);
 }

@@ -32,7 +32,7 @@ async function send(
 
 function outcomeOf(body: string): string {
   const answer: unknown = JSON.parse(body);
-  if (typeof answer !== 'object' || answer === null) return 'not an answer of hookbox';
+  if (typeof answer !== 'object' || answer === null) return 'not an answer from hookbox';
   if ('duplicate' in answer) return answer.duplicate === true ? 'duplicate' : 'stored';
   const { error } = answer as { error: { code: string } };
   return error.code;

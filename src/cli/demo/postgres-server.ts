@@ -71,7 +71,7 @@ export class DemoServer implements AsyncDisposable {
   }
 
   #spawn(program: string, args: readonly string[], owner: typeof OWNER): ChildProcess {
-    if (this.#isOver) throw new Error('the demo was ended');
+    if (this.#isOver) throw new Error('the demo was stopped');
     const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' };
     const options = { cwd: this.#folder, env, detached: true, ...owner };
     this.#child = spawn(program, args, { ...options, stdio: ['ignore', 'ignore', 'inherit'] });
@@ -81,7 +81,7 @@ export class DemoServer implements AsyncDisposable {
   async #run(program: string, args: readonly string[], owner = OWNER): Promise<void> {
     const child = this.#spawn(program, args, owner);
     await once(child, 'exit'); // rejects when it cannot be started
-    if (child.exitCode !== 0) throw new Error(`${program} has failed.`);
+    if (child.exitCode !== 0) throw new Error(`${program} failed.`);
   }
 
   /** Its last line says when it takes connections. */

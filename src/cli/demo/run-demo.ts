@@ -113,7 +113,7 @@ async function opened(): Promise<DemoStore> {
     left.push(store);
     return store;
   }
-  if (asked.join(' ') !== '--postgres') throw new Error('npm run demo accepts no arguments except: -- --postgres');
+  if (asked.join(' ') !== '--postgres') throw new Error('npm run demo accepts only this argument: -- --postgres');
   const { DemoServer } = await import('./postgres-server.ts');
   const { postgresStore } = await import('./postgres-store.ts');
   const server = new DemoServer();
@@ -135,7 +135,7 @@ for (const [signal, code] of [
 let success = false;
 try {
   success = await demo(await opened());
-  console.log(success ? '\nEverything is as promised.' : '\nA result differs from the promise.');
+  console.log(success ? '\nEverything is as promised.' : '\nA result is not as promised.');
 } catch (failure) {
   // What fails because it was told to end is no news.
   if (tidied === undefined) tell(`The demo failed: ${messageOf(failure)}`);

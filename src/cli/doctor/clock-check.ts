@@ -29,18 +29,18 @@ export function judgeClock(
   files: readonly { readonly file: string; readonly at: number }[],
 ): Finding {
   const shown = new Date(now).toISOString();
-  if (now < EARLIEST || now > LATEST) return problem('clock', `it shows ${shown}`, ADVICE);
+  if (now < EARLIEST || now > LATEST) return problem('clock', `the clock shows ${shown}`, ADVICE);
   const future = files.find(({ at }) => at > now + TOLERATED_FUTURE_MS);
   if (future !== undefined) {
-    const what = `it shows ${shown}, but ${future.file} was written after that time`;
+    const what = `the clock shows ${shown}, but ${future.file} was written after that time`;
     return warning('clock', what, `${ADVICE} The clock was ahead then, or is behind now.`);
   }
   if (Math.abs(driftMs) > TOLERATED_DRIFT_MS) {
     return warning(
       'clock',
-      `it jumped by ${Math.round(driftMs)} ms within ${SAMPLE_MS} ms`,
-      `${ADVICE} Another program may be changing it.`,
+      `the clock jumped by ${Math.round(driftMs)} ms within ${SAMPLE_MS} ms`,
+      `${ADVICE} Another program may be changing the clock.`,
     );
   }
-  return ok('clock', `it shows ${shown}`);
+  return ok('clock', `the clock shows ${shown}`);
 }

@@ -13,11 +13,12 @@ const BUSY_MS = 1_000;
 /** Looks at the inbox through a connection of its own, and changes nothing. */
 export function checkDatabase(file: string): readonly Finding[] {
   if (file === '' || file === ':memory:') {
-    return [problem('inbox', 'a database in memory ends with its process', 'Use the path of a file.')];
+    return [problem('inbox', 'a database in memory is lost when its process ends', 'Use the path of a file.')];
   }
   const stats = existsSync(file) ? statSync(file) : undefined;
   if (stats === undefined && !existsSync(dirname(file))) return []; // the check of the folder tells
-  if (stats === undefined) return [ok('inbox', `${file} does not exist yet; the first start creates it`)];
+  if (stats === undefined)
+    return [ok('inbox', `${file} does not exist yet; the receiver creates it when it first starts`)];
   if (stats.isDirectory())
     return [problem('inbox', `${file} is a folder`, 'Use the path of a file inside this folder.')];
   let database;
@@ -35,7 +36,7 @@ export function checkDatabase(file: string): readonly Finding[] {
       problem(
         'inbox',
         `hookbox cannot use ${file}: ${whyNoAccess(file) ?? messageOf(failure)}`,
-        'Check its permissions, or use a different --db.',
+        'Check the permissions of the file, or use a different --db.',
       ),
     ];
   } finally {
@@ -57,22 +58,22 @@ function open(file: string): SqliteDatabase {
 function look(database: SqliteDatabase, file: string): readonly Finding[] {
   const mode = String(database.pragma('journal_mode', { simple: true }));
   const exists = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'hookbox_migrations'").get() !== undefined;
-  if (!exists) return [ok('inbox', `${file} has no inbox yet; the first start creates its tables`)];
+  if (!exists) return [ok('inbox', `${file} has no inbox yet; the receiver creates the tables when it first starts`)];
   const journal =
     mode === 'wal'
       ? ok('inbox', `${file} is in WAL mode`)
       : warning(
           'inbox',
           `${file} is in journal mode ${mode}`,
-          'You need not do anything: hookbox sets WAL mode when it opens the file as an inbox.',
+          'Nothing. hookbox sets WAL mode when it opens the file as an inbox.',
         );
   return [journal, checkVersion(versionOf(database))];
 }
 
 /** Says whether this hookbox may use tables of a version. */
 export function checkVersion({ version, needs }: { readonly version: number; readonly needs: number }): Finding {
-  const what = `its tables have version ${version}; this hookbox supports versions up to ${KNOWN_VERSION}`;
-  if (needs > KNOWN_VERSION) return problem('migrations', what, 'Update hookbox in this process.');
+  const what = `the tables have version ${version}; this hookbox supports versions up to ${KNOWN_VERSION}`;
+  if (needs > KNOWN_VERSION) return problem('migrations', what, 'Update this installation of hookbox.');
   if (version < KNOWN_VERSION) return ok('migrations', `${what} and upgrades the tables at its next start`);
   return ok('migrations', what);
 }

@@ -16,7 +16,7 @@ export function doctorCommand(): Command {
   withReceiverPort(made, 'the port of the receiver')
     .option('--secret-file <path>', 'read the signing secret from this file instead of SIGNING_SECRET')
     .option('--json', 'print the findings as JSON');
-  return withNotes(withDb(made, 'the inbox; it does not have to exist yet', ''), {
+  return withNotes(withDb(made, 'the inbox, which need not exist yet', ''), {
     notes: [
       'For SQLite, doctor writes to a temporary folder beside the inbox, then removes the folder. In Postgres, it ' +
         'only reads. It never changes the inbox.',

@@ -23,9 +23,9 @@ export function checkFolder(db: string): readonly Finding[] {
 
 /** File systems that are memory, and one that goes with its container; by their names in /proc/self/mounts. */
 const FLEETING: Readonly<Record<string, string>> = {
-  tmpfs: 'in memory, lost when the machine restarts',
-  ramfs: 'in memory, lost when the machine restarts',
-  overlay: 'a layer of a container, lost with the container',
+  tmpfs: 'which is in memory and is lost when the machine restarts',
+  ramfs: 'which is in memory and is lost when the machine restarts',
+  overlay: 'which is a layer of a container and is lost with the container',
 };
 
 function checkFileSystem(folder: string): Finding {
@@ -40,7 +40,7 @@ function checkFileSystem(folder: string): Finding {
   const type = mountedType(folder);
   const fate = type === null ? undefined : FLEETING[type];
   if (fate !== undefined) {
-    return warning('file system', `${folder} is on ${type}: ${fate}`, 'Keep the inbox on a permanent disk or volume.');
+    return warning('file system', `${folder} is on ${type}, ${fate}`, 'Keep the inbox on a permanent disk or volume.');
   }
   return ok('file system', `${folder} is on ${type ?? 'a local disk'}`);
 }
@@ -56,8 +56,8 @@ function checkSpace(folder: string): Finding {
 
 /** Says whether so many bytes are enough. */
 export function judgeSpace(free: number): Finding {
-  const what = `${free < 10_000 * MB ? `${Math.floor(free / MB)} MB` : `${Math.floor(free / MB / 1_000)} GB`} are free`;
-  const advice = 'Free some space: with a full disk, the receiver answers 503.';
+  const what = `${free < 10_000 * MB ? `${Math.floor(free / MB)} MB` : `${Math.floor(free / MB / 1_000)} GB`} free`;
+  const advice = 'Free some space: if the disk is full, the receiver returns 503.';
   if (free < TOO_LITTLE_BYTES) {
     const log = Math.floor((longestLog(free, PAGE_BYTES) * PAGE_BYTES) / MB);
     return problem('disk', `${what}, so hookbox limits the write-ahead log to ${log} MB`, advice);

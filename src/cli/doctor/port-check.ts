@@ -17,7 +17,7 @@ export async function checkPort(port: number): Promise<Finding> {
   } catch (failure) {
     const { code } = failure as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE' && (await answersLikeHookbox(port)))
-      return ok('port', `a receiver already listens on ${port}`);
+      return ok('port', `a receiver is already listening on ${port}`);
     return unusable(port, failure as NodeJS.ErrnoException);
   } finally {
     server.close();
@@ -27,12 +27,12 @@ export async function checkPort(port: number): Promise<Finding> {
 /** Why nothing can listen on a port, and what to do. */
 export function unusable(port: number, failure: NodeJS.ErrnoException): Finding {
   if (failure.code === 'EADDRINUSE') {
-    return problem('port', `another program listens on ${port}`, 'Use a different --port, or stop that program.');
+    return problem('port', `another program is listening on ${port}`, 'Use a different --port, or stop that program.');
   }
   const advice =
     failure.code === 'EACCES'
       ? 'This user cannot listen on ports below 1024. Use a --port above 1023.'
-      : 'Use another --port.';
+      : 'Use a different --port.';
   return problem('port', `hookbox cannot use ${port}: ${messageOf(failure)}`, advice);
 }
 

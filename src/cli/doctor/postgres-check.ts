@@ -20,7 +20,7 @@ export async function checkPostgres(options: DbOptions): Promise<readonly Findin
   try {
     await driver();
   } catch (failure) {
-    return [problem('pg', messageOf(failure), 'Install it for the receiver: npm install pg')];
+    return [problem('pg', messageOf(failure), 'Install pg for the receiver: npm install pg')];
   }
   try {
     return [ok('pg', 'loads'), ...(await onServer(options.db, (session) => look(session, options)))];
@@ -31,7 +31,7 @@ export async function checkPostgres(options: DbOptions): Promise<readonly Findin
         'server',
         `hookbox cannot use ${shownInbox(options)}: ${messageOf(failure)}`,
         isInstance(failure, InboxOpenError)
-          ? 'The server is running. Correct the URL, or create its role or database on the server.'
+          ? 'The server is running. Correct the URL, or create the role or the database that the URL names.'
           : 'Check the URL and start the server, or pass a different --db.',
       ),
     ];
@@ -69,7 +69,7 @@ const CHECKS = {
 export function judgeServer(server: Server): readonly Finding[] {
   const faults = faultsOf(server).map(({ setting, what, advice }) => problem(CHECKS[setting], what, advice));
   const well = [
-    ok('primary', 'it accepts writes'),
+    ok('primary', 'the server accepts writes'),
     ok('encoding', server.encoding),
     ok('durability', `fsync is ${server.fsync}, and synchronous_commit ${server.synchronous_commit}`),
   ];
@@ -79,7 +79,7 @@ export function judgeServer(server: Server): readonly Finding[] {
 /** Whether the tables keep and show every row. */
 async function checkTables(session: Session, schema: string): Promise<readonly Finding[]> {
   const faults = await tableFaults(session, schema);
-  if (faults.length === 0) return [ok('tables', 'no setting deletes or hides their rows, or blocks writes')];
+  if (faults.length === 0) return [ok('tables', 'no setting of a table deletes or hides rows, or blocks writes')];
   return faults.map(({ what, advice }) => problem('tables', what, advice));
 }
 
@@ -97,15 +97,18 @@ async function checkContents(session: Session, schema: string): Promise<readonly
   let found: LostFound = NONE_LOST;
   while (!found.isOver && performance.now() < until) found = await lookForLost(session, tables, found, LOOKED_AT);
   const lost = wordsOfLost(tables, found);
-  const upTo = found.isOver ? '' : ` up to number ${found.behind}; processors check all of them once a day`;
+  const upTo = found.isOver
+    ? ''
+    : ` (doctor checked up to number ${found.behind}; processors check every event once a day)`;
   const others = [...missing, ...judgeSequences(await sequenceFaults(session, tables))];
   if (lost !== null) return [...others, problem('events', lost.what, lost.advice)];
-  return [...others, ok('events', `each is pending, dead, ignored, discarded or processed${upTo}`)];
+  return [...others, ok('events', `each event is pending, dead, ignored, discarded or processed${upTo}`)];
 }
 
 function judgeSequences(faults: Awaited<ReturnType<typeof sequenceFaults>>): readonly Finding[] {
-  if (faults === null) return [ok('sequences', 'this role cannot read them; run doctor as the owner of the tables')];
-  if (faults.length === 0) return [ok('sequences', 'they are ahead of the stored numbers')];
+  if (faults === null)
+    return [ok('sequences', 'this role cannot read the sequences; run doctor as the owner of the tables')];
+  if (faults.length === 0) return [ok('sequences', 'the sequences are ahead of the stored numbers')];
   return faults.map(({ what, advice }) => problem('sequences', what, advice));
 }
 
@@ -113,23 +116,26 @@ function judgeSequences(faults: Awaited<ReturnType<typeof sequenceFaults>>): rea
 async function checkMigrations(session: Session, schema: string, mayWork: boolean): Promise<readonly Finding[]> {
   try {
     const missing = await missingMigrations(session, { schema, tables: tablesIn(schema) });
-    const then = mayWork
-      ? 'to apply it, run hookbox migrate, or start without migrate: false'
-      : 'run hookbox migrate with a role that can create tables';
-    if (missing === null) return [ok('migrations', `the schema ${schema} has no inbox yet; ${then}`)];
+    const then = (what: string): string =>
+      mayWork
+        ? `to ${what}, run hookbox migrate, or start a receiver without migrate: false`
+        : `to ${what}, run hookbox migrate with a role that can create tables`;
+    if (missing === null) return [ok('migrations', `the schema ${schema} has no inbox yet; ${then('create it')}`)];
     if (missing.length === 0) {
       const isNewest = ok('migrations', `the schema ${schema} has version ${NEWEST}`);
       return [isNewest, ...(mayWork ? await checkContents(session, schema) : [])];
     }
     const versions = missing.map(({ version }) => version).join(', ');
-    return [ok('migrations', `the schema ${schema} lacks ${versions} of ${NEWEST}; ${then}`)];
+    return [
+      ok('migrations', `the schema ${schema} lacks the migrations ${versions} of ${NEWEST}; ${then('apply them')}`),
+    ];
   } catch (failure) {
     if (isInstance(failure, InboxOpenError)) {
-      return [problem('migrations', failure.message, 'Update hookbox in this process.')];
+      return [problem('migrations', failure.message, 'Update this installation of hookbox.')];
     }
     if (!isInstance(failure, DatabaseFailure) || failure.fault !== 'refused') throw failure;
     const what = `the schema ${schema} has a table of another program: ${failure.message}`;
-    return [problem('migrations', what, 'Use another --schema.')];
+    return [problem('migrations', what, 'Use a different --schema.')];
   }
 }
 
@@ -169,8 +175,8 @@ export function judgeApart(ms: number): Finding {
 
 const POOLED = ok(
   'pooler',
-  'a pooler such as PgBouncer is in use, which is fine; hookbox then looks for events from other machines once a ' +
-    'second',
+  'a pooler, such as PgBouncer, is in use; this is fine, but hookbox then looks for events from other ' +
+    'machines only once a second',
 );
 
 /** A pooler hands out a number of its own for the connection, and the server has another one. */

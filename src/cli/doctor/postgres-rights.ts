@@ -18,8 +18,8 @@ export function judgeRights(rights: Rights, schema: string): Finding {
 /** Says where the merchant's own tables would be made by mistake; nothing where they would not. */
 export function judgeSearchPath({ role, isFirst }: Rights, schema: string): readonly Finding[] {
   if (!isFirst) return [];
-  const own = role === schema ? ', because the role has the name of the schema' : '';
-  const what = `objects without a schema name are created in ${schema}, among the tables of the inbox${own}`;
+  const own = role === schema ? ', because the role and the schema have the same name' : '';
+  const what = `Postgres creates objects without a schema name in ${schema}, among the tables of the inbox${own}`;
   const advice = `Rename the role, or run ALTER ROLE ${quoted(role)} SET search_path = public`;
   return [warning('search_path', what, advice)];
 }

@@ -28,7 +28,7 @@ export function checkSqlite(): Finding {
     return problem(
       'better-sqlite3',
       messageOf(failure),
-      'Remove node_modules and install again on this machine with this Node.',
+      'Remove node_modules, then install again on this machine with this version of Node.',
     );
   }
 }
@@ -36,12 +36,11 @@ export function checkSqlite(): Finding {
 /** Whether a connection of the merchant's may have its temporary data in files; hookbox's own have it in memory. */
 export function checkTemporaryFiles(): Finding {
   const why = whyNoTemporaryFiles();
-  if (why === null) return ok('temporary files', 'SQLite can create them');
+  if (why === null) return ok('temporary files', 'SQLite can create temporary files');
   return warning(
     'temporary files',
-    `SQLite cannot create them: ${why}`,
-    'An inbox that is opened by its path needs no temporary files. On a connection of your own, { database }, run ' +
-      'PRAGMA temp_store = MEMORY, or set SQLITE_TMPDIR to a writable folder with free space.',
+    `SQLite cannot create temporary files: ${why}`,
+    'An inbox that is opened by its path needs no temporary files. If you pass your own connection ({ database }), run PRAGMA temp_store = MEMORY on it, or set SQLITE_TMPDIR to a writable folder with free space.',
   );
 }
 
@@ -52,7 +51,7 @@ export function checkHost(variables?: Readonly<Record<string, string | undefined
   return problem(
     'host',
     `${host.name}: ${host.fate}`,
-    'Use an inbox in Postgres (hookbox/postgres), or verify with webhookVerifier and put the events into a durable ' +
-      'queue, or run the receiver on a machine with a permanent disk.',
+    'Use an inbox in Postgres (hookbox/postgres), or run the receiver on a machine with a permanent ' +
+      'disk, or verify with webhookVerifier and put the events into a durable queue.',
   );
 }

@@ -13,7 +13,7 @@ export function checkSecret(secretFile: string | undefined, variable = process.e
     // Editors end the last line of a file; that newline is no part of the secret.
     return judgeSecret(readFileSync(secretFile, 'utf8').replace(/\r?\n$/, ''), secretFile);
   } catch (failure) {
-    return problem('secret', `hookbox cannot read it: ${messageOf(failure)}`, 'Use another --secret-file.');
+    return problem('secret', `hookbox cannot read the file: ${messageOf(failure)}`, 'Use a different --secret-file.');
   }
 }
 
@@ -25,11 +25,11 @@ function judgeSecret(secret: string, where: string): Finding {
   try {
     signBody('', secret);
   } catch (failure) {
-    return problem('secret', `${where}: ${messageOf(failure)}`, `Check the program or file that sets ${where}.`);
+    return problem('secret', `${where}: ${messageOf(failure)}`, 'Use the signing secret from the dashboard.');
   }
   const odd = oddity(secret);
   if (odd === null) return ok('secret', `${where} is set`);
-  return warning('secret', `the secret in ${where} ${odd}`, 'Compare it with the secret in the dashboard.');
+  return warning('secret', `the secret in ${where} ${odd}`, 'Compare this secret with the secret in the dashboard.');
 }
 
 function oddity(secret: string): string | null {

@@ -31,6 +31,13 @@ const EXAMPLES = {
   'retry-now': '--type order.created --since 2h',
 } as const satisfies Record<Act, string>;
 
+/** What an operator agrees to. */
+const TO_DO = {
+  rerun: 'rerun them',
+  discard: 'discard them',
+  'retry-now': 'retry them now',
+} as const satisfies Record<Act, string>;
+
 /** Reruns, discards or retries now the events that the arguments mean, and resolves with how to exit. */
 export async function actOn(act: Act, ids: readonly string[], options: ActOnOptions): Promise<ExitCode> {
   const { all = false, dryRun = false, force = false } = options;
@@ -45,9 +52,9 @@ export async function actOn(act: Act, ids: readonly string[], options: ActOnOpti
     options.cancel !== undefined,
   ].filter(Boolean).length;
   if (ways === 0) {
-    throw usageError(`Select the events to ${act}: ids, a filter such as ${EXAMPLES[act]}, or --all.`);
+    throw usageError(`Pass event ids, a filter such as ${EXAMPLES[act]}, or --all.`);
   }
-  if (ways > 1) throw usageError('Use only one of event ids, a filter, --resume and --cancel.');
+  if (ways > 1) throw usageError('Use only one of these: event ids, a filter or --all, --resume, --cancel.');
   if (all && !isEverything(filter)) throw usageError('--all selects every event. Remove --all, or remove the filter.');
   if (bulk !== undefined && (dryRun || force)) {
     throw usageError('The preview already decided what this bulk action does. Remove --dry-run and --force.');
@@ -127,7 +134,7 @@ async function preview(
 async function isAgreed(inbox: Inbox, bulk: Bulk, yes: boolean, signal: AbortSignal): Promise<boolean> {
   tell(sentenceOf(bulk));
   if (bulk.act !== 'discard') for (const sentence of heldUpInWords(await heldUp(inbox, lanesOf(bulk)))) tell(sentence);
-  if (yes || (await typedCount(bulk.total, `${bulk.act} them`, signal))) return true;
+  if (yes || (await typedCount(bulk.total, TO_DO[bulk.act], signal))) return true;
   tell('Nothing changed.');
   return false;
 }

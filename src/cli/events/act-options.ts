@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Act } from '../../ops/index.ts';
 import { GROUP, type Notes } from '../shared/command.ts';
 import { positiveNumber, wholeNumber } from '../shared/option-values.ts';
 import { withWide, type WideOptions } from '../shared/wide-option.ts';
@@ -22,26 +23,33 @@ export interface ActOnOptions extends InboxOptions, FilterOptions, ByOptions, Wi
   readonly cancel?: number;
 }
 
+/** What `--all` means. */
+const ALL = {
+  rerun: 'rerun all dead events',
+  discard: 'discard all dead and pending events',
+  'retry-now': 'retry all failed events now',
+} as const satisfies Record<Act, string>;
+
 /** Adds the arguments that all of them have. */
-export function withActing(made: Command, act: string): Command {
+export function withActing(made: Command, act: Act): Command {
   const acting = made
     .argument(
       '[event-ids...]',
-      'event ids, which can be shortened (evt_…wYb2), instead of a filter; with --state, only events in that state ' +
-        'are changed',
+      'ids of events, full or shortened (evt_…wYb2); use ids or a filter, not both; with ids, --state ' +
+        'limits the change to events in that state',
     )
     .optionsGroup(GROUP.act)
     .option('--dry-run', 'show what would happen; change nothing')
     .option('--yes', 'do not ask for confirmation')
-    .option('--all', `${act} all events to which this applies, instead of those of a filter`)
+    .option('--all', `${ALL[act]}, instead of only those that match a filter`)
     .option('--rate <n>', 'change at most this many events per second (default: 500)', positiveNumber)
     .option('--resume <bulk-id>', `continue a stopped ${act}`, wholeNumber(1))
-    .option('--cancel <bulk-id>', `cancel a ${act} that has stopped or is running elsewhere`, wholeNumber(1));
+    .option('--cancel <bulk-id>', `cancel a ${act} that has stopped or is running in another process`, wholeNumber(1));
   if (act === 'rerun')
     acting.option('--force', 'also rerun ignored, discarded and processed events; their handlers run again');
   return withInbox(
     withWide(withBy(withFilter(acting))),
-    'print one line of JSON per event, or one for the bulk action',
+    'print JSON: one line per event id, or one document for a bulk action',
   );
 }
 
@@ -49,11 +57,16 @@ export function withActing(made: Command, act: string): Command {
 export function actNotes(...own: readonly string[]): Notes {
   return {
     notes: [
-      'For ids, hookbox acts immediately. For a filter, it first shows the events that it found and asks you to ' +
-        'type their number. Events that arrive later are not included. Ctrl-C finishes the current step and shows how ' +
-        'to continue.',
+      'Given ids, hookbox acts immediately. Given a filter, it first shows the events that it found and ' +
+        'asks you to type how many there are. Events that arrive later are not included. Ctrl-C finishes the ' +
+        'current step, then stops and shows how to continue.',
       ...own,
     ],
-    exitCodes: { 0: 'all', 1: 'nothing changed, or you did not confirm', 3: 'only some', 4: 'no event matched' },
+    exitCodes: {
+      0: 'all events changed',
+      1: 'no event changed, or you did not confirm',
+      3: 'only some events changed',
+      4: 'no event matched',
+    },
   };
 }

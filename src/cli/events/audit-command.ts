@@ -12,9 +12,9 @@ export function auditCommand(): Command {
   ]);
   const filtered = made
     .optionsGroup('Which entries:')
-    .option('--actor <name>', 'by this operator, as named in the audit')
-    .option('--since <time>', 'at or after this time: an age (2h) or an ISO date (UTC)')
-    .option('--until <time>', 'before this time');
+    .option('--actor <name>', 'entries of this operator, as named in the audit')
+    .option('--since <time>', 'entries from this time on: an age (2h) or an ISO date (UTC)')
+    .option('--until <time>', 'entries from before this time');
   return withNewest(filtered).action(async (options: AuditOptions) => {
     const { audit } = await import('./print-audit.ts');
     process.exitCode = await audit(options);

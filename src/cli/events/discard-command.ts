@@ -11,7 +11,7 @@ export function discardCommand(): Command {
   ]);
   return withNotes(
     withActing(discard, 'discard'),
-    actNotes('Discarded events stay stored, and you can rerun them.'),
+    actNotes('Discarded events remain in the inbox, and you can rerun them.'),
   ).action(async (ids: string[], options: ActOnOptions) => {
     const { actOn } = await import('./act-on.ts');
     process.exitCode = await actOn('discard', ids, options);

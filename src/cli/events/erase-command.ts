@@ -15,11 +15,13 @@ export function eraseCommand(): Command {
     .option('--yes', 'do not ask for confirmation');
   return withNotes(withInbox(withBy(erase)), {
     notes: [
-      'This erases the name of the entity, and the bodies, conflicting bodies and errors of its events in every ' +
-        'state. Erased pending events are never handled. The audit keeps a hash of the name. Backups and exports do ' +
-        'not change.',
+      'This erases the name of the entity, and the bodies, conflicting bodies and errors of all its events, whatever their state. Erased pending events are never handled. The audit keeps a hash of the name. Existing backups and exports still contain the data.',
     ],
-    exitCodes: { 0: 'all', 3: 'some events are still being processed', 4: 'no event of this entity was found' },
+    exitCodes: {
+      0: 'all events of the entity are erased',
+      3: 'some events are still being processed',
+      4: 'no event of this entity was found',
+    },
   }).action(async (entity: string, options: EraseOptions) => {
     const { erase } = await import('./erase.ts');
     process.exitCode = await erase(entity, options);

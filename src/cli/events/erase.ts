@@ -39,14 +39,14 @@ export async function erase(entity: string, options: EraseOptions): Promise<Exit
     tellInProcessing(found.inProcessing);
     return EXIT.partial;
   }
-  const what = `${plural(found.erased, 'event')}: bodies, conflicting bodies, errors and the name of the entity`;
+  const what = `the name of the entity, and the bodies, conflicting bodies and errors of ${plural(found.erased, 'event')}`;
   if (dryRun) {
     if (json) printJson(found);
     tell(`Would erase ${what}.`);
     tellInProcessing(found.inProcessing);
     return EXIT.ok;
   }
-  tell(`This erases ${what}. It cannot be undone.`);
+  tell(`This erases ${what}. You cannot undo this.`);
   if (!yes && !(await typedCount(found.erased, 'erase them', signal))) {
     tell('Nothing changed.');
     return signal.aborted ? EXIT.interrupted : EXIT.failed;
@@ -54,7 +54,7 @@ export async function erase(entity: string, options: EraseOptions): Promise<Exit
 
   const report = await erased(inbox, entity, options, signal, false);
   if (json) printJson(report);
-  tell(`${plural(report.erased, 'event')} erased.${signal.aborted ? ' Run the same command to continue.' : ''}`);
+  tell(`${plural(report.erased, 'event')} erased.${signal.aborted ? ' To continue, run the same command again.' : ''}`);
   tellInProcessing(report.inProcessing);
   if (report.audit !== null) tellLog(report.logEmptied);
   if (signal.aborted) return EXIT.interrupted;

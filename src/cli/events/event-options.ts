@@ -25,7 +25,7 @@ export interface NewestOptions extends InboxOptions, WideOptions {
 export function withNewest(command: Command): Command {
   const paged = command
     .optionsGroup(GROUP.output)
-    .option('--limit <n>', 'list at most this many', wholeNumber(1, 500), 50)
+    .option('--limit <n>', 'list at most this many entries', wholeNumber(1, 500), 50)
     .option(
       '--before <n>',
       'list entries with a number lower than this; for the next page, pass the last number shown',
@@ -62,37 +62,51 @@ export interface FilterOptions {
 export function withFilter(command: Command): Command {
   return command
     .optionsGroup(GROUP.events)
-    .option('--type <type>', 'of this type (repeatable)', collected)
-    .option('--state <state>', `in this state: ${eventStates.join(', ')} (repeatable)`, collectedFrom(eventStates))
-    .option('--since <time>', 'received at or after this time: an age (2h), a time today (14:00), or an ISO date (UTC)')
-    .option('--until <time>', 'received before this time')
-    .option('--error <text>', 'whose last error has this text in its name or message, ignoring case')
-    .option('--entity <name>', 'of this entity; give its name, or the id of the order, cart or product')
-    .option('--merchant <id>', 'whose data has this merchant_id')
-    .option('--id <id>', 'with exactly this id')
-    .option('--text <text>', 'with this text in the id, type, entity or last error, ignoring case')
+    .option('--type <type>', 'events of this type (repeatable)', collected)
+    .option(
+      '--state <state>',
+      `events in this state: ${eventStates.join(', ')} (repeatable)`,
+      collectedFrom(eventStates),
+    )
+    .option(
+      '--since <time>',
+      'events received at or after this time: an age (2h), a time today (14:00), or an ISO date (UTC)',
+    )
+    .option('--until <time>', 'events received before this time')
+    .option('--error <text>', 'events whose last error contains this text in its name or message, ignoring case')
+    .option('--entity <name>', 'events of this entity; give its name, or the id of the order, cart or product')
+    .option('--merchant <id>', 'events whose data has this merchant_id')
+    .option('--id <id>', 'events with exactly this id')
+    .option('--text <text>', 'events with this text in the id, type, entity or last error, ignoring case')
     .option(
       '--body <path=value>',
-      'whose body has this value, such as data.items[0].name=Tea (repeatable up to 8 times)',
+      'events whose body has this value, such as data.items[0].name=Tea (repeatable up to 8 times)',
       collected,
     )
     .option(
       '--fingerprint <group>',
-      'in this group of dead events or, with --retrying, of retries; "events list --groups" shows the groups',
+      'dead events in this group or, with --retrying, events in this group of retries; "events list --groups" shows the groups',
     )
     .option(
       '--dead-reason <reason>',
-      `dead for this reason: ${deadReasons.join(', ')} (repeatable)`,
+      `events that are dead for this reason: ${deadReasons.join(', ')} (repeatable)`,
       collectedFrom(deadReasons),
     )
-    .option('--failed-since <time>', 'dead or waiting for a retry, and last failed at or after this time')
-    .option('--failed-until <time>', 'dead or waiting for a retry, and last failed before this time')
-    .option('--retrying', 'pending after a failure')
-    .option('--redelivered', 'delivered more than once')
-    .option('--conflict', 'whose id also arrived with a different body')
-    .option('--ignored-since <time>', 'ignored at or after this time because their type had no handler')
-    .option('--bulk <bulk-id>', 'changed by this bulk action; known until a week after it ends', wholeNumber(1))
-    .option('--endpoint <name>', 'received at this endpoint (default: any)');
+    .option(
+      '--failed-since <time>',
+      'events that are dead or waiting for a retry, and last failed at or after this time',
+    )
+    .option('--failed-until <time>', 'events that are dead or waiting for a retry, and last failed before this time')
+    .option('--retrying', 'events that are pending after a failure')
+    .option('--redelivered', 'events delivered more than once')
+    .option('--conflict', 'events whose id also arrived with a different body')
+    .option('--ignored-since <time>', 'events ignored at or after this time because their type had no handler')
+    .option(
+      '--bulk <bulk-id>',
+      'events changed by this bulk action; works until a week after the action ends',
+      wholeNumber(1),
+    )
+    .option('--endpoint <name>', 'events received at this endpoint (default: any)');
 }
 
 /** Who acts, and why. */

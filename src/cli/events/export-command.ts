@@ -14,7 +14,7 @@ export function exportCommand(): Command {
     'hookbox events export --since 24h | gzip > today.ndjson.gz',
   ])
     .optionsGroup(GROUP.output)
-    .option('--out <file>', 'write to this file, which appears when the export is complete')
+    .option('--out <file>', 'write to this file, which appears only when the export is complete')
     .addOption(
       new Option(
         '--format <format>',

@@ -36,7 +36,7 @@ export async function exportTo(options: ExportCommandOptions): Promise<ExitCode>
 }
 
 function inUse(options: DbOptions): string {
-  return `note: another process has ${shownInbox(options)} open. This export does not include events that it stores from now on.`;
+  return `note: another process has ${shownInbox(options)} open. This export does not include events that the other process stores from now on.`;
 }
 
 async function exported(options: ExportCommandOptions): Promise<ExitCode> {
@@ -118,7 +118,9 @@ function refuseExisting(out: string, force: boolean): void {
   if (why !== null) throw usageError(`--out must be the path of a file. ${why}`);
   // What is written takes the place of what is there: a device or a pipe would be gone.
   if (statSync(out, { throwIfNoEntry: false })?.isFile() === false)
-    throw usageError(`${oneLine(out)} is not a regular file. Remove --out and redirect standard output to it.`);
+    throw usageError(`${oneLine(out)} is not a regular file. Remove --out and redirect standard output to that path.`);
   if (!force && existsSync(out))
-    throw new CommandError(`${oneLine(out)} already exists. Use another --out, or --force to replace it.`);
+    throw new CommandError(
+      `${oneLine(out)} already exists. Use a different --out, or add --force to replace the file.`,
+    );
 }

@@ -34,7 +34,7 @@ export async function find(text: string, options: FindOptions): Promise<ExitCode
   try {
     for await (const step of stepsOf(inbox, text, all ? Infinity : limit, signal, progress)) {
       if (last === null && step.takenFor !== 'text') {
-        progress.above(() => tell(`Read as ${TAKEN_FOR[step.takenFor]}: ${oneLine(step.name)}`));
+        progress.above(() => tell(`Searching for ${TAKEN_FOR[step.takenFor]}: ${oneLine(step.name)}`));
       }
       if (step.events.length > 0) progress.above(() => print(step.events));
       found += step.events.length;

@@ -17,12 +17,12 @@ export function importCommand(): Command {
     'gunzip -c today.ndjson.gz | hookbox events import - --db new.db',
     'hookbox events import --handled ids.txt',
   ])
-    .argument('<file>', 'the export or list of ids, or - for standard input')
+    .argument('<file>', 'the file that contains the export or the ids, or - for standard input')
     .optionsGroup(GROUP.act)
     .option('--dry-run', 'check and count the events; change nothing')
     .option(
       '--trusted',
-      'also trust facts that the bodies do not prove; use it only for an unchanged export of your own',
+      'also trust the facts in the export that the bodies do not prove; use this only for your own, unchanged export',
     )
     .option('--handled', 'read a file with one event id per line, and record each event as processed')
     .option('--endpoint <name>', 'with --handled: the endpoint of the ids (default: "default")');
@@ -30,11 +30,10 @@ export function importCommand(): Command {
     notes: [
       'Without --trusted, hookbox stores every event as not verified, reads its entity from the body, and finds the ' +
         'newest processed event of an order from the bodies alone. It rejects a line whose facts contradict its body.',
-      'Events that are already in this inbox do not change, so you can repeat an import. If --db does not exist, ' +
-        'hookbox creates it. The processor of this inbox handles the pending events, so first stop the processor of ' +
+      'Events that are already in this inbox do not change, so you can repeat an import. If the inbox does not exist, hookbox creates it. The processor of this inbox handles the pending events, so first stop the processor of ' +
         'the old inbox.',
-      'With --handled, a later delivery of an id is a duplicate. If an event is stored here but not processed, the ' +
-        'command prints its id and exits with 3.',
+      'With --handled, a later delivery of one of these ids is a duplicate. If an event is already stored ' +
+        'but not processed, the command prints its id and exits with 3.',
     ],
     exitCodes: {
       0: 'all events are in the inbox',
@@ -43,12 +42,14 @@ export function importCommand(): Command {
     },
   }).action(async (file: string, options: ImportCommandOptions & ImportHandledCommandOptions & HandledOption) => {
     if (options.handled === true) {
-      if (options.trusted === true) throw usageError('--trusted is for an export. Remove it, or --handled.');
+      if (options.trusted === true)
+        throw usageError('--trusted works only for an export. Remove --trusted or --handled.');
       const { importHandledFrom } = await import('./import-handled.ts');
       process.exitCode = await importHandledFrom(file, options);
       return;
     }
-    if (options.endpoint !== undefined) throw usageError('--endpoint needs --handled. An export names its endpoints.');
+    if (options.endpoint !== undefined)
+      throw usageError('--endpoint works only with --handled. An export already names its endpoints.');
     const { importFrom } = await import('./import.ts');
     process.exitCode = await importFrom(file, options);
   });

@@ -54,12 +54,12 @@ export async function importHandledFrom(path: string, options: ImportHandledComm
   const { imported, known, notProcessed } = report;
   if (json) printJson(report);
   tell(
-    `${plural(imported, 'id')} ${dryRun ? 'would be recorded' : 'recorded'} as processed; ${number(known)} already ` +
-      'were',
+    `${plural(imported, 'id')} ${dryRun ? 'would be recorded' : 'recorded'} as processed; ` +
+      `${number(known)} already recorded`,
   );
   for (const { id, state } of notProcessed) tell(`not changed: ${oneLine(id)} is stored and ${state}`);
   if (signal.aborted) {
-    tell('Stopped. Run the command again: ids that are already recorded do not change.');
+    tell('Stopped. To continue, run the command again: ids that are already recorded do not change.');
     return EXIT.interrupted;
   }
   if (notProcessed.length > 0) tell(NOT_PROCESSED);

@@ -58,9 +58,10 @@ export async function importFrom(path: string, options: ImportCommandOptions): P
   if (json) printJson(report);
   tell(
     `${plural(imported, 'event')} ${dryRun ? 'would be imported' : 'imported'}, ` +
-      `${number(known)} already here, ${number(different)} already here with another body`,
+      `${number(known)} already here, ${number(different)} already here with a different body`,
   );
-  for (const { endpoint, type } of paused) tell(`Paused as in the export: ${oneLine(type)} at ${oneLine(endpoint)}.`);
+  for (const { endpoint, type } of paused)
+    tell(`${oneLine(type)} at ${oneLine(endpoint)} is paused, because it was paused in the export.`);
   if (imported > 0 && !dryRun && !trusted) tell(NOT_TRUSTED);
   if (signal.aborted) {
     tell('Stopped. To continue, import the same export again. Events that are already in this inbox do not change.');
@@ -71,7 +72,7 @@ export async function importFrom(path: string, options: ImportCommandOptions): P
 
 const NOT_TRUSTED =
   'The imported events are stored as not verified. If this is an unchanged export of your own, you can import it ' +
-  'into a new inbox with --trusted, which keeps what it records.';
+  'into a new inbox with --trusted, which keeps everything that the export records.';
 
 function sumOf({ imported, known, different }: ImportCounts): number {
   return imported + known + different;

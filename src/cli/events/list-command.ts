@@ -17,15 +17,15 @@ export function listCommand(): Command {
     'hookbox events list --groups',
   ])
     .optionsGroup(GROUP.output)
-    .option('--limit <n>', 'list at most this many', wholeNumber(1), 50)
-    .option('--all', 'list all')
+    .option('--limit <n>', 'list at most this many events', wholeNumber(1), 50)
+    .option('--all', 'list all events that match')
     .option(
       '--order <order>',
-      `${ORDERS.join(', ')}; failed lists dead events, the last to die first`,
+      'newest, oldest or failed; failed lists dead events, beginning with the event that became dead last',
       oneFrom(ORDERS),
       'newest',
     )
-    .option('--groups', 'group dead events by their error; with --retrying, the events waiting for a retry')
+    .option('--groups', 'group dead events by error; with --retrying, group the events that are waiting for a retry')
     .option(
       '--before <seq>',
       'list entries with a number lower than this; for the next page, pass the last number shown',
@@ -33,8 +33,7 @@ export function listCommand(): Command {
     );
   return withNotes(withInbox(withWide(withFilter(list)), 'print one line of JSON per event'), {
     notes: [
-      'An event must match every filter. If you repeat --type, --state or --dead-reason, it must match one of the ' +
-        'values.',
+      'An event must match every filter. If you repeat --type, --state or --dead-reason, the event must match one of the values.',
     ],
   }).action(async (options: ListOptions) => {
     const { list } = await import('./list.ts');

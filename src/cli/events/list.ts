@@ -40,12 +40,12 @@ export async function list(options: ListOptions): Promise<ExitCode> {
   const { retrying = false, ...beyondRetrying } = filter;
   if (groups && (!isEverything(beyondRetrying) || before !== undefined)) {
     throw usageError(
-      '--groups takes no filter except --retrying, because it groups all dead events, or all retries. ' +
-        'Remove the filter, or list the events of one --fingerprint.',
+      '--groups takes no filter except --retrying, because it groups all dead events, or all events ' +
+        'waiting for a retry. Remove the filter, or list the events of one group with --fingerprint.',
     );
   }
   if (order === 'failed' && before !== undefined) {
-    throw usageError('--order failed does not take --before. Raise --limit, or use --failed-until.');
+    throw usageError('--order failed does not work with --before. Raise --limit, or use --failed-until.');
   }
   const signal = interruption();
   await using inbox = await existingInbox(options);
@@ -72,8 +72,7 @@ export async function list(options: ListOptions): Promise<ExitCode> {
   } finally {
     progress.end();
   }
-  if (next !== null)
-    tell(`${signal.aborted ? 'Stopped.' : `More ${MORE[order]} events may exist.`} ${goOn(order, next)}`);
+  if (next !== null) tell(`${signal.aborted ? 'Stopped.' : `${MORE[order]} events may exist.`} ${goOn(order, next)}`);
   else if (found === 0) {
     const isEmpty = isEverything(filter) && before === undefined;
     tell(isEmpty ? `${shownInbox(options)} has no events.` : `${shownInbox(options)} has no matching event.`);
@@ -82,7 +81,7 @@ export async function list(options: ListOptions): Promise<ExitCode> {
   return signal.aborted ? EXIT.interrupted : EXIT.ok;
 }
 
-const MORE = { newest: 'older', oldest: 'newer', failed: 'earlier' } as const satisfies Record<SearchOrder, string>;
+const MORE = { newest: 'Older', oldest: 'Newer', failed: 'More' } as const satisfies Record<SearchOrder, string>;
 
 function goOn(order: SearchOrder, next: number): string {
   return order === 'failed' ? 'For more, raise --limit or add --all' : `For the next page, add --before ${next}`;

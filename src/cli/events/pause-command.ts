@@ -19,7 +19,7 @@ export function pauseCommand(): Command {
     .option('--unseen', 'pause the type even if the inbox has no event of this type yet');
   return withNotes(withPause(made), {
     notes: [
-      'Deliveries are still answered 200. Running handlers finish. Newer events of the same order, cart or product ' +
+      'Deliveries still get a 200. Handlers that are already running finish. Newer events of the same order, cart or product ' +
         'wait behind the paused events.',
     ],
   }).action(async (type: string | undefined, options: PauseOptions) => {
@@ -40,6 +40,8 @@ export function resumeCommand(): Command {
 }
 
 function withPause(made: Command): Command {
-  const paused = made.optionsGroup(GROUP.act).option('--endpoint <name>', 'the endpoint of the type', 'default');
+  const paused = made
+    .optionsGroup(GROUP.act)
+    .option('--endpoint <name>', 'the endpoint that receives the type', 'default');
   return withInbox(withBy(paused), 'print JSON');
 }

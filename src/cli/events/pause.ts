@@ -31,7 +31,7 @@ export async function pause(type: string, options: PauseOptions): Promise<ExitCo
   // Types are what senders say: one that begins with a dash would be taken for an option.
   const resuming = type.startsWith('-') ? [...where, '--', quoted(type)] : [quoted(type), ...where];
   tell(
-    `hookbox stores its events and does not handle them. To handle them: ${['hookbox events resume', ...resuming].join(' ')}`,
+    `hookbox stores the events of this type and does not handle them. To handle them: ${['hookbox events resume', ...resuming].join(' ')}`,
   );
   return EXIT.ok;
 }
@@ -87,5 +87,5 @@ export async function tellPaused(inbox: Inbox): Promise<void> {
 }
 
 function waitingText({ waiting, more }: Pause): string {
-  return waiting === 1 && !more ? '1 event waits' : `${bounded({ count: waiting, more })} events wait`;
+  return waiting === 1 && !more ? '1 event is waiting' : `${bounded({ count: waiting, more })} events are waiting`;
 }

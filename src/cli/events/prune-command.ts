@@ -12,22 +12,22 @@ export function pruneCommand(): Command {
     'hookbox events prune --older-than 90d --state processed --state dead --yes',
   ])
     .optionsGroup(GROUP.events)
-    .requiredOption('--older-than <age>', 'settled before this: an age (30d) or an ISO date (UTC)')
+    .requiredOption('--older-than <age>', 'events settled before this time: an age (30d) or an ISO date (UTC)')
     .option(
       '--state <state>',
-      `in this state: ${prunableStates.join(', ')} (repeatable; default: processed)`,
+      `events in this state: ${prunableStates.join(', ')} (repeatable; default: processed)`,
       collectedFrom(prunableStates),
     )
-    .option('--type <type>', 'of this type (repeatable)', collected)
-    .option('--endpoint <name>', 'received at this endpoint (default: any)')
+    .option('--type <type>', 'events of this type (repeatable)', collected)
+    .option('--endpoint <name>', 'events received at this endpoint (default: any)')
     .optionsGroup(GROUP.act)
     .option('--dry-run', 'count the events; change nothing')
     .option('--yes', 'do not ask for confirmation');
   return withNotes(withInbox(withBy(prune)), {
     notes: [
-      'A pruned event cannot be rerun, and exports do not contain its body. Its redelivery is a duplicate.',
-      'Pruning does not stop deliveries. The inbox keeps its size on disk and reuses the space.',
-      'Pruning also sums up counts and indexes new events. If only serverless functions use the inbox, run prune ' +
+      'A pruned event cannot be rerun, and exports do not contain its body. hookbox still recognises its redeliveries as duplicates.',
+      'You can prune while deliveries arrive. The inbox keeps its size on disk and reuses the freed space.',
+      'Pruning also merges old counts and indexes new events. If only serverless functions use the inbox, run prune ' +
         'once an hour.',
     ],
   }).action(async (options: PruneCommandOptions) => {

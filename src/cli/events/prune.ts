@@ -68,6 +68,6 @@ export async function prune(options: PruneCommandOptions): Promise<ExitCode> {
     }),
   );
   if (json) printJson(report);
-  tell(`${plural(report.pruned, 'event')} pruned.${signal.aborted ? ' Run the same command to continue.' : ''}`);
+  tell(`${plural(report.pruned, 'event')} pruned.${signal.aborted ? ' To continue, run the same command again.' : ''}`);
   return signal.aborted ? EXIT.interrupted : EXIT.ok;
 }

@@ -12,9 +12,11 @@ export function rejectedCommand(): Command {
     'hookbox events rejected --json | jq -r \'select(.reason == "signature-mismatch").source\'',
   ])
     .optionsGroup(GROUP.output)
-    .option('--limit <n>', 'list at most this many', wholeNumber(1, 1_000), 100);
-  return withNotes(withInbox(withWide(made), 'print one line of JSON per listed line'), {
-    notes: ['Rejections of the same kind share a line. hookbox keeps the latest thousand lines, without bodies.'],
+    .option('--limit <n>', 'list at most this many lines', wholeNumber(1, 1_000), 100);
+  return withNotes(withInbox(withWide(made), 'print each line of the list as a line of JSON'), {
+    notes: [
+      'Rejections of the same kind share a line. hookbox keeps the latest thousand lines, which contain no bodies.',
+    ],
   }).action(async (options: RejectedOptions) => {
     const { rejected } = await import('./rejected.ts');
     process.exitCode = await rejected(options);

@@ -14,10 +14,10 @@ export function rerunCommand(): Command {
   const made = withNotes(
     withActing(rerun, 'rerun'),
     actNotes(
-      'A filter selects dead events; for others, add --state ignored or --state discarded. Your processor runs the ' +
+      'By default, a filter selects only dead events. For ignored or discarded events, add --state ignored or --state discarded. Your processor runs the ' +
         'handlers.',
-      'For invalid events, this command uses the built-in rule for entities. If your receiver has its own rule (its ' +
-        'option "entity"), rerun invalid events with rerunEvents() or on the page for operators.',
+      'This command finds the entity of an invalid event with the built-in rule. If your receiver has its ' +
+        'own rule (the option "entity"), rerun invalid events with rerunEvents() or on the page for operators.',
     ),
   );
   return made.action(async (ids: string[], options: ActOnOptions) => {

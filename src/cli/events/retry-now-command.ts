@@ -4,7 +4,7 @@ import { actNotes, withActing, type ActOnOptions } from './act-options.ts';
 
 /** `hookbox events retry-now` */
 export function retryNowCommand(): Command {
-  const made = command('retry-now', 'retry failed events now instead of when their backoff ends', [
+  const made = command('retry-now', 'retry failed events now, without waiting for their backoff to end', [
     'hookbox events retry-now evt_1 evt_2',
     'hookbox events retry-now --error ECONNREFUSED --dry-run',
     'hookbox events retry-now --fingerprint 5f3a9c0d1b2e4f67 --dry-run',
@@ -14,7 +14,7 @@ export function retryNowCommand(): Command {
   return withNotes(
     withActing(made, 'retry-now'),
     actNotes(
-      'Attempts and failures still count, so an event dies if its last attempt fails. An event still waits for ' +
+      'Attempts and failures still count, so an event dies if its last allowed attempt fails. An event still waits for ' +
         'older events of its entity. Your processor runs the handlers.',
     ),
   ).action(async (ids: string[], options: ActOnOptions) => {

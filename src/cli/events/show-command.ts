@@ -17,7 +17,10 @@ export function showCommand(): Command {
     .optionsGroup(GROUP.output)
     .option('--mask <path>', 'hide this field of the body (repeatable)', collected)
     .option('--raw', 'print only the stored body, byte for byte')
-    .option('--endpoint <name>', 'the endpoint that received the event; needed if several endpoints have this id');
+    .option(
+      '--endpoint <name>',
+      'the endpoint that received the event; needed if several endpoints have an event with this id',
+    );
   return withNotes(withInbox(show), {
     notes: ['The body is shown with its original numbers, escapes and field order. --mask does not hide error texts.'],
   }).action(async (id: string, options: ShowOptions) => {

@@ -104,7 +104,7 @@ function asText({ summary, event, timeline, wait }: EventHistory, mask: Masking,
       ? []
       : [
           '',
-          styled('bold', `The newest conflicting body with the id (${bytes(conflict.body.byteLength)})`),
+          styled('bold', `The newest conflicting body with this id (${bytes(conflict.body.byteLength)})`),
           ...(body === null ? [] : [...diffLines(bodyDiff(body, conflict.body, mask)), '']),
           ...readableBody(mask(conflict.body)),
         ]),
@@ -143,6 +143,6 @@ function factsOf(
     ...(summary.lastError === null ? [] : [['last error', styled('red', errorText(summary.lastError))] as const]),
     ...(summary.fingerprint === null ? [] : [['group', oneLine(summary.fingerprint)] as const]),
     ...(redeliveries === 0 ? [] : [['redelivered', plural(redeliveries, 'time')] as const]),
-    ...(conflicts === 0 ? [] : [['conflicts', `${plural(conflicts, 'time')} with another body`] as const]),
+    ...(conflicts === 0 ? [] : [['conflicts', `${plural(conflicts, 'time')} with a different body`] as const]),
   ];
 }

@@ -12,13 +12,13 @@ export function statsCommand(): Command {
     'hookbox events stats --json | jq .now.oldestPending',
   ])
     .optionsGroup(GROUP.output)
-    .option('--since <time>', 'from this time: an age (2h) or an ISO date (UTC)', '24h')
-    .option('--until <time>', 'until this time (default: now)')
+    .option('--since <time>', 'count from this time on: an age (2h) or an ISO date (UTC)', '24h')
+    .option('--until <time>', 'count until this time (default: now)')
     .option('--steps <n>', 'divide the period into this many steps', wholeNumber(1, 1_000), 24);
   return withNotes(withInbox(made), {
     notes: [
-      'Latencies are upper bounds. In JSON they are in milliseconds, null if nothing was measured, and "inf" above ' +
-        'a minute.',
+      'Latencies are upper bounds. In JSON, a latency is in milliseconds: null if nothing was measured, and "inf" if it exceeds a ' +
+        'minute.',
     ],
   }).action(async (options: StatsCommandOptions) => {
     const { printStats } = await import('./stats.ts');

@@ -119,14 +119,15 @@ function printWatch({ traffic, unhandled, processing }: Stats, inbox: Pick<Inbox
 /** Types without a handler. */
 function printUnhandled({ unhandled: { waiting, putAway, ignoredSince } }: Stats, named: NamedInbox): void {
   for (const { endpoint, type, since, ...count } of waiting) {
-    const what = `${oneLine(type)} at ${oneLine(endpoint)}`;
-    const who =
-      since === null ? `no processor has ever handled the endpoint of ${what}` : `no processor handles ${what}`;
-    print('', `${who}${since === null ? '' : ` since ${timeText(since)}`}: ${bounded(count)} pending`);
+    const line =
+      since === null
+        ? `no processor has ever handled the endpoint ${oneLine(endpoint)}: ${bounded(count)} pending (${oneLine(type)})`
+        : `no processor has handled ${oneLine(type)} at ${oneLine(endpoint)} since ${timeText(since)}: ${bounded(count)} pending`;
+    print('', line);
   }
   for (const { endpoint, type, count, more } of putAway) {
     print(
-      `\n${bounded({ count, more })} of ${oneLine(type)} were ignored because no processor handled them. To rerun them:`,
+      `\n${oneLine(type)}: ${bounded({ count, more })} ignored because no processor handled the type. To rerun them:`,
     );
     print(rerunIgnoredCommand({ endpoint, types: [type], ignoredSince }, named));
   }

@@ -66,7 +66,7 @@ function printLine({ at, event }: Change): void {
   const remarks = [
     ...(attempts > 0 ? [plural(attempts, 'attempt')] : []),
     ...(redeliveries > 0 ? [`redelivered ${plural(redeliveries, 'time')}`] : []),
-    ...(conflicts > 0 ? [`with another body ${plural(conflicts, 'time')}`] : []),
+    ...(conflicts > 0 ? [`with a different body ${plural(conflicts, 'time')}`] : []),
     ...(lastError === null || event.state === 'processed' ? [] : [errorText(lastError)]),
   ];
   const columns = [

@@ -50,7 +50,7 @@ export async function wholeId(
   if (others.length === 0) return only ?? null;
   const candidates = [...ids].slice(0, MOST_CANDIDATES).map(quoted).join(', ');
   const more = ids.size > MOST_CANDIDATES ? ', and more' : '';
-  throw usageError(`${quoted(said)} matches several events: ${candidates}${more}. Use more of the id.`);
+  throw usageError(`${quoted(said)} matches several events: ${candidates}${more}. Type more characters of the id.`);
 }
 
 function quoted(text: string): string {

@@ -10,14 +10,14 @@ export function migrateCommand(): Command {
     'hookbox migrate --db postgres://owner@db.example/shop --print',
     'hookbox migrate --print > hookbox.sql',
   ])
-    .option('--print', 'print the SQL of the missing steps (without --db, of all steps) and change nothing')
+    .option('--print', 'print the SQL of the missing migrations (without --db, of all migrations); change nothing')
     .option('--json', 'print the result as JSON');
   return withNotes(withOptionalDb(made, 'the inbox'), {
     notes: [
       'Run migrate during a deploy if the database role of the receiver cannot create tables. postgresInbox(url, { ' +
-        'migrate: false }) leaves migration to this command. Each step is one transaction, and concurrent runs apply ' +
-        'it once. Before you change to a different minor version, stop all processes. A SQLite file is migrated when ' +
-        'it is opened.',
+        'migrate: false }) leaves migration to this command. Each migration is one transaction; concurrent runs apply it only once. Before you change to a ' +
+        'different minor version of hookbox, stop all processes that use the inbox. hookbox migrates a ' +
+        'SQLite file when it opens it.',
       "After each migration, grant these rights to the receiver's role:",
       [
         '  GRANT USAGE ON SCHEMA hookbox TO …;',

@@ -8,28 +8,29 @@ import { withSending } from '../shared/sending/sending-options.ts';
 
 /** `hookbox replay` */
 export function replayCommand(): Command {
-  const replay = command('replay', 'send stored events or files again, signed anew', [
+  const replay = command('replay', 'send stored events or files again, with new signatures', [
     'hookbox replay evt_1 evt_2',
     'hookbox replay --state dead --since 2h --to http://localhost:4000/webhooks',
     'hookbox replay --all --quiet --concurrency 8',
     'hookbox replay captured/ --rate 10',
   ])
-    .argument(
-      '[sources...]',
-      'ids of stored events, which can be shortened (evt_…wYb2); files; or folders of *.json files',
-    )
+    .argument('[sources...]', 'ids of stored events, full or shortened (evt_…wYb2); files; or folders of *.json files')
     .optionsGroup(GROUP.events)
     .option('--all', 'every stored event')
     .option(
       '--status, --state <state>', // --status is its older name
-      `in this state: ${eventStates.join(', ')} (repeatable)`,
+      `events in this state: ${eventStates.join(', ')} (repeatable)`,
       collectedFrom(eventStates),
     )
-    .option('--since <time>', 'received at or after this time: an age (2h) or an ISO date (UTC)')
-    .option('--until <time>', 'received before this time')
-    .option('--type <type>', 'of this type (repeatable)', collected)
-    .option('--endpoint <name>', 'received at this endpoint', 'default')
-    .option('--after <seq>', 'with a higher number than this, to continue a stopped replay', wholeNumber(0))
+    .option('--since <time>', 'events received at or after this time: an age (2h) or an ISO date (UTC)')
+    .option('--until <time>', 'events received before this time')
+    .option('--type <type>', 'events of this type (repeatable)', collected)
+    .option('--endpoint <name>', 'events received at this endpoint', 'default')
+    .option(
+      '--after <seq>',
+      'events with a higher number than this; use it to continue a stopped replay',
+      wholeNumber(0),
+    )
     .option('--skip <n>', 'skip the first n ids and files', wholeNumber(0));
   const sending = withSending(replay)
     .option('--quiet', 'print only deliveries that were not accepted')
@@ -38,12 +39,16 @@ export function replayCommand(): Command {
     .option('--rate <n>', 'send at most this many deliveries per second', positiveNumber);
   return withNotes(withDb(sending, 'the inbox that has the stored events'), {
     notes: [
-      'Use replay for a different receiver, or for events that your receiver lost. A receiver that already has the ' +
-        'event answers "duplicate" and runs no handler; for a dead event, use "hookbox events rerun". replay does ' +
-        'not ' +
-        'follow redirects.',
+      'Use replay to send events to a different receiver, or to send events that your receiver has lost. A ' +
+        'receiver that already has an event answers "duplicate" and runs no handler. To run the handler of a ' +
+        'dead event again, use "hookbox events rerun". replay does not follow redirects.',
     ],
-    exitCodes: { 0: 'all deliveries were accepted', 1: 'none was', 3: 'only some were', 4: 'no event matched' },
+    exitCodes: {
+      0: 'all deliveries were accepted',
+      1: 'no delivery was accepted',
+      3: 'only some deliveries were accepted',
+      4: 'no event matched',
+    },
   }).action(async (sources: string[], options: ReplayOptions) => {
     const { replay } = await import('./replay-events.ts');
     process.exitCode = await replay(sources, options);

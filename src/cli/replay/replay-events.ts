@@ -81,7 +81,7 @@ async function listAll(
       print([(type === null ? '-' : oneLine(type)).padEnd(22), nameOf({ id, source }), size].join('  '));
     }
   }
-  tell(`${ok} would be sent${failed > 0 ? `, ${failed} cannot be sent because they were pruned` : ''}`);
+  tell(`${ok} would be sent${failed > 0 ? `, ${failed} cannot be sent because their bodies were pruned` : ''}`);
   return { ok, failed };
 }
 
@@ -91,7 +91,7 @@ function tellEnd(result: SendingResult, to: URL): void {
   if (duplicates > 0) {
     const them = duplicates === 1 ? 'it' : 'them';
     tell(
-      `note: the receiver already had ${duplicates} of them, so no handler ran for ${them}. To run handlers again, use hookbox events rerun.`,
+      `note: the receiver already had ${duplicates} of these events, so no handler ran for ${them}. To run handlers again, use hookbox events rerun.`,
     );
   }
   if (gone) tellGone(to);

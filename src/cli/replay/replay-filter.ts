@@ -24,14 +24,14 @@ export function filterOf(sources: readonly string[], options: SelectionOptions):
   const { endpoint, all, type, state, since, until, after, skip } = options;
   const filtered = [all, type, state, since, until, after].some((option) => option !== undefined);
   if (sources.length > 0) {
-    if (filtered) throw usageError('Use either event ids, folders and files, or filters.');
+    if (filtered) throw usageError('Pass event ids, files or folders, or use filters, but not both.');
     return null;
   }
   if (skip !== undefined)
-    throw usageError('--skip works with event ids, folders and files. For a filter, use --after.');
+    throw usageError('--skip works only with event ids, files and folders. With a filter, use --after.');
   if (!filtered) {
     throw usageError(
-      'Select what to replay: event ids, a folder, a file, --type, --state, --since, --until, --after or --all.',
+      'Select what to replay: pass event ids, files or folders, or use --all, --type, --state, --since, --until or --after.',
     );
   }
   return {

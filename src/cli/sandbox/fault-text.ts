@@ -26,7 +26,7 @@ export function addFault({ faults }: Sandbox, text: string): void {
   }
   const { times = 1, ...others } = fault;
   if (!Number.isSafeInteger(times) || Number(times) < 1 || Object.keys(others).length > 0) {
-    throw usageError(`${JSON.stringify(text)}: a delivery fault takes only times=…, above 0.`);
+    throw usageError(`${JSON.stringify(text)}: a delivery fault takes only times=n, with n above 0.`);
   }
   faults.addToDeliveries(kind.slice(OF_DELIVERIES.length) as DeliveryFaultKind, Number(times)); // which checks it
 }

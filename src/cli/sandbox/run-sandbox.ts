@@ -110,6 +110,6 @@ async function tellUnreachable({ endpoint: { url } }: Registered): Promise<void>
   const why = await whyUnreachable(new URL(url));
   if (why !== null)
     tell(
-      `note: no server listens at ${origin} (${why}). The sandbox retries failed deliveries on the schedule of the service.`,
+      `note: no server is listening at ${origin} (${why}). The sandbox retries failed deliveries on the schedule of the service.`,
     );
 }

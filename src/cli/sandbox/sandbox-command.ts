@@ -18,18 +18,25 @@ export function sandboxCommand(): Command {
   ])
     .optionsGroup(GROUP.delivery)
     .option('--to <url>', 'register this endpoint for all events, if it is not registered yet')
-    .option('--unsigned', 'send no X-Signature, like an account without a secret')
+    .option('--unsigned', 'send no X-Signature, as for an account without a secret')
     .option('--allow-remote', 'allow webhooks to other machines')
     .optionsGroup(GROUP.service)
     .option('--db <file>', 'keep the state in this file, created if missing (default: in memory)')
-    .option('--fault <fault>', 'inject a fault; "hookbox sandbox fault --help" lists them (repeatable)', collected)
+    .option(
+      '--fault <fault>',
+      'inject a fault; "hookbox sandbox fault --help" lists the faults (repeatable)',
+      collected,
+    )
     .addOption(
-      new Option('--clock <which>', 'a clock that runs, or one that you advance')
+      new Option('--clock <which>', 'use a clock that runs, or a frozen one that you advance')
         .choices(['real', 'frozen'])
         .default('real'),
     )
     .option('--seed <n>', 'create the same ids, keys and secrets in every run with this seed', wholeNumber(0))
-    .option('--plan <plan>', 'Free, Developer, Business, Enterprise, or limits such as perSecond=5,perMonth=100')
+    .option(
+      '--plan <plan>',
+      'apply this plan: Free, Developer, Business, Enterprise, or limits such as perSecond=5,perMonth=100',
+    )
     .option('--assume <name=value>', 'choose behaviour that the interface does not define (repeatable)', collected)
     .optionsGroup(GROUP.server)
     .option('--port <n>', 'listen on this port; 0 selects a free port', wholeNumber(0, 65_535), DEFAULT_PORT)
@@ -44,12 +51,12 @@ export function sandboxCommand(): Command {
   withNotes(
     withSecret(
       sandbox,
-      'read the signing secret from this file instead of SIGNING_SECRET; without either, print a new secret',
+      'read the signing secret from this file instead of SIGNING_SECRET; without either, the sandbox creates a secret and prints it',
     ),
     {
       notes: [
         'The sandbox prints a line for each delivery attempt, and the signing secret of a new endpoint once. ' +
-          'docs/sandbox.md lists what the sandbox assumes where the interface is silent.',
+          'docs/sandbox.md lists what the sandbox assumes where the interface leaves a choice.',
         'The subcommands control a sandbox that you run on this machine. Ctrl-C finishes the work in progress, then ' +
           'stops; a second Ctrl-C stops immediately.',
       ],

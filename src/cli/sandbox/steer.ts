@@ -43,7 +43,7 @@ export async function send(source: string, options: SendOptions): Promise<void> 
   const body = (await checkedBodies(source, options, events))();
   const { type, data } = (parsedOrNull(body) ?? {}) as { readonly type?: unknown; readonly data?: unknown };
   if (typeof type !== 'string' || typeof data !== 'object' || data === null || Array.isArray(data)) {
-    throw usageError('The event must have a type and an object as data.');
+    throw usageError('The event must have a type, and its data must be an object.');
   }
   const sent = await steer<SentByHand>(at, { act: 'send', type, data: data as Readonly<Record<string, unknown>> });
   if (json) printJson(sent);

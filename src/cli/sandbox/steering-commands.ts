@@ -23,7 +23,10 @@ function advance(): Command {
     "hookbox sandbox advance '30 min'",
     'hookbox sandbox advance 2h --at http://127.0.0.1:4001',
     'hookbox sandbox advance 0',
-  ]).argument('<duration>', "how far, such as '30 min', 1h30m or 2d; 0 runs the work that is due now");
+  ]).argument(
+    '<duration>',
+    "how far to advance the clock, such as '30 min', 1h30m or 2d; 0 runs the work that is due now",
+  );
   return withSteering(made).action(async (duration: string, options: SteeringOptions) =>
     (await acts()).advance(duration, options),
   );
@@ -35,11 +38,11 @@ function retry(): Command {
     'hookbox sandbox list dead-letters --json | jq -r .id | xargs hookbox sandbox retry',
   ]).argument(
     '<deliveries...>',
-    'the numbers of the deliveries, as printed and listed by the sandbox',
+    'the numbers of the deliveries, as the sandbox prints and lists them',
     collectedNumbers,
   );
   return withNotes(withSteering(made), {
-    exitCodes: { 0: 'all deliveries succeeded', 1: 'none did', 3: 'only some did' },
+    exitCodes: { 0: 'all deliveries succeeded', 1: 'no delivery succeeded', 3: 'only some deliveries succeeded' },
   }).action(async (ids: readonly number[], options: SteeringOptions) => (await acts()).retry(ids, options));
 }
 
@@ -51,20 +54,20 @@ export interface SendOptions extends SteeringOptions {
 }
 
 function send(): Command {
-  const made = command('send', 'send an event that no operation creates, such as one of your own type', [
+  const made = command('send', 'send an event that no operation creates, such as an event of your own type', [
     'hookbox sandbox send loyalty.earned --events events.mjs --override data.account=a --override data.points=5',
     'hookbox sandbox send order.created --override data.gift_note=hello',
     'hookbox sandbox send event.json',
   ])
-    .argument('<event>', 'a type, for a new event; or a file, or - for standard input, with type and data')
+    .argument('<event>', 'an event type, for a new event; or a file with the type and data (- for standard input)')
     .optionsGroup(GROUP.event)
-    .option('--override <path=value>', 'set a value, as JSON or text (repeatable)', collected)
-    .option('--remove <path>', 'remove a value after the overrides (repeatable)', collected)
+    .option('--override <path=value>', 'set a value, given as JSON or text (repeatable)', collected)
+    .option('--remove <path>', 'remove a value, after the overrides are applied (repeatable)', collected)
     .option('--events <module>', 'a module (.js, .mjs, .ts) that exports the schemas of your own types as `events`');
   return withNotes(withSteering(made), {
     notes: [
-      'The sandbox sets the id and the time, signs the event, sends it to every endpoint registered for all events ' +
-        'or for its type, and retries it like any other event. Nothing else in the sandbox changes. If the event ' +
+      'The sandbox sets the id and the time of the event, and signs it. It sends the event to every ' +
+        'endpoint that is registered for all events or for this type, and retries it like any other event. Nothing else in the sandbox changes. If the event ' +
         'does ' +
         'not fit your schema, the command warns you and still sends it.',
     ],
@@ -82,7 +85,10 @@ function fault(): Command {
     'hookbox sandbox fault delivery:tampered-signature,times=2',
     'hookbox sandbox fault --clear',
   ])
-    .argument('[fault]', 'the kind of fault, with operation=, times=, status=, ms= or outcome= if the kind takes them')
+    .argument(
+      '[fault]',
+      'the kind of fault, with operation=, times=, status=, ms= or outcome= if the kind takes such a setting',
+    )
     .optionsGroup(GROUP.act)
     .option('--clear', 'remove all faults that have not happened yet');
   return withNotes(withSteering(made), {
@@ -126,12 +132,12 @@ function webhook(): Command {
   ])
     .argument('<url>', 'the address that receives webhooks')
     .optionsGroup('The endpoint:')
-    .option('--unsigned', 'send no X-Signature, like an account without a secret')
+    .option('--unsigned', 'send no X-Signature, as for an account without a secret')
     .option('--remove', 'remove the endpoint and its pending deliveries');
   return withSteering(
     withSecret(
       made,
-      'read the signing secret from this file instead of SIGNING_SECRET; without either, print a new secret',
+      'read the signing secret from this file instead of SIGNING_SECRET; without either, the sandbox creates a secret and prints it',
     ),
   ).action(async (url: string, options: WebhookOptions) => (await acts()).webhook(url, options));
 }

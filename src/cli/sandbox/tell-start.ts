@@ -32,7 +32,7 @@ export function tellStart(sandbox: Sandbox, start: Start): void {
     printNdjson({ kind: 'started', at: sandbox.now(), base, apiKey, endpoint, secret, page: base + DASHBOARD });
   }
   tell(
-    `hookbox sandbox at ${base}, page at ${base}${DASHBOARD} (open to every user of this machine)`,
+    `The sandbox runs at ${base}, with its page at ${base}${DASHBOARD} (open to every user of this machine)`,
     `Operations, each with a curl command: ${base}/interface`,
     stateText(sandbox, start),
     ...clockLines(sandbox, start),
@@ -43,7 +43,7 @@ export function tellStart(sandbox: Sandbox, start: Start): void {
 }
 
 function keyLine(apiKey: string | null, base: string): string {
-  if (apiKey !== null) return `API key: ${apiKey} (send only the key in the Authorization header)`;
+  if (apiKey !== null) return `API key: ${apiKey} (send it in the Authorization header, without a word such as Bearer)`;
   return `The first API key no longer works. To create another: ${steeringText(base, 'key')}`;
 }
 
@@ -67,7 +67,7 @@ function stateText(sandbox: Sandbox, { db, seed, isReopened }: Start): readonly 
     counted(waiting(sandbox), 'waiting delivery', 'waiting deliveries'),
   ];
   const kept = seed === undefined ? [] : [`note: --seed has no effect, because ${db} keeps its first seed.`];
-  return [`${db} continues with ${counts.join(', ')}.`, ...kept];
+  return [`The sandbox continues from ${db}: ${counts.join(', ')}.`, ...kept];
 }
 
 function clockLines(sandbox: Sandbox, { clock, base }: Start): readonly string[] {

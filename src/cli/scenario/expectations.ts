@@ -28,16 +28,14 @@ function onDeliveries({ deliveries }: ScenarioRun): readonly Verdict[] {
     if (statuses !== undefined) {
       const text = statuses.map(statusOf).join(', ');
       const others = group.map(heard).filter((heard) => heard !== text);
-      verdicts.push(judged(`${what} is answered ${text}`, others.length === 0, summed(others)));
+      verdicts.push(judged(`${what} gets ${text}`, others.length === 0, summed(others)));
     }
     const ofCopies: Statuses | undefined = given.expect.copies ?? statuses;
     const copies = group.flatMap((end) => (end.byHand ?? end).copies);
     if (ofCopies !== undefined && copies.length > 0) {
       const others = copies.map(({ status }) => status).filter((status) => !ofCopies.includes(status));
       const text = [...new Set(ofCopies)].map(statusOf).join(' or ');
-      verdicts.push(
-        judged(`copies of ${what} are answered ${text}`, others.length === 0, summed(others.map(statusOf))),
-      );
+      verdicts.push(judged(`copies of ${what} get ${text}`, others.length === 0, summed(others.map(statusOf))));
     }
     if (outcome !== undefined) {
       const others = group.map((end) => end.outcome).filter((found) => found !== outcome);
@@ -59,7 +57,7 @@ function onRequests({ expect }: Scenario, run: ScenarioRun): readonly Verdict[] 
   const isComplete = Object.keys(expect.statuses).length > 0;
   return [
     ...Object.entries(expect.statuses).map(([status, count]) => {
-      const what = status === 'none' ? 'requests without an answer' : `requests answered ${status}`;
+      const what = status === 'none' ? 'requests without an answer' : `requests that got ${status}`;
       return counted(what, count, statuses[status] ?? 0);
     }),
     ...(isComplete ? [judged('no other answers', others.length === 0, summed(others))] : []),
@@ -73,7 +71,7 @@ function onInbox({ expect }: Scenario, { plan, findings }: ScenarioRun): readonl
   const found = findings?.events ?? [];
   const verdicts: Verdict[] = [];
   const judge = (expectation: string, verdict: () => Pick<Verdict, 'met' | 'found'>): void => {
-    const hidden = { met: null, found: 'not checked: pass its inbox with --db' };
+    const hidden = { met: null, found: 'not checked: pass the inbox of the receiver with --db' };
     verdicts.push({ expectation, ...(findings === null ? hidden : verdict()) });
   };
 
@@ -93,7 +91,7 @@ function onInbox({ expect }: Scenario, { plan, findings }: ScenarioRun): readonl
     judge(`dead events: ${dead}`, () => equal(dead, found.filter(({ state }) => state === 'dead').length));
   }
   if (superseded !== undefined) {
-    judge(`handler runs that saw superseded: ${superseded}`, () => {
+    judge(`handler runs with ctx.superseded: ${superseded}`, () => {
       const unknown = { met: null, found: 'not checked: only the built-in receiver can count them' };
       const told = findings?.superseded ?? null;
       return told === null ? unknown : equal(superseded, told);
@@ -110,7 +108,7 @@ function notStoredOnce(sent: ReadonlyMap<string, Uint8Array>, found: readonly Ev
     const original = sent.get(id);
     if (original === undefined) wrong.push(`the service never sent ${id}`);
     else if (seen.has(id)) wrong.push(`${id} is stored twice`);
-    else if (body === null || Buffer.compare(body, original) !== 0) wrong.push(`${id} has another body`);
+    else if (body === null || Buffer.compare(body, original) !== 0) wrong.push(`${id} has a different body`);
     seen.add(id);
   }
   for (const id of sent.keys()) if (!seen.has(id)) wrong.push(`${id} is missing`);

@@ -30,7 +30,7 @@ export interface ScenarioRunOptions extends Partial<DbOptions>, SecretOptions {
   readonly json?: boolean;
 }
 
-const GIVE_DB = '; pass its inbox with --db';
+const GIVE_DB = '; pass the inbox of the receiver with --db';
 
 /** One more than the largest seed. */
 export const SEEDS = 2 ** 32;
@@ -51,7 +51,9 @@ export async function runAndReport(fileOrName: string, options: ScenarioRunOptio
     signal,
     ...(timeScale !== undefined && { timeScale }),
     onKnown(count) {
-      tell(`note: ${count} of these events are already stored there. To create other events, use another --seed.`);
+      tell(
+        `note: ${count} of these events are already in the inbox of the receiver. To create other events, use a different --seed.`,
+      );
     },
     onWait(count) {
       progress.above(() => tell(`waiting up to ${PATIENCE_MS / 1_000} s for the handlers of ${count} events`));
@@ -77,7 +79,7 @@ async function receiverOf(scenario: Scenario, options: ScenarioRunOptions): Prom
   if (to === undefined) {
     // What everything else here works on is no mistake.
     if (db !== undefined && db !== process.env['HOOKBOX_DB'])
-      throw usageError('--db is the inbox of the receiver at --to. Use both, or neither.');
+      throw usageError('--db is the inbox of the receiver at --to. Use --to and --db together, or neither.');
     return ownReceiver(scenario);
   }
   const url = targetOf(to, allowRemote);

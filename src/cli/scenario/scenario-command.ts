@@ -27,7 +27,7 @@ function runCommand(): Command {
     .optionsGroup('The run:')
     .option('--to <url>', 'use this receiver instead of the built-in one')
     .option('--seed <n>', 'choose the ids and faults; the same seed repeats a run', wholeNumber(0, 2 ** 32 - 1))
-    .option('--time-scale <n>', 'wait in real time, divided by n (default: do not wait)', positiveNumber)
+    .option('--time-scale <n>', 'wait in real time, with each wait divided by n (default: do not wait)', positiveNumber)
     .option('--allow-remote', 'allow deliveries to other machines');
   withSecret(run)
     .optionsGroup(GROUP.output)
@@ -35,14 +35,14 @@ function runCommand(): Command {
     .option('--json', 'print the report and every attempt as JSON');
   const checked = withOptionalDb(
     run,
-    'the inbox of the receiver at --to; needed to check which events it stored and handled',
+    'the inbox of the receiver at --to (needed to check which events the receiver stored and handled)',
   );
   return withNotes(checked.option('--endpoint <name>', 'the endpoint in the inbox at --db', 'default'), {
     exitCodes: {
       0: 'all expectations were met',
       1: 'some expectations were not met',
       3: 'some expectations could not be checked',
-      4: 'no scenario with this name',
+      4: 'no scenario has this name',
     },
   }).action(async (scenario: string, options: ScenarioRunOptions) => {
     const { runAndReport } = await import('./run-and-report.ts');

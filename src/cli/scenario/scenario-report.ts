@@ -137,7 +137,7 @@ export function printReport(report: Report, json: boolean): void {
   const { scenario, seed, sender, receiver, expectations, fingerprint } = report;
   const listed = (counts: Readonly<Record<string, number>>): string =>
     Object.entries(counts)
-      .map(([name, count]) => `${number(count)} ${/^\d/.test(name) ? `answered ${name}` : (WORDS[name] ?? name)}`)
+      .map(([name, count]) => `${number(count)} ${/^\d/.test(name) ? `got ${name}` : (WORDS[name] ?? name)}`)
       .join(', ');
   print(`${scenario}, seed ${seed}, ${inWords(sender.ms)} on the service's clock`);
   const byHand = sender.deliveredByHand === 0 ? '' : ` (${number(sender.deliveredByHand)} of them by hand)`;
@@ -156,11 +156,11 @@ export function printReport(report: Report, json: boolean): void {
         `${number(receiver.processed)} processed${dead}${effects}`,
     );
   }
-  print(`  fingerprint ${fingerprint} (the same seed gives the same)`);
+  print(`  fingerprint ${fingerprint} (every run with this seed has the same fingerprint)`);
   for (const verdict of expectations) print(lineFor(verdict));
 }
 
-const WORDS: Readonly<Record<string, string>> = { none: 'without an answer' };
+const WORDS: Readonly<Record<string, string>> = { none: 'got no answer' };
 
 function lineFor({ expectation, met, found }: Verdict): string {
   if (met === null) return `${styled('yellow', '  -')} ${expectation}: ${found}`;

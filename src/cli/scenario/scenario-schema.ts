@@ -35,7 +35,7 @@ const source = {
   type: z.enum(eventTypes).optional().describe('a new event of this type, based on its fixture'),
   data: z.record(z.string(), z.unknown()).optional().describe('fields that replace fields of its data'),
   fixture: z.string().optional().describe('the exact bytes of a fixture, such as edge/unknown-type'),
-  body: z.string().optional().describe('this body'),
+  body: z.string().optional().describe('the exact text of the body'),
   again: z.string().optional().describe('repeat the events of the earlier delivery with this name'),
 };
 const SOURCES = ['type', 'fixture', 'body', 'again'] as const;
@@ -44,17 +44,24 @@ const delivery = z
   .strictObject({
     ...source,
     name: z.string().min(1).optional().describe('the name for "again"'),
-    at: duration.default(0).describe('when the first event is due, from the start'),
+    at: duration.default(0).describe('when the first event is due, counted from the start'),
     count: atLeastOne.default(1).describe('the number of events'),
     every: duration.default(0).describe('the time between two events'),
     times: atLeastOne.default(1).describe('the number of copies of each event, sent at once'),
-    created: duration.optional().describe('the created time of the event, from the start (default: when it is due)'),
-    subject: z.string().optional().describe('the order, cart or product (default: the n-th of each delivery)'),
+    created: duration
+      .optional()
+      .describe('the time at which the event is created, counted from the start (default: when the event is due)'),
+    subject: z
+      .string()
+      .optional()
+      .describe(
+        'a name for a set of orders, carts or products: the n-th event of each delivery with this name is about the n-th of the set',
+      ),
     faults: z.array(attemptFaults).default([]).describe('the faults of the first attempt, the second, and so on'),
     forged: z
       .enum(FORGERIES as [Forgery, ...Forgery[]])
       .optional()
-      .describe('sent once, with a forged signature'),
+      .describe('send the event once, as a forgery of this kind'),
     expect: z
       .strictObject({
         outcome: z.enum(['delivered', 'dead-lettered']).optional(),
@@ -82,7 +89,7 @@ const delivery = z
   });
 
 const down = z.strictObject({
-  from: duration.describe('from the start'),
+  from: duration.describe('when it begins, counted from the start'),
   for: duration.refine((ms) => ms > 0, 'expected a number above 0'),
 });
 
@@ -94,7 +101,7 @@ function areApart(windows: readonly z.output<typeof down>[]): boolean {
 }
 
 const behaviour = z.strictObject({
-  failsFirst: count.default(0).describe('the number of first runs that fail for each event'),
+  failsFirst: count.default(0).describe('for each event, how many of the first runs fail'),
   fails: z.literal('always').optional().describe('every run fails, so the event becomes dead'),
   takes: duration.default(0).describe('how long a run takes, in real time'),
 });
@@ -105,7 +112,7 @@ const once = z.union([z.literal('once'), count], { error: 'expected "once" or a 
 export const scenarioSchema = z.strictObject({
   $schema: z.string().optional(),
   about: z.string().min(1).describe('what happens, in one or two sentences'),
-  startAt: z.iso.datetime().default('2026-01-01T00:00:00Z').describe('the time of day at the start'),
+  startAt: z.iso.datetime().default('2026-01-01T00:00:00Z').describe('the time at the start'),
   sender: z
     .strictObject({
       timeout: duration.default(10_000).describe('how long an answer may take, in real time'),
@@ -131,14 +138,18 @@ export const scenarioSchema = z.strictObject({
   randomFaults: z
     .strictObject({ count: atLeastOne, kinds: z.array(faultKind).min(1).optional() })
     .optional()
-    .describe('faults for all events without their own faults'),
+    .describe('faults for all events that have no faults of their own'),
   retryDeadLetters: z.array(duration).default([]).describe('when an operator retries all dead letters'),
   expect: z
     .strictObject({
-      stored: once.optional().describe('once: every event that the service sent, with its bytes, and no other event'),
-      handled: once.optional().describe('once: every stored event had its effect exactly once'),
+      stored: once
+        .optional()
+        .describe(
+          'once: the inbox contains each event that the service sent, with its original bytes, and no other event',
+        ),
+      handled: once.optional().describe('once: every event had its effect exactly once'),
       redeliveries: count.optional().describe('the number of redeliveries to the inbox'),
-      superseded: count.optional().describe('the number of handler runs that saw superseded'),
+      superseded: count.optional().describe('the number of handler runs in which ctx.superseded was true'),
       dead: count.optional().describe('the number of dead events'),
       deadLetters: count.optional().describe('the number of dead letters at the end'),
       faults: count.optional(),

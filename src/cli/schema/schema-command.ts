@@ -17,7 +17,7 @@ export function schemaCommand(): Command {
     'hookbox schema --openapi > openapi.json',
   ])
     .argument('[type]', 'one event type (default: all)')
-    .option('--json', 'print JSON Schema (draft 2020-12); for all types, one object keyed by type')
+    .option('--json', 'print JSON Schema (draft 2020-12); without a type, one object keyed by type')
     .option('--openapi', 'print the OpenAPI 3.1 document that hookbox sandbox serves')
     .action(async (name: string | undefined, { json, openapi }: SchemaOptions) => {
       if (openapi === true) {

@@ -67,7 +67,7 @@ export function createForwarder(to: URL, report: (forward: ForwardReport) => voi
     remarkedCircle = true;
     tell(
       `note: another hookbox serve forwarded ${oneLine(id)} (${FORWARDED_HEADER}), so this one does not forward it ` +
-        'or other such deliveries.',
+        'or other deliveries with this header.',
     );
   }
 

@@ -34,8 +34,8 @@ export interface ServeOptions extends ListenOptions, DbOptions {
 }
 
 const UNCHECKED =
-  'hookbox does not check signatures, even if SIGNING_SECRET is set: --unsafe-unsigned accepts deliveries from any ' +
-  'sender.';
+  'hookbox does not check signatures, even if SIGNING_SECRET is set: with --unsafe-unsigned, it ' +
+  'accepts deliveries from any sender.';
 
 /**
  * Receives until a signal says to stop, and resolves with it once everything under way is answered and closed.

@@ -34,32 +34,33 @@ export function serveCommand(): Command {
   ])
     .argument(
       '[handlers]',
-      'a module (.js, .mjs, .ts) that exports handlers by type, as default or as `handlers`, and schemas of your own ' +
-        'types as `events`',
+      'a module (.js, .mjs, .ts) that exports your handlers by type (as default or as `handlers`) and the ' +
+        'schemas of your own types (as `events`)',
     )
     .optionsGroup(GROUP.server);
   withReceiverPort(made, 'listen on this port; 0 selects a free port')
     .option('--watch', 'restart when the handler module or a file that it imports changes')
-    .option('--forward-to <url>', 'forward accepted deliveries to this address after the answer')
+    .option('--forward-to <url>', 'after the answer, forward accepted deliveries to this address')
     .option('--host <address>', 'listen on this address', '127.0.0.1')
     .option('--path <path>', 'the path of the webhook', absolutePath, '/webhooks')
-    .option('--unsafe-unsigned', 'accept unsigned deliveries, from an account without a secret')
+    .option('--unsafe-unsigned', 'do not check signatures; use it only for an account without a secret')
     .option('--allow-remote', 'allow forwarding to other machines')
     .addOption(new Option('--watched', 'used by --watch for the process that it starts').hideHelp());
   withSecret(made)
     .optionsGroup(GROUP.output)
     .addOption(
-      new Option('--output <how>', 'the format of the output (default: interactive, or compact in a pipe)').choices(
-        outputs,
-      ),
+      new Option(
+        '--output <how>',
+        'the format of the output (default: interactive in a terminal, compact in a pipe)',
+      ).choices(outputs),
     )
     .option('-v, --verbose', 'print the stack traces of handler errors');
   return withNotes(withDb(made, 'the inbox, created if missing'), {
     notes: [
       'A handler module:',
       ['  export default {', "    'order.created': (event) => console.log('new order:', event.data.id),", '  };'],
-      'Forwarding keeps the body, X-Signature and Content-Type. Its result does not change the answer. One hookbox ' +
-        'serve does not forward what another hookbox serve forwarded to it.',
+      'Forwarding keeps the body, X-Signature and Content-Type, and its result does not change the answer. ' +
+        'hookbox serve does not forward a delivery that another hookbox serve forwarded to it.',
       'Handler output goes to standard error. inbox.attempts() returns the stack of each error. Ctrl-C finishes the ' +
         'work in progress, then stops; a second Ctrl-C stops immediately.',
     ],

@@ -86,7 +86,7 @@ export function webhookServer({ receiver, path, handled, delivered, accepted }: 
 
 /** Perhaps the service was given another path. */
 function misdirected(asked: string): DeliveryReport {
-  const reason = `no deliveries at ${asked}`;
+  const reason = `no webhook at ${asked}`;
   const nothing = { type: null, id: null, conflict: false, invalid: false, issue: null, unhandled: false } as const;
   return { kind: 'delivery', at: new Date(), status: 404, outcome: 'rejected', ms: 0, reason, ...nothing };
 }

@@ -5,7 +5,7 @@ import { collected } from './option-values.ts';
 export function withHeader(command: Command): Command {
   return command.option(
     '--header <header>',
-    "add or replace a header, as 'Name: value'; @file reads one header per line and keeps passwords out of the " +
+    "add or replace a header, written as 'Name: value'; @file reads one header per line and keeps passwords out of the " +
       'arguments ' +
       '(repeatable)',
     collected,

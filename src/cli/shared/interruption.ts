@@ -35,7 +35,7 @@ export function stopping(what: string): string {
 }
 
 /** What commands that deliver say. */
-export const STOPS_AFTER_ANSWERS = stopping('Stopping when the deliveries in progress are answered');
+export const STOPS_AFTER_ANSWERS = stopping('Stopping when all deliveries in progress have been answered');
 
 function onFirstSignal(begin: (signal: StopSignal) => void): void {
   let isStopping = false;

@@ -37,7 +37,7 @@ export async function importOwn(file: string): Promise<OwnModule> {
 
 function unreadable(file: string): string {
   if (!/^\.[cm]?ts$/.test(extname(file))) return `${file} is not a module. Pass a .js, .mjs or .ts file.`;
-  return `This Node (${process.version}) does not run TypeScript. Use Node 22.18 or newer, or compile ${file} to JavaScript.`;
+  return `This version of Node (${process.version}) does not run TypeScript. Use Node 22.18 or newer, or compile ${file} to JavaScript.`;
 }
 
 /** What a module exports inside its default: one of CommonJS is its own default export. */

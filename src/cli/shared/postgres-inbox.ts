@@ -72,7 +72,7 @@ export function toldOf(failure: unknown, options: DbOptions): unknown {
       );
     case 'SCHEMA_OLD':
       return new CommandError(
-        `The inbox in ${where} lacks migrations of this version of hookbox. Run hookbox migrate first.`,
+        `The inbox in ${where} lacks migrations that this version of hookbox needs. Run hookbox migrate first.`,
       );
     default:
       return failure;

@@ -18,5 +18,5 @@ function exitCodeOf(failure: unknown): ExitCode {
 
 /** Pruning is what one thinks of first, and it writes before it makes room. */
 const FULL_DISK =
-  '. First free some tens of megabytes on that disk (logs, old exports), or move the inbox to a larger disk. Then prune. ' +
-  'Pruning needs free space too.';
+  '. First free a few tens of megabytes on that disk (delete logs or old exports), or move the inbox ' +
+  'to a larger disk. Then prune events: pruning itself needs some free space.';

@@ -25,8 +25,9 @@ export async function tellMisfit(body: Uint8Array, schemas: EventSchemas): Promi
   const { type } = parsed.event;
   try {
     const checked = await checkedEvent(parsed.event, schema);
-    if (!checked.fits) tell(`note: the event does not fit your schema of ${type}, so it will be dead: ${checked.why}`);
+    if (!checked.fits)
+      tell(`note: the event does not fit your schema for ${type}, so hookbox will store it as dead: ${checked.why}`);
   } catch (failure) {
-    tell(`note: your schema of ${type} failed to check the event: ${messageOf(failure)}`);
+    tell(`note: your schema for ${type} failed to check the event: ${messageOf(failure)}`);
   }
 }

@@ -95,7 +95,8 @@ function printBodies(makeBody: BodyMaker, { count, tamper }: TriggerOptions): Ex
 
 function assertTogether(options: TriggerOptions): void {
   const { schedule, timeScale, tamper, unsigned, expectStatus, dryRun, printCurl, eventId, override } = options;
-  if (schedule === undefined && timeScale !== undefined) throw usageError('--time-scale needs --schedule. Add it.');
+  if (schedule === undefined && timeScale !== undefined)
+    throw usageError('--time-scale works only with --schedule. Add --schedule service.');
   if (dryRun === true && printCurl === true) throw usageError('Use --dry-run or --print-curl, not both.');
   if (eventId !== undefined && override?.some(isOfId) === true) {
     throw usageError('Use --event-id or --override id=…, not both.');
@@ -104,7 +105,7 @@ function assertTogether(options: TriggerOptions): void {
     throw usageError('--tamper signature needs a signature. Remove --unsigned.');
   if (schedule !== undefined && (unsigned ?? tamper ?? expectStatus) !== undefined) {
     throw usageError(
-      '--schedule delivers like the service. Do not combine it with --tamper, --unsigned or --expect-status.',
+      '--schedule delivers as the service does. Do not combine it with --tamper, --unsigned or --expect-status.',
     );
   }
 }

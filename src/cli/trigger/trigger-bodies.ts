@@ -105,6 +105,6 @@ function noSuchSource(source: string, schemas: EventSchemas): CommandError {
   const types = [...new Set([...eventTypes, ...declaredTypes(schemas)])];
   return usageError(
     `${JSON.stringify(source)} is neither an event type nor a file. ${didYouMean(source, types)} ` +
-      'Your own type needs --events <module>.',
+      'For a type of your own, add --events <module>.',
   );
 }

@@ -22,12 +22,12 @@ export function triggerCommand(): Command {
     'hookbox trigger loyalty.earned --events events.mjs --override data.account=a --override data.points=5',
     'hookbox trigger cart.abandoned --dry-run > body.json',
   ])
-    .argument('<event>', 'a type, for a new event; or a file, or - for standard input, sent unchanged')
+    .argument('<event>', 'an event type, for a new event; or a file (- for standard input), which is sent unchanged')
     .optionsGroup(GROUP.event)
-    .option('--override <path=value>', 'set a value, as JSON or text (repeatable)', collected)
+    .option('--override <path=value>', 'set a value, given as JSON or text (repeatable)', collected)
     .option('--count <n>', 'deliver n events; each event that trigger creates has its own id', wholeNumber(1), 1)
     .option('--event-id <id>', 'the id of the event; with --count, deliver this event n times')
-    .option('--remove <path>', 'remove a value after the overrides (repeatable)', collected)
+    .option('--remove <path>', 'remove a value, after the overrides are applied (repeatable)', collected)
     .option('--events <module>', 'a module (.js, .mjs, .ts) that exports the schemas of your own types as `events`')
     .addOption(
       new Option('--tamper <what>', 'change the body or signature after signing').choices(['body', 'signature']),
@@ -39,7 +39,7 @@ export function triggerCommand(): Command {
       .optionsGroup(GROUP.delivery)
       .option('--expect-status <code>', 'require this status instead of any 2xx', wholeNumber(100, 599))
       .addOption(
-        new Option('--schedule <whose>', 'retry failed deliveries like the service, for up to 31 hours').choices([
+        new Option('--schedule <whose>', 'retry failed deliveries as the service does, for up to 31 hours').choices([
           'service',
         ]),
       )
@@ -47,12 +47,15 @@ export function triggerCommand(): Command {
     {
       notes: [
         nameList('Types', EVENT_MEANINGS),
-        'Each event that trigger creates has its own order, cart or product. To give several events the same order, ' +
-          'cart or product, use --override data.id=… (data.product_id=… for inventory events). A failing handler then ' +
-          'holds back the later events. For a type of your own, data has only the fields set by --override. trigger ' +
+        'Each event that trigger creates is about its own order, cart or product. To send several events about the same order, cart or product, use --override data.id=… (data.product_id=… for inventory events). A failing handler then ' +
+          'holds back the later events. For a type of your own, data has only the fields that you set with --override. trigger ' +
           'does not follow redirects.',
       ],
-      exitCodes: { 0: 'all answers were as expected', 1: 'none was', 3: 'only some were' },
+      exitCodes: {
+        0: 'all answers were as expected',
+        1: 'no answer was as expected',
+        3: 'only some answers were as expected',
+      },
     },
   ).action(async (event: string, options: TriggerOptions) => {
     const { trigger } = await import('./send-trigger.ts');

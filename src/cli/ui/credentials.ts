@@ -32,7 +32,7 @@ export function accessOf({ host, passwordFile, readOnly = false }: CredentialOpt
   const token = variable('HOOKBOX_UI_TOKEN');
   const user = variable('HOOKBOX_UI_USER');
   if (user !== undefined && password === undefined) {
-    throw usageError('HOOKBOX_UI_USER has no password. Set HOOKBOX_UI_PASSWORD, or pass --password-file.');
+    throw usageError('HOOKBOX_UI_USER is set, but no password is. Set HOOKBOX_UI_PASSWORD, or pass --password-file.');
   }
   if (password !== undefined || token !== undefined) {
     const page = {
@@ -43,7 +43,9 @@ export function accessOf({ host, passwordFile, readOnly = false }: CredentialOpt
       ? ''
       : ' Passwords and bodies cross the network unencrypted: put TLS in front of the page.';
     const whose = [
-      ...(password === undefined ? [] : [`the user ${user ?? USUAL_USER}, as ${role}`]),
+      ...(password === undefined
+        ? []
+        : [`the user ${user ?? USUAL_USER}, as ${role === 'viewer' ? 'a viewer' : 'an operator'}`]),
       ...(token === undefined ? [] : ['clients that send the token, as viewers']),
     ];
     return { page, note: `The page is open to ${whose.join(', and to ')}.${plain}` };

@@ -26,9 +26,7 @@ export function uiCommand(): Command {
   return withNotes(withDb(made), {
     notes: [
       'HOOKBOX_UI_USER is the user name for the login (default: operator). A program that sends HOOKBOX_UI_TOKEN as ' +
-        'a bearer token can read the page, for example to collect /metrics. The page runs no handlers; your ' +
-        'processor ' +
-        'handles rerun events. Ctrl-C finishes the work in progress, then stops; a second Ctrl-C stops immediately.',
+        'a bearer token can read the page, for example to collect /metrics. The page runs no handlers; your processor handles the events that you rerun. Ctrl-C finishes the work in progress, then stops; a second Ctrl-C stops immediately.',
     ],
   }).action(async (options: UiOptions) => {
     const { ui } = await import('./serve-page.ts');

@@ -25,13 +25,13 @@ export function verifyCommand(): Command {
     .option('--also <file...>', 'with --explain, also try the bodies in these files')
     .option(
       '--old-secret-file <path>',
-      'read the old secret, used before a rotation, from this file instead of SIGNING_SECRET_OLD',
+      'with --explain, also try the secret in this file, which was used before a rotation; SIGNING_SECRET_OLD is also tried',
     )
     .option('--json', 'print the verdict as JSON');
   return withSecret(verify).action(async (file: string, options: VerifyOptions) => {
     if (options.signature === '') throw usageError('--signature is empty. Pass the value of X-Signature.');
     if (options.explain !== true && (options.also !== undefined || options.oldSecretFile !== undefined)) {
-      throw usageError('--also and --old-secret-file need --explain. Add it.');
+      throw usageError('--also and --old-secret-file work only with --explain. Add --explain.');
     }
     const [{ noteWhenEmpty, readInput }, { verifySignature }] = await Promise.all([
       import('../shared/read-input.ts'),

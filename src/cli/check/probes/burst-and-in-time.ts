@@ -10,9 +10,9 @@ const AT_ONCE = 50;
 
 const LATE_UNDER_LOAD: Advice = {
   why:
-    'The endpoint answers single deliveries in time, but not many concurrent ones, such as after an outage. They ' +
-    'fail, and the service sends them all again together.',
-  mend: 'Before the answer, only verify and store. Store many events in one transaction, and do the work afterwards.',
+    'The endpoint answers single deliveries in time, but not many at once, as happens after an outage. ' +
+    'Such deliveries fail, and the service later sends all of them again together.',
+  mend: 'Before you answer, only verify and store the event. Store many events in one transaction, and handle them afterwards.',
 };
 const REFUSES_UNDER_LOAD: Advice = {
   why: 'Each of these deliveries counts as failed, and the service sends it again after five minutes or more.',
@@ -31,13 +31,13 @@ export const burst: Probe = async (run) => {
   const isLate = slowest > run.deadlineMs && !run.isLateAlone();
   if (!isLate && run.retries.first !== null)
     return outcome([toldToWaitBefore(run.retries.deliveries, run.retries.first)]);
-  const finding = isLate ? fault(sent, `the last answer after ${duration(slowest)}`, LATE_UNDER_LOAD) : null;
-  return outcome([finding], `the last answer after ${duration(slowest)}`);
+  const finding = isLate ? fault(sent, `the last answer arrived after ${duration(slowest)}`, LATE_UNDER_LOAD) : null;
+  return outcome([finding], `the last answer arrived after ${duration(slowest)}`);
 };
 
 const PUTS_OFF: Advice = {
   why:
-    'The service may ignore the requested wait. Each of these deliveries counts as failed, and the service retries ' +
+    'The service may ignore your request to wait. Each of these deliveries counts as failed, and the service retries ' +
     'it ' +
     'on its own schedule.',
   mend: REFUSES_UNDER_LOAD.mend,
@@ -62,5 +62,5 @@ export const inTime: Probe = async (run) => {
   if (run.slowest === null) return outcome([notTaken('a valid delivery', await run.deliver(run.event()))]);
   const { ms, what } = run.slowest;
   const finding = late(what, { ms, deadlineMs: run.deadlineMs });
-  return outcome([finding], finding === null ? `the slowest answer after ${duration(ms)}` : undefined);
+  return outcome([finding], finding === null ? `the slowest answer took ${duration(ms)}` : undefined);
 };

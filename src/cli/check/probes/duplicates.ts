@@ -13,9 +13,9 @@ const AT_ONCE = 16;
 
 const REFUSES_DUPLICATES: Advice = {
   why:
-    'The service sends an event again when an answer is lost. Without a 2xx it retries for a day and then gives up, ' +
-    'although you have the event.',
-  mend: 'Answer 2xx to an event whose id is known, as you did to its first delivery.',
+    'The service sends an event again if an answer is lost. If it gets no 2xx, it retries for a day and ' +
+    'then gives up, even though you already have the event.',
+  mend: 'Return a 2xx for an event whose id you already know, as you did for its first delivery.',
 };
 
 /** One event, four times one after the other. */
@@ -34,14 +34,14 @@ export const duplicates: Probe = async (run) => {
 };
 
 const STUMBLES_AT_ONCE: Advice = {
-  why: 'No event is lost, because the service sends it again, but each of these deliveries counts as failed.',
+  why: 'The service sends the event again, so it is not lost, but each of these deliveries counts as failed.',
   mend:
-    'Two requests search for the id before either inserts it. Insert first, with a unique key: INSERT … ON CONFLICT ' +
-    'DO NOTHING. Answer 2xx in both cases.',
+    'Two requests search for the id before either inserts it. Insert first, with a unique key: INSERT … ON CONFLICT DO NOTHING. Return a 2xx whether or not this ' +
+    'inserts a row.',
 };
 const NOT_EVEN_ONE: Advice = {
   why: 'The endpoint accepted none of the copies. If this happens on every retry, the event is lost.',
-  mend: 'Insert the event with a unique key on its id: INSERT … ON CONFLICT DO NOTHING. Answer 2xx in both cases.',
+  mend: 'Insert the event with a unique key on its id: INSERT … ON CONFLICT DO NOTHING. Return a 2xx whether or not this inserts a row.',
 };
 /** Answers that say "later": the service sends it again, and then the event is known. */
 const LATER: ReadonlySet<number | null> = new Set([409, 425, 429, 503]);
@@ -72,11 +72,9 @@ interface Copies {
 
 const TAKES_TWICE: Advice = {
   why:
-    'The service sends an event again when an answer is lost, and an operator can resend it at any time. Each copy ' +
+    'The service sends an event again if an answer is lost, and an operator can resend it at any time. Each copy ' +
     'then causes one more order, mail or refund.',
-  mend:
-    'Put a unique key on the event id. In one transaction, run INSERT … ON CONFLICT DO NOTHING, and do the work only ' +
-    'if it inserted a row.',
+  mend: 'Put a unique key on the event id. In one transaction, run INSERT … ON CONFLICT DO NOTHING, and do the work only if the INSERT added a row.',
 };
 
 async function takenOnce(run: CheckRun, event: CheckEvent, { sent, answers, finding }: Copies): Promise<ProbeOutcome> {
@@ -116,6 +114,7 @@ function byItsAnswers(
   if (said.includes(null) || said.length < 2) return null;
   const news = taken.filter((_, n) => said[n] === false);
   const [, second] = news;
-  if (second !== undefined) return { finding: fault(sent, `${news.length} times: ${described(second)}`, TAKES_TWICE) };
+  if (second !== undefined)
+    return { finding: fault(sent, `${news.length} answers like this: ${described(second)}`, TAKES_TWICE) };
   return { finding: null };
 }

@@ -21,7 +21,7 @@ async function forge(
 
 const UNSIGNED: Advice = {
   why: 'A sender who knows only the URL can send events that you accept.',
-  mend: 'Answer 401 if X-Signature is missing or empty. Never skip verification because the signature is missing.',
+  mend: 'Return 401 if X-Signature is missing or empty. Never skip verification because the signature is missing.',
 };
 
 /** Without a signature, and with an empty one. */
@@ -33,19 +33,19 @@ export const unsigned: Probe = async (run) =>
 
 const NOT_COMPARED: Advice = {
   why: 'The signature has no effect. A sender who knows only the URL can send events that you accept.',
-  mend: `Answer 401 unless the whole signature matches: ${COMPARE}.`,
+  mend: `Return 401 unless the whole signature matches: ${COMPARE}.`,
 };
 
 /** A signature that is wrong in one digit, and half of the right one. */
 export const tamperedSignatures: Probe = async (run) =>
   outcome([
-    await forge(run, 'one digit of its signature changed', (right) => tamperedSignature(right, 1), NOT_COMPARED),
-    await forge(run, 'with the first 32 digits of its signature', (right) => right.slice(0, 32), NOT_COMPARED),
+    await forge(run, 'with one digit of its signature changed', (right) => tamperedSignature(right, 1), NOT_COMPARED),
+    await forge(run, 'with only the first 32 digits of its signature', (right) => right.slice(0, 32), NOT_COMPARED),
   ]);
 
 const BODY_NOT_COVERED: Advice = {
-  why: 'An attacker who has seen one delivery can change its values, for example the total of an order.',
-  mend: `Compute the signature over the whole body, for each delivery: ${COMPARE}.`,
+  why: 'An attacker who has seen one delivery can change values in it, for example the total of an order.',
+  mend: `For each delivery, compute the signature over the whole body: ${COMPARE}.`,
 };
 
 /** Another total than was signed. */
@@ -66,17 +66,16 @@ export const foreignSignature: Probe = async (run) => {
 
 const LENIENT: Advice = {
   why:
-    'The contract requires 64 lowercase hex digits and a 401 for any other value. Buffer.from(header, "hex"), for ' +
-    'example, stops ' +
-    'silently at the first character that is not a digit. (A warning: the value had the right digits, so no forgery ' +
-    'passes.)',
+    'The contract requires 64 lowercase hex digits, and a 401 for any other value. Buffer.from(header, "hex"), for ' +
+    'example, stops silently at the first character that is not a hex digit. (This is a warning, because the ' +
+    'value had the right digits, so no forgery passes.)',
   mend: `Reject a value that does not match /^[0-9a-f]{64}$/, then compare the whole value: ${COMPARE}.`,
 };
 
 const FORMS: readonly (readonly [how: string, write: (right: string) => string])[] = [
-  ['its signature in uppercase', (right) => right.toUpperCase()],
-  ['its signature after "sha256="', (right) => `sha256=${right}`],
-  ['its signature followed by more characters', (right) => `${right}zz`],
+  ['with its signature in uppercase', (right) => right.toUpperCase()],
+  ['with "sha256=" before its signature', (right) => `sha256=${right}`],
+  ['with more characters after its signature', (right) => `${right}zz`],
 ];
 
 /** The right digits in forms that the contract does not know: taking them lets no forgery through. */

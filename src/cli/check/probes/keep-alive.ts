@@ -8,8 +8,8 @@ const CUT: Advice = {
     'The endpoint closed the connection between two deliveries without notice. The second delivery failed, and the ' +
     'service sends it again.',
   mend:
-    'Send Connection: close with the last answer of a connection. Read every body to its end, even if you ' +
-    'reject it.',
+    'Send the header Connection: close with the last answer on a connection. Read every body to its end, even if ' +
+    'you reject the delivery.',
 };
 
 /** Good ones, and a forged one between them whose body must not be left in the way. */
@@ -33,5 +33,5 @@ export const keepAlive: Probe = async (run) => {
   } finally {
     agent.destroy();
   }
-  return outcome(findings, reused === 0 ? 'it closes the connection after each answer' : undefined);
+  return outcome(findings, reused === 0 ? 'the endpoint closes the connection after each answer' : undefined);
 };

@@ -9,13 +9,13 @@ const TOO_LARGE = 413;
 const NO_ANSWER: Advice = {
   why: 'A connection that is reset or hangs looks like an outage. The sender cannot see that the event was too large.',
   mend:
-    'Answer 413 and continue to read for a moment, so that a client that is still writing receives the answer. Do ' +
+    'Return 413 and keep reading for a moment, so that a client that is still writing receives the answer. Do ' +
     'not ' +
     'call request.destroy() at the limit.',
 };
 const WRONG_STATUS: Advice = {
-  why: 'The event was authentic, and the answer does not say that it was too large.',
-  mend: 'Accept it, or answer 413. In Express, the default limit of express.raw({ limit }) is 100 KiB.',
+  why: 'The event was authentic, but the answer does not say that the event was too large.',
+  mend: 'Accept the event, or return 413. In Express, the default limit of express.raw({ limit }) is 100 KiB.',
 };
 
 /** Sends an event of so many MiB: it may be too large for the endpoint, but it has to be answered. */
@@ -24,7 +24,7 @@ export function sized(mebibytes: number): Probe {
     const { sent, body } = eventOfSize(run, mebibytes * MIB);
     const answer = await run.send(body);
     if (answer.status === null) return outcome([fault(sent, answer, NO_ANSWER)]);
-    const note = `answered ${answer.status} after ${duration(answer.ms)}`;
+    const note = `returned ${answer.status} after ${duration(answer.ms)}`;
     const isRight = isTaken(answer) || answer.status === TOO_LARGE;
     return isRight ? outcome([], note) : outcome([warning(sent, answer, WRONG_STATUS)]);
   };

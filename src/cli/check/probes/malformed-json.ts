@@ -12,14 +12,12 @@ function brokenOff(run: CheckRun): { readonly id: string; readonly body: Uint8Ar
 }
 
 const TAKES_NONSENSE: Advice = {
-  why: 'The 2xx confirms an event that you cannot read. (A warning: only a sender with the secret can send this.)',
-  mend: 'Answer 400 to a body that is not a JSON object with an id. If you keep the raw bytes, the 2xx is right.',
+  why: 'The 2xx confirms an event that you cannot read. (This is a warning, because only a sender with the secret can send such a body.)',
+  mend: 'Return 400 for a body that is not a JSON object with an id. If you keep the raw bytes, the 2xx is right.',
 };
 const THROWS_ON_NONSENSE: Advice = {
-  why:
-    'The service treats this answer as an outage and sends the same bytes again for a day. (A warning: only a ' +
-    'sender with the secret can send this.)',
-  mend: 'Verify the signature, then call JSON.parse in a try block, and answer 400 if it throws.',
+  why: 'The service treats this answer as an outage and sends the same bytes again for a day. (This is a warning, because only a sender with the secret can send such a body.)',
+  mend: 'Verify the signature, then call JSON.parse in a try block, and return 400 if it throws.',
 };
 
 /** It is authentic, so the sender has to be told that it cannot be used. */
@@ -31,34 +29,34 @@ export const malformedJson: Probe = async (run) => {
   if (tellsToWait(answer)) return outcome([toldToWait(sent, answer)]);
   if (answer.status >= 500) return outcome([warning(sent, answer, THROWS_ON_NONSENSE)]);
   if (answer.status < 400) return outcome([warning(sent, answer, TAKES_NONSENSE)]);
-  return outcome([], `answered ${answer.status}`);
+  return outcome([], `returned ${answer.status}`);
 };
 
 const PARSES_FIRST: Advice = {
   why:
     'The endpoint parsed the body before it verified the signature. Unverified bytes reach the ' +
-    'parser and the code behind it, and the verified bytes may differ from the sent ones.',
+    'parser and the code behind it, and the verified bytes may differ from the bytes that were sent.',
   mend:
-    "Verify the raw bytes first, then JSON.parse. Express: give the route express.raw({ type: '*/*' }), not express.json(). " +
-    'If no later code uses the parsed body, as with hookbox, a verify function that keeps the bytes is enough.',
+    "Verify the raw bytes first, then call JSON.parse. In Express, give the route express.raw({ type: '*/*' }), not express.json(). " +
+    'If no later code uses the parsed body, as with hookbox, it is enough to keep the raw bytes in the verify function of express.json().',
 };
 /** docs/adapters.md says the same. */
 const PARSER_BEFORE_HOOKBOX: Advice = {
   why:
-    'A parser before hookbox rejects the body, so the answer differs from the one for a forgery. No event is ' +
+    'A parser that runs before hookbox rejects the body, so the answer differs from the answer to a forgery. No event is ' +
     'harmed: hookbox verifies, stores and handles the raw bytes, not the result of the parser.',
-  mend: 'If the parser must run first, change nothing. Otherwise mount the route before it, as in docs/adapters.md.',
+  mend: 'If the parser must run first, change nothing. Otherwise, mount the route before the parser, as in docs/adapters.md.',
 };
 const TAKES_FORGERIES: Advice = {
   why: 'The endpoint accepted a body that is neither authentic nor JSON.',
-  mend: 'Verify the signature over the raw bytes, and answer 401 if it does not match.',
+  mend: 'Verify the signature over the raw bytes, and return 401 if it does not match.',
 };
 
 /** Only an endpoint that parses before it verifies can tell it from another forgery. */
 export const forgedMalformedJson: Probe = async (run) => {
   const { id, body } = brokenOff(run);
   const signature = run.sign(run.event().body);
-  const sent = `incomplete JSON, id ${id}, under a wrong signature`;
+  const sent = `incomplete JSON, id ${id}, with a wrong signature`;
   const answer = await run.send(body, { signature });
   if (isTaken(answer) || answer.status === null || answer.status === 401) {
     return outcome([notRefused(sent, answer, run.sign(body), TAKES_FORGERIES)]);
@@ -67,7 +65,7 @@ export const forgedMalformedJson: Probe = async (run) => {
   // Some say 400 to whatever is forged: a wrong status, but no sign of parsing.
   const control = await run.send(run.event().body, { signature });
   if (tellsToWait(control))
-    return outcome([toldToWait(`${sent}, and then valid JSON under the same wrong signature`, control)]);
+    return outcome([toldToWait(`${sent}, and then valid JSON with the same wrong signature`, control)]);
   if (isSameRefusal(answer, control)) return outcome([notRefused(sent, answer, run.sign(body), PARSES_FIRST)]);
   const isHarmless = answer.status < 500 && control.status === 401 && (await isHookbox(run));
   return outcome([isHarmless ? warning(sent, answer, PARSER_BEFORE_HOOKBOX) : fault(sent, answer, PARSES_FIRST)]);

@@ -6,14 +6,14 @@ import type { Probe } from './probe.ts';
 
 const WRITES_IT_AGAIN: Advice = {
   why:
-    'The signature covers the bytes that were sent. Parsing the body and writing it again changes them: 6.50 becomes ' +
+    'The signature covers the bytes that were sent. Parsing the body and writing it again changes these bytes: 6.50 becomes ' +
     '6.5, so the authentic event is rejected and lost.',
   mend:
-    'Compute the HMAC over the raw bytes, not over JSON.stringify(request.body). Express: give the route ' +
-    "express.raw({ type: '*/*' }) and mount it before express.json(). Next.js: await request.arrayBuffer().",
+    'Compute the HMAC over the raw bytes, not over JSON.stringify(request.body). In Express, give the route ' +
+    "express.raw({ type: '*/*' }) and mount it before express.json(). In Next.js, use await request.arrayBuffer().",
 };
 const CANNOT_READ_IT: Advice = {
-  why: 'The body is well-formed JSON with the same values. The service may format its JSON in a different way.',
+  why: 'The body is well-formed JSON with the same values. The service may change how it formats JSON.',
   mend: 'Parse the raw bytes as UTF-8 with the JSON parser of your language.',
 };
 
@@ -21,7 +21,7 @@ const CANNOT_READ_IT: Advice = {
 const WAYS: readonly (readonly [how: string, write: (json: string) => string])[] = [
   ['with white space and a newline at the end', (json) => `${JSON.stringify(JSON.parse(json), null, 3)}\r\n`],
   [
-    'with 6.50 for 6.5 and 3.005e1 for 30.05',
+    'with 6.50 instead of 6.5, and 3.005e1 instead of 30.05',
     (json) => json.replace(/"price":6\.5(?=[,}])/, '"price":6.50').replace(/"total":30\.05(?=[,}])/, '"total":3.005e1'),
   ],
   ['with unnecessary escapes', (json) => json.replace('"USD"', String.raw`"\u0055\u0053D"`)],
@@ -51,17 +51,17 @@ function reversed(value: object): object {
 
 const DECODES_FIRST: Advice = {
   why:
-    'The signature was right, but the endpoint computed its own over decoded text. Decoding replaces invalid UTF-8 ' +
+    'The signature was correct, but the endpoint computed its own signature over decoded text. Decoding replaces invalid UTF-8 ' +
     'and removes a byte order mark, so the endpoint does not verify the bytes that were sent.',
   mend:
-    'Compute the HMAC over the raw bytes, a Buffer and not a string: hmac.update(body), not ' +
+    'Compute the HMAC over the raw bytes (a Buffer, not a string): hmac.update(body), not ' +
     'hmac.update(body.toString()).',
 };
 const STUMBLES: Advice = {
   why:
-    'This is an unexpected exception. The service treats this answer as an outage and sends the same bytes again ' +
+    'The endpoint threw an unexpected exception. The service treats this answer as an outage and sends the same bytes again ' +
     'for a day.',
-  mend: 'Catch the errors of the decoder and the parser, and answer 400.',
+  mend: 'Catch the errors of the decoder and the parser, and return 400.',
 };
 
 /** Signed as sent: an endpoint that verifies the decoded text computes another signature. */
@@ -74,7 +74,7 @@ export const invalidUtf8: Probe = async (run) => {
   if (answer.status === 401) return outcome([warning(event.what, answer, DECODES_FIRST)]);
   if (answer.status !== null && answer.status >= 500) return outcome([warning(event.what, answer, STUMBLES)]);
   // A 2xx may have stored the raw bytes, and a 4xx is what a strict reader says.
-  return answer.status === null ? outcome([notTaken(event.what, answer)]) : outcome([], `answered ${answer.status}`);
+  return answer.status === null ? outcome([notTaken(event.what, answer)]) : outcome([], `returned ${answer.status}`);
 };
 
 const C3_28 = Buffer.from([0xc3, 0x28]);

@@ -6,14 +6,12 @@ const OTHERS = 3;
 const PAUSE_MS = 1;
 
 const WAITS_FOR_ONE: Advice = {
-  why: 'One slow client blocks the answers to all deliveries, so they fail.',
+  why: 'One slow client blocks the answers to all deliveries, so the deliveries fail.',
   mend: 'Serve requests concurrently: read bodies asynchronously, or run several workers behind the proxy.',
 };
 const GIVES_UP: Advice = {
-  why:
-    'A body can arrive slowly over a bad network. This one took little more than a second, yet the event would be ' +
-    'lost.',
-  mend: 'Read until the body ends: wait for the "end" of the request, and do not treat the first piece as the whole body.',
+  why: 'A body can arrive slowly over a bad network. This one took just over a second, yet the event would be lost.',
+  mend: 'Read until the body ends: wait for the "end" event of the request, and do not treat the first piece as the whole body.',
 };
 
 /** One body comes byte by byte and is held back before its end, until others were answered. */
@@ -38,7 +36,7 @@ export const slowBody: Probe = async (run) => {
   const others = await Promise.all(
     Array.from({ length: OTHERS }, async () => {
       const event = run.event();
-      const sent = `${event.what}, while the body of another arrives byte by byte`;
+      const sent = `${event.what}, while the body of another delivery arrives byte by byte`;
       const answer = await run.send(event.body);
       const isWaiting = answer.status === null && answer.failure === 'too-late';
       return isWaiting ? fault(sent, answer, WAITS_FOR_ONE) : notTaken(sent, answer);
@@ -46,5 +44,5 @@ export const slowBody: Probe = async (run) => {
   );
   answered.resolve();
   const late = await slow;
-  return outcome([...others, notTaken(`${what}, its body byte by byte`, late, GIVES_UP)]);
+  return outcome([...others, notTaken(`${what}, with its body sent byte by byte`, late, GIVES_UP)]);
 };

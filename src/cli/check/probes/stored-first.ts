@@ -38,7 +38,7 @@ interface Trial {
 
 const ANSWERS_FIRST: Advice = {
   why: 'After a 2xx the service does not send the event again. If the process or the store fails after the answer, the event is lost without a trace.',
-  mend: 'Store first, wait for the commit, then answer: await the INSERT before response.status(200). Do the work afterwards, from the stored event.',
+  mend: 'Store first, wait for the commit, then answer: await the INSERT before response.status(200). Handle the stored event afterwards.',
 };
 
 function trialWith(effects: Effects): (run: CheckRun, event: CheckEvent) => Promise<Trial> {
@@ -55,7 +55,7 @@ function trialWith(effects: Effects): (run: CheckRun, event: CheckEvent) => Prom
     const count = rowsOrCount(later);
     if (count === 0) return { sent, seen: 'never', isOfRows, finding: stillNothing(sent, run.settleMs) };
     const ms = Math.round(performance.now() - began);
-    const received = `${answer.status}; no ${isOfRows ? 'row' : 'effect'} right after it, and ${count} within ${ms} ms`;
+    const received = `${answer.status}; no ${isOfRows ? 'row' : 'effect'} right after the answer, but ${count} within ${ms} ms`;
     const finding = isOfRows ? fault(sent, received, ANSWERS_FIRST) : rowOrWork(sent, received);
     return { sent, seen: 'later', isOfRows, finding };
   };
@@ -70,7 +70,7 @@ async function knownAtOnce(run: CheckRun, { id, body, what: sent }: CheckEvent):
   const said = [duplicateIn(first, id), duplicateIn(again, id)];
   if (said.includes(null)) return { sent, seen: 'nothing', finding: noEvidence(sent) };
   if (said[1] === true) return { sent, seen: 'stored', finding: null };
-  const received = `twice ${first.status} with "duplicate": false: it did not know the event when it answered`;
+  const received = `${first.status} twice with "duplicate": false: the endpoint did not know the event when it answered`;
   return { sent, seen: 'later', finding: fault(sent, received, ANSWERS_FIRST) };
 }
 

@@ -17,10 +17,10 @@ export const valid: Probe = async (run) => {
 };
 
 const MISSES_A_TYPE: Advice = {
-  why: 'This type is one of the eleven. The service retries a rejected event for about a day. Then the event is lost.',
+  why: 'This is one of the eleven types of the service. The service retries a rejected event for about a day. Then the event is lost.',
   mend:
-    'Answer 2xx to every authentic event, even if you do not use its type. Or deselect the types that you do not use ' +
-    'in the dashboard.',
+    'Return a 2xx for every authentic event, even if you do not use its type. Or, in the dashboard, ' +
+    'deselect the types that you do not use.',
 };
 
 /** One event of each of the eleven types. */
@@ -37,7 +37,7 @@ const MISSES_NEW_TYPES: Advice = {
   why:
     'The service may add types at any time. It would retry each event of a new type for a day, and then the event ' +
     'would be lost.',
-  mend: 'Store events of unknown types and answer 2xx. If you switch on the type, add a default case that does nothing.',
+  mend: 'Store events of unknown types and return a 2xx. If your code has a switch on the type, add a default case that does nothing.',
 };
 
 /** A type that may be added one day. */
@@ -48,7 +48,7 @@ export const unknownType: Probe = async (run) => {
 
 const MISSES_NEW_FIELDS: Advice = {
   why: 'The service may add fields at any time. Your endpoint would then reject every event.',
-  mend: 'Allow unknown fields in the schema: no additionalProperties: false, no strict objects.',
+  mend: 'Allow unknown fields in the schema: remove additionalProperties: false, and do not use strict objects.',
 };
 
 /** Fields that may be added one day. */

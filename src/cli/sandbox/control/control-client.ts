@@ -20,7 +20,7 @@ export async function steer<Result>(at: string, act: Act): Promise<Result> {
   const {
     status,
     result,
-    message = `The sandbox answered ${status}.`,
+    message = `The sandbox returned ${status}.`,
   } = await post(addressOf(at), JSON.stringify(act));
   if (status === 200) return result as Result; // as control-path.ts answers
   throw new CommandError(message, status === 404 ? EXIT.notFound : status === 422 ? EXIT.usage : EXIT.failed);
@@ -32,14 +32,14 @@ function addressOf(at: string): URL {
   const url = URL.canParse(whole) ? new URL(whole) : null;
   if (url?.protocol === 'http:' && isLoopback(url.hostname)) return url;
   throw usageError(
-    `--at ${JSON.stringify(at)} is not a sandbox on this machine. Use http://127.0.0.1: and its port, such as ${DEFAULT_AT}.`,
+    `--at ${JSON.stringify(at)} is not a sandbox on this machine. Use http://127.0.0.1 with the port of the sandbox, such as ${DEFAULT_AT}.`,
   );
 }
 
 async function post({ origin, hostname, port }: URL, act: string): Promise<Answer> {
   const token = tokenOf(Number(port || 80));
   if (token === null) {
-    const message = `You have no running sandbox at ${origin}. Start it with hookbox sandbox, or pass its address with --at.`;
+    const message = `You have no running sandbox at ${origin}. Start one with hookbox sandbox, or pass the address of a running sandbox with --at.`;
     throw new CommandError(message, EXIT.notFound);
   }
   const sent = seal(token, act);

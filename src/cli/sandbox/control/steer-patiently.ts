@@ -46,5 +46,5 @@ function keyOf({ delivery, number }: UnderWay): string {
 
 function waitText({ url, type, event, number }: UnderWay): string {
   const whom = url ?? 'a receiver in code';
-  return `Waiting for ${whom} to answer ${oneLine(type)} ${event} (attempt ${number}). An attempt fails after 10 s.`;
+  return `Waiting for ${whom} to answer ${oneLine(type)} ${event} (attempt ${number}). An attempt fails after 10 s without an answer.`;
 }

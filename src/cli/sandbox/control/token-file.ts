@@ -100,5 +100,6 @@ function makeFolder(): void {
 function refuseFolderOfOthers(): void {
   if (process.getuid === undefined) return; // the temporary folder of Windows is the user's own
   const { uid, mode } = lstatSync(folder());
-  if (uid !== process.getuid() || (mode & 0o77) !== 0) throw new Error(`${folder()} is open to others`);
+  if (uid !== process.getuid() || (mode & 0o77) !== 0)
+    throw new Error(`${folder()} belongs to another user or is open to others`);
 }

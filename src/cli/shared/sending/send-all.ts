@@ -47,7 +47,7 @@ const PRUNED: Sent = {
   ms: 0,
   duplicate: null,
   code: null,
-  problem: 'pruned: its body is gone',
+  problem: 'pruned: the body was removed',
   refused: false,
 };
 
@@ -168,7 +168,7 @@ function pace(rate: number | undefined, signal: AbortSignal): () => Promise<void
 
 function nobodyListens({ origin }: URL): CommandError {
   return new CommandError(
-    `No server listens at ${origin}. Start a receiver with hookbox serve, or pass a different URL with --to.`,
+    `No server is listening at ${origin}. Start a receiver with hookbox serve, or pass a different URL with --to.`,
   );
 }
 
@@ -181,7 +181,7 @@ export function tellSummary({ ok, failed, duplicates, ms }: SendingResult): void
 
 /** Tells people why it ended early. */
 export function tellGone({ origin }: URL): void {
-  tell(`The server at ${origin} no longer listens. The rest was not sent.`);
+  tell(`The server at ${origin} is no longer listening. The remaining deliveries were not sent.`);
 }
 
 /** All, some or none were as expected. */

@@ -22,7 +22,7 @@ export function withSending(command: Command): Command {
       .optionsGroup(GROUP.delivery)
       .addOption(new Option('--to <url>', 'deliver to this address').env('HOOKBOX_URL').default(usualTarget()))
       .option('--concurrency <n>', 'how many deliveries to send at the same time', wholeNumber(1, 1_000), 1)
-      .option('--unsigned', 'send no X-Signature, like an account without a secret')
+      .option('--unsigned', 'send no X-Signature, as for an account without a secret')
       .option('--allow-remote', 'allow deliveries to other machines'),
   );
   return withHeader(sending).optionsGroup(GROUP.output).option('--json', 'print one line of JSON per delivery');

@@ -75,7 +75,12 @@ function* ends(body: Buffer): Generator<Candidate> {
   const back = (changed: string): Buffer => Buffer.from(changed, 'latin1');
   const trimmed = [text.trimEnd(), text.trimStart(), text.trim()].map(back);
   yield* candidates('white-space', 'the body was signed without the white space around it', ...trimmed);
-  yield* candidates('white-space', 'the body was signed with a space around it', back(`${text} `), back(` ${text}`));
+  yield* candidates(
+    'white-space',
+    'the body was signed with a space before or after it',
+    back(`${text} `),
+    back(` ${text}`),
+  );
   const lf = back(text.replaceAll(/\r\n?/g, '\n'));
   const crlf = back(text.replaceAll(/\r\n|\r|\n/g, '\r\n'));
   yield* candidates('line-endings', 'the body was signed with LF line breaks', lf);

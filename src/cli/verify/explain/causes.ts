@@ -52,7 +52,7 @@ export const CAUSES = {
     fix: 'read the body as bytes and hash them; do not convert it to text first.',
   },
   'double-encoded': {
-    meaning: 'one side encoded the body again, such as text inside a different document',
+    meaning: 'one side encoded the body again, for example as text inside another document',
     fix: 'send the JSON itself as the body.',
   },
   'not-the-body': {
@@ -129,9 +129,7 @@ export const CAUSES = {
   },
   'old-secret': {
     meaning: 'the signer used the secret from before the rotation',
-    fix:
-      'pass both secrets to the receiver, secret: [new, old], until the last retry that was signed with the old ' +
-      'secret.',
+    fix: 'pass both secrets to the receiver, secret: [new, old], until the last retry that was signed with the old secret has arrived.',
   },
   algorithm: {
     meaning: 'X-Signature is an HMAC-SHA256; this signature uses a different algorithm',
@@ -148,9 +146,7 @@ export const CAUSES = {
   },
   'wrong-bytes': {
     meaning: 'the body differs from the signed body in an unknown way, such as a changed value, or the secrets differ',
-    fix:
-      'compare the length and SHA-256 of the body on both sides. Then compare the secret: its length, its first ' +
-      'character and its endpoint.',
+    fix: 'compare the length and SHA-256 of the body on both sides. Then compare the secret: its length, its first character, and the endpoint that it belongs to.',
   },
 } as const satisfies Record<string, CauseText>;
 

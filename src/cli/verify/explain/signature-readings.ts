@@ -39,7 +39,7 @@ function embedded(signature: string): Reading[] {
   const runs = signature.match(/(?<![0-9a-z])[0-9a-f]{64}(?![0-9a-z])/gi) ?? [];
   const [run] = runs;
   if (run === undefined || runs.length > 1 || run === signature) return [];
-  return readingsOf({ text: run, found: [found('surroundings', 'the value has other text beside the digits')] });
+  return readingsOf({ text: run, found: [found('surroundings', 'the value contains other text besides the digits')] });
 }
 
 /** The time that some services write before a signature: `t=1700000000,v1=…`. */

@@ -24,16 +24,20 @@ export function otherSchemes(body: Uint8Array, timestamp: string | null): readon
   const known = timestamp === null ? times : [timestamp, ...times];
   return [
     ...['sha1', 'sha512', 'sha384', 'sha224', 'md5', 'sha3-256'].map((name) =>
-      by('algorithm', `it is an HMAC with ${name.toUpperCase()}`, (key, bytes) => hmac(name, key, bytes)),
+      by('algorithm', `the signature is an HMAC with ${name.toUpperCase()}`, (key, bytes) => hmac(name, key, bytes)),
     ),
     ...['sha256', 'sha1', 'sha512', 'md5'].map((name) =>
-      by('algorithm', `it is the ${name.toUpperCase()} of the body, without the secret`, (_, bytes) =>
+      by('algorithm', `the signature is the ${name.toUpperCase()} of the body, without the secret`, (_, bytes) =>
         hash(name, bytes),
       ),
     ),
-    by('algorithm', 'it is the SHA-256 of the secret and the body', (key, bytes) => hash('sha256', key, bytes)),
-    by('algorithm', 'it is the SHA-256 of the body and the secret', (key, bytes) => hash('sha256', bytes, key)),
-    by('algorithm', 'body and secret are swapped', (key, bytes) => hmac('sha256', Buffer.from(bytes), key)),
+    by('algorithm', 'the signature is the SHA-256 of the secret and the body', (key, bytes) =>
+      hash('sha256', key, bytes),
+    ),
+    by('algorithm', 'the signature is the SHA-256 of the body and the secret', (key, bytes) =>
+      hash('sha256', bytes, key),
+    ),
+    by('algorithm', 'the body and the secret are swapped', (key, bytes) => hmac('sha256', Buffer.from(bytes), key)),
     by('algorithm', 'the SHA-256 of the body was signed, in hexadecimal', (key, bytes) =>
       hmac('sha256', key, Buffer.from(hash('sha256', bytes))),
     ),
