@@ -22,7 +22,7 @@ export function defineIdHash(database: SqliteDatabase): void {
 export function idHashOf(database: SqliteDatabase): IdHash {
   let hash = hashes.get(database);
   if (hash === undefined) {
-    const { key } = database.prepare('SELECT key FROM hookbox_id_key').get() as { key: string };
+    const { key } = database.prepare('SELECT key FROM hookbox_id_key WHERE rowid = 1').get() as { key: string };
     hash = (id) => hashOfId(key, id);
     hashes.set(database, hash);
   }
