@@ -46,7 +46,10 @@ export function withActing(made: Command, act: Act): Command {
     .option('--resume <bulk-id>', `continue a stopped ${act}`, wholeNumber(1))
     .option('--cancel <bulk-id>', `cancel a ${act} that has stopped or is running in another process`, wholeNumber(1));
   if (act === 'rerun')
-    acting.option('--force', 'also rerun ignored, discarded and processed events; their handlers run again');
+    acting.option(
+      '--force',
+      'also rerun processed events; with a filter but no --state, also ignored and discarded events',
+    );
   return withInbox(
     withWide(withBy(withFilter(acting))),
     'print JSON: one line per event id, or one document for a bulk action',
