@@ -16,7 +16,7 @@ export interface BulkOutcome {
    * before. Nothing else is known about `erased` events.
    */
   readonly counts: Readonly<Record<BulkFate, number>>;
-  /** How many of these events an operator has changed again since. `counts` has them in their current state. */
+  /** How many of these events an operator has changed since the bulk action. `counts` has them in their current state. */
   readonly again: number;
   /** How many events are no longer known. The inbox keeps the list of events for a week after the bulk action ends. */
   readonly forgotten: number;

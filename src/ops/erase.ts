@@ -9,7 +9,7 @@ const OPTIONS: KnownOptions<EraseOptions> = { dryRun: 'boolean', signal: true, o
 const INDEX_BATCH = 500;
 
 /**
- * Erases all data about an entity, for a person's right to be forgotten. It removes bodies, error texts, conflicting
+ * Erases all data about an entity, for a person's right to be forgotten. It removes bodies, error messages, conflicting
  * bodies, the name, and mentions in the audit, bulk actions and pauses. It erases the entity's events whatever their
  * state; erased pending events are never handled. The ids remain known, so a redelivery is still recognised as a
  * duplicate, and its body is not kept. An event whose handler is running is only counted. To erase it, call

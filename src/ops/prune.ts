@@ -40,7 +40,7 @@ const GOAL_MS = 2;
 const REST = 4;
 
 /**
- * Turns settled events into tombstones. Their bodies, error texts and conflicting bodies are removed. Their ids
+ * Turns settled events into tombstones. Their bodies, error messages and conflicting bodies are removed. Their ids
  * remain known, so redeliveries are still recognised as duplicates.
  *
  * It works in small batches. After each batch it pauses for several times as long as the batch took, so deliveries are

@@ -14,7 +14,7 @@ const SAID = {
   processed: 'event processed',
   skipped: 'event skipped by its handler',
   failed: 'handler failed and will be retried; run the given command for details',
-  later: 'handler asked to run later; run the given command for details',
+  later: 'handler requested a later retry; the given command shows details',
   failedInline: 'handler failed; the next delivery of the event runs it again',
   dead: 'event is dead; run the given command to see why',
   lost: 'the lease expired before the handler ended; the handler will run again',

@@ -124,7 +124,7 @@ export interface Sandbox extends Controls {
    */
   readonly advance: (duration: number | string) => Promise<void>;
   /**
-   * Closes the sandbox. Running requests are answered 503. A file keeps its data. `await using` also closes the
+   * Closes the sandbox. Requests in progress get a 503. If the sandbox uses a file, the data in it is kept. `await using` also closes the
    * sandbox.
    */
   readonly close: () => Promise<void>;

@@ -51,7 +51,7 @@ describe('hookbox migrate', () => {
 
     const again = await migrate(schema);
     const where = `The schema ${schema} of postgres://127.0.0.1:${new URL(url).port}/postgres has version ${NEWEST}.`;
-    expect(again).toEqual({ code: 0, stdout: '', stderr: `No migration was missing. ${where}\n` });
+    expect(again).toEqual({ code: 0, stdout: '', stderr: `There were no migrations to apply. ${where}\n` });
   });
 
   it('of several at once, none fails and each table is made once', async () => {
@@ -81,7 +81,11 @@ describe('hookbox migrate', () => {
     expect(printed.stdout).toContain(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
     await pool.query(printed.stdout);
     expect(await isUpToDate(schema)).toBe(true);
-    expect(await migrate(schema, '--print')).toEqual({ code: 0, stdout: '', stderr: '-- No migration is missing.\n' });
+    expect(await migrate(schema, '--print')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: '-- There are no migrations to apply.\n',
+    });
   });
 
   it('is what other commands ask for where steps are missing', async () => {

@@ -60,7 +60,7 @@ describe('the log of a handler that fails', () => {
     const { level, facts, message } = await lineOf(
       new RetryLaterError({ afterMs: 60_000, message: 'the till is shut' }),
     );
-    expect([level, message]).toEqual(['warn', expect.stringContaining('asked to run later')]);
+    expect([level, message]).toEqual(['warn', expect.stringContaining('requested a later retry')]);
     expect(facts).toMatchObject({ ...EVENT, dueAt: '2026-01-01T00:01:00.000Z', err: { message: 'the till is shut' } });
     expect(facts['err']).not.toHaveProperty('stack');
     const retry = { attempts: 1 };

@@ -10,7 +10,7 @@ const shells = ['bash', 'zsh', 'fish'] as const;
  * @param program - makes the program with all its commands
  */
 export function completionCommand(program: () => Promise<Command>): Command {
-  const made = command('completion', 'print a script that completes commands, options and types in a shell', [
+  const made = command('completion', 'print a shell completion script for commands, options and event types', [
     'source <(hookbox completion bash)',
     'source <(hookbox completion zsh)',
     'hookbox completion fish > ~/.config/fish/completions/hookbox.fish',

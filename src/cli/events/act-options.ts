@@ -61,8 +61,8 @@ export function actNotes(...own: readonly string[]): Notes {
   return {
     notes: [
       'Given ids, hookbox acts immediately. Given a filter, it first shows the events that it found and ' +
-        'asks you to type how many there are. Events that arrive later are not included. Ctrl-C finishes the ' +
-        'current step, then stops and shows how to continue.',
+        'asks you to type how many there are. Events that arrive later are not included. On Ctrl-C, hookbox ' +
+        'finishes the current step, stops, and shows how to continue.',
       ...own,
     ],
     exitCodes: {

@@ -16,8 +16,8 @@ export function rerunCommand(): Command {
     actNotes(
       'By default, a filter selects only dead events. For ignored or discarded events, add --state ignored or --state discarded. Your processor runs the ' +
         'handlers.',
-      'This command finds the entity of an invalid event with the built-in rule. If your receiver has its ' +
-        'own rule (the option "entity"), rerun invalid events with rerunEvents() or on the page for operators.',
+      'This command uses the built-in rule to find the entity of an invalid event. If your receiver has its ' +
+        'own rule (the option "entity"), rerun invalid events with rerunEvents() or on the operators’ page.',
     ),
   );
   return made.action(async (ids: string[], options: ActOnOptions) => {

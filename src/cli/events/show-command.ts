@@ -22,7 +22,9 @@ export function showCommand(): Command {
       'the endpoint that received the event; needed if several endpoints have an event with this id',
     );
   return withNotes(withInbox(show), {
-    notes: ['The body is shown with its original numbers, escapes and field order. --mask does not hide error texts.'],
+    notes: [
+      'The body is shown with its original numbers, escapes and field order. --mask does not hide error messages.',
+    ],
   }).action(async (id: string, options: ShowOptions) => {
     const { show } = await import('./show.ts');
     process.exitCode = await show(id, options);

@@ -10,7 +10,7 @@ export function migrateCommand(): Command {
     'hookbox migrate --db postgres://owner@db.example/shop --print',
     'hookbox migrate --print > hookbox.sql',
   ])
-    .option('--print', 'print the SQL of the missing migrations (without --db, of all migrations); change nothing')
+    .option('--print', 'print the SQL of the pending migrations (without --db, of all migrations); change nothing')
     .option('--json', 'print the result as JSON');
   return withNotes(withOptionalDb(made, 'the inbox'), {
     notes: [

@@ -57,8 +57,8 @@ export function sandboxCommand(): Command {
       notes: [
         'The sandbox prints a line for each delivery attempt, and the signing secret of a new endpoint once. ' +
           'docs/sandbox.md lists what the sandbox assumes where the interface leaves a choice.',
-        'The subcommands control a sandbox that you run on this machine. Ctrl-C finishes the work in progress, then ' +
-          'stops; a second Ctrl-C stops immediately.',
+        'The subcommands control a sandbox that you run on this machine. On Ctrl-C, the command finishes its ' +
+          'work in progress and exits; press Ctrl-C again to exit immediately.',
       ],
     },
   )

@@ -26,7 +26,11 @@ function runCommand(): Command {
     .argument('<scenario>', 'a name from hookbox scenario list, a file, or - for standard input')
     .optionsGroup('The run:')
     .option('--to <url>', 'use this receiver instead of the built-in one')
-    .option('--seed <n>', 'choose the ids and faults; the same seed repeats a run', wholeNumber(0, 2 ** 32 - 1))
+    .option(
+      '--seed <n>',
+      'derive the ids and faults from this seed; the same seed gives the same run',
+      wholeNumber(0, 2 ** 32 - 1),
+    )
     .option('--time-scale <n>', 'wait in real time, with each wait divided by n (default: do not wait)', positiveNumber)
     .option('--allow-remote', 'allow deliveries to other machines');
   withSecret(run)

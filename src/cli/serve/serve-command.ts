@@ -61,8 +61,8 @@ export function serveCommand(): Command {
       ['  export default {', "    'order.created': (event) => console.log('new order:', event.data.id),", '  };'],
       'Forwarding keeps the body, X-Signature and Content-Type, and its result does not change the answer. ' +
         'hookbox serve does not forward a delivery that another hookbox serve forwarded to it.',
-      'Handler output goes to standard error. inbox.attempts() returns the stack of each error. Ctrl-C finishes the ' +
-        'work in progress, then stops; a second Ctrl-C stops immediately.',
+      'Handler output goes to standard error. inbox.attempts() returns the stack of each error. On Ctrl-C, the command ' +
+        'finishes its work in progress and exits; press Ctrl-C again to exit immediately.',
     ],
   }).action(run);
 }

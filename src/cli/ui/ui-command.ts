@@ -7,7 +7,7 @@ import type { UiOptions } from './serve-page.ts';
 
 /** `hookbox ui` */
 export function uiCommand(): Command {
-  const made = command('ui', 'serve the page for operators', [
+  const made = command('ui', 'serve the operators’ page', [
     'hookbox ui',
     'hookbox ui --db shop.db --read-only --mask data.customer.email',
     'HOOKBOX_UI_USER=ada hookbox ui --host 0.0.0.0 --password-file /run/secrets/hookbox-ui',
@@ -26,7 +26,7 @@ export function uiCommand(): Command {
   return withNotes(withDb(made), {
     notes: [
       'HOOKBOX_UI_USER is the user name for the login (default: operator). A program that sends HOOKBOX_UI_TOKEN as ' +
-        'a bearer token can read the page, for example to collect /metrics. The page runs no handlers; your processor handles the events that you rerun. Ctrl-C finishes the work in progress, then stops; a second Ctrl-C stops immediately.',
+        'a bearer token can read the page, for example to collect /metrics. The page runs no handlers; your processor handles the events that you rerun. On Ctrl-C, the command finishes its work in progress and exits; press Ctrl-C again to exit immediately.',
     ],
   }).action(async (options: UiOptions) => {
     const { ui } = await import('./serve-page.ts');

@@ -30,6 +30,6 @@ export interface SecretChanged {
 export interface Marks {
   noteRelease(seen: ReleaseSeen): Promise<void>;
   noteSecret(changed: SecretChanged): Promise<void>;
-  /** Returns the newest 50 marks in a span, oldest first. The span is in milliseconds since 1970. */
+  /** Returns the newest 50 marks between `since` and `until` (milliseconds since 1970), oldest first. */
   marks(since: number, until: number): Promise<readonly Mark[]>;
 }

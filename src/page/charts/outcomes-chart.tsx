@@ -148,7 +148,7 @@ function OutcomesTable({ steps, stepMs, now, base }: Omit<Outcomes, 'marks'>) {
   if (told.length === 0) return <p>Nothing happened in this period.</p>;
   return (
     <table class="list">
-      <caption>Steps without events are omitted.</caption>
+      <caption>Intervals without events are omitted.</caption>
       <thead>
         <tr>
           <th scope="col">from (UTC)</th>
@@ -194,5 +194,5 @@ function busiest(steps: readonly StatsStep[], now: Date): string {
   const most = steps.reduce<StatsStep | null>((most, step) => (step.dead > (most?.dead ?? 0) ? step : most), null);
   return most === null
     ? 'No event died.'
-    : `The step with the most dead events (${number(most.dead)}) began at ${shortTime(most.at, now)}.`;
+    : `The interval with the most dead events (${number(most.dead)}) began at ${shortTime(most.at, now)}.`;
 }

@@ -27,7 +27,7 @@ export async function auditScreen(visit: Visit): Promise<Screen> {
         <AuditFilterForm query={query} base={base} now={now} />
         {query.filter === null ? (
           <p class="warning" role="alert" id="problems">
-            <bdi>{oneLine(query.day, 40)}</bdi> is not a date such as 2026-01-31.
+            <bdi>{oneLine(query.day, 40)}</bdi> is not a valid date. Write dates as YYYY-MM-DD, such as 2026-01-31.
           </p>
         ) : (
           <Lines query={query} filter={query.filter} page={await pageOfAudit(visit, query.filter)} visit={visit} />

@@ -38,10 +38,10 @@ export interface AskedAgain {
 /** What is lost by an act: there must be no surprises. */
 export const LOSES = {
   prune:
-    'This permanently deletes the bodies, conflicting bodies and error texts of these events. The ids stay, so ' +
+    'This permanently deletes the bodies, conflicting bodies and error messages of these events. The ids stay, so ' +
     'redeliveries are still recognised.',
   erase:
-    'This permanently deletes the bodies, conflicting bodies and error texts of all its events, whatever their state. ' +
+    'This permanently deletes the bodies, conflicting bodies and error messages of all its events, whatever their state. ' +
     'Erased pending events will never be handled. The ids stay, so redeliveries are still recognised.',
   export: 'Nothing is deleted. The file contains every body, so protect it like the inbox.',
   import: 'Nothing is deleted. Events whose ids are already in the inbox do not change.',

@@ -75,7 +75,7 @@ describe('outcomes over time', () => {
     const picture = tagsOf(html).find(({ attributes }) => attributes['role'] === 'group');
     expect(textOf(partOf(html, picture?.attributes['aria-labelledby'] ?? ''))).toBe('Outcomes over time');
     expect(textOf(partOf(html, picture?.attributes['aria-describedby'] ?? ''))).toBe(
-      'In this period: 157 received, 143 processed, 6 failed (to be retried), 4 dead, 700 rejected. The step with the most dead events (3) began at 03:49.',
+      'In this period: 157 received, 143 processed, 6 failed (to be retried), 4 dead, 700 rejected. The interval with the most dead events (3) began at 03:49.',
     );
     expect(textOf(partOf(html, 'outcomes-table'))).toContain('03:49 100 90 6 3 0 03:51 50 49 0 1 700');
   });

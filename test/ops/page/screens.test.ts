@@ -699,7 +699,9 @@ describe('Audit', () => {
       { path: `/audit?day=${encodeURIComponent(day)}` },
     );
     const html = await htmlOf(await auditScreen(visit));
-    expect(textOf(partOf(html, 'problems'))).toBe(`${day} is not a date such as 2026-01-31.`);
+    expect(textOf(partOf(html, 'problems'))).toBe(
+      `${day} is not a valid date. Write dates as YYYY-MM-DD, such as 2026-01-31.`,
+    );
     expect(asked).toEqual([]);
   });
 

@@ -76,11 +76,11 @@ export const CAUSES = {
     fix: 'write the digits in lowercase.',
   },
   prefix: {
-    meaning: 'X-Signature is only the 64 digits; a different service uses this prefix',
+    meaning: 'X-Signature must be 64 hexadecimal digits without a prefix; a different service uses this one',
     fix: 'remove the prefix.',
   },
   surroundings: {
-    meaning: 'X-Signature is only the 64 digits; this value also contains other text',
+    meaning: 'X-Signature must be exactly 64 hexadecimal digits; this value also contains other text',
     fix: "take only the digits, for example with openssl dgst -r … | cut -d ' ' -f 1, or hookbox sign.",
   },
   quotes: {

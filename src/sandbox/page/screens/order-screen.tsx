@@ -38,7 +38,7 @@ export function orderScreen(visit: SandboxVisit, order: OrderRecord): Screen {
         </section>
         <Charges charges={sandbox.orders.charges(order.id)} visit={visit} />
         <section class="panel body" id="body">
-          <h2>Body of the order</h2>
+          <h2>Order as JSON</h2>
           {url.searchParams.get('view') === 'raw' ? (
             <RawText body={body} />
           ) : (
