@@ -13,7 +13,7 @@ const lasting = new WeakMap<object, Map<number, number>>();
 /** A bulk right after an act on it. */
 export function shownBulk({ heartbeat, ...bulk }: StoredBulk): Bulk {
   const run = runOf({ ...bulk, heartbeat });
-  return { ...bulk, stopped: run === 'told' ? run : null };
+  return { ...bulk, stopped: run === 'reported' ? run : null };
 }
 
 /**

@@ -137,7 +137,7 @@ export async function runBulk(inbox: AnyInbox, id: number, by: By, options: RunB
   let isOurs = false;
   try {
     for (;;) {
-      if (signal?.aborted) return { ...shownBulk(bulk), ...(isOurs && { stopped: 'told' }) };
+      if (signal?.aborted) return { ...shownBulk(bulk), ...(isOurs && { stopped: 'reported' }) };
       const { worked } = bulk;
       bulk = await operations.advanceBulk(id, limit, by, entity === undefined ? {} : { entity });
       isOurs = bulk.state === 'running';

@@ -1,6 +1,6 @@
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { Bulk } from '../inbox/operator/acts.ts';
-import type { Lane, StoredPause } from '../inbox/operator/pauses.ts';
+import type { EndpointType, StoredPause } from '../inbox/operator/pauses.ts';
 import type { RunningProcessor } from '../inbox/work.ts';
 import { pausedTypes } from './pauses.ts';
 
@@ -22,7 +22,7 @@ export interface HeldUpLanes {
 /** What would hold up events that an act makes due. */
 export async function heldUp(inbox: AnyInbox, { types, endpoints }: HeldUpLanes, now = Date.now()): Promise<HeldUp> {
   const [pauses, { processors }] = await Promise.all([pausedTypes(inbox), inbox.processors(now)]);
-  const isMeant = ({ endpoint, type }: Lane): boolean =>
+  const isMeant = ({ endpoint, type }: EndpointType): boolean =>
     types.includes(type) && (endpoints === null || endpoints.includes(endpoint));
   const handles = (processor: RunningProcessor, type: string): boolean =>
     (processor.types === '*' || processor.types.includes(type)) &&

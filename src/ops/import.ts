@@ -6,7 +6,7 @@ import { readExportLine, type ExportedPause, type ExportTotals } from '../inbox/
 import { importedEvent, type ImportRules } from '../inbox/operator/imported-event.ts';
 import type { ImportCounts, ImportRecord } from '../inbox/operator/transfer.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
-import type { Lane } from '../inbox/operator/pauses.ts';
+import type { EndpointType } from '../inbox/operator/pauses.ts';
 import { operationsOf } from './operations-of.ts';
 import { plural } from './words/format.ts';
 
@@ -15,7 +15,7 @@ export interface ImportReport extends ImportCounts {
   /** The `seq` of the audit line; `null` for a dry run. */
   readonly audit: number | null;
   /** The types that the export lists as paused and that are now paused in this inbox. Absent if there are none. */
-  readonly paused?: readonly Lane[];
+  readonly paused?: readonly EndpointType[];
 }
 
 /** The options of {@link importEvents}. */
@@ -111,7 +111,7 @@ export async function importEvents(
     onProgress?.({ ...counts });
   };
 
-  const paused: Lane[] = [];
+  const paused: EndpointType[] = [];
   for await (const { pauses, records, fault } of batches(lines, { trusted, entity, now: Date.now() })) {
     for (const { reason, ...lane } of dryRun ? [] : pauses) {
       await operations.pauseType(lane, { ...by, ...(reason !== null && { reason }) });

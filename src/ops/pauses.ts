@@ -2,7 +2,7 @@ import { ConfigurationError } from '../errors.ts';
 import { eventTypes, isEventType } from '../events/event-types.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
-import type { Lane, Pause, StoredPause } from '../inbox/operator/pauses.ts';
+import type { EndpointType, Pause, StoredPause } from '../inbox/operator/pauses.ts';
 import { assertLane } from '../inbox/rules/pauses.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { oneLine } from '../printable.ts';
@@ -134,6 +134,6 @@ export async function pausedTypes(inbox: AnyInbox): Promise<readonly Pause[]> {
   return operationsOf(inbox).pausedTypes();
 }
 
-function laneOf(type: string, { endpoint = 'default' }: PauseOptions): Lane {
+function laneOf(type: string, { endpoint = 'default' }: PauseOptions): EndpointType {
   return { endpoint, type };
 }

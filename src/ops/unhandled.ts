@@ -10,14 +10,14 @@ export interface Unhandled {
    * Events that were ignored in the last seven days because no processor handled their type, and whose type a processor
    * handles now.
    */
-  readonly putAway: readonly IgnoredType[];
+  readonly ignored: readonly IgnoredType[];
   /** The beginning of these seven days, to pass as the filter condition `ignoredSince`. */
   readonly ignoredSince: Date;
 }
 
-/** Whether somebody has to start a processor, or to rerun what was put away before one came. */
+/** Whether somebody has to start a processor, or to rerun what was ignored before one came. */
 export async function unhandledEvents(inbox: AnyInbox, now = Date.now()): Promise<Unhandled> {
   const since = rerunOfferedSince(now);
   const [waiting, ignored] = await Promise.all([inbox.unhandled(now), inbox.ignoredSince(EVERYTHING, since, now)]);
-  return { waiting, putAway: ignored.filter(({ handled }) => handled), ignoredSince: new Date(since) };
+  return { waiting, ignored: ignored.filter(({ handled }) => handled), ignoredSince: new Date(since) };
 }

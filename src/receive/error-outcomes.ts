@@ -18,25 +18,25 @@ export interface ErrorFacts {
   /** What you must change. Only for the log. */
   readonly fix?: string | undefined;
   /** Called after a log line about the rejection has been written. */
-  readonly told?: () => void;
+  readonly onReported?: () => void;
 }
 
-/** The refusal for a reason, reported to the logger. */
+/** The rejection for a reason, reported to the logger. */
 export type EndWithError = (reason: Reason, more?: ErrorFacts) => ErrorOutcome;
 
-/** What was read of a refused delivery's body: not enumerable, so that no answer and no log shows it. */
+/** What was read of a rejected delivery's body: not enumerable, so that no answer and no log shows it. */
 const READ = Symbol('what was read of the body');
 
-/** Makes refusals, and reports each kind of them seldom: a flood of forged deliveries must not fill the log. */
+/** Makes rejections, and reports each kind of them seldom: a flood of forged deliveries must not fill the log. */
 export function reportedErrorOutcomes(logger: Logger): EndWithError {
   const seldom = throttle();
   return (reason, more = {}) => {
-    const refused = errorOutcome(reason, more.details);
+    const rejected = errorOutcome(reason, more.details);
     if (!REPORTED_ELSEWHERE.has(reason)) {
-      const isTold = seldom(reason, (suppressed) => report(logger, refused, more, suppressed));
-      if (isTold) more.told?.();
+      const isReported = seldom(reason, (suppressed) => report(logger, rejected, more, suppressed));
+      if (isReported) more.onReported?.();
     }
-    return more.body === undefined ? refused : Object.defineProperty(refused, READ, { value: more.body });
+    return more.body === undefined ? rejected : Object.defineProperty(rejected, READ, { value: more.body });
   };
 }
 
@@ -45,7 +45,7 @@ export function isErrorOutcome(result: object): result is ErrorOutcome {
   return 'reason' in result;
 }
 
-/** What was read of the body of a delivery, if it was refused. */
+/** What was read of the body of a delivery, if it was rejected. */
 export function bodyOf(outcome: Outcome & { readonly [READ]?: Uint8Array }): Uint8Array | null {
   return outcome[READ] ?? null;
 }

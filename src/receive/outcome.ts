@@ -48,7 +48,7 @@ interface Accepted extends Answer<AcceptedBody> {
 }
 
 /** An answer other than a 200. */
-interface Refused extends Answer<ErrorBody> {
+interface ErrorAnswer extends Answer<ErrorBody> {
   readonly code: AnswerCode;
   /** The exact cause, for logs and statistics. The service sees only `code`. */
   readonly reason: Reason;
@@ -67,11 +67,11 @@ interface Refused extends Answer<ErrorBody> {
  */
 export type Outcome =
   | Accepted
-  | (Refused & { readonly kind: 'rejected' })
-  | (Refused & { readonly kind: 'unavailable' })
-  | (Refused & { readonly kind: 'busy' })
-  | (Refused & { readonly kind: 'failed' })
-  | (Refused & { readonly kind: 'timeout' });
+  | (ErrorAnswer & { readonly kind: 'rejected' })
+  | (ErrorAnswer & { readonly kind: 'unavailable' })
+  | (ErrorAnswer & { readonly kind: 'busy' })
+  | (ErrorAnswer & { readonly kind: 'failed' })
+  | (ErrorAnswer & { readonly kind: 'timeout' });
 
 /** The outcome of a delivery that was not accepted. */
 export type ErrorOutcome = Exclude<Outcome, Accepted>;

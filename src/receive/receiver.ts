@@ -186,7 +186,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
   const log = deliveryLog(logger, endpoint);
   const outage = outageLog(logger, 'the inbox stores deliveries again', { facts: { endpoint } });
-  const told = (): void => outage.failed(true);
+  const onReported = (): void => outage.failed(true);
   const reminder = startReminder(logger, endpoint);
   if (handledTypes(handlers).length === 0) reminder.forget();
   const statistics = deliveryStatistics(inbox.operations, endpoint);
@@ -216,7 +216,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       const event = incoming(verified, trace);
       const storing = started ? processor.accept(event, deadline.at) : inbox.accept(event, deadline.at);
       const acceptance = await withinDeadline(storing, deadline);
-      if (acceptance === LATE) return verifier.reject('deadline', { told });
+      if (acceptance === LATE) return verifier.reject('deadline', { onReported });
       log.oddities(verified, acceptance, clock.now());
       hooks.accepted(verified, acceptance);
 
@@ -231,7 +231,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       return ran === 'processed' ? accepted('processed', id, isDuplicate) : verifier.reject(ran);
     } catch (failure) {
       const reason = reasonOf(failure);
-      return verifier.reject(reason, { cause: failure, ...(OUTAGES.has(reason) && { told }) });
+      return verifier.reject(reason, { cause: failure, ...(OUTAGES.has(reason) && { onReported }) });
     } finally {
       deadline?.met();
     }

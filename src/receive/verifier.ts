@@ -89,7 +89,7 @@ export interface Verifier {
     passOn: (verified: VerifiedDelivery) => T | Promise<T>,
   ): Promise<ErrorOutcome | Passed<T>>;
   /** Returns the part of a rejected delivery's body that was read, or `null`. */
-  bodyOf(refusal: ErrorOutcome): Uint8Array | null;
+  bodyOf(outcome: ErrorOutcome): Uint8Array | null;
   /** Builds the rejection for a reason and logs it. `cause` goes only to the log. */
   reject(reason: Reason, more?: ErrorFacts): ErrorOutcome;
 }

@@ -60,8 +60,8 @@ const CASES: readonly (readonly [words: readonly string[], offered: readonly str
   [['hookbox', 'serve', '--outp'], ['--output']],
   [['hookbox', 'completion', 'z'], ['zsh']],
   [
-    ['hookbox', 'replay', '--sta'],
-    ['--status', '--state'],
+    ['hookbox', 'replay', '--s'],
+    ['--state', '--since', '--skip', '--schema', '--secret-file'],
   ],
   [['hookbox', '--ver'], ['--version']],
   [['hookbox', 'events', 'show', '--nothing'], []],

@@ -90,7 +90,7 @@ it('hookbox events stats, and the function, say what no processor handles and wh
     await store(inbox, orderEvent('waiting', { type: 'order.ready', order: 'b', receivedAt: now - HOUR_MS }));
     expect((await stats(inbox)).unhandled).toMatchObject({
       waiting: [{ endpoint: 'default', type: 'order.ready', count: 1, since: new Date(now - 2 * HOUR_MS) }],
-      putAway: [{ endpoint: 'default', type: 'order.created', count: 1, handled: true }],
+      ignored: [{ endpoint: 'default', type: 'order.created', count: 1, handled: true }],
     });
   }
   const { code, stdout } = await runHookbox(['events', 'stats'], { cwd: folder });

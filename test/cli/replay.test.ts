@@ -102,7 +102,7 @@ describe('hookbox replay', () => {
     expect(await chosen('--type', 'order.ready', '--type', 'cart.abandoned')).toEqual(['evt_ready']);
     expect(await chosen('--state', 'dead', '--state', 'processed')).toEqual(['evt_ready', 'evt_dead']);
     // By its older name, too.
-    expect(await chosen('--status', 'dead', '--state', 'processed')).toEqual(['evt_ready', 'evt_dead']);
+    expect(await chosen('--state', 'dead', '--state', 'processed')).toEqual(['evt_ready', 'evt_dead']);
     expect(await chosen('--since', '2h')).toEqual(['evt_now']);
     expect(await chosen('--since', '2026-03-01T12:01', '--until', '2026-03-01T13:03:00+01:00')).toEqual([
       'evt_new',
@@ -378,7 +378,7 @@ describe('hookbox replay', () => {
     ['no state', ['--state', 'done'], 2, 'Use one of: pending, processing, processed, dead, ignored, discarded.'],
     [
       'no state by its older name',
-      ['--status', 'done'],
+      ['--state', 'done'],
       2,
       'Use one of: pending, processing, processed, dead, ignored, discarded.',
     ],

@@ -461,7 +461,7 @@ export function testBulks(name: string, open: () => Promise<BulkStore>): void {
         const control = new AbortController();
         const how = { ratePerSecond: 1, signal: control.signal, onProgress: () => control.abort() };
         const bulk = await runBulk(inbox, id, ADA, how);
-        expect(bulk).toMatchObject({ state: 'running', worked: 1, stopped: 'told' });
+        expect(bulk).toMatchObject({ state: 'running', worked: 1, stopped: 'reported' });
         expect(await getBulk(kept.second(), id)).toEqual(bulk);
         expect(stateInWords(bulk)).toBe('stopped at 1 of 3');
         await operationsOf(inbox).advanceBulk(id, 1, ADA, {});
@@ -502,7 +502,7 @@ export function testBulks(name: string, open: () => Promise<BulkStore>): void {
           expect(await getBulk(inbox, id)).toMatchObject({ state: 'running', stopped: null });
         }
         control.abort();
-        expect(await running).toMatchObject({ worked: 1, stopped: 'told' });
+        expect(await running).toMatchObject({ worked: 1, stopped: 'reported' });
       });
 
       it('by two at the same time, each with a connection of its own, acts on each event once', async () => {

@@ -31,9 +31,9 @@ it.each<[Wait | null, string]>([
     'behind evt_Y, which is due; no attempt has started; 63',
   ],
   [behind({ event: summary({ id: 'evt_Y', attempts: 1 }) }), 'behind evt_Y, which was interrupted or rerun; 63'],
-  [{ reason: 'no taker', lastSeen: null }, 'is waiting; no processor for order.created has ever run'],
+  [{ reason: 'no processor', lastSeen: null }, 'is waiting; no processor for order.created has ever run'],
   [
-    { reason: 'no taker', lastSeen: ago(90) },
+    { reason: 'no processor', lastSeen: ago(90) },
     'is waiting; no processor for order.created has run in the last 1 h 30 min',
   ],
   [

@@ -118,10 +118,10 @@ export function testWaits(name: string, open: () => Promise<SearchedStore>): voi
       await using kept = await open();
       const { inbox } = kept;
       await store(inbox, ofOrder('first'), ofOrder('second', { createdAt: 1 }));
-      expect(await why(inbox, 'second')).toEqual({ reason: 'no taker', lastSeen: null });
+      expect(await why(inbox, 'second')).toEqual({ reason: 'no processor', lastSeen: null });
       await looked(inbox, '*');
       expect(await why(inbox, 'second')).toMatchObject({ reason: 'behind', blocker: { event: { id: 'first' } } });
-      expect(await why(inbox, 'second', NOW + TAKER_MS)).toEqual({ reason: 'no taker', lastSeen: new Date(NOW) });
+      expect(await why(inbox, 'second', NOW + TAKER_MS)).toEqual({ reason: 'no processor', lastSeen: new Date(NOW) });
     });
 
     it('passes over older ones whose type nobody handles, and does not count those that wait for a handler', async () => {
@@ -131,7 +131,7 @@ export function testWaits(name: string, open: () => Promise<SearchedStore>): voi
       await store(inbox, ofOrder('unhandled too', { createdAt: 2 }));
       await store(inbox, ofOrder('behind it', { type: 'order.ready', createdAt: 3 }));
       await looked(inbox, ['order.ready']);
-      expect(await why(inbox, 'unhandled')).toEqual({ reason: 'no taker', lastSeen: null });
+      expect(await why(inbox, 'unhandled')).toEqual({ reason: 'no processor', lastSeen: null });
       expect(await why(inbox, 'handled')).toMatchObject({ reason: 'next', waiting: { count: 1, more: false } });
       expect(await why(inbox, 'behind it')).toMatchObject({ reason: 'behind', blocker: { event: { id: 'handled' } } });
     });

@@ -53,7 +53,7 @@ function waitCell(event: EventSummary, wait: Wait | undefined): Cell {
   switch (wait?.reason) {
     case 'behind':
       return { text: `${event.state} (behind ${oneLine(wait.blocker.event.id, 40)})`, style: 'yellow' };
-    case 'no taker':
+    case 'no processor':
       return { text: `${event.state} (no processor)`, style: 'yellow' };
     default:
       return stateCell(event);

@@ -33,7 +33,7 @@ export function runTheRest(bulk: Bulk, options: NewestOptions): string {
   return `Bulk action ${id} ${stateInWords(bulk)}. To continue: ${goOn}`;
 }
 
-const HEAD = ['id', times('created'), 'act', 'state', 'done', 'of', texts('who'), texts('why'), 'filter'];
+const HEAD = ['id', times('created'), 'act', 'state', 'done', 'of', texts('by'), texts('reason'), 'filter'];
 
 function rowOf({ id, createdAt, act, state, stopped, worked, total, actor, reason, filter }: Bulk): readonly Cell[] {
   return [

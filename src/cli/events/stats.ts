@@ -117,7 +117,7 @@ function printWatch({ traffic, unhandled, processing }: Stats, inbox: Pick<Inbox
 }
 
 /** Types without a handler. */
-function printUnhandled({ unhandled: { waiting, putAway, ignoredSince } }: Stats, named: NamedInbox): void {
+function printUnhandled({ unhandled: { waiting, ignored, ignoredSince } }: Stats, named: NamedInbox): void {
   for (const { endpoint, type, since, ...count } of waiting) {
     const line =
       since === null
@@ -125,7 +125,7 @@ function printUnhandled({ unhandled: { waiting, putAway, ignoredSince } }: Stats
         : `no processor has handled ${oneLine(type)} at ${oneLine(endpoint)} since ${timeText(since)}: ${bounded(count)} pending`;
     print('', line);
   }
-  for (const { endpoint, type, count, more } of putAway) {
+  for (const { endpoint, type, count, more } of ignored) {
     print(
       `\n${oneLine(type)}: ${bounded({ count, more })} ignored because no processor handled the type. To rerun them:`,
     );

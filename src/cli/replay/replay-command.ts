@@ -18,7 +18,7 @@ export function replayCommand(): Command {
     .optionsGroup(GROUP.events)
     .option('--all', 'every stored event')
     .option(
-      '--status, --state <state>', // --status is its older name
+      '--state <state>',
       `events in this state: ${eventStates.join(', ')} (repeatable)`,
       collectedFrom(eventStates),
     )

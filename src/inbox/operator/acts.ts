@@ -123,10 +123,10 @@ export interface Bulk {
   /** The `seq` of the audit line. `null` before the first run. */
   readonly audit: number | null;
   /**
-   * For a `running` bulk action that stopped early: `told` if its process reported the stop, `silent` if its process
+   * For a `running` bulk action that stopped early: `reported` if its process reported the stop, `silent` if its process
    * died. `null` while a process runs it.
    */
-  readonly stopped: 'told' | 'silent' | null;
+  readonly stopped: 'reported' | 'silent' | null;
 }
 
 /** A bulk as it is stored. */

@@ -1,13 +1,13 @@
 import type { By } from './acts.ts';
 
 /** One endpoint and type. */
-export interface Lane {
+export interface EndpointType {
   readonly endpoint: string;
   readonly type: string;
 }
 
 /** A paused type, and the operator who paused it. */
-export interface StoredPause extends Lane {
+export interface StoredPause extends EndpointType {
   readonly since: Date;
   readonly actor: string;
   readonly reason: string | null;
@@ -24,9 +24,9 @@ export interface Pause extends StoredPause {
 /** Pauses of types. The transaction of each also writes its audit line. */
 export interface Pauses {
   /** Pauses a type. `changed` is `false` if it was already paused; that pause stays unchanged. */
-  pauseType(lane: Lane, by: By): Promise<{ readonly pause: StoredPause; readonly changed: boolean }>;
+  pauseType(lane: EndpointType, by: By): Promise<{ readonly pause: StoredPause; readonly changed: boolean }>;
   /** Resumes a type. Returns the ended pause, or `null`. */
-  resumeType(lane: Lane, by: By): Promise<StoredPause | null>;
+  resumeType(lane: EndpointType, by: By): Promise<StoredPause | null>;
   /** Lists paused types by endpoint and type. */
   pausedTypes(): Promise<readonly Pause[]>;
 }

@@ -10,7 +10,7 @@ export type Wait =
   /** Its type is paused until an operator resumes it. */
   | { readonly reason: 'paused'; readonly pause: StoredPause }
   /** No running processor handles its type. `lastSeen` is `null` if no processor ever did. */
-  | { readonly reason: 'no taker'; readonly lastSeen: Date | null }
+  | { readonly reason: 'no processor'; readonly lastSeen: Date | null }
   /** Another event of its entity comes first. */
   | { readonly reason: 'behind'; readonly blocker: Blocker }
   /** It is not due yet. */

@@ -1,7 +1,7 @@
 import type { Instant } from '../../events/instant.ts';
 import type { EventKey, IncomingEvent } from '../event.ts';
 import type { Counted } from '../operator/counts.ts';
-import type { Lane, StoredPause } from '../operator/pauses.ts';
+import type { EndpointType, StoredPause } from '../operator/pauses.ts';
 import type { EventState } from '../state.ts';
 import type {
   Attempt,
@@ -196,7 +196,7 @@ export interface Claims extends Leases, LatestTime {
     request: CandidatesAsked,
     suspects: boolean,
     limit: number,
-    pauses: readonly Lane[],
+    pauses: readonly EndpointType[],
   ): Steps<readonly Candidate[]>;
   eventToRun(key: EventKey): Steps<EventToRun | undefined>;
   /** Whether a newer event of its entity was processed. */

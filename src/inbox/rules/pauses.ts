@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../../errors.ts';
 import { LONGEST_ENDPOINT } from '../event.ts';
-import type { Lane, StoredPause } from '../operator/pauses.ts';
+import type { EndpointType, StoredPause } from '../operator/pauses.ts';
 import type { Scope } from '../work.ts';
 import type { AuditLines, Author } from './audit-line.ts';
 import type { Takers } from './engine.ts';
@@ -11,24 +11,24 @@ export const LONGEST_OF_LANE = { endpoint: LONGEST_ENDPOINT, type: 150 } as cons
 
 /** Whether events of an endpoint and type are stored and not handled. */
 export function isPaused(
-  pauses: readonly Lane[],
+  pauses: readonly EndpointType[],
   { endpoint, type }: { readonly endpoint: string; readonly type: string | null },
 ): boolean {
   return pauses.some((pause) => pause.endpoint === endpoint && pause.type === type);
 }
 
 /** The types of an endpoint that are paused. */
-function pausedAt(pauses: readonly Lane[], endpoint: string): readonly string[] {
+function pausedAt(pauses: readonly EndpointType[], endpoint: string): readonly string[] {
   return pauses.filter((pause) => pause.endpoint === endpoint).map(({ type }) => type);
 }
 
 /** Those that may be claimed. */
-export function openLanes(pauses: readonly Lane[], lanes: readonly Lane[]): readonly Lane[] {
+export function openLanes(pauses: readonly EndpointType[], lanes: readonly EndpointType[]): readonly EndpointType[] {
   return lanes.filter((lane) => !isPaused(pauses, lane));
 }
 
 /** Whether something of these endpoints is paused, so that not everything of a scope may be claimed. */
-export function pausesIn(pauses: readonly Lane[], { endpoints, types }: Scope): boolean {
+export function pausesIn(pauses: readonly EndpointType[], { endpoints, types }: Scope): boolean {
   return pauses.some(
     ({ endpoint, type }) =>
       (endpoints === '*' || endpoints.includes(endpoint)) && (types === '*' || types.includes(type)),
@@ -55,15 +55,15 @@ export function* holdingTypes(
 
 /** What an engine is asked for that keeps pauses, beside who handles what. */
 export interface PauseRecords extends AuditLines {
-  pauseOf(lane: Lane): Steps<StoredPause | null>;
-  savePause(lane: Lane, author: Author): Steps<void>;
-  removePause(lane: Lane): Steps<void>;
+  pauseOf(lane: EndpointType): Steps<StoredPause | null>;
+  savePause(lane: EndpointType, author: Author): Steps<void>;
+  removePause(lane: EndpointType): Steps<void>;
 }
 
 /** Pauses a type; one that is paused already stays as it is, with who did it and why. */
 export function* pauseType(
   engine: PauseRecords,
-  lane: Lane,
+  lane: EndpointType,
   author: Author,
 ): Steps<{ readonly pause: StoredPause; readonly changed: boolean }> {
   const known = yield* engine.pauseOf(lane);
@@ -75,7 +75,7 @@ export function* pauseType(
 }
 
 /** Ends a pause; answers with what it was, or `null` where there was none. */
-export function* resumeType(engine: PauseRecords, lane: Lane, author: Author): Steps<StoredPause | null> {
+export function* resumeType(engine: PauseRecords, lane: EndpointType, author: Author): Steps<StoredPause | null> {
   const known = yield* engine.pauseOf(lane);
   if (known === null) return null;
   const paused = Math.max(0, author.now - known.since.getTime());
@@ -85,7 +85,7 @@ export function* resumeType(engine: PauseRecords, lane: Lane, author: Author): S
 }
 
 /** @throws ConfigurationError `INVALID_OPTION` for what cannot be the name of an endpoint or a type */
-export function assertLane({ endpoint, type }: Lane): void {
+export function assertLane({ endpoint, type }: EndpointType): void {
   for (const [what, name, longest] of [
     ['endpoint', endpoint, LONGEST_OF_LANE.endpoint],
     ['type', type, LONGEST_OF_LANE.type],

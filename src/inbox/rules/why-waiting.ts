@@ -47,7 +47,7 @@ export interface Standing
 /** A `Wait` before its blocker is looked up and its times are those of the caller. */
 export type Why =
   | { readonly reason: 'running'; readonly since: number; readonly waiting: Gauge }
-  | { readonly reason: 'no taker' | 'not handled'; readonly lastSeen: number | null }
+  | { readonly reason: 'no processor' | 'not handled'; readonly lastSeen: number | null }
   | { readonly reason: 'paused'; readonly pause: StoredPause }
   | {
       readonly reason: 'behind';
@@ -91,7 +91,7 @@ function* whyPending(engine: Standing, event: StandingEvent, now: number): Steps
   const seen = yield* lastSeen(engine, event);
   const taken = yield* engine.takenTypes(event.endpoint, thereSince(now));
   // Whoever comes back finds out what is in front of it: until then that nobody is there is what holds it up.
-  if (seen === null || !isAmong(taken, event.type)) return { reason: 'no taker', lastSeen: seen };
+  if (seen === null || !isAmong(taken, event.type)) return { reason: 'no processor', lastSeen: seen };
   if (event.entity !== null) {
     const running = yield* engine.running(event);
     if (running !== undefined) {
@@ -147,7 +147,7 @@ export function toldWait(
   switch (why.reason) {
     case 'running':
       return { ...why, since: at(why.since) };
-    case 'no taker':
+    case 'no processor':
     case 'not handled':
       return { ...why, lastSeen: why.lastSeen === null ? null : at(why.lastSeen) };
     case 'behind': {

@@ -21,7 +21,7 @@ export function waitInWords(event: EventSummary, wait: Wait | null, now: Date): 
       return [`has been running for ${since(wait.since, now)}${behindIt(wait.waiting)}`];
     case 'paused':
       return [`${history(event) ?? 'is waiting'}; ${pausedInWords(wait.pause)}`];
-    case 'no taker':
+    case 'no processor':
       return [`${history(event) ?? 'is waiting'}; ${withoutProcessor(event, wait.lastSeen, now)}`];
     case 'behind':
       return ['is waiting behind ', wait.blocker.event, `, which ${blockerInWords(wait.blocker, now)}`];
@@ -54,7 +54,7 @@ export function waitInBrief(wait: Wait | null, now: Date): WaitWords {
       return [`running for ${since(wait.since, now)}`];
     case 'paused':
       return ['type paused'];
-    case 'no taker':
+    case 'no processor':
       return ['no processor handles this type'];
     case 'behind':
       return ['behind ', wait.blocker.event];

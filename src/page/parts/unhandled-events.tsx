@@ -10,12 +10,12 @@ import { Time } from './time-and-age.tsx';
 /** Types without a handler, and events that were ignored before there was one, with the way to rerun them. */
 export function UnhandledEvents({
   visit: { base, now, named },
-  unhandled: { waiting, putAway, ignoredSince },
+  unhandled: { waiting, ignored, ignoredSince },
 }: {
   readonly visit: Visit;
   readonly unhandled: Unhandled;
 }) {
-  if (waiting.length === 0 && putAway.length === 0) return <></>;
+  if (waiting.length === 0 && ignored.length === 0) return <></>;
   return (
     <section class="panel" id="unhandled">
       <h2>Events without a handler</h2>
@@ -34,7 +34,7 @@ export function UnhandledEvents({
             : <a href={eventsHref(base, { endpoint, types: [type], states: ['pending'] })}>{bounded(count)} pending</a>
           </li>
         ))}
-        {putAway.map(({ endpoint, type, count, more }) => (
+        {ignored.map(({ endpoint, type, count, more }) => (
           <li>
             <a href={eventsHref(base, { endpoint, types: [type], ignoredSince })}>
               {bounded({ count, more })} {count === 1 && !more ? 'event' : 'events'} of{' '}

@@ -72,7 +72,7 @@ function Lines({
               <th scope="col">by</th>
               <th scope="col">about</th>
               <th scope="col">outcome</th>
-              <th scope="col">why</th>
+              <th scope="col">reason</th>
             </tr>
           </thead>
           <tbody>
@@ -117,7 +117,7 @@ function AuditRow({
       <td data-label="outcome">
         <StoredText text={countsInWords(counts)} />
       </td>
-      <td data-label="why">
+      <td data-label="reason">
         {reason === null ? <span class="muted">no reason given</span> : <LongText text={reason} atMost={100} />}
       </td>
     </tr>

@@ -63,7 +63,7 @@ function BulksTable({
           <th scope="col">outcome</th>
           <th scope="col">filter</th>
           <th scope="col">by</th>
-          <th scope="col">why</th>
+          <th scope="col">reason</th>
           <th scope="col">previewed</th>
         </tr>
       </thead>
@@ -86,7 +86,7 @@ function BulksTable({
             <td data-label="by">
               <InShort text={bulk.actor} atMost={60} />
             </td>
-            <td data-label="why">
+            <td data-label="reason">
               {bulk.reason === null ? (
                 <span class="muted">no reason given</span>
               ) : (

@@ -49,7 +49,7 @@ function PausesTable({ pauses, named, visit }: Shown & { readonly pauses: readon
   return (
     <ListTable
       id="pauses"
-      columns={['type', 'since', 'by', 'why', 'waiting', ...(visitor.role === 'operator' ? ['resume'] : [])]}
+      columns={['type', 'since', 'by', 'reason', 'waiting', ...(visitor.role === 'operator' ? ['resume'] : [])]}
     >
       {pauses.map((pause) => (
         <tr id={`pause-${encodeURIComponent(`${pause.endpoint} ${pause.type}`)}`}>
@@ -63,7 +63,7 @@ function PausesTable({ pauses, named, visit }: Shown & { readonly pauses: readon
           <td data-label="by">
             <StoredText text={pause.actor} atMost={60} />
           </td>
-          <td data-label="why">
+          <td data-label="reason">
             {pause.reason === null ? (
               <span class="muted">no reason given</span>
             ) : (

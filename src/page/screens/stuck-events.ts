@@ -1,7 +1,7 @@
 import type { AnyInbox } from '../../inbox/contract.ts';
 import type { EventKey } from '../../inbox/event.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
-import type { Lane } from '../../inbox/operator/pauses.ts';
+import type { EndpointType } from '../../inbox/operator/pauses.ts';
 import type { Wait } from '../../inbox/operator/waits.ts';
 import { listEvents } from '../../ops/find.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
@@ -69,7 +69,7 @@ export async function findStuck(
   inbox: AnyInbox,
   oldest: readonly EventKey[],
   now: Date,
-  lanes: readonly Lane[],
+  lanes: readonly EndpointType[],
 ): Promise<Stuck> {
   const until = new Date(now.getTime() - SOON_MS);
   const page = await listEvents(inbox, { states: ['pending'], until }, { limit: LOOKED_AT });
@@ -135,7 +135,7 @@ function isTriedAgain(
   return GOES_ON.has(cause.wait?.reason) && heldUpBy(cause).count === 0;
 }
 
-const OF_A_LANE: ReadonlySet<string | undefined> = new Set<Wait['reason']>(['paused', 'no taker']);
+const OF_A_LANE: ReadonlySet<string | undefined> = new Set<Wait['reason']>(['paused', 'no processor']);
 
 /** The types that are paused or have no taker, each at its endpoint: all of these wait for the same. */
 function heldLanes(causes: Iterable<Cause>): ReadonlySet<string> {

@@ -10,7 +10,7 @@ it.each([
   ['did not report for more than a minute', { ...running, heartbeat: { ...heartbeat, silentMs: 61_000 } }, 'silent'],
   ['reported in the future', { ...running, heartbeat: { ...heartbeat, silentMs: -60_000 } }, 'silent'],
   ['is a few milliseconds ahead', { ...running, heartbeat: { ...heartbeat, silentMs: -20 } }, null],
-  ['reported that it stops', { ...running, heartbeat: { ...heartbeat, stopped: true } }, 'told'],
+  ['reported that it stops', { ...running, heartbeat: { ...heartbeat, stopped: true } }, 'reported'],
   ['has not reported yet', { ...running, heartbeat: null }, null],
   ['is done', { ...running, state: 'done', heartbeat: { ...heartbeat, silentMs: 90_000 } }, null],
 ] as const)('of a bulk whose process %s', (_, bulk, expected) => {

@@ -74,7 +74,7 @@ describe('Overview', () => {
       }),
       waits: async (keys) =>
         keys.map(({ id }) =>
-          id === 'evt_1' ? { reason: 'behind', blocker } : { reason: 'no taker', lastSeen: ago(120) },
+          id === 'evt_1' ? { reason: 'behind', blocker } : { reason: 'no processor', lastSeen: ago(120) },
         ),
       deadGroups: async () => [
         deadGroup(),
@@ -123,7 +123,7 @@ describe('Overview', () => {
         next: 1,
         examined: 5_000,
       }),
-      waits: async (keys) => keys.map(() => ({ reason: 'no taker', lastSeen: null })),
+      waits: async (keys) => keys.map(() => ({ reason: 'no processor', lastSeen: null })),
     });
     const html = await htmlOf(await overviewScreen(visit));
     const headline = textOf(partOf(html, 'headline'));
@@ -165,7 +165,7 @@ describe('Overview', () => {
     const events = ['default', 'shop-b'].map((endpoint, seq) => summary({ seq, endpoint, entity }));
     const visit = stubVisit({
       search: async () => ({ events, next: null, examined: 2 }),
-      waits: async (keys) => keys.map(() => ({ reason: 'no taker', lastSeen: null })),
+      waits: async (keys) => keys.map(() => ({ reason: 'no processor', lastSeen: null })),
     });
     const told = textOf(partOf(await htmlOf(await overviewScreen(visit)), 'waiting'));
     expect(told).toContain('ord_1 1 ');

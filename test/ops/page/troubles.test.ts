@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished, test } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { CountRow } from '../../../src/inbox/operator/counts.ts';
-import type { Lane, Pause } from '../../../src/inbox/operator/pauses.ts';
+import type { EndpointType, Pause } from '../../../src/inbox/operator/pauses.ts';
 import type { EventSummary } from '../../../src/inbox/operator/search.ts';
 import type { Wait } from '../../../src/inbox/operator/waits.ts';
 import type { TypeChange } from '../../../src/ops/type-changes.ts';
@@ -28,7 +28,7 @@ async function stuckOf(...events: readonly Event[]): Promise<Seen['stuck']> {
 type Event = readonly [Partial<EventSummary>, Wait | null];
 
 /** The same, where what these types wait for is said of each as a whole. */
-async function stuckBeside(told: readonly Lane[], ...events: readonly Event[]): Promise<Seen['stuck']> {
+async function stuckBeside(told: readonly EndpointType[], ...events: readonly Event[]): Promise<Seen['stuck']> {
   const stored = events.map(([parts], n) => summary({ seq: n + 1, id: `evt_${n}`, entity: `order::${n}`, ...parts }));
   const { inbox } = stubVisit({
     search: async () => ({ events: stored, next: null, examined: stored.length }),
@@ -42,7 +42,7 @@ const pause = { endpoint: 'default', type: 'order.created', actor: 'ada', reason
 
 const waitingPause: Pause = { ...pause, waiting: 3, more: false };
 const isPaused: Wait = { reason: 'paused', pause };
-const away: Wait = { reason: 'no taker', lastSeen: ago(99) };
+const away: Wait = { reason: 'no processor', lastSeen: ago(99) };
 const behindOf = (event: Partial<EventSummary>, paused: boolean): Wait => ({
   reason: 'behind',
   blocker: { event: summary(event), runningSince: null, paused, waiting: nobody },
@@ -117,7 +117,7 @@ test.each<{ what: string; seen: () => Promise<Partial<Seen>>; told: readonly Tro
   },
   {
     what: 'what has failed and no processor handles any more',
-    seen: async () => ({ stuck: await stuckOf([{ failures: 1 }, { reason: 'no taker', lastSeen: ago(99) }]) }),
+    seen: async () => ({ stuck: await stuckOf([{ failures: 1 }, { reason: 'no processor', lastSeen: ago(99) }]) }),
     told: ['blocked'],
   },
   {
@@ -203,7 +203,7 @@ test.each<{ what: string; seen: () => Promise<Partial<Seen>>; told: readonly Tro
 it('names the one that holds up most, and of what goes on by itself another one', async () => {
   const { blocked, retries } = await stuckOf(
     [{ failures: 1, receivedAt: ago(90) }, later()],
-    [{ receivedAt: ago(80) }, { reason: 'no taker', lastSeen: null }],
+    [{ receivedAt: ago(80) }, { reason: 'no processor', lastSeen: null }],
     [{ failures: 2 }, later({ count: 4, more: false })],
     [{ failures: 2 }, later(behind)],
   );

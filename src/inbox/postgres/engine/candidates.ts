@@ -1,4 +1,4 @@
-import type { Lane } from '../../operator/pauses.ts';
+import type { EndpointType } from '../../operator/pauses.ts';
 import type { Candidate, CandidatesAsked } from '../../rules/engine.ts';
 import { openLanes, pausesIn } from '../../rules/pauses.ts';
 import type { Scope } from '../../work.ts';
@@ -57,15 +57,15 @@ export async function candidates(
 interface Wanted {
   readonly suspects: boolean;
   readonly limit: number;
-  readonly pauses: readonly Lane[];
+  readonly pauses: readonly EndpointType[];
 }
 
 /**
  * Each endpoint and type of which something may be claimed, when it is due; a step through the index for each, whatever waits of
  * it. All of them, though senders can invent types: those behind a bound would never be claimed while those before it wait.
  */
-async function readyLanes({ session, t }: Scene, endpoints: readonly string[]): Promise<readonly Lane[]> {
-  const rows = await session.rows<Lane>(
+async function readyLanes({ session, t }: Scene, endpoints: readonly string[]): Promise<readonly EndpointType[]> {
+  const rows = await session.rows<EndpointType>(
     `WITH RECURSIVE lanes AS (
        SELECT named.endpoint, (
          SELECT type FROM ${t.queue} WHERE ${READY} AND endpoint = named.endpoint ORDER BY endpoint, type LIMIT 1
@@ -86,7 +86,7 @@ export async function lanesOf(
   scene: Scene,
   endpoints: readonly string[],
   types: Scope['types'],
-): Promise<readonly Lane[]> {
+): Promise<readonly EndpointType[]> {
   if (endpoints.length === 0) return [];
   if (types === '*') return readyLanes(scene, endpoints);
   return endpoints.flatMap((endpoint) => [...new Set(types)].map((type) => ({ endpoint, type })));

@@ -1,8 +1,8 @@
-import type { Lane, StoredPause } from '../../operator/pauses.ts';
+import type { EndpointType, StoredPause } from '../../operator/pauses.ts';
 import { fromText } from '../driver/values.ts';
 
 /** A row of pauses, as `PAUSE_COLUMNS` have it. */
-export interface PauseRow extends Lane {
+export interface PauseRow extends EndpointType {
   readonly since_ms: number;
   readonly actor: string;
   readonly reason: string | null;

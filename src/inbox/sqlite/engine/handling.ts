@@ -1,5 +1,5 @@
 import type { EventKey } from '../../event.ts';
-import type { Lane } from '../../operator/pauses.ts';
+import type { EndpointType } from '../../operator/pauses.ts';
 import type { Candidate, CandidatesAsked, Claims, Counting, EntityQueue, RunningEvent } from '../../rules/engine.ts';
 import { openLanes, pausesIn } from '../../rules/pauses.ts';
 import { isCommittedAlone } from '../../rules/committed-alone.ts';
@@ -164,7 +164,11 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
 function dueOf(
   statements: NamedStatements,
   { endpoints, types, except, now }: CandidatesAsked,
-  { suspects, limit, pauses }: { readonly suspects: boolean; readonly limit: number; readonly pauses: readonly Lane[] },
+  {
+    suspects,
+    limit,
+    pauses,
+  }: { readonly suspects: boolean; readonly limit: number; readonly pauses: readonly EndpointType[] },
 ): CandidateRow[] {
   const { queue } = statements;
   const asked = { now, suspects: suspects ? 1 : 0, limit };

@@ -1,7 +1,7 @@
-import type { Lane, StoredPause } from '../../operator/pauses.ts';
+import type { EndpointType, StoredPause } from '../../operator/pauses.ts';
 
 /** A row of hookbox_pauses. */
-export interface PauseRow extends Lane {
+export interface PauseRow extends EndpointType {
   readonly since_ms: number;
   readonly actor: string;
   readonly reason: string | null;

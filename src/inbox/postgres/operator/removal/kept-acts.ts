@@ -1,5 +1,5 @@
 import type { KeptAct, KeptActs } from '../../../operator/hide-in-acts.ts';
-import type { Lane } from '../../../operator/pauses.ts';
+import type { EndpointType } from '../../../operator/pauses.ts';
 import { fromText, textOrNull, toText } from '../../driver/values.ts';
 import type { Access } from '../access.ts';
 
@@ -56,6 +56,6 @@ export function keptActs({ store, ask }: Access): KeptActs {
 }
 
 /** Texts as they are stored. */
-interface PausedRow extends Lane {
+interface PausedRow extends EndpointType {
   readonly reason: string;
 }

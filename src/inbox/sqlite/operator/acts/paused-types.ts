@@ -1,5 +1,5 @@
 import { atCommit, authorOf } from '../../../operator/author.ts';
-import type { Lane, Pauses } from '../../../operator/pauses.ts';
+import type { EndpointType, Pauses } from '../../../operator/pauses.ts';
 import { assertLane, pauseType, resumeType, type PauseRecords } from '../../../rules/pauses.ts';
 import { answer, atOnce, DONE } from '../../../rules/steps.ts';
 import { COUNTED, waitingBehind } from '../../../rules/unhandled-report.ts';
@@ -84,6 +84,6 @@ function pauseRecords(database: SqliteDatabase): PauseRecords {
 }
 
 /** Nothing else that somebody has given along. */
-function laneOf({ endpoint, type }: Lane): Lane {
+function laneOf({ endpoint, type }: EndpointType): EndpointType {
   return { endpoint, type };
 }

@@ -1,5 +1,5 @@
 import type { KeptAct, KeptActs } from '../../../operator/hide-in-acts.ts';
-import type { Lane } from '../../../operator/pauses.ts';
+import type { EndpointType } from '../../../operator/pauses.ts';
 import type { Access } from '../access.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import { securely } from './secure-deletion.ts';
@@ -44,7 +44,7 @@ export function keptActs(access: Access): KeptActs {
         const paused = statement(
           database,
           'SELECT endpoint, type, reason FROM hookbox_pauses WHERE reason IS NOT NULL',
-        ).all() as readonly (Lane & { readonly reason: string })[];
+        ).all() as readonly (EndpointType & { readonly reason: string })[];
         securely(database, () => {
           for (const pause of paused) {
             const reason = rewritten(pause.reason);
