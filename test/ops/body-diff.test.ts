@@ -34,7 +34,7 @@ describe('Differences between two bodies', () => {
     const at = [...Buffer.from(one)].findIndex((byte, n) => byte !== Buffer.from(other)[n]);
     expect(diff).toEqual({ kind: 'same meaning', at });
     expect(differenceInWords(diff)).toContain(
-      `Both bodies have the same values, but are written differently from byte ${at} on`,
+      `The two bodies have the same values. From byte ${at} on, they are written differently`,
     );
   });
 
