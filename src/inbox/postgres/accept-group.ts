@@ -7,7 +7,6 @@ import type { NumberedStart } from '../rules/leases.ts';
 import { awaited } from '../rules/steps.ts';
 import { hasSameBody } from '../rules/tombstone.ts';
 import type { Lease } from '../work.ts';
-import { areHeld } from './claims.ts';
 import type { AskedTimes } from './database-time.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import type { Session } from './driver/session.ts';
@@ -24,6 +23,7 @@ import { carriedOut, type Store } from './store.ts';
 /** Deliveries of new events wait behind those of known ones, which wait no longer than this for whoever works on their events. */
 const LOCK_TIMEOUT = "SET LOCAL lock_timeout = '2s'";
 const LOCK_TAKEN = '55P03';
+const START_LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s'";
 
 const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, replaced: false });
 
@@ -108,23 +108,31 @@ interface Start {
 
 /** Of each arrival the lease that it begins with; `undefined` for one that has to wait for a claim. */
 async function startsOf(
-  store: Store,
+  { t }: Store,
   session: Session,
   group: readonly Arrival[],
 ): Promise<readonly (Start | undefined)[]> {
-  const isAsked = ({ start, event }: Arrival): boolean => start !== undefined && event.valid;
-  if (!group.some(isAsked)) return [];
-  const aheads = await readAhead(
-    { session, t: store.t, locks: locksOf(session, store.t) },
-    group.map(({ event }) => event),
-  );
-  return group.map(({ event, start, times }, at) => {
-    const ahead = aheads[at];
-    if (start === undefined || ahead === undefined || !event.valid) return undefined;
+  const asked = group.filter(({ start, event }) => start !== undefined && event.valid);
+  if (asked.length === 0) return [];
+  const events = asked.map(({ event }) => event);
+  // The slots of these entities must not be kept from others while another transaction has the key of one of the group.
+  const [, aheads] = await Promise.all([
+    session.exec(START_LOCK_TIMEOUT),
+    readAhead({ session, t, locks: locksOf(session, t) }, events),
+  ]);
+  const ahead = new Map(asked.map((arrival, at) => [arrival, aheads[at]]));
+  const before = new Set<number>();
+  return group.map((arrival) => {
+    const { event, start, times } = arrival;
+    const slot = event.entity === null ? null : slotOf(event.endpoint, event.entity, event.id);
+    const isBehind = slot !== null && before.has(slot);
+    if (slot !== null) before.add(slot);
+    const found = ahead.get(arrival);
+    if (start === undefined || found === undefined) return undefined;
     const { leaseMs, ordered } = start;
     const now = times.granted(start.now);
-    if (!runsAtOnce(ahead, { now, ordered })) return undefined;
-    return { now, until: now + leaseMs, ordered, isSuperseded: ahead.isSuperseded };
+    if (!runsAtOnce({ ...found, isEntityBusy: found.isEntityBusy || isBehind }, { now, ordered })) return undefined;
+    return { now, until: now + leaseMs, ordered, isSuperseded: found.isSuperseded };
   });
 }
 
@@ -149,9 +157,13 @@ async function acceptKnown(
   try {
     return (await acceptAllKnown(store, events, unsure)).map((result) => ({ result }));
   } catch (failure) {
-    if (!isInstance(failure, InboxUnavailableError)) throw failure;
-    return events.map(() => ({ failure }));
+    // Never thrown: what was stored beside them is committed, some of it under a lease.
+    const isRefused = isInstance(failure, DatabaseFailure) && failure.fault === 'refused';
+    if (!isRefused || events.length === 1) return events.map(() => failed(failure));
   }
+  const outcomes: CommitOutcome[] = [];
+  for (const event of events) outcomes.push(...(await acceptKnown(store, [event], unsure)));
+  return outcomes;
 }
 
 /** Deliveries whose keys are known, each by the rule, in the order of arrival. */
@@ -189,9 +201,11 @@ async function takeLocks({ session, locks }: Scene, events: readonly IncomingEve
   }
 }
 
-/** It may have run out since, and another process have the event. */
-async function ownAcceptance(store: Store, session: Session, { started }: Arrival): Promise<Acceptance> {
-  const isHeld = started !== undefined && (await areHeld(store, session, [started]));
+/** Its lease may have run out since. One that stands is renewed: nobody did so while the answer was waited for. */
+async function ownAcceptance(store: Store, session: Session, { started, start, times }: Arrival): Promise<Acceptance> {
+  if (started === undefined || start === undefined) return STORED;
+  const until = times.granted(start.now) + start.leaseMs;
+  const isHeld = (await session.run(store.moves.renew, [started.seq, started.fence, until, false])) === 1;
   return storedAs(isHeld ? started : undefined);
 }
 

@@ -105,9 +105,9 @@ function onDatabaseClock(times: AskedTimes, request: NumberedClaim): NumberedCla
 }
 
 /** Whether leases stand. Waits for the transaction that has given them, should it be under way still. */
-export async function areHeld({ t }: Store, session: Session, leases: readonly Lease[]): Promise<boolean> {
+async function areHeld({ t }: Store, session: Session, leases: readonly Lease[]): Promise<boolean> {
   const rows = await session.rows<Lease>(
-    `SELECT seq, fence FROM ${t.queue} WHERE seq = ANY($1::bigint[]) ORDER BY seq FOR UPDATE`,
+    `SELECT seq, fence FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NOT NULL ORDER BY seq FOR UPDATE`,
     [leases.map(({ seq }) => seq)],
   );
   return leases.every((lease) => rows.some(({ seq, fence }) => seq === lease.seq && fence === lease.fence));

@@ -13,7 +13,7 @@ import { gatedPool } from './gated-pool.ts';
 import { interferedPool, type Interference } from './interfered-pool.ts';
 
 const schema = schemaName();
-const { queue, slots } = tablesIn(schema);
+const { queue, redeliveries, slots } = tablesIn(schema);
 const start = { now: START, leaseMs: 1_000, ordered: true } as const;
 const request = { ...EVERYTHING, ...start };
 const key = { endpoint: 'default', id: 'evt_1' };
@@ -99,6 +99,38 @@ it('a lease that ran out before the repeated COMMIT was answered is not the call
   expect([result, started]).toEqual(['stored', undefined]);
   expect(await leases()).toBe(1);
   expect(await inbox.attempts(key)).toMatchObject([{ outcome: 'crashed' }]);
+});
+
+it('nor is one that ran out and that nobody has claimed since', async () => {
+  await using other = machine();
+  let isFirst = true;
+  const source = interferedPool(pool, (text) => {
+    if (text !== 'COMMIT' || !isFirst) return null;
+    isFirst = false;
+    return 'unanswered';
+  });
+  let isReleased = false;
+  await using inbox = machine(
+    gatedPool(source, (text) => {
+      if (isFirst || isReleased || !text.startsWith('BEGIN')) return null;
+      isReleased = true;
+      return other.claim({ ...request, types: ['elsewhere'], now: START + 2_000 }, 1);
+    }),
+  );
+  const { result, started } = await arrive(inbox);
+  expect([result, started, await leases()]).toEqual(['stored', undefined, 0]);
+});
+
+it('a known event that cannot be written beside it takes no lease from its caller', async () => {
+  await using inbox = machine();
+  await arrive(inbox, { id: 'known', entity: 'other' });
+  await pool.query(`
+    CREATE FUNCTION ${schema}.refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'no'; END$$;
+    CREATE TRIGGER no_write BEFORE INSERT ON ${redeliveries} EXECUTE FUNCTION ${schema}.refuse()`);
+  const [fresh, known] = await Promise.allSettled([arrive(inbox), arrive(inbox, { id: 'known', entity: 'other' })]);
+  await pool.query(`DROP FUNCTION ${schema}.refuse CASCADE`);
+  expect(fresh).toMatchObject({ value: { result: 'stored', started: { superseded: false } } });
+  expect(known).toMatchObject({ reason: { code: 'FAILED' } });
 });
 
 it('of one entity only one runs when two machines store at the same time, and the other is stored', async () => {

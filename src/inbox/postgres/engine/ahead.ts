@@ -14,7 +14,7 @@ interface AheadRow {
 }
 
 /**
- * What may have to run before new events, one of which may have to run before another. Holds the locks of their entities
+ * What may have to run before new events, apart from each other. Holds the locks of their entities
  * from now on; another transaction that has one of them may be about to change the answer, so that entity counts as busy.
  */
 export async function readAhead(
@@ -46,11 +46,9 @@ export async function readAhead(
       ],
     ),
   ]);
-  const before = new Set<number>();
   return rows.map((row, at) => {
     const slot = slots[at] ?? null;
-    const isEntityBusy = slot !== null && (row.busy || !held.has(slot) || before.has(slot));
-    if (slot !== null) before.add(slot);
+    const isEntityBusy = slot !== null && (row.busy || !held.has(slot));
     const { paused: isPaused, superseded: isSuperseded, latest_ms: latest } = row;
     // What arrives is in the indexes for work at once.
     return { isCrowded: false, isPaused, isEntityBusy, isSuperseded, latest, isMovingBack: false };
