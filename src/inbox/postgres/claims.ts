@@ -43,8 +43,8 @@ export async function claimDue(
         return undefined;
       },
     });
-    tell(crashed.map((event) => onCallersClock(store, event)));
-    if (step !== 'more') return step;
+    tell(crashed.map((event) => crashedOnCallersClock(store, event)));
+    if (step !== 'more') return step.map((event) => claimedOnCallersClock(store, event));
   }
 }
 
@@ -75,8 +75,8 @@ export async function claimByKey(
         return undefined;
       },
     });
-    tell(crashed.map((event) => onCallersClock(store, event)));
-    if (step !== 'more') return step;
+    tell(crashed.map((event) => crashedOnCallersClock(store, event)));
+    if (step !== 'more') return typeof step === 'string' ? step : claimedOnCallersClock(store, step);
   }
 }
 
@@ -86,7 +86,11 @@ function alsoUnheard(asked: NumberedClaim): NumberedClaim {
   return number === undefined ? asked : { ...asked, unheard: [...new Set([...unheard, number])] };
 }
 
-function onCallersClock({ time }: Store, event: CrashedEvent): CrashedEvent {
+function claimedOnCallersClock({ time }: Store, event: ClaimedEvent): ClaimedEvent {
+  return { ...event, receivedAt: new Date(time.toCaller(event.receivedAt.getTime())) };
+}
+
+function crashedOnCallersClock({ time }: Store, event: CrashedEvent): CrashedEvent {
   return { ...event, dueAt: event.dueAt === null ? null : time.toCaller(event.dueAt) };
 }
 

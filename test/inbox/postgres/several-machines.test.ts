@@ -8,6 +8,7 @@ import { EVERYTHING, type ClaimedEvent, type Settlement } from '../../../src/inb
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 import { times } from '../../helpers/times.ts';
+import { START } from '../../helpers/virtual-clock.ts';
 import { gatedPool } from './gated-pool.ts';
 import { rewrittenPool } from './rewritten-pool.ts';
 
@@ -261,4 +262,19 @@ it('machines whose clocks are hours apart take one another for no one that is la
     const times = [listed[0]?.receivedAt, stored?.receivedAt, stored?.redeliveries.firstAt, attempts[0]?.endedAt];
     for (const at of times) expect(Math.abs((at?.getTime() ?? 0) - clock() - offset)).toBeLessThan(hours / 2);
   }
+});
+
+it('a claimed event says when it arrived by the clock of the machine that claims it', async () => {
+  const { timeApart } = await import('../../../src/inbox/postgres/database-time.ts');
+  const hours = 3 * 3_600_000;
+  await using receives = inboxOnPostgres<PoolClient>({ pool }, { ...SETTINGS, schema });
+  await using claims = inboxOnPostgres<PoolClient>({ pool }, { ...SETTINGS, schema, time: timeApart(hours) });
+  const now = START - hours;
+  const request = { ...EVERYTHING, now, leaseMs: 60_000, ordered: true };
+  for (const id of ['one', 'other']) await receives.accept(incoming({ id, entity: id, receivedAt: START }), later());
+  const claimed = [
+    await claims.claimOne({ endpoint: 'default', id: 'one' }, request),
+    ...(await claims.claim(request, 1)),
+  ];
+  expect(claimed).toMatchObject(['one', 'other'].map((id) => ({ id, receivedAt: new Date(now) })));
 });
