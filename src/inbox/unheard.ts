@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { InboxUnavailableError, isInstance } from '../errors.ts';
-import type { NumberedClaim } from './rules/leases.ts';
-import type { ClaimRequest, CrashedEvent, Lease, Settled, TellCrashed } from './work.ts';
+import type { NumberedClaim, NumberedStart } from './rules/leases.ts';
+import type { ClaimRequest, CrashedEvent, Lease, Settled, StartRequest, TellCrashed } from './work.ts';
 
 /** As many numbers as fit into a fence of SQLite; 0 is nobody's. */
 const NUMBERS = 2 ** 32;
@@ -46,13 +46,20 @@ export class Unheard {
     }
   }
 
-  /** An event that is stored as running. If its answer is lost, the next claim gives it back. */
-  async start<Answer>(ask: (number: number | undefined) => Promise<Answer>): Promise<Answer> {
+  /**
+   * An event that is stored as running. If its answer is lost, the next claim gives it back.
+   *
+   * @param ask - without a start, it stores the event for a claim
+   */
+  async start<Answer>(
+    request: StartRequest,
+    ask: (start: NumberedStart | undefined) => Promise<Answer>,
+  ): Promise<Answer> {
     // Until then none is added: a disk that stays full must not add one for each delivery.
     if (this.#claims.length > 0) return ask(undefined);
     const number = randomInt(1, NUMBERS);
     try {
-      return await ask(number);
+      return await ask({ ...request, number });
     } catch (failure) {
       if (mayBeStored(failure)) this.#claims = [...this.#claims, number];
       throw failure;

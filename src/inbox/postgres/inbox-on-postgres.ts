@@ -162,9 +162,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     async accept(event, deadline, start) {
       const acceptance = await (start === undefined
         ? accepted(event, deadline)
-        : unheard.start((number) =>
-            accepted(event, deadline, number === undefined ? undefined : { ...start, number }),
-          ));
+        : unheard.start(start, (numbered) => accepted(event, deadline, numbered)));
       const isWaiting = acceptance.result === 'stored' && acceptance.started === undefined;
       if (isWaiting || acceptance.replaced) stored();
       return acceptance;

@@ -61,7 +61,7 @@ export function movesOf(t: Tables) {
           (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh, claimed_ms, lease_until_ms, attempts, fence,
            leased_entity)
         SELECT seq, endpoint, type_key, entity_key, slot, created_ms, created_ns, received_ms, claimed_ms IS NULL, claimed_ms,
-          lease_until_ms, CASE WHEN claimed_ms IS NULL THEN 0 ELSE 1 END,
+          lease_until_ms, (claimed_ms IS NOT NULL)::integer,
           CASE WHEN claimed_ms IS NULL THEN 0 ELSE ${FIRST_FENCE} END, CASE WHEN in_order THEN entity_key END
         FROM about WHERE valid
         RETURNING seq, fence

@@ -217,8 +217,8 @@ export function sqliteInbox(
         commits.submit({ name: 'accept', given }, bytes, deadline) as Promise<MoveResult<'accept'>>;
       const acceptance = await (start === undefined
         ? accepted(event)
-        : unheard.start((number) =>
-            number === undefined ? accepted(event) : accepted(event, { ...start, number }, wallTime()),
+        : unheard.start(start, (numbered) =>
+            numbered === undefined ? accepted(event) : accepted(event, numbered, wallTime()),
           ));
       const isWaiting = acceptance.result === 'stored' && acceptance.started === undefined;
       if (isWaiting || acceptance.replaced) notify();
