@@ -10,11 +10,16 @@ export type CommitOutcome = { readonly result: unknown } | { readonly failure: I
  * Commits jobs together; their outcomes, in the same order, at once or later.
  *
  * @param isAgain - whoever asks has heard of those that were `busy`: none of what was asked for later may come before these
+ * @param answer - answers a job that is durable before the others of its group are done
  */
 export type CommitGroup<Job> = (
   jobs: readonly Job[],
   isAgain: boolean,
+  answer: AnswerJob,
 ) => readonly CommitOutcome[] | Promise<readonly CommitOutcome[]>;
+
+/** @param at - the place of the job in its group */
+export type AnswerJob = (at: number, result: unknown) => void;
 
 /** A failure as whoever has asked hears of it. */
 export function unavailable(failure: unknown): InboxUnavailableError {
@@ -199,7 +204,8 @@ export class GroupCommit<Job> {
 
   #run(group: readonly Waiting<Job>[]): void {
     const jobs = group.map(({ job }) => job);
-    const done = this.#commit(jobs, this.#busyTurns > 0);
+    // The outcomes of the group come later. They have no effect on a promise that is resolved.
+    const done = this.#commit(jobs, this.#busyTurns > 0, (at, result) => group[at]?.resolve(result));
     if (!(done instanceof Promise)) return this.#settle(group, done);
     this.#underWay += group.length;
     this.#groupsUnderWay += 1;

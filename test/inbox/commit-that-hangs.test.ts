@@ -67,3 +67,22 @@ test('closing does not wait for ever for a disk that hangs', async () => {
   await vi.advanceTimersByTimeAsync(10);
   expect(ends[2]).toBe('first stored');
 });
+
+test('a job that is durable is answered before its group, and keeps that answer', async () => {
+  const group = Promise.withResolvers<readonly CommitOutcome[]>();
+  const queue = new GroupCommit<string>((jobs, _, answer) => {
+    answer(jobs.indexOf('quick'), 'at once');
+    return group.promise;
+  });
+  const ends: unknown[] = [];
+  for (const job of ['slow', 'quick']) void queue.submitMove(job).then((result) => ends.push([job, result]));
+  await vi.advanceTimersByTimeAsync(1);
+  expect(ends).toEqual([['quick', 'at once']]);
+  expect(queue.underWayMs).toBeGreaterThan(0);
+  group.resolve([{ result: 'at the end' }, { result: 'another' }]);
+  await queue.close();
+  expect(ends).toEqual([
+    ['quick', 'at once'],
+    ['slow', 'at the end'],
+  ]);
+});

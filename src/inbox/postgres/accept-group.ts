@@ -1,6 +1,6 @@
 import { InboxUnavailableError, isError, isInstance } from '../../errors.ts';
 import type { Acceptance, IncomingEvent, Started } from '../event.ts';
-import type { CommitOutcome } from '../group-commit.ts';
+import type { AnswerJob, CommitOutcome } from '../group-commit.ts';
 import { acceptAgain, runsAtOnce } from '../rules/accept-event.ts';
 import { isOwnType } from '../rules/counted-types.ts';
 import type { NumberedStart } from '../rules/leases.ts';
@@ -11,7 +11,7 @@ import type { AskedTimes } from './database-time.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import type { Session } from './driver/session.ts';
 import { readAhead } from './engine/ahead.ts';
-import { insertEvents } from './engine/insert-events.ts';
+import { insertEvents, type Insertion } from './engine/insert-events.ts';
 import { locksOf } from './engine/locks.ts';
 import { namedTypes } from './engine/named-types.ts';
 import { postgresEngine } from './engine/postgres-engine.ts';
@@ -40,20 +40,32 @@ export interface Arrival {
   isUnsure: boolean;
 }
 
+/** A delivery with its event, whose times are by the database's clock. */
+interface DatedArrival {
+  readonly arrival: Arrival;
+  readonly event: IncomingEvent;
+}
+
 /**
- * Takes in what has arrived together. What is new is stored by one statement; what is known already goes to a second
- * transaction, by the rule that every engine shares.
+ * Takes in what has arrived together. What is new is stored by one statement, and answered at once. What is known already
+ * goes to a second transaction, by the rule that every engine shares.
  */
-export async function acceptGroup(store: Store, group: readonly Arrival[]): Promise<readonly CommitOutcome[]> {
+export async function acceptGroup(
+  store: Store,
+  group: readonly Arrival[],
+  answer: AnswerJob,
+): Promise<readonly CommitOutcome[]> {
   try {
-    return await acceptTogether(store, group);
+    return await acceptTogether(store, group, answer);
   } catch (failure) {
     // One row, most likely: each is tried alone.
     const isRefused = failure instanceof DatabaseFailure && failure.fault === 'refused';
     if (!isRefused || group.length === 1) return group.map(() => failed(failure));
   }
   const outcomes: CommitOutcome[] = [];
-  for (const arrival of group) outcomes.push(...(await acceptGroup(store, [arrival])));
+  for (const [at, arrival] of group.entries()) {
+    outcomes.push(...(await acceptGroup(store, [arrival], (_, result) => answer(at, result))));
+  }
   return outcomes;
 }
 
@@ -64,10 +76,14 @@ function failed(failure: unknown): CommitOutcome {
   return { failure: new InboxUnavailableError('FAILED', words) };
 }
 
-async function acceptTogether(store: Store, group: readonly Arrival[]): Promise<readonly CommitOutcome[]> {
+async function acceptTogether(
+  store: Store,
+  group: readonly Arrival[],
+  answer: AnswerJob,
+): Promise<readonly CommitOutcome[]> {
   const { database, moves, time, latest, t } = store;
   let named: ReadonlySet<string> = new Set();
-  const { events, stored } = await database.transaction({
+  const { dated, stored } = await database.transaction({
     async before(session) {
       await time.follow(session);
       const claimedAt = group.flatMap(({ start, times }) => (start === undefined ? [] : [times.granted(start.now)]));
@@ -75,15 +91,15 @@ async function acceptTogether(store: Store, group: readonly Arrival[]): Promise<
       if (group.some(({ event: { type } }) => type !== null && isOwnType(type))) named = await namedTypes(session, t);
     },
     async work(session) {
-      const events = group.map((arrival) => {
+      const dated = group.map((arrival) => {
         arrival.receivedAt ??= arrival.times.toDatabase(arrival.event.receivedAt);
-        return { ...arrival.event, receivedAt: arrival.receivedAt };
+        return { arrival, event: { ...arrival.event, receivedAt: arrival.receivedAt } };
       });
       const starts = await startsOf(store, session, group);
-      const insertions = events.map((event, at) => ({ ...event, claim: starts[at] }));
+      const insertions = dated.map(({ event }, at) => ({ ...event, claim: starts[at] }));
       const stored = await insertEvents(session, moves, insertions, { at: minuteInDatabase(time, Date.now()), named });
       for (const [at, arrival] of group.entries()) noteStart(store, arrival, starts[at], stored[at]);
-      return { events, stored };
+      return { dated, stored };
     },
     // Asked again, it finds them known.
     async wasDone() {
@@ -91,20 +107,16 @@ async function acceptTogether(store: Store, group: readonly Arrival[]): Promise<
       return undefined;
     },
   });
-  const known = events.filter((_, at) => stored[at] === undefined);
-  const unsure = new Map(events.flatMap((event, at) => (group[at]?.isUnsure === true ? [[event, group[at]]] : [])));
-  const again = known.length === 0 ? [] : await acceptKnown(store, known, unsure);
+  // The second transaction may wait for locks and connections, while nobody renews the leases of the new ones.
+  for (const [at, lease] of stored.entries()) if (lease !== undefined) answer(at, storedAs(group[at]?.started));
+  const known = dated.filter((_, at) => stored[at] === undefined);
+  const again = known.length === 0 ? [] : await acceptKnown(store, known);
   return stored.flatMap((lease, at) =>
     lease === undefined ? again.splice(0, 1) : [{ result: storedAs(group[at]?.started) }],
   );
 }
 
-interface Start {
-  readonly now: number;
-  readonly until: number;
-  readonly ordered: boolean;
-  readonly isSuperseded: boolean;
-}
+type Start = NonNullable<Insertion['claim']> & { readonly isSuperseded: boolean };
 
 /** Of each arrival the lease that it begins with; `undefined` for one that has to wait for a claim. */
 async function startsOf(
@@ -149,39 +161,32 @@ function storedAs(started: Started | undefined): Acceptance {
 }
 
 /** What was stored beside those that are locked stays so, and is answered so. */
-async function acceptKnown(
-  store: Store,
-  events: readonly IncomingEvent[],
-  unsure: ReadonlyMap<IncomingEvent, Arrival>,
-): Promise<CommitOutcome[]> {
+async function acceptKnown(store: Store, known: readonly DatedArrival[]): Promise<CommitOutcome[]> {
   try {
-    return (await acceptAllKnown(store, events, unsure)).map((result) => ({ result }));
+    return (await acceptAllKnown(store, known)).map((result) => ({ result }));
   } catch (failure) {
     // Never thrown: what was stored beside them is committed, some of it under a lease.
     const isRefused = isInstance(failure, DatabaseFailure) && failure.fault === 'refused';
-    if (!isRefused || events.length === 1) return events.map(() => failed(failure));
+    if (!isRefused || known.length === 1) return known.map(() => failed(failure));
   }
   const outcomes: CommitOutcome[] = [];
-  for (const event of events) outcomes.push(...(await acceptKnown(store, [event], unsure)));
+  for (const dated of known) outcomes.push(...(await acceptKnown(store, [dated])));
   return outcomes;
 }
 
 /** Deliveries whose keys are known, each by the rule, in the order of arrival. */
-function acceptAllKnown(
-  store: Store,
-  events: readonly IncomingEvent[],
-  unsure: ReadonlyMap<IncomingEvent, Arrival>,
-): Promise<readonly Acceptance[]> {
+function acceptAllKnown(store: Store, known: readonly DatedArrival[]): Promise<readonly Acceptance[]> {
+  const events = known.map(({ event }) => event);
   return store.database.transaction({
     async work(session) {
       const scene = store.scene(session, { ordered: false, exclusive: false });
       await takeLocks(scene, events);
       const engine = postgresEngine(scene);
       const acceptances: Acceptance[] = [];
-      for (const event of events) {
-        const own = unsure.get(event);
-        const isOwn = own !== undefined && (await isOwnCommit(store, scene, event));
-        acceptances.push(isOwn ? await ownAcceptance(store, session, own) : await awaited(acceptAgain(engine, event)));
+      for (const { arrival, event } of known) {
+        const isOwn = arrival.isUnsure && (await isOwnCommit(store, scene, event));
+        const accepting = isOwn ? ownAcceptance(store, session, arrival) : awaited(acceptAgain(engine, event));
+        acceptances.push(await accepting);
       }
       // What this rule leaves to be written are counts, which none of them reads.
       await scene.writes.flush();

@@ -78,7 +78,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   };
 
   // One group at a time keeps the order of arrival.
-  const arrivals = new GroupCommit<Arrival>((group) => acceptGroup(store, group), {
+  const arrivals = new GroupCommit<Arrival>((group, _, answer) => acceptGroup(store, group, answer), {
     maxWaiting,
     maxWaitingBytes,
     mostUnderWay: 1,

@@ -1,4 +1,5 @@
 /** Events that are stored as running, by machines that share a database and connections that break. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
@@ -191,4 +192,33 @@ it('of those that arrive together, the first of each entity runs', async () => {
   const distinct = new Set(accepted.flatMap(({ started }) => (started === undefined ? [] : [started.fence])));
   expect(distinct.size).toBe(4);
   expect(await inbox.claim(request, 10)).toEqual([]);
+});
+
+it('a new event is answered at once when a known one that arrived with it has to wait', async () => {
+  let isKnown = false;
+  const atBegin = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  let begun = 0;
+  await using inbox = machine(
+    gatedPool(pool, (text) => {
+      if (!isKnown || !text.startsWith('BEGIN')) return null;
+      begun += 1;
+      if (begun !== 2) return null;
+      atBegin.resolve();
+      return goOn.promise;
+    }),
+  );
+  await arrive(inbox, { id: 'known', entity: 'other' });
+  isKnown = true;
+  const known = arrive(inbox, { id: 'known', entity: 'other' });
+  const fresh = arrive(inbox, { id: 'fresh' });
+  await atBegin.promise;
+  try {
+    const accepted = await Promise.race([fresh, delay(2_000, null)]);
+    if (accepted?.started === undefined) throw new Error('it was not started in time');
+    expect(await inbox.settle(accepted.started, { outcome: 'processed' }, START + 10)).toBe(true);
+  } finally {
+    goOn.resolve();
+  }
+  expect(await known).toMatchObject({ result: 'duplicate' });
 });
