@@ -127,7 +127,7 @@ async function startsOf(
   const asked = group.filter(({ start, event }) => start !== undefined && event.valid);
   if (asked.length === 0) return [];
   const events = asked.map(({ event }) => event);
-  // The slots of these entities must not be kept from others while another transaction has the key of one of the group.
+  // The slots of these events must not be kept from others while another transaction has the key of one of the group.
   const [, aheads] = await Promise.all([
     session.exec(START_LOCK_TIMEOUT),
     readAhead({ session, t, locks: locksOf(session, t) }, events),
@@ -153,7 +153,9 @@ function noteStart({ given }: Store, arrival: Arrival, start: Start | undefined,
   if (stored === undefined) return;
   arrival.started = start === undefined ? undefined : { ...stored, superseded: start.isSuperseded };
   const number = arrival.start?.number;
-  if (start !== undefined && number !== undefined) given.note(number, stored);
+  if (start === undefined || number === undefined) return;
+  const { endpoint, entity, id } = arrival.event;
+  given.note(number, { ...stored, slot: slotOf(endpoint, entity, id) });
 }
 
 function storedAs(started: Started | undefined): Acceptance {

@@ -129,7 +129,7 @@ export function movesOf(t: Tables) {
           fresh = false, closing = false, leased_entity = CASE WHEN $4::boolean THEN entity END,
           leased_suspect = CASE WHEN $5::boolean AND crashes > 0 THEN true END
         WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL
-        RETURNING seq, fence, attempts, failures
+        RETURNING seq, fence, attempts, failures, slot
       )
       SELECT claimed.*, events.endpoint, events.id, events.body, events.verified, events.received_ms, events.trace
       FROM claimed CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = claimed.seq')}`,

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { Acceptance } from '../../../src/inbox/event.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
+import { slotOf } from '../../../src/inbox/postgres/sql/slots.ts';
 import { tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
@@ -12,6 +13,7 @@ import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../.
 import { START } from '../../helpers/virtual-clock.ts';
 import { gatedPool } from './gated-pool.ts';
 import { interferedPool, type Interference } from './interfered-pool.ts';
+import { proxiedPool } from './proxied-pool.ts';
 
 const schema = schemaName();
 const { queue, redeliveries, slots } = tablesIn(schema);
@@ -160,17 +162,24 @@ it('of one entity only one runs when two machines store at the same time, and th
   expect((await quick.claim(request, 1)).map(({ id }) => id)).toEqual(['second']);
 });
 
-it('what another machine does to its entity meanwhile is waited for: it is stored, for a claim', async () => {
+it.each([
+  { entity: 'order', ordered: true },
+  { entity: 'order', ordered: false },
+  { entity: null, ordered: true },
+])('another machine holds its slot: it is stored for a claim ($entity, ordered: $ordered)', async (how) => {
+  const { entity, ordered } = how;
   await using inbox = machine();
   const client = await pool.connect();
-  await client.query(`BEGIN; SELECT 1 FROM ${slots} FOR UPDATE`);
-  const waiting = await arrive(inbox);
-  const alone = await arrive(inbox, { id: 'evt_2', entity: null });
+  await client.query('BEGIN');
+  await client.query(`SELECT 1 FROM ${slots} WHERE slot = $1 FOR UPDATE`, [slotOf('default', entity, 'evt_1')]);
+  const event = incoming({ receivedAt: START, entity });
+  const waiting = await inbox.accept(event, later(), { ...start, ordered });
+  const beside = await arrive(inbox, { id: 'evt_2', entity: 'other' });
   await client.query('COMMIT');
   client.release();
   expect([waiting.result, waiting.started]).toEqual(['stored', undefined]);
-  expect(alone.started).toBeDefined();
-  expect((await inbox.claim(request, 2)).map(({ id }) => id)).toEqual(['evt_1']);
+  expect(beside.started).toBeDefined();
+  expect((await inbox.claim({ ...request, ordered }, 2)).map(({ id }) => id)).toEqual(['evt_1']);
 });
 
 it('of those that arrive together, the first of each entity runs', async () => {
@@ -192,6 +201,99 @@ it('of those that arrive together, the first of each entity runs', async () => {
   const distinct = new Set(accepted.flatMap(({ started }) => (started === undefined ? [] : [started.fence])));
   expect(distinct.size).toBe(4);
   expect(await inbox.claim(request, 10)).toEqual([]);
+});
+
+/** The session that waits for the test's advisory lock in its COMMIT. */
+async function committing(): Promise<number> {
+  for (;;) {
+    const { rows } = await pool.query<{ pid: number }>(
+      `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = $1 AND NOT granted`,
+      [ADVISORY],
+    );
+    if (rows[0] !== undefined) return rows[0].pid;
+    await delay(5);
+  }
+}
+
+/** Resolves when a session waits for a lock of this one, or when the work ends. */
+async function blockedBy(pid: number, work: Promise<unknown>): Promise<void> {
+  const text = 'SELECT 1 FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid))';
+  const over = new AbortController();
+  const end = (): void => over.abort();
+  work.then(end, end);
+  while (!over.signal.aborted && (await pool.query(text, [pid])).rowCount === 0) await delay(5);
+}
+
+const ADVISORY = process.pid;
+
+it.each([['order'], [null]])(
+  'a claim gives back a lease whose COMMIT is still under way without its connection (entity: %s)',
+  async (entity) => {
+    await pool.query(`
+      CREATE FUNCTION ${schema}.hold() RETURNS trigger LANGUAGE plpgsql AS
+        $$BEGIN PERFORM pg_advisory_xact_lock(${ADVISORY}); RETURN NULL; END$$;
+      CREATE CONSTRAINT TRIGGER hold AFTER INSERT ON ${queue} DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION ${schema}.hold()`);
+    const holder = await pool.connect();
+    await holder.query('SELECT pg_advisory_lock($1)', [ADVISORY]);
+    let [isArmed, isDown] = [false, false];
+    let pid = 0;
+    await using inbox = machine(
+      proxiedPool(pool, (client) => ({
+        async query(asked) {
+          if (isArmed && asked.text === 'COMMIT') {
+            [isArmed, isDown] = [false, true];
+            client.query(asked).catch(() => {});
+            pid = await committing();
+          }
+          if (!isDown) return client.query(asked);
+          throw new Error('Connection terminated unexpectedly');
+        },
+      })),
+    );
+    await inbox.list();
+    isArmed = true;
+    try {
+      await expect(arrive(inbox, { entity })).rejects.toMatchObject({ code: 'FAILED' });
+      expect(await leases()).toBe(0);
+      isDown = false;
+      const claiming = inbox.claim({ ...request, now: START + 10 }, 1);
+      await blockedBy(pid, claiming);
+      await holder.query('SELECT pg_advisory_unlock($1)', [ADVISORY]);
+      expect(await claiming).toMatchObject([{ id: 'evt_1', attempt: 2, failures: 0 }]);
+      expect(await inbox.attempts(key)).toMatchObject([{ number: 1, outcome: 'interrupted' }]);
+    } finally {
+      await holder.query('SELECT pg_advisory_unlock_all()');
+      holder.release();
+      await pool.query(`DROP FUNCTION ${schema}.hold CASCADE`);
+    }
+  },
+);
+
+it('a claim that gives back several waits for all their slots at once, and holds none meanwhile', async () => {
+  const next = { times: Infinity };
+  await using inbox = disturbed('unanswered', next);
+  const [low, high] = ['one', 'other']
+    .map((entity) => ({ entity, slot: slotOf('default', entity, '') }))
+    .sort((a, b) => a.slot - b.slot);
+  if (low === undefined || high === undefined) throw new Error('there are two');
+  const lost = [high, low].map(({ entity }) => arrive(inbox, { id: entity, entity }));
+  expect((await Promise.allSettled(lost)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  next.times = 0;
+  expect(await leases()).toBe(2);
+  const client = await pool.connect();
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  await client.query('BEGIN');
+  await client.query(`SELECT 1 FROM ${slots} WHERE slot = $1 FOR UPDATE`, [low.slot]);
+  const claiming = inbox.claim({ ...request, now: START + 10 }, 2);
+  try {
+    await blockedBy(rows[0]?.pid ?? 0, claiming);
+    await client.query(`SELECT 1 FROM ${slots} WHERE slot = $1 FOR UPDATE NOWAIT`, [high.slot]);
+  } finally {
+    await client.query('ROLLBACK');
+    client.release();
+  }
+  expect(await claiming).toHaveLength(2);
 });
 
 it('a new event is answered at once when a known one that arrived with it has to wait', async () => {

@@ -14,19 +14,20 @@ interface AheadRow {
 }
 
 /**
- * What may have to run before new events, apart from each other. Holds the locks of their entities
- * from now on; another transaction that has one of them may be about to change the answer, so that entity counts as busy.
+ * For each new event, what may have to run before it, apart from the other new ones. It locks the free slots of the events
+ * until the transaction ends. It returns `undefined` for an event whose slot another transaction holds. That transaction may
+ * change the answer.
  */
 export async function readAhead(
   { session, t, locks }: Pick<Scene, 'session' | 't' | 'locks'>,
   events: readonly IncomingEvent[],
-): Promise<readonly Ahead[]> {
-  const slots = events.map(({ endpoint, entity, id }) => (entity === null ? null : slotOf(endpoint, entity, id)));
+): Promise<readonly (Ahead | undefined)[]> {
+  const slots = events.map(({ endpoint, entity, id }) => slotOf(endpoint, entity, id));
   const same = (column: string): string => `${column} = given.entity AND endpoint = given.endpoint`;
   const column = (value: (event: IncomingEvent) => unknown): unknown[] => events.map(value);
   // The answer is of a moment after that in which the locks were taken: a statement does not see what was committed after its begin.
   const [held, rows] = await Promise.all([
-    locks.takeFree(slots.filter((slot) => slot !== null)),
+    locks.takeFree(slots),
     session.rows<AheadRow>(
       `SELECT (SELECT latest_ms FROM ${t.clock}) AS latest_ms,
          EXISTS (SELECT 1 FROM ${t.pauses} WHERE endpoint = given.endpoint AND type = given.type) AS paused,
@@ -47,9 +48,9 @@ export async function readAhead(
     ),
   ]);
   return rows.map((row, at) => {
-    const slot = slots[at] ?? null;
-    const isEntityBusy = slot !== null && (row.busy || !held.has(slot));
-    const { paused: isPaused, superseded: isSuperseded, latest_ms: latest } = row;
+    const slot = slots[at];
+    if (slot === undefined || !held.has(slot)) return undefined;
+    const { paused: isPaused, busy: isEntityBusy, superseded: isSuperseded, latest_ms: latest } = row;
     // What arrives is in the indexes for work at once.
     return { isCrowded: false, isPaused, isEntityBusy, isSuperseded, latest, isMovingBack: false };
   });

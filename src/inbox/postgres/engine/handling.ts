@@ -25,6 +25,7 @@ interface ClaimedRow {
   readonly fence: number;
   readonly attempts: number;
   readonly failures: number;
+  readonly slot: number;
   readonly endpoint: string;
   readonly id: string;
   readonly body: Buffer;
@@ -110,7 +111,7 @@ export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof Enti
       return asked(
         claim(seqs, now, until).then((rows) => {
           const claimed = rows.map(claimedOf);
-          if (number !== undefined) for (const { lease } of claimed) given.note(number, lease);
+          if (number !== undefined) for (const row of rows) given.note(number, row);
           return claimed;
         }),
       );
@@ -278,7 +279,7 @@ async function foundBy({ session, t }: Scene, number: number): Promise<readonly 
   });
 }
 
-/** Those that stand. Waits for a transaction that has given them, should it be under way still. */
+/** The leases that are still held. Their slots were taken (claims.ts); an event may have moved to another slot since. */
 async function stillHeld(scene: Scene, leases: readonly Lease[]): Promise<readonly RunningEvent[]> {
   const seqs = leases.map(({ seq }) => seq);
   await scene.locks.takeOf(seqs);
