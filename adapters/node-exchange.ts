@@ -97,7 +97,7 @@ function keptBytes(request: IncomingMessage, kept: Kept, fix: string): Delivery[
     Promise.resolve(
       bytes.byteLength > maxBytes
         ? { ended: 'too-large' }
-        : { ended: 'complete', bytes: Uint8Array.from(bytes), doubt: fix },
+        : { ended: 'complete', bytes: Uint8Array.from(bytes), mismatchFix: fix },
     );
 }
 
