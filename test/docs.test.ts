@@ -95,7 +95,7 @@ it.each([
   ['hooks', /docs\/handling\.md#hooks-for-alerts\) `onFailed`, `onDead`, `onConflict` and `onSilent`/],
   ['traces', /\[OpenTelemetry\]\(docs\/handling\.md#traces\)/],
   ['own types', /docs\/handling\.md#your-own-types-and-fields/],
-  ['alerts and a dashboard', /\[Prometheus and Grafana\]\(docs\/monitoring\/README\.md\)/],
+  ['alerts and panels', /\[Prometheus and Grafana\]\(docs\/monitoring\/README\.md\)/],
   ['a pause', /\[pause\]\(docs\/operations\.md#pause-a-type\)/],
   ['the search box', /search box/],
 ])('the README tells whoever reads no further of %s', (_, told) => {

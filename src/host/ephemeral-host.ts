@@ -64,7 +64,7 @@ function allowed(ask: () => boolean): boolean {
 }
 
 /**
- * Refuses to keep events where they would be lost, unless the merchant has said that this is meant.
+ * Refuses to keep events where they would be lost, unless the application has said that this is meant.
  *
  * @throws InboxOpenError `EPHEMERAL_HOST`
  */
