@@ -25,7 +25,7 @@ const HOSTS: readonly (EphemeralHost & { readonly isHere: (variables: Variables,
   { name: 'Vercel', ...FUNCTION, isHere: ({ VERCEL, VERCEL_ENV }) => isSet(VERCEL) && VERCEL_ENV !== 'development' },
   {
     name: 'Cloudflare Workers',
-    fate: 'there is no disk',
+    fate: 'the host has no disk',
     frozenBetweenRequests: true,
     isHere: (_, userAgent) => userAgent === 'Cloudflare-Workers',
   },
