@@ -219,7 +219,7 @@ function cachedBody(c: HonoContext): BodyReader | null {
       if (declared !== undefined && Number(declared) !== bytes.byteLength) return { ended: 'consumed', fix: FIX };
       if (bytes.byteLength > maxBytes) return { ended: 'too-large' };
       const replaced = isText && declared === undefined && Buffer.from(bytes).includes(REPLACEMENT);
-      return { ended: 'complete', bytes, ...(replaced && { doubt: FIX }) };
+      return { ended: 'complete', bytes, ...(replaced && { mismatchFix: FIX }) };
     } catch {
       return { ended: 'aborted' };
     }

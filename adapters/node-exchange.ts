@@ -18,7 +18,7 @@ export interface VerifiedWebhook {
 /**
  * The delivery in a Node request, of whatever framework is built on it.
  *
- * @param fix - what the merchant has to change where the raw bytes are gone
+ * @param fix - what the application has to change where the raw bytes are gone
  * @param kept - where somebody may have kept them
  */
 export function deliveryOf(
@@ -97,7 +97,7 @@ function keptBytes(request: IncomingMessage, kept: Kept, fix: string): Delivery[
     Promise.resolve(
       bytes.byteLength > maxBytes
         ? { ended: 'too-large' }
-        : { ended: 'complete', bytes: Uint8Array.from(bytes), doubt: fix },
+        : { ended: 'complete', bytes: Uint8Array.from(bytes), mismatchFix: fix },
     );
 }
 

@@ -8,7 +8,7 @@ import { discardScale, isUnread, LINGER_MS, type Unread } from './rejected-body.
  * Reads the body from the events of a Node request, counting while it arrives. Fastest of all ways to read one, and the
  * only one that stops at the limit without buffering (docs/benchmarks.md).
  *
- * @param fix - what the merchant has to change where the body was read before
+ * @param fix - what the application has to change where the body was read before
  */
 export function nodeBodyReader(incoming: IncomingMessage, fix?: string): BodyReader {
   return ({ buffer, late }) =>

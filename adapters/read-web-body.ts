@@ -11,7 +11,7 @@ const LEAST_LINGER_MS = 900;
  * Reads the body of a web `Request`, within the limits and without ever decompressing. What it has refused is left to
  * `discardBody`.
  *
- * @param fix - what the merchant has to change where the body was read before
+ * @param fix - what the application has to change where the body was read before
  */
 export function webBodyReader(request: Request, fix: string): BodyReader {
   return async ({ buffer, late }) => {

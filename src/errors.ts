@@ -247,7 +247,7 @@ export function nameOf(thrown: unknown): string {
 }
 
 /**
- * The text of a thrown value. Merchants' code may throw anything, also a value without text. An error of SQLite has its
+ * The text of a thrown value. An application may throw anything, also a value without text. An error of SQLite has its
  * extended code behind it: twenty failures of a disk share the text "disk I/O error".
  */
 export function messageOf(thrown: unknown): string {

@@ -151,7 +151,7 @@ describe('docs/deploy.md', () => {
       unit['TimeoutStopSec'],
     ].map(Number);
     for (const limit of seconds) expect(limit * 1_000).toBeGreaterThanOrEqual(closeMs + 1_000);
-    expect(page).toContain(`gives handlers ${closeMs / 1_000} s`);
+    expect(page).toContain(`(handling.md#timeouts-crashes-closing) (${closeMs / 1_000} s)`);
   });
 
   it('Compose migrates once Postgres answers, and starts the shop after it, on the same inbox', () => {

@@ -95,7 +95,7 @@ it.each([
   ['hooks', /docs\/handling\.md#hooks-for-alerts\) `onFailed`, `onDead`, `onConflict` and `onSilent`/],
   ['traces', /\[OpenTelemetry\]\(docs\/handling\.md#traces\)/],
   ['own types', /docs\/handling\.md#your-own-types-and-fields/],
-  ['alerts and a dashboard', /\[Prometheus and Grafana\]\(docs\/monitoring\/README\.md\)/],
+  ['alerts and panels', /\[Prometheus and Grafana\]\(docs\/monitoring\/README\.md\)/],
   ['a pause', /\[pause\]\(docs\/operations\.md#pause-a-type\)/],
   ['the search box', /search box/],
 ])('the README tells whoever reads no further of %s', (_, told) => {
@@ -129,4 +129,35 @@ it('npm test opens no browser, which comes with test/parts', () => {
   );
   expect(opening).not.toEqual([]);
   expect(opening.filter((file) => !LONG.some((glob) => matchesGlob(file, glob)))).toEqual([]);
+});
+
+/** As `wc -w` counts. */
+const wordsIn = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
+
+describe('the docs stay short', () => {
+  it('README.md and docs have at most 26,000 words, without what is generated', () => {
+    const written = globSync('docs/**/*.md', { cwd: root }).filter(
+      (page) => page !== join('docs', 'cli.md') && !matchesGlob(page, 'docs/api/**'),
+    );
+    const words = ['README.md', ...written].map((page) => wordsIn(text(page)));
+    expect(words.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(26_000);
+  });
+
+  it('docs/architecture.md has at most 3,500 words', () => {
+    expect(wordsIn(text('docs/architecture.md'))).toBeLessThanOrEqual(3_500);
+  });
+
+  it('the changelog of 0.1.0 has at most 25 lines', () => {
+    const [, section = ''] = /^(## 0\.1\.0\b[\s\S]*?)(?=^## |$(?![\s\S]))/m.exec(text('CHANGELOG.md')) ?? [];
+    expect(section).toContain('### Added');
+    expect(section.trimEnd().split('\n').length).toBeLessThanOrEqual(25);
+  });
+
+  it('each page of docs opens with a sentence or two, before its first list, block or heading', () => {
+    const written = globSync('docs/**/*.md', { cwd: root }).filter(
+      (page) => !matchesGlob(page, 'docs/api/**') && !matchesGlob(page, 'docs/decisions/[!R]*'),
+    );
+    const without = written.filter((page) => !/^# .+\n\n[A-Z][^\n]+[.:?](?:\n|$)/.test(text(page)));
+    expect(without).toEqual([]);
+  });
 });

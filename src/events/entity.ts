@@ -46,8 +46,8 @@ export const entityOf: EntityOf = (event) => {
 const MAX_CHARACTERS = 1_000;
 
 /**
- * What an event is about by a rule: the one place where a rule is asked. A merchant's may do anything; an event that
- * stands alone is better than one that is lost, or than all events in one queue.
+ * The entity of an event by the application's rule: only this function calls it. The rule may do anything; an event without
+ * an entity is better than a lost event, or than all events in one queue.
  *
  * @param onUseless - told why, in words that quote nothing, when the rule has named nothing that can be used
  */

@@ -2,7 +2,7 @@ import { isEventType } from './event-types.ts';
 import type { HandledType } from './own-events.ts';
 import type { InvalidEvent, UnknownEvent, WebhookEvent } from './webhook-event.ts';
 
-/** Events of types of a merchant's own, which their schemas have checked. */
+/** Events of types of an application's own, which their schemas have checked. */
 const checked = new WeakSet<object>();
 
 /** From here on `isKnown` says of an event that it is. */

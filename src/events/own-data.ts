@@ -3,13 +3,13 @@ import { isEventType } from './event-types.ts';
 import { markChecked } from './known-event.ts';
 import { fitOf, isToCome, type Fit, type StandardSchema } from './standard-schema.ts';
 
-/** An event whose data fits the merchant's schema, as a handler is given it; or what does not fit, without its values. */
+/** An event whose data fits the application's schema, as its handler gets it; or the issues, without values. */
 export type CheckedEvent =
   | { readonly fits: true; readonly event: HandledEvent }
   | { readonly fits: false; readonly why: string };
 
 /**
- * Has the merchant's schema check the data of an event that hookbox has parsed.
+ * Has the application's schema check the data of an event that hookbox has parsed.
  *
  * @throws whatever the schema throws, or rejects with; TypeError for what is no answer of one
  */

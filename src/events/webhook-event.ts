@@ -42,7 +42,7 @@ export const unknownEventSchema = z.object({
   data: z.record(z.string(), z.unknown()),
 });
 
-/** The event of one type, as hookbox parses it: without what a merchant has added. */
+/** The event of one type, as hookbox parses it: without what an application has added. */
 type ParsedEventOf<T extends EventType> = z.infer<(typeof eventSchemas)[T]>;
 
 /**

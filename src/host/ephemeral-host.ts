@@ -25,7 +25,7 @@ const HOSTS: readonly (EphemeralHost & { readonly isHere: (variables: Variables,
   { name: 'Vercel', ...FUNCTION, isHere: ({ VERCEL, VERCEL_ENV }) => isSet(VERCEL) && VERCEL_ENV !== 'development' },
   {
     name: 'Cloudflare Workers',
-    fate: 'there is no disk',
+    fate: 'the host has no disk',
     frozenBetweenRequests: true,
     isHere: (_, userAgent) => userAgent === 'Cloudflare-Workers',
   },
@@ -64,7 +64,7 @@ function allowed(ask: () => boolean): boolean {
 }
 
 /**
- * Refuses to keep events where they would be lost, unless the merchant has said that this is meant.
+ * Refuses to keep events where they would be lost, unless the application has said that this is meant.
  *
  * @throws InboxOpenError `EPHEMERAL_HOST`
  */

@@ -60,7 +60,7 @@ const GETTER: HeaderGetter = {
 };
 
 /**
- * Spans by the API that a merchant has given; `null` without one.
+ * Spans by the API that an application has given; `null` without one.
  *
  * @throws ConfigurationError `INVALID_OPTION` for what is not the namespace of `@opentelemetry/api`
  */

@@ -7,7 +7,7 @@
  *   whoever finds that the lease has run out.
  * - `processed`: its handler succeeded. Final, unless an operator forces a rerun; pruning leaves a tombstone.
  * - `dead`: nobody will handle it unless somebody acts. `accept` puts invalid events here; a processor those that
- *   failed for the last time, or do not fit the merchant's schema. A rerun takes it out, and so does discarding it.
+ *   failed for the last time, or do not fit the application's schema. A rerun takes it out, and so does discarding it.
  * - `ignored`: no processor of its endpoint was seen for seven days that has a handler for its type. A processor with
  *   handlers for that endpoint puts it there once it has been due for ten minutes, and says so in the log. A rerun
  *   takes it out, and nothing else.
@@ -25,7 +25,7 @@ export type EventState = (typeof eventStates)[number];
  * - `failed`: its handler failed for the last time, or said that no retry will help
  * - `crashed`: whatever ran it went away without a word three times
  * - `invalid`: authentic, but its envelope or data does not fit the schema: hookbox's, as it is received, or the
- *   merchant's, as it is handled
+ *   application's, as it is handled
  */
 export const deadReasons = ['failed', 'crashed', 'invalid'] as const;
 

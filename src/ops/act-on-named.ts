@@ -4,7 +4,7 @@ import type { Act, ActOptions, ActReport, By } from '../inbox/operator/acts.ts';
 import { assertFilter } from '../inbox/operator/check-filter.ts';
 import { operationsOf } from './operations-of.ts';
 
-/** The option `states` of an operator's act. */
+/** The option `states` of an operator's action. */
 export type InStates = Pick<ActOptions, 'states'>;
 
 /**

@@ -13,7 +13,7 @@ const REQUEST: KnownOptions<PageRequest & AuditFilter> = {
 };
 
 /**
- * Lists operators' acts, newest first, with the operator, time, events, reason and result.
+ * Lists operators' actions, newest first, with the operator, time, events, reason and result.
  *
  * @param request - `actor`: only this operator, by exact name. `since` and `until`: a time span. `limit`: 50 lines by
  * default. `before`: the `next` of the previous page. With a filter, a page examines at most 5,000 lines, so continue

@@ -10,7 +10,7 @@ const LOOK_AGAIN_MS = 1.5 * HEARTBEAT_MS;
 /** Of each inbox the bulks whose silence lasts, with their last heartbeats. */
 const lasting = new WeakMap<object, Map<number, number>>();
 
-/** A bulk right after an act on it. */
+/** A bulk right after an action on it. */
 export function shownBulk({ heartbeat, ...bulk }: StoredBulk): Bulk {
   const run = runOf({ ...bulk, heartbeat });
   return { ...bulk, stopped: run === 'reported' ? run : null };

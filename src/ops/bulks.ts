@@ -35,7 +35,7 @@ export interface PreviewOptions {
 
 /**
  * Stores the list of events that match a filter now, and describes it. `runBulk` then acts on these events. For a
- * rerun, the list contains only events that still have their bodies. Each act applies only to some events:
+ * rerun, the list contains only events that still have their bodies. Each action applies only to some events:
  *
  * - rerun: dead events; ignored and discarded events only if `filter` names them (`states`, `events`, `ignoredSince`)
  *   or with `force`; processed events only with `force`

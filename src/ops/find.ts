@@ -19,7 +19,7 @@ export interface EventHistory {
   readonly attempts: readonly Attempt[];
   /** Why the event is not processed yet. `null` if it is processed or dead. */
   readonly wait: Wait | null;
-  /** Deliveries, attempts and operators' acts, oldest first. The first attempt after a rerun is `manual`. */
+  /** Deliveries, attempts and operators' actions, oldest first. The first attempt after a rerun is `manual`. */
   readonly timeline: readonly TimelineEntry[];
 }
 
@@ -34,7 +34,7 @@ export type TimelineEntry =
   /** A delivery with a different body. Only the last twenty have their own entry. */
   | { readonly what: 'conflict'; readonly at: Date }
   | { readonly what: 'attempt'; readonly at: Date; readonly attempt: Attempt }
-  /** An operator's act on the event. */
+  /** An operator's action on the event. */
   | { readonly what: 'act'; readonly at: Date; readonly act: EventAct }
   /** The next attempt of a pending event. */
   | { readonly what: 'due'; readonly at: Date }

@@ -19,7 +19,7 @@ export interface HeldUpLanes {
   readonly endpoints: readonly string[] | null;
 }
 
-/** What would hold up events that an act makes due. */
+/** What would hold up events that an action makes due. */
 export async function heldUp(inbox: AnyInbox, { types, endpoints }: HeldUpLanes, now = Date.now()): Promise<HeldUp> {
   const [pauses, { processors }] = await Promise.all([pausedTypes(inbox), inbox.processors(now)]);
   const isMeant = ({ endpoint, type }: EndpointType): boolean =>

@@ -79,7 +79,7 @@ export async function rerun(
   const { entity, now = Date.now() } = options;
   const event = await inbox.get(key);
   const decision = decideOnStored(askedByKey('rerun', false), event, entity);
-  // The act asks for every state that a rerun applies to.
+  // The action asks for every state that a rerun applies to.
   if (decision.result === 'changed') return 'not needed';
   if (decision.result !== 'done') return decision.result;
   // The only move that a rerun makes without force.

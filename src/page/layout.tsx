@@ -30,7 +30,7 @@ interface LayoutParts {
   readonly visitor: Visitor;
   /** what was looked for */
   readonly sought: string;
-  /** what the act before this page came to */
+  /** what the action before this page came to */
   readonly flash: string | null;
   readonly content: Child;
 }

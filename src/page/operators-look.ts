@@ -3,7 +3,7 @@ import type { Look } from './layout.tsx';
 const NAVIGATION: Look['navigation'] = [
   ['/', 'Overview'],
   ['/events', 'Events'],
-  ['/dead', 'Dead letters'],
+  ['/dead', 'Dead events'],
   ['/rejected', 'Rejected'],
   ['/bulks', 'Bulk actions'],
   ['/paused', 'Pauses'],

@@ -22,7 +22,7 @@ import { inTurn } from './safety/visitor-queue.ts';
 import { watchChanges } from './live/watch-changes.ts';
 import { csrfTokens } from './safety/csrf.ts';
 import { entrance, noSuchScreen, safeHeaders } from './safety/entrance.ts';
-import { deadLettersScreen } from './screens/dead-letters-screen.tsx';
+import { deadEventsScreen } from './screens/dead-events-screen.tsx';
 import { eventScreen } from './screens/event-screen.tsx';
 import { eventsScreen } from './screens/events-screen.tsx';
 import { createGuard, type GuardOptions } from './safety/request-guard.ts';
@@ -168,7 +168,7 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   const screens: Readonly<Record<string, (visit: Visit) => Promise<Screen>>> = {
     '/': overviewScreen,
     '/events': eventsScreen,
-    '/dead': deadLettersScreen,
+    '/dead': deadEventsScreen,
     '/rejected': rejectedScreen,
     '/bulks': bulksScreen,
     '/paused': pausedScreen,

@@ -63,7 +63,7 @@ export interface AttemptLog {
 }
 
 export function attemptLog({ logger, inbox, logErrors, inline = false }: AttemptLogOptions): AttemptLog {
-  /** Its name, and where it is looked up; the rest too, unless the merchant keeps it out. */
+  /** Its name, and where it is looked up; the rest too, unless the application keeps it out. */
   const why = ({ endpoint, id }: AttemptFacts, error: AttemptError) => ({
     error: oneLine(error.name),
     command: `npx ${eventCommand('show', { endpoint, id }, namesOf(inbox))}`,

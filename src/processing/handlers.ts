@@ -120,7 +120,7 @@ export function handledTypes(handlers: Handlers): readonly string[] | '*' {
  * Refuses handlers that hookbox would not see, or could not call: their events would wait, or be ignored, without a
  * word.
  *
- * @param schemas - of the types that are the merchant's own
+ * @param schemas - of the types that are the application's own
  * @throws ConfigurationError `UNKNOWN_EVENT_TYPE` for a key that is no event type, `INVALID_OPTION` for what is no
  * plain object, or a value that is neither a function nor one with options
  */

@@ -11,7 +11,7 @@ const LONGEST = 100;
 const AGAIN_MS = 30_000;
 const LAST_NOTE_MS = 1_000;
 
-/** Tells operators which release of the merchant's code runs here. */
+/** Tells operators which release of the application's code runs here. */
 export interface ReleaseNote {
   /** It runs from now on. Idempotent. */
   begin(): void;

@@ -249,7 +249,7 @@ function spanEnd(end: AttemptEnd, logErrors: boolean): SpanEnd {
   return { outcome, errorType: name, isError: true, ...(logErrors && { message }) };
 }
 
-/** The event has not passed the merchant's schema: its handler was not called. */
+/** The event has not passed the application's schema: its handler was not called. */
 class DoesNotFit extends Error {}
 
 function invalid(why: string): Settlement & { readonly outcome: 'dead' } {

@@ -14,7 +14,7 @@ export class Timers {
   /** Calls back once after a while; returns how to cancel. */
   later(ms: number, callback: () => void): () => void {
     if (this.#areOver) return () => {};
-    // A merchant's clock calls back in the context of the code that moves it.
+    // An application's clock calls back in the context of the code that moves it.
     const called = boundToHere(() => {
       this.#cancels.delete(cancel);
       callback();

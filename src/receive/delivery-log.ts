@@ -5,7 +5,7 @@ import type { VerifiedDelivery } from './verifier.ts';
 
 /** What the log says about deliveries that were stored and answered 200, but are odd. */
 export interface DeliveryLog {
-  /** The merchant's rule has named no entity that can be used. */
+  /** The application's rule has named no entity that can be used. */
   uselessEntity(id: string, error: string): void;
   /** An event that fits no schema, or was created far ahead, or another body under a known id. */
   oddities(verified: VerifiedDelivery, acceptance: Acceptance, now: number): void;

@@ -56,10 +56,10 @@ export interface BodyBuffer {
 /** The result of reading a body. */
 export type BodyRead =
   /**
-   * `doubt` is set if the host may have changed the bytes. If the signature then does not match, the log contains this
-   * text, which says what to change.
+   * `mismatchFix` is set if the host may have changed the bytes. If the signature does not match, the log contains this
+   * text. It says how to keep the bytes.
    */
-  | { readonly ended: 'complete'; readonly bytes: Uint8Array; readonly doubt?: string }
+  | { readonly ended: 'complete'; readonly bytes: Uint8Array; readonly mismatchFix?: string }
   /**
    * `tiny-chunks`: thousands of chunks of a few bytes. `no-room`: other bodies use up the memory. `not-base64`: the
    * host says that the body is base64, but it is not.

@@ -25,7 +25,7 @@ export interface ErrorFacts {
 export type EndWithError = (reason: Reason, more?: ErrorFacts) => ErrorOutcome;
 
 /** What was read of a rejected delivery's body: not enumerable, so that no answer and no log shows it. */
-const READ = Symbol('what was read of the body');
+const READ = Symbol('body read so far');
 
 /** Makes rejections, and reports each kind of them seldom: a flood of forged deliveries must not fill the log. */
 export function reportedErrorOutcomes(logger: Logger): EndWithError {

@@ -13,7 +13,7 @@ export type HandlingMode = 'background' | 'inline' | undefined;
 export interface InlineHandling {
   /** `start()` begins to run handlers behind the deliveries. */
   readonly hasBackground: boolean;
-  /** Whether a delivery waits for its handler: the merchant's word, else what the host allows. */
+  /** Whether a delivery waits for its handler: the application's word, else what the host allows. */
   isFor(delivery: Delivery, isStarted: boolean): boolean;
   /** Runs the handler of a stored event; resolves with the reason where it is answered with a refusal. */
   run(id: string, delivery: Delivery, deadline: Deadline): Promise<'processed' | 'nothing to run' | Reason>;

@@ -10,12 +10,12 @@ export interface Passed<T> {
 }
 
 /**
- * Gives a verified delivery to the merchant's own function, until the deadline.
+ * Gives a verified delivery to the application's own function, until the deadline.
  *
  * @returns what the function has resolved with, or the refusal to answer with: it threw, or was not done in time
  */
 export async function passOnTo<T, Verified extends { readonly id: string }>(
-  merchants: (verified: Verified) => T | Promise<T>,
+  passOn: (verified: Verified) => T | Promise<T>,
   verified: Verified,
   {
     deadline,
@@ -23,7 +23,7 @@ export async function passOnTo<T, Verified extends { readonly id: string }>(
     reject,
   }: { readonly deadline: Deadline; readonly host: HostLimits | undefined; reject: EndWithError },
 ): Promise<Passed<T> | ErrorOutcome> {
-  const work = (async () => merchants(verified))();
+  const work = (async () => passOn(verified))();
   try {
     const passed = await withinDeadline(work, deadline);
     if (passed !== LATE) return { passed, id: verified.id };

@@ -201,8 +201,8 @@ export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) 
 
     const fault = await signatureFault(read.bytes, claimed, deadline);
     const { bytes: body } = read;
-    if (fault === 'signature-mismatch' && read.doubt !== undefined) {
-      return reject('body-consumed', { fix: read.doubt, body });
+    if (fault === 'signature-mismatch' && read.mismatchFix !== undefined) {
+      return reject('body-consumed', { fix: read.mismatchFix, body });
     }
     const isEncoded = !isIdentity(contentEncoding);
     if (fault !== null) return reject(fault, { body, ...(isEncoded && { fix: ENCODED }) });

@@ -105,7 +105,7 @@ export function outageBody(status: OutageStatus, requestId: string): ErrorBody {
 
 /** A 404: this does not exist (any more). */
 export function notFound(type: string, id: string): ApiError {
-  return new ApiError('RESOURCE_NOT_FOUND', `There is no ${type.replaceAll('_', ' ')} with this id.`, {
+  return new ApiError('RESOURCE_NOT_FOUND', `No ${type.replaceAll('_', ' ')} has this id.`, {
     resource_type: type,
     resource_id: id,
   });

@@ -30,7 +30,7 @@ describe('an operator who is asked about an order', () => {
     await page.getByRole('link', { name: 'order.created' }).click();
     await sees(page, WHY);
 
-    await page.getByRole('link', { name: 'Dead letters' }).click();
+    await page.getByRole('link', { name: 'Dead events', exact: true }).click();
     const group = page.getByRole('row').filter({ hasText: 'TypeError' });
     await group.getByRole('button', { name: 'Rerun group…' }).click();
     await sees(page, 'Will rerun 3 events: 3 order.created; all dead (failed). Nothing has happened yet.');
@@ -75,7 +75,7 @@ describe('an operator who is asked about an order', () => {
     await keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
 
-    await tabTo(page, 'Dead letters');
+    await tabTo(page, 'Dead events');
     await keyboard.press('Enter');
     await page.waitForURL('**/ops/dead');
     await keyboard.press('j');
@@ -123,7 +123,7 @@ describe('an operator who is asked about an order', () => {
     await page.getByLabel('Find events').press('Enter');
     await page.getByRole('link', { name: 'order.created' }).click();
     await sees(page, WHY);
-    await page.getByRole('link', { name: 'Dead letters' }).click();
+    await page.getByRole('link', { name: 'Dead events', exact: true }).click();
     const group = page.getByRole('row').filter({ hasText: 'TypeError' });
     await group.getByRole('button', { name: 'Rerun group…' }).click();
     await sees(page, 'Will rerun 3 events');

@@ -54,7 +54,7 @@ async function takePictures(folder: string): Promise<ReadonlyMap<string, Buffer>
   await page.locator('table.list tbody tr').last().getByRole('link').first().click();
   await take('event');
   await ada.open('/dead');
-  await take('dead-letters');
+  await take('dead-events');
   await page.getByRole('row').filter({ hasText: 'TypeError' }).getByRole('button', { name: 'Rerun group…' }).click();
   await take('bulk');
   await page.setViewportSize({ width: 375, height: 740 });

@@ -125,7 +125,7 @@ task('Who reran something yesterday?', async ({ page, does, sees }) => {
 });
 
 task('Export the dead events.', async ({ page, does }) => {
-  await does.click(page.getByRole('link', { name: 'Dead letters' }));
+  await does.click(page.getByRole('link', { name: 'Dead events', exact: true }));
   await does.click(page.getByText('Export all dead events…'));
   const download = page.waitForEvent('download');
   await does.click(page.locator('#export-all').getByRole('link', { name: 'CSV for a spreadsheet' }));
@@ -140,7 +140,7 @@ task('Discard a group of dead events.', async ({ page, does, sees }) => {
   const poison = (await deadGroups(site.inbox)).find(({ sample }) => sample?.name === 'TaxError');
   const count = poison?.count ?? 0;
   expect(count).toBeGreaterThan(3);
-  await does.click(page.getByRole('link', { name: 'Dead letters' }));
+  await does.click(page.getByRole('link', { name: 'Dead events', exact: true }));
   const group = page.getByRole('row').filter({ hasText: 'TaxError' });
   await does.click(group.getByRole('button', { name: 'Discard group…' }));
   await sees(`Will discard ${count} events`);
@@ -152,7 +152,7 @@ task('Discard a group of dead events.', async ({ page, does, sees }) => {
 });
 
 task('Discard one event.', async ({ page, does, sees }) => {
-  await does.click(page.getByRole('link', { name: 'Dead letters' }));
+  await does.click(page.getByRole('link', { name: 'Dead events', exact: true }));
   const group = page.getByRole('row').filter({ hasText: 'ECONNREFUSED' });
   await does.click(group.getByRole('link', { name: 'show newest' }));
   await does.click(page.locator('#discard > summary'));
@@ -164,7 +164,7 @@ task('Discard one event.', async ({ page, does, sees }) => {
 
 task('Rerun only the events of the outage.', async ({ page, does, sees }) => {
   const dead = await countEvents(site.inbox, { states: ['dead'] });
-  await does.click(page.getByRole('link', { name: 'Dead letters' }));
+  await does.click(page.getByRole('link', { name: 'Dead events', exact: true }));
   const group = page.getByRole('row').filter({ hasText: 'ECONNREFUSED' });
   await does.click(group.getByRole('button', { name: 'Rerun group…' }));
   await sees(/Will rerun \d+ events/);

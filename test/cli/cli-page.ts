@@ -26,7 +26,7 @@ export async function cliPage(program: Command): Promise<string> {
   return (await format('cli.md', page.join('\n\n'), { printWidth: 120, singleQuote: true })).code;
 }
 
-const INTRODUCTION = `This page is for people who call the command. It shows what each command does and which options it has. \`hookbox <command> --help\` describes each option and its default. \`npm run docs\` generates this page from the commands.
+const INTRODUCTION = `If you work in a terminal, find the right command here, with its options and examples. \`hookbox <command> --help\` describes each option and its default. \`npm run docs\` generates this page from the commands.
 
 Install the package and run \`npx hookbox …\`; in a clone of the repository, run \`npm run --silent hookbox -- …\`. If \`hookbox\` is on your PATH, or is an alias for \`npx hookbox\`, bash, zsh and fish can [complete it](#hookbox-completion).
 

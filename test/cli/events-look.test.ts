@@ -99,7 +99,7 @@ describe('hookbox events list', () => {
     expect([...ndjson(first), ...ndjson(rest)].map(({ id }) => id)).toEqual(STOCKED.toReversed());
   });
 
-  it('groups dead letters', async () => {
+  it('groups dead events', async () => {
     const [people, programs] = await Promise.all([events('list', '--groups'), events('list', '--groups', '--json')]);
     const groups = ndjson(programs);
     expect(groups[0]).toMatchObject({ count: 2, reason: 'failed', sample: { message: 'the shop is down' } });
@@ -248,7 +248,7 @@ describe('an id that a list has shortened at 80 columns', () => {
   });
 });
 
-describe('the group of a dead letter', () => {
+describe('the group of a dead event', () => {
   it('steers no terminal, whatever a file holds in its place', async () => {
     const cwd = await stockedFolder();
     const database = new Database(join(cwd, 'hookbox.db'));

@@ -51,7 +51,7 @@ describe('hookbox migrate', () => {
 
     const again = await migrate(schema);
     const where = `The schema ${schema} of postgres://127.0.0.1:${new URL(url).port}/postgres has version ${NEWEST}.`;
-    expect(again).toEqual({ code: 0, stdout: '', stderr: `There were no migrations to apply. ${where}\n` });
+    expect(again).toEqual({ code: 0, stdout: '', stderr: `No migrations to apply. ${where}\n` });
   });
 
   it('of several at once, none fails and each table is made once', async () => {
@@ -84,7 +84,7 @@ describe('hookbox migrate', () => {
     expect(await migrate(schema, '--print')).toEqual({
       code: 0,
       stdout: '',
-      stderr: '-- There are no migrations to apply.\n',
+      stderr: '-- No migrations to apply.\n',
     });
   });
 

@@ -29,11 +29,11 @@ describe('hookbox sandbox', () => {
     const args = ['sandbox', '--port', '0', '--to', receiver.url];
     const sandbox = running(args, { env: { ...NO_SECRET, TMPDIR: scratchFolder() } });
     const said = await sandbox.note('Webhooks go to');
-    const [, base = ''] = /at (\S+), with its page/.exec(sandbox.stderr[0] ?? '') ?? [];
+    const [, base = ''] = /at (\S+), with its dashboard/.exec(sandbox.stderr[0] ?? '') ?? [];
     const [, apiKey = ''] = /^API key: (\S+)/m.exec(sandbox.stderr.join('\n')) ?? [];
     const [, secret = ''] = /signed with the secret (\S+)$/.exec(said) ?? [];
     expect(sandbox.stderr).toEqual([
-      `The sandbox runs at ${base}, with its page at ${base}/dashboard (open to every user of this machine)`,
+      `The sandbox runs at ${base}, with its dashboard at ${base}/dashboard (open to every user of this machine)`,
       `Operations, each with a curl command: ${base}/interface`,
       'The state is in memory and is lost when the sandbox stops. To keep it, use --db FILE.',
       `API key: ${apiKey} (send it in the Authorization header, without a word such as Bearer)`,

@@ -195,7 +195,7 @@ export function testBulks(name: string, open: () => Promise<BulkStore>): void {
         await expect(cancelBulk(inbox, 1, ADA)).rejects.toThrow('Bulk action 1 does not exist');
       });
 
-      it('tells which endpoints it reaches: a group of dead letters knows none', async () => {
+      it('tells which endpoints it reaches: a group of dead events knows none', async () => {
         await kept.plant(...['live', 'test', 'live'].map((endpoint, n) => ({ ...orderEvent(`evt_${n}`), endpoint })));
         const { breakdown } = await previewBulk(inbox, 'rerun', {}, ADA);
         expect(breakdown.endpoints).toEqual({ live: 2, test: 1 });

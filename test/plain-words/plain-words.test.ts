@@ -17,21 +17,21 @@ const PATTERNS = [
   },
   {
     name: 'there is none, is no',
-    found: /\b(?:there (?:is|are|was|were) (?:none|no|not)|(?:is|are) (?:none|no) (?!longer)\w+)/gi,
+    found: /\b(?:there (?:is|are|was|were) (?:none|no|not)\b|(?:is|are) (?:none|no) (?!longer)\w+)/gi,
     instead: 'No … yet. Cannot … Throws for an unknown …',
-    most: { docs: 0, strings: 7, comments: 156 },
+    most: { docs: 0, strings: 0, comments: 156 },
   },
   {
     name: 'a clause as a noun',
     found: /\bwhat (?:is|was|are|were|has|have|comes?|waits?|fails?|stands?|runs?|goes|begins?|says?)\b/gi,
     instead: 'the noun of the glossary',
-    most: { docs: 6, strings: 4, comments: 646 },
+    most: { docs: 0, strings: 0, comments: 646 },
   },
   {
     name: 'goes on, of its own, as it was',
     found: /\b(?:go(?:es)? on|of (?:its|their|his) own|as it was|as they were)\b/gi,
     instead: 'continues; its; unchanged',
-    most: { docs: 5, strings: 1, comments: 159 },
+    most: { docs: 0, strings: 0, comments: 159 },
   },
 ] as const;
 

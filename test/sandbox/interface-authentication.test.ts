@@ -74,8 +74,8 @@ describe('section 5', () => {
     keys.delete(old.id);
     expect([await works(old.key), await works(fresh.key)]).toEqual([false, true]);
     expect(JSON.stringify(keys.list())).not.toContain(fresh.key);
-    expect(() => keys.delete(old.id)).toThrow('no api key');
-    expect(() => keys.rotate(old.id)).toThrow('no api key');
+    expect(() => keys.delete(old.id)).toThrow('No api key has this id.');
+    expect(() => keys.rotate(old.id)).toThrow('No api key has this id.');
   });
 
   it('5.5: a key expires by the clock of the sandbox', async () => {

@@ -130,7 +130,7 @@ describe('an order', () => {
       }
       expect(await service.types()).toEqual([]);
     }
-    expect(() => service.sandbox.orders.move('ord_x', 'ready')).toThrow('no order');
+    expect(() => service.sandbox.orders.move('ord_x', 'ready')).toThrow('No order has this id.');
   });
 
   it('that is moved by hand goes on by the clock from there', async () => {

@@ -15,7 +15,7 @@ export function judgeRights(rights: Rights, schema: string): Finding {
   return ok('rights', `the role ${quoted(rights.role)} may ${does}`);
 }
 
-/** Says where the merchant's own tables would be made by mistake; nothing where they would not. */
+/** Says where the application's own tables would be made by mistake; nothing where they would not. */
 export function judgeSearchPath({ role, isFirst }: Rights, schema: string): readonly Finding[] {
   if (!isFirst) return [];
   const own = role === schema ? ', because the role and the schema have the same name' : '';

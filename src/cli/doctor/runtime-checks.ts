@@ -33,7 +33,7 @@ export function checkSqlite(): Finding {
   }
 }
 
-/** Whether a connection of the merchant's may have its temporary data in files; hookbox's own have it in memory. */
+/** Whether a connection of the application's may have its temporary data in files; hookbox's own have it in memory. */
 export function checkTemporaryFiles(): Finding {
   const why = whyNoTemporaryFiles();
   if (why === null) return ok('temporary files', 'SQLite can create temporary files');

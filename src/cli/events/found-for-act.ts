@@ -5,7 +5,7 @@ import type { Act, Bulk, EventFilter, EventSummary } from '../../ops/index.ts';
 import { progressBar } from '../shared/progress-bar.ts';
 import { pagesOf } from './event-pages.ts';
 
-/** What an act would find now. */
+/** What an action would find now. */
 export interface FoundForAct extends Pick<Bulk, 'act' | 'filter' | 'force' | 'total' | 'breakdown'> {
   /** the newest ten */
   readonly first: readonly EventSummary[];
@@ -14,7 +14,7 @@ export interface FoundForAct extends Pick<Bulk, 'act' | 'filter' | 'force' | 'to
 const SHOWN = 10;
 
 /**
- * Looks for the events that an act would apply to. Only reads: looking leaves nothing in the list of bulk actions, and no line
+ * Finds the events that an action would apply to. Only reads: it leaves nothing in the list of bulk actions, and no line
  * in the audit.
  *
  * @param enough - ends when so many are found

@@ -40,7 +40,7 @@ function filterOf({ actor, since, until }: AuditOptions): AuditFilter {
   };
 }
 
-const HEAD = [times('at'), texts('by'), 'through', texts('act'), texts('counts'), texts('reason'), 'what'];
+const HEAD = [times('at'), texts('by'), 'through', texts('action'), texts('counts'), texts('reason'), 'what'];
 
 function rowOf({ at, actor, via, act, counts, reason, filter }: AuditLine): readonly Cell[] {
   return [

@@ -11,7 +11,7 @@ import { growingTable, lineWidth, texts, times, type Cell } from '../shared/tabl
 import type { NewestOptions } from './event-options.ts';
 import { timeText, orDash } from './event-texts.ts';
 
-/** Prints the acts on many events, the newest first. */
+/** Prints the actions on many events, the newest first. */
 export async function bulks(options: NewestOptions): Promise<ExitCode> {
   const { limit, before, json = false } = options;
   await using inbox = await existingInbox(options);
@@ -33,7 +33,7 @@ export function runTheRest(bulk: Bulk, options: NewestOptions): string {
   return `Bulk action ${id} ${stateInWords(bulk)}. To continue: ${goOn}`;
 }
 
-const HEAD = ['id', times('created'), 'act', 'state', 'done', 'of', texts('by'), texts('reason'), 'filter'];
+const HEAD = ['id', times('created'), 'action', 'state', 'done', 'of', texts('by'), texts('reason'), 'filter'];
 
 function rowOf({ id, createdAt, act, state, stopped, worked, total, actor, reason, filter }: Bulk): readonly Cell[] {
   return [

@@ -14,7 +14,7 @@ import type { NewestOptions } from './event-options.ts';
 import { runTheRest } from './print-bulks.ts';
 import { timeText } from './event-texts.ts';
 
-/** Tells what one act on many events was, and what became of these. */
+/** Tells what one action on many events was, and what became of these. */
 export async function showBulk(id: number, options: NewestOptions): Promise<ExitCode> {
   await using inbox = await existingInbox(options);
   const bulk = await getBulk(inbox, id);

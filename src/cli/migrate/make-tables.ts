@@ -35,7 +35,7 @@ export async function migrate({ db, schema = USUAL_SCHEMA, ...how }: MigrateOpti
     const missing = await onServer(db, (session) => lookAtSchema(session, place));
     if (how.print === true) {
       print(linesOf(migrationScript(place, missing)));
-      if (missing?.length === 0) tell('-- There are no migrations to apply.');
+      if (missing?.length === 0) tell('-- No migrations to apply.');
       return EXIT.ok;
     }
     await onServer(db, (session) => openSchema(session, { ...place, migrates: true }));
@@ -44,8 +44,7 @@ export async function migrate({ db, schema = USUAL_SCHEMA, ...how }: MigrateOpti
       printJson({ schema, version: NEWEST, applied: done.map(({ version, name }) => ({ version, name })) });
     }
     for (const { version, name } of done) tell(`${version}: ${name}`);
-    const what =
-      done.length === 0 ? 'There were no migrations to apply' : `${plural(done.length, 'migration')} applied`;
+    const what = done.length === 0 ? 'No migrations to apply' : `${plural(done.length, 'migration')} applied`;
     tell(`${what}. The schema ${schema} of ${shownInbox(options)} has version ${NEWEST}.`);
     return EXIT.ok;
   } catch (failure) {

@@ -13,7 +13,7 @@ export interface SteeringOptions {
   readonly json?: boolean;
 }
 
-/** The commands that steer a sandbox which runs: each is one act of control/acts.ts. */
+/** The commands that steer a sandbox which runs: each is one action of control/acts.ts. */
 export function steeringCommands(): readonly Command[] {
   return [advance(), retry(), send(), fault(), move(), webhook(), key(), list()];
 }

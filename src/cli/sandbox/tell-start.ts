@@ -32,7 +32,7 @@ export function tellStart(sandbox: Sandbox, start: Start): void {
     printNdjson({ kind: 'started', at: sandbox.now(), base, apiKey, endpoint, secret, page: base + DASHBOARD });
   }
   tell(
-    `The sandbox runs at ${base}, with its page at ${base}${DASHBOARD} (open to every user of this machine)`,
+    `The sandbox runs at ${base}, with its dashboard at ${base}${DASHBOARD} (open to every user of this machine)`,
     `Operations, each with a curl command: ${base}/interface`,
     stateText(sandbox, start),
     ...clockLines(sandbox, start),

@@ -138,7 +138,7 @@ export const scenarioSchema = z.strictObject({
   randomFaults: z
     .strictObject({ count: atLeastOne, kinds: z.array(faultKind).min(1).optional() })
     .optional()
-    .describe('faults for all events that have no faults of their own'),
+    .describe('faults for all events without their own faults'),
   retryDeadLetters: z.array(duration).default([]).describe('when an operator retries all dead letters'),
   expect: z
     .strictObject({

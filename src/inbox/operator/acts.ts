@@ -4,7 +4,7 @@ import type { OutcomePart } from './bulk-outcome.ts';
 import type { DeadReason, EventState } from '../state.ts';
 import type { EventFilter, PageRequest } from './filter.ts';
 
-/** The operator of an act, for the audit. */
+/** The operator of an action, for the audit. */
 export interface By {
   /** A name that identifies the person, such as `ada` or `ada@shop-1`. */
   readonly actor: string;
@@ -14,7 +14,7 @@ export interface By {
    * @defaultValue `'code'`
    */
   readonly via?: 'code' | 'cli' | 'page';
-  /** The reason for the act. */
+  /** The reason for the action. */
   readonly reason?: string;
   /**
    * Milliseconds since 1970.
@@ -24,7 +24,7 @@ export interface By {
   readonly now?: number;
 }
 
-/** The operators' acts on events. */
+/** The operators' actions on events. */
 export type Act =
   /**
    * Run the handler again. This applies to dead events, to ignored and discarded events that you ask for, and, with
@@ -36,14 +36,14 @@ export type Act =
   /** Make a retrying event due now. Nothing else changes. */
   | 'retry-now';
 
-/** The result of an act on one event. */
+/** The result of an action on one event. */
 export type ActResult =
-  /** The act was done. */
+  /** The action was done. */
   | 'done'
   /** No event has this key. */
   | 'unknown'
   /**
-   * The act does not apply to the event's state. For example, the act was already done, the event is being processed,
+   * The action does not apply to the event's state. For example, it was already done, the event is being processed,
    * or the event is processed and `force` is not set. Retry now applies only to a pending event that is due later.
    */
   | 'not needed'
@@ -61,7 +61,7 @@ export type ActResult =
 /** How many events had each result. */
 export type ActCounts = Readonly<Partial<Record<ActResult, number>>>;
 
-/** The results of an act. */
+/** The results of an action. */
 export interface ActReport {
   /** One result for each key, in the order of the keys. */
   readonly results: readonly { readonly key: EventKey; readonly result: ActResult }[];
@@ -70,7 +70,7 @@ export interface ActReport {
   readonly audit: number;
 }
 
-/** The options of an act. */
+/** The options of an action. */
 export interface ActOptions {
   /**
    * Act only on events in these states, such as the state that the operator saw. Other events stay unchanged and are
@@ -88,7 +88,7 @@ export interface ActOptions {
 }
 
 /**
- *  A bulk action: an act on all events that matched a filter at one moment. Events that arrive later are not part of it.
+ *  A bulk action: one action on all events that matched a filter at one moment. It does not include later events.
  */
 export interface Bulk {
   readonly id: number;
@@ -142,13 +142,13 @@ export interface StoredBulk extends Omit<Bulk, 'stopped'> {
   } | null;
 }
 
-/** Acts on stored events. The transaction of an act also writes its audit line. */
+/** Acts on stored events. The transaction of an action also writes its audit line. */
 export interface Acts {
   /** Acts on at most 500 events whose bodies total at most 512 KiB, or on one event of any size, in one transaction. */
   act(act: Act, keys: readonly EventKey[], by: By, options: ActOptions): Promise<ActReport>;
   /** Begins a bulk action. `addToBulk` fills it, and `sealBulk` makes it ready to run. */
   createBulk(act: Act, filter: EventFilter, by: By, force: boolean): Promise<number>;
-  /** Adds at most 1,000 events. It adds each event once, and only if the act applies to the event now. */
+  /** Adds at most 1,000 events. It adds each event once, and only if the action applies to the event now. */
   addToBulk(id: number, seqs: readonly number[]): Promise<void>;
   sealBulk(id: number): Promise<StoredBulk>;
   bulk(id: number): Promise<StoredBulk | null>;

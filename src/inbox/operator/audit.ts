@@ -2,7 +2,7 @@ import type { EventKey } from '../event.ts';
 import type { By } from './acts.ts';
 import type { PageRequest } from './filter.ts';
 
-/** One act of an operator. */
+/** One action of an operator. */
 export interface AuditLine {
   readonly seq: number;
   readonly at: Date;
@@ -15,8 +15,8 @@ export interface AuditLine {
   readonly act: string;
   readonly reason: string | null;
   /**
-   * The target as JSON: a filter, ids or a file. For acts on events it is `{ endpoint, ids }`, or `{ events }` with a
-   * list of such objects. For a bulk action it is `{ bulk, filter, total }`. A forced act has `force: true`.
+   * The target as JSON: a filter, ids or a file. For actions on events it is `{ endpoint, ids }`, or `{ events }` with
+   * a list of such objects. For a bulk action it is `{ bulk, filter, total }`. A forced action has `force: true`.
    */
   readonly filter: unknown;
   /** The number of events by result. */
@@ -44,25 +44,25 @@ export interface AuditPage {
   readonly next: number | null;
 }
 
-/** An operator's act on one event. */
+/** An operator's action on one event. */
 export interface EventAct extends Pick<AuditLine, 'actor' | 'via' | 'reason'> {
-  /** When the act was done to this event. */
+  /** When the action was done to this event. */
   readonly at: Date;
   /** rerun, discard, retry now or erase. */
   readonly act: string;
   /** The `seq` of the audit line. */
   readonly audit: number;
-  /** The id of the bulk action that the act was part of. */
+  /** The id of the bulk action that the action was part of. */
   readonly bulk: number | null;
 }
 
 export interface Audit {
-  /** Writes an audit line. Acts that change events write their audit line in the same transaction as the change. */
+  /** Writes an audit line. Actions that change events write their audit line in the same transaction as the change. */
   note(act: string, by: By, filter: unknown, counts: Readonly<Record<string, number>>): Promise<number>;
   /** Replaces the counts of an audit line. Does nothing if the line does not exist. */
   recount(seq: number, counts: Readonly<Record<string, number>>): Promise<void>;
   /** Lists audit lines, newest first. */
   lines(request: PageRequest & AuditFilter): Promise<AuditPage>;
-  /** Returns the newest 500 operators' acts on one event, oldest first. */
+  /** Returns the newest 500 operators' actions on one event, oldest first. */
   actsOn(key: EventKey): Promise<readonly EventAct[]>;
 }

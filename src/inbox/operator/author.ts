@@ -8,7 +8,7 @@ const REASON_CHARACTERS = 1_000;
 /**
  * Call it before the transaction: what is thrown inside one takes the deliveries that share it along.
  *
- * @throws ConfigurationError `INVALID_OPTION` for acts of nobody, or through nothing that is known
+ * @throws ConfigurationError `INVALID_OPTION` for actions of nobody, or through nothing that is known
  */
 export function authorOf({ actor, via = 'code', reason, now = Date.now() }: By): Author {
   const name = typeof actor === 'string' ? nameOf(actor) : '';
@@ -27,7 +27,7 @@ export function nameOf(actor: string): string {
   return cut(actor, ACTOR_CHARACTERS);
 }
 
-/** With the time of the commit: an act may have waited for the database, and the clock may have been set meanwhile. */
+/** With the time of the commit: an action may have waited for the database, while the clock was set. */
 export function atCommit(author: Author, waitedMs: number): Author {
   return { ...author, now: author.now + waitedMs };
 }

@@ -48,7 +48,7 @@ const checks: Readonly<Record<keyof EventFilter, (value: unknown) => boolean>> =
 
 /**
  * Refuses a filter that says something else than it seems to: with a condition that is unknown or misspelt, it would find
- * more events than are meant, and acts on what is found cannot be taken back. Refuses one, too, that asks for more than a
+ * more events than are meant, and actions on them cannot be undone. Refuses one, too, that asks for more than a
  * search should be asked for.
  *
  * @throws ConfigurationError `INVALID_OPTION`

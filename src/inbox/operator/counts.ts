@@ -6,7 +6,7 @@ export { LATENCY_BUCKETS_MS } from '../rules/latency-buckets.ts';
 /** What is counted, by the minute. */
 export type Counted =
   /**
-   * detail: the type of the event, one of the eleven, or of a merchant's own that handlers name; `other`, or
+   * detail: the type of the event, one of the eleven, or of an application's own that handlers name; `other`, or
    * `invalid`. None for
    * duplicates and conflicts.
    */

@@ -1,9 +1,9 @@
 import type { EventAct } from './audit.ts';
 
-/** So many acts on one event are told, the newest. */
+/** So many actions on one event are told, the newest. */
 export const MOST_ACTS = 500;
 
-/** An act on an event as it is stored: its line of the audit, and when it came to this event. */
+/** An action on an event as it is stored: its line of the audit, and when it came to this event. */
 export interface EventActRow extends Pick<EventAct, 'audit' | 'actor' | 'via' | 'act' | 'reason'> {
   readonly at_ms: number;
   /** JSON */

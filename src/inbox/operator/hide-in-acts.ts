@@ -3,11 +3,11 @@ import type { ErasedNames } from '../rules/erased-names.ts';
 /** Few enough to be read between two deliveries. */
 const PAGE = 100;
 
-/** Where operators' acts are kept with what they were about, and pauses with their reasons. */
+/** Where operators' actions are kept with what they were about, and pauses with their reasons. */
 export interface KeptActs {
   /** Of how many kinds they are: lines of the audit, and bulks. */
   readonly kinds: number;
-  /** Acts of a kind behind one of them, in their order. */
+  /** Actions of a kind behind one of them, in their order. */
   page(kind: number, behind: number, limit: number): readonly KeptAct[] | Promise<readonly KeptAct[]>;
   write(kind: number, acts: readonly KeptAct[]): Promise<void>;
   /** whether one that is noted later has a higher number */
@@ -27,7 +27,7 @@ export interface KeptAct {
 export type HiddenUpTo = readonly number[];
 
 /**
- * Replaces erased names in what is kept of operators' acts.
+ * Replaces erased names in what is kept of operators' actions.
  *
  * @param from - where an earlier pass has ended
  * @returns where this one has ended

@@ -1,6 +1,6 @@
 /** When something began that events may have gone otherwise since. */
 export interface Mark {
-  /** a release of the merchant's code was first seen, or came back; or a delivery was signed with a new secret */
+  /** a release of the application's code was first seen, or came back; or a delivery was signed with a new secret */
   readonly kind: 'release' | 'secret';
   /** what the release is called; the endpoint of the secret */
   readonly name: string;

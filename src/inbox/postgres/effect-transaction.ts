@@ -32,7 +32,7 @@ type Ended<T> =
   | { readonly unsure: T; readonly id: string };
 
 /**
- * The merchant's writes and the end of the attempt, in one transaction. While the function runs, a marker of the
+ * The application's writes and the end of the attempt, in one transaction. While the function runs, a marker of the
  * attempt is all that it holds, so that renewals and takeovers pass; a function that commits by itself commits the
  * marker, which then says that the effect must not be repeated, whoever ends the attempt.
  */
@@ -251,7 +251,7 @@ async function endAttempt(
   return carriedOut(place, (engine) => settleInTransaction(engine, lease, settlement, now));
 }
 
-/** What a constraint that is deferred says is thrown as it is: it is the merchant's own. */
+/** What a constraint that is deferred says is thrown as it is: it is the application's own. */
 async function commit<T>(session: Session, result: T, id: string): Promise<Ended<T>> {
   try {
     const { command } = await session.answered({ text: 'COMMIT' });

@@ -26,7 +26,7 @@ export interface ActEngine
   retryNow(seq: number, now: number): Steps<void>;
 }
 
-/** An event as far as an act decides about it. */
+/** An event as far as an action decides about it. */
 export interface ActedRow extends EventKey, ActedEvent {
   readonly seq: number;
   readonly type: string | null;
@@ -37,7 +37,7 @@ export interface ActedRow extends EventKey, ActedEvent {
   readonly bytes: number;
 }
 
-/** An event as an act finds it then. */
+/** An event as an action finds it then. */
 export function actedAt(row: ActedRow, now: number): ActedRow {
   return { ...row, inBackoff: row.dueMs !== undefined && row.dueMs > now };
 }
@@ -63,7 +63,7 @@ export function* actOnKeys(
 /**
  * Call it before the transaction: what is thrown inside one takes the deliveries that share it along.
  *
- * @throws ConfigurationError `INVALID_OPTION` for more than one act may be on
+ * @throws ConfigurationError `INVALID_OPTION` for more than one action may be on
  */
 export function* refuseTooManyKeys(engine: Pick<ActEngine, 'acted'>, keys: readonly EventKey[]): Steps<void> {
   if (keys.length > MOST_KEYS) {
@@ -84,7 +84,7 @@ export function* refuseTooManyKeys(engine: Pick<ActEngine, 'acted'>, keys: reado
   );
 }
 
-/** What the audit says an act was about: `{ endpoint, ids }`, or a list of these where there are several endpoints. */
+/** The target of an action in the audit: `{ endpoint, ids }`, or a list of these where there are several endpoints. */
 function named(keys: readonly EventKey[]) {
   const byEndpoint = Object.groupBy(keys, ({ endpoint }) => endpoint);
   const groups = Object.entries(byEndpoint).map(([endpoint, of = []]) => ({ endpoint, ids: of.map(({ id }) => id) }));
@@ -92,7 +92,7 @@ function named(keys: readonly EventKey[]) {
   return only !== undefined && groups.length === 1 ? only : { events: groups };
 }
 
-/** An act, and when it is written. */
+/** An action, and when it is written. */
 export interface Acting {
   readonly asked: AskedAct;
   readonly now: number;

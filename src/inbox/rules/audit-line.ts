@@ -12,15 +12,15 @@ export interface Author {
 
 type LineCounts = AuditLine['counts'];
 
-/** The lines of the audit, which are written in the transactions of the acts themselves. */
+/** The lines of the audit, which are written in the transactions of the actions themselves. */
 export interface AuditLines {
   /** Answers with the `seq` of the line. */
   addAuditLine(act: string, author: Author, filter: unknown, counts: LineCounts): Steps<number>;
   /** What a line has counted; `undefined` where there is no such line. */
   auditCounts(seq: number): Steps<LineCounts | undefined>;
-  /** Replaces the counts of a line, as an act that takes several transactions goes on. */
+  /** Replaces the counts of a line, as an action that takes several transactions goes on. */
   recountAuditLine(seq: number, counts: LineCounts): Steps<void>;
-  /** Notes which events the act of a line was done to, so that each can say who acted on it. */
+  /** Notes which events the action of a line was done to, so that each can say who acted on it. */
   noteActed(line: number, events: readonly number[], now: number): Steps<void>;
 }
 

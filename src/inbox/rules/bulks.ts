@@ -66,7 +66,7 @@ export function hasEnded({ state }: Pick<Bulk, 'state'>): boolean {
 }
 
 /**
- * Adds events to a snapshot and to what is said of it: those that the act applies to, as they are now, and each once.
+ * Adds events to a snapshot and to what is said of it: those that the action applies to now, each once.
  *
  * @returns `false` when the snapshot is not being taken any more
  */

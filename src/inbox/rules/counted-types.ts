@@ -2,7 +2,7 @@ import { performance } from '../../host/real-timers.ts';
 import { isEventType } from '../../events/event-types.ts';
 import type { CountTotal } from '../operator/counts.ts';
 
-/** So many types of a merchant's own are counted by their names. */
+/** So many types of an application's own are counted by their names. */
 export const MOST_OWN_TYPES = 50;
 /** A longer name is none for a label. */
 const LONGEST_NAME = 100;
@@ -19,12 +19,12 @@ export function countedType(type: string | null): string {
   return type === INVALID ? OTHER : type;
 }
 
-/** Whether it is a merchant's own, or a sender's: one that hookbox does not know. */
+/** Whether it is an application's own, or a sender's: one that hookbox does not know. */
 export function isOwnType(type: string): boolean {
   return !isEventType(type) && type !== OTHER && type !== INVALID && type !== '*';
 }
 
-/** Those of a merchant's own that are counted by their names, of all that handlers name. */
+/** Those of an application's own that are counted by their names, of all that handlers name. */
 export function ownTypesAmong(handled: Iterable<string>): ReadonlySet<string> {
   return new Set(
     [...new Set(handled)]

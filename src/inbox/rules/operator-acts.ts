@@ -4,7 +4,7 @@ import type { EventFilter } from '../operator/filter.ts';
 import type { EventSummary } from '../operator/search.ts';
 import { putAwayStates, type DeadReason, type EventState } from '../state.ts';
 
-/** What somebody asks for: an act, on events in these states. */
+/** What somebody asks for: an action, on events in these states. */
 export interface AskedAct {
   readonly act: Act;
   readonly states: readonly EventState[];
@@ -29,7 +29,7 @@ export interface BodyToday {
   readonly entity: string | null;
 }
 
-/** A move of an operator's act, by the name that it has in `moves.ts` of an inbox. */
+/** A move of an operator's action, by the name that it has in `moves.ts` of an inbox. */
 export type ActMove =
   /** a dead, ignored or discarded event gets what its body says today */
   | { readonly name: 'toPending'; readonly content: BodyToday }
@@ -40,18 +40,18 @@ export type ActMove =
   /** it is due now; its attempts, failures and crashes stay, and so does its place behind older events of its entity */
   | { readonly name: 'retry-now' };
 
-/** An event as it is shown, as an act would find it then. */
+/** An event as it is shown, as an action would find it then. */
 export function summaryAt(summary: EventSummary, now: Date): EventSummary & ActedEvent {
   return { ...summary, inBackoff: summary.dueAt !== null && summary.dueAt > now };
 }
 
-/** What an act makes of one event. */
+/** What an action makes of one event. */
 export type ActDecision =
   | { readonly result: 'done'; readonly move: ActMove }
   | { readonly result: Exclude<ActResult, 'done'> };
 
 /**
- * An act on events that are named: on all that it can apply to, of these states.
+ * An action on events that are named: on all that it can apply to, of these states.
  *
  * @param wanted - all unless given
  */
@@ -66,7 +66,7 @@ function appliesTo(act: Act, force: boolean): readonly EventState[] {
 }
 
 /**
- * An act on events that a filter finds, or has found. It leaves events alone that are in another state by then. A rerun
+ * An action on events that a filter finds, or has found. It leaves events alone that have another state by then. A rerun
  * takes ignored and discarded events only if the filter asks for them, or when it is forced.
  */
 export function askedByFilter(act: Act, force: boolean, filter: EventFilter): AskedAct {
@@ -85,7 +85,7 @@ export function searchedFor({ act, states }: AskedAct, filter: EventFilter): Eve
 }
 
 /**
- * Decides what an act makes of one event. An inbox only carries it out.
+ * Decides what an action makes of one event. An inbox only carries it out.
  *
  * A discarded event has a type and a time, which an invalid one has only if its body fits today's schemas. If it does
  * not, it cannot be discarded and stays dead: pruning takes its body, and so does erasing.
@@ -116,7 +116,7 @@ export function needsBody(asked: AskedAct, event: ActedEvent): boolean {
   return decideAct(asked, event, null).result === 'still invalid';
 }
 
-/** Whether an act may be done to an event, as far as can be said without its body: so a preview takes it. */
+/** Whether an action may be done to an event, as far as can be said without its body: so a preview takes it. */
 export function mayBeDone(asked: AskedAct, event: ActedEvent): boolean {
   return needsBody(asked, event) || decideAct(asked, event, null).result === 'done';
 }

@@ -17,7 +17,7 @@ export function entityTerm(name: string): Term {
 /**
  * An event is found by the name of its entity, by each id in that name, and by its merchant. Of an event without a body the
  * merchant is the one in the name. One without an entity is found by what its body says: it may be invalid, of a type that
- * hookbox does not know, or stand alone by the merchant's rule, and is about somebody all the same.
+ * hookbox does not know, or stand alone by the application's rule, and is about somebody all the same.
  */
 export function termsOf(entity: string | null, names: NamesInBody): ReadonlySet<Term> {
   const terms = new Set(entity === null ? entityTerms(names) : namesOf(entity));
@@ -42,7 +42,7 @@ export function idsIn(entity: string): readonly string[] {
     .filter((id) => id !== '');
 }
 
-/** The merchant and the ids in a name that `entityOf` gave (src/events/entity.ts); none in a name of the merchant's own. */
+/** The merchant and the ids in a name of `entityOf` (src/events/entity.ts); none in a name of the application. */
 function partsOf(entity: string): readonly string[] {
   const [kind, ...parts] = entity.split(':');
   const expected = PARTS.get(kind ?? '');

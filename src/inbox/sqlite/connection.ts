@@ -20,7 +20,7 @@ import { unfit } from './threads/unfit.ts';
 export interface Connection extends Transactions<Statements> {
   /** For reading outside a transaction. */
   statements(): Statements;
-  /** The connection itself, for the merchant's part of a transaction. */
+  /** The connection itself, for the application's part of a transaction. */
   database(): SqliteDatabase;
   /** Whether another connection copies the write-ahead log into the file, which takes the time of many commits. */
   leaveCheckpoints(toAnother: boolean): void;
@@ -174,7 +174,7 @@ function copyLog(database: SqliteDatabase): void {
   }
 }
 
-/** The merchant's own connection: their settings stay, and only they close it, so only they can open it again. */
+/** The application's own connection: it keeps its settings, and only the application closes and reopens it. */
 export function adoptedConnection(
   database: SqliteDatabase,
   index: EventIndex,
@@ -194,13 +194,13 @@ export function adoptedConnection(
   return {
     begin() {
       const { statements, begin } = current();
-      // The merchant is between BEGIN and COMMIT of their own: joining in would tie our durability to their outcome.
-      if (database.inTransaction) throw busyWithTheMerchant();
+      // The application is in its own transaction: joining in would tie our durability to its outcome.
+      if (database.inTransaction) throw busyWithTheApplication();
       try {
         if (files !== null) assertInPlace(database, files, file);
         withoutWaiting(database, () => begin.run());
       } catch (failure) {
-        throw isReading(failure) ? busyWithTheMerchant() : failure;
+        throw isReading(failure) ? busyWithTheApplication() : failure;
       }
       return statements;
     },
@@ -222,7 +222,7 @@ export function adoptedConnection(
   };
 }
 
-/** The merchant's file is the one that was opened, and what they commit there is durable. */
+/** The application's file is the one that was opened, and its commits are durable. */
 function assertInPlace(database: SqliteDatabase, files: FilesInUse, file: string): void {
   if (database.pragma('journal_mode', { simple: true }) !== 'wal') files.forgetLog();
   assertDurable(database);
@@ -230,7 +230,7 @@ function assertInPlace(database: SqliteDatabase, files: FilesInUse, file: string
   if (files.isLogGone()) throw unavailable(`${logGone(file)} ${OPEN_AGAIN}`);
 }
 
-/** A busy wait would block the event loop; the merchant's own statements keep theirs. */
+/** A busy wait would block the event loop; the application's own statements keep theirs. */
 export function withoutWaiting<T>(database: SqliteDatabase, work: () => T): T {
   const timeout = Number(database.pragma('busy_timeout', { simple: true }));
   database.pragma('busy_timeout = 0');
@@ -285,7 +285,7 @@ function isClosed(what: string): InboxUnavailableError {
   return new InboxUnavailableError('CLOSED', `${what} is closed`);
 }
 
-function busyWithTheMerchant(): Error {
+function busyWithTheApplication(): Error {
   return Object.assign(new Error('the connection has an open transaction'), { code: 'SQLITE_BUSY' });
 }
 

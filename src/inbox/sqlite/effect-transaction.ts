@@ -15,8 +15,8 @@ import type { BorrowLock } from './threads/write-lock.ts';
 const BUSY_RETRY_MS = 10;
 
 /**
- * The merchant's writes and the mark that their event is processed, in their own transaction. Merchants' functions
- * never share a commit, because one of them can roll back or spoil the others'. While the function runs, the row of the event
+ * The application's writes and the mark that their event is processed, in one transaction. Functions never share
+ * a commit, because one of them can roll back or spoil the others'. While the function runs, the row of the event
  * says so. A function that commits by itself commits this mark too. The end of the attempt then finds that the effect must not
  * be repeated.
  */
@@ -43,7 +43,7 @@ export async function effectTransaction<T>(
   }
 }
 
-/** Somebody else has the write lock, so nothing of the merchant's has run yet. */
+/** Somebody else has the write lock, so nothing of the application's has run yet. */
 class NotBegun extends Error {}
 
 function attempt<T>(
@@ -65,10 +65,10 @@ function attempt<T>(
   } catch (failure) {
     connection.rollback();
     const fault = fileFaultIn(failure);
-    // For nothing else: a merchant may have kept statements of this connection.
+    // For nothing else: an application may have kept statements of this connection.
     if (fault !== null || !database.open) connection.failed(fault ?? failure);
-    // Also where a statement of the merchant's has met it: what the disk does counts as no failure of a handler. But what was
-    // committed before must not be done again.
+    // Also if the application's statement has met it: a fault of the disk does not count as a handler's failure. But a
+    // committed effect must not be repeated.
     throw fault === null || isInstance(failure, TransactionError) ? failure : unavailable(failure);
   }
 }

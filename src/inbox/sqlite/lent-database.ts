@@ -4,11 +4,11 @@ import type { SqliteDatabase } from './opening/database.ts';
 /** The function that is running, and in whatever it has left running behind it: whether it has ended. */
 const functions = new AsyncLocalStorage<{ isOver: boolean }>();
 
-/** One for each connection, so that what a merchant keeps by it, or of it, serves for the next transaction too. */
+/** One for each connection, so that what an application keeps by it, or of it, serves for the next transaction too. */
 const lent = new WeakMap<object, object>();
 
 /**
- * Runs a merchant's function on a connection that refuses what the function leaves running. An asynchronous function
+ * Runs an application's function on a connection that refuses later calls of the function. An asynchronous function
  * continues after its transaction was rolled back, and its later writes would be committed by themselves.
  */
 export function runOn<T>(database: SqliteDatabase, work: (database: SqliteDatabase) => T): T {

@@ -155,7 +155,7 @@ export function sqliteInbox(
     try {
       return isAdopted ? whyNoSecondConnection(source.database) : whyNoSecondReader(connection.database());
     } catch (failure) {
-      if (isAdopted && isConnectionFault(failure)) return null; // the merchant is reading just now
+      if (isAdopted && isConnectionFault(failure)) return null; // the application is reading just now
       throw failure;
     }
   }

@@ -4,9 +4,9 @@ import type { EventCount } from '../../inbox/operator/search.ts';
 import type { EventState } from '../../inbox/state.ts';
 import { number } from './format.ts';
 
-/** The words for an act, in each tense. */
+/** The words for an action, in each tense. */
 interface ActWords {
-  /** before, during and after the act, and after a cancellation */
+  /** before, during and after the action, and after a cancellation */
   readonly will: string;
   readonly does: string;
   readonly did: string;
@@ -48,7 +48,7 @@ export const ACT_WORDS = {
   },
 } as const satisfies Record<Act, ActWords>;
 
-/** What was done to an event by an act of the audit. */
+/** What was done to an event by an action of the audit. */
 export function actInWords(act: EventAct['act']): string {
   if (act === 'erase') return 'erased';
   return Object.hasOwn(ACT_WORDS, act) ? ACT_WORDS[act as Act].done : act;
@@ -61,7 +61,7 @@ export const VIA_WORDS = {
   code: 'in code',
 } as const satisfies Record<EventAct['via'], string>;
 
-/** The events of a list that an act would be done to. */
+/** The events of a list that an action would be done to. */
 export interface ActedOn {
   readonly states: readonly EventState[];
   /** `null` where it cannot be told how many there are */

@@ -30,7 +30,7 @@ function stoppedInWords({ stopped, worked, total }: Bulk): string {
   return stopped === 'silent' ? `${where}: its process ended` : where;
 }
 
-/** What an act takes of what a filter finds, where that is not seen from its name. */
+/** What an action takes of what a filter finds, where that is not seen from its name. */
 const TAKES = {
   rerun: '. A rerun includes dead events. It includes ignored and discarded events only if the filter names them',
   discard: '',
@@ -63,7 +63,7 @@ export function sentenceOf(
   return `${verb} ${which}: ${what.join('; ')}.${previewed}`;
 }
 
-/** An invalid event is read again, and only then it is known whether the act can be done to it. */
+/** An invalid event is read again, and only then it is known whether the action can be done to it. */
 function invalidInWords({ act, total, breakdown }: Pick<Bulk, 'act' | 'total' | 'breakdown'>): string {
   const { invalid = 0 } = breakdown.deadReasons;
   if (invalid === 0 || act === 'retry-now') return '';

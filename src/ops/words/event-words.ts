@@ -50,7 +50,7 @@ export function stateText({
   return remarks.length === 0 ? state : `${state} (${remarks.join(', ')})`;
 }
 
-/** What became of an event under an act, for each result it can have. */
+/** What became of an event under an action, for each result it can have. */
 export function resultInWords(act: Act, result: ActResult): string {
   switch (result) {
     case 'done':

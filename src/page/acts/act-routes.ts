@@ -64,9 +64,9 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     const act = actOf(fieldOf(form, 'act'));
     if (act === null) {
       const known = 'The action must be rerun, discard or retry-now. Nothing was done.';
-      return shell.problem(c, 400, 'Unknown act', known);
+      return shell.problem(c, 400, 'Unknown action', known);
     }
-    // Without any of them it would be an act on all events.
+    // Without any of them it would be an action on all events.
     if (fieldOf(form, 'chosen') !== '' && !form.has('event')) {
       return shell.problem(c, 400, 'Nothing selected', 'First select events with their checkboxes. Nothing was done.');
     }
@@ -150,7 +150,7 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
   }
 }
 
-/** The state that an act is for: the one that was shown beside its button. */
+/** The state that an action is for: the one that was shown beside its button. */
 function shownIn(form: FormData): InStates {
   const shown = fieldOf(form, 'state');
   const states = eventStates.filter((state) => state === shown);

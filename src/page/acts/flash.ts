@@ -5,7 +5,7 @@ import { sayings, type Sayings } from './sayings.ts';
 /** What became of the log, as a figure. */
 export const LOGS = [true, false, null] as const;
 
-/** What an act came to, as the page that comes after it says. */
+/** What an action came to, as the page that comes after it says. */
 const SAYINGS = {
   rerun: () => 'The event is pending again. A processor for its type will handle it.',
   discarded: () => 'The event is discarded. To handle it after all, rerun it.',
@@ -36,7 +36,7 @@ const SAYINGS = {
       : ` with the same body, and ${number(different)} with a different body. Those did not change.`),
 } as const satisfies Sayings;
 
-/** What can be said after an act. */
+/** What can be said after an action. */
 export type FlashCode = keyof typeof SAYINGS;
 
 /** Writes and reads them. */

@@ -1,4 +1,4 @@
-/** What acts come to, by code, in words. */
+/** What actions come to, by code, in words. */
 export type Sayings = Readonly<Record<string, (figures: readonly number[]) => string>>;
 
 /** Writes what is to be said into a URL, and reads it there. */
@@ -10,7 +10,7 @@ export interface Flash<Code extends string> {
 }
 
 /**
- * What an act came to is said by the page that comes after it. It travels in the URL as a code and figures, because a text from
+ * The page after an action says its result. It travels in the URL as a code and figures, because a text from
  * a URL would let anybody who makes a link put words on the page.
  */
 export function sayings<S extends Sayings>(said: S): Flash<keyof S & string> {

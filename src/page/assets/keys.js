@@ -1,4 +1,4 @@
-// Keys, and what a link to an act has meant.
+// Keys, and what a link to an action has meant.
 (() => {
   'use strict';
 
@@ -47,7 +47,7 @@
     row.setAttribute('data-selected', '');
   });
 
-  /** To where an act is confirmed, never further: that of all chosen rows, of the selected one, or of the event. */
+  /** To where an action is confirmed, never further: that of all chosen rows, of the selected one, or of the event. */
   function askFor(act) {
     const bar = byId('chosen');
     if (bar !== null && !bar.hidden) {
@@ -71,7 +71,7 @@
     return /\/events\/[^/?#]+\/[^/?#]+$/.test(href);
   }
 
-  /** Opens an act of the event, or goes to its preview; the reason has the focus then. */
+  /** Opens an action of the event, or goes to its preview; the reason has the focus then. */
   function confirmFor(act) {
     const details = document.querySelector(`details#${act}, details#${act}-again`);
     if (details !== null) details.open = true;
@@ -80,7 +80,7 @@
     (details ?? preview)?.querySelector('input[name="reason"]')?.focus();
   }
 
-  // Who opens an act by a pointer writes down why at once: one click less. Whoever listens or goes by keys stays where they are.
+  // Who opens an action by a pointer writes down why at once: one click less. With keys, the focus stays.
   document.addEventListener('click', (event) => {
     const details = event.target.closest?.('details.act > summary')?.parentElement;
     if (details === undefined || event.detail === 0) return;

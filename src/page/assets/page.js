@@ -176,7 +176,7 @@ import './lists.js';
     while (at !== null) {
       const gone = at;
       at = at.nextSibling;
-      // A row that somebody is in goes when they have left it; what offers an act that is over, at once.
+      // A row that somebody is in goes when they have left it; what offers an action that is over, at once.
       if (!gone.contains(document.activeElement) || gone.dataset.offers !== undefined) gone.remove();
     }
   }

@@ -28,7 +28,7 @@ const MINUTE_MS = 60_000;
 
 /**
  * One look a second for all listeners, and none without any. A look is a few short reads: what was counted in the
- * last two minutes, the newest event, the newest act and the newest bulk action. Only when one of these differs are the states
+ * last two minutes, the newest event, action and bulk action. Only when one of these differs are the states
  * counted.
  */
 export function watchChanges(
@@ -101,7 +101,7 @@ async function signs(inbox: AnyInbox): Promise<Map<string, string>> {
   ]);
   const found = new Map([[NEWEST, String(page.events[0]?.seq ?? 0)]]);
   for (const { at, what, detail, count } of rows) found.set(`${at} ${what} ${detail}`, String(count));
-  for (const line of audit.lines) found.set('newest act', JSON.stringify([line.seq, line.counts]));
+  for (const line of audit.lines) found.set('newest action', JSON.stringify([line.seq, line.counts]));
   for (const { id, state, worked, total } of bulks) found.set(`bulk ${id}`, JSON.stringify([state, worked, total]));
   return found;
 }

@@ -1,4 +1,4 @@
-// That a run has begun is true until it has ended, so the screen says it and not the act: however often it is asked again.
+// That a run has begun is true until it has ended, so the screen says it and not the action.
 
 /** The screen of a bulk action whose run has just begun. */
 export function begunHref(href: string): string {

@@ -52,7 +52,7 @@ export function ErrorGroups<Group extends ErrorGroup>({
     'events',
     ...between,
     'newest received',
-    ...(mayAct ? ['act'] : []),
+    ...(mayAct ? ['action'] : []),
   ];
   return (
     <ListTable id={id} columns={columns}>
@@ -84,7 +84,7 @@ export function ErrorGroups<Group extends ErrorGroup>({
               <Time at={group.newest.receivedAt} now={now} /> <a href={eventHref(base, group.newest)}>show newest</a>
             </td>
             {mayAct && (
-              <td data-label="act" class="actions">
+              <td data-label="action" class="actions">
                 {row.acts}
               </td>
             )}

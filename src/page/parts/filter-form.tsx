@@ -67,7 +67,7 @@ export function FilterForm({
             <Field name="merchant" label="Merchant" hint="mer_7" fields={fields} />
             <Conditions fields={fields} />
             <Field name="endpoint" label="Endpoint" hint="default" fields={fields} />
-            <Field name="fingerprint" label="Dead letter group" hint="" fields={fields} />
+            <Field name="fingerprint" label="Group of dead events" hint="" fields={fields} />
             <Field name="ignoredSince" label="Ignored (no handler) since" hint="7d, or a time (UTC)" fields={fields} />
             <Field name="bulk" label="Bulk action" hint="number" fields={fields} />
             <YesNo name="retrying" label="Waiting for a retry" fields={fields} />

@@ -34,7 +34,7 @@ const VALUE_CHARACTERS = 60;
 const DEEPEST = 4;
 
 /**
- * What an act was about, as names and values: a filter, ids, criteria or a file. Audit lines hold what this or another
+ * The target of an action, as names and values: a filter, ids, criteria or a file. An audit line may come from another
  * version of hookbox has written, so nothing is taken for granted.
  */
 export function FilterWords({

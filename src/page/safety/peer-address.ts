@@ -53,9 +53,9 @@ export function notFromHere({ headers }: Request, peer: string | null): string |
     return (
       'This page has no login, so it answers only requests from the machine it runs on, but its server does not ' +
       'report the client address. ' +
-      'Mount it with pageHandler of hookbox/express, hookbox/fastify or hookbox/node; or serve it with ' +
-      '@hono/node-server, Bun.serve or ' +
-      'Deno.serve and pass the second argument of fetch to the page; or set authorize, basic or bearer.'
+      'Mount it with pageHandler of hookbox/express, hookbox/fastify or hookbox/node. Or serve it with ' +
+      '@hono/node-server, Bun.serve or Deno.serve, and pass the second argument of fetch to the page. ' +
+      'Or set authorize, basic or bearer.'
     );
   }
   const isProxied = [...headers.keys()].some((name) => PROXIED.test(name));

@@ -7,7 +7,7 @@ import type { ActedOn } from '../../ops/words/act-words.ts';
 import type { Visit } from '../visit.ts';
 import type { Listing } from './listing.ts';
 
-/** What an act on all that match would be done to, as its preview would find it now. */
+/** What an action on all that match would be done to, as its preview would find it now. */
 export async function actedOn(act: Act, { filter, listed, isFurther }: Listing, visit: Visit): Promise<ActedOn> {
   const asked = askedByFilter(act, false, filter);
   if (listed !== null && listed.next === null && !isFurther) {
@@ -18,7 +18,7 @@ export async function actedOn(act: Act, { filter, listed, isFurther }: Listing, 
   const { states } = asked;
   if (states.length === 0) return { states, count: { count: 0, more: false } };
   // What is due by now is not retried now, and what was ignored or discarded is not rerun once its body is gone: no filter tells these apart.
-  // And bodies are read for a list once, and not for each act.
+  // And bodies are read for a list once, and not for each action.
   const isUntold = act === 'retry-now' || (act === 'rerun' && states.some((state) => state !== 'dead'));
   if (isUntold || filter.body !== undefined) return { states, count: null };
   const acted = withBodies(act, searchedFor(asked, filter));

@@ -61,14 +61,14 @@ function Lines({
           {noneInWords({ isFiltered, isFurther, next })}
           {!isFiltered &&
             !isFurther &&
-            ' Every act of an operator appears here, such as a rerun, a pause, a prune or an export.'}
+            ' Every action of an operator appears here, such as a rerun, a pause, a prune or an export.'}
         </p>
       ) : (
         <table class="list" id="audit">
           <thead>
             <tr>
               <th scope="col">when</th>
-              <th scope="col">act</th>
+              <th scope="col">action</th>
               <th scope="col">by</th>
               <th scope="col">about</th>
               <th scope="col">outcome</th>

@@ -79,7 +79,7 @@ function bulkTab(bulk: Bulk, dead: number, title: string): string {
   return bulk.act === 'discard' ? named : withDead({ count: dead, more: false }, named);
 }
 
-/** As it is searched for: a fingerprint alone would be one of dead letters. */
+/** As it is searched for: a fingerprint alone would be one of dead events. */
 function meantBy({ act, filter }: Bulk): EventFilter {
   return act === 'retry-now' ? { ...filter, retrying: true } : filter;
 }

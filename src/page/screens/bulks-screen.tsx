@@ -14,7 +14,7 @@ import type { Screen, Visit } from '../visit.ts';
 /** Of each it is counted what became of its events. */
 const PAGE = 20;
 
-/** Acts on all events that a filter found, the newest first. */
+/** Bulk actions, the newest first. */
 export async function bulksScreen(visit: Visit): Promise<Screen> {
   const { before } = pageOf(visit.url);
   const bulks = await listBulks(visit.lasting, { before, limit: PAGE });
@@ -31,7 +31,7 @@ export async function bulksScreen(visit: Visit): Promise<Screen> {
         {bulks.length === 0 ? (
           <p class="notice" id="none">
             {before === null
-              ? 'No bulk actions yet. Start one from a group on the Dead letters screen, or from a filter on the Events screen.'
+              ? 'No bulk actions yet. Start one from a group on the Dead events screen, or from a filter on the Events screen.'
               : 'No older bulk actions.'}
           </p>
         ) : (
@@ -57,7 +57,7 @@ function BulksTable({
     <table class="list" id="bulks">
       <thead>
         <tr>
-          <th scope="col">act</th>
+          <th scope="col">action</th>
           <th scope="col">state</th>
           <th scope="col">events</th>
           <th scope="col">outcome</th>

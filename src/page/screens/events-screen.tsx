@@ -60,7 +60,7 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
   };
 }
 
-/** The events that each act on all matches would change; `null` if the page offers no act, or nothing matches. */
+/** The events that each action on all matches would change; `null` if the page offers no action, or nothing matches. */
 async function actsOn(listing: Listing, visit: Visit): Promise<Readonly<Record<Act, ActedOn>> | null> {
   const { listed, isFurther, isNoneYet } = listing;
   const isNone = listed?.events.length === 0 && listed.next === null && (!isFurther || isNoneYet);

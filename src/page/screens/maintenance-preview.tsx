@@ -8,7 +8,7 @@ import { ReasonField } from '../parts/reason-field.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import type { Visit } from '../visit.ts';
 
-/** What an act of the Maintenance screen would do, or why it was not done. */
+/** What an action of the Maintenance screen would do, or why it was not done. */
 export type MaintenancePreview =
   | {
       readonly act: 'prune';
@@ -35,7 +35,7 @@ export interface AskedAgain {
   readonly reason: string;
 }
 
-/** What is lost by an act: there must be no surprises. */
+/** What is lost by an action: there must be no surprises. */
 export const LOSES = {
   prune:
     'This permanently deletes the bodies, conflicting bodies and error messages of these events. The ids stay, so ' +
@@ -48,7 +48,7 @@ export const LOSES = {
   backup: 'Nothing is deleted. The file is a complete copy with every body, so protect it like the inbox.',
 } as const;
 
-/** What an act would do, with the form that does it. */
+/** What an action would do, with the form that does it. */
 export function Preview({ visit, preview }: { readonly visit: Visit; readonly preview: MaintenancePreview }) {
   switch (preview.act) {
     case 'problem':
@@ -156,7 +156,7 @@ const TO_TYPE = {
 } as const;
 
 /**
- * The count goes back with the confirmation, so that the act does what the page showed. The field is required, so
+ * The count goes back with the confirmation, so that the action does what the page showed. The field is required, so
  * pressing Enter, however often, does nothing.
  */
 function Confirm({

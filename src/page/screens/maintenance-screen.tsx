@@ -122,7 +122,7 @@ function Export({ visit }: { readonly visit: Visit }) {
           <p class="muted">
             Only the exact export can be imported. To export only some events, filter them on the{' '}
             <a href={`${visit.base}/events`}>Events</a> screen, or select groups on the{' '}
-            <a href={`${visit.base}/dead`}>Dead letters</a> screen, and export from there.
+            <a href={`${visit.base}/dead`}>Dead events</a> screen, and export from there.
           </p>
         </>
       )}

@@ -187,7 +187,7 @@ const NOUNS = {
   inventory: ['product', 'products'],
 } as const;
 const ALONE = ['event', 'events'] as const;
-/** of a rule of the merchant's own */
+/** of a rule of the application's own */
 const NAMED_OTHERWISE = ['entity', 'entities'] as const;
 
 /** `2 orders and 1 cart` */

@@ -10,7 +10,7 @@ import { onceEach } from './sent-twice.ts';
 const MAX_FORM_BYTES = 64 * 1024;
 
 /**
- * Has each form do its act once, and answers with where to look next.
+ * Has each form do its action once, and answers with where to look next.
  *
  * @param refused - the screen of a form that was refused, as it was filled in; `null` where it has none
  */

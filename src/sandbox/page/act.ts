@@ -11,7 +11,7 @@ export interface Asked {
   readonly id: string;
 }
 
-/** What an act came to, and where to look next. */
+/** What an action came to, and where to look next. */
 export interface Outcome {
   /** the path below the base */
   readonly to: string;

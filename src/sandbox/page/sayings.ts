@@ -1,7 +1,7 @@
 import { age, number, plural } from '../../ops/words/format.ts';
 import { sayings, type Sayings } from '../../page/acts/sayings.ts';
 
-/** What an act came to, as the screen that comes after it says. */
+/** What an action came to, as the screen that comes after it says. */
 const SAYINGS = {
   again: () => 'The form was submitted twice, but took effect only once.',
   moved: () => 'The status of the order was changed. The event about the change will be delivered.',
@@ -28,7 +28,7 @@ const SAYINGS = {
   'faults-removed': () => 'The fault was cleared.',
 } as const satisfies Sayings;
 
-/** What can be said after an act. */
+/** What can be said after an action. */
 export type SayingCode = keyof typeof SAYINGS;
 
 export const { withFlash, flashOf } = sayings(SAYINGS);

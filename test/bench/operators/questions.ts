@@ -47,12 +47,12 @@ export async function questions(inbox: Inbox): Promise<readonly Question[]> {
     list('by body', { body: [{ path: 'data.total', value: '12.50' }] }),
     list('by body that nothing has', { body: [{ path: 'data.total', value: '-1' }] }),
     { title: 'one event', ask: () => getEvent(inbox, dead) },
-    { title: 'groups of dead letters', ask: () => deadGroups(inbox) },
+    { title: 'groups of dead events', ask: () => deadGroups(inbox) },
     screen('overview, 1 h', '/?range=1h'),
     screen('overview, 24 h', '/?range=24h'),
     screen('overview, 30 d', '/?range=30d'),
     screen('events', '/events'),
     screen('one event', `/events/${dead.endpoint}/${dead.id}`),
-    screen('dead letters', '/dead'),
+    screen('dead events', '/dead'),
   ];
 }

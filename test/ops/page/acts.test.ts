@@ -235,7 +235,7 @@ describe('all that match', () => {
     expect(leadsTo(await post('/bulks/1/run'))).toBe('/bulks/1');
   });
 
-  test('are taken by the group of dead letters, by the forms of that screen', async () => {
+  test('are taken by the group of dead events, by the forms of that screen', async () => {
     const { inbox, post, html } = openedPage();
     await handled(inbox, FAILED, orderEvent('evt_1'), orderEvent('evt_2'));
     const fields = tagsOf(partOf(await html('/dead'), 'groups')).filter(({ name }) => name === 'input');

@@ -39,7 +39,7 @@ async function idsOf(answers: readonly Response[]): Promise<readonly (readonly s
   return [exact ?? '', json ?? '', csv ?? ''].map(idsIn);
 }
 
-describe('Dead letters are exported', () => {
+describe('Dead events are exported', () => {
   test('all of them, and each group, in each format', async () => {
     const page = openedPage();
     const { down, tax } = await deadIn(page);

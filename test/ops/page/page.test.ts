@@ -45,8 +45,8 @@ describe('mounted', () => {
   test('has what assistive technology goes by', async () => {
     const { html } = openedPage({ title: 'Ada’s shop' });
     const page = await html('/dead');
-    expect(textOf(partOf(page, 'main'))).toMatch(/^Dead letters/);
-    expect(page).toContain('<title>Dead letters · Ada’s shop</title>');
+    expect(textOf(partOf(page, 'main'))).toMatch(/^Dead events/);
+    expect(page).toContain('<title>Dead events · Ada’s shop</title>');
     const skip = tagsOf(page).find(({ name }) => name === 'a');
     expect(skip?.attributes['href']).toBe('#main');
     for (const landmark of ['header', 'nav', 'main', 'footer', 'h1']) {

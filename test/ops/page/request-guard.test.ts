@@ -122,7 +122,7 @@ describe('a page that is open to all', () => {
   test('says what to do where the host does not tell where a request comes from', () => {
     const request = new Request('http://localhost/ops', { headers: { host: 'localhost' } });
     expect(createGuard({}, true)(request, null)).toMatch(
-      /pass the second argument of fetch to the page; or set authorize/,
+      /pass the second argument of fetch to the page\. Or set authorize/,
     );
   });
 });

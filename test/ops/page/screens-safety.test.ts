@@ -3,7 +3,7 @@ import type { Operations } from '../../../src/inbox/operator/operations.ts';
 import { auditScreen } from '../../../src/page/screens/audit-screen.tsx';
 import { bulkScreen } from '../../../src/page/screens/bulk-screen.tsx';
 import { bulksScreen } from '../../../src/page/screens/bulks-screen.tsx';
-import { deadLettersScreen } from '../../../src/page/screens/dead-letters-screen.tsx';
+import { deadEventsScreen } from '../../../src/page/screens/dead-events-screen.tsx';
 import { healthScreen } from '../../../src/page/screens/health-screen.tsx';
 import { maintenanceScreen } from '../../../src/page/screens/maintenance-screen.tsx';
 import { overviewScreen } from '../../../src/page/screens/overview-screen.tsx';
@@ -16,7 +16,7 @@ import { NOW, ago, bulkOf, counting, deadGroup, htmlOf, noGauges, stubVisit, sum
 /** Every screen, with a text in every field that may come from elsewhere. */
 const screens: Readonly<Record<string, (visit: Visit, text: string) => Promise<Screen>>> = {
   overview: overviewScreen,
-  'dead letters': deadLettersScreen,
+  'dead events': deadEventsScreen,
   rejected: rejectedScreen,
   bulks: bulksScreen,
   bulk: (visit) => bulkScreen(visit, 7),

@@ -5,7 +5,7 @@ import { deadGroups, discardEvents, previewBulk, pruneEvents, runBulk } from '..
 import { auditScreen } from '../../../src/page/screens/audit-screen.tsx';
 import { bulkScreen } from '../../../src/page/screens/bulk-screen.tsx';
 import { bulksScreen } from '../../../src/page/screens/bulks-screen.tsx';
-import { deadLettersScreen } from '../../../src/page/screens/dead-letters-screen.tsx';
+import { deadEventsScreen } from '../../../src/page/screens/dead-events-screen.tsx';
 import { healthScreen } from '../../../src/page/screens/health-screen.tsx';
 import { overviewScreen } from '../../../src/page/screens/overview-screen.tsx';
 import { rejectedScreen } from '../../../src/page/screens/rejected-screen.tsx';
@@ -60,7 +60,7 @@ test('an operator sees what is dead and what waits, reruns a group, and finds bo
     /1 order is stuck: evt_4 is waiting; no processor for order.created has ever run. It has been waiting since .+ \(47 min\)\.$/,
   );
   expect(await textOn(overviewScreen(visitTo(inbox)), 'tile-dead')).toBe('Dead now 3 3 died in 1 h');
-  expect(await textOn(deadLettersScreen(visitTo(inbox)), 'groups')).toMatch(/TypeError: no tax .+ 3 failed /);
+  expect(await textOn(deadEventsScreen(visitTo(inbox)), 'groups')).toMatch(/TypeError: no tax .+ 3 failed /);
 
   const [group] = await deadGroups(inbox);
   const { id } = await previewBulk(inbox, 'rerun', { fingerprint: group?.fingerprint ?? '' }, ADA);
@@ -77,7 +77,7 @@ test('an operator sees what is dead and what waits, reruns a group, and finds bo
   ]) {
     expect(text).toMatch(/group TypeError: no tax for \w+/);
   }
-  expect(await textOn(deadLettersScreen(visitTo(inbox)), 'none')).toContain('No event is dead.');
+  expect(await textOn(deadEventsScreen(visitTo(inbox)), 'none')).toContain('No event is dead.');
 
   const audit = await textOn(auditScreen(visitTo(inbox)), 'audit');
   expect(audit).toMatch(
@@ -99,7 +99,7 @@ test('acts on single events and prunes can be read in the audit', async () => {
 test('an inbox without anything in it has words on every screen', async () => {
   const visit = visitTo(openInbox());
   expect(await textOn(overviewScreen(visit), 'headline')).toMatch(/^All well/);
-  expect(await textOn(deadLettersScreen(visit), 'none')).toMatch(/^No event is dead/);
+  expect(await textOn(deadEventsScreen(visit), 'none')).toMatch(/^No event is dead/);
   expect(await textOn(rejectedScreen(visit), 'rates')).toContain('No deliveries were rejected.');
   expect(await textOn(bulksScreen(visit), 'none')).toMatch(/^No bulk actions yet/);
   expect(await textOn(auditScreen(visit), 'none')).toMatch(/^No entries yet/);

@@ -5,7 +5,7 @@ import type { EventSummary } from '../../../src/inbox/operator/search.ts';
 import { auditScreen } from '../../../src/page/screens/audit-screen.tsx';
 import { bulkScreen } from '../../../src/page/screens/bulk-screen.tsx';
 import { bulksScreen } from '../../../src/page/screens/bulks-screen.tsx';
-import { deadLettersScreen } from '../../../src/page/screens/dead-letters-screen.tsx';
+import { deadEventsScreen } from '../../../src/page/screens/dead-events-screen.tsx';
 import { healthScreen } from '../../../src/page/screens/health-screen.tsx';
 import { maintenanceScreen } from '../../../src/page/screens/maintenance-screen.tsx';
 import { overviewScreen } from '../../../src/page/screens/overview-screen.tsx';
@@ -236,14 +236,14 @@ describe('Overview', () => {
   });
 });
 
-describe('Dead letters', () => {
+describe('Dead events', () => {
   test('says that none is dead', async () => {
-    expect(await textOfPart(deadLettersScreen(stubVisit()), 'none')).toContain('No event is dead.');
+    expect(await textOfPart(deadEventsScreen(stubVisit()), 'none')).toContain('No event is dead.');
   });
 
   test('a group has its error, its count, its times, an event of it, and a row that keys can open', async () => {
     const visit = stubVisit({ deadGroups: async () => [deadGroup({ count: 10_000, more: true })] });
-    const row = partOf(await htmlOf(await deadLettersScreen(visit)), 'group-0123456789abcdef');
+    const row = partOf(await htmlOf(await deadEventsScreen(visit)), 'group-0123456789abcdef');
     expect(textOf(row)).toContain('TypeError: Cannot read properties of undefined 10,000+ failed');
     expect(textOf(row)).toContain('2026-03-14 00:39:07 UTC (3 h 20 min ago)');
     const exported = '/ops/maintenance/export?state=dead&fingerprint=0123456789abcdef';
@@ -259,7 +259,7 @@ describe('Dead letters', () => {
 
   test('its forms ask for a preview of exactly this group', async () => {
     const visit = stubVisit({ deadGroups: async () => [deadGroup()] });
-    const forms = formsOf(await htmlOf(await deadLettersScreen(visit)));
+    const forms = formsOf(await htmlOf(await deadEventsScreen(visit)));
     const fields = { csrf: 'token-of-ada', fingerprint: '0123456789abcdef' };
     expect([...forms]).toEqual([
       [
@@ -278,7 +278,7 @@ describe('Dead letters', () => {
     const visit = stubVisit({
       deadGroups: async () => [deadGroup({ fingerprint: 'crashed', reason: 'crashed', sample: null })],
     });
-    expect(await textOfPart(deadLettersScreen(visit), 'group-crashed')).toContain('the process ended three times');
+    expect(await textOfPart(deadEventsScreen(visit), 'group-crashed')).toContain('the process ended three times');
   });
 });
 
@@ -393,7 +393,7 @@ describe('Bulk actions', () => {
 
   test('says where to begin when there are none', async () => {
     expect(await textOfPart(bulksScreen(stubVisit()), 'none')).toContain(
-      'Start one from a group on the Dead letters screen',
+      'Start one from a group on the Dead events screen',
     );
   });
 
@@ -634,7 +634,7 @@ describe('Audit', () => {
 
   test('says that nothing done yet', async () => {
     expect(await textOfPart(auditScreen(stubVisit()), 'none')).toContain(
-      'No entries yet. Every act of an operator appears here, such as a rerun, a pause, a prune or an export.',
+      'No entries yet. Every action of an operator appears here, such as a rerun, a pause, a prune or an export.',
     );
   });
 

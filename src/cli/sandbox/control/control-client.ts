@@ -11,7 +11,7 @@ import { seal, unseal } from './sealed.ts';
 import { tokenOf } from './token-file.ts';
 
 /**
- * Sends an act to a sandbox that this user runs on this machine, and resolves with its result. It has no time limit: a
+ * Sends an action to a sandbox of this user on this machine, and resolves with its result. It has no time limit: a
  * clock that moves by days may wait for many deliveries.
  *
  * @throws CommandError that says what to do

@@ -38,7 +38,7 @@ export function controlPath(sandbox: Sandbox, token: string): Control {
   };
 }
 
-/** What a sandbox answers to an act. The status stands here too, because the seal covers it. */
+/** What a sandbox answers to an action. The status stands here too, because the seal covers it. */
 export interface Answer {
   readonly status: number;
   readonly result?: unknown;

@@ -19,7 +19,7 @@ export async function steerPatiently<Result>(at: string, act: Act): Promise<Resu
   let timer: NodeJS.Timeout | undefined;
 
   async function look(): Promise<void> {
-    // A sandbox that does not answer fails the act itself.
+    // A sandbox that does not answer fails the action itself.
     const waiting = await steer<readonly UnderWay[]>(at, { act: 'under-way' }).catch(() => []);
     if (isOver) return;
     for (const one of waiting) {

@@ -3,7 +3,7 @@ import { boundToHere } from '../../../host/own-context.ts';
 import type { PostgresConnection } from './client.ts';
 import { NestedTransactions } from './nested-transactions.ts';
 
-/** A connection in the hands of the merchant's function. */
+/** A connection in the hands of the application's function. */
 export interface LentConnection {
   readonly connection: PostgresConnection;
   /**

@@ -99,7 +99,7 @@ export class Session {
   };
 }
 
-/** `pg` would read bytes as text where a merchant has asked it for binary results. */
+/** `pg` would read bytes as text where an application has asked it for binary results. */
 function inText(connection: PostgresConnection, query: PostgresQuery): Promise<PostgresResult> {
   if (Reflect.get(connection, 'binary') !== true) return connection.query(query);
   Reflect.set(connection, 'binary', false);
@@ -110,7 +110,7 @@ function inText(connection: PostgresConnection, query: PostgresQuery): Promise<P
   }
 }
 
-/** The rows of a result by the names of their columns, also where a merchant's client makes lists of all rows. */
+/** The rows of a result by the names of their columns, also where an application's client makes lists of all rows. */
 export function rowsOf({ rows, fields = [] }: PostgresResult): readonly unknown[] {
   return Array.isArray(rows[0]) ? rows.map((row) => byName(row as readonly unknown[], fields)) : rows;
 }

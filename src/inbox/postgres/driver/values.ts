@@ -22,7 +22,7 @@ const BOOL = 16;
 const BYTEA = 17;
 const INTEGERS = new Set([20, 21, 23, 26]);
 
-/** Reads columns, whatever a merchant has told their `pg` to make of them: integers are numbers here, as all of ours are safe. */
+/** Reads columns, however the application has set up its `pg`: integers are numbers here, as all of ours are safe. */
 export const types = {
   getTypeParser(oid: number): (text: string) => unknown {
     if (INTEGERS.has(oid)) return Number;

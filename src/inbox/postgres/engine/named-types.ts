@@ -5,7 +5,7 @@ import type { Tables } from '../sql/tables.ts';
 
 const known = new WeakMap<Tables, NamedTypes>();
 
-/** The types of a merchant's own that are counted by their names, as handlers name them. */
+/** The types of an application's own that are counted by their names, as handlers name them. */
 export async function namedTypes(session: Session, t: Tables): Promise<ReadonlySet<string>> {
   const named = known.get(t) ?? new NamedTypes();
   known.set(t, named);

@@ -49,7 +49,7 @@ function stateWhere(first: string): string {
   CASE WHEN ${LOST} THEN ${LOST_REASON} ELSE shelf.dead_reason END AS dead_reason`;
 }
 
-/** `STATE` for acts: an event whose handler still runs is in processing, though it may be processed. */
+/** `STATE` for actions: an event whose handler still runs is in processing, though it may be processed. */
 export function stateToActOn(t: Tables): string {
   const leased = `SELECT leased.processed FROM ${t.queue} AS leased WHERE leased.seq = events.seq LIMIT 1`; // as of rowOf
   return stateWhere(`WHEN (${leased}) THEN 'processing'`);

@@ -49,7 +49,7 @@ export function openConnection(path: string, options?: OpenOptions): SqliteDatab
 /** More than a page, so that SQLite cannot keep it in its cache. */
 const TEMPORARY_BYTES = 100_000;
 
-/** Why SQLite can make no temporary file in this process; `null` where it can. A connection of the merchant's may need one. */
+/** Why SQLite cannot make a temporary file in this process, or `null`. A connection of the application may need one. */
 export function whyNoTemporaryFiles(): string | null {
   const temporary = new (loadBetterSqlite())(''); // SQLite's name for a database in a temporary file
   try {

@@ -44,7 +44,7 @@ export class FilesInUse {
     this.#log ??= now;
     if (now === this.#log) return false;
     if (this.isLogInUse() !== false) return true;
-    // A merchant who leaves the write-ahead log and comes back to it has deleted it, and nobody writes to that one.
+    // An application that left WAL mode and came back has deleted the old log; no connection writes to that one.
     this.#log = now;
     return false;
   }
@@ -54,7 +54,7 @@ export class FilesInUse {
     return descriptors()?.some((descriptor) => identityOf(descriptor) === this.#log) ?? null;
   }
 
-  /** There was none for a while: the merchant had another journal mode. */
+  /** There was none for a while: the application had another journal mode. */
   forgetLog(): void {
     this.#log = null;
   }

@@ -5,7 +5,7 @@ import { schema, type Migration } from './schema.ts';
 /** In their order. Within a minor version the schema stays. */
 const migrations: readonly Migration[] = [schema];
 
-/** The tables of an inbox, as far as this hookbox knows them; any other is the merchant's, whatever its name. */
+/** The tables of an inbox, as far as this hookbox knows them; any other is the application's, whatever its name. */
 export const TABLES: readonly string[] = [
   'hookbox_migrations',
   ...migrations.flatMap(({ sql }) => Array.from(sql.matchAll(/CREATE TABLE (\w+)/g), ([, name = '']) => name)),

@@ -63,7 +63,7 @@ export function openFile(
 }
 
 /**
- * Makes the merchant's own connection fit for an inbox: the same guarantees, and none of their other settings changed.
+ * Prepares the application's own connection for an inbox: the same guarantees, and its other settings unchanged.
  *
  * @param ephemeral - a database in memory is meant, which has no file to be durable in
  * @throws InboxOpenError that says what to change
@@ -201,15 +201,15 @@ function assertLocal(file: string): void {
 const IN_MEMORY = 2;
 
 /**
- * Why a merchant's connection cannot have temporary data; `null` where it can. Its setting stays as it is, as a change
- * would delete the merchant's temporary tables.
+ * Why an application's connection cannot have temporary data, or `null`. Its setting stays, because a change
+ * would delete the application's temporary tables.
  */
 export function whyTemporaryDataFails(database: SqliteDatabase): string | null {
   if (database.memory || Number(database.pragma('temp_store', { simple: true })) === IN_MEMORY) return null;
   try {
     return whyNoTemporaryFiles();
   } catch {
-    return null; // the merchant's copy of better-sqlite3 is the only one that loads
+    return null; // the application's copy of better-sqlite3 is the only one that loads
   }
 }
 

@@ -10,7 +10,7 @@ export function readTogether<T>(database: SqliteDatabase, read: () => T): T {
   }
 }
 
-/** Not inside a transaction of the merchant's, nor while they read rows one by one: nothing changes in these either. */
+/** Not inside a transaction of the application, nor while it reads rows one by one: nothing changes then either. */
 function begin(database: SqliteDatabase): boolean {
   if (database.inTransaction) return false;
   try {

@@ -4,7 +4,7 @@ import { occurrencesOf, type Times } from '../../rules/occurrences.ts';
 import type { DeadReason, EventState } from '../../state.ts';
 import type { NamedStatements } from './named-statements.ts';
 
-/** The state of an event for acts: an event whose handler still runs is in processing, though it may be processed. */
+/** The state of an event for actions: an event whose handler still runs is in processing, though it may be processed. */
 export const STATE_TO_ACT_ON = "iif(lease_until_ms IS NULL, state, 'processing') AS state";
 
 /** A row of hookbox_events, as far as an inbox shows it; the CHECKs of the table hold the unions. */

@@ -140,7 +140,7 @@ export class InboxThreads {
     const isDenied = codes.some((code) => CANNOT_OPEN.has(code)) && isInPlace();
     if (isDenied && isShortOfDescriptors()) return new NoThread(failure, false);
     const isUnfit = isDenied || codes.includes(UNFIT);
-    // Such as one that calls a function which only the merchant's connection has.
+    // Such as one that calls a function which only the application's connection has.
     const why = !isUnfit && codes.includes('SQLITE_ERROR') ? whyNot() : null;
     if (!isUnfit && why === null) return failure;
     this.#giveUp(why === null ? failure : new Error(why));

@@ -19,9 +19,9 @@ const TRIGGERS = ['sqlite_master', 'sqlite_temp_master'].map(
   (table) => `SELECT 1 FROM ${table} WHERE type = 'trigger' AND tbl_name LIKE 'hookbox\\_%' ESCAPE '\\'`,
 );
 
-/** Why no thread may open the file of a merchant's connection for itself; `null` where one may, as far as can be told. */
+/** Why no thread may open the file of an application's connection itself; `null` if no reason is known. */
 export function whyNoSecondConnection(database: SqliteDatabase): string | null {
-  // A trigger may call functions that only the merchant's connection has.
+  // A trigger may call functions that only the application's connection has.
   if (TRIGGERS.some((sql) => database.prepare(sql).get() !== undefined))
     return 'you added a trigger to a hookbox table';
   return whyNoSecondReader(database);

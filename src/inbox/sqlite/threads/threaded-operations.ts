@@ -116,7 +116,7 @@ export function threadedOperations({ writer, operators, here, newest }: Places):
     // In a thread of its own in any case, which outlives the inbox until the copy is whole.
     backup: (file) => here.backup(file),
 
-    // A rule of the merchant's own runs where the merchant's code runs.
+    // A rule of the application's own runs where the application's code runs.
     act: (act, keys, by, { entity, ...options }) =>
       isOwn(entity) ? here.act(act, keys, by, { entity, ...options }) : looked('act')(act, keys, by, options),
     advanceBulk: (id, limit, by, { entity }) =>

@@ -99,7 +99,7 @@ function Acts({ visit, endpoints }: { readonly visit: SandboxVisit; readonly end
   });
   const isWaiting = sandbox.clock.kind === 'frozen' && sandbox.deliveries.counts().waiting > 0;
   return (
-    <section class="actions" id="acts" aria-label="Acts on several deliveries">
+    <section class="actions" id="acts" aria-label="Actions on several deliveries">
       {isWaiting && (
         <SandboxForm visit={visit} to="/clock/advance" label="Send due deliveries">
           <input type="hidden" name="by" value="0" />
@@ -162,7 +162,7 @@ function DeliveriesTable({
         },
         { label: 'tries', cell: ({ tries }) => number(tries) },
         { label: 'why', cell: (delivery) => <StoredText text={lastTry(delivery)?.why ?? '–'} atMost={200} /> },
-        { label: 'act', isActs: true, cell: (delivery) => <RetryButton visit={visit} delivery={delivery} /> },
+        { label: 'action', isActs: true, cell: (delivery) => <RetryButton visit={visit} delivery={delivery} /> },
       ]}
     />
   );

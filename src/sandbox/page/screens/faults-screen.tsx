@@ -187,7 +187,7 @@ function Pending({ visit }: { readonly visit: SandboxVisit }) {
           { label: 'with', cell: (fault) => detailInWords(fault) },
           { label: 'times left', cell: ({ timesLeft }) => number(timesLeft) },
           {
-            label: 'act',
+            label: 'action',
             isActs: true,
             cell: ({ id }) => (
               <SandboxForm visit={visit} to={`/faults/${id}/remove`} label={`Clear the fault ${id}`}>

@@ -103,7 +103,7 @@ function KeysTable({ visit, keys }: { readonly visit: SandboxVisit; readonly key
         { label: 'created', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
         { label: 'expires', cell: (key) => <Expiry at={key.expiresAt} now={now} /> },
         ...(hasLimits ? [use] : []),
-        { label: 'act', isActs: true, cell: (key) => <KeyActs visit={visit} apiKey={key} /> },
+        { label: 'action', isActs: true, cell: (key) => <KeyActs visit={visit} apiKey={key} /> },
       ]}
     />
   );

@@ -11,7 +11,7 @@ import { slotOf } from '../../sql/slots.ts';
 import { bodiesAhead } from './bodies-ahead.ts';
 import { nameOf, readActed } from './held-events.ts';
 
-/** What acts write, for many events at once. */
+/** What actions write, for many events at once. */
 interface Moved {
   readonly pending: number[];
   readonly dead: number[];
@@ -27,7 +27,7 @@ interface Rerun extends BodyToday {
 }
 
 /**
- * What an act asks for, in one transaction, on events that were read together and are held (`held`). The rule goes from one to
+ * An action in one transaction, on events that were read together and are held (`held`). The rule goes from one to
  * the next, and what it writes of each is written together, before something else depends on it.
  */
 export function actEngine(scene: Scene, rows: readonly ActedRow[]): ActEngine & { flush(): Promise<void> } {

@@ -28,7 +28,7 @@ export async function heldBySeq(scene: Scene, seqs: readonly number[]): Promise<
   return rows;
 }
 
-/** Moves lost events to the shelf, where later acts find them. */
+/** Moves lost events to the shelf, where later actions find them. */
 async function shelveLost({ session, moves }: Scene, rows: readonly ActedRow[]): Promise<void> {
   const dead = rows.filter(({ state }) => state === 'dead').map(({ seq }) => seq);
   if (dead.length > 0) await session.run(moves.shelveLost, [dead]);

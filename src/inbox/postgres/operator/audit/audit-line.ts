@@ -4,7 +4,7 @@ import { asked } from '../../../rules/steps.ts';
 import { textOrNull, toText } from '../../driver/values.ts';
 import type { Scene } from '../../engine/scene.ts';
 
-/** The lines of the audit, as the transactions of acts write them. */
+/** The lines of the audit, as the transactions of actions write them. */
 export function auditLines({ session, t }: Pick<Scene, 'session' | 't'>): AuditLines {
   return {
     addAuditLine(act, { actor, via, reason, now }, filter, counts) {

@@ -3,7 +3,7 @@ import type { EndpointType } from '../../../operator/pauses.ts';
 import { fromText, textOrNull, toText } from '../../driver/values.ts';
 import type { Access } from '../access.ts';
 
-/** Where operators' acts are kept in a schema. */
+/** Where operators' actions are kept in a schema. */
 export function keptActs({ store, ask }: Access): KeptActs {
   const { database, t } = store;
   const kinds = [

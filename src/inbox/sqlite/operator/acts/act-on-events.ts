@@ -28,7 +28,7 @@ export function actsOnEvents(access: Access): Pick<Acts, 'act'> {
   };
 }
 
-/** What an act asks for, on the tables of a file. */
+/** What an action asks for, on the tables of a file. */
 export function actEngine({ engine, database, moves }: Statements): ActEngine {
   return {
     ...engine,

@@ -4,7 +4,7 @@ import { answer, DONE } from '../../../rules/steps.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 
-/** The lines of the audit, as the transactions of acts write them. */
+/** The lines of the audit, as the transactions of actions write them. */
 export function auditLines(database: SqliteDatabase): AuditLines {
   return {
     addAuditLine(act, { actor, via, reason, now }, filter, counts) {

@@ -8,7 +8,7 @@ const ROW = "minute_ms = 0 AND what = 'ping'";
 
 /**
  * A rollback would leave the disk alone, so the row is committed, in its own pages, and is deleted again. It is changed once
- * on the way, to try temporary data too: a merchant's own connection may have it in a file.
+ * on the way, to try temporary data too: an application's own connection may have it in a file.
  */
 export function writeAndTakeBack(database: SqliteDatabase): void {
   statement(

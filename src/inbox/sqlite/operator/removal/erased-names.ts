@@ -10,7 +10,7 @@ const KINDS = [
   { table: 'hookbox_bulks', key: 'id' },
 ] as const;
 
-/** Where operators' acts are kept in a file. */
+/** Where operators' actions are kept in a file. */
 export function keptActs(access: Access): KeptActs {
   const kindOf = (at: number) => KINDS[at] ?? KINDS[0];
   return {

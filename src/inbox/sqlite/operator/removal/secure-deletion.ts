@@ -35,10 +35,10 @@ export async function emptyLog(access: Access): Promise<boolean> {
 function checkpointed(database: SqliteDatabase): boolean {
   try {
     const busy = withoutWaiting(database, () => database.pragma('wal_checkpoint(TRUNCATE)', { simple: true }));
-    // A connection of the merchant's may give bigints.
+    // A connection of the application's may give bigints.
     return Number(busy) === 0;
   } catch (failure) {
-    // The merchant is in a transaction of their own, or reads rows one by one.
+    // The application is in its own transaction, or reads rows one by one.
     if (isBusy(failure) || failure instanceof TypeError) return false;
     throw failure;
   }

@@ -7,7 +7,7 @@ export type BodyTable = 'hookbox_events' | 'hookbox_conflicts';
 
 /**
  * The text of a body; `null` where it is not JSON, or gone. SQLite is not asked to read it: it would take the
- * bytes for text of the encoding that its database has, which a merchant may have set to UTF-16.
+ * bytes for text of the encoding that its database has, which an application may have set to UTF-16.
  */
 export function bodyText(database: SqliteDatabase, table: BodyTable, seq: number): string | null {
   const row = statement(database, `SELECT body FROM ${table} WHERE seq = ?`).get(seq);

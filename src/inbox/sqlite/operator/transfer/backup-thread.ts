@@ -23,7 +23,7 @@ if (source !== null) copyFrom(source);
 // For writing, although nothing is: SQLite checks no constraints on a connection that only reads.
 const made = openConnection(copy, OPTIONS);
 try {
-  // Not the merchant's own tables: what is wrong with their rows was copied as it is.
+  // Not the application's own tables: faults in their rows were copied unchanged.
   for (const table of tables) {
     const isThere =
       made.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(table) !== undefined;

@@ -73,7 +73,7 @@ function refuseExisting(target: string): void {
   }
 }
 
-/** By name, since a merchant's own table may be called `hookbox_my table`. */
+/** By name, since an application's own table may be called `hookbox_my table`. */
 function tablesOf(database: SqliteDatabase): readonly string[] {
   const rows = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
   const present = new Set(rows.map((row) => (row as { name: string }).name));

@@ -15,13 +15,13 @@ import { RetryGroups } from './retry-groups.tsx';
 import { causeOfDeath } from '../../ops/words/event-words.ts';
 
 /** Dead events by what their last errors said, the largest group first; then those that are tried again. */
-export async function deadLettersScreen(visit: Visit): Promise<Screen> {
+export async function deadEventsScreen(visit: Visit): Promise<Screen> {
   const { inbox } = visit.operated;
   const isOperator = visit.visitor.role === 'operator';
   const [groups, retries] = await Promise.all([deadGroups(inbox), retryGroups(inbox)]);
   return {
-    title: 'Dead letters',
-    tab: withDead(deadIn(groups), 'Dead letters'),
+    title: 'Dead events',
+    tab: withDead(deadIn(groups), 'Dead events'),
     current: '/dead',
     content: (
       <div id="live">
