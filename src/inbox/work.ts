@@ -17,6 +17,8 @@ export interface Scope {
   readonly endpoints: readonly string[] | '*';
   /** The types with a handler; `'*'` for all types. */
   readonly types: readonly string[] | '*';
+  /** If `types` is `'*'`, the types that have their own handler. Metrics count these by name. */
+  readonly named?: readonly string[];
 }
 
 /** Everything there is. */
@@ -42,14 +44,14 @@ export interface ClaimRequest extends Scope {
    *
    * @defaultValue `now`
    */
-  readonly ranOutBy?: number;
+  readonly expiredBy?: number;
   /**
    * Processors seen since this time count as running. An older event of a type that one of them handles holds back
    * newer events of its entity. In milliseconds since 1970.
    *
    * @defaultValue ten minutes before `now`
    */
-  readonly takenSince?: number;
+  readonly handledSince?: number;
   /**
    * How many more events of each type the caller can take. `'*'` is the total for all types without their own handler.
    * A type that is not listed has no limit.
@@ -268,10 +270,10 @@ export interface WorkQueue<Database = DefaultDatabase> {
   /** Returns the running processors, and when each type was last handled. */
   processors(now: number): Promise<ProcessorsSeen>;
   /**
-   * Counts, by endpoint and type, the pending events that no running processor handles. `takenSince` is in milliseconds
+   * Counts, by endpoint and type, the pending events that no running processor handles. `handledSince` is in milliseconds
    * since 1970, ten minutes before `now` by default. A processor seen since then counts as running.
    */
-  unhandled(now: number, takenSince?: number): Promise<readonly UnhandledType[]>;
+  unhandled(now: number, handledSince?: number): Promise<readonly UnhandledType[]>;
   /**
    * Counts, by endpoint and type, the events that were set to ignored at or after `since` because they had no handler.
    * `since` and `now` are in milliseconds since 1970.

@@ -22,8 +22,8 @@ export interface PauseOptions {
 /** The options of {@link pauseType}. */
 export interface PauseTypeOptions extends PauseOptions {
   /**
-   * `true` also pauses an unseen type: one that hookbox does not know, that no processor has handled, and that no event
-   * has. Otherwise `pauseType` throws for an unseen type, because its name may be a typo.
+   * `true` also pauses an unseen type: hookbox does not know it, no processor has handled it, and no stored event is of
+   * that type. Otherwise `pauseType` throws for an unseen type, because its name may be a typo.
    *
    * @defaultValue `false`
    */

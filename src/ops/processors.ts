@@ -1,5 +1,5 @@
 import type { AnyInbox } from '../inbox/contract.ts';
-import { IGNORE_AFTER_MS, TAKER_MS, thereSince } from '../inbox/rules/takers.ts';
+import { IGNORE_AFTER_MS, TAKER_MS, seenSince } from '../inbox/rules/takers.ts';
 import type { ProcessorsSeen, RunningProcessor, UnhandledType } from '../inbox/work.ts';
 import { operationsOf } from './operations-of.ts';
 
@@ -61,10 +61,10 @@ export function missingProcessors({ handled }: Pick<ProcessorsSeen, 'handled'>, 
   const lastNamed = Math.max(...[...byEndpoint.keys()].filter((endpoint) => endpoint !== '*').map(lastAt));
   return [...byEndpoint.keys()].flatMap((endpoint) => {
     const last = lastAt(endpoint);
-    if (Math.max(last, lastAt('*')) > thereSince(now) || last <= now - IGNORE_AFTER_MS) return [];
-    if (endpoint === '*' && (lastNamed > thereSince(now) || lastNamed > last + TAKER_MS)) return [];
+    if (Math.max(last, lastAt('*')) > seenSince(now) || last <= now - IGNORE_AFTER_MS) return [];
+    if (endpoint === '*' && (lastNamed > seenSince(now) || lastNamed > last + TAKER_MS)) return [];
     // What the last ones handled; a type that was dropped days before is not among them.
-    const types = (byEndpoint.get(endpoint) ?? []).filter(({ seenAt }) => seenAt.getTime() > thereSince(last));
+    const types = (byEndpoint.get(endpoint) ?? []).filter(({ seenAt }) => seenAt.getTime() > seenSince(last));
     return { endpoint, types: types.map(({ type }) => type).toSorted(), since: new Date(last) };
   });
 }

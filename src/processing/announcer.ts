@@ -3,7 +3,7 @@ import { delay, performance } from '../host/real-timers.ts';
 import { namesOf } from '../host/shell-words.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { Announced, Scope } from '../inbox/work.ts';
-import { rerunOfferedSince, thereSince, wasSeenAfter } from '../inbox/rules/takers.ts';
+import { rerunOfferedSince, seenSince, wasSeenAfter } from '../inbox/rules/takers.ts';
 import type { Logger } from '../host/logger.ts';
 import type { Clock } from '../host/clock.ts';
 import { createPresence } from './presence.ts';
@@ -21,7 +21,7 @@ export interface Announcer {
   /** Says in the log what was put away before this processor came. */
   tellWhatWasPutAway(): Promise<void>;
   /** A processor that was seen since then counts as running. */
-  takenSince(now: number): number;
+  handledSince(now: number): number;
   /** This processor ends. Others hear of it by themselves, if that cannot be said. */
   leave(): Promise<void>;
 }
@@ -76,7 +76,7 @@ export function createAnnouncer({
   }
 
   return {
-    takenSince: (now) => presence.takenSince(now),
+    handledSince: (now) => presence.handledSince(now),
     async announce() {
       const now = clock.now();
       // A processor without handlers may be a mistake, so it puts nothing away.
@@ -87,12 +87,12 @@ export function createAnnouncer({
         log.ignored(await sweep(first, ignoreBefore));
         if (ignoreBefore === null || !isOpen()) return;
         const then = clock.now();
-        log.waiting(await inbox.unhandled(then, presence.takenSince(then)));
+        log.waiting(await inbox.unhandled(then, presence.handledSince(then)));
       };
     },
     async showAgain() {
       const now = clock.now();
-      if (shownAt !== null && !wasSeenAfter(shownAt, thereSince(now))) await announceAt(now, null);
+      if (shownAt !== null && !wasSeenAfter(shownAt, seenSince(now))) await announceAt(now, null);
     },
     async leave() {
       hasLeft = true;

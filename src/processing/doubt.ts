@@ -97,7 +97,7 @@ export class Doubt {
   }
 
   /** By when the lease of another must have ended to have run out. */
-  ranOutBy(now: number): number {
+  expiredBy(now: number): number {
     // What arrives just after a sleep is claimed before it looks again.
     this.#noteAbsence(now);
     if (this.#since === null) return now;

@@ -112,7 +112,12 @@ export type Handlers<Database = DefaultDatabase> = {
 
 /** The types that there is a handler for; `'*'` for every type. */
 export function handledTypes(handlers: Handlers): readonly string[] | '*' {
-  if (handlers['*'] !== undefined) return '*';
+  const named = namedTypes(handlers);
+  return named.includes('*') ? '*' : named;
+}
+
+/** The types that have their own handler; with `'*'` for a handler of all others. */
+export function namedTypes(handlers: Handlers): readonly string[] {
   return Object.entries(handlers).flatMap(([type, handler]) => (handler === undefined ? [] : [type]));
 }
 

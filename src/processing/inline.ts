@@ -85,7 +85,7 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
     const now = look();
     const request = { now, leaseMs, endpoints: [key.endpoint], types, ordered: ordering, holds: leases.held() };
     try {
-      const asked = { ...request, ranOutBy: doubt.ranOutBy(now) };
+      const asked = { ...request, expiredBy: doubt.expiredBy(now) };
       const claimed = await inbox.claimOne(key, asked, crashed);
       doubt.claimed(now, clock.now());
       return claimed;

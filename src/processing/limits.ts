@@ -1,4 +1,4 @@
-import { handledTypes, type Handlers } from './handlers.ts';
+import { handledTypes, namedTypes, type Handlers } from './handlers.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { MAX_TIMER_MS, positive, positiveWhole } from '../number-option.ts';
@@ -86,5 +86,6 @@ export function limitsOf({
     closeMs: positive('closeMs', processing.closeMs ?? 5_000, MAX_TIMER_MS),
     byType: limitsByType(handlers, { timeoutMs, ...(processing.retry && { retry: processing.retry }) }),
     types: handledTypes(handlers),
+    named: namedTypes(handlers).filter((type) => type !== '*'),
   };
 }

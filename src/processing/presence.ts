@@ -1,11 +1,11 @@
-import { thereSince } from '../inbox/rules/takers.ts';
+import { seenSince } from '../inbox/rules/takers.ts';
 
 /** Which processors are running, as one of them may judge. */
 export interface Presence {
   /** This processor has announced itself, as it does every five minutes. */
   announced(now: number): void;
   /** A processor that was seen since then is running; milliseconds since 1970. */
-  takenSince(now: number): number;
+  handledSince(now: number): number;
   /** For the announcement that is made now: what has been due since then may be put away; `null` for nothing yet. */
   ignoreBefore(now: number): number | null;
 }
@@ -24,12 +24,12 @@ export function createPresence(): Presence {
       readings.push(now);
       if (readings.length > 3) readings.shift();
     },
-    takenSince(now) {
+    handledSince(now) {
       const [first = now] = readings;
-      return Math.min(thereSince(now), ...(readings.length < 3 ? [thereSince(first)] : readings));
+      return Math.min(seenSince(now), ...(readings.length < 3 ? [seenSince(first)] : readings));
     },
     ignoreBefore(now) {
-      return readings.length < 2 ? null : Math.min(thereSince(now), ...readings.slice(-2));
+      return readings.length < 2 ? null : Math.min(seenSince(now), ...readings.slice(-2));
     },
   };
 }

@@ -165,8 +165,8 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
   const log = attemptLog({ logger, inbox, logErrors });
   const tracing = tracingBy(options.openTelemetry);
   const hooks = attemptHooks({ ...options, logger, logErrors });
-  const { concurrency, leaseMs, closeMs, byType: limits, types } = limitsOf(options);
-  const scope: Scope = { endpoints, types };
+  const { concurrency, leaseMs, closeMs, byType: limits, types, named } = limitsOf(options);
+  const scope: Scope = { endpoints, types, ...(types === '*' && { named }) };
   const now = (): number => clock.now();
   const isOpen = (): boolean => state === 'started';
 
@@ -229,9 +229,9 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
 
   async function claim(limit: number): Promise<readonly ClaimedEvent[]> {
     const askedAt = now();
-    const ranOutBy = doubt.ranOutBy(askedAt);
-    const takenSince = announcer.takenSince(askedAt);
-    const asked = { ...scope, now: askedAt, leaseMs, ordered: ordering, holds: leases.held(), ranOutBy, takenSince };
+    const expiredBy = doubt.expiredBy(askedAt);
+    const handledSince = announcer.handledSince(askedAt);
+    const asked = { ...scope, now: askedAt, leaseMs, ordered: ordering, holds: leases.held(), expiredBy, handledSince };
     const claimed = await inbox.claim({ ...asked, ...slots.room() }, limit, (crashed) => {
       log.found(crashed);
       hooks.crashed(crashed);

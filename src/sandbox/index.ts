@@ -1,5 +1,5 @@
 /**
- * An imitation of the Commerce Ordering Service in your process, with its operations and webhooks, and a clock and
+ * An imitation of the Commerce Ordering Service that runs in your process. It has the service's operations and webhooks, and a clock and
  * faults that you control. Use it in tests, and to develop without a network.
  *
  * @module

@@ -5,7 +5,7 @@ export interface TestClock extends Clock {
   /**
    * Advances the clock by `ms` milliseconds. Runs the work that becomes due, one item after another, and waits for it
    * to finish. A processor looks for due events once a second on the clock, so a retry can run up to a second late.
-   * `advance` waits at most one second of real time for a handler, which then continues.
+   * `advance` waits for handlers for at most one second of real time. A handler that takes longer is still running when `advance` returns.
    */
   advance(ms: number): Promise<void>;
 }

@@ -64,7 +64,7 @@ export function watchedInbox<Database>(inner: Inbox<Database>, patienceMs: numbe
     announce: (scope, now, ignoreBefore, processor) => watch(inner.announce(scope, now, ignoreBefore, processor)),
     leave: (processor) => watch(inner.leave(processor)),
     processors: (now) => watch(inner.processors(now)),
-    unhandled: (now, takenSince) => watch(inner.unhandled(now, takenSince)),
+    unhandled: (now, handledSince) => watch(inner.unhandled(now, handledSince)),
     ignoredSince: (scope, since, now) => watch(inner.ignoredSince(scope, since, now)),
     onPending: (listener) => inner.onPending(listener),
     attempts: (key) => inner.attempts(key),

@@ -49,7 +49,7 @@ it('a discard of 500 events of one entity moves its queue on once, not 500 times
   executed = [];
   expect((await discardEvents(inbox, ids.map(key), ADA)).counts).toEqual({ done: 500 });
   expect(
-    executed.filter((sql) => /SELECT created_ms, created_ns, seq, type, 0 AS yields FROM hookbox_events/.test(sql)),
+    executed.filter((sql) => /SELECT created_ms, created_ns, seq, type, 0 AS yields, .* FROM hookbox_events/.test(sql)),
   ).toHaveLength(1);
 });
 

@@ -1,11 +1,14 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { Counted, CountTotal, Gauges } from '../../src/inbox/operator/counts.ts';
+import { createProcessor } from '../../src/processing/processor.ts';
 import { discardEvents } from '../../src/ops/discard.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { later, severalIncoming } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
+import { EARNED, own, ownEvent } from '../helpers/own-events.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { counted, DAY, HOUR, MINUTE, NOON, totalsOf } from './counted.ts';
 import { ANY, FAILED, failure, handleAgain, handled, invalidThen, RETRY } from './events-in-states.ts';
@@ -52,6 +55,19 @@ export function testCounts(name: string, open: () => Promise<CountedStore>): voi
           counted(NOON, 'stored', 'order.ready', 3),
           counted(NOON + MINUTE, 'stored', 'order.ready'),
         ]);
+      });
+
+      it('uses the name of an own type that has a handler, also beside one for all other types', async () => {
+        const { inbox, operations } = await opened();
+        const ignore = (): void => {};
+        const schemas = { [EARNED]: z.object({ points: z.number() }) };
+        await using processor = createProcessor({ inbox, ...own(schemas, { [EARNED]: ignore, '*': ignore }) });
+        await processor.start();
+        await vi.waitFor(async () => expect((await inbox.processors(Date.now())).handled).not.toEqual([]));
+        await store(inbox, ownEvent('evt_1', { points: 5 }), ownEvent('evt_2', { points: 5 }, 'loyalty.invented'));
+        const all = await operations.counts(0, Date.now() + MINUTE);
+        const names = all.flatMap(({ what, detail }) => (what === 'stored' ? detail : []));
+        expect(names.toSorted()).toEqual([EARNED, 'other'].toSorted());
       });
 
       it('tells of the minutes that begin in a span, the first one included and the end not', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Front } from '../../src/inbox/rules/engine.ts';
+import type { Front } from '../../src/inbox/rules/store.ts';
 import { atOnce } from '../../src/inbox/rules/steps.ts';
 import { whyWaiting, type StandingEvent } from '../../src/inbox/rules/why-waiting.ts';
 import type { Wait } from '../../src/inbox/operator/waits.ts';

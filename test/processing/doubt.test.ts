@@ -18,21 +18,21 @@ describe('whether the leases of others have run out is known', () => {
     const doubt = fresh();
     lookOn(doubt, SECOND, 60_000);
     doubt.wrote(60_000, 60_100);
-    expect(doubt.ranOutBy(60_100)).toBe(60_100);
+    expect(doubt.expiredBy(60_100)).toBe(60_100);
   });
 
   it('not by one that has slept and claims before it looks again', () => {
     const doubt = fresh();
     lookOn(doubt, SECOND, 10_000);
-    expect(doubt.ranOutBy(3_600_000)).toBe(10_000);
+    expect(doubt.expiredBy(3_600_000)).toBe(10_000);
     lookOn(doubt, 3_600_000 + SECOND, 3_600_000 + LEASE);
-    expect(doubt.ranOutBy(3_600_000 + LEASE)).toBe(3_600_000 + LEASE);
+    expect(doubt.expiredBy(3_600_000 + LEASE)).toBe(3_600_000 + LEASE);
   });
 
   it('by one with short leases, too', () => {
     const doubt = new Doubt({ leaseMs: 300, lookMs: SECOND, now: 0 });
     lookOn(doubt, SECOND, 60_000);
-    expect(doubt.ranOutBy(60_000)).toBe(60_000);
+    expect(doubt.expiredBy(60_000)).toBe(60_000);
   });
 
   it.each<[string, (doubt: Doubt) => void]>([
@@ -59,16 +59,16 @@ describe('whether the leases of others have run out is known', () => {
     doubt.wrote(10_000, 10_000);
     happens(doubt);
     lookOn(doubt, 3_601_000, 3_614_000);
-    expect(doubt.ranOutBy(3_614_999)).toBe(10_000);
-    expect(doubt.ranOutBy(3_615_000)).toBe(3_615_000);
-    expect(doubt.ranOutBy(3_615_001)).toBe(3_615_001);
+    expect(doubt.expiredBy(3_614_999)).toBe(10_000);
+    expect(doubt.expiredBy(3_615_000)).toBe(3_615_000);
+    expect(doubt.expiredBy(3_615_001)).toBe(3_615_001);
   });
 
   it('now and then by one whose every write is slow: what a dead process left behind is found', () => {
     const doubt = fresh();
     const known: number[] = [];
     for (let asked = 0; asked < 10 * 11_000; asked += 11_000) {
-      if (doubt.ranOutBy(asked) === asked) known.push(asked);
+      if (doubt.expiredBy(asked) === asked) known.push(asked);
       lookOn(doubt, asked + SECOND, asked + 11_000);
       doubt.wrote(asked, asked + 11_000);
     }
@@ -86,7 +86,7 @@ describe('whether the leases of others have run out is known', () => {
     for (let second = 1; second <= 120; second += 1) {
       const now = second * SECOND;
       doubt.look(now);
-      const isKnown = doubt.ranOutBy(now) === now;
+      const isKnown = doubt.expiredBy(now) === now;
       if (second % everyS < failingS) doubt.failed(now);
       else {
         doubt.wrote(now, now);
@@ -102,18 +102,18 @@ describe('whether the leases of others have run out is known', () => {
     doubt.wrote(3_601_000, 3_601_000);
     for (let now = 3_602_000; now <= 7_200_000; now += SECOND) {
       doubt.look(now);
-      doubt.ranOutBy(now);
+      doubt.expiredBy(now);
       doubt.failed(now);
     }
     doubt.look(7_201_000);
-    expect(doubt.ranOutBy(7_201_000)).toBeLessThanOrEqual(3_601_000);
+    expect(doubt.expiredBy(7_201_000)).toBeLessThanOrEqual(3_601_000);
   });
 
   it('by one that was not asked for hours but was awake', () => {
     const doubt = fresh();
     doubt.wasAwake(3_600_000);
     doubt.look(3_600_000);
-    expect(doubt.ranOutBy(3_600_000)).toBe(3_600_000);
+    expect(doubt.expiredBy(3_600_000)).toBe(3_600_000);
   });
 
   it('as of the first of several such times', () => {
@@ -122,20 +122,20 @@ describe('whether the leases of others have run out is known', () => {
     doubt.look(100_000);
     doubt.look(101_000);
     lookOn(doubt, 200_000, 214_000);
-    expect(doubt.ranOutBy(214_999)).toBe(10_000);
-    expect(doubt.ranOutBy(215_000)).toBe(215_000);
+    expect(doubt.expiredBy(214_999)).toBe(10_000);
+    expect(doubt.expiredBy(215_000)).toBe(215_000);
   });
 
   it('soon after the clock was set back, of which it tells', () => {
     const doubt = fresh();
     expect(doubt.look(3_600_000)).toBe(false);
     expect(doubt.look(1_000)).toBe(true);
-    expect(doubt.ranOutBy(1_000)).toBe(0);
+    expect(doubt.expiredBy(1_000)).toBe(0);
     expect(doubt.look(2_000)).toBe(true);
     doubt.claimed(2_000, 2_000);
     expect(doubt.look(3_000)).toBe(false);
     lookOn(doubt, 4_000, 16_000);
-    expect(doubt.ranOutBy(16_000)).toBe(16_000);
+    expect(doubt.expiredBy(16_000)).toBe(16_000);
   });
 
   it('not by a claim that could not be made: that the clock was set back is told until one is', () => {

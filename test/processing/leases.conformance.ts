@@ -71,7 +71,7 @@ export function testLeases(name: string, open: () => Inbox): void {
       const { inbox, lease } = await committed();
       await using _ = inbox;
       const now = START + 60_000;
-      expect(await ids(inbox, now, { ranOutBy: START })).toEqual([]);
+      expect(await ids(inbox, now, { expiredBy: START })).toEqual([]);
       expect(await ids(inbox, now, { holds: [lease] })).toEqual([]);
       expect(await inbox.settle(lease, { outcome: 'committed' }, now)).toBe(true);
     });

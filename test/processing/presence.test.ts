@@ -10,13 +10,13 @@ it('counts whoever was seen while the clock was wrong for a while as there', () 
   const presence = createPresence();
   for (const now of [3 * HOUR, 3 * HOUR + 5 * MINUTE, WRONG]) presence.announced(now);
   const now = 3 * HOUR + 15 * MINUTE;
-  expect(presence.takenSince(now)).toBe(WRONG);
+  expect(presence.handledSince(now)).toBe(WRONG);
   expect(presence.ignoreBefore(now)).toBe(WRONG);
 });
 
 it('counts whoever was seen two of its own announcements ago as there, whatever the clock shows', () => {
   const presence = createPresence();
   for (const now of [0, 5 * MINUTE, 10 * MINUTE]) presence.announced(now);
-  expect(presence.takenSince(8 * 24 * HOUR)).toBe(0);
+  expect(presence.handledSince(8 * 24 * HOUR)).toBe(0);
   expect(presence.ignoreBefore(8 * 24 * HOUR)).toBe(5 * MINUTE);
 });

@@ -199,7 +199,7 @@ export function testScope(name: string, open: () => Inbox): void {
       );
       await inbox.announce(CREATED, START, null);
       const now = START + IGNORE_AFTER_MS;
-      expect(await claimIds(inbox, now, { ...READY, takenSince: START - 1 })).toEqual([]);
+      expect(await claimIds(inbox, now, { ...READY, handledSince: START - 1 })).toEqual([]);
       await inbox.announce(READY, now, null);
       expect(await claimIds(inbox, now, READY)).toEqual(['ready']);
     });
@@ -256,7 +256,7 @@ export function testScope(name: string, open: () => Inbox): void {
   });
 }
 
-type Claim = Scope & Partial<Pick<ClaimRequest, 'takenSince'>>;
+type Claim = Scope & Partial<Pick<ClaimRequest, 'handledSince'>>;
 
 function claim(inbox: Inbox, now: number, request: Claim) {
   return inbox.claim({ leaseMs: LEASE_MS, ordered: true, ...request, now }, 10);

@@ -415,10 +415,10 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         await using inbox = await holding({});
         const [claimed] = await claim(inbox, START);
         const now = START + 3_600_000;
-        expect(await claimIds(inbox, now, { ranOutBy: START + LEASE_MS - 1 })).toEqual([]);
-        expect(await claimOne(inbox, { endpoint: 'default', id: 'evt_1' }, now, { ranOutBy: START })).toBe('busy');
+        expect(await claimIds(inbox, now, { expiredBy: START + LEASE_MS - 1 })).toEqual([]);
+        expect(await claimOne(inbox, { endpoint: 'default', id: 'evt_1' }, now, { expiredBy: START })).toBe('busy');
         expect(await inbox.renew([leaseOf(claimed)], now, LEASE_MS)).toHaveLength(1);
-        expect(await claimIds(inbox, now + LEASE_MS, { ranOutBy: now + LEASE_MS })).toEqual(['evt_1']);
+        expect(await claimIds(inbox, now + LEASE_MS, { expiredBy: now + LEASE_MS })).toEqual(['evt_1']);
       });
 
       it('that was given up cannot be renewed', async () => {
@@ -1077,7 +1077,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         const same = { endpoint: 'default', id: 'same' };
         await claimOne(inbox, same, START);
         await claimOne(inbox, other, START);
-        expect(await claimOne(inbox, key, START + LEASE_MS, { ranOutBy: START })).toBe('busy');
+        expect(await claimOne(inbox, key, START + LEASE_MS, { expiredBy: START })).toBe('busy');
         expect(await claimOne(inbox, key, START + LEASE_MS)).toMatchObject({ attempt: 1 });
         expect([await outcomes(inbox, 'same'), await outcomes(inbox, 'other')]).toEqual([['crashed'], []]);
       });

@@ -43,7 +43,11 @@ const SOURCES = ['type', 'fixture', 'body', 'again'] as const;
 const delivery = z
   .strictObject({
     ...source,
-    name: z.string().min(1).optional().describe('the name for "again"'),
+    name: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('a name, so that a later delivery can repeat these events with "again"'),
     at: duration.default(0).describe('when the first event is due, counted from the start'),
     count: atLeastOne.default(1).describe('the number of events'),
     every: duration.default(0).describe('the time between two events'),

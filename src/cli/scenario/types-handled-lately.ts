@@ -1,5 +1,5 @@
 import { openConnection } from '../../inbox/sqlite/opening/better-sqlite.ts';
-import { thereSince } from '../../inbox/rules/takers.ts';
+import { seenSince } from '../../inbox/rules/takers.ts';
 import { TAKEN_TYPES } from '../../inbox/sqlite/sql/queue-statements.ts';
 import { isInPostgres, type DbOptions } from '../shared/db-option.ts';
 
@@ -13,7 +13,7 @@ export async function typesHandledLately(options: DbOptions, endpoint: string): 
 function typesInFile(file: string, endpoint: string): ReadonlySet<string> {
   const database = openConnection(file, { readonly: true, fileMustExist: true });
   try {
-    const rows = database.prepare(TAKEN_TYPES).all({ endpoint, since: thereSince(Date.now()) });
+    const rows = database.prepare(TAKEN_TYPES).all({ endpoint, since: seenSince(Date.now()) });
     return new Set(rows.map((row) => (row as { readonly type: string }).type)); // the column of the statement
   } finally {
     database.close();

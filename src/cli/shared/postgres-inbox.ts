@@ -1,14 +1,13 @@
 import { InboxOpenError, InboxUnavailableError, isInstance } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import { databaseTime } from '../../inbox/postgres/database-time.ts';
-import { Facts } from '../../inbox/postgres/engine/facts.ts';
 import { takers } from '../../inbox/postgres/engine/takers.ts';
 import { onServer } from '../../inbox/postgres/opening/on-server.ts';
 import { lookAtSchema } from '../../inbox/postgres/opening/open.ts';
 import { postgresInbox } from '../../inbox/postgres/postgres-inbox.ts';
 import { tablesIn } from '../../inbox/postgres/sql/tables.ts';
 import { awaited } from '../../inbox/rules/steps.ts';
-import { thereSince } from '../../inbox/rules/takers.ts';
+import { seenSince } from '../../inbox/rules/takers.ts';
 import { USUAL_SCHEMA } from '../../host/postgres-url.ts';
 import { shownInbox, type DbOptions } from './db-option.ts';
 import { CommandError, EXIT } from './exit.ts';
@@ -49,8 +48,8 @@ export async function typesOnPostgres(options: DbOptions, endpoint: string): Pro
   const types = await onServer(db, async (session) => {
     const time = databaseTime();
     await time.follow(session);
-    const since = thereSince(time.toDatabase(Date.now()));
-    return awaited(takers({ session, t: tablesIn(schema), facts: new Facts() }).takenTypes(endpoint, since));
+    const since = seenSince(time.toDatabase(Date.now()));
+    return awaited(takers({ session, t: tablesIn(schema) }).takenTypes(endpoint, since));
   });
   return new Set(types === '*' ? ['*'] : types);
 }

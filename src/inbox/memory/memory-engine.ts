@@ -2,32 +2,34 @@ import type { Engine, EntityQueue, Reruns, Starts, Tombstones } from '../rules/e
 import type { IncomingEvent } from '../event.ts';
 import { isPrunable } from '../rules/pruning.ts';
 import { answer, DONE } from '../rules/steps.ts';
+import type { Store } from '../rules/store.ts';
 import { isInScope } from '../rules/takers.ts';
 import type { Scope } from '../work.ts';
 import type { Entries, Entry } from './memory-entry.ts';
-import { memoryEntityQueue, memoryHandling } from './memory-handling.ts';
+import { memoryClaims } from './memory-claims.ts';
 import { memoryProcessors } from './memory-processors.ts';
 import { memoryTakers } from './memory-takers.ts';
 import { memoryTypes } from './memory-types.ts';
 
 /** What the rules ask for, carried out by looking through everything. */
-export function memoryEngine(entries: Entries): Engine & Starts {
+export function memoryEngine(entries: Entries): { readonly engine: Engine & Starts; readonly store: Store<'sync'> } {
   const takers = memoryTakers();
   const processors = memoryProcessors();
-  return {
+  const claims = memoryClaims(entries, takers, (now, back) => {
+    takers.setBack(now, back);
+    processors.setProcessorsBack(now, back);
+  });
+  const engine: Engine & Starts = {
     counts: { count() {}, countType() {}, countMs() {} },
     timeSlice: () => ({ add: () => false, isOver: () => false }),
     ...arrivals(entries),
-    ...memoryHandling(entries, (now, back) => {
-      takers.setBack(now, back);
-      processors.setProcessorsBack(now, back);
-    }),
-    ...memoryEntityQueue(entries),
+    ...claims.engine,
     ...takers,
     ...processors,
     ...memoryTypes(entries),
     ...removal(entries),
   };
+  return { engine, store: claims.store };
 }
 
 function newEntry(
@@ -71,7 +73,7 @@ function newEntry(
   };
 }
 
-function arrivals(entries: Entries): Omit<Starts, 'counts' | 'ahead' | 'noteTime' | keyof EntityQueue> {
+function arrivals(entries: Entries): Omit<Starts, 'counts' | 'timeSlice' | 'ahead' | 'noteTime' | keyof EntityQueue> {
   return {
     insert(event, first) {
       if (entries.find(event) !== undefined) return answer(false);

@@ -1,5 +1,5 @@
 import type { EventKey, StoredEvent } from '../event.ts';
-import type { Queue } from '../rules/engine.ts';
+import type { Queue } from '../rules/store.ts';
 import type { Times } from '../rules/occurrences.ts';
 import type { Attempt } from '../work.ts';
 

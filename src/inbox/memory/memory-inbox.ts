@@ -53,8 +53,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   const { ephemeral = false } = options;
   assertLasting('memoryInbox', ephemeral);
   const entries = new Entries();
-  const engine = memoryEngine(entries);
-  const { queue, notify } = memoryQueue(entries, engine);
+  const { engine, store } = memoryEngine(entries);
+  const { queue, notify } = memoryQueue(entries, engine, store);
   let closed = false;
 
   async function close(): Promise<void> {

@@ -1,11 +1,18 @@
 import { TransactionError } from '../../errors.ts';
 import { announce, WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
-import { claim, claimOne, type ClaimProgress } from '../rules/claim.ts';
+import {
+  claimDue,
+  claimOne,
+  renewLeases,
+  settle,
+  settleInTransaction,
+  type ClaimProgress,
+} from '../queue-operations.ts';
 import type { Engine } from '../rules/engine.ts';
-import { renewLeases } from '../rules/leases.ts';
 import { processorsSeen } from '../rules/processors.ts';
 import { rerunEvent } from '../rules/rerun-event.ts';
-import { isInProcessing, settle, settleInTransaction } from '../rules/settle.ts';
+import { isRunning } from '../rules/settle.ts';
+import type { Store } from '../rules/store.ts';
 import { processedBy } from '../rules/attempt-end.ts';
 import { atOnce } from '../rules/steps.ts';
 import { isInScope } from '../rules/takers.ts';
@@ -17,7 +24,11 @@ import type { CrashedEvent, WorkQueue } from '../work.ts';
 import type { Entries } from './memory-entry.ts';
 
 /** The handling half of `memoryInbox`. */
-export function memoryQueue(entries: Entries, engine: Engine): { queue: WorkQueue; notify: () => void } {
+export function memoryQueue(
+  entries: Entries,
+  engine: Engine,
+  store: Store<'sync'>,
+): { queue: WorkQueue; notify: () => void } {
   /** how far each processor has come with what waits */
   const sweeps = new Map<string, Sweep>();
   const listeners = new Set<() => void>();
@@ -27,33 +38,32 @@ export function memoryQueue(entries: Entries, engine: Engine): { queue: WorkQueu
 
   const queue: WorkQueue = {
     async claim(request, limit, tell = () => {}) {
-      const crashed: CrashedEvent[] = [];
-      const progress: ClaimProgress = { freshUpTo: null, crashed };
+      const progress: ClaimProgress = { newestSeq: null, crashed: [] };
       for (;;) {
-        const step = atOnce(claim(engine, request, limit, progress));
+        const step = claimDue(store, request, limit, progress);
         if (step === 'more') continue;
-        tell(crashed);
+        tell(progress.crashed);
         return step;
       }
     },
     async claimOne(key, request, tell = () => {}) {
       const crashed: CrashedEvent[] = [];
       for (;;) {
-        const step = atOnce(claimOne(engine, key, request, crashed));
+        const step = claimOne(store, key, request, { crashed });
         if (step === 'more') continue;
         tell(crashed);
         return step;
       }
     },
-    renew: async (leases, now, leaseMs, isClosing) => atOnce(renewLeases(engine, leases, now, leaseMs, isClosing)),
-    settle: async (lease, settlement, now) => atOnce(settle(engine, lease, settlement, now)),
+    renew: async (leases, now, leaseMs, isClosing) => renewLeases(store, leases, now, leaseMs, isClosing),
+    settle: async (lease, settlement, now) => settle(store, lease, settlement, now),
     async transaction(lease, work, { now, signal, skipped }) {
       refuseAsyncFunction(work);
       signal.throwIfAborted();
-      if (!atOnce(isInProcessing(engine, lease))) throw lost();
+      if (!isRunning(store.held([lease], 0)[0])) throw lost();
       const result = work(noDatabase);
       refusePromise(result);
-      if (!atOnce(settleInTransaction(engine, lease, processedBy(skipped), now()))) throw lost();
+      if (!settleInTransaction(store, lease, processedBy(skipped), now())) throw lost();
       return result;
     },
     async nextDue(scope) {
@@ -72,7 +82,7 @@ export function memoryQueue(entries: Entries, engine: Engine): { queue: WorkQueu
     },
     leave: async (processor) => atOnce(engine.forgetProcessor(processor)),
     processors: async (now) => atOnce(processorsSeen(engine, now)),
-    unhandled: async (now, takenSince) => atOnce(unhandledTypes(engine, now, takenSince)),
+    unhandled: async (now, handledSince) => atOnce(unhandledTypes(engine, now, handledSince)),
     ignoredSince: async (scope, since, now) => atOnce(ignoredTypes(engine, scope, since, now)),
     onPending(listener) {
       listeners.add(listener);

@@ -1,5 +1,6 @@
 import type { Processors, Takers } from '../rules/engine.ts';
 import { answer, DONE } from '../rules/steps.ts';
+import type { Scope } from '../work.ts';
 
 interface Taker {
   readonly endpoint: string;
@@ -8,6 +9,7 @@ interface Taker {
 }
 
 export interface MemoryTakers extends Takers, Pick<Processors, 'everTaken'> {
+  typesSeen(endpoint: string, since: number): Scope['types'];
   /** Whoever was seen before the clock was set back was so that much earlier. */
   setBack(now: number, back: number): void;
 }
@@ -17,12 +19,17 @@ export function memoryTakers(): MemoryTakers {
   const takers: Taker[] = [];
   const fits = (name: string, value: string): boolean => name === '*' || name === value;
 
+  const typesSeen = (endpoint: string, since: number): Scope['types'] => {
+    const types = takers.flatMap((taker) => (fits(taker.endpoint, endpoint) && taker.seen > since ? taker.type : []));
+    return types.includes('*') ? '*' : types;
+  };
+
   return {
     // Operators pause, and they do not look into memory.
     pauses: () => answer([]),
-    noteTaker({ endpoints, types }, now) {
+    noteTaker({ endpoints, types, named = [] }, now) {
       for (const endpoint of endpoints === '*' ? ['*'] : endpoints) {
-        for (const type of types === '*' ? ['*'] : types) {
+        for (const type of types === '*' ? ['*', ...named] : types) {
           const known = takers.find((taker) => taker.endpoint === endpoint && taker.type === type);
           if (known === undefined) takers.push({ endpoint, type, seen: now });
           else known.seen = Math.max(known.seen, now);
@@ -30,10 +37,8 @@ export function memoryTakers(): MemoryTakers {
       }
       return DONE;
     },
-    takenTypes(endpoint, since) {
-      const types = takers.flatMap((taker) => (fits(taker.endpoint, endpoint) && taker.seen > since ? taker.type : []));
-      return answer(types.includes('*') ? '*' : types);
-    },
+    typesSeen,
+    takenTypes: (endpoint, since) => answer(typesSeen(endpoint, since)),
     lastSeen(endpoint, type) {
       const seen = takers.flatMap((taker) =>
         fits(taker.endpoint, endpoint) && fits(taker.type, type) ? taker.seen : [],

@@ -3,7 +3,7 @@ import { answer, DONE } from '../rules/steps.ts';
 import { isInScope } from '../rules/takers.ts';
 import type { Entries, Entry } from './memory-entry.ts';
 
-type Part = Omit<WaitingTypes, 'counts' | 'noteTime' | 'lookAtFresh' | keyof EntityQueue | keyof Takers>;
+type Part = Omit<WaitingTypes, 'counts' | 'timeSlice' | 'noteTime' | 'indexNew' | keyof EntityQueue | keyof Takers>;
 
 interface Total {
   readonly endpoint: string;
@@ -18,7 +18,11 @@ export function memoryTypes(entries: Entries): Part {
   return {
     parkedAfter(seq, limit) {
       const parked = entries.all.slice(seq).filter(({ isParked }) => isParked);
-      return answer(parked.slice(0, limit).map((entry) => ({ ...entry, type: entry.type ?? '' })));
+      return answer(
+        parked
+          .slice(0, limit)
+          .map((entry) => ({ ...entry, type: entry.type ?? '', bytes: entry.body?.byteLength ?? 0 })),
+      );
     },
     readyEndpoints(endpoints) {
       if (endpoints !== '*') return answer(endpoints);

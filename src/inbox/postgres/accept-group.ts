@@ -181,7 +181,7 @@ function acceptAllKnown(store: Store, known: readonly DatedArrival[]): Promise<r
   const events = known.map(({ event }) => event);
   return store.database.transaction({
     async work(session) {
-      const scene = store.scene(session, { ordered: false, exclusive: false });
+      const scene = store.scene(session);
       await takeLocks(scene, events);
       const engine = postgresEngine(scene);
       const acceptances: Acceptance[] = [];
@@ -212,7 +212,7 @@ async function takeLocks({ session, locks }: Scene, events: readonly IncomingEve
 async function ownAcceptance(store: Store, session: Session, { started, start, times }: Arrival): Promise<Acceptance> {
   if (started === undefined || start === undefined) return STORED;
   const until = times.granted(start.now) + start.leaseMs;
-  const isHeld = (await session.run(store.moves.renew, [started.seq, started.fence, until, false])) === 1;
+  const isHeld = (await session.run(store.moves.renew, [[started.seq], [started.fence], until, false])) === 1;
   return storedAs(isHeld ? started : undefined);
 }
 

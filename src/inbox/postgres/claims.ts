@@ -1,46 +1,108 @@
 import type { EventKey } from '../event.ts';
-import { claim, claimOne } from '../rules/claim.ts';
-import type { NumberedClaim } from '../rules/leases.ts';
+import { ClaimPlan, leaseOf, planOne } from '../rules/claim.ts';
+import { leasesOf, planLeases, type NumberedClaim } from '../rules/leases.ts';
+import type { Candidate, NewLease, Store as RuleStore } from '../rules/store.ts';
 import type { ClaimedEvent, CrashedEvent, Lease, TellCrashed } from '../work.ts';
 import type { AskedTimes } from './database-time.ts';
 import type { Session } from './driver/session.ts';
-import type { Scene } from './engine/scene.ts';
-import { carriedOut, type Store } from './store.ts';
+import { postgresStore } from './engine/postgres-store.ts';
+import type { Store } from './store.ts';
 
-/** A claim whose answer was lost after COMMIT would leave leases that nobody knows of, and that count as crashes. */
-export async function claimDue(
+type AsyncStore = RuleStore<'async'>;
+type Step<T> = T | 'more';
+
+/** Claims due events. See `claimDue` in queue-operations.ts, which does the same without `await`. */
+export function claimDue(
   store: Store,
   asked: NumberedClaim,
   limit: number,
   tell: TellCrashed,
+): Promise<readonly ClaimedEvent[]> {
+  return inSteps(store, asked, tell, async (place, request, crashed) => {
+    if (await place.followClock(request)) return 'more';
+    if (await endLeases(place, request, crashed)) return 'more';
+    await place.indexNew(request.now, await place.newestSeq());
+    const plan = new ClaimPlan(request, limit, await place.claimState());
+    const claimed: ClaimedEvent[] = [];
+    for (let due = plan.nextRound(); due !== null; due = plan.nextRound()) {
+      const { claim, park } = plan.round(await place.due(due));
+      if (park.length > 0) await place.apply([{ kind: 'parked', seqs: park }]);
+      claimed.push(...(await give(place, claim, leaseOf(request, { exclusive: true }))));
+    }
+    return claimed.length === 0 && plan.isCutShort ? 'more' : claimed;
+  });
+}
+
+/** Claims one event, as inline mode does. */
+export async function claimByKey(
+  store: Store,
+  key: EventKey,
+  asked: NumberedClaim,
+  tell: TellCrashed,
+): Promise<ClaimedEvent | 'busy' | 'settled'> {
+  let isBusy = false;
+  const [claimed] = await inSteps(store, asked, tell, async (place, request, crashed) => {
+    await place.followClock(request);
+    if (await endLeases(place, request, crashed, key)) return 'more';
+    const event = await place.eventToRun(key);
+    const decision = planOne(event, request, (await place.claimState()).pauses);
+    isBusy = decision === 'busy';
+    return event === undefined || decision !== 'run'
+      ? []
+      : give(place, [event], leaseOf(request, { exclusive: false }));
+  });
+  return claimed ?? (isBusy ? 'busy' : 'settled');
+}
+
+async function endLeases(
+  place: AsyncStore,
+  request: NumberedClaim,
+  crashed: CrashedEvent[],
+  before?: EventKey,
+): Promise<boolean> {
+  const plan = planLeases(await place.leasesToEnd(leasesOf(request, before)), request);
+  await place.apply(plan.changes);
+  crashed.push(...plan.crashed);
+  return plan.more;
+}
+
+async function give(
+  place: AsyncStore,
+  events: readonly (Candidate & { readonly isSuperseded: boolean })[],
+  lease: NewLease,
+): Promise<readonly ClaimedEvent[]> {
+  if (events.length === 0) return [];
+  const leased = await place.lease(events, lease);
+  return leased.map((event, at) => ({ ...event, superseded: events[at]?.isSuperseded === true }));
+}
+
+/**
+ * Runs a claim in as many transactions as it needs. If the answer to a COMMIT is lost, the claim looks for its leases: leases
+ * that nobody knows of would count as crashes when they expire.
+ */
+async function inSteps(
+  store: Store,
+  asked: NumberedClaim,
+  tell: TellCrashed,
+  work: (place: AsyncStore, request: NumberedClaim, crashed: CrashedEvent[]) => Promise<Step<readonly ClaimedEvent[]>>,
 ): Promise<readonly ClaimedEvent[]> {
   const times = store.time.asked();
   let isUnsure = false;
   for (;;) {
     let claimed: readonly ClaimedEvent[] = [];
     let crashed: CrashedEvent[] = [];
-    const step = await store.database.transaction<readonly ClaimedEvent[] | 'more'>({
+    const step = await store.database.transaction<Step<readonly ClaimedEvent[]>>({
       before: (session) => store.writeAt(session, asked.now, times),
       async work(session) {
         const request = onDatabaseClock(times, isUnsure ? alsoUnheard(asked) : asked);
-        const scene = store.scene(session, { ordered: asked.ordered, exclusive: true });
-        await takeUnheard(store, scene, request);
         crashed = [];
-        const progress = { freshUpTo: null, crashed };
-        const step = await carriedOut(scene, (engine) => claim(engine, request, limit, progress));
-        claimed = step === 'more' ? [] : step;
-        return step;
+        const result = await work(postgresStore(store.scene(session)), request, crashed);
+        claimed = result === 'more' ? [] : result;
+        return result;
       },
       async wasDone(session) {
-        if (
-          claimed.length > 0 &&
-          (await areHeld(
-            store,
-            session,
-            claimed.map(({ lease }) => lease),
-          ))
-        )
-          return { result: claimed };
+        const leases = claimed.map(({ lease }) => lease);
+        if (leases.length > 0 && (await areHeld(store, session, leases))) return { result: claimed };
         isUnsure = true;
         return undefined;
       },
@@ -50,48 +112,10 @@ export async function claimDue(
   }
 }
 
-export async function claimByKey(
-  store: Store,
-  key: EventKey,
-  asked: NumberedClaim,
-  tell: TellCrashed,
-): Promise<ClaimedEvent | 'busy' | 'settled'> {
-  const times = store.time.asked();
-  let isUnsure = false;
-  for (;;) {
-    let claimed: ClaimedEvent | undefined;
-    let crashed: CrashedEvent[] = [];
-    const step = await store.database.transaction<ClaimedEvent | 'busy' | 'settled' | 'more'>({
-      before: (session) => store.writeAt(session, asked.now, times),
-      async work(session) {
-        const request = onDatabaseClock(times, isUnsure ? alsoUnheard(asked) : asked);
-        const scene = store.scene(session, { ordered: asked.ordered, exclusive: false });
-        await takeUnheard(store, scene, request);
-        crashed = [];
-        const step = await carriedOut(scene, (engine) => claimOne(engine, key, request, crashed));
-        claimed = typeof step === 'string' ? undefined : step;
-        return step;
-      },
-      async wasDone(session) {
-        if (claimed !== undefined && (await areHeld(store, session, [claimed.lease]))) return { result: claimed };
-        isUnsure = true;
-        return undefined;
-      },
-    });
-    tell(crashed.map((event) => crashedOnCallersClock(store, event)));
-    if (step !== 'more') return typeof step === 'string' ? step : claimedOnCallersClock(store, step);
-  }
-}
-
-/** Its own COMMIT was not answered: it looks for what it has done, as the next claim would. */
+/** The answer to its own COMMIT was lost: it looks for its leases, as the next claim would. */
 function alsoUnheard(asked: NumberedClaim): NumberedClaim {
   const { number, unheard = [] } = asked;
   return number === undefined ? asked : { ...asked, unheard: [...new Set([...unheard, number])] };
-}
-
-/** Locks the slots of all lost claims in one statement. Taken claim by claim, two transactions could deadlock. */
-async function takeUnheard({ given }: Store, { locks }: Scene, { unheard = [] }: NumberedClaim): Promise<void> {
-  await locks.take(given.slotsUnder(unheard));
 }
 
 function claimedOnCallersClock({ time }: Store, event: ClaimedEvent): ClaimedEvent {
@@ -103,20 +127,20 @@ function crashedOnCallersClock({ time }: Store, event: CrashedEvent): CrashedEve
 }
 
 /**
- * As the database has the times of a request. Its leases count from now: one that counted from when it was asked for might have
- * run out before it was given. What others hold is judged as of then, as they may have had to wait too.
+ * The times of a request on the database's clock. Its leases begin now: one that began when it was asked for might have expired
+ * before it was given. The leases of others are judged as of that time, because they may have had to wait too.
  */
 function onDatabaseClock(times: AskedTimes, request: NumberedClaim): NumberedClaim {
-  const { now, ranOutBy = now, takenSince } = request;
+  const { now, expiredBy = now, handledSince } = request;
   return {
     ...request,
     now: times.granted(now),
-    ranOutBy: times.toDatabase(ranOutBy),
-    ...(takenSince !== undefined && { takenSince: times.toDatabase(takenSince) }),
+    expiredBy: times.toDatabase(expiredBy),
+    ...(handledSince !== undefined && { handledSince: times.toDatabase(handledSince) }),
   };
 }
 
-/** Whether leases stand. Waits for the transaction that has given them, should it be under way still. */
+/** Whether these leases exist. Waits for the transaction that gave them, if it is still running. */
 async function areHeld({ t }: Store, session: Session, leases: readonly Lease[]): Promise<boolean> {
   const rows = await session.rows<Lease>(
     `SELECT seq, fence FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NOT NULL ORDER BY seq FOR UPDATE`,

@@ -2,7 +2,8 @@ import { delay, performance } from '../../host/real-timers.ts';
 import { isInstance, TransactionError } from '../../errors.ts';
 import { COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';
 import { processedBy } from '../rules/attempt-end.ts';
-import { settleInTransaction } from '../rules/settle.ts';
+import { planProcessed } from '../rules/settle.ts';
+import { seenSince } from '../rules/takers.ts';
 import type { Lease, TransactionAttempt } from '../work.ts';
 import type { PostgresConnection } from './driver/client.ts';
 import { IDLE_TIMEOUT, KNOWN_PLANS, SYNCED, VALUES } from './driver/database.ts';
@@ -10,7 +11,8 @@ import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import { lent } from './driver/lent-connection.ts';
 import { rowsOf, type Session } from './driver/session.ts';
 import { transactionStatus } from './driver/transaction-status.ts';
-import { carriedOut, type Store } from './store.ts';
+import { postgresStore } from './engine/postgres-store.ts';
+import type { Store } from './store.ts';
 
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
 /** The function takes as long as it takes and sets what it likes, but from here on locks are held that others wait for. */
@@ -246,9 +248,13 @@ async function endAttempt(
   settlement: ReturnType<typeof processedBy>,
   now: number,
 ): Promise<boolean> {
-  const place = scene(session, { ordered: false, exclusive: false });
+  const place = scene(session);
   await place.locks.takeOf([lease.seq]);
-  return carriedOut(place, (engine) => settleInTransaction(engine, lease, settlement, now));
+  const store = postgresStore(place);
+  const [event] = await store.held([lease], seenSince(now));
+  const changes = planProcessed(event, settlement, now);
+  if (changes !== null) await store.apply(changes);
+  return changes !== null;
 }
 
 /** What a constraint that is deferred says is thrown as it is: it is the application's own. */

@@ -186,7 +186,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     announce: (scope, now, ignoreBefore, processor) => asked(() => queue.announce(scope, now, ignoreBefore, processor)),
     leave: (processor) => asked(() => queue.leave(processor)),
     processors: (now) => asked(() => queue.processors(now)),
-    unhandled: (now, takenSince) => asked(() => queue.unhandled(now, takenSince)),
+    unhandled: (now, handledSince) => asked(() => queue.unhandled(now, handledSince)),
     ignoredSince: (scope, since, now) => asked(() => queue.ignoredSince(scope, since, now)),
     attempts: (key) => asked(() => queue.attempts(key)),
     async rerun(key, content, now, readFrom) {

@@ -2,9 +2,6 @@ import { TOLERATED_MS } from '../rules/set-back.ts';
 import { joined, LOST, LOST_REASON } from './sql/records.ts';
 import { rowOf, type Tables } from './sql/tables.ts';
 
-/** What must be true for the holder of a lease to change anything: nobody has taken the event over, however late it is. */
-export const HELD = 'seq = $1 AND fence = $2 AND lease_until_ms IS NOT NULL';
-
 /**
  * A counter would give out the same fence again after a crash or a fail-over that takes claims back; the time and a random
  * number do not. Whole numbers up to 2^53, until the year 2109.
@@ -117,11 +114,10 @@ export function movesOf(t: Tables) {
 
     // A processor learns of it, runs it, and says how that ended.
     /** Nothing arrives in the future: what says so arrived before the clock was set back. */
-    lookAtFresh: `
+    indexNew: `
       UPDATE ${t.queue} SET due_ms = $1::bigint, fresh = false WHERE fresh AND due_ms + 1 > $1::bigint + ${TOLERATED_MS + 1}`,
     park: `UPDATE ${t.queue} SET parked = true, fresh = false WHERE seq = ANY($1::bigint[])`,
-    unpark: `UPDATE ${t.queue} SET parked = false WHERE seq = $1 AND parked`,
-    unparkMany: `UPDATE ${t.queue} SET parked = false WHERE seq = ANY($1::bigint[]) AND parked`,
+    unpark: `UPDATE ${t.queue} SET parked = false WHERE seq = ANY($1::bigint[]) AND parked`,
     claim: `
       WITH claimed AS (
         UPDATE ${t.queue}
@@ -133,21 +129,30 @@ export function movesOf(t: Tables) {
       )
       SELECT claimed.*, events.endpoint, events.id, events.body, events.verified, events.received_ms, events.trace
       FROM claimed CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = claimed.seq')}`,
-    renew: `UPDATE ${t.queue} SET lease_until_ms = $3, closing = $4 WHERE ${HELD}`,
+    renew: `
+      UPDATE ${t.queue} AS queue SET lease_until_ms = $3, closing = $4
+      FROM unnest($1::bigint[], $2::bigint[]) AS given (seq, fence)
+      WHERE queue.seq = ANY($1::bigint[]) AND queue.seq = given.seq AND queue.fence = given.fence
+        AND queue.lease_until_ms IS NOT NULL
+      RETURNING queue.seq, queue.fence`,
     /** Also ends the lease of an event that was processed before. */
     toProcessed: `DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[])`,
-    processedUnderLease: `UPDATE ${t.queue} SET processed = true WHERE seq = $1`,
+    processedUnderLease: `UPDATE ${t.queue} SET processed = true WHERE seq = ANY($1::bigint[])`,
     toRetry: `
-      UPDATE ${t.queue}
-      SET due_ms = $2, failures = failures + $3, crashes = crashes + $4, yields = coalesce($5::boolean, yields), trigger = 'auto',
-        ${NO_LEASE}
-      WHERE seq = $1`,
+      UPDATE ${t.queue} AS queue
+      SET due_ms = given.due_ms, failures = queue.failures + given.failed, crashes = queue.crashes + given.crashed,
+        yields = coalesce(given.yields, queue.yields), trigger = 'auto', ${NO_LEASE}
+      FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::integer[], $5::boolean[])
+        AS given (seq, due_ms, failed, crashed, yields)
+      WHERE queue.seq = ANY($1::bigint[]) AND queue.seq = given.seq`,
     toDead: `
-      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = $1 RETURNING *)
+      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[]) RETURNING *)
       INSERT INTO ${t.shelf}
         (seq, state, dead_reason, endpoint, type, settled_ms, due_ms, fingerprint, attempts, failures, crashes, fence)
-      SELECT seq, 'dead', $2, endpoint, type, $3, due_ms, $4, attempts, failures + $5::integer, crashes + $6::integer, fence
-      FROM taken`,
+      SELECT taken.seq, 'dead', given.reason, taken.endpoint, taken.type, given.settled_ms, taken.due_ms, given.fingerprint,
+        taken.attempts, taken.failures + given.failed, taken.crashes + given.crashed, taken.fence
+      FROM taken JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::integer[], $6::integer[])
+        AS given (seq, reason, settled_ms, fingerprint, failed, crashed) ON given.seq = taken.seq`,
     toIgnored: `
       WITH taken AS (DELETE FROM ${t.queue} WHERE seq = $1 AND lease_until_ms IS NULL RETURNING *)
       INSERT INTO ${t.shelf}

@@ -1,13 +1,11 @@
 import { InboxUnavailableError } from '../../errors.ts';
 import type { CommitOutcome } from '../group-commit.ts';
-import { settle } from '../rules/settle.ts';
-import { awaited } from '../rules/steps.ts';
+import { isRunning, planSettle } from '../rules/settle.ts';
+import { seenSince } from '../rules/takers.ts';
 import type { Lease, Settlement } from '../work.ts';
 import type { AskedTimes } from './database-time.ts';
 import { asUnavailable } from './driver/faults.ts';
-import { readFronts } from './engine/entity-queue.ts';
-import { readRunning } from './engine/handling.ts';
-import { postgresEngine } from './engine/postgres-engine.ts';
+import { postgresStore } from './engine/postgres-store.ts';
 import type { Store } from './store.ts';
 
 export interface SettlementJob {
@@ -15,62 +13,62 @@ export interface SettlementJob {
   readonly settlement: Settlement;
   readonly now: number;
   readonly times: AskedTimes;
-  /** whether it was asked for before, and nobody knows what became of it */
+  /** an earlier call may have settled the attempt without an answer */
   readonly again: boolean;
 }
 
 /**
- * Attempts that ended in one turn share a transaction, side by side: each waits only for its own statements. They take the locks
- * of all their entities first, since what waits for an event may be set aside at the same moment elsewhere.
+ * Settles attempts that ended together in one transaction. It locks the slots of all their entities first, because other
+ * transactions may park events of these entities. See `settle` in queue-operations.ts.
  */
-export async function settleGroup(
-  { database, latest, time, scene }: Store,
-  jobs: readonly SettlementJob[],
-): Promise<readonly CommitOutcome[]> {
+export async function settleGroup(store: Store, jobs: readonly SettlementJob[]): Promise<readonly CommitOutcome[]> {
+  const { database, latest, time } = store;
   let isUnsure = false;
   try {
-    const held = await database.transaction({
+    const results = await database.transaction({
       async before(session) {
         await time.follow(session);
         await latest.note(session, Math.max(...jobs.map(({ now, times }) => times.toDatabase(now))));
       },
       async work(session) {
-        const place = scene(session, { ordered: false, exclusive: false });
-        const engine = postgresEngine(place);
-        const seqs = jobs.map(({ lease }) => lease.seq);
-        await place.locks.takeOf(seqs);
-        await readRunning(place, seqs);
-        await readFronts(
-          place,
-          [...place.facts.running.values()].filter((event) => event !== undefined),
+        const scene = store.scene(session);
+        const place = postgresStore(scene);
+        const leases = jobs.map(({ lease }) => lease);
+        await scene.locks.takeOf(leases.map(({ seq }) => seq));
+        const now = Math.max(...jobs.map(({ now, times }) => times.toDatabase(now)));
+        // An attempt that is settled twice in one group ends once.
+        const ended = new Set<number>();
+        const held = (await place.held(leases, seenSince(now))).map((event) => {
+          if (event === undefined || ended.has(event.seq)) return undefined;
+          ended.add(event.seq);
+          return event;
+        });
+        const lost = leases.filter((_, at) => (isUnsure || jobs[at]?.again === true) && !isRunning(held[at]));
+        const outcomes = lost.length === 0 ? [] : await place.outcomesUnder(lost);
+        const plans = jobs.map(({ lease, settlement, now, times }, at) =>
+          planSettle(
+            lease,
+            held[at],
+            onDatabaseClock(times, settlement),
+            times.toDatabase(now),
+            outcomes[lost.indexOf(lease)],
+          ),
         );
-        const held = await together(
-          jobs.map(({ lease, settlement, now, times, again }) => {
-            const ending = onDatabaseClock(times, settlement);
-            return awaited(settle(engine, lease, ending, times.toDatabase(now), again || isUnsure));
-          }),
-        );
-        await place.writes.flush();
-        return held;
+        await place.apply(plans.flatMap(({ changes }) => changes));
+        return plans.map(({ result }) => result);
       },
-      // COMMIT was not answered: the rule finds what was done, behind the locks that it had.
+      // The answer to COMMIT was lost: the next try finds what was done, behind the same locks.
       async wasDone() {
         isUnsure = true;
         return undefined;
       },
     });
-    return held.map((result) => ({ result }));
+    return results.map((result) => ({ result }));
   } catch (failure) {
     const unavailable = asUnavailable(failure);
     if (!(unavailable instanceof InboxUnavailableError)) throw failure;
     return jobs.map(() => ({ failure: unavailable }));
   }
-}
-
-/** Of several on one connection all have to end before anything else is asked of it. */
-async function together<T>(all: readonly Promise<T>[]): Promise<readonly T[]> {
-  await Promise.allSettled(all);
-  return Promise.all(all);
 }
 
 function onDatabaseClock(times: AskedTimes, settlement: Settlement): Settlement {

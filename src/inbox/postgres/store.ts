@@ -4,7 +4,6 @@ import type { DatabaseTime } from './database-time.ts';
 import type { Engine } from '../rules/engine.ts';
 import { awaited, type Steps } from '../rules/steps.ts';
 import type { EventIndex } from './engine/event-index.ts';
-import { Facts } from './engine/facts.ts';
 import { locksOf } from './engine/locks.ts';
 import { postgresEngine } from './engine/postgres-engine.ts';
 import type { Scene } from './engine/scene.ts';
@@ -28,7 +27,7 @@ export interface Store {
   /** Before a transaction that writes leases or due times: the database's time is known, and this one remembered. */
   readonly writeAt: (session: Session, now: number, times?: Pick<DatabaseTime, 'toDatabase'>) => Promise<void>;
   /** A transaction of this session, as the engine sees it. */
-  readonly scene: (session: Session, leases: Scene['leases']) => Scene;
+  readonly scene: (session: Session) => Scene;
 }
 
 export function storeOf(parts: Omit<Store, 'horizon' | 'scene' | 'writeAt'>): Store {
@@ -40,16 +39,14 @@ export function storeOf(parts: Omit<Store, 'horizon' | 'scene' | 'writeAt'>): St
       await time.follow(session);
       await latest.note(session, times.toDatabase(now));
     },
-    scene: (session, leases) => ({
+    scene: (session) => ({
       session,
       t,
       moves,
       locks: locksOf(session, t),
-      facts: new Facts(),
       writes: writesOf(session, t, moves, time),
       given,
       index,
-      leases,
     }),
   };
 }

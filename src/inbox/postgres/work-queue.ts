@@ -1,6 +1,6 @@
 import { announce, WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
 import type { Engine } from '../rules/engine.ts';
-import { renewLeases } from '../rules/leases.ts';
+import { postgresStore } from './engine/postgres-store.ts';
 import { openLanes, pausesIn } from '../rules/pauses.ts';
 import { processorsSeen } from '../rules/processors.ts';
 import { rerunEvent } from '../rules/rerun-event.ts';
@@ -10,12 +10,10 @@ import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
 import type { EventKey } from '../event.ts';
 import type { Attempt, AttemptError, Scope, WorkQueue } from '../work.ts';
 import { fromText, toText } from './driver/values.ts';
-import { lanesOf } from './engine/candidates.ts';
+import { lanesOf } from './engine/due-events.ts';
 import { readyEndpoints, takers } from './engine/takers.ts';
 import { toKey } from './sql/keys.ts';
 import { carriedOut, type Store } from './store.ts';
-
-const NO_LEASES = { ordered: false, exclusive: false } as const;
 
 type Part = Pick<
   WorkQueue<never>,
@@ -44,11 +42,11 @@ export function workQueue(store: Store): Part {
       return database.transaction({
         before: (session) => writeAt(session, now, times),
         async work(session) {
-          const place = scene(session, NO_LEASES);
+          const place = scene(session);
           // As settlements do, so that none waits for a renewal that waits for it.
           await place.locks.takeOf(leases.map(({ seq }) => seq));
           // From when it is granted, as with claims.
-          return carriedOut(place, (engine) => renewLeases(engine, leases, times.granted(now), leaseMs, isClosing));
+          return postgresStore(place).renew(leases, times.granted(now) + leaseMs, isClosing ?? false);
         },
       });
     },
@@ -63,7 +61,7 @@ export function workQueue(store: Store): Part {
           const before = ignoreBefore === null ? null : times.toDatabase(ignoreBefore);
           const who = processor && { ...processor, startedAt: times.toDatabase(processor.startedAt) };
           const rule = (engine: Engine) => announce(engine, scope, times.toDatabase(now), before, from, who);
-          return carriedOut(scene(session, NO_LEASES), rule);
+          return carriedOut(scene(session), rule);
         },
       });
       sweeps.set(whose, sweep);
@@ -71,13 +69,13 @@ export function workQueue(store: Store): Part {
     },
     leave: (processor) =>
       database.transaction({
-        work: (session) => carriedOut(scene(session, NO_LEASES), (engine) => engine.forgetProcessor(processor)),
+        work: (session) => carriedOut(scene(session), (engine) => engine.forgetProcessor(processor)),
       }),
     processors: (now) =>
       database.read(async (session) => {
         await time.follow(session);
         const rule = (engine: Engine) => processorsSeen(engine, time.toDatabase(now));
-        const { processors, handled } = await carriedOut(scene(session, NO_LEASES), rule);
+        const { processors, handled } = await carriedOut(scene(session), rule);
         const callers = (at: Date): Date => new Date(time.toCaller(at.getTime()));
         return {
           processors: processors.map((each) => ({
@@ -88,12 +86,12 @@ export function workQueue(store: Store): Part {
           handled: handled.map((each) => ({ ...each, seenAt: callers(each.seenAt) })),
         };
       }),
-    unhandled: (now, takenSince) =>
+    unhandled: (now, handledSince) =>
       database.read(async (session) => {
         await time.follow(session);
-        const since = takenSince === undefined ? undefined : time.toDatabase(takenSince);
+        const since = handledSince === undefined ? undefined : time.toDatabase(handledSince);
         const rule = (engine: Engine) => unhandledTypes(engine, time.toDatabase(now), since);
-        const unhandled = await carriedOut(scene(session, NO_LEASES), rule);
+        const unhandled = await carriedOut(scene(session), rule);
         return unhandled.map((each) => ({
           ...each,
           since: each.since && new Date(time.toCaller(each.since.getTime())),
@@ -103,7 +101,7 @@ export function workQueue(store: Store): Part {
       database.read(async (session) => {
         await time.follow(session);
         const [from, until] = [time.toDatabase(since), time.toDatabase(now)];
-        return carriedOut(scene(session, NO_LEASES), (engine) => ignoredTypes(engine, scope, from, until));
+        return carriedOut(scene(session), (engine) => ignoredTypes(engine, scope, from, until));
       }),
     attempts: (key) => attemptsOf(store, key),
     rerun(key, content, now, readFrom) {
@@ -111,18 +109,14 @@ export function workQueue(store: Store): Part {
       return database.transaction({
         before: (session) => writeAt(session, now, times),
         work: (session) =>
-          carriedOut(scene(session, NO_LEASES), (engine) =>
-            rerunEvent(engine, key, content, times.toDatabase(now), readFrom),
-          ),
+          carriedOut(scene(session), (engine) => rerunEvent(engine, key, content, times.toDatabase(now), readFrom)),
       });
     },
     prune: (endpoints, processedBefore, limit) =>
       database.transaction({
         before: (session) => time.follow(session),
         work: (session) =>
-          carriedOut(scene(session, NO_LEASES), (engine) =>
-            pruneSome(engine, endpoints, time.toDatabase(processedBefore), limit),
-          ),
+          carriedOut(scene(session), (engine) => pruneSome(engine, endpoints, time.toDatabase(processedBefore), limit)),
       }),
   };
 }
@@ -131,7 +125,7 @@ export function workQueue(store: Store): Part {
 async function nextDue({ database, t, time, scene }: Store, scope: Scope): Promise<number | null> {
   return database.read(async (session) => {
     await time.follow(session);
-    const place = scene(session, NO_LEASES);
+    const place = scene(session);
     const named = [...new Set(await readyEndpoints(place, scope.endpoints))];
     const pauses = await awaited(takers(place).pauses());
     const isWhole = scope.types === '*' && !pausesIn(pauses, { endpoints: named, types: '*' });

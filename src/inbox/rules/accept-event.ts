@@ -73,8 +73,8 @@ export function* acceptAgain(engine: Arrivals, event: IncomingEvent): Steps<Acce
     yield* engine.replace(seq, event, firstStateOf(event));
     // It may have been the front of another entity's queue, or of this one's.
     const { endpoint } = event;
-    yield* unparkNext(engine, { endpoint, entity: known.entity }, event.receivedAt, engine.timeSlice());
-    yield* unparkNext(engine, { endpoint, entity: event.entity }, event.receivedAt, engine.timeSlice());
+    const queues = [...new Set([known.entity, event.entity])].map((entity) => ({ endpoint, entity }));
+    yield* unparkNext(engine, queues, event.receivedAt);
   }
   return { result: 'duplicate', conflict: resolution === 'conflict', replaced: resolution === 'replace' };
 }

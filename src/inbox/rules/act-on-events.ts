@@ -127,7 +127,7 @@ export function* actOnEvents(
     slice?.add(row?.bytes ?? 0);
     if (slice?.isOver() === true) break;
   }
-  for (const row of fronts.values()) yield* unparkNext(engine, row, acting.now, engine.timeSlice());
+  yield* unparkNext(engine, [...fronts.values()], acting.now);
   return results;
 }
 

@@ -1,10 +1,12 @@
 import type { Announced, ProcessorIdentity, Scope } from '../work.ts';
-import type { Processors, QueuedEvent, TimeSlice, WaitingTypes } from './engine.ts';
-import { unpark, unparkNext } from './entity-order.ts';
+import type { Processors, TimeSlice, WaitingTypes } from './engine.ts';
+import { Budget } from './budget.ts';
+import { unparkNext } from './entity-order.ts';
 import { holdingTypes, isPaused } from './pauses.ts';
 import { noteProcessor } from './processors.ts';
 import type { Steps } from './steps.ts';
-import { goneSince, isAmong, thereSince, wasSeenAfter } from './takers.ts';
+import type { QueuedEvent } from './store.ts';
+import { goneSince, isAmong, seenSince, wasSeenAfter } from './takers.ts';
 
 /** How many parked events one announcement looks at. */
 const PARKED_BATCH = 250;
@@ -46,8 +48,8 @@ export function* announce(
   yield* engine.noteTaker(scope, now);
   if (processor !== undefined) yield* noteProcessor(engine, processor, scope, now);
   const slice = engine.timeSlice();
-  yield* engine.lookAtFresh({ now, upTo: Number.MAX_SAFE_INTEGER }, slice);
-  const parked = sweep.parked === null ? null : yield* lookAtParked(engine, now, sweep.parked, slice);
+  yield* engine.indexNew(now);
+  const parked = sweep.parked === null ? null : yield* lookAtParked(engine, now, sweep.parked);
   const ignored: Ignored[] = [];
   let ignoring = ignoreBefore === null ? null : sweep.ignoring;
   if (ignoreBefore !== null && ignoring !== null) {
@@ -58,24 +60,30 @@ export function* announce(
 }
 
 /**
- * Whom a parked event waited for may have lost its taker meanwhile. The front of its entity may be looked at again, and so
- * may what nobody handles; the others go on waiting behind that front, however many they are.
+ * The processor that handled the events which a parked event waits for may be gone. Unparks the front of each entity, and
+ * events that no processor handles; the others go on waiting behind that front, however many they are.
  */
-function* lookAtParked(engine: WaitingTypes, now: number, after: number, slice: TimeSlice): Steps<number | null> {
-  const events = yield* engine.parkedAfter(after, PARKED_BATCH);
+function* lookAtParked(engine: WaitingTypes, now: number, after: number): Steps<number | null> {
+  const found = yield* engine.parkedAfter(after, PARKED_BATCH);
+  const budget = new Budget();
   const taken = new Map<string, Scope['types']>();
-  const fronts = new Set<string>();
-  for (const event of events) {
-    const { seq, endpoint, entity, type } = event;
-    const types = taken.get(endpoint) ?? (yield* holdingTypes(engine, endpoint, thereSince(now)));
+  const events: (typeof found)[number][] = [];
+  const unhandled: number[] = [];
+  for (const event of found) {
+    if (budget.isSpent) break;
+    const { seq, endpoint, type } = event;
+    const types = taken.get(endpoint) ?? (yield* holdingTypes(engine, endpoint, seenSince(now)));
     taken.set(endpoint, types);
-    if (!isAmong(types, type)) yield* unpark(engine, seq, slice);
-    const whose = JSON.stringify([endpoint, entity]);
-    if (!fronts.has(whose)) yield* unparkNext(engine, event, now, slice);
-    fronts.add(whose);
-    if (slice.isOver()) return seq;
+    events.push(event);
+    if (isAmong(types, type)) continue;
+    unhandled.push(seq);
+    budget.spend(event.bytes);
   }
-  return events.length === PARKED_BATCH ? (events.at(-1)?.seq ?? null) : null;
+  const fronts = new Map(events.map((event) => [JSON.stringify([event.endpoint, event.entity]), event]));
+  if (unhandled.length > 0) yield* engine.unpark(unhandled);
+  yield* unparkNext(engine, [...fronts.values()], now, budget);
+  const isEnd = events.length === found.length && found.length < PARKED_BATCH;
+  return isEnd ? null : (events.at(-1)?.seq ?? null);
 }
 
 /** Puts away what nobody handles, from one type on; returns where to go on, or `null` at the end. */
@@ -118,7 +126,7 @@ function* ignoreSome(
   return null;
 }
 
-/** Puts away as many as fit in the slice, and at least one; returns how many. */
+/** Sets as many to ignored as fit in the slice, and at least one; returns how many. */
 function* ignore(
   engine: WaitingTypes,
   events: readonly (QueuedEvent & { readonly bytes: number })[],
@@ -126,19 +134,17 @@ function* ignore(
   now: number,
   slice: TimeSlice,
 ): Steps<number> {
+  // Each queue moves on once and not with each event: thousands of one entity may go.
+  const left = new Map<string, QueuedEvent>();
   let count = 0;
-  // Each entity moves on once and not with each event: thousands of one entity may go.
-  for (const ofEntity of Map.groupBy(events, ({ entity }) => entity).values()) {
-    for (const { seq, bytes } of ofEntity) {
-      yield* engine.ignore(seq, now);
-      engine.counts.countType('ignored', type);
-      count += 1;
-      slice.add(bytes);
-      if (slice.isOver()) break;
-    }
-    const [front] = ofEntity;
-    if (front !== undefined) yield* unparkNext(engine, front, now, slice);
+  for (const event of events) {
+    yield* engine.ignore(event.seq, now);
+    engine.counts.countType('ignored', type);
+    left.set(JSON.stringify([event.endpoint, event.entity]), event);
+    count += 1;
+    slice.add(event.bytes);
     if (slice.isOver()) break;
   }
+  yield* unparkNext(engine, [...left.values()], now);
   return count;
 }

@@ -22,6 +22,7 @@ export function askedOnce(engine: Standing): Standing {
     takenTypes: (endpoint, since) => once(['taken', endpoint, since], () => engine.takenTypes(endpoint, since)),
     lastSeen: (endpoint, type) => once(['seen', endpoint, type], () => engine.lastSeen(endpoint, type)),
     isSuspectRunning: () => once(['suspect'], () => engine.isSuspectRunning()),
+    front: (queue, since) => once(['front', queue.endpoint, queue.entity, since], () => engine.front(queue, since)),
     running: (queue) => once(['running', queue.endpoint, queue.entity], () => engine.running(queue)),
     typesBehind: (queue, after, limit) =>
       once(['behind', queue.endpoint, queue.entity, after, limit], () => engine.typesBehind(queue, after, limit)),

@@ -1,113 +1,122 @@
-import type { EventKey } from '../event.ts';
-import type { ClaimedEvent, CrashedEvent, Scope } from '../work.ts';
-import type { Candidate, Claims, EventToRun } from './engine.ts';
+import type { Scope } from '../work.ts';
+import { Budget } from './budget.ts';
 import { mustWait } from './entity-order.ts';
-import { Room } from './room.ts';
-import { giveBackUnheard, releaseRanOut, type NumberedClaim } from './leases.ts';
+import type { NumberedClaim } from './leases.ts';
 import { isPaused } from './pauses.ts';
-import type { Steps } from './steps.ts';
-import { isInScope } from './takers.ts';
+import { Room } from './room.ts';
+import type { Candidate, ClaimState, DueAsked, DueEvent, EventToRun, NewLease } from './store.ts';
+import { isInScope, seenSince } from './takers.ts';
 
+/** One transaction parks at most so many events. */
 const PARK_BATCH = 200;
 
-/** How far a claim that takes several calls has come. */
-export interface ClaimProgress {
-  /** the event that was stored last when it began: what arrives meanwhile must not keep it from ending */
-  freshUpTo: number | null;
-  /** what it has freed of others is added to these; it is told of once that is durable */
-  readonly crashed?: CrashedEvent[];
+/** What one round of a claim changes. */
+export interface ClaimRound {
+  readonly claim: readonly DueEvent[];
+  /** events that have to wait for another one of their entity */
+  readonly park: readonly number[];
 }
 
 /**
- * Claims in rounds, because what has to wait for an older event of its entity is only found out one by one. `more` when it
- * has to be called again, in another transaction, before it can claim anything.
+ * Chooses the events of a claim. Rounds are needed because an event that has to wait takes up a place among the due events:
+ * it is parked, and the next round finds others in its place.
  */
-export function* claim(
-  engine: Claims,
-  request: NumberedClaim,
-  limit: number,
-  progress: ClaimProgress,
-): Steps<readonly ClaimedEvent[] | 'more'> {
-  const { now } = request;
-  const slice = engine.timeSlice();
-  if (yield* engine.followClock(request, slice)) return 'more';
-  yield* giveBackUnheard(engine, request, slice, progress.crashed);
-  if (yield* releaseRanOut(engine, request, slice, undefined, progress.crashed)) return 'more';
-  // All of them, before anything is claimed: the oldest event of an entity may be the one that arrived last. A backlog
-  // takes several calls, so that none of them holds the event loop for long.
-  progress.freshUpTo ??= yield* engine.newestSeq();
-  if (yield* engine.lookAtFresh({ now, upTo: progress.freshUpTo }, slice)) return 'more';
-  const pauses = yield* engine.pauses();
-  const claimed: ClaimedEvent[] = [];
-  let parked = 0;
-  let suspects = !(yield* engine.isSuspectRunning());
-  const room = new Room(request);
-  for (let [found, over] = [true, false]; found && claimed.length < limit;) {
-    // A long queue of one entity is set aside in several calls too.
-    if (over || parked >= PARK_BATCH) return claimed.length > 0 ? claimed : 'more';
-    found = false;
-    const asked = { ...request, ...room.looked() };
-    const free: Candidate[] = [];
-    const taken = new Set<string>();
-    for (const event of yield* engine.candidates(asked, suspects, Math.max(limit - claimed.length, parked), pauses)) {
-      if (claimed.length + free.length === limit) break;
-      if (isSuspect(event) && !suspects) continue;
-      // The next look leaves its type out.
-      if (!room.isFor(event.type)) continue;
+export class ClaimPlan {
+  readonly #request: NumberedClaim;
+  readonly #limit: number;
+  readonly #state: ClaimState;
+  readonly #room: Room;
+  readonly #budget = new Budget();
+  #claimed = 0;
+  #parked = 0;
+  #takesSuspects: boolean;
+  #isDone = false;
+
+  constructor(request: NumberedClaim, limit: number, state: ClaimState) {
+    this.#request = request;
+    this.#limit = limit;
+    this.#state = state;
+    this.#room = new Room(request);
+    this.#takesSuspects = !state.isSuspectRunning;
+  }
+
+  /** The due events to load for the next round; `null` when the claim is complete. */
+  nextRound(): DueAsked | null {
+    if (this.#isDone || this.#claimed === this.#limit || this.isCutShort) return null;
+    const { endpoints, types: handles, now, ordered, handledSince = seenSince(now) } = this.#request;
+    return {
+      endpoints,
+      ...this.#room.looked(),
+      handles,
+      now,
+      ordered,
+      suspects: this.#takesSuspects,
+      limit: Math.max(this.#limit - this.#claimed, this.#parked),
+      pauses: this.#state.pauses,
+      handledSince,
+    };
+  }
+
+  /** Whether this transaction has parked as many events as it may, so that the claim goes on in another one. */
+  get isCutShort(): boolean {
+    return this.#parked >= PARK_BATCH || this.#budget.isSpent;
+  }
+
+  round(due: readonly DueEvent[]): ClaimRound {
+    const claim: DueEvent[] = [];
+    const park: number[] = [];
+    const entities = new Set<string>();
+    let found = false;
+    for (const event of due) {
+      if (this.#claimed === this.#limit) break;
+      // Suspects run one at a time, so that a crash has one culprit.
+      if (isSuspect(event) && !this.#takesSuspects) continue;
+      if (!this.#room.isFor(event.type)) continue;
       found = true;
-      if (request.ordered && (taken.has(queueOf(event)) || (yield* mustWait(engine, event, request)))) {
-        yield* engine.park(event.seq);
-        parked += 1;
-        slice.add(event.bytes);
-        over = slice.isOver();
-        if (over) break;
+      if (this.#request.ordered && (entities.has(queueOf(event)) || mustWait(event))) {
+        park.push(event.seq);
+        this.#parked += 1;
+        this.#budget.spend(event.bytes);
+        if (this.#budget.isSpent) break;
         continue;
       }
-      free.push(event);
-      room.take(event.type);
-      if (event.entity !== null) taken.add(queueOf(event));
-      // Suspects run one at a time, so that a crash has one culprit.
-      if (isSuspect(event)) suspects = false;
+      claim.push(event);
+      this.#claimed += 1;
+      this.#room.take(event.type);
+      if (event.entity !== null) entities.add(queueOf(event));
+      if (isSuspect(event)) this.#takesSuspects = false;
     }
-    claimed.push(...(yield* take(engine, free, request)));
+    this.#isDone = !found;
+    return { claim, park };
   }
-  return claimed;
+}
+
+/** The lease that a claim gives. */
+export function leaseOf(
+  { now, leaseMs, number = 0, ordered }: NumberedClaim,
+  { exclusive }: Pick<NewLease, 'exclusive'>,
+): NewLease {
+  return { now, until: now + leaseMs, number, ordered, exclusive };
 }
 
 /**
- * Inline mode: no backoff, no budget, and an older event does not hold this one back.
- *
- * @param crashed - as of `ClaimProgress`
+ * Whether the handler of one event may run now, as inline mode asks: backoff, the one suspect at a time and older events
+ * of its entity do not matter. `settled` if there is nothing to run, `busy` if the event or its entity has a lease.
  */
-export function* claimOne(
-  engine: Claims,
-  key: EventKey,
-  request: NumberedClaim,
-  crashed?: CrashedEvent[],
-): Steps<ClaimedEvent | 'busy' | 'settled' | 'more'> {
-  // Of leases at once; a processor does the rest.
-  const slice = engine.timeSlice();
-  yield* engine.followClock(request, slice);
-  yield* giveBackUnheard(engine, request, slice, crashed);
-  if (yield* releaseRanOut(engine, request, slice, key, crashed)) return 'more';
-  const event = yield* engine.eventToRun(key);
-  const answer = answerOne(event, request);
-  if (event === undefined || answer !== 'run') return answer === 'busy' ? 'busy' : 'settled';
-  // Stored, and handled once it is resumed.
-  if (isPaused(yield* engine.pauses(), event)) return 'settled';
-  if (request.ordered && event.entity !== null && (yield* engine.hasLease(event))) return 'busy';
-  const [claimed] = yield* take(engine, [event], request);
-  return claimed ?? 'settled';
-}
-
-/** Whether the handler of one event may run: `settled` when there is nothing to run, `busy` when it runs already. */
-export function answerOne(event: EventToRun | undefined, scope: Scope): 'run' | 'busy' | 'settled' {
+export function planOne(
+  event: EventToRun | undefined,
+  { ordered, ...scope }: Scope & { readonly ordered: boolean },
+  pauses: ClaimState['pauses'],
+): 'run' | 'busy' | 'settled' {
   if (event === undefined || event.isPruned || event.isInvalid) return 'settled';
   if (event.state === 'processed' || event.state === 'discarded' || !isInScope(scope, event)) return 'settled';
-  return event.state === 'processing' ? 'busy' : 'run';
+  if (event.state === 'processing') return 'busy';
+  // A paused event is stored, and handled once its type is resumed.
+  if (isPaused(pauses, event)) return 'settled';
+  return ordered && event.entity !== null && event.hasLease ? 'busy' : 'run';
 }
 
-/** It was running when its process went away, maybe along with others. */
+/** Whether an event was running when its process crashed, perhaps along with others. */
 export function isSuspect({ crashes }: Pick<Candidate, 'crashes'>): boolean {
   return crashes > 0;
 }
@@ -115,17 +124,4 @@ export function isSuspect({ crashes }: Pick<Candidate, 'crashes'>): boolean {
 /** A name for the queue of an event's entity. */
 function queueOf({ endpoint, entity }: Candidate): string {
   return `${endpoint.length}:${endpoint}${entity ?? ''}`;
-}
-
-function* take(
-  engine: Claims,
-  events: readonly Candidate[],
-  { now, leaseMs, number }: NumberedClaim,
-): Steps<readonly ClaimedEvent[]> {
-  if (events.length === 0) return [];
-  const superseded: boolean[] = [];
-  for (const event of events) superseded.push(event.entity !== null && (yield* engine.isSuperseded(event)));
-  const seqs = events.map(({ seq }) => seq);
-  const claimed = yield* engine.claim(seqs, now, now + leaseMs, number);
-  return claimed.map((event, at) => ({ ...event, superseded: superseded[at] === true }));
 }

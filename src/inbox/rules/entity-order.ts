@@ -1,85 +1,69 @@
 import type { Instant } from '../../events/instant.ts';
-import type { ClaimRequest } from '../work.ts';
-import type { EntityQueue, Front, Queue, QueuedEvent, TimeSlice } from './engine.ts';
-import { holdingTypes } from './pauses.ts';
+import type { Ending } from './attempt-end.ts';
+import { Budget } from './budget.ts';
+import type { EntityQueue } from './engine.ts';
 import type { Steps } from './steps.ts';
-import { thereSince } from './takers.ts';
+import type { DueEvent, Front, HeldEvent, NextInQueue, Queue } from './store.ts';
+import { seenSince } from './takers.ts';
 
-/** So many events before the front of an entity are looked at again at once. */
-const UNPARK_BATCH = 50;
-/**
- * And so many of those that yield: one of them gets the lease, and a claim parks the others again. The rest has its turn when
- * these have ended.
- */
+/** So many parked events that nobody handles are unparked when the front of their queue leaves. */
+export const PASSED_BATCH = 50;
+/** So many that yield: one of them gets a lease, and a claim parks the others again. */
 export const YIELDING_BATCH = 5;
 
-/** Where an event stands in the order of its entity. */
-type PlacedEvent = Pick<QueuedEvent, 'seq'> & { readonly created: Instant | null };
-
-/** Whether its entity has a live lease, or an older event that somebody handles, or that is paused, is still waiting. */
-export function* mustWait(
-  engine: EntityQueue,
-  event: QueuedEvent & PlacedEvent,
-  request: ClaimRequest,
-): Steps<boolean> {
-  if (event.entity === null) return false;
-  if (yield* engine.hasLease(event)) return true;
-  return (yield* olderOne(engine, event, request)) !== undefined;
+/** The place of an event in its queue. */
+interface Place {
+  readonly seq: number;
+  readonly created: Instant | null;
 }
 
-/** Who handles what, as whoever asks knows it. */
-type Handled = Pick<ClaimRequest, 'types' | 'takenSince' | 'now'>;
-
-/** The first event of its entity that somebody handles, or that is paused, where that is not this one itself: it holds this one back. */
-export function* olderOne(
-  engine: Pick<EntityQueue, 'front' | 'frontOfTypes' | 'takenTypes' | 'pauses'>,
-  event: QueuedEvent & PlacedEvent,
-  { now, types, takenSince = thereSince(now) }: Handled,
-): Steps<Front | undefined> {
-  const front = yield* engine.front(event);
-  // This one is among what waits; or it yields, and then it waits for what is older all the same.
-  if (front === undefined || !isBefore(front, event)) return undefined;
-  if (types === '*' || types.includes(front.type)) return front;
-  const taken = yield* holdingTypes(engine, event.endpoint, takenSince, front.type);
-  if (taken === '*' || taken.includes(front.type)) return front;
-  const handled = yield* engine.frontOfTypes(event, [...types, ...taken]);
-  return handled !== undefined && isBefore(handled, event) ? handled : undefined;
+/** Events of an entity run one at a time, oldest first: whether this one has to wait for another. */
+export function mustWait({ entity, hasLease, front, ...event }: DueEvent): boolean {
+  return entity !== null && (hasLease || (front !== undefined && isBefore(front, event)));
 }
 
-/** In the order of an entity's events: by the time they say, then as they arrived. */
-function isBefore(front: Front, { seq, created }: PlacedEvent): boolean {
+/** Events of an entity are in the order of `created`, then of arrival. */
+export function isBefore(front: Pick<Front, 'seq' | 'created'>, { seq, created }: Place): boolean {
   if (created === null) return front.seq !== seq;
   return (front.created.ms - created.ms || front.created.ns - created.ns || front.seq - seq) < 0;
 }
 
 /**
- * An event has left its entity's front: the next one may be looked at again, and with it some before it whose type nobody
- * handles, as they hold nobody back. Of these the rest has its turn with the next announcement (announce.ts).
+ * The events that may be claimed now that the front of their queue has left: the next front, those that yield, and those
+ * before it that no processor handles. An event that has to wait all the same is parked again by the next claim.
  */
-export function* unparkNext(engine: EntityQueue, queue: Queue, now: number, slice: TimeSlice): Steps<void> {
-  if (queue.entity === null) return;
-  const { front, yielding } = yield* engine.nextOf(queue);
-  // What yields is no front, and waits for a lease or for what is older all the same.
-  for (const seq of yielding) {
-    if (slice.isOver()) break;
-    yield* unpark(engine, seq, slice);
+export function eventsToUnpark(queues: readonly NextInQueue[], budget = new Budget()): readonly number[] {
+  const seqs = new Set<number>();
+  for (const { front, passed, yielding } of queues) {
+    for (const event of front === undefined ? [...yielding, ...passed] : [front, ...yielding, ...passed]) {
+      if (budget.isSpent) break;
+      if (seqs.has(event.seq)) continue;
+      seqs.add(event.seq);
+      budget.spend(event.bytes);
+    }
   }
-  if (front === undefined) return;
-  const taken = yield* holdingTypes(engine, queue.endpoint, thereSince(now), front.type);
-  if (taken === '*' || taken.includes(front.type)) {
-    yield* unpark(engine, front.seq, slice);
-    return;
-  }
-  const first = yield* engine.frontOfTypes(queue, taken);
-  if (first !== undefined) yield* unpark(engine, first.seq, slice);
-  for (const seq of yield* engine.parkedUpTo(queue, first, UNPARK_BATCH)) {
-    if (slice.isOver()) return;
-    yield* unpark(engine, seq, slice);
-  }
+  return [...seqs];
 }
 
-/** An event that waited for others may be claimed again. */
-export function* unpark(engine: EntityQueue, seq: number, slice: TimeSlice): Steps<void> {
-  const bytes = yield* engine.unpark(seq);
-  if (bytes !== undefined) slice.add(bytes);
+/** What comes next in the queue of an event whose attempt has ended: nothing new if the event stays its front. */
+export function nextAfter({ next, holdsBack, ...event }: HeldEvent, ending: Ending): NextInQueue {
+  const staysInFront =
+    ending.state === 'pending' &&
+    holdsBack &&
+    !(ending.yields ?? event.yields) &&
+    (next.front === undefined || !isBefore(next.front, event));
+  return staysInFront ? { front: undefined, passed: [], yielding: next.yielding } : next;
+}
+
+/** Unparks what comes next in queues whose front has left. */
+export function* unparkNext(
+  engine: EntityQueue,
+  queues: readonly Queue[],
+  now: number,
+  budget = new Budget(),
+): Steps<void> {
+  const named = queues.filter(({ entity }) => entity !== null);
+  if (named.length === 0) return;
+  const seqs = eventsToUnpark(yield* engine.nextInQueues(named, seenSince(now)), budget);
+  if (seqs.length > 0) yield* engine.unpark(seqs);
 }

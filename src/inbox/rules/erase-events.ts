@@ -123,7 +123,7 @@ export function* eraseEvents(
     if (slice.isOver()) break;
   }
   // Newer events of the same entity may have waited for these.
-  for (const front of fronts.values()) yield* unparkNext(engine, front, now, engine.timeSlice());
+  yield* unparkNext(engine, [...fronts.values()], now);
   yield* addToAuditLine(engine, audit, done);
   if (acted.length > 0) yield* engine.noteActed(audit, acted, now);
   return { ...done, worked };

@@ -3,7 +3,7 @@ import type { EventKey } from '../event.ts';
 import type { ExportedEvent } from '../operator/export-format.ts';
 import type { ImportCounts, ImportRecord } from '../operator/transfer.ts';
 import { addToAuditLine, type AuditLines } from './audit-line.ts';
-import type { Arrivals, Endings, StoredBody } from './engine.ts';
+import type { Arrivals, Marks, StoredBody } from './engine.ts';
 import type { Times } from './occurrences.ts';
 import type { Steps } from './steps.ts';
 import { isSameBody } from './tombstone.ts';
@@ -18,12 +18,7 @@ export interface KnownBodies {
 }
 
 /** What an engine is asked for that takes in what another one has exported. */
-export interface Imports
-  extends
-    KnownBodies,
-    AuditLines,
-    Pick<Arrivals, 'saveRedeliveries' | 'saveConflict'>,
-    Pick<Endings, 'raiseHighWater'> {
+export interface Imports extends KnownBodies, AuditLines, Pick<Arrivals, 'saveRedeliveries' | 'saveConflict'>, Marks {
   /** Stores an event whose key is not known, as it is; answers with its `seq`. */
   importEvent(event: ExportedEvent): Steps<number>;
   importAttempt(seq: number, attempt: ExportedEvent['attempts'][number]): Steps<void>;

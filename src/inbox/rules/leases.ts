@@ -1,20 +1,21 @@
-import type { EventKey } from '../event.ts';
 import type { ClaimRequest, CrashedEvent, Lease, StartRequest } from '../work.ts';
 import { crashEnding, endingOf, type Ending } from './attempt-end.ts';
-import type { LatestTime, Leases, RanOutEvent, TimeSlice } from './engine.ts';
+import { Budget } from './budget.ts';
 import { endAttempt, endLease } from './settle.ts';
-import type { Steps } from './steps.ts';
+import type { Change, ExpiredEvent, LeasesAsked, LeasesToEnd } from './store.ts';
+import { seenSince } from './takers.ts';
+import type { EventKey } from '../event.ts';
 
-/** The number of a claim whose answer is never lost. */
-const NOBODY = 0;
-/** So many leases that ran out are freed at once. */
-const RAN_OUT_BATCH = 100;
+/** The number of a claim whose answer cannot be lost. */
+const UNNUMBERED = 0;
+/** So many expired leases are ended at once. */
+const EXPIRED_BATCH = 100;
 
-/** A claim whose answer may be lost, as the thread that makes it can die, or the connection that it is made on. */
+/** A claim whose answer may be lost, because the thread or the connection that makes it can die. */
 export interface NumberedClaim extends ClaimRequest {
-  /** its own number, less than 2 ** 32, by which an engine finds what it has claimed */
+  /** its own number, less than 2 ** 32; an engine finds the claim's leases by it */
   readonly number?: number;
-  /** those of earlier claims of the same process whose answers were lost; none unless given */
+  /** the numbers of earlier claims of the same process whose answers were lost; none unless given */
   readonly unheard?: readonly number[];
 }
 
@@ -23,75 +24,67 @@ export interface NumberedStart extends StartRequest {
   readonly number?: number;
 }
 
-/** Extends leases as long as nobody has taken their events over, however late it is; resolves with those. */
-export function* renewLeases(
-  engine: LatestTime & Pick<Leases, 'renew'>,
-  leases: readonly Lease[],
-  now: number,
-  leaseMs: number,
-  isClosing = false,
-): Steps<readonly Lease[]> {
-  yield* engine.noteTime(now);
-  const held: Lease[] = [];
-  for (const lease of leases) if (yield* engine.renew(lease, now + leaseMs, isClosing)) held.push(lease);
-  return held;
+/** @param before - only this event and those of its entity */
+export function leasesOf({ now, expiredBy = now, unheard = [] }: NumberedClaim, before?: EventKey): LeasesAsked {
+  return {
+    lostClaims: unheard,
+    expiredBy: Math.min(now, expiredBy),
+    limit: EXPIRED_BATCH,
+    before,
+    handledSince: seenSince(now),
+  };
+}
+
+export interface LeasesPlan {
+  readonly changes: readonly Change[];
+  /** crashes to report once the changes are durable */
+  readonly crashed: readonly CrashedEvent[];
+  /** whether other leases may have expired */
+  readonly more: boolean;
 }
 
 /**
- * What was claimed, and nobody was told: its handler has never begun. What was found crashed then is told now.
+ * Ends leases before a claim. The handler of an event that a lost claim leased never ran, so that is no crash. An expired
+ * lease is a crash, except that:
  *
- * @param crashed - as of `releaseRanOut`
+ * - a processor renews its own expired lease: it is alive, but could not renew, for example because the disk was full;
+ * - a processed event only loses its lease;
+ * - if the processor was closing, it was killed before it was done, which says nothing about the handler.
  */
-export function* giveBackUnheard(
-  engine: Leases,
-  { now, unheard = [] }: Pick<NumberedClaim, 'now' | 'unheard'>,
-  slice: TimeSlice,
-  crashed?: CrashedEvent[],
-): Steps<void> {
-  for (const number of unheard) {
-    crashed?.push(...(yield* engine.foundBy(number)));
-    for (const event of yield* engine.claimedUnder(number)) {
-      yield* endAttempt(engine, event, endingOf({ outcome: 'interrupted' }, now), now, slice);
-    }
+export function planLeases(
+  { lost, crashed: foundEarlier, expired }: LeasesToEnd,
+  { now, leaseMs, holds = [], number = UNNUMBERED }: NumberedClaim,
+): LeasesPlan {
+  const budget = new Budget();
+  const changes: Change[] = [];
+  const crashed = [...foundEarlier];
+  for (const event of lost) {
+    changes.push(...endAttempt(event, endingOf({ outcome: 'interrupted' }, now), now, { budget }).changes);
   }
-}
-
-/**
- * A lease that ran out unannounced is a crash, unless its event is processed. The next processor that looks puts the event back,
- * or declares it dead. It renews its own leases instead: it is alive, but could not renew, as when the disk was full. It takes
- * a limited number at a time, so that they do not hold up the event loop.
- *
- * @param before - only what stands before this event: its own lease, and those of its entity
- * @param crashed - what it has freed is added to these
- * @returns whether there may be more
- */
-export function* releaseRanOut(
-  engine: Leases,
-  { now, leaseMs, holds = [], ranOutBy = now, number = NOBODY }: NumberedClaim,
-  slice: TimeSlice,
-  before?: EventKey,
-  crashed?: CrashedEvent[],
-): Steps<boolean> {
-  const ranOut = yield* engine.ranOut(Math.min(now, ranOutBy), RAN_OUT_BATCH, before);
-  for (const event of ranOut) {
-    if (slice.isOver() && event !== ranOut[0]) return true;
-    slice.add(event.bytes);
-    if (holds.some(({ seq, fence }) => seq === event.seq && fence === event.fence)) {
-      yield* engine.renew(event, now + leaseMs, false);
-    } else if (event.isProcessed === true) {
-      yield* endLease(engine, event, now, slice);
+  let ended = 0;
+  for (const event of expired) {
+    if (ended > 0 && budget.isSpent) break;
+    ended += 1;
+    budget.spend(event.bytes);
+    if (holds.some((lease) => isSame(lease, event))) {
+      changes.push({ kind: 'lease renewed', lease: event, until: now + leaseMs });
+    } else if (event.isProcessed) {
+      changes.push(...endLease(event, budget));
     } else {
-      // A process that had begun to close was killed before it was done: that says nothing about the handler.
-      const asked =
-        event.isClosing === true ? endingOf({ outcome: 'interrupted' }, now) : crashEnding(event.crashes, now);
-      const ending = yield* endAttempt(engine, event, asked, now, slice, number);
-      crashed?.push(crashedEvent(event, ending));
+      const asked = event.isClosing ? endingOf({ outcome: 'interrupted' }, now) : crashEnding(event.crashes, now);
+      const end = endAttempt(event, asked, now, { budget, foundBy: number });
+      changes.push(...end.changes);
+      crashed.push(crashedEvent(event, end.ending));
     }
   }
-  return ranOut.length === RAN_OUT_BATCH;
+  return { changes, crashed, more: ended < expired.length || expired.length === EXPIRED_BATCH };
 }
 
-function crashedEvent({ endpoint, id, type, attempt }: RanOutEvent, ending: Ending): CrashedEvent {
+function isSame(one: Lease, other: Lease): boolean {
+  return one.seq === other.seq && one.fence === other.fence;
+}
+
+function crashedEvent({ endpoint, id, type, attempt }: ExpiredEvent, ending: Ending): CrashedEvent {
   return {
     endpoint,
     id,

@@ -18,7 +18,7 @@ export function isPaused(
 }
 
 /** The types of an endpoint that are paused. */
-function pausedAt(pauses: readonly EndpointType[], endpoint: string): readonly string[] {
+export function pausedAt(pauses: readonly EndpointType[], endpoint: string): readonly string[] {
   return pauses.filter((pause) => pause.endpoint === endpoint).map(({ type }) => type);
 }
 
@@ -36,21 +36,16 @@ export function pausesIn(pauses: readonly EndpointType[], { endpoints, types }: 
 }
 
 /**
- * The types of an endpoint whose events hold back newer ones of their entity: somebody is there who handles them, or they are
- * paused, and will be handled in their order once they are resumed.
- *
- * @param front - where somebody handles this one, pauses need not be asked for
+ * The types of an endpoint whose events hold back newer ones of their entity: a running processor handles them, or they
+ * are paused and will be handled in their order once they are resumed.
  */
 export function* holdingTypes(
   engine: Pick<Takers, 'takenTypes' | 'pauses'>,
   endpoint: string,
   since: number,
-  front?: string,
 ): Steps<Scope['types']> {
   const taken = yield* engine.takenTypes(endpoint, since);
-  if (taken === '*' || (front !== undefined && taken.includes(front))) return taken;
-  const paused = pausedAt(yield* engine.pauses(), endpoint);
-  return paused.length === 0 ? taken : [...taken, ...paused];
+  return taken === '*' ? taken : [...taken, ...pausedAt(yield* engine.pauses(), endpoint)];
 }
 
 /** What an engine is asked for that keeps pauses, beside who handles what. */

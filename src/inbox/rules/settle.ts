@@ -1,118 +1,106 @@
 import { isFarAhead } from '../../events/far-ahead.ts';
-import type { AttemptError, Lease, Settled, Settlement } from '../work.ts';
-import { endingOf, type Ending, type EndOfAttempt } from './attempt-end.ts';
+import type { Counting } from './engine.ts';
+import type { Lease, Settled, Settlement } from '../work.ts';
+import { endingOf, type Ending } from './attempt-end.ts';
+import type { Budget } from './budget.ts';
 import { COMMITTED_ALONE } from './committed-alone.ts';
-import type { Endings, RunningEvent, TimeSlice } from './engine.ts';
-import { unparkNext } from './entity-order.ts';
-import type { Steps } from './steps.ts';
+import { eventsToUnpark, nextAfter } from './entity-order.ts';
+import type { AttemptOutcome, Change, HeldEvent, NextInQueue, RunningEvent } from './store.ts';
+
+export interface SettlePlan {
+  readonly result: Settled;
+  readonly changes: readonly Change[];
+}
 
 /**
- * Every move out of processing by the one who holds the lease.
+ * Ends an attempt, or the lease of an event whose `ctx.transaction` ended its attempt before.
  *
- * @param again - it was asked for before, and nobody knows what became of it: what ended the attempt as it would is that
+ * @param event - the event under the lease; `undefined` if the lease is lost
+ * @param before - how the attempt under this lease ended, if an earlier call may have ended it without an answer
  */
-export function* settle(
-  engine: Endings,
+export function planSettle(
   lease: Lease,
+  event: HeldEvent | undefined,
   settlement: Settlement,
   now: number,
-  again = false,
-): Steps<Settled> {
-  if (settlement.outcome === 'committed') return yield* endCommitted(engine, lease, settlement.error, now);
-  const event = yield* heldInProcessing(engine, lease);
-  if (event === undefined) {
-    const outcome = again ? yield* engine.outcomeUnder(lease) : undefined;
-    return outcome === 'committed alone' ? outcome : outcome !== undefined && outcome === outcomeOf(settlement, now);
+  before?: AttemptOutcome,
+): SettlePlan {
+  if (settlement.outcome === 'committed') {
+    const { error } = settlement;
+    const late: readonly Change[] = error === undefined ? [] : [{ kind: 'late error', lease, error }];
+    if (event?.isProcessed !== true) return { result: false, changes: late };
+    return { result: true, changes: [...late, ...endLease(event)] };
   }
-  yield* engine.noteTime(now);
-  if (settlement.outcome !== 'interrupted') engine.counts.countMs('handler-ms', now - event.claimedAt, event.type);
-  yield* endAttempt(engine, event, endingOf(settlement, now), now, engine.timeSlice());
-  return event.hasEffect === true ? 'committed alone' : true;
-}
-
-function outcomeOf(settlement: EndOfAttempt, now: number): Ending['outcome'] {
-  return endingOf(settlement, now).outcome;
-}
-
-/** Whether an event is in processing under this lease, however late it is. */
-export function* isInProcessing(engine: Pick<Endings, 'held'>, lease: Lease): Steps<boolean> {
-  return (yield* heldInProcessing(engine, lease)) !== undefined;
-}
-
-function* heldInProcessing(engine: Pick<Endings, 'held'>, lease: Lease): Steps<RunningEvent | undefined> {
-  const event = yield* engine.held(lease);
-  return event?.isProcessed === true ? undefined : event;
+  const asked = endingOf(settlement, now);
+  if (!isRunning(event)) {
+    return { result: before === 'committed alone' ? before : before === asked.outcome, changes: [] };
+  }
+  const ranMs = settlement.outcome === 'interrupted' ? null : now - event.claimedAt;
+  return {
+    result: event.hasEffect ? 'committed alone' : true,
+    changes: endAttempt(event, asked, now, { ranMs }).changes,
+  };
 }
 
 /**
- * The last step of a transaction of a handler: its event is processed. The lease stays, as the handler still runs: until it has
- * ended, or its lease has run out, nothing else of the entity is claimed.
- *
- * @returns `false` when the lease was lost
+ * The last step of `ctx.transaction`: the event is processed. Its lease stays until the handler ends or the lease expires,
+ * so no other event of its entity is claimed before then. `null` if the lease is lost.
  */
-export function* settleInTransaction(
-  engine: Endings,
-  lease: Lease,
+export function planProcessed(
+  event: HeldEvent | undefined,
   settlement: Extract<Settlement, { readonly outcome: 'processed' }>,
   now: number,
-): Steps<boolean> {
-  const event = yield* heldInProcessing(engine, lease);
-  if (event === undefined) return false;
+): readonly Change[] | null {
+  if (!isRunning(event)) return null;
   const ending = endingOf(settlement, now);
-  engine.counts.countMs('handler-ms', now - event.claimedAt, event.type);
-  yield* noteEnding(engine, event, ending, now);
-  yield* engine.processedUnderLease(event.seq, now);
-  return true;
+  return [ended(event, ending, now, { ranMs: now - event.claimedAt, keepsLease: true })];
 }
 
-/** The handler has ended whose transaction was committed before. */
-function* endCommitted(engine: Endings, lease: Lease, error: AttemptError | undefined, now: number): Steps<boolean> {
-  if (error !== undefined) yield* engine.noteLateError(lease, error);
-  const event = yield* engine.held(lease);
-  if (event?.isProcessed !== true) return false;
-  yield* endLease(engine, event, now, engine.timeSlice());
-  return true;
+/** Whether the handler of an event is running under its lease, even if the lease has expired. */
+export function isRunning(event: HeldEvent | undefined): event is HeldEvent {
+  return event !== undefined && !event.isProcessed;
 }
 
-/** Ends the lease of an event that is processed: the next one of its entity may be claimed. */
-export function* endLease(engine: Endings, event: RunningEvent, now: number, slice: TimeSlice): Steps<void> {
-  yield* engine.endLease(event.seq);
-  yield* unparkNext(engine, event, now, slice);
+/** Ends the lease of a processed event: the next one of its entity may be claimed. */
+export function endLease({ seq, next }: HeldEvent, budget?: Budget): readonly Change[] {
+  return [{ kind: 'lease ended', seq }, ...unpark(next, budget)];
 }
 
 /**
- * What ends with an attempt, however it ended: what its handler has committed by itself must not be repeated.
- *
- * @param foundBy - the number of the claim that has found it crashed
- * @returns how it has ended
+ * Ends an attempt. An event whose handler committed the transaction itself must not run again, so it is dead whatever its
+ * attempt asks for.
  */
-export function* endAttempt(
-  engine: Endings,
-  event: RunningEvent,
+export function endAttempt(
+  event: HeldEvent,
   asked: Ending,
   now: number,
-  slice: TimeSlice,
-  foundBy?: number,
-): Steps<Ending> {
-  const ending = event.hasEffect === true ? endingOf(COMMITTED_ALONE, now) : asked;
-  yield* engine.end(event.seq, ending, now);
-  yield* noteEnding(engine, event, foundBy === undefined ? ending : { ...ending, foundBy }, now);
-  yield* unparkNext(engine, event, now, slice);
-  return ending;
+  { ranMs = null, foundBy, budget }: { readonly ranMs?: number | null; readonly foundBy?: number; budget?: Budget },
+): { readonly ending: Ending; readonly changes: readonly Change[] } {
+  const ending = event.hasEffect ? endingOf(COMMITTED_ALONE, now) : asked;
+  const end = ended(event, ending, now, { ranMs, ...(foundBy !== undefined && { foundBy }) });
+  return { ending, changes: [end, ...unpark(nextAfter(event, ending), budget)] };
 }
 
-/** Whether older events of its entity are superseded by it. */
-function raisesMark({ entity, created }: RunningEvent, now: number): boolean {
-  return entity !== null && created !== null && !isFarAhead(created, now);
-}
-
-function* noteEnding(
-  engine: Endings,
+function ended(
   event: RunningEvent,
-  ending: Ending & { readonly foundBy?: number },
+  ending: Ending,
   now: number,
-): Steps<void> {
-  if (ending.counted !== null) engine.counts.countType(ending.counted, event.type);
-  if (ending.state === 'processed' && raisesMark(event, now)) yield* engine.raiseHighWater(event);
-  yield* engine.addAttempt(event, ending, now);
+  rest: { readonly ranMs: number | null; readonly keepsLease?: boolean; readonly foundBy?: number },
+): Change {
+  const { entity, created } = event;
+  const supersedes = ending.state === 'processed' && entity !== null && created !== null && !isFarAhead(created, now);
+  return { kind: 'attempt ended', event, ending, now, supersedes, keepsLease: false, ...rest };
+}
+
+function unpark(next: NextInQueue, budget?: Budget): readonly Change[] {
+  const seqs = eventsToUnpark([next], budget);
+  return seqs.length === 0 ? [] : [{ kind: 'unparked', seqs }];
+}
+
+/** Counts what operators see of the ends of attempts. */
+export function countChange(counts: Counting['counts'], change: Change): void {
+  if (change.kind !== 'attempt ended') return;
+  const { event, ending, ranMs } = change;
+  if (ranMs !== null) counts.countMs('handler-ms', ranMs, event.type);
+  if (ending.counted !== null) counts.countType(ending.counted, event.type);
 }

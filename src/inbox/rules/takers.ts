@@ -11,7 +11,7 @@ export const IGNORE_AFTER_MS = 7 * 24 * 60 * 60_000;
 const RERUN_OFFERED_MS = 7 * 24 * 60 * 60_000;
 
 /** Whoever was seen after that is still there: so long its events hold back newer ones, and so long nobody is told. */
-export function thereSince(now: number): number {
+export function seenSince(now: number): number {
   return now - TAKER_MS;
 }
 

@@ -3,7 +3,7 @@ import type { IgnoredType, Scope, TypeCount, UnhandledType } from '../work.ts';
 import type { Takers, TypeTotal, WaitingTypes } from './engine.ts';
 import { isPaused } from './pauses.ts';
 import type { Steps } from './steps.ts';
-import { thereSince, wasSeenAfter } from './takers.ts';
+import { seenSince, wasSeenAfter } from './takers.ts';
 
 /** Counting stops here. */
 export const COUNTED = 1_000;
@@ -12,16 +12,16 @@ export const COUNTED = 1_000;
 export function* unhandledTypes(
   engine: Takers & Pick<WaitingTypes, 'pendingTypes'>,
   now: number,
-  takenSince = thereSince(now),
+  handledSince = seenSince(now),
 ): Steps<UnhandledType[]> {
   const unhandled: UnhandledType[] = [];
   const pauses = yield* engine.pauses();
   for (const total of yield* engine.pendingTypes()) {
-    if (total.dueAt > takenSince || isPaused(pauses, total)) continue;
+    if (total.dueAt > handledSince || isPaused(pauses, total)) continue;
     const seen = yield* engine.lastSeen(total.endpoint, total.type);
-    if (wasSeenAfter(seen, takenSince)) continue;
+    if (wasSeenAfter(seen, handledSince)) continue;
     // What was never handled is only told where processors run that do not know of its endpoint.
-    if (seen === null && !(yield* isForgotten(engine, total.endpoint, takenSince))) continue;
+    if (seen === null && !(yield* isForgotten(engine, total.endpoint, handledSince))) continue;
     unhandled.push({ ...counted(total), since: seen === null ? null : new Date(seen) });
   }
   return unhandled;
@@ -42,7 +42,7 @@ export function* ignoredTypes(
   const ignored: IgnoredType[] = [];
   for (const total of yield* engine.ignoredTypes(scope, since)) {
     const seen = yield* engine.lastSeen(total.endpoint, total.type);
-    ignored.push({ ...counted(total), handled: wasSeenAfter(seen, thereSince(now)) });
+    ignored.push({ ...counted(total), handled: wasSeenAfter(seen, seenSince(now)) });
   }
   return ignored;
 }

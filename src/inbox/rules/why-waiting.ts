@@ -6,12 +6,13 @@ import type { EventSummary } from '../operator/search.ts';
 import type { Wait } from '../operator/waits.ts';
 import type { EventState } from '../state.ts';
 import type { Scope } from '../work.ts';
-import type { Claims, EntityQueue, Front, Queue, QueuedEvent, Takers } from './engine.ts';
+import type { Takers } from './engine.ts';
 import { isSuspect } from './claim.ts';
-import { olderOne } from './entity-order.ts';
+import { isBefore } from './entity-order.ts';
 import { isPaused } from './pauses.ts';
 import type { Steps } from './steps.ts';
-import { isAmong, thereSince } from './takers.ts';
+import type { Front, Queue, QueuedEvent } from './store.ts';
+import { isAmong, seenSince } from './takers.ts';
 
 /** Counting what waits behind an event stops here. */
 const COUNTED = 1_000;
@@ -30,12 +31,11 @@ export interface StandingEvent extends QueuedEvent {
   readonly yields?: boolean;
 }
 
-/** What is asked for to tell why an event waits. */
-export interface Standing
-  extends
-    Pick<EntityQueue, 'front' | 'frontOfTypes' | 'takenTypes' | 'pauses'>,
-    Pick<Takers, 'lastSeen'>,
-    Pick<Claims, 'isSuspectRunning'> {
+/** What an engine is asked to explain why an event is waiting. */
+export interface Standing extends Pick<Takers, 'takenTypes' | 'pauses' | 'lastSeen'> {
+  isSuspectRunning(): Steps<boolean>;
+  /** The first pending event of a queue that holds back others; types that were announced since then count as handled. */
+  front(queue: Queue, handledSince: number): Steps<Front | undefined>;
   /** An event, and nothing of it is locked. */
   standing(key: EventKey): Steps<StandingEvent | undefined>;
   /** The event of an entity that is in processing. */
@@ -89,7 +89,7 @@ function* whyPending(engine: Standing, event: StandingEvent, now: number): Steps
   const pause = pauses.find((each) => isPaused([each], event));
   if (pause !== undefined) return { reason: 'paused', pause };
   const seen = yield* lastSeen(engine, event);
-  const taken = yield* engine.takenTypes(event.endpoint, thereSince(now));
+  const taken = yield* engine.takenTypes(event.endpoint, seenSince(now));
   // Whoever comes back finds out what is in front of it: until then that nobody is there is what holds it up.
   if (seen === null || !isAmong(taken, event.type)) return { reason: 'no processor', lastSeen: seen };
   if (event.entity !== null) {
@@ -98,8 +98,8 @@ function* whyPending(engine: Standing, event: StandingEvent, now: number): Steps
       const waiting = yield* behind(engine, event, undefined, now);
       return { reason: 'behind', seq: running.seq, runningSince: running.claimedAt, waiting };
     }
-    const older = yield* olderOne(engine, event, { now, types: [] });
-    if (older !== undefined) {
+    const older = yield* engine.front(event, seenSince(now));
+    if (older !== undefined && isBefore(older, event)) {
       return {
         reason: 'behind',
         seq: older.seq,
@@ -128,7 +128,7 @@ function* behind(
 ): Steps<Gauge> {
   if (queue.entity === null) return NONE;
   const types = yield* engine.typesBehind(queue, placeOf(after), COUNTED + 1);
-  const taken: Scope['types'] = yield* engine.takenTypes(queue.endpoint, thereSince(now));
+  const taken: Scope['types'] = yield* engine.takenTypes(queue.endpoint, seenSince(now));
   const count = types.slice(0, COUNTED).filter((type) => isAmong(taken, type)).length;
   return { count, more: types.length > COUNTED };
 }

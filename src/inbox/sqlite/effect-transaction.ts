@@ -3,8 +3,7 @@ import { delay } from '../../host/real-timers.ts';
 import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
 import { COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';
 import { processedBy } from '../rules/attempt-end.ts';
-import { settleInTransaction } from '../rules/settle.ts';
-import { atOnce } from '../rules/steps.ts';
+import { settleInTransaction } from '../queue-operations.ts';
 import type { Lease, TransactionAttempt } from '../work.ts';
 import type { Connection } from './connection.ts';
 import { runOn } from './lent-database.ts';
@@ -53,13 +52,13 @@ function attempt<T>(
   now: number,
   skipped: TransactionAttempt['skipped'],
 ): T {
-  const { engine, moves, queue } = begin(connection);
+  const { moves, queue, store } = begin(connection);
   const database = connection.database();
   try {
     if (moves.beginEffect.run(lease).changes === 0) throw lost();
     database.exec('SAVEPOINT hookbox_work');
     const result = runInside(database, work, () => queue.hasEffect.get(lease) !== undefined);
-    if (!atOnce(settleInTransaction(engine, lease, processedBy(skipped), now))) throw lost();
+    if (!settleInTransaction(store, lease, processedBy(skipped), now)) throw lost();
     connection.commit();
     return result;
   } catch (failure) {

@@ -1,11 +1,10 @@
 import type { EventKey, IncomingEvent, StoredEvent } from '../event.ts';
 import { acceptEvent } from '../rules/accept-event.ts';
 import { announce, type Sweep } from '../rules/announce.ts';
-import { claim, claimOne, type ClaimProgress } from '../rules/claim.ts';
-import { renewLeases, type NumberedClaim, type NumberedStart } from '../rules/leases.ts';
+import type { NumberedClaim, NumberedStart } from '../rules/leases.ts';
+import { claimDue, claimOne, renewLeases, settle, type ClaimProgress } from '../queue-operations.ts';
 import { processorsSeen } from '../rules/processors.ts';
 import { rerunEvent } from '../rules/rerun-event.ts';
-import { settle } from '../rules/settle.ts';
 import { atOnce } from '../rules/steps.ts';
 import { pruneSome } from '../rules/tombstone.ts';
 import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
@@ -24,30 +23,35 @@ const moves = {
   accept: ({ engine }: Statements, event: IncomingEvent, start?: NumberedStart, askedAt = 0) =>
     atOnce(acceptEvent(engine, event, start && startedLater(start, waitedSince(askedAt)))),
 
-  claim({ engine }: Statements, request: NumberedClaim, limit: number, reached: ClaimProgress, askedAt: number) {
-    const crashed: CrashedEvent[] = [];
-    const progress = { freshUpTo: reached.freshUpTo, crashed };
-    const step = atOnce(claim(engine, claimedLater(request, waitedSince(askedAt)), limit, progress));
-    return { step, freshUpTo: progress.freshUpTo, crashed };
+  claim(
+    { store }: Statements,
+    request: NumberedClaim,
+    limit: number,
+    newestSeq: ClaimProgress['newestSeq'],
+    askedAt: number,
+  ) {
+    const progress: ClaimProgress = { newestSeq, crashed: [] };
+    const step = claimDue(store, claimedLater(request, waitedSince(askedAt)), limit, progress);
+    return { step, ...progress };
   },
 
-  claimOne({ engine }: Statements, key: EventKey, request: NumberedClaim, askedAt: number) {
+  claimOne({ store }: Statements, key: EventKey, request: NumberedClaim, askedAt: number) {
     const crashed: CrashedEvent[] = [];
-    return { step: atOnce(claimOne(engine, key, claimedLater(request, waitedSince(askedAt)), crashed)), crashed };
+    return { step: claimOne(store, key, claimedLater(request, waitedSince(askedAt)), { crashed }), crashed };
   },
 
   renew: (
-    { engine }: Statements,
+    { store }: Statements,
     leases: readonly Lease[],
     now: number,
     leaseMs: number,
     isClosing: boolean,
     askedAt: number,
-  ) => atOnce(renewLeases(engine, leases, now + waitedSince(askedAt), leaseMs, isClosing)),
+  ) => renewLeases(store, leases, now + waitedSince(askedAt), leaseMs, isClosing),
 
-  settle({ engine }: Statements, lease: Lease, settlement: Settlement, now: number, again: boolean, askedAt: number) {
+  settle({ store }: Statements, lease: Lease, settlement: Settlement, now: number, again: boolean, askedAt: number) {
     const ms = waitedSince(askedAt);
-    return atOnce(settle(engine, lease, settledLater(settlement, ms), now + ms, again));
+    return settle(store, lease, settledLater(settlement, ms), now + ms, again);
   },
 
   announce(
@@ -89,8 +93,8 @@ const reads = {
   list: (statements: Statements, after: number, limit: number): readonly StoredEvent[] =>
     statements.listEvents.all(after, limit).map((row) => storedEvent(row, statements)),
   nextDue,
-  unhandled: ({ engine }: Statements, now: number, takenSince: number | undefined) =>
-    atOnce(unhandledTypes(engine, now, takenSince)),
+  unhandled: ({ engine }: Statements, now: number, handledSince: number | undefined) =>
+    atOnce(unhandledTypes(engine, now, handledSince)),
   ignoredSince: ({ engine }: Statements, scope: Scope, since: number, now: number) =>
     atOnce(ignoredTypes(engine, scope, since, now)),
   processors: ({ engine }: Statements, now: number) => atOnce(processorsSeen(engine, now)),

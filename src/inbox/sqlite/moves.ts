@@ -46,14 +46,14 @@ export function prepareMoves(database: SqliteDatabase) {
     markVerified: prepare('UPDATE hookbox_events SET verified = 1 WHERE seq = ?'),
     // A processor learns of it, runs it, and says how that ended.
     /** From now on these are found by type and by entity. */
-    lookAtFresh: prepare(`
+    indexNew: prepare(`
       UPDATE hookbox_events SET parked = 0, due_ms = CASE WHEN due_ms > :now + ${TOLERATED_MS} THEN :now ELSE due_ms END
       WHERE seq IN (
         SELECT seq FROM hookbox_events WHERE parked > 0 AND parked = 2 AND seq <= :upTo ORDER BY seq LIMIT +:limit
       )
     `),
     park: prepare('UPDATE hookbox_events SET parked = 1 WHERE seq = :seq'),
-    unpark: prepare(`UPDATE hookbox_events SET parked = 0 WHERE seq = :seq AND parked = 1 RETURNING ${BYTES}`),
+    unpark: prepare('UPDATE hookbox_events SET parked = 0 WHERE seq = :seq AND parked = 1'),
     claim: prepare(`
       UPDATE hookbox_events
       SET state = 'processing', dead_reason = NULL, fingerprint = NULL, settled_ms = NULL, parked = 0,

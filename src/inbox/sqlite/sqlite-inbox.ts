@@ -14,7 +14,7 @@ import type { StoredEvent } from '../event.ts';
 import { GroupCommit } from '../group-commit.ts';
 import { runUpkeep } from '../operator/background-upkeep.ts';
 import { WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
-import type { ClaimProgress } from '../rules/claim.ts';
+import type { ClaimProgress } from '../queue-operations.ts';
 import { Unheard } from '../unheard.ts';
 import { commitGroup, type Work } from './commit-group.ts';
 import { adoptedConnection, ownConnection } from './connection.ts';
@@ -233,13 +233,13 @@ export function sqliteInbox(
     },
     async claim(request, limit, tell = () => {}) {
       const askedAt = wallTime();
-      let freshUpTo: ClaimProgress['freshUpTo'] = null;
+      let newestSeq: ClaimProgress['newestSeq'] = null;
       return unheard.claim(request, tell, async (numbered, tell) => {
         for (;;) {
-          const done: MoveResult<'claim'> = await move('claim', numbered, limit, { freshUpTo }, askedAt);
+          const done: MoveResult<'claim'> = await move('claim', numbered, limit, newestSeq, askedAt);
           tell(done.crashed);
           if (done.step !== 'more') return done.step;
-          ({ freshUpTo } = done);
+          ({ newestSeq } = done);
         }
       });
     },
@@ -277,7 +277,7 @@ export function sqliteInbox(
     },
     prune: (endpoints, processedBefore, limit) => move('prune', endpoints, processedBefore, limit),
     nextDue: (scope) => read('nextDue', scope),
-    unhandled: (now, takenSince) => read('unhandled', now, takenSince),
+    unhandled: (now, handledSince) => read('unhandled', now, handledSince),
     ignoredSince: (scope, since, now) => read('ignoredSince', scope, since, now),
     attempts: (key) => read('attempts', key),
     upkeep: (how) => runUpkeep(operations, how),

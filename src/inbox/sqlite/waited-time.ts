@@ -21,8 +21,8 @@ export function waitedSince(askedAt: number): number {
  * their leases either, or the machine has slept, or its clock was set.
  */
 export function claimedLater<Request extends ClaimRequest>(request: Request, waitedMs: number): Request {
-  const { now, ranOutBy = now } = request;
-  return { ...request, now: now + waitedMs, ranOutBy };
+  const { now, expiredBy = now } = request;
+  return { ...request, now: now + waitedMs, expiredBy };
 }
 
 /** A lease begins when it is written. */

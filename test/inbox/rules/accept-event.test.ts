@@ -94,7 +94,7 @@ describe('an event whose key is known', () => {
     expect(replaced).toBe(true);
     expect(of('saveConflict')).toEqual([['saveConflict', 7, times, known.body]]);
     expect(of('replace')).toEqual([['replace', 7, event, firstStateOf(event)]]);
-    expect(of('nextOf').map(([, queue]) => queue)).toEqual([
+    expect(of('nextInQueues').flatMap(([, queues]) => queues)).toEqual([
       { endpoint: 'default', entity: 'before' },
       { endpoint: 'default', entity: event.entity },
     ]);

@@ -3,6 +3,8 @@ import { announce, WHOLE_SWEEP } from '../../../src/inbox/rules/announce.ts';
 import { atOnce } from '../../../src/inbox/rules/steps.ts';
 import type { Scope } from '../../../src/inbox/work.ts';
 import { IGNORE_AFTER_MS, TAKER_MS } from '../../../src/inbox/rules/takers.ts';
+import type { Queue } from '../../../src/inbox/rules/store.ts';
+import { NOTHING_NEXT } from './plan-events.ts';
 import { scripted, sliceOf } from './scripted-engine.ts';
 
 const NOW = 2 * IGNORE_AFTER_MS;
@@ -94,12 +96,12 @@ describe('what is parked', () => {
       {},
       {
         parkedAfter: () => events,
-        front: ({ entity }: { entity: string }) => ({ seq: entity === 'order' ? 1 : 4, type: 'order.ready' }),
-        unpark: () => 10,
+        nextInQueues: (queues: readonly Queue[]) =>
+          queues.map(({ entity }) => ({ ...NOTHING_NEXT, front: { seq: entity === 'order' ? 1 : 4, bytes: 1 } })),
       },
     );
     atOnce(announce(engine, SCOPE, NOW, null, WHOLE_SWEEP));
-    expect(of('unpark').map(([, seq]) => seq)).toEqual([2, 1, 4]);
+    expect(of('unpark').flatMap(([, seqs]) => seqs)).toEqual([2, 1, 4]);
     expect(of('takenTypes')[0]).toEqual(['takenTypes', 'default', NOW - TAKER_MS]);
   });
 

@@ -1,128 +1,146 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { answerOne, claim, claimOne } from '../../../src/inbox/rules/claim.ts';
-import type { Candidate, EventToRun } from '../../../src/inbox/rules/engine.ts';
-import { atOnce } from '../../../src/inbox/rules/steps.ts';
+import { ClaimPlan, planOne } from '../../../src/inbox/rules/claim.ts';
+import type { ClaimState, DueEvent, EventToRun } from '../../../src/inbox/rules/store.ts';
 import { EVERYTHING, type ClaimRequest, type Scope } from '../../../src/inbox/work.ts';
-import { scripted, sliceOf } from './scripted-engine.ts';
+import { TAKER_MS } from '../../../src/inbox/rules/takers.ts';
+import { dueEvent } from './plan-events.ts';
 
-const REQUEST: ClaimRequest = { ...EVERYTHING, now: 10_000, leaseMs: 1_000, ordered: true };
-const candidate = (seq: number, parts: Partial<Candidate> = {}): Candidate => ({
-  seq,
-  endpoint: 'default',
-  type: 'order.created',
-  entity: null,
-  created: { ms: 1, ns: 0 },
-  crashes: 0,
-  bytes: 10,
-  ...parts,
-});
-
-/** Gives out what was not claimed or parked yet. */
-function engineOf(due: readonly Candidate[], replies: Parameters<typeof scripted>[0] = {}) {
-  const gone = new Set<number>();
-  return scripted({
-    followClock: () => false,
-    ranOut: () => [],
-    newestSeq: () => 9,
-    lookAtFresh: () => false,
-    isSuspectRunning: () => false,
-    hasLease: ({ entity }: Candidate) => entity === 'leased',
-    candidates: (_: ClaimRequest, suspects: boolean, limit: number) =>
-      due.filter(({ seq, crashes }) => !gone.has(seq) && (suspects || crashes === 0)).slice(0, limit),
-    park: (seq: number) => void gone.add(seq),
-    claim: (seqs: readonly number[]) => {
-      for (const seq of seqs) gone.add(seq);
-      return seqs.map((seq) => ({ lease: { seq, fence: 1 } }));
-    },
-    ...replies,
-  });
-}
-
-const seqs = (step: unknown) => (step as { lease: { seq: number } }[]).map(({ lease }) => lease.seq);
-const run = ({ engine }: ReturnType<typeof engineOf>, limit = 10, request = REQUEST) =>
-  atOnce(claim(engine, request, limit, { freshUpTo: null }));
+const NOW = 2 * TAKER_MS;
+const REQUEST: ClaimRequest = { ...EVERYTHING, now: NOW, leaseMs: 1_000, ordered: true };
+const STATE: ClaimState = { pauses: [], isSuspectRunning: false };
+const planOf = (limit = 10, request: Partial<ClaimRequest> = {}, state: Partial<ClaimState> = {}) =>
+  new ClaimPlan({ ...REQUEST, ...request }, limit, { ...STATE, ...state });
+const seqsOf = ({ claim, park }: ReturnType<ClaimPlan['round']>) => [claim.map(({ seq }) => seq), park];
 
 describe('a claim', () => {
-  it('takes what is due as far as it was asked', () => {
-    expect(seqs(run(engineOf([1, 2, 3].map((seq) => candidate(seq))), 2))).toEqual([1, 2]);
+  it('takes as many due events as it may, in their order', () => {
+    const plan = planOf(2);
+    expect(seqsOf(plan.round([3, 1, 2].map((seq) => dueEvent(seq))))).toEqual([[3, 1], []]);
+    expect(plan.nextRound()).toBeNull();
   });
 
-  it('gives back first what an earlier one has claimed for nobody, and frees what ran out after that', () => {
-    const { engine, asked, of } = engineOf([candidate(1)], { claimedUnder: () => [] });
-    const request = { ...REQUEST, number: 5, unheard: [5, 6] };
-    expect(seqs(atOnce(claim(engine, request, 1, { freshUpTo: null })))).toEqual([1]);
-    atOnce(claimOne(engine, { endpoint: 'default', id: 'evt_1' }, request));
-    const once = [5, 6].map((number) => ['claimedUnder', number]);
-    expect(of('claimedUnder')).toEqual([...once, ...once]);
-    const names = asked.map(([name]) => name);
-    expect(names.indexOf('claimedUnder')).toBeLessThan(names.indexOf('ranOut'));
-    expect(of('claim')[0]).toEqual(['claim', [1], 10_000, 11_000, 5]);
+  it('asks for the types that it has room for, and for events that no running suspect forbids', () => {
+    expect(planOf(3, { types: ['a', 'b'], room: { b: 0 } }).nextRound()).toMatchObject({
+      types: ['a'],
+      except: [],
+      handles: ['a', 'b'],
+      suspects: true,
+      limit: 3,
+      handledSince: NOW - TAKER_MS,
+    });
+    const asked = planOf(3, { handledSince: 77 }, { isSuspectRunning: true }).nextRound();
+    expect(asked).toMatchObject({ types: '*', suspects: false, handledSince: 77 });
   });
 
-  it('sets aside what has to wait, unless order does not matter', () => {
-    const due = [candidate(1, { entity: 'leased' }), candidate(2)];
-    const ordered = engineOf(due);
-    expect([seqs(run(ordered)), ordered.of('park')]).toEqual([[2], [['park', 1]]]);
-    expect(seqs(run(engineOf(due), 10, { ...REQUEST, ordered: false }))).toEqual([1, 2]);
+  it.each<[string, Partial<DueEvent>, boolean]>([
+    ['has a lease', { hasLease: true }, true],
+    ['has an older event that holds it back', { front: { seq: 9, created: { ms: 0, ns: 0 } } }, true],
+    ['has an event of the same instant that arrived earlier', { front: { seq: 4, created: { ms: 5, ns: 0 } } }, true],
+    ['has an event that is older by a nanosecond', { front: { seq: 9, created: { ms: 4, ns: 999_999 } } }, true],
+    ['has this event as its front', { front: { seq: 5, created: { ms: 5, ns: 0 } } }, false],
+    ['has a newer front, because this event yields', { front: { seq: 6, created: { ms: 6, ns: 0 } } }, false],
+    ['has no front', {}, false],
+  ])('whose entity %s: an event waits: %s', (_, parts, waits) => {
+    const event = dueEvent(5, { entity: 'order', ...parts });
+    expect(seqsOf(planOf().round([event]))).toEqual(waits ? [[], [5]] : [[5], []]);
+    expect(seqsOf(planOf(10, { ordered: false }).round([event]))).toEqual([[5], []]);
+    expect(seqsOf(planOf().round([{ ...event, entity: null }]))).toEqual([[5], []]);
   });
 
-  it('takes one of an entity, whatever else of it was found with it, and what is free at once', () => {
-    const due = [1, 2, 3].map((seq) => candidate(seq, { entity: seq === 3 ? 'another' : 'order' }));
-    const ordered = engineOf(due, { front: () => undefined, isSuperseded: () => false });
-    expect([seqs(run(ordered)), ordered.of('park')]).toEqual([[1, 3], [['park', 2]]]);
-    expect(ordered.of('claim')).toHaveLength(1);
-    const elsewhere = ['one', 'another'].map((endpoint, at) => candidate(at + 1, { endpoint, entity: 'order' }));
-    expect(seqs(run(engineOf(elsewhere, { front: () => undefined, isSuperseded: () => false })))).toEqual([1, 2]);
-  });
-
-  it('takes what it has found free before the time was over', () => {
-    const due = [candidate(1), candidate(2, { entity: 'leased' }), candidate(3)];
-    expect(seqs(run(engineOf(due, { timeSlice: sliceOf(1) })))).toEqual([1]);
+  it('takes one event of an entity, and the others of an endpoint with an entity of that name', () => {
+    const due = [
+      dueEvent(1, { entity: 'order' }),
+      dueEvent(2, { entity: 'order' }),
+      dueEvent(3, { entity: 'order', endpoint: 'b' }),
+    ];
+    expect(seqsOf(planOf().round(due))).toEqual([[1, 3], [2]]);
   });
 
   it('takes one suspect at a time, and none while one runs', () => {
-    const due = [candidate(1, { crashes: 1 }), candidate(2, { crashes: 2 }), candidate(3)];
-    expect(seqs(run(engineOf(due)))).toEqual([1, 3]);
-    expect(seqs(run(engineOf(due, { isSuspectRunning: () => true })))).toEqual([3]);
+    const due = [dueEvent(1, { crashes: 1 }), dueEvent(2, { crashes: 2 }), dueEvent(3)];
+    const plan = planOf();
+    expect(seqsOf(plan.round(due))).toEqual([[1, 3], []]);
+    expect(plan.nextRound()).toMatchObject({ suspects: false });
+    expect(seqsOf(planOf(10, {}, { isSuspectRunning: true }).round(due))).toEqual([[3], []]);
   });
 
-  it.each<[string, Parameters<typeof scripted>[0]]>([
-    ['the clock was set back and not everything is moved yet', { followClock: () => true }],
-    ['more has arrived than was looked at', { lookAtFresh: () => true }],
-    ['only such were found that wait, and the time is over', { timeSlice: sliceOf(1) }],
-  ])('has to be called again when %s', (_, replies) => {
-    expect(run(engineOf([candidate(1, { entity: 'leased' }), candidate(2)], replies))).toBe('more');
+  it('takes no more of a type than it has room for, in all its rounds', () => {
+    const plan = planOf(10, { room: { 'order.created': 1 } });
+    expect(seqsOf(plan.round([dueEvent(1), dueEvent(2), dueEvent(3, { type: 'x' })]))).toEqual([[1, 3], []]);
+    expect(plan.nextRound()).toMatchObject({ types: '*', except: ['order.created'] });
   });
 
-  it('looks at what had arrived when it began, and at no more', () => {
-    const progress = { freshUpTo: null };
-    const { engine, of } = engineOf([]);
-    for (let call = 0; call < 2; call += 1) atOnce(claim(engine, REQUEST, 1, progress));
-    expect(of('newestSeq')).toHaveLength(1);
-    const upTo = { now: 10_000, upTo: 9 };
-    expect(of('lookAtFresh').map(([, asked]) => asked)).toEqual([upTo, upTo]);
+  it('looks again where it parked events, further than it has parked, and is complete where nothing was due', () => {
+    const plan = planOf(1);
+    plan.round([1, 2, 3].map((seq) => dueEvent(seq, { entity: 'order', hasLease: true })));
+    expect(plan.nextRound()).toMatchObject({ limit: 3 });
+    plan.round([]);
+    expect([plan.nextRound(), plan.isCutShort]).toEqual([null, false]);
   });
 
-  it('tells whether a newer one of the entity was processed', () => {
-    const due = [candidate(1), candidate(2, { entity: 'order' })];
-    expect(run(engineOf(due, { isSuperseded: () => true }))).toMatchObject([
-      { superseded: false },
-      { superseded: true },
-    ]);
+  it('is cut short after two hundred parked events, or a mebibyte of their bodies', () => {
+    const waiting = (count: number, bytes: number) =>
+      Array.from({ length: count }, (_, seq) => dueEvent(seq, { entity: 'order', hasLease: true, bytes }));
+    for (const [due, parked] of [
+      [waiting(199, 1), 199],
+      [waiting(250, 1), 250],
+      [waiting(3, 600 * 1024), 2],
+    ] as const) {
+      const plan = planOf(1_000);
+      expect(plan.round(due).park).toHaveLength(parked);
+      expect(plan.isCutShort).toBe(parked !== 199);
+    }
+  });
+
+  it('keeps its bounds whatever is due', () => {
+    const event = fc.record({
+      seq: fc.integer({ min: 1, max: 12 }),
+      entity: fc.constantFrom(null, 'a', 'b'),
+      type: fc.constantFrom('x', 'y'),
+      crashes: fc.constantFrom(0, 0, 1),
+      hasLease: fc.constantFrom(false, false, true),
+      front: fc.option(
+        fc.integer({ min: 1, max: 12 }).map((seq) => ({ seq, created: { ms: seq, ns: 0 } })),
+        {
+          nil: undefined,
+        },
+      ),
+    });
+    const rounds = fc.array(fc.uniqueArray(event, { selector: ({ seq }) => seq, maxLength: 12 }), { maxLength: 4 });
+    fc.assert(
+      fc.property(rounds, fc.nat(8), fc.nat(3), fc.boolean(), (rounds, limit, room, isSuspectRunning) => {
+        const plan = planOf(limit, { room: { x: room } }, { isSuspectRunning });
+        const claimed: DueEvent[] = [];
+        for (const due of rounds) {
+          if (plan.nextRound() === null) break;
+          const { claim, park } = plan.round(due.map((parts) => dueEvent(parts.seq, parts)));
+          const queues = claim.flatMap(({ entity }) => entity ?? []);
+          expect(new Set(queues).size).toBe(queues.length);
+          expect(claim.filter(({ hasLease, entity }) => hasLease && entity !== null)).toEqual([]);
+          expect(claim.filter(({ seq }) => park.includes(seq))).toEqual([]);
+          claimed.push(...claim);
+        }
+        expect(claimed.length).toBeLessThanOrEqual(limit);
+        expect(claimed.filter(({ type }) => type === 'x').length).toBeLessThanOrEqual(room);
+        expect(claimed.filter(({ crashes }) => crashes > 0).length).toBeLessThanOrEqual(isSuspectRunning ? 0 : 1);
+      }),
+    );
   });
 });
 
 describe('one event', () => {
   const event: EventToRun = {
-    ...candidate(1, { entity: 'order', crashes: 2 }),
-    type: 'order.created',
+    ...dueEvent(1, { entity: 'order', crashes: 2 }),
     state: 'pending',
     isInvalid: false,
     isPruned: false,
   };
+  const one = (found: EventToRun | undefined, scope: Scope = EVERYTHING, ordered = true) =>
+    planOne(found, { ...scope, ordered }, []);
 
-  it.each<[string, EventToRun | undefined, Scope, ReturnType<typeof answerOne>]>([
-    ['that nobody knows', undefined, EVERYTHING, 'settled'],
+  it.each<[string, EventToRun | undefined, Scope, ReturnType<typeof planOne>]>([
+    ['that does not exist', undefined, EVERYTHING, 'settled'],
     ['that waits, whatever its history', event, EVERYTHING, 'run'],
     ['that is dead', { ...event, state: 'dead' }, EVERYTHING, 'run'],
     ['that was ignored', { ...event, state: 'ignored' }, EVERYTHING, 'run'],
@@ -134,18 +152,22 @@ describe('one event', () => {
     ['of another type', event, { endpoints: '*', types: ['order.ready'] }, 'settled'],
     ['of another endpoint', event, { endpoints: ['shop-b'], types: '*' }, 'settled'],
     ['of a type and endpoint that are named', event, { endpoints: ['default'], types: ['order.created'] }, 'run'],
-  ])('%s', (_, one, scope, expected) => {
-    expect(answerOne(one, scope)).toBe(expected);
+  ])('%s', (_, found, scope, expected) => {
+    expect(one(found, scope)).toBe(expected);
   });
 
   it('is busy while another one of its entity runs, unless order does not matter', () => {
-    const key = { endpoint: 'default', id: 'evt_1' };
-    const leased = { ...event, entity: 'leased' };
-    const one = (request: ClaimRequest) => {
-      const { engine } = engineOf([], { eventToRun: () => leased });
-      return atOnce(claimOne(engine, key, request));
-    };
-    expect(one(REQUEST)).toBe('busy');
-    expect(one({ ...REQUEST, ordered: false })).toMatchObject({ lease: { seq: 1 } });
+    const leased = { ...event, hasLease: true };
+    expect([one(leased), one(leased, EVERYTHING, false), one({ ...leased, entity: null })]).toEqual([
+      'busy',
+      'run',
+      'run',
+    ]);
+  });
+
+  it('of a paused type is stored, and not handled', () => {
+    const pause = { endpoint: 'default', type: 'order.created', since: new Date(0), actor: 'ada', reason: null };
+    expect(planOne(event, { ...EVERYTHING, ordered: true }, [pause])).toBe('settled');
+    expect(planOne(event, { ...EVERYTHING, ordered: true }, [{ ...pause, endpoint: 'b' }])).toBe('run');
   });
 });

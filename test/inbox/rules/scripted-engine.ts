@@ -12,10 +12,7 @@ type Asked = readonly [name: string, ...parameters: unknown[]];
 type Reply = (...parameters: never[]) => unknown;
 
 /** What most rules need to be told, and hardly any is about. */
-const SELDOM = (replies: { readonly [name: string]: Reply }): { readonly [name: string]: Reply } => ({
-  pauses: () => [],
-  nextOf: (queue: never) => ({ front: replies['front']?.(queue), yielding: [] }),
-});
+const SELDOM: { readonly [name: string]: Reply } = { pauses: () => [], nextInQueues: () => [] };
 
 /**
  * An engine of which a test says the answers, by the name of the statement; whatever else it is asked has nothing to say.
@@ -33,7 +30,7 @@ export function scripted(replies: { readonly [name: string]: Reply } = {}): {
     (name: string) =>
     (...parameters: unknown[]): unknown => {
       asked.push([name, ...parameters]);
-      const reply = (replies[name] ?? SELDOM(replies)[name]) as ((...parameters: unknown[]) => unknown) | undefined;
+      const reply = (replies[name] ?? SELDOM[name]) as ((...parameters: unknown[]) => unknown) | undefined;
       return reply?.(...parameters);
     };
   const endless = { add: () => false, isOver: () => false };

@@ -3,11 +3,8 @@ import { expect, it } from 'vitest';
 import { memoryEngine } from '../../../src/inbox/memory/memory-engine.ts';
 import { Entries } from '../../../src/inbox/memory/memory-entry.ts';
 import { acceptEvent } from '../../../src/inbox/rules/accept-event.ts';
-import { claim } from '../../../src/inbox/rules/claim.ts';
 import type { Engine, Starts } from '../../../src/inbox/rules/engine.ts';
-import { settle } from '../../../src/inbox/rules/settle.ts';
 import { answer, asked, atOnce, awaited as run, DONE, type Steps } from '../../../src/inbox/rules/steps.ts';
-import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming } from '../../helpers/incoming-event.ts';
 
 /** An engine that has to be waited for, as one behind a network. */
@@ -25,8 +22,6 @@ function awaited(engine: Engine & Starts): Engine & Starts {
   });
 }
 
-const request = { ...EVERYTHING, now: 2_000_000_000_000, leaseMs: 1_000, ordered: true };
-
 it('what answers at once is run at once', () => {
   function* sum(): Steps<number> {
     yield* DONE;
@@ -37,21 +32,13 @@ it('what answers at once is run at once', () => {
 });
 
 it('an engine that has to be waited for is not run at once', () => {
-  const engine = awaited(memoryEngine(new Entries()));
+  const engine = awaited(memoryEngine(new Entries()).engine);
   expect(() => atOnce(acceptEvent(engine, incoming()))).toThrow(/should answer at once/);
 });
 
 it('the same rules run on an engine that has to be waited for', async () => {
-  const engine = awaited(memoryEngine(new Entries()));
+  const engine = awaited(memoryEngine(new Entries()).engine);
   expect(await run(acceptEvent(engine, incoming()))).toMatchObject({ result: 'stored' });
   expect(await run(acceptEvent(engine, incoming({ body: 'other' })))).toMatchObject({ conflict: true });
   await run(acceptEvent(engine, incoming({ id: 'evt_2' })));
-  const claimed = await run(claim(engine, request, 10, { freshUpTo: null }));
-  expect(claimed).toMatchObject([{ id: 'evt_1', attempt: 1, superseded: false }]);
-  if (claimed === 'more') throw new Error('it has claimed');
-  for (const { lease } of claimed) {
-    expect(await run(settle(engine, lease, { outcome: 'processed' }, request.now))).toBe(true);
-    expect(await run(settle(engine, lease, { outcome: 'processed' }, request.now))).toBe(false);
-  }
-  expect(await run(claim(engine, request, 10, { freshUpTo: null }))).toMatchObject([{ id: 'evt_2' }]);
 });

@@ -6,7 +6,7 @@ import {
   isAmong,
   isInScope,
   rerunOfferedSince,
-  thereSince,
+  seenSince,
   wasSeenAfter,
 } from '../../../src/inbox/rules/takers.ts';
 import type { Scope } from '../../../src/inbox/work.ts';
@@ -14,9 +14,9 @@ import type { Scope } from '../../../src/inbox/work.ts';
 const NOW = 2 * IGNORE_AFTER_MS;
 
 it('somebody is there for ten minutes after being seen', () => {
-  expect(wasSeenAfter(NOW - TAKER_MS + 1, thereSince(NOW))).toBe(true);
-  expect(wasSeenAfter(NOW - TAKER_MS, thereSince(NOW))).toBe(false);
-  expect(wasSeenAfter(null, thereSince(NOW))).toBe(false);
+  expect(wasSeenAfter(NOW - TAKER_MS + 1, seenSince(NOW))).toBe(true);
+  expect(wasSeenAfter(NOW - TAKER_MS, seenSince(NOW))).toBe(false);
+  expect(wasSeenAfter(null, seenSince(NOW))).toBe(false);
 });
 
 it('somebody is gone after seven days, and not before whoever judges has looked for long enough', () => {

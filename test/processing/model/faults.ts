@@ -172,7 +172,7 @@ export function ignoredAtFirstSight(): Mutation {
 export function goneByTheClock(): Mutation {
   return (inbox) => ({
     ...inbox,
-    claim: (request, limit) => inbox.claim({ ...request, takenSince: request.now - TAKER_MS }, limit),
+    claim: (request, limit) => inbox.claim({ ...request, handledSince: request.now - TAKER_MS }, limit),
   });
 }
 
@@ -245,7 +245,7 @@ export function nullIsForGood(): Mutation {
 export function goneWhileFull(): Mutation {
   return (inbox) => ({
     ...inbox,
-    claim: (request, limit) => inbox.claim({ ...request, holds: [], ranOutBy: request.now }, limit),
+    claim: (request, limit) => inbox.claim({ ...request, holds: [], expiredBy: request.now }, limit),
   });
 }
 

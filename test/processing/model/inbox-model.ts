@@ -139,18 +139,18 @@ export class InboxModel {
   ): void {
     const claim = { ...by, now: asked.now };
     this.waiting.claims();
-    const ranOutBy = Math.min(asked.now, asked.ranOutBy ?? asked.now);
+    const expiredBy = Math.min(asked.now, asked.expiredBy ?? asked.now);
     const bySeq = new Map(rows.map((row) => [row.seq, row]));
     for (const event of this.events) {
       if (event.hold !== null) {
         const isOwn = asked.holds?.some((lease) => this.of(lease) === event) === true;
-        this.#lookAtHold(event, asked, { ranOutBy, isOwn, leased: bySeq.get(event.seq)?.leased ?? null, disturbed });
+        this.#lookAtHold(event, asked, { expiredBy, isOwn, leased: bySeq.get(event.seq)?.leased ?? null, disturbed });
       }
       if (event.state !== 'processing') continue;
       const isFreed =
         bySeq.get(event.seq)?.state !== 'processing' || claimed.some(({ lease }) => lease.seq === event.seq);
-      if (isFreed) this.#ranOut(event, asked.now, ranOutBy, disturbed);
-      else if (event.leaseUntil <= ranOutBy && asked.holds?.some((lease) => this.of(lease) === event)) {
+      if (isFreed) this.#ranOut(event, asked.now, expiredBy, disturbed);
+      else if (event.leaseUntil <= expiredBy && asked.holds?.some((lease) => this.of(lease) === event)) {
         Object.assign(event, { leaseUntil: asked.now + asked.leaseMs, closing: false });
       }
     }
@@ -345,15 +345,15 @@ export class InboxModel {
     event: ModelEvent,
     { now, leaseMs }: ClaimRequest,
     {
-      ranOutBy,
+      expiredBy,
       isOwn,
       leased,
       disturbed,
-    }: { ranOutBy: number; isOwn: boolean; leased: boolean | null; disturbed: boolean },
+    }: { expiredBy: number; isOwn: boolean; leased: boolean | null; disturbed: boolean },
   ): void {
-    const hasRunOut = event.leaseUntil <= ranOutBy;
+    const hasRunOut = event.leaseUntil <= expiredBy;
     if (leased === false || (leased === null && hasRunOut && !isOwn)) {
-      if (event.hold === 'held') this.#mayBeLost(event, ranOutBy, disturbed);
+      if (event.hold === 'held') this.#mayBeLost(event, expiredBy, disturbed);
       event.hold = null;
       this.#count('processed, and its lease runs out');
     } else if (hasRunOut && isOwn) {
@@ -363,18 +363,18 @@ export class InboxModel {
     }
   }
 
-  #mayBeLost(event: ModelEvent, ranOutBy: number, disturbed: boolean): void {
+  #mayBeLost(event: ModelEvent, expiredBy: number, disturbed: boolean): void {
     const say = (why: string) => () => `that of ${event.name} was lost ${why}`;
     must(
-      event.leaseUntil <= ranOutBy || event.setBackAt !== null,
+      event.leaseUntil <= expiredBy || event.setBackAt !== null,
       'a lease that is renewed holds',
       say('before it ran out'),
     );
     must(event.disturbed || disturbed, 'a lease that is renewed holds', say('under a healthy process'));
   }
 
-  #ranOut(event: ModelEvent, now: number, ranOutBy: number, disturbed: boolean): void {
-    this.#mayBeLost(event, ranOutBy, disturbed);
+  #ranOut(event: ModelEvent, now: number, expiredBy: number, disturbed: boolean): void {
+    this.#mayBeLost(event, expiredBy, disturbed);
     if (event.closing) {
       this.#count('processing → pending, killed while closing');
       return this.#toPending(event, 'interrupted', now, now);

@@ -99,7 +99,7 @@ export class Observer {
         return call(
           'claim',
           () => {
-            request = { ...asked, now: this.#clock.now(), ranOutBy: asked.ranOutBy ?? asked.now };
+            request = { ...asked, now: this.#clock.now(), expiredBy: asked.expiredBy ?? asked.now };
             return base.claim(request, limit);
           },
           (claimed, rows) => model.claimed(by, request, limit, claimed, rows, this.isSlow || request.now !== asked.now),
@@ -198,7 +198,7 @@ export class Observer {
       nextDue: (scope) => this.#read(life, () => base.nextDue(scope)),
       // A list for people: nothing is decided by it.
       leave: (processor) => this.#read(life, () => base.leave(processor)),
-      unhandled: (now, takenSince) => this.#read(life, () => base.unhandled(now, takenSince)),
+      unhandled: (now, handledSince) => this.#read(life, () => base.unhandled(now, handledSince)),
       ignoredSince: (scope, since, now) => this.#read(life, () => base.ignoredSince(scope, since, now)),
       onPending: (listener) => {
         const stop = base.onPending(() => {

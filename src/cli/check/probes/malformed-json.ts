@@ -13,7 +13,7 @@ function brokenOff(run: CheckRun): { readonly id: string; readonly body: Uint8Ar
 
 const TAKES_NONSENSE: Advice = {
   why: 'The 2xx confirms an event that you cannot read. (This is a warning, because only a sender with the secret can send such a body.)',
-  mend: 'Return 400 for a body that is not a JSON object with an id. If you keep the raw bytes, the 2xx is right.',
+  mend: 'Return 400 for a body that is not a JSON object with an id, unless you store the raw bytes of such a body.',
 };
 const THROWS_ON_NONSENSE: Advice = {
   why: 'The service treats this answer as an outage and sends the same bytes again for a day. (This is a warning, because only a sender with the secret can send such a body.)',

@@ -79,7 +79,7 @@ function addDecoded(
     usual('secret-encoding', 'the signature was made with the decoded base64 after the prefix', ...base64(bare));
     usual('secret-encoding', 'the signature was made with the decoded digits after the prefix', ...hex(bare));
   }
-  usual('secret-prefix', 'the signature was made with whsec_ before the secret', `whsec_${secret}`);
+  usual('secret-prefix', 'the signature was made with a secret that still has its prefix whsec_', `whsec_${secret}`);
   usual(
     'secret-encoding',
     'the signature was made with the secret written in hexadecimal',

@@ -1,16 +1,15 @@
-import type { EntityQueue, Front, Queue, Takers } from '../../rules/engine.ts';
-import { YIELDING_BATCH } from '../../rules/entity-order.ts';
-import { answer, asked, DONE } from '../../rules/steps.ts';
-import { fromText, toText } from '../driver/values.ts';
+import { PASSED_BATCH, YIELDING_BATCH } from '../../rules/entity-order.ts';
+import type { Front, NextInQueue, Queue } from '../../rules/store.ts';
 import { fromKey, toKey } from '../sql/keys.ts';
 import type { Tables } from '../sql/tables.ts';
+import { toText } from '../driver/values.ts';
 import type { Scene } from './scene.ts';
 
 const IN_ORDER = 'ORDER BY created_ms, created_ns, seq';
-/** The end of a WHERE, and the order: of pending events of an entity, those that hold others back. */
+/** The end of a WHERE, and the order: the pending events of an entity that hold back others. */
 export const FRONT = `NOT yields ${IN_ORDER}`;
 
-/** Pending events of an entity, in their order: those that hold others back, and those that yield. */
+/** Pending events of an entity in their order: those that hold back others, and those that yield. */
 export function bothInOrder(columns: string, waiting: string, t: Tables, limit: string): string {
   const some = (yields: string): string =>
     `(SELECT ${columns} FROM ${t.queue} WHERE ${waiting} AND ${yields} ${IN_ORDER} LIMIT ${limit})`;
@@ -18,9 +17,9 @@ export function bothInOrder(columns: string, waiting: string, t: Tables, limit: 
 }
 
 /**
- * Leases of an entity: the one that was claimed in order, and those that were claimed without an order; each has an index.
+ * Leases of an entity: one that was claimed in order, and those that were claimed without an order. Each kind has an index.
  *
- * @param same - that a column with the entity, and the endpoint, are those that are meant
+ * @param same - a condition that a column with the entity, and the endpoint, are the right ones
  */
 export function leased(columns: string, same: (entity: string) => string, t: Tables): string {
   const some = (where: string, entity: string): string =>
@@ -31,143 +30,118 @@ export function leased(columns: string, same: (entity: string) => string, t: Tab
     ${some('lease_until_ms IS NOT NULL AND leased_entity IS NULL AND entity IS NOT NULL', 'entity')}`;
 }
 
-interface FrontRow {
-  readonly seq: number;
-  readonly parked: boolean;
-  readonly type: string;
-  readonly created_ms: number;
-  readonly created_ns: number;
+/**
+ * For WITH: the types whose events hold back newer ones of their entity, for each endpoint of some rows. A processor has
+ * announced them since `since`, or they are paused.
+ *
+ * @param handled - types that count as handled too, and whether every type does, as two values
+ */
+export function holding(
+  t: Tables,
+  rows: string,
+  since: string,
+  handled: { readonly types: string; readonly every: string } = { types: `'{}'::text[]`, every: 'false' },
+): string {
+  return `holding AS MATERIALIZED (
+    SELECT ends.endpoint, ${handled.every} OR coalesce(bool_or(named.type = '*'), false) AS every,
+      ${handled.types} || coalesce(array_agg(named.type) FILTER (WHERE named.type IS NOT NULL), '{}') AS types
+    FROM (SELECT DISTINCT endpoint FROM ${rows}) AS ends LEFT JOIN LATERAL (
+      SELECT type FROM ${t.takers} WHERE endpoint IN (ends.endpoint, '*') AND seen_ms > ${since}
+      UNION ALL SELECT type FROM ${t.pauses} WHERE endpoint = ends.endpoint
+    ) AS named ON true GROUP BY ends.endpoint
+  )`;
 }
 
-/** What waits of one entity. Whoever asks holds its slot, or only reads. */
-export function entityQueue({
-  session,
-  t,
-  moves,
-  facts,
-  writes,
-}: Scene): Omit<EntityQueue, 'timeSlice' | keyof Takers> {
-  const waiting = `lease_until_ms IS NULL AND entity IS NOT NULL AND entity = $1 AND endpoint = $2`;
-  const lease = `${leased('1', (entity) => `${entity} = $1 AND endpoint = $2`, t)} LIMIT 1`;
-  const front = `
-    SELECT created_ms, created_ns, seq, type, parked FROM ${t.queue} WHERE ${waiting} AND ${FRONT} LIMIT 1`;
-  const next = `
-    (SELECT created_ms, created_ns, seq, type, parked, yields FROM ${t.queue} WHERE ${waiting} AND ${FRONT} LIMIT 1)
-    UNION ALL (
-      SELECT created_ms, created_ns, seq, type, parked, yields FROM ${t.queue}
-      WHERE yields AND parked AND entity = $1 AND endpoint = $2 ORDER BY entity, endpoint, seq LIMIT ${YIELDING_BATCH})`;
-  const frontOfTypes = `
-    SELECT created_ms, created_ns, seq, type, parked FROM ${t.queue} WHERE ${waiting} AND type = ANY($3::text[]) AND ${FRONT} LIMIT 1`;
-  const place = '(created_ms, created_ns, seq) <= ($3::bigint, $4::integer, $5::bigint)';
-  const upTo = `
-    SELECT seq FROM (
-      SELECT seq, parked FROM (
-        ${bothInOrder('seq, parked, created_ms, created_ns', `${waiting} AND ${place}`, t, '$6')}
-      ) AS both_kinds ${IN_ORDER} LIMIT $6
-    ) AS first WHERE parked`;
-  const noted = (row: FrontRow | undefined): Front | undefined => {
-    if (row !== undefined) facts.parked.set(row.seq, row.parked);
-    return frontOf(row);
-  };
-  return {
-    hasLease(queue) {
-      const known = facts.of(queue)?.hasLease;
-      if (known !== undefined) return answer(known);
-      return asked(writes.flush().then(async () => (await session.row(lease, bound(queue))) !== undefined));
-    },
-    front(queue) {
-      const known = facts.of(queue);
-      if (known !== undefined) return answer(known.front);
-      return asked(session.row<FrontRow>(front, bound(queue)).then(noted));
-    },
-    nextOf(queue) {
-      const known = facts.of(queue);
-      const yielding = facts.parkedYielding(queue);
-      if (known !== undefined && yielding !== undefined) return answer({ front: known.front, yielding });
-      return asked(
-        session.rows<FrontRow & { readonly yields: boolean }>(next, bound(queue)).then((rows) => {
-          const yielding = rows.filter(({ yields }) => yields).map(({ seq }) => seq);
-          facts.noteYielding(queue, yielding);
-          return { front: noted(rows.find(({ yields }) => !yields)), yielding };
-        }),
-      );
-    },
-    frontOfTypes: (queue, types) =>
-      asked(session.row<FrontRow>(frontOfTypes, [...bound(queue), types.map(toKey)]).then(noted)),
-    park(seq) {
-      facts.parked.set(seq, true);
-      writes.park(seq);
-      return DONE;
-    },
-    unpark(seq) {
-      // The length of its body does not matter here: a row of the queue has none.
-      const isParked = facts.parked.get(seq);
-      if (isParked === undefined) {
-        return asked(session.run(moves.unpark, [seq]).then((changes) => (changes === 0 ? undefined : 0)));
-      }
-      if (!isParked) return answer(undefined);
-      facts.parked.set(seq, false);
-      writes.unpark(seq);
-      return answer(0);
-    },
-    parkedUpTo(queue, last, limit) {
-      const { created, seq } = last ?? LAST;
-      const values = [...bound(queue), created.ms, created.ns, seq, limit];
-      return asked(session.rows<{ seq: number }>(upTo, values).then((rows) => rows.map((row) => row.seq)));
-    },
-  };
+/** For FROM, beside `holding` and the rows named `of`: the first pending event of their entity that holds back others. */
+export function front(t: Tables, of: string): string {
+  return `LEFT JOIN LATERAL (
+    SELECT seq, type, created_ms, created_ns FROM ${t.queue} AS waiting
+    WHERE entity IS NOT NULL AND entity = ${of}.entity AND endpoint = ${of}.endpoint AND lease_until_ms IS NULL
+      AND (holding.every OR waiting.type = ANY(holding.types)) AND ${FRONT} LIMIT 1
+  ) AS front ON true`;
 }
 
-interface FoundFrontRow {
-  readonly endpoint: string;
-  readonly entity: string;
-  readonly has_lease: boolean;
+/** `NEXT_COLUMNS`, as `nextOf` reads them. */
+export interface NextColumns {
+  readonly front: number | null;
+  readonly front_type: string | null;
+  readonly front_ms: number | null;
+  readonly front_ns: number | null;
   /** JSON; `null` for none */
+  readonly passed: string | null;
   readonly yielding: string | null;
-  readonly seq: number | null;
-  readonly type: string;
-  readonly parked: boolean;
-  readonly created_ms: number;
-  readonly created_ns: number;
 }
 
-/** Reads the fronts of many queues, for who asks for them one by one. */
-export async function readFronts({ session, t, facts }: Scene, queues: readonly Queue[]): Promise<void> {
-  const same = 'entity IS NOT NULL AND entity = given.entity AND endpoint = given.endpoint';
-  const named = queues.filter(({ entity }) => entity !== null).map(bound);
-  if (named.length === 0) return;
-  const rows = await session.rows<FoundFrontRow>(
-    `SELECT given.entity, given.endpoint,
-       EXISTS (${leased('1', (entity) => `${entity} = given.entity AND endpoint = given.endpoint`, t)}) AS has_lease, (
-         SELECT json_agg(seq)::text FROM (
-           SELECT seq FROM ${t.queue} WHERE yields AND parked AND entity = given.entity AND endpoint = given.endpoint
-           ORDER BY entity, endpoint, seq LIMIT ${YIELDING_BATCH}
-         ) AS parked
-       ) AS yielding, front.*
-     FROM unnest($1::text[], $2::text[]) AS given (entity, endpoint) LEFT JOIN LATERAL (
-       SELECT seq, type, parked, created_ms, created_ns FROM ${t.queue}
-       WHERE ${same} AND lease_until_ms IS NULL AND ${FRONT} LIMIT 1
-     ) AS front ON true`,
-    [named.map(([entity]) => entity), named.map(([, endpoint]) => endpoint)],
-  );
-  for (const row of rows) {
-    const { seq } = row;
-    const queue = { endpoint: fromText(row.endpoint), entity: fromKey(row.entity) };
-    if (seq !== null) facts.parked.set(seq, row.parked);
-    const front = seq === null ? undefined : frontOf({ ...row, seq });
-    facts.note({ ...queue, seq: seq ?? 0 }, { hasLease: row.has_lease, front });
-    facts.noteYielding(queue, JSON.parse(row.yielding ?? '[]') as number[]);
-  }
+export const FRONT_COLUMNS =
+  'front.seq AS front, front.type AS front_type, front.created_ms AS front_ms, front.created_ns AS front_ns';
+
+/** Beside `front`: what else may be claimed when the front of a queue has left. */
+export function nextColumns(t: Tables, of: string): string {
+  const same = `entity IS NOT NULL AND entity = ${of}.entity AND endpoint = ${of}.endpoint`;
+  // Behind a bound, or a queue without a front would be read to its end.
+  const upTo = `(created_ms, created_ns, seq) <= (coalesce(front.created_ms, ${Number.MAX_SAFE_INTEGER}), coalesce(front.created_ns, 0), coalesce(front.seq, 0))`;
+  const waiting = `lease_until_ms IS NULL AND ${same} AND ${upTo}`;
+  return `${FRONT_COLUMNS}, (
+      SELECT json_agg(seq)::text FROM (
+        SELECT seq, parked FROM (
+          ${bothInOrder('seq, parked, created_ms, created_ns', waiting, t, String(PASSED_BATCH))}
+        ) AS both_kinds ${IN_ORDER} LIMIT ${PASSED_BATCH}
+      ) AS first WHERE parked
+    ) AS passed, (
+      SELECT json_agg(seq)::text FROM (
+        SELECT seq FROM ${t.queue} WHERE yields AND parked AND ${same}
+        ORDER BY entity, endpoint, seq LIMIT ${YIELDING_BATCH}
+      ) AS yielders
+    ) AS yielding`;
 }
 
-/** After every event there can be. */
-const LAST: Omit<Front, 'type'> = { created: { ms: Number.MAX_SAFE_INTEGER, ns: 0 }, seq: 0 };
-
-function bound({ endpoint, entity }: Queue): readonly [string | null, string] {
-  return [entity === null ? null : toKey(entity), toText(endpoint)];
+export function nextOf(row: NextColumns): NextInQueue {
+  const found = frontOf(row);
+  return { front: found && { ...found, bytes: 0 }, passed: parkedIn(row.passed), yielding: parkedIn(row.yielding) };
 }
 
-function frontOf(row: FrontRow | undefined): Front | undefined {
-  if (row === undefined) return undefined;
-  return { seq: row.seq, type: fromKey(row.type), created: { ms: row.created_ms, ns: row.created_ns } };
+export function frontOf(row: Omit<NextColumns, 'passed' | 'yielding'>): Front | undefined {
+  const { front: seq, front_type: type, front_ms: ms, front_ns: ns } = row;
+  if (seq === null || type === null || ms === null || ns === null) return undefined;
+  return { seq, type: fromKey(type), created: { ms, ns } };
+}
+
+/** A row of the queue has no body, so its length does not matter. */
+function parkedIn(seqs: string | null): NextInQueue['passed'] {
+  return (JSON.parse(seqs ?? '[]') as number[]).map((seq) => ({ seq, bytes: 0 }));
+}
+
+const GIVEN =
+  'given AS MATERIALIZED (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS given (entity, endpoint))';
+
+/** What may be claimed next in each of these queues; their slots are held, or the caller only reads. */
+export async function nextInQueues(
+  { session, t }: Pick<Scene, 'session' | 't'>,
+  queues: readonly Queue[],
+  handledSince: number,
+): Promise<readonly NextInQueue[]> {
+  const text = `
+    WITH ${GIVEN}, ${holding(t, 'given', '$3')}
+    SELECT ${nextColumns(t, 'given')} FROM given JOIN holding ON holding.endpoint = given.endpoint ${front(t, 'given')}`;
+  return (await session.rows<NextColumns>(text, [...valuesOf(queues), handledSince])).map(nextOf);
+}
+
+/** The first pending event of a queue that holds back others. */
+export async function firstOf(
+  { session, t }: Pick<Scene, 'session' | 't'>,
+  queue: Queue,
+  handledSince: number,
+): Promise<Front | undefined> {
+  const text = `
+    WITH ${GIVEN}, ${holding(t, 'given', '$3')}
+    SELECT ${FRONT_COLUMNS} FROM given JOIN holding ON holding.endpoint = given.endpoint ${front(t, 'given')}`;
+  const row = await session.row<NextColumns>(text, [...valuesOf([queue]), handledSince]);
+  return row && frontOf(row);
+}
+
+function valuesOf(queues: readonly Queue[]): readonly unknown[] {
+  return [
+    queues.map(({ entity }) => (entity === null ? null : toKey(entity))),
+    queues.map(({ endpoint }) => toText(endpoint)),
+  ];
 }

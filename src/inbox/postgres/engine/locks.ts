@@ -10,6 +10,10 @@ export interface Locks {
   take(slots: readonly number[]): Promise<void>;
   /** Those of them that are free, or held already; waits for nobody. */
   takeFree(slots: readonly number[]): Promise<ReadonlySet<number>>;
+  holds(slot: number): boolean;
+  all(): readonly number[];
+  /** Slots that another statement has locked. */
+  note(slots: readonly number[]): void;
   /** Waits for those of events in the queue. */
   takeOf(seqs: readonly number[]): Promise<void>;
   /** Waits for those of events by their keys; an event that is not there has none. */
@@ -55,6 +59,11 @@ export function locksOf(session: Session, t: Tables): Locks {
   }
 
   return {
+    holds: (slot) => held.has(slot),
+    all: () => [...held],
+    note(slots) {
+      for (const slot of slots) held.add(slot);
+    },
     async take(slots) {
       await take(slots);
     },

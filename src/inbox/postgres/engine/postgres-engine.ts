@@ -1,8 +1,8 @@
 import type { Engine } from '../../rules/engine.ts';
 import { arrivals } from './arrivals.ts';
-import { entityQueue } from './entity-queue.ts';
-import { handling } from './handling.ts';
+import { nextInQueues } from './entity-queue.ts';
 import { reruns } from './reruns.ts';
+import { asked, DONE } from '../../rules/steps.ts';
 import type { Scene } from './scene.ts';
 import { processors } from './seen-processors.ts';
 import { takers } from './takers.ts';
@@ -16,8 +16,17 @@ export function postgresEngine(scene: Scene): Engine {
     counts: scene.writes.counts,
     timeSlice,
     ...arrivals(scene),
-    ...handling(scene),
-    ...entityQueue(scene),
+    // Before the transaction (latest-time.ts): a transaction that held the row of the clock would delay all others.
+    noteTime: () => DONE,
+    nextInQueues: (queues, handledSince) => asked(nextInQueues(scene, queues, handledSince)),
+    unpark(seqs) {
+      scene.writes.unpark(seqs);
+      return DONE;
+    },
+    raiseHighWater(event) {
+      scene.writes.mark(event);
+      return DONE;
+    },
     ...takers(scene),
     ...processors(scene),
     ...waitingTypes(scene),

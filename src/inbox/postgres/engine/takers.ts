@@ -8,39 +8,33 @@ import { PAUSE_COLUMNS, pauseOf, type PauseRow } from '../sql/pause-row.ts';
 import type { Scene } from './scene.ts';
 
 /** Who handles what. */
-export function takers({ session, t, facts }: Pick<Scene, 'session' | 't' | 'facts'>): Takers {
+export function takers({ session, t }: Pick<Scene, 'session' | 't'>): Takers {
   const isThere = async (text: string, values: readonly unknown[]): Promise<boolean> =>
     (await session.row(text, values)) !== undefined;
-  async function lastSeenByType(endpoint: string): Promise<ReadonlyMap<string, number>> {
-    const text = `SELECT type, max(seen_ms) AS at FROM ${t.takers} WHERE endpoint IN ($1, '*') GROUP BY type`;
-    const rows = await session.rows<{ type: string; at: number }>(text, [toText(endpoint)]);
-    return new Map(rows.map(({ type, at }) => [fromKey(type), at]));
+  async function takenTypes(endpoint: string, since: number): Promise<Scope['types']> {
+    const text = `SELECT DISTINCT type FROM ${t.takers} WHERE endpoint IN ($1, '*') AND seen_ms > $2`;
+    const types = (await session.rows<{ type: string }>(text, [toText(endpoint), since])).map(({ type }) =>
+      fromKey(type),
+    );
+    return types.includes('*') ? '*' : types;
   }
   async function pauses(): Promise<readonly StoredPause[]> {
     return (await session.rows<PauseRow>(`SELECT ${PAUSE_COLUMNS} FROM ${t.pauses}`)).map(pauseOf);
   }
   return {
-    pauses() {
-      return asked((facts.pauses ??= pauses()));
-    },
-    noteTaker({ endpoints, types }, now) {
+    pauses: () => asked(pauses()),
+    noteTaker({ endpoints, types, named = [] }, now) {
       // In one order, so that two who announce the same do not wait for each other.
       const text = `
         INSERT INTO ${t.takers} AS known (endpoint, type, seen_ms)
         SELECT DISTINCT named.endpoint, wanted.type, $3::bigint
         FROM unnest($1::text[]) AS named (endpoint) CROSS JOIN unnest($2::text[]) AS wanted (type) ORDER BY 1, 2
         ON CONFLICT (endpoint, type) DO UPDATE SET seen_ms = excluded.seen_ms WHERE excluded.seen_ms > known.seen_ms`;
-      const named = endpoints === '*' ? ['*'] : endpoints.map(toText);
-      const wanted = types === '*' ? ['*'] : types.map(toKey);
-      facts.takers.clear();
-      return asked(session.run(text, [named, wanted, now]).then(() => {}));
+      const at = endpoints === '*' ? ['*'] : endpoints.map(toText);
+      const wanted = types === '*' ? ['*', ...named.map(toKey)] : types.map(toKey);
+      return asked(session.run(text, [at, wanted, now]).then(() => {}));
     },
-    takenTypes(endpoint, since) {
-      // Asked for each event of a transaction, as of the time of each.
-      let seen = facts.takers.get(endpoint);
-      if (seen === undefined) facts.takers.set(endpoint, (seen = lastSeenByType(endpoint)));
-      return asked(seen.then((seen) => typesOf([...seen].flatMap(([type, seenAt]) => (seenAt > since ? [type] : [])))));
-    },
+    takenTypes: (endpoint, since) => asked(takenTypes(endpoint, since)),
     lastSeen(endpoint, type) {
       const text = `SELECT max(seen_ms) AS at FROM ${t.takers} WHERE endpoint IN ($1, '*') AND type IN ($2, '*')`;
       const found = session.row<{ at: number | null }>(text, [toText(endpoint), toKey(type)]);
@@ -50,10 +44,6 @@ export function takers({ session, t, facts }: Pick<Scene, 'session' | 't' | 'fac
     wasEverHandled: (endpoint) =>
       asked(isThere(`SELECT 1 FROM ${t.takers} WHERE endpoint IN ($1, '*') LIMIT 1`, [toText(endpoint)])),
   };
-}
-
-function typesOf(types: readonly string[]): Scope['types'] {
-  return types.includes('*') ? '*' : types;
 }
 
 /** The endpoints of a scope at which something may be claimed; one step through an index for each. */

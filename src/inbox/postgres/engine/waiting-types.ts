@@ -1,5 +1,6 @@
-import type { EntityQueue, QueuedEvent, Takers, TypeTotal, WaitingTypes } from '../../rules/engine.ts';
+import type { EntityQueue, Takers, TypeTotal, WaitingTypes } from '../../rules/engine.ts';
 import { asked } from '../../rules/steps.ts';
+import type { QueuedEvent } from '../../rules/store.ts';
 import { COUNTED } from '../../rules/unhandled-report.ts';
 import type { Scope } from '../../work.ts';
 import { fromText, toText } from '../driver/values.ts';
@@ -26,7 +27,7 @@ interface TotalRow {
   readonly count: number;
 }
 
-type Part = Omit<WaitingTypes, 'counts' | 'noteTime' | 'lookAtFresh' | keyof EntityQueue | keyof Takers>;
+type Part = Omit<WaitingTypes, 'counts' | 'timeSlice' | 'noteTime' | keyof EntityQueue | keyof Takers>;
 
 /** What waits, by type. */
 export function waitingTypes(scene: Scene): Part {
@@ -38,7 +39,7 @@ export function waitingTypes(scene: Scene): Part {
       [seq, limit],
     );
     await locks.takeOf(rows.map((row) => row.seq));
-    return rows.map((row) => ({ ...queuedOf(row), type: fromKey(row.type) }));
+    return rows.map((row) => ({ ...queuedOf(row), type: fromKey(row.type), bytes: 0 }));
   }
 
   /** Those whose slots are free: what somebody else moves just now is none that nobody handles. */
@@ -60,6 +61,7 @@ export function waitingTypes(scene: Scene): Part {
   }
 
   return {
+    indexNew: (now) => asked(session.run(moves.indexNew, [now]).then(() => {})),
     parkedAfter: (seq, limit) => asked(parkedAfter(seq, limit)),
     readyEndpoints: (endpoints) => asked(readyEndpoints(scene, endpoints)),
     nextReadyType(endpoint, from) {

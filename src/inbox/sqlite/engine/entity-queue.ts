@@ -1,62 +1,90 @@
-import type { EntityQueue, Front, Takers } from '../../rules/engine.ts';
-import { answer, DONE } from '../../rules/steps.ts';
+import { PASSED_BATCH } from '../../rules/entity-order.ts';
+import { pausedAt } from '../../rules/pauses.ts';
+import type { Front, NextInQueue, ParkedEvent, Queue } from '../../rules/store.ts';
+import { isAmong } from '../../rules/takers.ts';
+import type { Scope } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
+import { pausesOf, takenTypesOf } from './takers.ts';
 
-interface FrontRow {
-  readonly seq: number;
+interface FrontRow extends ParkedEvent {
   readonly type: string;
   readonly created_ms: number;
   readonly created_ns: number;
 }
 
 type PlacedRow = Omit<FrontRow, 'type'> & { readonly parked: 0 | 1 };
+type Next = NonNullable<NextInQueue['front']> & { readonly type: string };
 
-/** After every event there can be. */
-const LAST: Omit<Front, 'type'> = { created: { ms: Number.MAX_SAFE_INTEGER, ns: 0 }, seq: 0 };
+/** After every event. */
+const LAST = { seq: 0, created: { ms: Number.MAX_SAFE_INTEGER, ns: 0 } };
+/** Nothing waits in a queue. */
+export const NOTHING_NEXT: NextInQueue = { front: undefined, passed: [], yielding: [] };
 
-/** What waits of one entity. */
-export function entityQueue({ moves, queue }: NamedStatements): Omit<EntityQueue, 'timeSlice' | keyof Takers> {
-  return {
-    hasLease: ({ entity, endpoint }) => answer(queue.leaseOfEntity.get({ entity, endpoint }) !== undefined),
-    front: ({ entity, endpoint }) => answer(frontOf(queue.frontOfEntity.get({ entity, endpoint }))),
-    frontOfTypes: ({ entity, endpoint }, types) =>
-      answer(frontOf(queue.frontOfTypes.get({ entity, endpoint, types: JSON.stringify(types) }))),
-    park(seq) {
-      moves.park.run({ seq });
-      return DONE;
-    },
-    unpark: (seq) => answer((moves.unpark.get({ seq }) as { bytes: number } | undefined)?.bytes),
-    parkedUpTo({ entity, endpoint }, last, limit) {
-      const { created, seq } = last ?? LAST;
-      const upTo = { created_ms: created.ms, created_ns: created.ns, seq };
-      const rows = queue.someUpTo.all({ entity, endpoint, ...upTo, limit }) as PlacedRow[];
-      return answer(
-        seqsOf(
-          rows
-            .toSorted(inOrder)
-            .slice(0, limit)
-            .filter(({ parked }) => parked === 1),
-        ),
-      );
-    },
-    nextOf({ entity, endpoint }) {
-      const rows = queue.nextOfEntity.all({ entity, endpoint }) as (FrontRow & { readonly yields: 0 | 1 })[];
-      const front = frontOf(rows.find(({ yields }) => yields === 0));
-      return answer({ front, yielding: seqsOf(rows.filter(({ yields }) => yields === 1)) });
-    },
+/** The types whose events hold back newer ones of their entity; read from the file when it is first needed. */
+export function holdingTypesOf(
+  statements: NamedStatements,
+  endpoint: string,
+  handledSince: number,
+  handles: Scope['types'] = [],
+): () => Scope['types'] {
+  let found: Scope['types'] | undefined;
+  return () => {
+    if (found !== undefined) return found;
+    const taken = handles === '*' ? handles : takenTypesOf(statements, endpoint, handledSince);
+    found = taken === '*' ? taken : [...new Set([...handles, ...taken, ...pausedAt(pausesOf(statements), endpoint)])];
+    return found;
   };
 }
 
-function seqsOf(rows: readonly unknown[]): readonly number[] {
-  return rows.map((row) => (row as { seq: number }).seq);
+/** The first pending event of a queue that holds back others: in most cases simply the first one. */
+export function frontOf(
+  { queue }: NamedStatements,
+  { entity, endpoint }: Queue,
+  holding: () => Scope['types'],
+  isFree: (front: Front) => boolean = () => false,
+): Front | undefined {
+  const first = nextOf(queue.frontOfEntity.get({ entity, endpoint }));
+  if (first === undefined || isFree(first)) return first;
+  const types = holding();
+  if (isAmong(types, first.type)) return first;
+  return nextOf(queue.frontOfTypes.get({ entity, endpoint, types: JSON.stringify(types) }));
+}
+
+/** What may be claimed when the front of a queue has left. */
+export function nextInQueue(statements: NamedStatements, queue: Queue, holding: () => Scope['types']): NextInQueue {
+  const { entity, endpoint } = queue;
+  if (entity === null) return NOTHING_NEXT;
+  const rows = statements.queue.nextOfEntity.all({ entity, endpoint }) as (FrontRow & { yields: 0 | 1 })[];
+  if (rows.length === 0) return NOTHING_NEXT;
+  const yielding = rows.filter((row) => row.yields === 1);
+  const first = nextOf(rows.find((row) => row.yields === 0));
+  if (first === undefined) return { ...NOTHING_NEXT, yielding };
+  const types = holding();
+  if (isAmong(types, first.type)) return { front: first, passed: [], yielding };
+  const front = nextOf(statements.queue.frontOfTypes.get({ entity, endpoint, types: JSON.stringify(types) }));
+  return { front, passed: parkedUpTo(statements, queue, front ?? LAST), yielding };
+}
+
+/** The parked ones of the first events of a queue, up to one of them. */
+function parkedUpTo(
+  { queue }: NamedStatements,
+  { entity, endpoint }: Queue,
+  { created, seq }: Pick<Front, 'seq' | 'created'>,
+): readonly ParkedEvent[] {
+  const upTo = { created_ms: created.ms, created_ns: created.ns, seq };
+  const rows = queue.someUpTo.all({ entity, endpoint, ...upTo, limit: PASSED_BATCH }) as PlacedRow[];
+  return rows
+    .toSorted(inOrder)
+    .slice(0, PASSED_BATCH)
+    .filter(({ parked }) => parked === 1);
 }
 
 function inOrder(one: PlacedRow, other: PlacedRow): number {
   return one.created_ms - other.created_ms || one.created_ns - other.created_ns || one.seq - other.seq;
 }
 
-function frontOf(found: unknown): Front | undefined {
+function nextOf(found: unknown): Next | undefined {
   if (found === undefined) return undefined;
-  const { seq, type, created_ms, created_ns } = found as FrontRow;
-  return { seq, type, created: { ms: created_ms, ns: created_ns } };
+  const { seq, type, created_ms, created_ns, bytes } = found as FrontRow;
+  return { seq, type, created: { ms: created_ms, ns: created_ns }, bytes };
 }

@@ -1,7 +1,7 @@
 import { latestTime, movedBack, setBackBy } from '../../rules/set-back.ts';
 import type { ClaimRequest } from '../../work.ts';
 import { readyEndpoints } from './takers.ts';
-import type { TimeSlice } from '../../rules/engine.ts';
+import { Budget } from '../../rules/budget.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 
 interface ClockRow {
@@ -35,7 +35,6 @@ export function noteTime(statements: NamedStatements, now: number): void {
 export function followClock(
   statements: NamedStatements,
   { now, leaseMs }: Pick<ClaimRequest, 'now' | 'leaseMs'>,
-  slice: TimeSlice,
 ): boolean {
   const { latest_ms: latest, back_ms: backBefore } = statements.queue.clock.get() as ClockRow;
   const back = setBackBy(latest, now);
@@ -51,17 +50,18 @@ export function followClock(
     noteTime(statements, now);
     if (backBefore === null) return false;
   }
-  return movePending(statements, now, slice);
+  return movePending(statements, now);
 }
 
 /** Where it has got to is in the file: it goes on in another call, or in another process. */
-function movePending(statements: NamedStatements, now: number, slice: TimeSlice): boolean {
+function movePending(statements: NamedStatements, now: number): boolean {
   const {
     back_ms: back,
     endpoint: reached,
     due_ms,
     seq,
   } = statements.queue.clock.get() as ClockRow & { back_ms: number };
+  const budget = new Budget();
   let left = MOVE_BATCH;
   const move = (endpoint: string | null, rows: readonly DueRow[]): boolean => {
     for (const row of rows) {
@@ -69,9 +69,9 @@ function movePending(statements: NamedStatements, now: number, slice: TimeSlice)
       left -= 1;
       if (due !== row.due_ms) {
         statements.moves.moveDue.run({ seq: row.seq, due });
-        slice.add(row.bytes);
+        budget.spend(row.bytes);
       }
-      if (left > 0 && !slice.isOver()) continue;
+      if (left > 0 && !budget.isSpent) continue;
       statements.queue.goOnMoving.run({ endpoint, due: row.due_ms, seq: row.seq });
       return true;
     }

@@ -2,7 +2,7 @@ import { pausesIn } from '../../rules/pauses.ts';
 import { atOnce } from '../../rules/steps.ts';
 import type { Scope } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
-import { readyTypesBut } from './handling.ts';
+import { readyTypesBut } from './sqlite-store.ts';
 import { readyEndpoints, takers } from './takers.ts';
 
 /** When the next event of a scope is due that is not paused, or a lease runs out. */

@@ -1,3 +1,4 @@
+import type { StoredPause } from '../../operator/pauses.ts';
 import type { Takers } from '../../rules/engine.ts';
 import { answer, DONE } from '../../rules/steps.ts';
 import type { Scope } from '../../work.ts';
@@ -5,23 +6,31 @@ import type { NamedStatements } from '../sql/named-statements.ts';
 import { pauseOf, type PauseRow } from '../sql/pause-row.ts';
 
 /** Who handles what. */
-export function takers({ queue }: NamedStatements): Takers {
+export function takers(statements: NamedStatements): Takers {
+  const { queue } = statements;
   return {
-    pauses: () => answer((queue.pauses.all() as PauseRow[]).map(pauseOf)),
-    noteTaker({ endpoints, types }, now) {
-      for (const type of types === '*' ? ['*'] : types) {
+    pauses: () => answer(pausesOf(statements)),
+    noteTaker({ endpoints, types, named = [] }, now) {
+      for (const type of types === '*' ? ['*', ...named] : types) {
         for (const endpoint of endpoints === '*' ? ['*'] : endpoints) queue.take.run({ endpoint, type, now });
       }
       return DONE;
     },
-    takenTypes(endpoint, since) {
-      const types = queue.takenTypes.all({ endpoint, since }).map((row) => (row as { type: string }).type);
-      return answer(types.includes('*') ? '*' : types);
-    },
+    takenTypes: (endpoint, since) => answer(takenTypesOf(statements, endpoint, since)),
     lastSeen: (endpoint, type) => answer((queue.lastSeen.get({ endpoint, type }) as { at: number | null }).at),
     isAnybodyThere: (since) => answer(queue.anybodySeen.get({ since }) !== undefined),
     wasEverHandled: (endpoint) => answer(queue.everHandled.get({ endpoint }) !== undefined),
   };
+}
+
+export function pausesOf({ queue }: NamedStatements): readonly StoredPause[] {
+  return (queue.pauses.all() as PauseRow[]).map(pauseOf);
+}
+
+/** The types of an endpoint that a processor has announced since then. */
+export function takenTypesOf({ queue }: NamedStatements, endpoint: string, since: number): Scope['types'] {
+  const types = queue.takenTypes.all({ endpoint, since }).map((row) => (row as { type: string }).type);
+  return types.includes('*') ? '*' : types;
 }
 
 /** The endpoints of a scope at which something may be claimed. */

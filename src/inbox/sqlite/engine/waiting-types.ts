@@ -1,11 +1,13 @@
-import type { EntityQueue, QueuedEvent, Takers, WaitingTypes } from '../../rules/engine.ts';
+import type { EntityQueue, Takers, WaitingTypes } from '../../rules/engine.ts';
 import { answer, DONE } from '../../rules/steps.ts';
+import type { ParkedEvent, QueuedEvent } from '../../rules/store.ts';
 import { COUNTED } from '../../rules/unhandled-report.ts';
 import type { Scope } from '../../work.ts';
 import { distinctLanes } from '../sql/distinct-values.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 import { statement } from '../sql/prepared-statement.ts';
 import { READY } from '../sql/queue-statements.ts';
+import { indexNew } from './index-new.ts';
 import { readyEndpoints } from './takers.ts';
 
 /** Types are the sender's text, so there may be any number of them. */
@@ -41,14 +43,18 @@ const PENDING = `
   UNION ALL ${aside(1)}
   UNION ALL ${aside(2)}`;
 
-type Part = Omit<WaitingTypes, 'counts' | 'noteTime' | 'lookAtFresh' | keyof EntityQueue | keyof Takers>;
+type Part = Omit<WaitingTypes, 'counts' | 'timeSlice' | 'noteTime' | keyof EntityQueue | keyof Takers>;
 
 /** What waits, by type. */
 export function waitingTypes(statements: NamedStatements): Part {
   const { database, moves, queue } = statements;
   return {
+    indexNew(now) {
+      indexNew(statements, now, Number.MAX_SAFE_INTEGER);
+      return DONE;
+    },
     parkedAfter(seq, limit) {
-      return answer(queue.parkedAfter.all({ after: seq, limit }) as (QueuedEvent & { type: string })[]);
+      return answer(queue.parkedAfter.all({ after: seq, limit }) as (QueuedEvent & ParkedEvent & { type: string })[]);
     },
     readyEndpoints: (endpoints) => answer(readyEndpoints(statements, endpoints)),
     nextReadyType(endpoint, from) {

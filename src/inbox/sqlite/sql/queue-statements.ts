@@ -40,7 +40,7 @@ const HOLDING = `${WAITING} AND yields = 0`;
 const FRESH_ONES = 'parked > 0 AND parked = 2';
 
 /** Of an event under a lease. */
-const RUNNING = `seq, fence, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, state, effect, closing`;
+const RUNNING = `seq, fence, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, yields, state, effect, closing`;
 
 /** When the next event of a scope is due; one statement, because an idle processor asks every second. */
 function nextDue(endpoints: 'named' | 'every', types: 'named' | 'every'): string {
@@ -128,19 +128,19 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       SELECT created_ms, created_ns, seq, type FROM ${HOLDING}
       ORDER BY created_ms, created_ns, seq LIMIT 1
     `),
-    /** The same, and behind it what is parked of those that yield. */
+    /** The same, and the first parked ones that yield. */
     nextOfEntity: prepare(`
       SELECT * FROM (
-        SELECT created_ms, created_ns, seq, type, 0 AS yields FROM ${HOLDING}
+        SELECT created_ms, created_ns, seq, type, 0 AS yields, ${BYTES} FROM ${HOLDING}
         ORDER BY created_ms, created_ns, seq LIMIT 1
       ) UNION ALL SELECT * FROM (
-        SELECT NULL, NULL, seq, NULL, 1 FROM hookbox_events INDEXED BY hookbox_events_yielding
+        SELECT NULL, NULL, seq, NULL, 1, ${BYTES} FROM hookbox_events INDEXED BY hookbox_events_yielding
         WHERE ${YIELDING} AND parked = 1 LIMIT ${YIELDING_BATCH}
       )
     `),
     /** The same of some types: the first of each by one step through the index, however many wait of others. */
     frontOfTypes: prepare(`
-      SELECT created_ms, created_ns, seq, type FROM hookbox_events WHERE seq IN (
+      SELECT created_ms, created_ns, seq, type, ${BYTES} FROM hookbox_events WHERE seq IN (
         SELECT (
           SELECT seq FROM hookbox_events INDEXED BY hookbox_events_holding_of_type
           WHERE state = 'pending' AND parked < 2 AND yields = 0 AND entity = +:entity AND endpoint = +:endpoint
@@ -159,7 +159,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
         .map(
           (yields) => `
       SELECT * FROM (
-        SELECT created_ms, created_ns, seq, parked FROM ${WAITING} AND yields = ${yields}
+        SELECT created_ms, created_ns, seq, parked, ${BYTES} FROM ${WAITING} AND yields = ${yields}
           AND (created_ms, created_ns, seq) <= (:created_ms, :created_ns, :seq)
         ORDER BY created_ms, created_ns, seq LIMIT +:limit
       )`,
@@ -167,7 +167,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
         .join(' UNION ALL '),
     ),
     parkedAfter: prepare(`
-      SELECT seq, endpoint, entity, type FROM hookbox_events
+      SELECT seq, endpoint, entity, type, ${BYTES} FROM hookbox_events
       WHERE parked > 0 AND parked = 1 AND seq > :after ORDER BY seq LIMIT +:limit
     `),
 

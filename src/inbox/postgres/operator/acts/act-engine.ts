@@ -3,7 +3,6 @@ import type { ActedRow, ActEngine } from '../../../rules/act-on-events.ts';
 import type { BodyToday } from '../../../rules/operator-acts.ts';
 import { answer, asked, DONE } from '../../../rules/steps.ts';
 import { textOrNull } from '../../driver/values.ts';
-import { readFronts } from '../../engine/entity-queue.ts';
 import { postgresEngine } from '../../engine/postgres-engine.ts';
 import type { Scene } from '../../engine/scene.ts';
 import { keyOrNull } from '../../sql/keys.ts';
@@ -38,10 +37,7 @@ export function actEngine(scene: Scene, rows: readonly ActedRow[]): ActEngine & 
   for (const row of rows) unread.set(row.seq, row);
   /** what was found of each */
   const found = new Map<string | number, ActedRow>();
-  /** events whose queue goes on behind them */
-  const left = new Map<string, ActedRow>();
   let moved = nothing();
-  let unparked: number[] = [];
 
   function noted(row: ActedRow | null): ActedRow | null {
     if (row !== null) found.set(nameOf(row), row).set(row.seq, row);
@@ -82,15 +78,6 @@ export function actEngine(scene: Scene, rows: readonly ActedRow[]): ActEngine & 
       writing.push(session.run(moves.unshelveMany, [seqs(rerun), ...keys(rerun), now]));
     }
     await Promise.all(writing);
-  }
-
-  /** What was put away is at the front of its queue no more. */
-  async function moveOn(): Promise<void> {
-    await writeMoves();
-    if (left.size === 0) return;
-    const queues = [...left.values()];
-    left.clear();
-    await readFronts(scene, queues);
   }
 
   async function discardInvalid(seq: number, content: NonNullable<Content>, now: number): Promise<void> {
@@ -134,7 +121,6 @@ export function actEngine(scene: Scene, rows: readonly ActedRow[]): ActEngine & 
       const row = found.get(seq);
       if (row?.state === 'pending') {
         moved.pending.push(seq);
-        left.set(JSON.stringify([row.endpoint, row.entity]), row);
       } else {
         moved.dead.push(seq);
       }
@@ -145,19 +131,11 @@ export function actEngine(scene: Scene, rows: readonly ActedRow[]): ActEngine & 
       moved.now = now;
       return DONE;
     },
-    *nextOf(queue) {
-      yield* asked(moveOn());
-      return yield* engine.nextOf(queue);
+    *nextInQueues(queues, handledSince) {
+      yield* asked(writeMoves());
+      return yield* engine.nextInQueues(queues, handledSince);
     },
-    unpark(seq) {
-      unparked.push(seq);
-      return answer(0);
-    },
-    async flush() {
-      await writeMoves();
-      if (unparked.length > 0) await session.run(moves.unparkMany, [unparked]);
-      unparked = [];
-    },
+    flush: writeMoves,
   };
 }
 

@@ -23,7 +23,7 @@ export function actsOnEvents({ store, ask, notify }: Access): Pick<Acts, 'act'> 
         database.transaction({
           before: (session) => writeAt(session, author.now, times),
           async work(session) {
-            const place = scene(session, { ordered: false, exclusive: false });
+            const place = scene(session);
             const engine = { ...actEngine(place, await held(place, keys)), ...auditLines(place) };
             const now = times.toDatabase(author.now);
             const report = await awaited(actOnKeys(engine, act, keys, { ...author, now }, options));
@@ -35,7 +35,7 @@ export function actsOnEvents({ store, ask, notify }: Access): Pick<Acts, 'act'> 
           async wasDone(session) {
             if (written === undefined) return undefined;
             // Waits for the transaction that has moved them, should it be under way still.
-            await scene(session, { ordered: false, exclusive: false }).locks.takeOfKeys(keys);
+            await scene(session).locks.takeOfKeys(keys);
             const text = `SELECT 1 FROM ${t.audit} WHERE seq = $1 AND at_ms = $2`;
             const line = await session.row(text, [written.report.audit, written.at]);
             return line === undefined ? undefined : { result: written.report };

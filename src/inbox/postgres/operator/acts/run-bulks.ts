@@ -27,7 +27,6 @@ import { fillingEngine, runningEngine } from './bulk-engine.ts';
 import { bulkOutcomes } from './bulk-outcomes.ts';
 import { bulkRecords, COLUMNS, COMPLETE, findBulk, storedBulk } from './bulk-records.ts';
 
-const NO_LEASES = { ordered: false, exclusive: false } as const;
 /** What is more waits for the next preview. */
 const MOST_BATCHES = 20;
 
@@ -80,7 +79,7 @@ export function bulks({ store, ask, notify }: Access): Omit<Acts, 'act'> {
       const added = await ask(() =>
         doneOnce(store, {
           async work(session) {
-            const engine = await fillingEngine(scene(session, NO_LEASES), id, seqs);
+            const engine = await fillingEngine(scene(session), id, seqs);
             const isFilling = await awaited(addToBulk(engine, id, seqs));
             await engine.flush();
             return isFilling;
@@ -94,7 +93,7 @@ export function bulks({ store, ask, notify }: Access): Omit<Acts, 'act'> {
       const sealed = await ask(() =>
         doneOnce(store, {
           before: (session) => time.follow(session),
-          work: async (session) => awaited(sealBulk(await runningEngine(scene(session, NO_LEASES), id, 0), id)),
+          work: async (session) => awaited(sealBulk(await runningEngine(scene(session), id, 0), id)),
         }),
       );
       if (sealed === null) throw notFilling(id);
@@ -131,7 +130,7 @@ export function bulks({ store, ask, notify }: Access): Omit<Acts, 'act'> {
         doneOnce(store, {
           before: (session) => writeAt(session, author.now, times),
           async work(session) {
-            const place = scene(session, NO_LEASES);
+            const place = scene(session);
             const engine = await runningEngine(place, id, limit);
             const acting = { author: { ...author, now: times.toDatabase(author.now) }, entity };
             const step = await awaited(advanceBulk(engine, id, limit, acting, timeSlice()));
@@ -167,7 +166,7 @@ export function bulks({ store, ask, notify }: Access): Omit<Acts, 'act'> {
         doneOnce(store, {
           before: (session) => time.follow(session),
           work: async (session) =>
-            awaited(cancelBulk(await runningEngine(scene(session, NO_LEASES), id, 0), id, inDatabase(author))),
+            awaited(cancelBulk(await runningEngine(scene(session), id, 0), id, inDatabase(author))),
         }),
       );
       if (bulk === null) throw unknownBulk(id);

@@ -12,8 +12,6 @@ import type { EntityIndex } from './entity-index.ts';
 import { aboutEntity, erasures } from './erasures.ts';
 import { keptActs } from './kept-acts.ts';
 
-const NO_LEASES = { ordered: false, exclusive: false } as const;
-
 /** Removes what is kept about an entity. */
 export function erasing(access: Access, index: EntityIndex): Pick<Removal, 'erase'> {
   const { store: there, ask, notify } = access;
@@ -41,7 +39,7 @@ export function erasing(access: Access, index: EntityIndex): Pick<Removal, 'eras
         doneOnce(there, {
           before: (session) => writeAt(session, author.now),
           async work(session) {
-            const place = scene(session, NO_LEASES);
+            const place = scene(session);
             const engine = await erasures(
               place,
               index,

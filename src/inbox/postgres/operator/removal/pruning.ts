@@ -13,7 +13,6 @@ import { doneOnce } from '../done-once.ts';
 import { byteSlice } from './byte-slice.ts';
 import { pruneCandidates } from './prune-candidates.ts';
 
-const NO_LEASES = { ordered: false, exclusive: false } as const;
 /** How many events are counted by one statement. */
 const COUNTED = 1_000;
 
@@ -61,7 +60,7 @@ export function pruning({ store, ask }: Access): Pick<Removal, 'prunable' | 'pru
           before: (session) => time.follow(session),
           async work(session) {
             heldSince = performance.now();
-            const place = scene(session, NO_LEASES);
+            const place = scene(session);
             const engine = await prunings(place, found);
             const before = time.toDatabase(criteria.settledBefore.getTime());
             const step = await awaited(pruneFound(engine, found, before, audit, byteSlice()));

@@ -6,7 +6,7 @@ import type { EventKey } from '../../../event.ts';
 import type { EventState } from '../../../state.ts';
 import type { Session } from '../../driver/session.ts';
 import { fromText, toText } from '../../driver/values.ts';
-import { bothInOrder, entityQueue, leased } from '../../engine/entity-queue.ts';
+import { bothInOrder, firstOf, leased } from '../../engine/entity-queue.ts';
 import type { Scene } from '../../engine/scene.ts';
 import { takers } from '../../engine/takers.ts';
 import { fromKey, keyOrNull } from '../../sql/keys.ts';
@@ -14,8 +14,6 @@ import { createdOf, joined, STATE } from '../../sql/records.ts';
 import type { Tables } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
 import { summariesOf } from './summary.ts';
-
-const NO_LEASES = { ordered: false, exclusive: false } as const;
 
 interface StandingRow {
   readonly seq: number;
@@ -40,7 +38,7 @@ export function waits({ store, ask }: Access): Waits {
       ask(() =>
         database.read(async (session) => {
           await time.follow(session);
-          const engine = askedOnce(standing(scene(session, NO_LEASES)));
+          const engine = askedOnce(standing(scene(session)));
           const found: (Why | null)[] = [];
           for (const key of keys) found.push(await awaited(whyWaiting(engine, key, time.toDatabase(now))));
           const blockers = found.flatMap((why) => (why?.reason === 'behind' ? why.seq : []));
@@ -58,7 +56,7 @@ export function waits({ store, ask }: Access): Waits {
     const { session } = place;
     const waiting = `lease_until_ms IS NULL AND entity IS NOT NULL AND entity = $1 AND endpoint = $2`;
     return {
-      ...entityQueue(place),
+      front: (queue, handledSince) => asked(firstOf(place, queue, handledSince)),
       ...takers(place),
       isSuspectRunning() {
         const text = `SELECT 1 FROM ${t.queue} WHERE lease_until_ms IS NOT NULL AND crashes > 0 LIMIT 1`;

@@ -7,8 +7,6 @@ import { doneOnce } from '../done-once.ts';
 import { importEngine } from './import-engine.ts';
 import { knownBodies } from './known-bodies.ts';
 
-const NO_LEASES = { ordered: false, exclusive: false } as const;
-
 export function importing({ store, ask, notify }: Access): Pick<Transfer, 'importSome'> {
   const { database, t, time, scene } = store;
   return {
@@ -22,7 +20,7 @@ export function importing({ store, ask, notify }: Access): Pick<Transfer, 'impor
         doneOnce(store, {
           before: (session) => time.follow(session),
           async work(session) {
-            const place = scene(session, NO_LEASES);
+            const place = scene(session);
             const known = await knownBodies(session, t, records);
             const engine = importEngine(place, known);
             const now = time.toDatabase(Date.now());

@@ -4,7 +4,7 @@ import { askedOnce } from '../../../rules/asked-once.ts';
 import { answer, atOnce } from '../../../rules/steps.ts';
 import { toldWait, whyWaiting, type Standing } from '../../../rules/why-waiting.ts';
 import type { EventState } from '../../../state.ts';
-import { entityQueue } from '../../engine/entity-queue.ts';
+import { frontOf, holdingTypesOf } from '../../engine/entity-queue.ts';
 import { takers } from '../../engine/takers.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { prepareNamedStatements } from '../../sql/named-statements.ts';
@@ -77,8 +77,9 @@ export function waits(access: Access): Waits {
 function standing(database: SqliteDatabase): Standing {
   const statements = prepareNamedStatements(database);
   return {
-    ...entityQueue(statements),
     ...takers(statements),
+    front: (queue, handledSince) =>
+      answer(frontOf(statements, queue, holdingTypesOf(statements, queue.endpoint, handledSince))),
     isSuspectRunning: () => answer(statements.queue.runningSuspect.get() !== undefined),
     standing({ id, endpoint }) {
       const row = statement(database, STANDING).get({ id, endpoint }) as StandingRow | undefined; // its columns

@@ -1,0 +1,207 @@
+import type { EndpointType } from '../../operator/pauses.ts';
+import { openLanes, pausesIn } from '../../rules/pauses.ts';
+import type { DueAsked, DueEvent } from '../../rules/store.ts';
+import type { Scope } from '../../work.ts';
+import { fromText, toText } from '../driver/values.ts';
+import { fromKey, toKey } from '../sql/keys.ts';
+import { createdOf } from '../sql/records.ts';
+import type { Tables } from '../sql/tables.ts';
+import { front, FRONT_COLUMNS, frontOf, holding, leased, type NextColumns } from './entity-queue.ts';
+import type { Scene } from './scene.ts';
+import { distinctEndpoints, readyEndpoints } from './takers.ts';
+
+export interface CandidateRow {
+  readonly seq: number;
+  readonly endpoint: string;
+  readonly type: string | null;
+  readonly entity: string | null;
+  readonly created_ms: number | null;
+  readonly created_ns: number | null;
+  readonly crashes: number;
+}
+
+const READY = 'lease_until_ms IS NULL AND NOT parked';
+
+/** A claim looks so often, and so far, past events that others have locked: they hold them for a moment, and so does it. */
+const MOST_LOOKS = 8;
+const DEEPEST = 1_000;
+
+/**
+ * The longest due events whose slots are free. The first statement finds them and locks their slots, without waiting for
+ * anyone; the second one reads them again, because another claim may have had them in between.
+ */
+export async function dueEvents(scene: Scene, asked: DueAsked): Promise<readonly DueEvent[]> {
+  const { session, t, locks } = scene;
+  const { now, suspects, limit, handles, handledSince } = asked;
+  const sources = await sourcesOf(scene, asked);
+  if (sources === null) return [];
+  const busy = new Set<number>();
+  for (let look = 0; look < MOST_LOOKS; look += 1) {
+    const values = [now, suspects, limit, [...busy], ...sources.values];
+    const found = await session.rows<FoundRow>(dueAndFree(t, sources), values);
+    if (found.length === 0) return [];
+    const ours = found.filter(({ free, slot }) => free || locks.holds(slot));
+    locks.note(ours.map(({ slot }) => slot));
+    const handled = handles === '*' ? [[], true] : [handles.map(toKey), false];
+    const judged = [ours.map(({ seq }) => seq), now, suspects, handledSince, ...handled, locks.all()];
+    const rows = ours.length === 0 ? [] : await session.rows<DueRow>(withFacts(t), judged);
+    if (rows.length > 0 || found.length < limit) return rows.map(dueEventOf);
+    for (const { slot } of found) if (!locks.holds(slot)) busy.add(slot);
+  }
+  return [];
+}
+
+/** Where a claim looks: whole endpoints, and single types of others. */
+interface Sources {
+  /** SQL of a table with the column `endpoint` */
+  readonly endpoints: string | null;
+  /** SQL of a table with the columns `endpoint` and `type` */
+  readonly lanes: string | null;
+  /** from $5 on */
+  readonly values: readonly unknown[];
+}
+
+/** `null` if nothing can be due. */
+async function sourcesOf(
+  scene: Scene,
+  { endpoints, types, except, pauses }: Pick<DueAsked, 'endpoints' | 'types' | 'except' | 'pauses'>,
+): Promise<Sources | null> {
+  const { t } = scene;
+  const every = `(${distinctEndpoints(t.queue, READY, 'endpoint, type')}) AS ends`;
+  const isPaused = pausesIn(pauses, { endpoints, types });
+  if (endpoints === '*' && !isPaused) {
+    if (types === '*' && except.length === 0) return { endpoints: every, lanes: null, values: [] };
+    if (types !== '*') {
+      const lanes = `(SELECT ends.endpoint, wanted.type FROM ${every} CROSS JOIN unnest($5::text[]) AS wanted (type)) AS lanes`;
+      return { endpoints: null, lanes, values: [[...new Set(types)].map(toKey)] };
+    }
+  }
+  const there = [...new Set(await readyEndpoints(scene, endpoints))];
+  // Paused types, and full ones, are skipped by name, however many of their events wait.
+  const whole = there.filter(
+    (endpoint) => types === '*' && except.length === 0 && !pausesIn(pauses, { endpoints: [endpoint], types }),
+  );
+  const others = there.filter((endpoint) => !whole.includes(endpoint));
+  const open = openLanes(pauses, await lanesOf(scene, others, types)).filter(({ type }) => !except.includes(type));
+  if (whole.length === 0 && open.length === 0) return null;
+  return {
+    endpoints: whole.length === 0 ? null : 'unnest($5::text[]) AS ends (endpoint)',
+    lanes:
+      open.length === 0
+        ? null
+        : `unnest($${whole.length === 0 ? 5 : 6}::text[], $${whole.length === 0 ? 6 : 7}::text[]) AS lanes (endpoint, type)`,
+    values: [
+      ...(whole.length === 0 ? [] : [whole.map(toText)]),
+      ...(open.length === 0 ? [] : [open.map(({ endpoint }) => toText(endpoint)), open.map(({ type }) => toKey(type))]),
+    ],
+  };
+}
+
+/** The types of which an event may be due, by endpoint: of every type, those of which one is ready. */
+export async function lanesOf(
+  scene: Scene,
+  endpoints: readonly string[],
+  types: Scope['types'],
+): Promise<readonly EndpointType[]> {
+  if (endpoints.length === 0) return [];
+  if (types === '*') return readyLanes(scene, endpoints);
+  return endpoints.flatMap((endpoint) => [...new Set(types)].map((type) => ({ endpoint, type })));
+}
+
+/**
+ * Each type costs one step through the index, however many of its events wait. All types are found, though senders can
+ * invent them: events of types behind a bound would never be claimed.
+ */
+async function readyLanes({ session, t }: Scene, endpoints: readonly string[]): Promise<readonly EndpointType[]> {
+  const rows = await session.rows<EndpointType>(
+    `WITH RECURSIVE lanes AS (
+       SELECT named.endpoint, (
+         SELECT type FROM ${t.queue} WHERE ${READY} AND endpoint = named.endpoint ORDER BY endpoint, type LIMIT 1
+       ) AS type FROM unnest($1::text[]) AS named (endpoint)
+       UNION ALL
+       SELECT lanes.endpoint, (
+         SELECT type FROM ${t.queue} WHERE ${READY} AND endpoint = lanes.endpoint AND type > lanes.type
+         ORDER BY endpoint, type LIMIT 1
+       ) FROM lanes WHERE lanes.type IS NOT NULL
+     ) SELECT endpoint, type FROM lanes WHERE type IS NOT NULL`,
+    [endpoints.map(toText)],
+  );
+  return rows.map(({ endpoint, type }) => ({ endpoint: fromText(endpoint), type: fromKey(type) }));
+}
+
+interface FoundRow {
+  readonly seq: number;
+  readonly slot: number;
+  readonly free: boolean;
+}
+
+function dueAndFree(t: Tables, { endpoints, lanes }: Sources): string {
+  /** The first ones of an endpoint, or of one type of it, by an index on that expression. */
+  const first = (of: string, due: string, more: string): string => `
+    SELECT due.* FROM ${of} CROSS JOIN LATERAL (
+      SELECT seq, slot, due_ms FROM (
+        SELECT queue.seq, queue.slot, queue.due_ms FROM ${t.queue} AS queue
+        WHERE ${more} AND ${READY} AND (queue.crashes = 0 OR $2::boolean) AND ${due} <= $1::bigint
+        ORDER BY ${due}, queue.seq LIMIT ${DEEPEST}
+      ) AS first WHERE slot <> ALL($4::smallint[]) LIMIT $3
+    ) AS due`;
+  const parts = [
+    ...(endpoints === null ? [] : [first(endpoints, 'queue.due_ms + 0', 'queue.endpoint = ends.endpoint')]),
+    ...(lanes === null
+      ? []
+      : [first(lanes, 'queue.due_ms', 'queue.endpoint = lanes.endpoint AND queue.type = lanes.type')]),
+  ];
+  return `
+    WITH due AS MATERIALIZED (
+      SELECT * FROM (${parts.join(' UNION ALL ')}) AS due ORDER BY due_ms, seq LIMIT $3
+    ), free AS (
+      SELECT slot FROM ${t.slots} WHERE slot = ANY(ARRAY(SELECT slot FROM due)) ORDER BY slot FOR UPDATE SKIP LOCKED
+    ) SELECT seq, slot, slot = ANY(ARRAY(SELECT slot FROM free)) AS free FROM due ORDER BY due_ms, seq`;
+}
+
+interface DueRow extends CandidateRow, Omit<NextColumns, 'passed' | 'yielding'> {
+  readonly has_lease: boolean;
+  readonly superseded: boolean;
+}
+
+/** An event may have moved to another slot before its slot was locked. */
+export const SLOT_IS_HELD = 'slot = ANY($7::smallint[])';
+
+/** Events with the facts that decide about them; each entity costs one step through an index to its front. */
+function withFacts(t: Tables): string {
+  return `
+    WITH due AS MATERIALIZED (
+      SELECT seq, endpoint, type, entity, created_ms, created_ns, crashes, due_ms FROM ${t.queue}
+      WHERE seq = ANY($1::bigint[]) AND ${SLOT_IS_HELD} AND ${READY} AND due_ms <= $2 AND (crashes = 0 OR $3::boolean)
+    ), ${holding(t, 'due', '$4', { types: '$5::text[]', every: '$6::boolean' })}
+    SELECT due.*, ${hasLease(t)} AS has_lease, ${isSuperseded(t)} AS superseded, ${FRONT_COLUMNS}
+    FROM due JOIN holding ON holding.endpoint = due.endpoint ${front(t, 'due')} ORDER BY due.due_ms, due.seq`;
+}
+
+/** Whether the entity of a row named `due` has a lease. */
+export function hasLease(t: Tables): string {
+  return `EXISTS (${leased('1', (entity) => `${entity} = due.entity AND endpoint = due.endpoint`, t)})`;
+}
+
+/** Whether a newer event of the entity of a row named `due` was processed. */
+export function isSuperseded(t: Tables): string {
+  return `EXISTS (SELECT 1 FROM ${t.entities} AS done WHERE done.entity = due.entity AND done.endpoint = due.endpoint
+    AND (done.created_ms, done.created_ns) > (due.created_ms, due.created_ns))`;
+}
+
+function dueEventOf(row: DueRow): DueEvent {
+  const { seq, endpoint, type, entity, crashes } = row;
+  return {
+    seq,
+    endpoint: fromText(endpoint),
+    type: type === null ? null : fromKey(type),
+    entity: entity === null ? null : fromKey(entity),
+    created: createdOf(row),
+    crashes,
+    // A row of the queue has no body that a change of it would write again.
+    bytes: 0,
+    hasLease: row.has_lease,
+    front: frontOf(row),
+    isSuperseded: row.superseded,
+  };
+}

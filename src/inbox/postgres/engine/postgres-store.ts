@@ -1,0 +1,334 @@
+import { isCommittedAlone } from '../../rules/committed-alone.ts';
+import { foundCrash, type FoundCrash } from '../../rules/found-crash.ts';
+import type {
+  AttemptOutcome,
+  Candidate,
+  ClaimState,
+  EventToRun,
+  ExpiredEvent,
+  HeldEvent,
+  LeasedEvent,
+  LeasesAsked,
+  NewLease,
+  RunningEvent,
+  Store,
+} from '../../rules/store.ts';
+import type { DeadReason, EventState } from '../../state.ts';
+import type { EventKey } from '../../event.ts';
+import type { Attempt, CrashedEvent, Lease } from '../../work.ts';
+import { fromText, toText } from '../driver/values.ts';
+import { fromKey, keyOrNull } from '../sql/keys.ts';
+import { pauseOf, type PauseRow } from '../sql/pause-row.ts';
+import { createdOf, joined, LOST, places, STATE } from '../sql/records.ts';
+import { rowOf, type Tables } from '../sql/tables.ts';
+import { applyChanges } from './apply-changes.ts';
+import { dueEvents, hasLease, isSuperseded, type CandidateRow } from './due-events.ts';
+import { front, holding, nextColumns, nextOf, type NextColumns } from './entity-queue.ts';
+import { followClock } from './follow-clock.ts';
+import type { Scene } from './scene.ts';
+
+interface LeasedRow {
+  readonly seq: number;
+  readonly fence: number;
+  readonly slot: number;
+  readonly attempts: number;
+  readonly failures: number;
+  readonly endpoint: string;
+  readonly id: string;
+  readonly body: Buffer;
+  readonly verified: boolean;
+  readonly received_ms: number;
+  readonly trace: string | null;
+}
+
+interface RunningRow extends Omit<CandidateRow, 'type'> {
+  readonly fence: number;
+  readonly type: string;
+  readonly attempts: number;
+  readonly trigger: Attempt['trigger'];
+  readonly claimed_ms: number;
+  readonly yields: boolean;
+  readonly has_effect: boolean;
+  readonly processed: boolean;
+  readonly closing: boolean;
+}
+
+interface HeldRow extends RunningRow, NextColumns {
+  readonly holds_back: boolean;
+}
+
+/** Of an event under a lease. The LIMIT keeps the marker from being looked for among all markers. */
+const runningColumns = (t: Tables): string => `
+  seq, fence, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, yields, processed, closing, crashes,
+  lease_until_ms,
+  (SELECT true FROM ${t.effects} AS effects WHERE effects.seq = queue.seq AND effects.fence = queue.fence LIMIT 1)
+    IS NOT NULL AS has_effect`;
+
+/** Claims and settlements on the tables of a schema, in one transaction. Times are those of the database's clock. */
+export function postgresStore(scene: Scene): Store<'async'> {
+  const { session, moves } = scene;
+  return {
+    followClock: ({ now, leaseMs }) => followClock(scene, now, leaseMs),
+    // Before the transaction (latest-time.ts): a transaction that held the row of the clock would delay all others.
+    async noteTime() {},
+    // An event is in the indexes that claims read as soon as it is stored.
+    newestSeq: async () => 0,
+    indexNew: (now) => session.run(moves.indexNew, [now]).then(() => false),
+    leasesToEnd: (asked) => leasesToEnd(scene, asked),
+    claimState: () => claimState(scene),
+    due: (asked) => dueEvents(scene, asked),
+    eventToRun: (key) => eventToRun(scene, key),
+    lease: (events, claim) => lease(scene, events, claim),
+    async held(leases, handledSince) {
+      const events = await heldEvents(
+        scene,
+        leases.map(({ seq }) => seq),
+        handledSince,
+      );
+      return leases.map(({ seq, fence }) => events.find((event) => event.seq === seq && event.fence === fence));
+    },
+    outcomesUnder: (leases) => outcomesUnder(scene, leases),
+    async renew(leases, until, isClosing) {
+      const rows = await session.rows<Lease>(moves.renew, [
+        leases.map(({ seq }) => seq),
+        leases.map(({ fence }) => fence),
+        until,
+        isClosing,
+      ]);
+      return leases.filter((one) => rows.some(({ seq, fence }) => seq === one.seq && fence === one.fence));
+    },
+    apply: (changes) => applyChanges(scene, changes),
+  };
+}
+
+interface StateRow {
+  readonly pauses: string | null;
+  readonly suspect: boolean;
+}
+
+async function claimState({ session, t }: Scene): Promise<ClaimState> {
+  const row = await session.row<StateRow>(
+    `SELECT (SELECT json_agg(pauses)::text FROM ${t.pauses} AS pauses) AS pauses,
+       EXISTS (SELECT 1 FROM ${t.queue} WHERE lease_until_ms IS NOT NULL AND crashes > 0) AS suspect`,
+  );
+  return {
+    pauses: (JSON.parse(row?.pauses ?? '[]') as PauseRow[]).map(pauseOf),
+    isSuspectRunning: row?.suspect === true,
+  };
+}
+
+/** Expired leases are looked for, locked as far as no other transaction has them, and read again. */
+async function leasesToEnd(scene: Scene, asked: LeasesAsked) {
+  const { lostClaims, handledSince } = asked;
+  // In one statement: taken claim by claim, two transactions could deadlock.
+  if (lostClaims.length > 0) await scene.locks.take(scene.given.slotsUnder(lostClaims));
+  const given = lostClaims.flatMap((number) => scene.given.under(number));
+  const crashed: CrashedEvent[] = [];
+  for (const number of lostClaims) crashed.push(...(await foundBy(scene, number)));
+  const lost = given.length === 0 ? [] : await stillHeld(scene, given, handledSince);
+  return { lost, crashed, expired: await expired(scene, asked) };
+}
+
+async function expired(
+  { session, t, locks }: Scene,
+  { expiredBy, limit, before, handledSince }: LeasesAsked,
+): Promise<readonly ExpiredEvent[]> {
+  const ended = 'lease_until_ms IS NOT NULL AND lease_until_ms <= $1::bigint';
+  const found: { seq: number; slot: number }[] = [];
+  if (before === undefined) {
+    const text = `SELECT seq, slot FROM ${t.queue} WHERE ${ended} ORDER BY lease_until_ms LIMIT $2`;
+    found.push(...(await session.rows<{ seq: number; slot: number }>(text, [expiredBy, limit])));
+  } else {
+    await locks.takeOfKeys([before]);
+    const text = `
+      SELECT queue.seq, queue.slot FROM ${t.queue} AS queue
+      WHERE ${ended} AND (
+        seq = (SELECT seq FROM ${t.events} WHERE id = $3 AND endpoint = $4)
+        OR (entity = (SELECT entity FROM ${t.queue} WHERE seq = (SELECT seq FROM ${t.events} WHERE id = $3 AND endpoint = $4))
+          AND endpoint = $4)
+      ) LIMIT $2`;
+    const values = [expiredBy, limit, toText(before.id), toText(before.endpoint)];
+    found.push(...(await session.rows<{ seq: number; slot: number }>(text, values)));
+  }
+  if (found.length === 0) return [];
+  const free = await locks.takeFree(found.map(({ slot }) => slot));
+  const ours = found.filter(({ slot }) => free.has(slot)).map(({ seq }) => seq);
+  const rows = await session.rows<HeldRow & { readonly id: string; readonly crashes: number }>(
+    `WITH held AS MATERIALIZED (
+       SELECT ${runningColumns(t)} FROM ${t.queue} AS queue WHERE seq = ANY($1::bigint[]) AND ${ended.replace('$1', '$3')}
+     ), ${holding(t, 'held', '$2')}
+     SELECT held.*, ${HOLDS_BACK}, ${nextColumns(t, 'held')},
+       (SELECT id FROM ${t.events} AS events WHERE events.seq = held.seq LIMIT 1) AS id
+     FROM held JOIN holding ON holding.endpoint = held.endpoint ${front(t, 'held')} ORDER BY held.lease_until_ms`,
+    [ours, handledSince, expiredBy],
+  );
+  return rows.map((row) => ({ ...heldOf(row), id: fromText(row.id), crashes: row.crashes, bytes: 0 }));
+}
+
+/** The leases that still exist. Their slots are held; an event may have moved to another slot since. */
+async function stillHeld(scene: Scene, leases: readonly Lease[], handledSince: number): Promise<readonly HeldEvent[]> {
+  const seqs = leases.map(({ seq }) => seq);
+  await scene.locks.takeOf(seqs);
+  const events = await heldEvents(scene, seqs, handledSince);
+  return events.filter(({ seq, fence }) => leases.some((lease) => lease.seq === seq && lease.fence === fence));
+}
+
+const HOLDS_BACK = '(holding.every OR held.type = ANY(holding.types)) AS holds_back';
+
+/** The events under a lease among these, whose slots are held, with what comes next in their queues. */
+async function heldEvents(
+  { session, t }: Scene,
+  seqs: readonly number[],
+  handledSince: number,
+): Promise<readonly HeldEvent[]> {
+  const rows = await session.rows<HeldRow>(
+    `WITH held AS MATERIALIZED (
+       SELECT ${runningColumns(t)} FROM ${t.queue} AS queue WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NOT NULL
+     ), ${holding(t, 'held', '$2')}
+     SELECT held.*, ${HOLDS_BACK}, ${nextColumns(t, 'held')}
+     FROM held JOIN holding ON holding.endpoint = held.endpoint ${front(t, 'held')}`,
+    [seqs, handledSince],
+  );
+  return rows.map(heldOf);
+}
+
+interface RowToRun extends CandidateRow {
+  readonly state: EventState;
+  readonly dead_reason: DeadReason | null;
+  readonly pruned: boolean;
+  readonly lost: boolean;
+}
+
+/** Its slot is held until the transaction ends. */
+async function eventToRun({ session, t, moves, locks }: Scene, key: EventKey): Promise<EventToRun | undefined> {
+  await locks.takeOfKeys([key]);
+  const row = await session.row<RowToRun>(
+    `SELECT events.seq, events.endpoint, events.type, events.entity, events.created_ms, events.created_ns,
+       coalesce(queue.crashes, shelf.crashes, 0) AS crashes, ${STATE}, events.body IS NULL AS pruned,
+       ${LOST} AS lost
+     FROM ${joined(t)} WHERE events.id = $1 AND events.endpoint = $2`,
+    [toText(key.id), toText(key.endpoint)],
+  );
+  if (row === undefined) return undefined;
+  if (row.lost) await session.run(moves.shelveLost, [[row.seq]]);
+  const entity = row.entity === null ? null : fromText(row.entity);
+  const facts = await session.row<{ has_lease: boolean; superseded: boolean }>(
+    `SELECT ${hasLease(t)} AS has_lease, ${isSuperseded(t)} AS superseded FROM (
+       SELECT $1::text AS entity, $2::text AS endpoint, $3::bigint AS created_ms, $4::integer AS created_ns
+     ) AS due`,
+    [keyOrNull(entity), row.endpoint, row.created_ms, row.created_ns],
+  );
+  return {
+    seq: row.seq,
+    endpoint: fromText(row.endpoint),
+    type: row.type === null ? null : fromText(row.type),
+    entity,
+    created: createdOf(row),
+    crashes: row.crashes,
+    bytes: 0,
+    hasLease: facts?.has_lease === true,
+    isSuperseded: facts?.superseded === true,
+    state: row.state,
+    isInvalid: row.dead_reason === 'invalid',
+    isPruned: row.pruned,
+  };
+}
+
+async function lease(
+  { session, moves, given }: Scene,
+  events: readonly (Candidate & Partial<Pick<EventToRun, 'state'>>)[],
+  { now, until, number, ordered, exclusive }: NewLease,
+): Promise<readonly LeasedEvent[]> {
+  for (const { seq, type, entity, state } of events) {
+    if (state !== 'dead' && state !== 'ignored') continue;
+    await session.run(moves.unshelve, [seq, keyOrNull(type), keyOrNull(entity), null, false, false, null]);
+  }
+  const seqs = events.map(({ seq }) => seq);
+  const rows = await session.rows<LeasedRow>(moves.claim, [seqs, now, until, ordered, exclusive]);
+  const bySeq = new Map(rows.map((row) => [row.seq, row]));
+  return seqs.map((seq) => {
+    const row = bySeq.get(seq);
+    if (row === undefined) throw new RangeError('an event is claimed that is not in the queue');
+    if (number !== 0) given.note(number, row);
+    return leasedOf(row);
+  });
+}
+
+async function outcomesUnder(
+  { session, t }: Scene,
+  leases: readonly Lease[],
+): Promise<readonly (AttemptOutcome | undefined)[]> {
+  const rows = await session.rows<Lease & Pick<Attempt, 'outcome'> & { readonly error_message: string | null }>(
+    `SELECT DISTINCT ON (seq, fence) seq, fence, outcome, error_message
+     FROM unnest($1::bigint[], $2::bigint[]) AS given (seq, fence) JOIN ${t.attempts} AS attempts USING (seq, fence)
+     WHERE attempts.seq = ANY($1::bigint[]) AND found_by IS NULL ORDER BY seq, fence, number DESC`,
+    [leases.map(({ seq }) => seq), leases.map(({ fence }) => fence)],
+  );
+  return leases.map((one) => {
+    const row = rows.find(({ seq, fence }) => seq === one.seq && fence === one.fence);
+    return row && isCommittedAlone(row.error_message) ? 'committed alone' : row?.outcome;
+  });
+}
+
+/** What a claim has found crashed, and where its event stands by now. */
+async function foundBy({ session, t }: Scene, number: number): Promise<readonly CrashedEvent[]> {
+  const rows = await session.rows<FoundCrash & EventKey>(
+    `SELECT endpoint, id, type, attempt, outcome, ended_ms, error_name, error_message, error_stack, due_ms, dead_reason,
+       CASE WHEN attempts = attempt THEN state END AS state
+     FROM (
+       SELECT events.endpoint, events.id, events.type, ended.number AS attempt, ended.outcome, ended.seq, ended.ended_ms, ended.error_name,
+         ended.error_message, ended.error_stack, queue.due_ms, coalesce(queue.attempts, shelf.attempts) AS attempts, ${STATE}
+       FROM ${t.attempts} AS ended CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = ended.seq')} ${places(t)}
+       WHERE ended.found_by = $1
+     ) AS reported ORDER BY ended_ms, seq`,
+    [number],
+  );
+  const textOf = (text: string | null): string | null => (text === null ? null : fromText(text));
+  return rows.map((row) =>
+    foundCrash({
+      ...row,
+      endpoint: fromText(row.endpoint),
+      id: fromText(row.id),
+      type: textOf(row.type),
+      error_name: textOf(row.error_name),
+      error_message: textOf(row.error_message),
+      error_stack: textOf(row.error_stack),
+    }),
+  );
+}
+
+function leasedOf(row: LeasedRow): LeasedEvent {
+  return {
+    lease: { seq: row.seq, fence: row.fence },
+    endpoint: fromText(row.endpoint),
+    id: fromText(row.id),
+    body: row.body,
+    verified: row.verified,
+    receivedAt: new Date(row.received_ms),
+    attempt: row.attempts,
+    failures: row.failures,
+    ...(row.trace !== null && { trace: fromText(row.trace) }),
+  };
+}
+
+function heldOf(row: HeldRow): HeldEvent {
+  return { ...runningOf(row), next: nextOf(row), holdsBack: row.holds_back };
+}
+
+function runningOf(row: RunningRow): RunningEvent {
+  return {
+    seq: row.seq,
+    fence: row.fence,
+    endpoint: fromText(row.endpoint),
+    type: fromKey(row.type),
+    entity: row.entity === null ? null : fromKey(row.entity),
+    created: createdOf(row),
+    attempt: row.attempts,
+    trigger: row.trigger,
+    claimedAt: row.claimed_ms,
+    yields: row.yields,
+    hasEffect: row.has_effect,
+    isProcessed: row.processed,
+    isClosing: row.closing,
+  };
+}

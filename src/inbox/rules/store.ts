@@ -1,0 +1,215 @@
+import type { Instant } from '../../events/instant.ts';
+import type { EventKey } from '../event.ts';
+import type { StoredPause } from '../operator/pauses.ts';
+import type { EventState } from '../state.ts';
+import type { Attempt, AttemptError, ClaimedEvent, ClaimRequest, CrashedEvent, Lease, Scope } from '../work.ts';
+import type { Ending } from './attempt-end.ts';
+
+/** How an engine answers: SQLite and memory immediately, Postgres with a promise. */
+export type Mode = 'sync' | 'async';
+export type Answer<M extends Mode, T> = M extends 'sync' ? T : Promise<T>;
+
+/**
+ * Everything that claims and settlements need of an engine. Each method reads or writes a set of events inside one
+ * transaction. An operation loads events with these methods, a plan (`planClaim`, `planSettle`, …) decides without a
+ * database, and `apply` saves its changes. `queue-operations.ts` has the operations of SQLite and memory, and
+ * `postgres/claims.ts` and `postgres/settlements.ts` have the same with `await`.
+ */
+export interface Store<M extends Mode> {
+  /** Follows a clock that was set back (set-back.ts), and remembers the time; `true` if the caller must call again. */
+  followClock(request: Pick<ClaimRequest, 'now' | 'leaseMs'>): Answer<M, boolean>;
+  /** The leases that a claim ends before it gives out new ones. */
+  leasesToEnd(asked: LeasesAsked): Answer<M, LeasesToEnd>;
+  /** The `seq` of the newest event; 0 if there are none. */
+  newestSeq(): Answer<M, number>;
+  /** Adds events up to `upTo` to the indexes that claims read; `true` if some are left. */
+  indexNew(now: number, upTo: number): Answer<M, boolean>;
+  /** What holds for every claim: the pauses, and whether a suspect is running. */
+  claimState(): Answer<M, ClaimState>;
+  /** Due events of a scope, the longest due first. Leaves out parked events and paused types. */
+  due(asked: DueAsked): Answer<M, readonly DueEvent[]>;
+  /** One event by its key. */
+  eventToRun(key: EventKey): Answer<M, EventToRun | undefined>;
+  /** Gives a lease to each of these events, in their order. */
+  lease(events: readonly Candidate[], claim: NewLease): Answer<M, readonly LeasedEvent[]>;
+  /** The event under each of these leases; `undefined` if the lease is lost. An expired lease still counts. */
+  held(leases: readonly Lease[], handledSince: number): Answer<M, readonly (HeldEvent | undefined)[]>;
+  /**
+   * How the attempt under each of these leases ended; `undefined` if it did not, if the event was claimed again, or if a
+   * claim found it crashed.
+   */
+  outcomesUnder(leases: readonly Lease[]): Answer<M, readonly (AttemptOutcome | undefined)[]>;
+  /** Extends the leases that are not lost, and returns them; notes whether their processor is closing. */
+  renew(leases: readonly Lease[], until: number, isClosing: boolean): Answer<M, readonly Lease[]>;
+  /** Remembers the time at which leases and due times are written (set-back.ts). */
+  noteTime(now: number): Answer<M, void>;
+  apply(changes: readonly Change[]): Answer<M, void>;
+}
+
+/** A queue of events in their order: those of an entity. An event without an entity is in no queue. */
+export interface Queue {
+  readonly endpoint: string;
+  readonly entity: string | null;
+}
+
+export interface QueuedEvent extends Queue {
+  readonly seq: number;
+}
+
+/** An event that holds back newer ones of its entity. */
+export interface Front {
+  readonly seq: number;
+  readonly type: string;
+  readonly created: Instant;
+}
+
+/** What may be claimed when the front of a queue has left. */
+export interface NextInQueue {
+  /** the first pending event whose type is handled or paused, and that does not yield */
+  readonly front: (Pick<Front, 'seq' | 'created'> & { readonly bytes: number }) | undefined;
+  /** the first parked events before it: no processor handles their types */
+  readonly passed: readonly ParkedEvent[];
+  /** the first parked events that yield */
+  readonly yielding: readonly ParkedEvent[];
+}
+
+export interface ParkedEvent {
+  readonly seq: number;
+  /** the length of its body: SQLite writes the body again with any change of the row */
+  readonly bytes: number;
+}
+
+export interface LeasesAsked {
+  /** claims of this process whose answers were lost */
+  readonly lostClaims: readonly number[];
+  /** a lease that ended by then has expired */
+  readonly expiredBy: number;
+  readonly limit: number;
+  /** only this event and those of its entity */
+  readonly before: EventKey | undefined;
+  /** a type counts as handled if a processor has announced it since then */
+  readonly handledSince: number;
+}
+
+export interface LeasesToEnd {
+  /** events that a lost claim leased; their handlers never ran */
+  readonly lost: readonly HeldEvent[];
+  /** crashes that a lost claim found */
+  readonly crashed: readonly CrashedEvent[];
+  readonly expired: readonly ExpiredEvent[];
+}
+
+export interface ClaimState {
+  readonly pauses: readonly StoredPause[];
+  /** whether an event that crashed before is in processing */
+  readonly isSuspectRunning: boolean;
+}
+
+export interface DueAsked extends Pick<ClaimRequest, 'endpoints' | 'types' | 'now' | 'ordered'> {
+  /** the types that this processor handles; `types` may have fewer, because it has no room for the others */
+  readonly handles: Scope['types'];
+  /** types that are left out if `types` is `*` */
+  readonly except: readonly string[];
+  /** whether events that crashed before are among them */
+  readonly suspects: boolean;
+  readonly limit: number;
+  readonly pauses: readonly StoredPause[];
+  readonly handledSince: number;
+}
+
+/** An event that may be claimed. */
+export interface Candidate extends QueuedEvent {
+  readonly type: string | null;
+  readonly created: Instant | null;
+  readonly crashes: number;
+  /** the length of its body */
+  readonly bytes: number;
+}
+
+/** A due event, with the facts that decide whether it may run. */
+export interface DueEvent extends Candidate {
+  /** a lease of its entity exists: its handler, or that of another event, may be running */
+  readonly hasLease: boolean;
+  /** the first pending event of its entity that holds back others, itself included */
+  readonly front: Pick<Front, 'seq' | 'created'> | undefined;
+  /** a newer event of its entity was processed */
+  readonly isSuperseded: boolean;
+}
+
+export interface EventToRun extends Omit<DueEvent, 'front'> {
+  readonly state: EventState;
+  readonly isInvalid: boolean;
+  readonly isPruned: boolean;
+}
+
+export interface NewLease {
+  readonly now: number;
+  readonly until: number;
+  /** of the claim; 0 if its answer cannot be lost */
+  readonly number: number;
+  /** no other event of its entity gets a lease meanwhile */
+  readonly ordered: boolean;
+  /** no other suspect gets a lease meanwhile */
+  readonly exclusive: boolean;
+}
+
+export type LeasedEvent = Omit<ClaimedEvent, 'superseded'>;
+
+export type AttemptOutcome = Attempt['outcome'] | 'committed alone';
+
+/** An event under a lease. */
+export interface RunningEvent extends QueuedEvent, Lease {
+  readonly type: string | null;
+  readonly created: Instant | null;
+  /** the number of its attempt */
+  readonly attempt: number;
+  readonly trigger: Attempt['trigger'];
+  readonly claimedAt: number;
+  /** newer events of its entity need not wait for its next attempt */
+  readonly yields: boolean;
+  /** its handler committed the transaction itself, so the attempt has not ended */
+  readonly hasEffect: boolean;
+  /** its handler's transaction was committed together with the end of the attempt; only the lease is left */
+  readonly isProcessed: boolean;
+  /** its processor is closing */
+  readonly isClosing: boolean;
+}
+
+export interface HeldEvent extends RunningEvent {
+  readonly next: NextInQueue;
+  /** its type is handled or paused: while it is pending, newer events of its entity wait; unknown if none is waiting */
+  readonly holdsBack: boolean;
+}
+
+/** An event whose lease has expired. */
+export interface ExpiredEvent extends HeldEvent {
+  readonly id: string;
+  readonly crashes: number;
+  /** the length of its body */
+  readonly bytes: number;
+}
+
+/** A change of events. Engines save all changes of one kind together. */
+export type Change =
+  | {
+      readonly kind: 'attempt ended';
+      readonly event: RunningEvent;
+      readonly ending: Ending;
+      readonly now: number;
+      /** how long the handler ran; `null` if that does not count */
+      readonly ranMs: number | null;
+      /** older events of its entity are superseded from now on */
+      readonly supersedes: boolean;
+      /** its handler is still running, after `ctx.transaction` */
+      readonly keepsLease: boolean;
+      /** the number of the claim that found it crashed */
+      readonly foundBy?: number;
+    }
+  /** of a processed event */
+  | { readonly kind: 'lease ended'; readonly seq: number }
+  /** the handler threw after its transaction; nothing changes if the event was claimed again, pruned or erased */
+  | { readonly kind: 'late error'; readonly lease: Lease; readonly error: AttemptError }
+  | { readonly kind: 'lease renewed'; readonly lease: Lease; readonly until: number }
+  /** no claim finds a parked event */
+  | { readonly kind: 'parked'; readonly seqs: readonly number[] }
+  | { readonly kind: 'unparked'; readonly seqs: readonly number[] };

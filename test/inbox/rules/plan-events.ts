@@ -1,0 +1,44 @@
+import type { DueEvent, ExpiredEvent, HeldEvent, NextInQueue } from '../../../src/inbox/rules/store.ts';
+
+export const NOTHING_NEXT: NextInQueue = { front: undefined, passed: [], yielding: [] };
+
+export function dueEvent(seq: number, parts: Partial<DueEvent> = {}): DueEvent {
+  return {
+    seq,
+    endpoint: 'default',
+    type: 'order.created',
+    entity: null,
+    created: { ms: seq, ns: 0 },
+    crashes: 0,
+    bytes: 10,
+    hasLease: false,
+    front: undefined,
+    isSuperseded: false,
+    ...parts,
+  };
+}
+
+export function heldEvent(parts: Partial<HeldEvent> = {}): HeldEvent {
+  return {
+    seq: 7,
+    fence: 2,
+    endpoint: 'default',
+    entity: 'order',
+    type: 'order.created',
+    created: { ms: 7, ns: 0 },
+    attempt: 3,
+    trigger: 'manual',
+    claimedAt: 900,
+    yields: false,
+    hasEffect: false,
+    isProcessed: false,
+    isClosing: false,
+    next: NOTHING_NEXT,
+    holdsBack: true,
+    ...parts,
+  };
+}
+
+export function expiredEvent(seq: number, parts: Partial<ExpiredEvent> = {}): ExpiredEvent {
+  return { ...heldEvent({ seq, fence: 1 }), id: `evt_${seq}`, crashes: 0, bytes: 10, ...parts };
+}
