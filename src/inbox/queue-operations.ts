@@ -2,7 +2,7 @@ import type { EventKey } from './event.ts';
 import { ClaimPlan, leaseOf, planOne } from './rules/claim.ts';
 import { leasesOf, planLeases, type NumberedClaim } from './rules/leases.ts';
 import { isRunning, planProcessed, planSettle } from './rules/settle.ts';
-import type { DueEvent, NewLease, Store } from './rules/store.ts';
+import type { ClaimState, DueEvent, NewLease, Store } from './rules/store.ts';
 import { seenSince } from './rules/takers.ts';
 import type { ClaimedEvent, CrashedEvent, Lease, Settled, Settlement } from './work.ts';
 
@@ -27,12 +27,12 @@ export function claimDue(
   limit: number,
   progress: ClaimProgress,
 ): readonly ClaimedEvent[] | 'more' {
-  if (store.followClock(request)) return 'more';
-  if (endLeases(store, request, progress)) return 'more';
+  const state = startClaim(store, request, progress);
+  if (state === 'more') return 'more';
   // The oldest event of an entity may have arrived last, so all are indexed before any is claimed.
   progress.newestSeq ??= store.newestSeq();
   if (store.indexNew(request.now, progress.newestSeq)) return 'more';
-  const plan = new ClaimPlan(request, limit, store.claimState());
+  const plan = new ClaimPlan(request, limit, state);
   const claimed: ClaimedEvent[] = [];
   for (let asked = plan.nextRound(); asked !== null; asked = plan.nextRound()) {
     const { claim, park } = plan.round(store.due(asked));
@@ -49,26 +49,36 @@ export function claimOne(
   request: NumberedClaim,
   progress: Pick<ClaimProgress, 'crashed'>,
 ): ClaimedEvent | 'busy' | 'settled' | 'more' {
-  // A processor moves what is left.
-  store.followClock(request);
-  if (endLeases(store, request, progress, key)) return 'more';
+  const state = startClaim(store, request, progress, key);
+  if (state === 'more') return 'more';
   const event = store.eventToRun(key);
-  const decision = planOne(event, request, store.claimState().pauses);
+  const decision = planOne(event, request, state.pauses);
   if (event === undefined || decision !== 'run') return decision === 'busy' ? 'busy' : 'settled';
   const [claimed] = give(store, [event], leaseOf(request, { exclusive: false }));
   return claimed ?? 'settled';
 }
 
-function endLeases(
+/** Follows the clock, and ends leases that were lost or have expired. */
+function startClaim(
   store: SyncStore,
   request: NumberedClaim,
   progress: Pick<ClaimProgress, 'crashed'>,
   before?: EventKey,
-): boolean {
-  const { changes, crashed, more } = planLeases(store.leasesToEnd(leasesOf(request, before)), request);
+): ClaimState | 'more' {
+  const asked = leasesOf(request, before);
+  let start = store.startClaim(asked);
+  if (start.isSetBack) {
+    // For one event, a processor moves what is left.
+    if (store.followClock(request) && before === undefined) return 'more';
+    start = store.startClaim(asked);
+  } else {
+    store.noteTime(request.now);
+  }
+  const { changes, crashed, more } = planLeases(start, request);
   store.apply(changes);
   progress.crashed.push(...crashed);
-  return more;
+  if (more) return 'more';
+  return changes.length === 0 ? start : store.claimState();
 }
 
 function give(

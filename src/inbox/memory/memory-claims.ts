@@ -4,7 +4,7 @@ import { isBefore, PASSED_BATCH, YIELDING_BATCH } from '../rules/entity-order.ts
 import type { Engine, Starts } from '../rules/engine.ts';
 import { arrivedBy, latestTime, movedBack, setBackBy } from '../rules/set-back.ts';
 import { answer, DONE } from '../rules/steps.ts';
-import type { Change, Front, HeldEvent, NextInQueue, Queue, RunningEvent, Store } from '../rules/store.ts';
+import type { Change, ClaimState, Front, HeldEvent, NextInQueue, Queue, RunningEvent, Store } from '../rules/store.ts';
 import { isAmong, isInScope } from '../rules/takers.ts';
 import type { Scope } from '../work.ts';
 import { entityOf, type Entries, type Entry } from './memory-entry.ts';
@@ -114,14 +114,18 @@ export function memoryClaims(
     },
   };
 
+  const claimState = (): ClaimState => ({
+    pauses: [],
+    isSuspectRunning: entries.all.some(({ isLeased, crashes }) => isLeased && crashes > 0),
+  });
+
   const store: Store<'sync'> = {
     noteTime,
     newestSeq: () => entries.all.length,
     indexNew,
     followClock({ now, leaseMs }) {
       const back = setBackBy(latest, now);
-      latest = back > 0 ? latestTime(0, now) : latestTime(latest, now);
-      if (back === 0) return false;
+      latest = latestTime(0, now);
       setBack(now, back);
       for (const entry of entries.all) {
         if (entry.isLeased) entry.leaseUntil = movedBack(entry.leaseUntil, back, now + leaseMs);
@@ -129,12 +133,14 @@ export function memoryClaims(
       }
       return false;
     },
-    leasesToEnd({ expiredBy, limit, before: key, handledSince }) {
+    startClaim({ now, expiredBy, limit, before: key, handledSince }) {
       const before = key && entries.find(key);
       const isMeant = (entry: Entry): boolean =>
         key === undefined || entry === before || (before !== undefined && isOfEntity(entry, before));
       const expired = entries.all.filter((entry) => entry.isLeased && entry.leaseUntil <= expiredBy && isMeant(entry));
       return {
+        isSetBack: setBackBy(latest, now) > 0,
+        ...claimState(),
         // Here no answer is ever lost.
         lost: [],
         crashed: [],
@@ -144,28 +150,27 @@ export function memoryClaims(
         }),
       };
     },
-    claimState: () => ({
-      pauses: [],
-      isSuspectRunning: entries.all.some(({ isLeased, crashes }) => isLeased && crashes > 0),
-    }),
+    claimState,
     due({ endpoints, types, except, handles, now, suspects, limit, handledSince }) {
       const holding = (endpoint: string): Scope['types'] => {
         const taken = takers.typesSeen(endpoint, handledSince);
         return handles === '*' || taken === '*' ? '*' : [...handles, ...taken];
       };
-      return entries
+      const all = entries
         .ready()
         .filter((entry) => entry.dueAt <= now && (suspects || entry.crashes === 0))
         .filter((entry) => isInScope({ endpoints, types }, entry) && !except.includes(entry.type ?? ''))
-        .toSorted((a, b) => a.dueAt - b.dueAt || a.seq - b.seq)
-        .slice(0, limit)
-        .map((entry) => ({
+        .toSorted((a, b) => a.dueAt - b.dueAt || a.seq - b.seq);
+      return {
+        isAll: all.length <= limit,
+        events: all.slice(0, limit).map((entry) => ({
           ...entry,
           bytes: bytesOf(entry),
           hasLease: hasLease(entry),
           front: frontAmong(entry, holding(entry.endpoint)),
           isSuperseded: isSuperseded(entry),
-        }));
+        })),
+      };
     },
     eventToRun(key) {
       const entry = entries.find(key);

@@ -1,7 +1,7 @@
 import type { EventKey } from '../event.ts';
 import { ClaimPlan, leaseOf, planOne } from '../rules/claim.ts';
 import { leasesOf, planLeases, type NumberedClaim } from '../rules/leases.ts';
-import type { Candidate, NewLease, Store as RuleStore } from '../rules/store.ts';
+import type { Candidate, ClaimState, NewLease, Store as RuleStore } from '../rules/store.ts';
 import type { ClaimedEvent, CrashedEvent, Lease, TellCrashed } from '../work.ts';
 import type { AskedTimes } from './database-time.ts';
 import type { Session } from './driver/session.ts';
@@ -19,10 +19,9 @@ export function claimDue(
   tell: TellCrashed,
 ): Promise<readonly ClaimedEvent[]> {
   return inSteps(store, asked, tell, async (place, request, crashed) => {
-    if (await place.followClock(request)) return 'more';
-    if (await endLeases(place, request, crashed)) return 'more';
-    await place.indexNew(request.now, await place.newestSeq());
-    const plan = new ClaimPlan(request, limit, await place.claimState());
+    const state = await startClaim(place, request, crashed);
+    if (state === 'more') return 'more';
+    const plan = new ClaimPlan(request, limit, state);
     const claimed: ClaimedEvent[] = [];
     for (let due = plan.nextRound(); due !== null; due = plan.nextRound()) {
       const { claim, park } = plan.round(await place.due(due));
@@ -42,10 +41,10 @@ export async function claimByKey(
 ): Promise<ClaimedEvent | 'busy' | 'settled'> {
   let isBusy = false;
   const [claimed] = await inSteps(store, asked, tell, async (place, request, crashed) => {
-    await place.followClock(request);
-    if (await endLeases(place, request, crashed, key)) return 'more';
+    const state = await startClaim(place, request, crashed, key);
+    if (state === 'more') return 'more';
     const event = await place.eventToRun(key);
-    const decision = planOne(event, request, (await place.claimState()).pauses);
+    const decision = planOne(event, request, state.pauses);
     isBusy = decision === 'busy';
     return event === undefined || decision !== 'run'
       ? []
@@ -54,16 +53,23 @@ export async function claimByKey(
   return claimed ?? (isBusy ? 'busy' : 'settled');
 }
 
-async function endLeases(
+async function startClaim(
   place: AsyncStore,
   request: NumberedClaim,
   crashed: CrashedEvent[],
   before?: EventKey,
-): Promise<boolean> {
-  const plan = planLeases(await place.leasesToEnd(leasesOf(request, before)), request);
+): Promise<ClaimState | 'more'> {
+  const asked = leasesOf(request, before);
+  let start = await place.startClaim(asked);
+  if (start.isSetBack) {
+    await place.followClock(request);
+    start = await place.startClaim(asked);
+  }
+  const plan = planLeases(start, request);
   await place.apply(plan.changes);
   crashed.push(...plan.crashed);
-  return plan.more;
+  if (plan.more) return 'more';
+  return plan.changes.length === 0 ? start : place.claimState();
 }
 
 async function give(

@@ -4,7 +4,7 @@ import { mustWait } from './entity-order.ts';
 import type { NumberedClaim } from './leases.ts';
 import { isPaused } from './pauses.ts';
 import { Room } from './room.ts';
-import type { Candidate, ClaimState, DueAsked, DueEvent, EventToRun, NewLease } from './store.ts';
+import type { Candidate, ClaimState, DueAsked, DueEvent, DueEvents, EventToRun, NewLease } from './store.ts';
 import { isInScope, seenSince } from './takers.ts';
 
 /** One transaction parks at most so many events. */
@@ -62,12 +62,12 @@ export class ClaimPlan {
     return this.#parked >= PARK_BATCH || this.#budget.isSpent;
   }
 
-  round(due: readonly DueEvent[]): ClaimRound {
+  round({ events, isAll }: DueEvents): ClaimRound {
     const claim: DueEvent[] = [];
     const park: number[] = [];
     const entities = new Set<string>();
     let found = false;
-    for (const event of due) {
+    for (const event of events) {
       if (this.#claimed === this.#limit) break;
       // Suspects run one at a time, so that a crash has one culprit.
       if (isSuspect(event) && !this.#takesSuspects) continue;
@@ -86,7 +86,7 @@ export class ClaimPlan {
       if (event.entity !== null) entities.add(queueOf(event));
       if (isSuspect(event)) this.#takesSuspects = false;
     }
-    this.#isDone = !found;
+    this.#isDone = isAll || !found;
     return { claim, park };
   }
 }

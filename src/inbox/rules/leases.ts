@@ -27,6 +27,7 @@ export interface NumberedStart extends StartRequest {
 /** @param before - only this event and those of its entity */
 export function leasesOf({ now, expiredBy = now, unheard = [] }: NumberedClaim, before?: EventKey): LeasesAsked {
   return {
+    now,
     lostClaims: unheard,
     expiredBy: Math.min(now, expiredBy),
     limit: EXPIRED_BATCH,

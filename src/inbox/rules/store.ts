@@ -16,10 +16,10 @@ export type Answer<M extends Mode, T> = M extends 'sync' ? T : Promise<T>;
  * `postgres/claims.ts` and `postgres/settlements.ts` have the same with `await`.
  */
 export interface Store<M extends Mode> {
-  /** Follows a clock that was set back (set-back.ts), and remembers the time; `true` if the caller must call again. */
+  /** What a claim has to know first. */
+  startClaim(asked: LeasesAsked): Answer<M, ClaimStart>;
+  /** Follows a clock that was set back (set-back.ts); `true` if the caller must call again. */
   followClock(request: Pick<ClaimRequest, 'now' | 'leaseMs'>): Answer<M, boolean>;
-  /** The leases that a claim ends before it gives out new ones. */
-  leasesToEnd(asked: LeasesAsked): Answer<M, LeasesToEnd>;
   /** The `seq` of the newest event; 0 if there are none. */
   newestSeq(): Answer<M, number>;
   /** Adds events up to `upTo` to the indexes that claims read; `true` if some are left. */
@@ -27,7 +27,7 @@ export interface Store<M extends Mode> {
   /** What holds for every claim: the pauses, and whether a suspect is running. */
   claimState(): Answer<M, ClaimState>;
   /** Due events of a scope, the longest due first. Leaves out parked events and paused types. */
-  due(asked: DueAsked): Answer<M, readonly DueEvent[]>;
+  due(asked: DueAsked): Answer<M, DueEvents>;
   /** One event by its key. */
   eventToRun(key: EventKey): Answer<M, EventToRun | undefined>;
   /** Gives a lease to each of these events, in their order. */
@@ -80,6 +80,7 @@ export interface ParkedEvent {
 }
 
 export interface LeasesAsked {
+  readonly now: number;
   /** claims of this process whose answers were lost */
   readonly lostClaims: readonly number[];
   /** a lease that ended by then has expired */
@@ -91,12 +92,18 @@ export interface LeasesAsked {
   readonly handledSince: number;
 }
 
+/** The leases that a claim ends before it gives out new ones. */
 export interface LeasesToEnd {
   /** events that a lost claim leased; their handlers never ran */
   readonly lost: readonly HeldEvent[];
   /** crashes that a lost claim found */
   readonly crashed: readonly CrashedEvent[];
   readonly expired: readonly ExpiredEvent[];
+}
+
+export interface ClaimStart extends LeasesToEnd, ClaimState {
+  /** the clock was set back since leases or due times were written, and not all of them are moved */
+  readonly isSetBack: boolean;
 }
 
 export interface ClaimState {
@@ -124,6 +131,12 @@ export interface Candidate extends QueuedEvent {
   readonly crashes: number;
   /** the length of its body */
   readonly bytes: number;
+}
+
+export interface DueEvents {
+  readonly events: readonly DueEvent[];
+  /** whether no other event is due; another transaction may have locked some */
+  readonly isAll: boolean;
 }
 
 /** A due event, with the facts that decide whether it may run. */

@@ -63,7 +63,7 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     if (form.has('format')) return chosenExport(c, shell);
     const act = actOf(fieldOf(form, 'act'));
     if (act === null) {
-      const known = 'The action must be rerun, discard or retry-now. Nothing was done.';
+      const known = 'The action must be one of: rerun, discard, retry-now. Nothing was done.';
       return shell.problem(c, 400, 'Unknown action', known);
     }
     // Without any of them it would be an action on all events.

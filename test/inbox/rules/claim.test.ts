@@ -11,12 +11,20 @@ const REQUEST: ClaimRequest = { ...EVERYTHING, now: NOW, leaseMs: 1_000, ordered
 const STATE: ClaimState = { pauses: [], isSuspectRunning: false };
 const planOf = (limit = 10, request: Partial<ClaimRequest> = {}, state: Partial<ClaimState> = {}) =>
   new ClaimPlan({ ...REQUEST, ...request }, limit, { ...STATE, ...state });
+const round = (plan: ClaimPlan, events: readonly DueEvent[]) => plan.round({ events, isAll: false });
 const seqsOf = ({ claim, park }: ReturnType<ClaimPlan['round']>) => [claim.map(({ seq }) => seq), park];
 
 describe('a claim', () => {
   it('takes as many due events as it may, in their order', () => {
     const plan = planOf(2);
-    expect(seqsOf(plan.round([3, 1, 2].map((seq) => dueEvent(seq))))).toEqual([[3, 1], []]);
+    expect(
+      seqsOf(
+        round(
+          plan,
+          [3, 1, 2].map((seq) => dueEvent(seq)),
+        ),
+      ),
+    ).toEqual([[3, 1], []]);
     expect(plan.nextRound()).toBeNull();
   });
 
@@ -43,9 +51,9 @@ describe('a claim', () => {
     ['has no front', {}, false],
   ])('whose entity %s: an event waits: %s', (_, parts, waits) => {
     const event = dueEvent(5, { entity: 'order', ...parts });
-    expect(seqsOf(planOf().round([event]))).toEqual(waits ? [[], [5]] : [[5], []]);
-    expect(seqsOf(planOf(10, { ordered: false }).round([event]))).toEqual([[5], []]);
-    expect(seqsOf(planOf().round([{ ...event, entity: null }]))).toEqual([[5], []]);
+    expect(seqsOf(round(planOf(), [event]))).toEqual(waits ? [[], [5]] : [[5], []]);
+    expect(seqsOf(round(planOf(10, { ordered: false }), [event]))).toEqual([[5], []]);
+    expect(seqsOf(round(planOf(), [{ ...event, entity: null }]))).toEqual([[5], []]);
   });
 
   it('takes one event of an entity, and the others of an endpoint with an entity of that name', () => {
@@ -54,29 +62,38 @@ describe('a claim', () => {
       dueEvent(2, { entity: 'order' }),
       dueEvent(3, { entity: 'order', endpoint: 'b' }),
     ];
-    expect(seqsOf(planOf().round(due))).toEqual([[1, 3], [2]]);
+    expect(seqsOf(round(planOf(), due))).toEqual([[1, 3], [2]]);
   });
 
   it('takes one suspect at a time, and none while one runs', () => {
     const due = [dueEvent(1, { crashes: 1 }), dueEvent(2, { crashes: 2 }), dueEvent(3)];
     const plan = planOf();
-    expect(seqsOf(plan.round(due))).toEqual([[1, 3], []]);
+    expect(seqsOf(round(plan, due))).toEqual([[1, 3], []]);
     expect(plan.nextRound()).toMatchObject({ suspects: false });
-    expect(seqsOf(planOf(10, {}, { isSuspectRunning: true }).round(due))).toEqual([[3], []]);
+    expect(seqsOf(round(planOf(10, {}, { isSuspectRunning: true }), due))).toEqual([[3], []]);
   });
 
   it('takes no more of a type than it has room for, in all its rounds', () => {
     const plan = planOf(10, { room: { 'order.created': 1 } });
-    expect(seqsOf(plan.round([dueEvent(1), dueEvent(2), dueEvent(3, { type: 'x' })]))).toEqual([[1, 3], []]);
+    expect(seqsOf(round(plan, [dueEvent(1), dueEvent(2), dueEvent(3, { type: 'x' })]))).toEqual([[1, 3], []]);
     expect(plan.nextRound()).toMatchObject({ types: '*', except: ['order.created'] });
   });
 
   it('looks again where it parked events, further than it has parked, and is complete where nothing was due', () => {
     const plan = planOf(1);
-    plan.round([1, 2, 3].map((seq) => dueEvent(seq, { entity: 'order', hasLease: true })));
+    round(
+      plan,
+      [1, 2, 3].map((seq) => dueEvent(seq, { entity: 'order', hasLease: true })),
+    );
     expect(plan.nextRound()).toMatchObject({ limit: 3 });
-    plan.round([]);
+    round(plan, []);
     expect([plan.nextRound(), plan.isCutShort]).toEqual([null, false]);
+  });
+
+  it('is complete once all due events were looked at', () => {
+    const plan = planOf();
+    plan.round({ events: [dueEvent(1)], isAll: true });
+    expect(plan.nextRound()).toBeNull();
   });
 
   it('is cut short after two hundred parked events, or a mebibyte of their bodies', () => {
@@ -88,7 +105,7 @@ describe('a claim', () => {
       [waiting(3, 600 * 1024), 2],
     ] as const) {
       const plan = planOf(1_000);
-      expect(plan.round(due).park).toHaveLength(parked);
+      expect(round(plan, due).park).toHaveLength(parked);
       expect(plan.isCutShort).toBe(parked !== 199);
     }
   });
@@ -114,7 +131,10 @@ describe('a claim', () => {
         const claimed: DueEvent[] = [];
         for (const due of rounds) {
           if (plan.nextRound() === null) break;
-          const { claim, park } = plan.round(due.map((parts) => dueEvent(parts.seq, parts)));
+          const { claim, park } = round(
+            plan,
+            due.map((parts) => dueEvent(parts.seq, parts)),
+          );
           const queues = claim.flatMap(({ entity }) => entity ?? []);
           expect(new Set(queues).size).toBe(queues.length);
           expect(claim.filter(({ hasLease, entity }) => hasLease && entity !== null)).toEqual([]);

@@ -256,8 +256,8 @@ describe('all that match', () => {
   });
 
   test.for([
-    [{ act: 'erase' }, 'The action must be rerun, discard or retry-now.'],
-    [{}, 'The action must be rerun, discard or retry-now.'],
+    [{ act: 'erase' }, 'The action must be one of: rerun, discard, retry-now.'],
+    [{}, 'The action must be one of: rerun, discard, retry-now.'],
     // Half a filter would find more than was meant.
     [{ act: 'rerun', states: 'dead' }, 'Unknown filter field "states"'],
     [{ act: 'rerun', since: 'soon' }, 'since must be a time'],

@@ -73,7 +73,7 @@ interface Copies {
 const TAKES_TWICE: Advice = {
   why:
     'The service sends an event again if an answer is lost, and an operator can resend it at any time. Each copy ' +
-    'then causes one more order, mail or refund.',
+    'then causes one more order, email or refund.',
   mend: 'Put a unique key on the event id. In one transaction, run INSERT … ON CONFLICT DO NOTHING, and do the work only if the INSERT added a row.',
 };
 

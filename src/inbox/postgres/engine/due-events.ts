@@ -1,6 +1,6 @@
 import type { EndpointType } from '../../operator/pauses.ts';
 import { openLanes, pausesIn } from '../../rules/pauses.ts';
-import type { DueAsked, DueEvent } from '../../rules/store.ts';
+import type { DueAsked, DueEvent, DueEvents } from '../../rules/store.ts';
 import type { Scope } from '../../work.ts';
 import { fromText, toText } from '../driver/values.ts';
 import { fromKey, toKey } from '../sql/keys.ts';
@@ -30,26 +30,29 @@ const DEEPEST = 1_000;
  * The longest due events whose slots are free. The first statement finds them and locks their slots, without waiting for
  * anyone; the second one reads them again, because another claim may have had them in between.
  */
-export async function dueEvents(scene: Scene, asked: DueAsked): Promise<readonly DueEvent[]> {
+export async function dueEvents(scene: Scene, asked: DueAsked): Promise<DueEvents> {
   const { session, t, locks } = scene;
   const { now, suspects, limit, handles, handledSince } = asked;
   const sources = await sourcesOf(scene, asked);
-  if (sources === null) return [];
+  if (sources === null) return NONE;
   const busy = new Set<number>();
   for (let look = 0; look < MOST_LOOKS; look += 1) {
     const values = [now, suspects, limit, [...busy], ...sources.values];
     const found = await session.rows<FoundRow>(dueAndFree(t, sources), values);
-    if (found.length === 0) return [];
+    if (found.length === 0) return NONE;
     const ours = found.filter(({ free, slot }) => free || locks.holds(slot));
     locks.note(ours.map(({ slot }) => slot));
     const handled = handles === '*' ? [[], true] : [handles.map(toKey), false];
     const judged = [ours.map(({ seq }) => seq), now, suspects, handledSince, ...handled, locks.all()];
     const rows = ours.length === 0 ? [] : await session.rows<DueRow>(withFacts(t), judged);
-    if (rows.length > 0 || found.length < limit) return rows.map(dueEventOf);
+    const isAll = found.length < Math.min(limit, DEEPEST);
+    if (rows.length > 0 || isAll) return { events: rows.map(dueEventOf), isAll };
     for (const { slot } of found) if (!locks.holds(slot)) busy.add(slot);
   }
-  return [];
+  return NONE;
 }
+
+const NONE: DueEvents = { events: [], isAll: true };
 
 /** Where a claim looks: whole endpoints, and single types of others. */
 interface Sources {

@@ -3,6 +3,7 @@ import { foundCrash, type FoundCrash } from '../../rules/found-crash.ts';
 import type {
   AttemptOutcome,
   Candidate,
+  ClaimStart,
   ClaimState,
   EventToRun,
   ExpiredEvent,
@@ -13,6 +14,7 @@ import type {
   RunningEvent,
   Store,
 } from '../../rules/store.ts';
+import { setBackBy } from '../../rules/set-back.ts';
 import type { DeadReason, EventState } from '../../state.ts';
 import type { EventKey } from '../../event.ts';
 import type { Attempt, CrashedEvent, Lease } from '../../work.ts';
@@ -73,8 +75,8 @@ export function postgresStore(scene: Scene): Store<'async'> {
     async noteTime() {},
     // An event is in the indexes that claims read as soon as it is stored.
     newestSeq: async () => 0,
-    indexNew: (now) => session.run(moves.indexNew, [now]).then(() => false),
-    leasesToEnd: (asked) => leasesToEnd(scene, asked),
+    indexNew: async () => false,
+    startClaim: (asked) => startClaim(scene, asked),
     claimState: () => claimState(scene),
     due: (asked) => dueEvents(scene, asked),
     eventToRun: (key) => eventToRun(scene, key),
@@ -106,61 +108,107 @@ interface StateRow {
   readonly suspect: boolean;
 }
 
+interface StartRow extends StateRow {
+  readonly latest_ms: number | null;
+  /** JSON; `null` for none */
+  readonly expired: string | null;
+}
+
+const stateColumns = (t: Tables): string => `
+  (SELECT json_agg(pauses)::text FROM ${t.pauses} AS pauses) AS pauses,
+  EXISTS (SELECT 1 FROM ${t.queue} WHERE lease_until_ms IS NOT NULL AND crashes > 0) AS suspect`;
+
+const EXPIRED = 'lease_until_ms IS NOT NULL AND lease_until_ms <= $1::bigint';
+
 async function claimState({ session, t }: Scene): Promise<ClaimState> {
-  const row = await session.row<StateRow>(
-    `SELECT (SELECT json_agg(pauses)::text FROM ${t.pauses} AS pauses) AS pauses,
-       EXISTS (SELECT 1 FROM ${t.queue} WHERE lease_until_ms IS NOT NULL AND crashes > 0) AS suspect`,
-  );
+  return stateOf(await session.row<StateRow>(`SELECT ${stateColumns(t)}`));
+}
+
+function stateOf(row: StateRow | undefined): ClaimState {
   return {
     pauses: (JSON.parse(row?.pauses ?? '[]') as PauseRow[]).map(pauseOf),
     isSuspectRunning: row?.suspect === true,
   };
 }
 
-/** Expired leases are looked for, locked as far as no other transaction has them, and read again. */
-async function leasesToEnd(scene: Scene, asked: LeasesAsked) {
-  const { lostClaims, handledSince } = asked;
+/** In one statement, if no lease has to end. */
+async function startClaim(scene: Scene, asked: LeasesAsked): Promise<ClaimStart> {
+  const { session, t, moves } = scene;
+  const { now, expiredBy, limit, lostClaims, before } = asked;
+  const row = await session.row<StartRow>(
+    `WITH indexed AS (${moves.indexNew.replaceAll('$1', '$3')})
+     SELECT (SELECT latest_ms FROM ${t.clock}) AS latest_ms, ${stateColumns(t)}, (
+       SELECT json_agg(found)::text FROM (
+         SELECT seq, slot FROM ${t.queue} WHERE ${EXPIRED} ORDER BY lease_until_ms LIMIT $2
+       ) AS found
+     ) AS expired`,
+    [expiredBy, limit, now],
+  );
+  const isSetBack = setBackBy(row?.latest_ms ?? 0, now) > 0;
+  const lost = lostClaims.length === 0 || isSetBack ? NONE_LOST : await lostLeases(scene, asked);
+  const found = JSON.parse(row?.expired ?? '[]') as SeqInSlot[];
+  const expired = before === undefined || found.length === 0 ? found : await expiredBefore(scene, asked, before);
+  return {
+    ...stateOf(row),
+    ...lost,
+    isSetBack,
+    expired: isSetBack ? [] : await expiredEvents(scene, asked, expired),
+  };
+}
+
+interface SeqInSlot {
+  readonly seq: number;
+  readonly slot: number;
+}
+
+const NONE_LOST = { lost: [], crashed: [] } as const;
+
+async function lostLeases(
+  scene: Scene,
+  { lostClaims, handledSince }: LeasesAsked,
+): Promise<Pick<ClaimStart, 'lost' | 'crashed'>> {
   // In one statement: taken claim by claim, two transactions could deadlock.
-  if (lostClaims.length > 0) await scene.locks.take(scene.given.slotsUnder(lostClaims));
+  await scene.locks.take(scene.given.slotsUnder(lostClaims));
   const given = lostClaims.flatMap((number) => scene.given.under(number));
   const crashed: CrashedEvent[] = [];
   for (const number of lostClaims) crashed.push(...(await foundBy(scene, number)));
-  const lost = given.length === 0 ? [] : await stillHeld(scene, given, handledSince);
-  return { lost, crashed, expired: await expired(scene, asked) };
+  return { lost: given.length === 0 ? [] : await stillHeld(scene, given, handledSince), crashed };
 }
 
-async function expired(
+/** The expired leases of one event and of its entity, whose slot is held from now on. */
+async function expiredBefore(
   { session, t, locks }: Scene,
-  { expiredBy, limit, before, handledSince }: LeasesAsked,
+  { expiredBy, limit }: LeasesAsked,
+  before: EventKey,
+): Promise<readonly SeqInSlot[]> {
+  await locks.takeOfKeys([before]);
+  const one = `SELECT seq FROM ${t.events} WHERE id = $3 AND endpoint = $4`;
+  return session.rows<SeqInSlot>(
+    `SELECT queue.seq, queue.slot FROM ${t.queue} AS queue
+     WHERE ${EXPIRED} AND (
+       seq = (${one}) OR (entity = (SELECT entity FROM ${t.queue} WHERE seq = (${one})) AND endpoint = $4)
+     ) LIMIT $2`,
+    [expiredBy, limit, toText(before.id), toText(before.endpoint)],
+  );
+}
+
+/** Locks events as far as no other transaction has them, and reads them again. */
+async function expiredEvents(
+  { session, t, locks }: Scene,
+  { expiredBy, handledSince }: LeasesAsked,
+  found: readonly SeqInSlot[],
 ): Promise<readonly ExpiredEvent[]> {
-  const ended = 'lease_until_ms IS NOT NULL AND lease_until_ms <= $1::bigint';
-  const found: { seq: number; slot: number }[] = [];
-  if (before === undefined) {
-    const text = `SELECT seq, slot FROM ${t.queue} WHERE ${ended} ORDER BY lease_until_ms LIMIT $2`;
-    found.push(...(await session.rows<{ seq: number; slot: number }>(text, [expiredBy, limit])));
-  } else {
-    await locks.takeOfKeys([before]);
-    const text = `
-      SELECT queue.seq, queue.slot FROM ${t.queue} AS queue
-      WHERE ${ended} AND (
-        seq = (SELECT seq FROM ${t.events} WHERE id = $3 AND endpoint = $4)
-        OR (entity = (SELECT entity FROM ${t.queue} WHERE seq = (SELECT seq FROM ${t.events} WHERE id = $3 AND endpoint = $4))
-          AND endpoint = $4)
-      ) LIMIT $2`;
-    const values = [expiredBy, limit, toText(before.id), toText(before.endpoint)];
-    found.push(...(await session.rows<{ seq: number; slot: number }>(text, values)));
-  }
   if (found.length === 0) return [];
   const free = await locks.takeFree(found.map(({ slot }) => slot));
   const ours = found.filter(({ slot }) => free.has(slot)).map(({ seq }) => seq);
   const rows = await session.rows<HeldRow & { readonly id: string; readonly crashes: number }>(
     `WITH held AS MATERIALIZED (
-       SELECT ${runningColumns(t)} FROM ${t.queue} AS queue WHERE seq = ANY($1::bigint[]) AND ${ended.replace('$1', '$3')}
+       SELECT ${runningColumns(t)} FROM ${t.queue} AS queue WHERE ${EXPIRED} AND seq = ANY($3::bigint[])
      ), ${holding(t, 'held', '$2')}
      SELECT held.*, ${HOLDS_BACK}, ${nextColumns(t, 'held')},
        (SELECT id FROM ${t.events} AS events WHERE events.seq = held.seq LIMIT 1) AS id
      FROM held JOIN holding ON holding.endpoint = held.endpoint ${front(t, 'held')} ORDER BY held.lease_until_ms`,
-    [ours, handledSince, expiredBy],
+    [expiredBy, handledSince, ours],
   );
   return rows.map((row) => ({ ...heldOf(row), id: fromText(row.id), crashes: row.crashes, bytes: 0 }));
 }

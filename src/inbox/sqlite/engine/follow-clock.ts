@@ -26,6 +26,12 @@ export function noteTime(statements: NamedStatements, now: number): void {
   statements.queue.noteTime.run({ latest: latestTime(0, now) });
 }
 
+/** Whether the clock was set back, and leases or due times are left to move. */
+export function isSetBack({ queue }: NamedStatements, now: number): boolean {
+  const { latest_ms: latest, back_ms: back } = queue.clock.get() as ClockRow;
+  return back !== null || setBackBy(latest, now) > 0;
+}
+
 /**
  * Moves back what was written before the clock was set back, if it was (see set-back.ts): leases, and when somebody was
  * seen, at once, as there are no more than handlers that run and types that are handled; and pending events in batches.
@@ -38,6 +44,7 @@ export function followClock(
 ): boolean {
   const { latest_ms: latest, back_ms: backBefore } = statements.queue.clock.get() as ClockRow;
   const back = setBackBy(latest, now);
+  if (back === 0 && backBefore === null) return false;
   if (back > 0) {
     for (const found of statements.queue.leases.all()) {
       const { seq, lease_until_ms: until } = found as { seq: number; lease_until_ms: number };
@@ -48,7 +55,6 @@ export function followClock(
     statements.queue.startMoving.run({ latest: latestTime(0, now), back: (backBefore ?? 0) + back });
   } else {
     noteTime(statements, now);
-    if (backBefore === null) return false;
   }
   return movePending(statements, now);
 }

@@ -6,6 +6,7 @@ import { countChange } from '../../rules/settle.ts';
 import type {
   Candidate,
   Change,
+  ClaimState,
   DueAsked,
   DueEvent,
   HeldEvent,
@@ -20,7 +21,7 @@ import type { NamedStatements } from '../sql/named-statements.ts';
 import { newestSeq } from '../sql/newest-seq.ts';
 import { createdOf } from '../sql/records.ts';
 import { frontOf, holdingTypesOf, nextInQueue, NOTHING_NEXT } from './entity-queue.ts';
-import { followClock, noteTime } from './follow-clock.ts';
+import { followClock, isSetBack, noteTime } from './follow-clock.ts';
 import { indexNew } from './index-new.ts';
 import { pausesOf, readyEndpoints } from './takers.ts';
 
@@ -82,14 +83,13 @@ export function sqliteStore(statements: NamedStatements): Store<'sync'> {
     noteTime: (now) => noteTime(statements, now),
     newestSeq: () => newestSeq(database),
     indexNew: (now, upTo) => indexNew(statements, now, upTo),
-    claimState: () => ({
-      pauses: pausesOf(statements),
-      isSuspectRunning: queue.runningSuspect.get() !== undefined,
-    }),
-    leasesToEnd({ lostClaims, expiredBy: by, limit, before, handledSince }) {
+    claimState: () => claimState(statements),
+    startClaim({ now, lostClaims, expiredBy: by, limit, before, handledSince }) {
       const rows =
         before === undefined ? queue.ranOut.all({ by, limit }) : queue.ranOutBefore.all({ by, limit, ...before });
       return {
+        isSetBack: isSetBack(statements, now),
+        ...claimState(statements),
         lost: lostClaims.flatMap((number) =>
           (queue.claimedUnder.all({ number }) as RunningRow[]).map((row) => withNext(row, handledSince)),
         ),
@@ -102,7 +102,14 @@ export function sqliteStore(statements: NamedStatements): Store<'sync'> {
         }),
       };
     },
-    due: (asked) => dueOf(statements, asked).map((row) => withFacts(statements, row, asked)),
+    due(asked) {
+      const lanes = dueByLane(statements, asked);
+      const rows = lanes.flat().toSorted((a, b) => a.due_ms - b.due_ms || a.seq - b.seq);
+      return {
+        events: rows.slice(0, asked.limit).map((row) => withFacts(statements, row, asked)),
+        isAll: rows.length <= asked.limit && lanes.every((lane) => lane.length < asked.limit),
+      };
+    },
     eventToRun({ id, endpoint }) {
       const row = queue.eventToRun.get({ id, endpoint }) as RowToRun | undefined;
       if (row === undefined) return undefined;
@@ -137,6 +144,13 @@ export function sqliteStore(statements: NamedStatements): Store<'sync'> {
         applyOne(statements, change);
       }
     },
+  };
+}
+
+function claimState(statements: NamedStatements): ClaimState {
+  return {
+    pauses: pausesOf(statements),
+    isSuspectRunning: statements.queue.runningSuspect.get() !== undefined,
   };
 }
 
@@ -196,25 +210,24 @@ function endAttempt(
   });
 }
 
-/** One look through an index for each endpoint and type. */
-function dueOf(
+/** The first due events of each endpoint and type, by one look through an index for each. */
+function dueByLane(
   statements: NamedStatements,
   { endpoints, types, except, now, suspects, limit, pauses }: DueAsked,
-): CandidateRow[] {
+): CandidateRow[][] {
   const { queue } = statements;
   const asked = { now, suspects: suspects ? 1 : 0, limit };
-  const due = [...new Set(readyEndpoints(statements, endpoints))].flatMap((endpoint) => {
+  return [...new Set(readyEndpoints(statements, endpoints))].flatMap((endpoint) => {
     const isWhole = types === '*' && except.length === 0 && !pausesIn(pauses, { endpoints: [endpoint], types });
-    if (isWhole) return queue.dueOfEndpoint.all({ ...asked, endpoint }) as CandidateRow[];
+    if (isWhole) return [queue.dueOfEndpoint.all({ ...asked, endpoint }) as CandidateRow[]];
     // Paused types are skipped by name, however many of their events wait.
     const named = types === '*' ? readyTypesBut(statements, endpoint, except) : [...new Set(types)];
     const lanes = openLanes(
       pauses,
       named.map((type) => ({ endpoint, type })),
     );
-    return lanes.flatMap((lane) => queue.dueOfType.all({ ...asked, ...lane }) as CandidateRow[]);
+    return lanes.map((lane) => queue.dueOfType.all({ ...asked, ...lane }) as CandidateRow[]);
   });
-  return due.toSorted((a, b) => a.due_ms - b.due_ms || a.seq - b.seq);
 }
 
 /** Each type costs one step through the index, so a backlog of the types that are left out is not read. */
