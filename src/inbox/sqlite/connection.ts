@@ -14,7 +14,7 @@ import {
 import { checkpoint, checkpointItself } from './opening/log-limit.ts';
 import { absolutePath, adopt, assertDurable, openFile } from './opening/open.ts';
 import { prepareStatements, type Statements } from './statements.ts';
-import { unfit } from './threads/unfit.ts';
+import { unfit } from './threads/failures.ts';
 
 /** A connection with what hookbox has prepared on it. */
 export interface Connection extends Transactions<Statements> {

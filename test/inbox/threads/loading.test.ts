@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { loadUnlessForbidden, notBegun, terminate } from '../../../src/inbox/sqlite/threads/loading.ts';
+import { loadUnlessForbidden, notBegun, terminate } from '../../../src/inbox/sqlite/threads/thread.ts';
 
 function fakeThread() {
   let ended = 0;

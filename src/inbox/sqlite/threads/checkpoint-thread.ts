@@ -9,8 +9,9 @@ import type { SqliteDatabase } from '../opening/database.ts';
 import { descriptorsOf } from '../opening/files-in-use.ts';
 import { copyMostOfLog } from '../opening/log-limit.ts';
 import { SEARCH_INDEX } from '../operator/search/search-words.ts';
-import { answerRequests, file, tell } from './answer-requests.ts';
+import { answerRequests, beginThread, send } from './thread.ts';
 
+const file = beginThread();
 const connection = ownConnection(file, SEARCH_INDEX, { isThere: true });
 let opened: SqliteDatabase | null = null;
 /**
@@ -47,4 +48,4 @@ answerRequests({
     connection.close();
   },
 });
-tell({ kind: 'ready' });
+send({ kind: 'ready' });

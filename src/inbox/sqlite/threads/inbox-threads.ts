@@ -5,7 +5,7 @@ import type { Move, ReadName } from '../jobs.ts';
 import { packMoves, unpackOutcomes, type PackedOutcome } from './packed-moves.ts';
 import { NoThread, Thread } from './thread.ts';
 import { threadedOperations } from './threaded-operations.ts';
-import { codesOf, UNFIT, UNFIT_BEGUN } from './unfit.ts';
+import { codesOf, UNFIT, UNFIT_BEGUN } from './failures.ts';
 import type { GiveBack } from './write-lock.ts';
 
 const CANNOT_OPEN: ReadonlySet<string> = new Set(['CANNOT_OPEN', 'NOT_A_DATABASE']);
@@ -81,7 +81,7 @@ export class InboxThreads {
     if (!this.#writer.isRunning) return () => {};
     try {
       const loan = (await this.#writer.ask({ kind: 'borrow' })) as number; // what the writer answers
-      return () => this.#writer.tell({ kind: 'back', loan });
+      return () => this.#writer.notify({ kind: 'back', loan });
     } catch {
       // It has died, and the lock went with it.
       return () => {};
@@ -97,7 +97,7 @@ export class InboxThreads {
   async #copyLog(): Promise<void> {
     const asked = this.#ask(this.#checkpoints, { kind: 'copy-log' });
     const isUseful = (await asked.catch(() => true)) as boolean; // what the thread answers
-    this.#writer.tell({ kind: 'log-copied', isUseful });
+    this.#writer.notify({ kind: 'log-copied', isUseful });
   }
 
   async #ask(thread: Thread, ...asked: Parameters<Thread['ask']>): Promise<unknown> {
@@ -151,7 +151,7 @@ export class InboxThreads {
   #connect(): void {
     if (!this.#writer.isRunning || !this.#operators.isRunning) return;
     const { port1, port2 } = new MessageChannel();
-    this.#writer.tell({ kind: 'lock', port: port1 }, [port1]);
-    this.#operators.tell({ kind: 'lock', port: port2 }, [port2]);
+    this.#writer.notify({ kind: 'lock', port: port1 }, [port1]);
+    this.#operators.notify({ kind: 'lock', port: port2 }, [port2]);
   }
 }

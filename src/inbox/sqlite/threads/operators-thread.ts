@@ -14,11 +14,11 @@ import { SEARCH_INDEX } from '../operator/search/search-words.ts';
 import { exportPagesBefore } from '../../operator/export-pages.ts';
 import { exportSource } from '../operator/transfer/exporting.ts';
 import type { Statements } from '../statements.ts';
-import { answerRequests, file, tell } from './answer-requests.ts';
+import { answerRequests, beginThread, send } from './thread.ts';
 import type { OperatorsOperations } from './threaded-operations.ts';
 import { LockBorrower } from './write-lock.ts';
 
-const connection = ownConnection(file, SEARCH_INDEX, { isThere: true });
+const connection = ownConnection(beginThread(), SEARCH_INDEX, { isThere: true });
 const lock = new LockBorrower();
 const commits = new GroupCommit<Work<Statements>>(async (jobs) => {
   const giveBack = await lock.borrow();
@@ -29,7 +29,7 @@ const commits = new GroupCommit<Work<Statements>>(async (jobs) => {
     giveBack();
   }
 });
-const access = accessOf(connection, commits, () => tell({ kind: 'pending' }), lock.borrow);
+const access = accessOf(connection, commits, () => send({ kind: 'pending' }), lock.borrow);
 
 const exportsUnderWay = new Map<number, AsyncGenerator<ExportPage, void>>();
 /** Not those of a thread before this one. */
@@ -62,7 +62,7 @@ answerRequests({
     const onProgress = progress;
     return operation(...given.slice(0, -1), { ...Object(given.at(-1)), signal, onProgress });
   },
-  told(notice) {
+  notice(notice) {
     if (notice.kind === 'lock') lock.use(notice.port);
   },
   async close() {
@@ -70,4 +70,4 @@ answerRequests({
     connection.close();
   },
 });
-tell({ kind: 'ready' });
+send({ kind: 'ready' });

@@ -2,7 +2,7 @@ import type { Acceptance, IncomingEvent } from '../../event.ts';
 import type { NumberedStart } from '../../rules/leases.ts';
 import type { CommitOutcome } from '../../group-commit.ts';
 import type { Move, MoveGiven } from '../jobs.ts';
-import { failureData, failureFrom, type FailureData } from './failure-data.ts';
+import { failureData, failureFrom, type FailureData } from './failures.ts';
 import type { InboxUnavailableError } from '../../../errors.ts';
 
 /**

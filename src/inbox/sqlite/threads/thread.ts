@@ -1,20 +1,70 @@
-import type { Transferable, Worker } from 'node:worker_threads';
+import { parentPort, workerData, type MessagePort, type Transferable, type Worker } from 'node:worker_threads';
+import { InboxUnavailableError } from '../../../errors.ts';
 import { boundToHere, ownContext } from '../../../host/own-context.ts';
 import { clearTimeout, performance, setImmediate, setTimeout } from '../../../host/real-timers.ts';
-import { InboxUnavailableError } from '../../../errors.ts';
-import { failureFrom } from './failure-data.ts';
-import type { FromThread, Notice, Request, ThreadStart, ToThread } from './messages.ts';
-import { notBegun, terminate } from './loading.ts';
-import { startWorker } from './start-worker.ts';
-import { codesOf } from './unfit.ts';
+import type { ReadName } from '../jobs.ts';
+import { loadBetterSqlite } from '../opening/better-sqlite.ts';
+import type { PackedMoves } from './packed-moves.ts';
+import { startWorker, type WorkerStart } from './start-worker.ts';
+import { codesOf, failureData, failureFrom, type FailureData } from './failures.ts';
 
-/** Loading takes some ten milliseconds; a machine may be busy, but a delivery must find time to do without. */
+/*
+ * Both ends of what an inbox and its threads send each other: `Thread` is the inbox's end, `answerRequests` is the thread's.
+ */
+
+/** A request to a thread; the thread answers each. */
+export type Request =
+  /** `isAgain`: the inbox knows that an earlier group found the file busy */
+  | ({ readonly kind: 'commit'; readonly isAgain: boolean } & PackedMoves)
+  | { readonly kind: 'read'; readonly name: ReadName; readonly given: readonly unknown[] }
+  | {
+      readonly kind: 'operate';
+      readonly name: string;
+      readonly given: readonly unknown[];
+      /** the caller can abort it, and receives its progress */
+      readonly asking?: boolean;
+    }
+  /** the answer is the number of the loan, once the lock is lent */
+  | { readonly kind: 'borrow' }
+  /** the answer comes when most of the log is copied, with `isUseful` of `log-copied` */
+  | { readonly kind: 'copy-log' };
+
+/** A message to a thread without an answer. */
+export type Notice =
+  | { readonly kind: 'back'; readonly loan: number }
+  /** the answer to `long-log`; `isUseful`: the writer is to copy the rest */
+  | { readonly kind: 'log-copied'; readonly isUseful: boolean }
+  /** another thread lends or borrows the lock through this port */
+  | { readonly kind: 'lock'; readonly port: MessagePort }
+  /** the caller no longer waits */
+  | { readonly kind: 'abort'; readonly id: number }
+  | { readonly kind: 'close' };
+
+type ToThread = (Request & { readonly id: number }) | Notice;
+
+type FromThread =
+  /** the thread has loaded everything */
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'answer'; readonly id: number; readonly result: unknown }
+  | { readonly kind: 'failure'; readonly id: number; readonly failure: FailureData }
+  | { readonly kind: 'progress'; readonly id: number; readonly progress: unknown }
+  /** events may have become due */
+  | { readonly kind: 'pending' }
+  /** the checkpoint thread is to copy the log */
+  | { readonly kind: 'long-log' };
+
+interface ThreadStart {
+  readonly file: string;
+  readonly loading: Loading;
+}
+
+/** Loading takes some ten milliseconds. After this limit, a delivery is stored without the thread. */
 const START_LIMIT_MS = 5_000;
 const CLOSE_LIMIT_MS = 11_000;
-/** So long nobody tries to start what could not be started at that moment. */
+/** After a failed start for a reason that may pass, the next start is tried so much later. */
 const AGAIN_AFTER_MS = 5_000;
-/** What a machine is short of may be there a moment later. */
-const OF_THE_MOMENT: ReadonlySet<string> = new Set([
+/** A machine that lacks these resources may have them a moment later. */
+const MAY_PASS: ReadonlySet<string> = new Set([
   'ERR_WORKER_INIT_FAILED',
   'ERR_WORKER_OUT_OF_MEMORY',
   'EMFILE',
@@ -23,9 +73,9 @@ const OF_THE_MOMENT: ReadonlySet<string> = new Set([
   'ENOMEM',
 ]);
 
-/** There is no thread here, or not now: what was asked for is to be done on this one. */
+/** No thread exists, and none was asked: the caller does the work itself. */
 export class NoThread extends Error {
-  /** there will never be one */
+  /** no thread will ever start */
   readonly isForGood: boolean;
 
   constructor(cause: unknown, isForGood = true) {
@@ -44,28 +94,29 @@ interface AskOptions {
 interface Asked {
   resolve(result: unknown): void;
   reject(failure: unknown): void;
-  /** it waits no more */
+  /** the request is over */
   over(): void;
   readonly onProgress: AskOptions['onProgress'] | undefined;
 }
 
-export interface ThreadOptions extends Omit<ThreadStart, 'loading'> {
+export interface ThreadOptions {
+  readonly file: string;
   readonly entry: 'writer-thread' | 'operators-thread' | 'checkpoint-thread';
-  /** told of each start */
+  /** called after each start */
   ready?(): void;
-  /** told that events may have become due */
+  /** called when events may have become due */
   pending?(): void;
-  /** runs when the checkpoint thread is to copy the log */
+  /** called when the checkpoint thread is to copy the log */
   longLog?(): void;
 }
 
 /**
- * A thread as whoever asks it sees it. It is started when it is first asked for something, and again when it has died;
- * it keeps the process alive only while it is asked for something.
+ * The inbox's end. A thread starts with the first request, and again with the next one after it died. It keeps the process
+ * alive only while a request is open.
  */
 export class Thread {
   readonly #options: ThreadOptions;
-  /** The thread's messages are handled in this context, not in that of the request that started the thread. */
+  /** Messages are handled in this context, not in that of the request that started the thread. */
   readonly #inOwnContext = ownContext();
   #worker: Worker | null = null;
   #loading = notBegun();
@@ -75,7 +126,7 @@ export class Thread {
   #asked = new Map<number, Asked>();
   #lastId = 0;
   #none: NoThread | null = null;
-  /** until when there is none for reasons of the moment */
+  /** until when no start is tried */
   #noneUntil = -Infinity;
   #exited: (() => void) | undefined;
 
@@ -87,14 +138,14 @@ export class Thread {
     return this.#worker !== null;
   }
 
-  /** It runs, and has loaded everything. */
+  /** It is running, and has loaded everything. */
   get isReady(): boolean {
     return this.isRunning && this.#isReady;
   }
 
   /**
-   * @throws NoThread where there are none
-   * @throws InboxUnavailableError when it has died
+   * @throws NoThread if it cannot start; nothing was done
+   * @throws InboxUnavailableError if it died; the request may have been carried out
    */
   ask(
     request: Request,
@@ -107,22 +158,22 @@ export class Thread {
       if (worker === null) return reject(this.#none);
       this.#lastId += 1;
       const id = this.#lastId;
-      // What cannot be sent fails here.
+      // Throws for a value that cannot be sent.
       worker.postMessage({ ...request, id } satisfies ToThread, transfer);
       if (this.#asked.size === 0) worker.ref();
-      const abort = (): void => this.tell({ kind: 'abort', id });
+      const abort = (): void => this.notify({ kind: 'abort', id });
       signal?.addEventListener('abort', abort, { once: true });
       const over = (): void => signal?.removeEventListener('abort', abort);
       this.#asked.set(id, { resolve, reject, over, onProgress: onProgress && boundToHere(onProgress) });
     });
   }
 
-  /** Nothing happens where it does not run. */
-  tell(notice: Notice, transfer: readonly Transferable[] = []): void {
+  /** Does nothing if the thread is not running. */
+  notify(notice: Notice, transfer: readonly Transferable[] = []): void {
     this.#worker?.postMessage(notice satisfies ToThread, transfer);
   }
 
-  /** Lets it finish what it was asked for; it is not started again. */
+  /** Waits for the open requests. The thread does not start again. */
   async close(): Promise<void> {
     const worker = this.#worker;
     this.#none = new NoThread(new Error('the inbox is closed'));
@@ -131,7 +182,7 @@ export class Thread {
     worker.ref();
     const { promise: exited, resolve } = Promise.withResolvers<void>();
     this.#exited = resolve;
-    this.tell({ kind: 'close' });
+    this.notify({ kind: 'close' });
     const limit = setTimeout(() => {
       this.#end(new InboxUnavailableError('CLOSED', 'the inbox thread did not end in time'));
       terminate(worker, this.#loading);
@@ -151,14 +202,14 @@ export class Thread {
       this.#loading = loading;
       const worker = startWorker(entry, { file, loading } satisfies ThreadStart);
       this.#worker = worker;
-      worker.on('message', (message: FromThread) => this.#hear(message));
+      worker.on('message', (message: FromThread) => this.#receive(message));
       worker.on('error', (failure) => this.#died(worker, failure));
       worker.on('exit', () => this.#died(worker, null));
       this.#startLimit = setTimeout(() => {
-        // What it has said while this thread was busy is heard first.
+        // After the messages that came while this thread was busy.
         setImmediate(() => {
           if (this.#isReady || worker !== this.#worker) return;
-          // Given up when it has ended: until then it may still do what it was asked for.
+          // Until it has ended, it may still carry out requests.
           this.#tooLate = new TooLate(`it did not start within ${START_LIMIT_MS / 1_000} s`);
           terminate(worker, loading);
         });
@@ -171,7 +222,7 @@ export class Thread {
     }
   }
 
-  #hear(message: FromThread): void {
+  #receive(message: FromThread): void {
     switch (message.kind) {
       case 'ready':
         this.#isReady = true;
@@ -186,8 +237,8 @@ export class Thread {
         try {
           return this.#asked.get(message.id)?.onProgress?.(message.progress);
         } catch (failure) {
-          // As it would be thrown where there is no thread: whoever asked hears of it, and nothing goes on.
-          this.tell({ kind: 'abort', id: message.id });
+          // As without a thread: the request rejects, and its work ends.
+          this.notify({ kind: 'abort', id: message.id });
           return this.#take(message.id)?.reject(failure);
         }
       case 'answer':
@@ -204,7 +255,7 @@ export class Thread {
     return asked;
   }
 
-  /** What it was doing may be done or not: nobody is told that it is. */
+  /** Rejects the open requests: each may have been carried out or not. */
   #died(worker: Worker, failure: unknown): void {
     if (worker !== this.#worker) return;
     if (!this.#isReady) return this.#cannotStart(failure ?? this.#tooLate ?? new Error('it ended immediately'));
@@ -216,11 +267,11 @@ export class Thread {
     );
   }
 
-  /** Not its death, which may have reasons of that moment, as not every start has that fails. */
+  /** Gives up for good only when a start failed for a lasting reason. */
   #cannotStart(cause: unknown): void {
-    const isOfTheMoment = cause instanceof TooLate || codesOf(cause).some((code) => OF_THE_MOMENT.has(code));
-    this.#noneUntil = isOfTheMoment ? performance.now() + AGAIN_AFTER_MS : Infinity;
-    this.#none = new NoThread(cause, !isOfTheMoment);
+    const mayPass = cause instanceof TooLate || codesOf(cause).some((code) => MAY_PASS.has(code));
+    this.#noneUntil = mayPass ? performance.now() + AGAIN_AFTER_MS : Infinity;
+    this.#none = new NoThread(cause, !mayPass);
     this.#end(this.#none);
   }
 
@@ -230,9 +281,129 @@ export class Thread {
     const asked = [...this.#asked.values()];
     this.#asked.clear();
     this.#exited?.();
-    for (const waiting of asked) {
-      waiting.over();
-      waiting.reject(failure);
+    for (const each of asked) {
+      each.over();
+      each.reject(failure);
     }
   }
+}
+
+type Of<Kind extends Request['kind']> = Extract<Request, { readonly kind: Kind }>;
+
+/** How a thread carries out requests. */
+export interface Answers {
+  commit?(request: Of<'commit'>, answer: (result: unknown) => void): void;
+  read?(request: Of<'read'>): unknown;
+  operate?(request: Of<'operate'>, asking: Asking): Promise<unknown>;
+  borrow?(id: number, answer: (loan: number) => void): void;
+  copyLog?(): boolean;
+  notice?(notice: Exclude<Notice, { readonly kind: 'abort' | 'close' }>): void;
+  close(): Promise<void>;
+}
+
+/** The caller of a request. */
+export interface Asking {
+  readonly signal: AbortSignal;
+  readonly progress: (progress: unknown) => void;
+}
+
+/** Call it first in a thread: returns the path of the file. Ends the thread if it may no longer start. */
+export function beginThread(): string {
+  const { file, loading } = (workerData as WorkerStart).task as ThreadStart; // given by `Thread`
+  if (!loadUnlessForbidden(loading, loadBetterSqlite)) process.exit();
+  return file;
+}
+
+const port = parentPort;
+
+/** The thread's end: sends a message to the inbox. */
+export function send(message: FromThread): void {
+  port?.postMessage(message);
+}
+
+/** The thread's end: carries out requests until it has to close. */
+export function answerRequests(answers: Answers): void {
+  const asking = new Map<number, AbortController>();
+
+  function failed(id: number, failure: unknown): void {
+    send({ kind: 'failure', id, failure: failureData(failure) });
+  }
+
+  function answer(message: Request & { readonly id: number }): void {
+    const { id } = message;
+    const answered = (result: unknown): void => send({ kind: 'answer', id, result });
+    switch (message.kind) {
+      case 'commit':
+        return answers.commit?.(message, answered);
+      case 'read':
+        return answered(answers.read?.(message));
+      case 'borrow':
+        return answers.borrow?.(id, answered);
+      case 'copy-log':
+        return answered(answers.copyLog?.());
+      case 'operate': {
+        const controller = new AbortController();
+        asking.set(id, controller);
+        const progress = (made: unknown): void => send({ kind: 'progress', id, progress: made });
+        void answers
+          .operate?.(message, { signal: controller.signal, progress })
+          .then(answered)
+          .catch((failure: unknown) => failed(id, failure))
+          .finally(() => asking.delete(id));
+      }
+    }
+  }
+
+  async function close(): Promise<void> {
+    await answers.close();
+    // The thread ends when nothing else keeps it alive. The port of Deno has no `close`.
+    port?.unref();
+  }
+
+  port?.on('message', (message: ToThread) => {
+    if (message.kind === 'abort') return asking.get(message.id)?.abort();
+    if (message.kind === 'close') return void close();
+    if (!('id' in message)) return answers.notice?.(message);
+    try {
+      answer(message);
+    } catch (failure) {
+      failed(message.id, failure);
+    }
+  });
+}
+
+/**
+ * How far a thread has loaded better-sqlite3, in memory that both ends see. Node ends the whole process if a thread is terminated
+ * while it loads the binary.
+ */
+export type Loading = Int32Array<SharedArrayBuffer>;
+
+const NOT_BEGUN = 0;
+const BEGUN = 1;
+const DONE = 2;
+const FORBIDDEN = 3;
+/** `terminate` looks so often whether the binary is loaded. */
+const LOOK_MS = 5;
+
+export function notBegun(): Loading {
+  return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+}
+
+/** In the thread: loads, unless the thread is about to be terminated. Returns whether it may continue. */
+export function loadUnlessForbidden(loading: Loading, load: () => void): boolean {
+  if (Atomics.compareExchange(loading, 0, NOT_BEGUN, BEGUN) === FORBIDDEN) return false;
+  try {
+    load();
+  } catch {
+    // Opening the file reports the reason.
+  }
+  Atomics.store(loading, 0, DONE);
+  return true;
+}
+
+/** Terminates a thread at once, or as soon as it has loaded. */
+export function terminate(worker: { terminate(): unknown }, loading: Loading): void {
+  if (Atomics.compareExchange(loading, 0, NOT_BEGUN, FORBIDDEN) === BEGUN) {
+    setTimeout(() => terminate(worker, loading), LOOK_MS).unref();
+  } else void worker.terminate();
 }

@@ -13,16 +13,16 @@ import { counts } from '../operator/counts/stored-counts.ts';
 import { indexNew, SEARCH_INDEX } from '../operator/search/search-words.ts';
 import { accessOf } from '../operator/access.ts';
 import type { Statements } from '../statements.ts';
-import { answerRequests, file, tell } from './answer-requests.ts';
+import { answerRequests, beginThread, send } from './thread.ts';
 import { LogWatch } from './log-watch.ts';
 import { packOutcomes, unpackMoves } from './packed-moves.ts';
 import type { WriterOperations } from './threaded-operations.ts';
 import { LockLender, type GiveBack } from './write-lock.ts';
 
-const connection = ownConnection(file, SEARCH_INDEX, { isThere: true });
+const connection = ownConnection(beginThread(), SEARCH_INDEX, { isThere: true });
 connection.leaveCheckpoints(true);
 const lock: LockLender = new LockLender(() => log.look());
-const log = new LogWatch(connection, lock, () => tell({ kind: 'long-log' }));
+const log = new LogWatch(connection, lock, () => send({ kind: 'long-log' }));
 /** What is not asked for in groups. */
 const own = new GroupCommit<Work<Statements>>(
   (jobs) =>
@@ -33,7 +33,7 @@ const own = new GroupCommit<Work<Statements>>(
       }),
     ),
 );
-const access = accessOf(connection, own, () => tell({ kind: 'pending' }));
+const access = accessOf(connection, own, () => send({ kind: 'pending' }));
 const operations: WriterOperations = {
   ...counts(access),
   ...marks(access),
@@ -72,7 +72,7 @@ answerRequests({
       loans.set(id, giveBack);
       answer(id);
     }),
-  told(notice) {
+  notice(notice) {
     if (notice.kind === 'lock') return lock.serve(notice.port);
     if (notice.kind === 'log-copied') return log.copied(notice.isUseful);
     loans.get(notice.loan)?.();
@@ -90,4 +90,4 @@ try {
 } catch {
   // It may be there when something is to be written, and whoever asks then hears if it is not.
 }
-tell({ kind: 'ready' });
+send({ kind: 'ready' });

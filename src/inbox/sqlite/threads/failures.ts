@@ -1,6 +1,31 @@
-import { ConfigurationError, InboxOpenError, InboxUnavailableError, messageOf, nameOf } from '../../../errors.ts';
+import {
+  causesOf,
+  ConfigurationError,
+  InboxOpenError,
+  InboxUnavailableError,
+  messageOf,
+  nameOf,
+} from '../../../errors.ts';
 
-/** A failure on its way to another thread: what is sent there loses its class, and whatever it carries beside its text. */
+/** A thread throws an error with this code if only the connection that started it may use the file. */
+export const UNFIT = 'UNFIT';
+/** As UNFIT, but the request may have been carried out. */
+export const UNFIT_BEGUN = 'UNFIT_BEGUN';
+
+export function unfit(why: string, isBegun: boolean): InboxUnavailableError {
+  const code = isBegun ? UNFIT_BEGUN : UNFIT;
+  return new InboxUnavailableError('FAILED', why, { cause: Object.assign(new Error(why), { code }) });
+}
+
+/** The codes of a failure and of its causes. */
+export function codesOf(failure: unknown): readonly string[] {
+  return causesOf(failure).flatMap((cause) => {
+    const { code } = Object(cause) as { readonly code?: unknown };
+    return typeof code === 'string' ? [code] : [];
+  });
+}
+
+/** An error as a message: sending an error would remove its class and its code. */
 export interface FailureData {
   readonly name: string;
   readonly message: string;
@@ -20,10 +45,9 @@ export function failureData(failure: unknown, depth = 0): FailureData {
   };
 }
 
-/** As it was thrown, with the class that whoever has asked tells it by. */
 export function failureFrom({ name, message, code, cause }: FailureData): Error {
   const options = cause === null ? undefined : { cause: failureFrom(cause) };
-  // The codes were those of the same classes.
+  // The code came from an error of the same class.
   if (name === 'InboxUnavailableError') {
     return new InboxUnavailableError(code as InboxUnavailableError['code'], message, options);
   }
