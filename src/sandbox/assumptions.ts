@@ -158,8 +158,8 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   A10: {
     about: 'limits',
     decision:
-      'Windows are fixed; a request passes only if every window allows it. Windows count requests per key, but the ' +
-      'monthly window counts them per account, from the sign-up of the account. Headers describe the window that ' +
+      'Windows are fixed; a request passes only if every window allows it. Windows count requests per key, except ' +
+      'the monthly window: it counts per account, from the day of sign-up. Headers describe the window that ' +
       'rejected the request, or else the one with the fewest requests left. Requests that are rejected or get a 401 ' +
       'do not count.',
     values: ['perMinute', 'perHour', 'perDay', 'resetAsIso'],
