@@ -107,8 +107,8 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
     about: 'order moves',
     decision:
       'The status goes from created to confirmed, then ready, then completed. Until an order is completed, it can be ' +
-      'cancelled or fail; the sandbox then returns its stock and refunds its charge. The Order body has no status. No ' +
-      'customer or address field is required.',
+      'cancelled or fail; if it was submitted, the sandbox returns its stock and refunds its charge. The Order body ' +
+      'has no status. No customer or address field is required.',
     values: ['confirmedAfterMs', 'readyAfterMs', 'completedAfterMs'],
   },
   A4: {
@@ -123,8 +123,9 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
     about: 'events',
     decision:
       'Create Order causes order.created; Submit Order causes inventory.updated for each product. The clock, or a ' +
-      'change by hand, causes order.confirmed, order.ready (at estimated_ready_time) and order.completed. A fault ' +
-      'causes order.failed. Other stock changes cause inventory.updated.',
+      'change by hand, causes order.confirmed, order.ready (at estimated_ready_time) and order.completed. A change by ' +
+      'hand also causes order.cancelled and order.failed; a fault causes order.failed. Other stock changes cause ' +
+      'inventory.updated.',
     values: [],
   },
   A6: {
