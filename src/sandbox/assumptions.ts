@@ -106,25 +106,26 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   A3: {
     about: 'order moves',
     decision:
-      'The status goes from created to confirmed, then ready, then completed. Until then, an order can be cancelled ' +
-      'or fail; its stock is then returned and its charge refunded. The Order body has no status. No customer or ' +
-      'address field is required.',
+      'The status goes from created to confirmed, then ready, then completed. Until an order is completed, it can be ' +
+      'cancelled or fail; if it was submitted, the sandbox returns its stock and refunds its charge. The Order body ' +
+      'has no status. No customer or address field is required.',
     values: ['confirmedAfterMs', 'readyAfterMs', 'completedAfterMs'],
   },
   A4: {
     about: 'Submit Order',
     decision:
-      'Submitting charges the order, takes its stock and returns 200. A second submission returns 409. A declined ' +
-      'payment returns 422 PAYMENT_FAILED, and the order can be submitted again. If the quantity exceeds the stock, ' +
-      'Create Order and Submit Order both return 422.',
+      'Submit Order charges the payment method, takes the stock and returns 200. A second submission returns 409. A ' +
+      'declined payment returns 422 PAYMENT_FAILED, and the order can be submitted again. If the quantity exceeds the ' +
+      'stock, Create Order and Submit Order both return 422.',
     values: [],
   },
   A5: {
     about: 'events',
     decision:
-      'Create Order sends order.created; Submit Order sends inventory.updated for each product. The clock, or a ' +
-      'change by hand, sends order.confirmed, order.ready (at estimated_ready_time) and order.completed. A fault ' +
-      'sends order.failed. Other stock changes send inventory.updated.',
+      'Create Order causes order.created; Submit Order causes inventory.updated for each product. The clock, or a ' +
+      'change by hand, causes order.confirmed, order.ready (at estimated_ready_time) and order.completed. A change by ' +
+      'hand also causes order.cancelled and order.failed; a fault causes order.failed. Other stock changes cause ' +
+      'inventory.updated.',
     values: [],
   },
   A6: {
@@ -158,9 +159,10 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   A10: {
     about: 'limits',
     decision:
-      'Windows are fixed, and every window must allow a request. Windows count requests per key, but the monthly ' +
-      'window counts them per account, from its sign-up. Headers describe the window that rejected the request, or ' +
-      'the one with the fewest requests left. Requests that are rejected or get a 401 do not count.',
+      'Windows are fixed; a request passes only if every window allows it. Windows count requests per key, except ' +
+      'the monthly window: it counts per account, from the day of sign-up. Headers describe the window that ' +
+      'rejected the request, or else the one with the fewest requests left. Requests that are rejected or get a 401 ' +
+      'do not count.',
     values: ['perMinute', 'perHour', 'perDay', 'resetAsIso'],
   },
   A11: {

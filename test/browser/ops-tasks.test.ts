@@ -107,7 +107,7 @@ task('What blocks this order?', async ({ page, does, sees, find }) => {
   );
 });
 
-task('What differs between the two bodies?', async ({ page, does, sees, find }) => {
+task('What differs between the two bodies of a conflict?', async ({ page, does, sees, find }) => {
   await find(CHANGED_ORDER);
   await does.click(page.getByRole('link', { name: 'order.created', exact: true }));
   await sees('EUR', '#diff');
