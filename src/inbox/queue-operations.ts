@@ -34,10 +34,10 @@ export function claimDue(
   if (store.indexNew(request.now, progress.newestSeq)) return 'more';
   const plan = new ClaimPlan(request, limit, state);
   const claimed: ClaimedEvent[] = [];
-  for (let asked = plan.nextRound(); asked !== null; asked = plan.nextRound()) {
-    const { claim, park } = plan.round(store.due(asked));
-    if (park.length > 0) store.apply([{ kind: 'parked', seqs: park }]);
-    claimed.push(...give(store, claim, leaseOf(request, { exclusive: true })));
+  for (let asked = plan.toLoad(); asked !== null; asked = plan.toLoad()) {
+    const { claimed: chosen, parked } = plan.choose(store.due(asked));
+    if (parked.length > 0) store.apply([{ kind: 'parked', seqs: parked }]);
+    claimed.push(...give(store, chosen, leaseOf(request, { exclusive: true })));
   }
   return claimed.length === 0 && plan.isCutShort ? 'more' : claimed;
 }
@@ -63,13 +63,13 @@ function startClaim(
   store: SyncStore,
   request: NumberedClaim,
   progress: Pick<ClaimProgress, 'crashed'>,
-  before?: EventKey,
+  onlyFor?: EventKey,
 ): ClaimState | 'more' {
-  const asked = leasesOf(request, before);
+  const asked = leasesOf(request, onlyFor);
   let start = store.startClaim(asked);
   if (start.isSetBack) {
     // For one event, a processor moves what is left.
-    if (store.followClock(request) && before === undefined) return 'more';
+    if (store.followClock(request) && onlyFor === undefined) return 'more';
     start = store.startClaim(asked);
   } else {
     store.noteTime(request.now);

@@ -133,7 +133,7 @@ export function memoryClaims(
       }
       return false;
     },
-    startClaim({ now, expiredBy, limit, before: key, handledSince }) {
+    startClaim({ now, expiredBy, limit, onlyFor: key, handledSince }) {
       const before = key && entries.find(key);
       const isMeant = (entry: Entry): boolean =>
         key === undefined || entry === before || (before !== undefined && isOfEntity(entry, before));
@@ -151,14 +151,14 @@ export function memoryClaims(
       };
     },
     claimState,
-    due({ endpoints, types, except, handles, now, suspects, limit, handledSince }) {
+    due({ endpoints, types, except, handles, now, includeSuspects, limit, handledSince }) {
       const holding = (endpoint: string): Scope['types'] => {
         const taken = takers.typesSeen(endpoint, handledSince);
         return handles === '*' || taken === '*' ? '*' : [...handles, ...taken];
       };
       const all = entries
         .ready()
-        .filter((entry) => entry.dueAt <= now && (suspects || entry.crashes === 0))
+        .filter((entry) => entry.dueAt <= now && (includeSuspects || entry.crashes === 0))
         .filter((entry) => isInScope({ endpoints, types }, entry) && !except.includes(entry.type ?? ''))
         .toSorted((a, b) => a.dueAt - b.dueAt || a.seq - b.seq);
       return {

@@ -23,10 +23,10 @@ export function claimDue(
     if (state === 'more') return 'more';
     const plan = new ClaimPlan(request, limit, state);
     const claimed: ClaimedEvent[] = [];
-    for (let due = plan.nextRound(); due !== null; due = plan.nextRound()) {
-      const { claim, park } = plan.round(await place.due(due));
-      if (park.length > 0) await place.apply([{ kind: 'parked', seqs: park }]);
-      claimed.push(...(await give(place, claim, leaseOf(request, { exclusive: true }))));
+    for (let due = plan.toLoad(); due !== null; due = plan.toLoad()) {
+      const { claimed: chosen, parked } = plan.choose(await place.due(due));
+      if (parked.length > 0) await place.apply([{ kind: 'parked', seqs: parked }]);
+      claimed.push(...(await give(place, chosen, leaseOf(request, { exclusive: true }))));
     }
     return claimed.length === 0 && plan.isCutShort ? 'more' : claimed;
   });
@@ -57,9 +57,9 @@ async function startClaim(
   place: AsyncStore,
   request: NumberedClaim,
   crashed: CrashedEvent[],
-  before?: EventKey,
+  onlyFor?: EventKey,
 ): Promise<ClaimState | 'more'> {
-  const asked = leasesOf(request, before);
+  const asked = leasesOf(request, onlyFor);
   let start = await place.startClaim(asked);
   if (start.isSetBack) {
     await place.followClock(request);

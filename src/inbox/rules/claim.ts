@@ -7,18 +7,17 @@ import { Room } from './room.ts';
 import type { Candidate, ClaimState, DueAsked, DueEvent, DueEvents, EventToRun, NewLease } from './store.ts';
 import { isInScope, seenSince } from './takers.ts';
 
-/** One transaction parks at most so many events. */
+/** Once a transaction has parked so many events, it starts no other round. */
 const PARK_BATCH = 200;
 
-/** What one round of a claim changes. */
-export interface ClaimRound {
-  readonly claim: readonly DueEvent[];
+export interface Chosen {
+  readonly claimed: readonly DueEvent[];
   /** events that have to wait for another one of their entity */
-  readonly park: readonly number[];
+  readonly parked: readonly number[];
 }
 
 /**
- * Chooses the events of a claim. Rounds are needed because an event that has to wait takes up a place among the due events:
+ * Chooses the events of a claim in one transaction. Rounds are needed because an event that has to wait takes up a place among the due events:
  * it is parked, and the next round finds others in its place.
  */
 export class ClaimPlan {
@@ -40,17 +39,18 @@ export class ClaimPlan {
     this.#takesSuspects = !state.isSuspectRunning;
   }
 
-  /** The due events to load for the next round; `null` when the claim is complete. */
-  nextRound(): DueAsked | null {
+  /** The due events to load for the next round; `null` if the claim is complete, or `isCutShort`. */
+  toLoad(): DueAsked | null {
     if (this.#isDone || this.#claimed === this.#limit || this.isCutShort) return null;
     const { endpoints, types: handles, now, ordered, handledSince = seenSince(now) } = this.#request;
     return {
       endpoints,
-      ...this.#room.looked(),
+      ...this.#room.typesWithRoom(),
       handles,
       now,
       ordered,
-      suspects: this.#takesSuspects,
+      includeSuspects: this.#takesSuspects,
+      // Twice as many after each round that only parked: a long queue must not take a round for each event.
       limit: Math.max(this.#limit - this.#claimed, this.#parked),
       pauses: this.#state.pauses,
       handledSince,
@@ -62,32 +62,33 @@ export class ClaimPlan {
     return this.#parked >= PARK_BATCH || this.#budget.isSpent;
   }
 
-  round({ events, isAll }: DueEvents): ClaimRound {
-    const claim: DueEvent[] = [];
-    const park: number[] = [];
+  /** The chosen events must be saved before the next round is loaded, which then finds their entities leased. */
+  choose({ events, isAll }: DueEvents): Chosen {
+    const claimed: DueEvent[] = [];
+    const parked: number[] = [];
     const entities = new Set<string>();
-    let found = false;
+    let madeProgress = false;
     for (const event of events) {
       if (this.#claimed === this.#limit) break;
       // Suspects run one at a time, so that a crash has one culprit.
       if (isSuspect(event) && !this.#takesSuspects) continue;
       if (!this.#room.isFor(event.type)) continue;
-      found = true;
-      if (this.#request.ordered && (entities.has(queueOf(event)) || mustWait(event))) {
-        park.push(event.seq);
+      madeProgress = true;
+      if (this.#request.ordered && event.entity !== null && (entities.has(queueOf(event)) || mustWait(event))) {
+        parked.push(event.seq);
         this.#parked += 1;
         this.#budget.spend(event.bytes);
         if (this.#budget.isSpent) break;
         continue;
       }
-      claim.push(event);
+      claimed.push(event);
       this.#claimed += 1;
       this.#room.take(event.type);
       if (event.entity !== null) entities.add(queueOf(event));
       if (isSuspect(event)) this.#takesSuspects = false;
     }
-    this.#isDone = isAll || !found;
-    return { claim, park };
+    this.#isDone = isAll || !madeProgress;
+    return { claimed, parked };
   }
 }
 
@@ -96,12 +97,12 @@ export function leaseOf(
   { now, leaseMs, number = 0, ordered }: NumberedClaim,
   { exclusive }: Pick<NewLease, 'exclusive'>,
 ): NewLease {
-  return { now, until: now + leaseMs, number, ordered, exclusive };
+  return { now, until: now + leaseMs, claimNumber: number, ordered, exclusive };
 }
 
 /**
  * Whether the handler of one event may run now, as inline mode asks: backoff, the one suspect at a time and older events
- * of its entity do not matter. `settled` if there is nothing to run, `busy` if the event or its entity has a lease.
+ * of its entity do not matter. `settled` if it must not run now, `busy` if the event or its entity has a lease.
  */
 export function planOne(
   event: EventToRun | undefined,

@@ -2,7 +2,7 @@ import type { ClaimRequest, CrashedEvent, Lease, StartRequest } from '../work.ts
 import { crashEnding, endingOf, type Ending } from './attempt-end.ts';
 import { Budget } from './budget.ts';
 import { endAttempt, endLease } from './settle.ts';
-import type { Change, ExpiredEvent, LeasesAsked, LeasesToEnd } from './store.ts';
+import type { Change, ExpiredEvent, StartAsked, LeasesToEnd } from './store.ts';
 import { seenSince } from './takers.ts';
 import type { EventKey } from '../event.ts';
 
@@ -24,14 +24,14 @@ export interface NumberedStart extends StartRequest {
   readonly number?: number;
 }
 
-/** @param before - only this event and those of its entity */
-export function leasesOf({ now, expiredBy = now, unheard = [] }: NumberedClaim, before?: EventKey): LeasesAsked {
+/** @param onlyFor - only this event and those of its entity */
+export function leasesOf({ now, expiredBy = now, unheard = [] }: NumberedClaim, onlyFor?: EventKey): StartAsked {
   return {
     now,
     lostClaims: unheard,
     expiredBy: Math.min(now, expiredBy),
     limit: EXPIRED_BATCH,
-    before,
+    onlyFor,
     handledSince: seenSince(now),
   };
 }

@@ -21,7 +21,7 @@ export class Room {
   }
 
   /** What to look for: the types that there is room for, or every one but some. */
-  looked(): { readonly types: Scope['types']; readonly except: readonly string[] } {
+  typesWithRoom(): { readonly types: Scope['types']; readonly except: readonly string[] } {
     const isOpen = (type: string): boolean => this.isFor(type);
     if (this.#types !== '*') return { types: this.#types.filter(isOpen), except: [] };
     const named = [...this.#left.keys()].filter((type) => type !== '*');

@@ -10,27 +10,33 @@ export type Mode = 'sync' | 'async';
 export type Answer<M extends Mode, T> = M extends 'sync' ? T : Promise<T>;
 
 /**
- * Everything that claims and settlements need of an engine. Each method reads or writes a set of events inside one
- * transaction. An operation loads events with these methods, a plan (`planClaim`, `planSettle`, …) decides without a
- * database, and `apply` saves its changes. `queue-operations.ts` has the operations of SQLite and memory, and
- * `postgres/claims.ts` and `postgres/settlements.ts` have the same with `await`.
+ * Everything that claims and settlements need of an engine. An operation opens a transaction, loads events with these
+ * methods, lets a plan decide without a database, and saves the changes of the plan. A claim:
+ *
+ * 1. `startClaim`: the leases that have to end, the pauses, and whether a suspect is running
+ * 2. `planLeases` ends these leases; `apply` saves that
+ * 3. `indexNew`, because SQLite adds an event to the indexes of claims only when a claim looks for it
+ * 4. in rounds: `due`, `ClaimPlan.choose`, `apply` for parked events, `lease` for claimed ones
+ *
+ * `queue-operations.ts` has the operations of SQLite and memory, and `postgres/claims.ts` and `postgres/settlements.ts` have
+ * the same with `await`. An engine has to pass the suites in test/processing/*.conformance.ts.
  */
 export interface Store<M extends Mode> {
   /** What a claim has to know first. */
-  startClaim(asked: LeasesAsked): Answer<M, ClaimStart>;
+  startClaim(asked: StartAsked): Answer<M, ClaimStart>;
   /** Follows a clock that was set back (set-back.ts); `true` if the caller must call again. */
   followClock(request: Pick<ClaimRequest, 'now' | 'leaseMs'>): Answer<M, boolean>;
   /** The `seq` of the newest event; 0 if there are none. */
   newestSeq(): Answer<M, number>;
   /** Adds events up to `upTo` to the indexes that claims read; `true` if some are left. */
   indexNew(now: number, upTo: number): Answer<M, boolean>;
-  /** What holds for every claim: the pauses, and whether a suspect is running. */
+  /** The pauses, and whether a suspect is running, once `apply` has ended leases. */
   claimState(): Answer<M, ClaimState>;
   /** Due events of a scope, the longest due first. Leaves out parked events and paused types. */
   due(asked: DueAsked): Answer<M, DueEvents>;
   /** One event by its key. */
   eventToRun(key: EventKey): Answer<M, EventToRun | undefined>;
-  /** Gives a lease to each of these events, in their order. */
+  /** Gives a lease to each of these events, and returns as many, in their order. */
   lease(events: readonly Candidate[], claim: NewLease): Answer<M, readonly LeasedEvent[]>;
   /** The event under each of these leases; `undefined` if the lease is lost. An expired lease still counts. */
   held(leases: readonly Lease[], handledSince: number): Answer<M, readonly (HeldEvent | undefined)[]>;
@@ -46,7 +52,7 @@ export interface Store<M extends Mode> {
   apply(changes: readonly Change[]): Answer<M, void>;
 }
 
-/** A queue of events in their order: those of an entity. An event without an entity is in no queue. */
+/** The queue of an entity: its pending events in their order. With `entity: null` it is no queue: such events are independent. */
 export interface Queue {
   readonly endpoint: string;
   readonly entity: string | null;
@@ -56,7 +62,10 @@ export interface QueuedEvent extends Queue {
   readonly seq: number;
 }
 
-/** An event that holds back newer ones of its entity. */
+/**
+ * The front of a queue holds back newer events of its entity: it is the first pending event whose type is handled or paused,
+ * and that does not yield. An event yields if its attempt failed and newer events need not wait for the next one.
+ */
 export interface Front {
   readonly seq: number;
   readonly type: string;
@@ -65,7 +74,6 @@ export interface Front {
 
 /** What may be claimed when the front of a queue has left. */
 export interface NextInQueue {
-  /** the first pending event whose type is handled or paused, and that does not yield */
   readonly front: (Pick<Front, 'seq' | 'created'> & { readonly bytes: number }) | undefined;
   /** the first parked events before it: no processor handles their types */
   readonly passed: readonly ParkedEvent[];
@@ -73,21 +81,26 @@ export interface NextInQueue {
   readonly yielding: readonly ParkedEvent[];
 }
 
+/**
+ * A parked event is pending, but in no index that claims read. A claim parks an event that has to wait for another one of its
+ * entity; whoever ends that wait unparks it. So a queue of thousands costs a claim nothing.
+ */
 export interface ParkedEvent {
   readonly seq: number;
   /** the length of its body: SQLite writes the body again with any change of the row */
   readonly bytes: number;
 }
 
-export interface LeasesAsked {
+export interface StartAsked {
   readonly now: number;
   /** claims of this process whose answers were lost */
   readonly lostClaims: readonly number[];
   /** a lease that ended by then has expired */
   readonly expiredBy: number;
+  /** the most expired leases to return */
   readonly limit: number;
-  /** only this event and those of its entity */
-  readonly before: EventKey | undefined;
+  /** only the leases of this event and of its entity, because this event is to run */
+  readonly onlyFor: EventKey | undefined;
   /** a type counts as handled if a processor has announced it since then */
   readonly handledSince: number;
 }
@@ -117,14 +130,14 @@ export interface DueAsked extends Pick<ClaimRequest, 'endpoints' | 'types' | 'no
   readonly handles: Scope['types'];
   /** types that are left out if `types` is `*` */
   readonly except: readonly string[];
-  /** whether events that crashed before are among them */
-  readonly suspects: boolean;
+  /** suspects are events that were running when their process crashed */
+  readonly includeSuspects: boolean;
   readonly limit: number;
   readonly pauses: readonly StoredPause[];
   readonly handledSince: number;
 }
 
-/** An event that may be claimed. */
+/** An event that may be claimed. An invalid event has no type and no time. */
 export interface Candidate extends QueuedEvent {
   readonly type: string | null;
   readonly created: Instant | null;
@@ -135,15 +148,15 @@ export interface Candidate extends QueuedEvent {
 
 export interface DueEvents {
   readonly events: readonly DueEvent[];
-  /** whether no other event is due; another transaction may have locked some */
+  /** whether no other event is due, apart from events that another transaction has locked */
   readonly isAll: boolean;
 }
 
-/** A due event, with the facts that decide whether it may run. */
+/** A due event, with the facts that decide whether it may run; its handler learns whether it is superseded. */
 export interface DueEvent extends Candidate {
   /** a lease of its entity exists: its handler, or that of another event, may be running */
   readonly hasLease: boolean;
-  /** the first pending event of its entity that holds back others, itself included */
+  /** of its queue; may be the event itself */
   readonly front: Pick<Front, 'seq' | 'created'> | undefined;
   /** a newer event of its entity was processed */
   readonly isSuperseded: boolean;
@@ -158,8 +171,8 @@ export interface EventToRun extends Omit<DueEvent, 'front'> {
 export interface NewLease {
   readonly now: number;
   readonly until: number;
-  /** of the claim; 0 if its answer cannot be lost */
-  readonly number: number;
+  /** by which a later claim finds these leases if the answer is lost; 0 if it cannot be lost */
+  readonly claimNumber: number;
   /** no other event of its entity gets a lease meanwhile */
   readonly ordered: boolean;
   /** no other suspect gets a lease meanwhile */
@@ -180,7 +193,7 @@ export interface RunningEvent extends QueuedEvent, Lease {
   readonly claimedAt: number;
   /** newer events of its entity need not wait for its next attempt */
   readonly yields: boolean;
-  /** its handler committed the transaction itself, so the attempt has not ended */
+  /** its handler ran COMMIT itself in `ctx.transaction`, without the end of the attempt (committed-alone.ts) */
   readonly hasEffect: boolean;
   /** its handler's transaction was committed together with the end of the attempt; only the lease is left */
   readonly isProcessed: boolean;
@@ -218,10 +231,11 @@ export type Change =
       /** the number of the claim that found it crashed */
       readonly foundBy?: number;
     }
-  /** of a processed event */
+  /** the handler of a processed event has ended */
   | { readonly kind: 'lease ended'; readonly seq: number }
   /** the handler threw after its transaction; nothing changes if the event was claimed again, pruned or erased */
   | { readonly kind: 'late error'; readonly lease: Lease; readonly error: AttemptError }
+  /** a claim renews an expired lease of its own processor */
   | { readonly kind: 'lease renewed'; readonly lease: Lease; readonly until: number }
   /** no claim finds a parked event */
   | { readonly kind: 'parked'; readonly seqs: readonly number[] }

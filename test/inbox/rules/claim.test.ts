@@ -11,8 +11,8 @@ const REQUEST: ClaimRequest = { ...EVERYTHING, now: NOW, leaseMs: 1_000, ordered
 const STATE: ClaimState = { pauses: [], isSuspectRunning: false };
 const planOf = (limit = 10, request: Partial<ClaimRequest> = {}, state: Partial<ClaimState> = {}) =>
   new ClaimPlan({ ...REQUEST, ...request }, limit, { ...STATE, ...state });
-const round = (plan: ClaimPlan, events: readonly DueEvent[]) => plan.round({ events, isAll: false });
-const seqsOf = ({ claim, park }: ReturnType<ClaimPlan['round']>) => [claim.map(({ seq }) => seq), park];
+const round = (plan: ClaimPlan, events: readonly DueEvent[]) => plan.choose({ events, isAll: false });
+const seqsOf = ({ claimed, parked }: ReturnType<ClaimPlan['choose']>) => [claimed.map(({ seq }) => seq), parked];
 
 describe('a claim', () => {
   it('takes as many due events as it may, in their order', () => {
@@ -25,20 +25,20 @@ describe('a claim', () => {
         ),
       ),
     ).toEqual([[3, 1], []]);
-    expect(plan.nextRound()).toBeNull();
+    expect(plan.toLoad()).toBeNull();
   });
 
   it('asks for the types that it has room for, and for events that no running suspect forbids', () => {
-    expect(planOf(3, { types: ['a', 'b'], room: { b: 0 } }).nextRound()).toMatchObject({
+    expect(planOf(3, { types: ['a', 'b'], room: { b: 0 } }).toLoad()).toMatchObject({
       types: ['a'],
       except: [],
       handles: ['a', 'b'],
-      suspects: true,
+      includeSuspects: true,
       limit: 3,
       handledSince: NOW - TAKER_MS,
     });
-    const asked = planOf(3, { handledSince: 77 }, { isSuspectRunning: true }).nextRound();
-    expect(asked).toMatchObject({ types: '*', suspects: false, handledSince: 77 });
+    const asked = planOf(3, { handledSince: 77 }, { isSuspectRunning: true }).toLoad();
+    expect(asked).toMatchObject({ types: '*', includeSuspects: false, handledSince: 77 });
   });
 
   it.each<[string, Partial<DueEvent>, boolean]>([
@@ -69,14 +69,14 @@ describe('a claim', () => {
     const due = [dueEvent(1, { crashes: 1 }), dueEvent(2, { crashes: 2 }), dueEvent(3)];
     const plan = planOf();
     expect(seqsOf(round(plan, due))).toEqual([[1, 3], []]);
-    expect(plan.nextRound()).toMatchObject({ suspects: false });
+    expect(plan.toLoad()).toMatchObject({ includeSuspects: false });
     expect(seqsOf(round(planOf(10, {}, { isSuspectRunning: true }), due))).toEqual([[3], []]);
   });
 
   it('takes no more of a type than it has room for, in all its rounds', () => {
     const plan = planOf(10, { room: { 'order.created': 1 } });
     expect(seqsOf(round(plan, [dueEvent(1), dueEvent(2), dueEvent(3, { type: 'x' })]))).toEqual([[1, 3], []]);
-    expect(plan.nextRound()).toMatchObject({ types: '*', except: ['order.created'] });
+    expect(plan.toLoad()).toMatchObject({ types: '*', except: ['order.created'] });
   });
 
   it('looks again where it parked events, further than it has parked, and is complete where nothing was due', () => {
@@ -85,15 +85,15 @@ describe('a claim', () => {
       plan,
       [1, 2, 3].map((seq) => dueEvent(seq, { entity: 'order', hasLease: true })),
     );
-    expect(plan.nextRound()).toMatchObject({ limit: 3 });
+    expect(plan.toLoad()).toMatchObject({ limit: 3 });
     round(plan, []);
-    expect([plan.nextRound(), plan.isCutShort]).toEqual([null, false]);
+    expect([plan.toLoad(), plan.isCutShort]).toEqual([null, false]);
   });
 
   it('is complete once all due events were looked at', () => {
     const plan = planOf();
-    plan.round({ events: [dueEvent(1)], isAll: true });
-    expect(plan.nextRound()).toBeNull();
+    plan.choose({ events: [dueEvent(1)], isAll: true });
+    expect(plan.toLoad()).toBeNull();
   });
 
   it('is cut short after two hundred parked events, or a mebibyte of their bodies', () => {
@@ -105,7 +105,7 @@ describe('a claim', () => {
       [waiting(3, 600 * 1024), 2],
     ] as const) {
       const plan = planOf(1_000);
-      expect(round(plan, due).park).toHaveLength(parked);
+      expect(round(plan, due).parked).toHaveLength(parked);
       expect(plan.isCutShort).toBe(parked !== 199);
     }
   });
@@ -130,8 +130,8 @@ describe('a claim', () => {
         const plan = planOf(limit, { room: { x: room } }, { isSuspectRunning });
         const claimed: DueEvent[] = [];
         for (const due of rounds) {
-          if (plan.nextRound() === null) break;
-          const { claim, park } = round(
+          if (plan.toLoad() === null) break;
+          const { claimed: claim, parked: park } = round(
             plan,
             due.map((parts) => dueEvent(parts.seq, parts)),
           );

@@ -32,18 +32,18 @@ const DEEPEST = 1_000;
  */
 export async function dueEvents(scene: Scene, asked: DueAsked): Promise<DueEvents> {
   const { session, t, locks } = scene;
-  const { now, suspects, limit, handles, handledSince } = asked;
+  const { now, includeSuspects, limit, handles, handledSince } = asked;
   const sources = await sourcesOf(scene, asked);
   if (sources === null) return NONE;
   const busy = new Set<number>();
   for (let look = 0; look < MOST_LOOKS; look += 1) {
-    const values = [now, suspects, limit, [...busy], ...sources.values];
+    const values = [now, includeSuspects, limit, [...busy], ...sources.values];
     const found = await session.rows<FoundRow>(dueAndFree(t, sources), values);
     if (found.length === 0) return NONE;
     const ours = found.filter(({ free, slot }) => free || locks.holds(slot));
     locks.note(ours.map(({ slot }) => slot));
     const handled = handles === '*' ? [[], true] : [handles.map(toKey), false];
-    const judged = [ours.map(({ seq }) => seq), now, suspects, handledSince, ...handled, locks.all()];
+    const judged = [ours.map(({ seq }) => seq), now, includeSuspects, handledSince, ...handled, locks.all()];
     const rows = ours.length === 0 ? [] : await session.rows<DueRow>(withFacts(t), judged);
     const isAll = found.length < Math.min(limit, DEEPEST);
     if (rows.length > 0 || isAll) return { events: rows.map(dueEventOf), isAll };

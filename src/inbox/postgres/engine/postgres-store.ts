@@ -9,7 +9,7 @@ import type {
   ExpiredEvent,
   HeldEvent,
   LeasedEvent,
-  LeasesAsked,
+  StartAsked,
   NewLease,
   RunningEvent,
   Store,
@@ -132,9 +132,9 @@ function stateOf(row: StateRow | undefined): ClaimState {
 }
 
 /** In one statement, if no lease has to end. */
-async function startClaim(scene: Scene, asked: LeasesAsked): Promise<ClaimStart> {
+async function startClaim(scene: Scene, asked: StartAsked): Promise<ClaimStart> {
   const { session, t, moves } = scene;
-  const { now, expiredBy, limit, lostClaims, before } = asked;
+  const { now, expiredBy, limit, lostClaims, onlyFor } = asked;
   const row = await session.row<StartRow>(
     `WITH indexed AS (${moves.indexNew.replaceAll('$1', '$3')})
      SELECT (SELECT latest_ms FROM ${t.clock}) AS latest_ms, ${stateColumns(t)}, (
@@ -147,7 +147,7 @@ async function startClaim(scene: Scene, asked: LeasesAsked): Promise<ClaimStart>
   const isSetBack = setBackBy(row?.latest_ms ?? 0, now) > 0;
   const lost = lostClaims.length === 0 || isSetBack ? NONE_LOST : await lostLeases(scene, asked);
   const found = JSON.parse(row?.expired ?? '[]') as SeqInSlot[];
-  const expired = before === undefined || found.length === 0 ? found : await expiredBefore(scene, asked, before);
+  const expired = onlyFor === undefined || found.length === 0 ? found : await expiredFor(scene, asked, onlyFor);
   return {
     ...stateOf(row),
     ...lost,
@@ -165,7 +165,7 @@ const NONE_LOST = { lost: [], crashed: [] } as const;
 
 async function lostLeases(
   scene: Scene,
-  { lostClaims, handledSince }: LeasesAsked,
+  { lostClaims, handledSince }: StartAsked,
 ): Promise<Pick<ClaimStart, 'lost' | 'crashed'>> {
   // In one statement: taken claim by claim, two transactions could deadlock.
   await scene.locks.take(scene.given.slotsUnder(lostClaims));
@@ -176,26 +176,26 @@ async function lostLeases(
 }
 
 /** The expired leases of one event and of its entity, whose slot is held from now on. */
-async function expiredBefore(
+async function expiredFor(
   { session, t, locks }: Scene,
-  { expiredBy, limit }: LeasesAsked,
-  before: EventKey,
+  { expiredBy, limit }: StartAsked,
+  event: EventKey,
 ): Promise<readonly SeqInSlot[]> {
-  await locks.takeOfKeys([before]);
+  await locks.takeOfKeys([event]);
   const one = `SELECT seq FROM ${t.events} WHERE id = $3 AND endpoint = $4`;
   return session.rows<SeqInSlot>(
     `SELECT queue.seq, queue.slot FROM ${t.queue} AS queue
      WHERE ${EXPIRED} AND (
        seq = (${one}) OR (entity = (SELECT entity FROM ${t.queue} WHERE seq = (${one})) AND endpoint = $4)
      ) LIMIT $2`,
-    [expiredBy, limit, toText(before.id), toText(before.endpoint)],
+    [expiredBy, limit, toText(event.id), toText(event.endpoint)],
   );
 }
 
 /** Locks events as far as no other transaction has them, and reads them again. */
 async function expiredEvents(
   { session, t, locks }: Scene,
-  { expiredBy, handledSince }: LeasesAsked,
+  { expiredBy, handledSince }: StartAsked,
   found: readonly SeqInSlot[],
 ): Promise<readonly ExpiredEvent[]> {
   if (found.length === 0) return [];
@@ -285,7 +285,7 @@ async function eventToRun({ session, t, moves, locks }: Scene, key: EventKey): P
 async function lease(
   { session, moves, given }: Scene,
   events: readonly (Candidate & Partial<Pick<EventToRun, 'state'>>)[],
-  { now, until, number, ordered, exclusive }: NewLease,
+  { now, until, claimNumber, ordered, exclusive }: NewLease,
 ): Promise<readonly LeasedEvent[]> {
   for (const { seq, type, entity, state } of events) {
     if (state !== 'dead' && state !== 'ignored') continue;
@@ -297,7 +297,7 @@ async function lease(
   return seqs.map((seq) => {
     const row = bySeq.get(seq);
     if (row === undefined) throw new RangeError('an event is claimed that is not in the queue');
-    if (number !== 0) given.note(number, row);
+    if (claimNumber !== 0) given.note(claimNumber, row);
     return leasedOf(row);
   });
 }

@@ -84,9 +84,9 @@ export function sqliteStore(statements: NamedStatements): Store<'sync'> {
     newestSeq: () => newestSeq(database),
     indexNew: (now, upTo) => indexNew(statements, now, upTo),
     claimState: () => claimState(statements),
-    startClaim({ now, lostClaims, expiredBy: by, limit, before, handledSince }) {
+    startClaim({ now, lostClaims, expiredBy: by, limit, onlyFor, handledSince }) {
       const rows =
-        before === undefined ? queue.ranOut.all({ by, limit }) : queue.ranOutBefore.all({ by, limit, ...before });
+        onlyFor === undefined ? queue.ranOut.all({ by, limit }) : queue.ranOutBefore.all({ by, limit, ...onlyFor });
       return {
         isSetBack: isSetBack(statements, now),
         ...claimState(statements),
@@ -122,7 +122,7 @@ export function sqliteStore(statements: NamedStatements): Store<'sync'> {
         isPruned: row.pruned === 1,
       };
     },
-    lease: (events, { now, until, number }) =>
+    lease: (events, { now, until, claimNumber: number }) =>
       events.map(({ seq }) => leasedOf(moves.claim.get({ seq, now, until, number }) as LeasedRow)),
     held: (leases, handledSince) =>
       leases.map(({ seq, fence }) => {
@@ -213,10 +213,10 @@ function endAttempt(
 /** The first due events of each endpoint and type, by one look through an index for each. */
 function dueByLane(
   statements: NamedStatements,
-  { endpoints, types, except, now, suspects, limit, pauses }: DueAsked,
+  { endpoints, types, except, now, includeSuspects, limit, pauses }: DueAsked,
 ): CandidateRow[][] {
   const { queue } = statements;
-  const asked = { now, suspects: suspects ? 1 : 0, limit };
+  const asked = { now, suspects: includeSuspects ? 1 : 0, limit };
   return [...new Set(readyEndpoints(statements, endpoints))].flatMap((endpoint) => {
     const isWhole = types === '*' && except.length === 0 && !pausesIn(pauses, { endpoints: [endpoint], types });
     if (isWhole) return [queue.dueOfEndpoint.all({ ...asked, endpoint }) as CandidateRow[]];
