@@ -17,13 +17,13 @@ export interface AuthorizationOptions {
    */
   readonly basic?: readonly {
     readonly user: string;
-    /** May come from an environment variable. If it is unset or empty, creating the page throws. */
+    /** May come from an environment variable. If it is unset or empty, the page cannot be created. */
     readonly password: string | undefined;
     readonly role?: Visitor['role'];
   }[];
-  /** Tokens for programs, such as one that collects `/metrics`. Programs are viewers unless `role` is set. */
+  /** Tokens for programs, such as a collector of `/metrics`. Programs are viewers unless `role` is set. */
   readonly bearer?: readonly {
-    /** May come from an environment variable. If it is unset or empty, creating the page throws. */
+    /** May come from an environment variable. If it is unset or empty, the page cannot be created. */
     readonly token: string | undefined;
     readonly role?: Visitor['role'];
     readonly name?: string;
