@@ -89,10 +89,12 @@ const OPTIONS: KnownOptions<SandboxPageOptions> = {
  * import { createSandbox } from 'hookbox/sandbox';
  * import { sandboxPage } from 'hookbox/sandbox/page';
  *
- * const sandbox = createSandbox(); const app = new Hono().route('/dashboard', sandboxPage(sandbox)); app.all('*', (c)
- * => sandbox.fetch(c.req.raw, c.env)); // serve({ fetch: app.fetch, port: 4000 }) of @hono/node-server
- * console.log((await app.request('http://localhost/dashboard')).status); // 403: the client's address is unknown await
- * sandbox.close(); ```
+ * const sandbox = createSandbox();
+ * const app = new Hono().route('/dashboard', sandboxPage(sandbox));
+ * app.all('*', (c) => sandbox.fetch(c.req.raw, c.env)); // serve({ fetch: app.fetch, port: 4000 }) of @hono/node-server
+ * console.log((await app.request('http://localhost/dashboard')).status); // 403: the client's address is unknown
+ * await sandbox.close();
+ * ```
  */
 export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}): Hono {
   assertOptions('sandboxPage', options, OPTIONS);
