@@ -33,7 +33,7 @@ export interface AuthorizationOptions {
    * machines and through proxies. It cannot detect a proxy on this machine that sends neither `X-Forwarded-For` nor
    * `Forwarded`. The audit shows these visitors as `name`.
    *
-   * @defaultValue no access; `name` is `local` if not set
+   * @defaultValue `false` for `opsPage`; for `sandboxPage`, `true` if no login is set. `name` is `local` unless set
    */
   readonly unsafeOpen?: boolean | { readonly name: string; readonly role?: Visitor['role'] };
 }
