@@ -2,7 +2,7 @@
 export abstract class HookboxError extends Error {
   abstract readonly code: string;
 
-  /** The class name. It is a literal, because bundlers rename classes. */
+  /** The class name. The name is a literal, because bundlers rename classes. */
   abstract override readonly name: string;
 }
 
@@ -12,7 +12,7 @@ export abstract class HookboxError extends Error {
  *
  * - `UNUSABLE_SECRET`: a secret is missing, is empty, or is the text `undefined` or `null`
  * - `UNKNOWN_EVENT_TYPE`: a key of `handlers` is not an event type
- * - `INVALID_OPTION`: any other option
+ * - `INVALID_OPTION`: any other option is invalid or unknown
  */
 export class ConfigurationError extends HookboxError {
   override readonly name = 'ConfigurationError';
@@ -37,8 +37,8 @@ export class ConfigurationError extends HookboxError {
  * - `EPHEMERAL_HOST`: the host does not keep its disk or memory
  * - `NODE_TOO_OLD`: Node is too old for better-sqlite3; `SQLITE_DOES_NOT_LOAD`: better-sqlite3 cannot be loaded
  * - `LOCKED`: another program holds a lock
- * - `SCHEMA_MISSING`, `SCHEMA_OLD`: the tables are missing or old, and `migrate` is `false` or the role has no right
- *   to create or change them
+ * - `SCHEMA_MISSING`, `SCHEMA_OLD`: the tables are missing or old, and hookbox cannot create or change them: `migrate`
+ *   is `false`, or the role lacks the right
  * - `ACCESS_DENIED`: the process has no right to use the file, or the Postgres role lacks a right
  * - `SERVER_TOO_OLD`: Postgres is older than version 14
  * - `READ_ONLY`: the database accepts no writes, for example on a standby
@@ -112,7 +112,7 @@ export const LONGEST_WAIT_MS = 30 * 24 * 60 * 60_000;
  * failed. The wait is `afterMs`, or the usual wait if that is longer.
  *
  * @throws ConfigurationError `INVALID_OPTION` from the constructor if `afterMs` is not a number of milliseconds from 0
- * to 30 days; the attempt then fails with this error, and the event runs again after the usual wait
+ * to 30 days; the attempt then fails with this error, and the handler runs again after the usual wait
  * @example
  * ```ts
  * import { RetryLaterError } from 'hookbox';
@@ -154,7 +154,8 @@ export class RetryLaterError extends HookboxError {
  * - `NOT_SYNCHRONOUS`: on SQLite, `work` returned a promise
  * - `NOT_COMMITTED`: the connection to Postgres was lost before the commit
  * - `GIVEN_UP`: on Postgres, `work` was still running when its attempt was given up
- * - `NOT_SENT`: on Postgres, `work` tried to send a BEGIN, COMMIT or ROLLBACK that cannot become a savepoint
+ * - `NOT_SENT`: on Postgres, `work` tried to send a BEGIN, COMMIT or ROLLBACK that hookbox cannot turn into a savepoint
+ *   command
  * - `ENDED_EARLY`: on Postgres, `work` tried to send COMMIT or ROLLBACK without its own BEGIN, or left its own
  * transaction open
  * - `ROLLED_BACK_BY_ITSELF`, `COMMITTED_BY_ITSELF`: `work` ended the transaction itself; the event is dead

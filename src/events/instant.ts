@@ -1,6 +1,6 @@
 /**
- * A point in time, precise to the nanosecond, because the service may send microseconds. The inbox orders the events of
- * an entity by it.
+ * A point in time, precise to the nanosecond, because the service may send fractions of a millisecond. The inbox uses
+ * it to order the events of an entity.
  */
 export interface Instant {
   /** Milliseconds since 1970-01-01T00:00:00Z. */

@@ -20,7 +20,7 @@ export interface IncomingEvent extends EventKey {
   readonly created: Instant | null;
   /** The entity. Its events are handled in order, one at a time. `null` for an event without an entity. */
   readonly entity: string | null;
-  /** `true` if its signature was checked. */
+  /** `true` if its signature was verified. */
   readonly verified: boolean;
   /** `true` if its envelope and data fit the schema. Otherwise it is stored as `dead(invalid)`. */
   readonly valid: boolean;
@@ -30,7 +30,7 @@ export interface IncomingEvent extends EventKey {
   readonly trace?: string;
 }
 
-/** How the inbox accepted an event. The inbox returns it only when the event is durable. */
+/** How the inbox accepted an event. The inbox returns this result only when the event is durable. */
 export interface Acceptance {
   readonly result: 'stored' | 'duplicate';
   /** `true` for a duplicate with a different body. The inbox keeps that body beside the event. */

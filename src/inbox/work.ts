@@ -33,7 +33,7 @@ export interface ClaimRequest extends Scope {
   /** With `true`, each entity has at most one live lease, and its events are claimed in order. */
   readonly ordered: boolean;
   /**
-   * Leases that the caller holds and whose handlers are still running. Leases that have run out are renewed.
+   * Leases that the caller holds and whose handlers are still running. The claim renews those that have run out.
    *
    * @defaultValue none
    */
@@ -60,8 +60,8 @@ export interface ClaimRequest extends Scope {
 }
 
 /**
- * Sent with a new event by a processor that has room for it. It asks the inbox to store the event as running, under a
- * lease, if no other event must run first.
+ * A receiver whose processor has room for a new event sends this request with the event. It asks the inbox to store the
+ * event as running, under a lease, if no other event must be handled first.
  */
 export type StartRequest = Pick<ClaimRequest, 'now' | 'leaseMs' | 'ordered'>;
 
@@ -155,14 +155,15 @@ export interface AttemptError {
 export interface CrashedEvent extends EventKey {
   readonly type: string | null;
   readonly attempt: number;
-  /** `null` if the event runs again. */
+  /** `null` if the handler will run again. */
   readonly deadReason: DeadReason | null;
-  /** When the event runs again, in milliseconds since 1970. `null` if it is dead. */
+  /** When the handler will run again, in milliseconds since 1970. `null` if it is dead. */
   readonly dueAt: number | null;
   /** `null` unless the handler committed the transaction itself. */
   readonly error: AttemptError | null;
   /**
-   * Set if its processor was closing. The attempt then counts as interrupted, not as crashed, and the event runs again.
+   * Set if its processor was closing. The attempt then counts as interrupted, not as crashed, and the handler will run
+   * again.
    */
   readonly wasClosing?: true;
 }
@@ -206,7 +207,7 @@ export interface Attempt {
 export interface TransactionAttempt {
   readonly now: () => number;
   readonly signal: AbortSignal;
-  /** Aborted when the processor gives up the attempt. `work` then loses its connection and locks. */
+  /** Aborted when the processor gives up the attempt. `work` then loses its connection and its locks. */
   readonly givenUp?: AbortSignal | undefined;
   /** Called after `work`: returns why the handler skipped the event, if it did. */
   readonly skipped?: (() => string | undefined) | undefined;
@@ -219,14 +220,14 @@ export interface TransactionAttempt {
  */
 export interface WorkQueue<Database = DefaultDatabase> {
   /**
-   * Claims up to `limit` due events, oldest first. Releases leases that ran out. If the clock was set back, it first
-   * moves future due times back.
+   * Claims up to `limit` due events, oldest first. Releases leases that ran out. If the clock was set back, the call
+   * first moves future due times back.
    */
   claim(request: ClaimRequest, limit: number, tell?: TellCrashed): Promise<readonly ClaimedEvent[]>;
   /**
    * Claims one event for inline mode. Returns `busy` if a live lease holds the event or its entity. Returns `settled`
-   * if the event does not need to run, or if its type is paused. Releases only the leases of this event and its entity,
-   * if they ran out.
+   * if the event does not need to be handled, or if its type is paused. Releases only the leases of this event and its
+   * entity, if they ran out.
    */
   claimOne(key: EventKey, request: ClaimRequest, tell?: TellCrashed): Promise<ClaimedEvent | 'busy' | 'settled'>;
   /**

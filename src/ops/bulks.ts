@@ -99,9 +99,10 @@ export interface RunBulkOptions extends Pick<ActOptions, 'entity'> {
 }
 
 /**
- * Runs a previewed bulk action, or resumes a stopped one. It acts on each event once, even if two processes run it;
- * those share the rate. Resolves when the bulk action is done, cancelled, or stopped by the signal. A run has
- * one audit line, whose counts grow during the run. Each process that resumes the run adds an audit line `resume`.
+ * Runs a previewed bulk action, or resumes a stopped one. It acts on each event once, even if two processes run the
+ * bulk action; the two share the rate. Resolves when the bulk action is done, cancelled, or stopped by the signal. A
+ * run has one audit line, whose counts grow during the run. Each process that resumes the run adds an audit line
+ * `resume`.
  *
  * @throws ConfigurationError `INVALID_OPTION` for a bulk action that is unknown, done or cancelled, or for a missing
  * `by`

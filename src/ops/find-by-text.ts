@@ -54,7 +54,7 @@ export interface Suggestion {
 interface TakenFor {
   /** How the text was interpreted. */
   readonly takenFor: Suggestion['what'] | 'text';
-  /** The name as it is stored; its case may differ from the text, and it may be longer. */
+  /** The name as it is stored. It may be longer than the text, and its letters may differ from the text in case. */
   readonly name: string;
 }
 

@@ -14,7 +14,7 @@ export interface ImportHandledReport {
   readonly imported: number;
   /** The number of ids whose events were already processed. */
   readonly known: number;
-  /** Events in the inbox that are not processed. They keep their state, and pending ones still run. */
+  /** Events in the inbox that are not processed. They keep their state, and handlers still run for pending ones. */
   readonly notProcessed: readonly { readonly id: string; readonly state: EventState }[];
   /** The `seq` of the audit line; `null` for a dry run. */
   readonly audit: number | null;

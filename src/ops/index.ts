@@ -1,5 +1,5 @@
 /**
- * Functions for operators, to inspect and change stored events. The command `hookbox events` and the operators' page
+ * Functions with which operators inspect and change stored events. The command `hookbox events` and the operators' page
  * call them.
  *
  * @module

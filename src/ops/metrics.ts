@@ -29,12 +29,13 @@ export interface Metrics {
  *
  * - `hookbox_events{state}`: events now, counted up to 10,000; `hookbox_events_capped{state}` is 1 if there are more
  * - `hookbox_oldest_pending_seconds`: the age of the oldest pending event; 0 if no event is pending
- * - `hookbox_oldest_due_seconds`: how long the longest-due event has been due, not counting events of paused types
+ * - `hookbox_oldest_due_seconds`: the longest time for which an event has been due, not counting events of paused types
  * - `hookbox_last_received_timestamp_seconds`, `hookbox_usual_gap_seconds`, `hookbox_silent`, `hookbox_rejecting`:
- *   traffic compared with earlier days; if you use several endpoints, also for each, in the label `endpoint`
+ *   traffic compared with earlier days; if you use several endpoints, there is also a series for each, with the label
+ *   `endpoint`
  * - `hookbox_processors`, `hookbox_missing_processors`, `hookbox_unhandled_events`,
- *   `hookbox_processor_last_seen_timestamp_seconds{type}`: running and missing processors; if you use several endpoints,
- *   the last metric also for each, in the label `endpoint`
+ *   `hookbox_processor_last_seen_timestamp_seconds{type}`: running and missing processors; if you use several
+ *   endpoints, the last metric also has a series for each, with the label `endpoint`
  * - `hookbox_deliveries_total{outcome, type, reason}`, `hookbox_attempts_total{outcome, type}`, and counters for
  *   conflicts, for reruns, and for discarded and ignored events
  * - `hookbox_answer_seconds`, `hookbox_handler_seconds`: histograms

@@ -37,10 +37,10 @@ const PAUSE: KnownOptions<PauseTypeOptions> = { ...OPTIONS, unseen: 'boolean' };
  * Pauses a type. Its deliveries are still stored and get a 200, but no processor on any machine starts to handle its
  * events until you call `resumeType`.
  *
- * Handlers that are already running finish. If a processor is just claiming an event, its handler may still start.
- * Events of a paused type are never ignored. Newer events of the same entity wait behind them, unless `ordering` is
- * off. In inline mode, too, deliveries of a paused type are stored and get a 200, and their events wait for a
- * processor.
+ * Handlers that are already running finish. If a processor is claiming an event at that moment, the handler of the
+ * event may still start. Events of a paused type are never ignored. Newer events of the same entity wait behind them,
+ * unless `ordering` is off. In inline mode, too, deliveries of a paused type are stored and get a 200, and their events
+ * wait for a processor.
  *
  * @returns the pause; `changed` is `false` if the type was already paused, and that pause stays unchanged
  * @throws ConfigurationError `INVALID_OPTION` for a missing `by`, a name that is empty or longer than 150 characters,

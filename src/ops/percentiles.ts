@@ -1,4 +1,7 @@
-/** Percentiles of durations, in milliseconds. Half (`p50`), 90 % and 99 % of the durations were at most this long. */
+/**
+ * Percentiles of durations, in milliseconds. Half of the durations were at most `p50`, 90 % at most `p90`, and 99 % at
+ * most `p99`.
+ */
 export interface Percentiles {
   readonly count: number;
   readonly p50: number | null;

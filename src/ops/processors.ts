@@ -9,7 +9,7 @@ export interface MissingProcessors {
   readonly endpoint: string;
   /** The types that they handled; `*` for all. */
   readonly types: readonly string[];
-  /** When the last of them was seen. */
+  /** When any of these processors was last seen. */
   readonly since: Date;
 }
 

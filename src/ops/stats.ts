@@ -88,8 +88,8 @@ const MAX_STEPS = 1_000;
  * Counts events by state and type over time. The result also has the age of the oldest pending event, latencies and
  * rates.
  *
- * hookbox keeps counts per minute, and per hour after a day. A count belongs to the step in which its minute or hour
- * begins. For spans of more than a day, choose steps of whole hours.
+ * hookbox keeps counts per minute for a day, and older counts per hour. A count belongs to the step in which its minute
+ * or hour begins. For spans of more than a day, choose steps of whole hours.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an empty span, or an inbox without `operations`
  * @example

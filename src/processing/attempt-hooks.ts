@@ -20,15 +20,15 @@ export interface AttemptHookFacts {
   readonly type: string | null;
   /** The number of the attempt; 0 if no handler ran. */
   readonly attempt: number;
-  /** `null` if the process died, so the error is unknown. */
+  /** `null` if the process died, because the error is then unknown. */
   readonly error: HookError | null;
   /** How long the handler ran, in milliseconds; `null` if unknown. */
   readonly durationMs: number | null;
 }
 
-/** The facts that `onFailed` receives. An attempt failed, and the event will run again. */
+/** The facts that `onFailed` receives. An attempt failed, and the handler will run again. */
 export interface FailedFacts extends AttemptHookFacts {
-  /** When the event will run again. `null` in inline mode, where it runs when the service sends it again. */
+  /** When the handler will run again. `null` in inline mode, where it runs again when the service resends the event. */
   readonly dueAt: Date | null;
 }
 
@@ -39,12 +39,12 @@ export interface DeadFacts extends AttemptHookFacts {
 }
 
 /**
- * Hooks for alerts. hookbox calls a hook once the change to the event is durable, and does not wait for the hook. A
+ * Hooks for alerts. hookbox calls a hook after the change to the event is durable, and does not wait for the hook. A
  * hook that throws, rejects or hangs does no harm. At most 100 calls run concurrently; hookbox skips further calls and
  * logs that it skipped them.
  */
 export interface AttemptHooks {
-  /** An attempt failed or crashed, and the event will run again. */
+  /** An attempt failed or crashed, and the handler will run again. */
   readonly onFailed?: Hook<FailedFacts>;
   /** An event became dead: its last attempt failed, it crashed three times, or it fits no schema. */
   readonly onDead?: Hook<DeadFacts>;

@@ -11,7 +11,7 @@ export interface DeliveryFacts {
   readonly endpoint: string;
   /** When the receiver accepted the delivery. */
   readonly receivedAt: Date;
-  /** `false` if no signature was verified: with `unsafeUnsigned: true`, or after an import without `trusted`. */
+  /** `false` if no signature was verified: `unsafeUnsigned` is `true`, or the event was imported without `trusted`. */
   readonly verified: boolean;
 }
 
@@ -31,16 +31,16 @@ export interface HandlerLog {
 /**
  * The second argument of a handler.
  *
- * @typeParam Database - the database that `transaction` passes to its function; for `sqliteInbox` its better-sqlite3
- * connection
+ * @typeParam Database - the database that `transaction` passes to its function; for `sqliteInbox`, this is its
+ * better-sqlite3 connection
  */
 export interface HandlerContext<Database = DefaultDatabase> {
   /** The number of this attempt, from 1. */
   readonly attempt: number;
   /**
    * Aborted when the handler has run out of time or lost its lease, or when the processor closes. If the handler ends
-   * after that, even without an error, the event does not count as processed and runs again, unless `transaction` has
-   * committed.
+   * after that, even without an error, the event does not count as processed and the handler runs again, unless
+   * `transaction` has committed.
    */
   readonly signal: AbortSignal;
   /** `true` if a newer event of the same entity was already processed, so this event is out of date. */

@@ -26,12 +26,12 @@ export interface ProcessingOptions {
    * @defaultValue 15,000
    */
   readonly leaseMs?: number;
-  /** When and how often a failed event runs again. */
+  /** When and how often the handler of a failed event runs again. */
   readonly retry?: RetryOptions;
   /**
    * How long `close` waits for handlers, in milliseconds. Signals are aborted after three fifths of this time. If a
-   * handler is still running another fifth later, its event is given back to the inbox and runs again. Set `closeMs`
-   * shorter than the time after which your platform kills the process.
+   * handler is still running another fifth later, hookbox returns its event to the inbox, and the handler runs again.
+   * Set `closeMs` shorter than the time after which your platform kills the process.
    *
    * @defaultValue 5,000
    */

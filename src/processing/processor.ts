@@ -57,7 +57,7 @@ export interface ProcessorOptions<Database = DefaultDatabase> extends AttemptHoo
    * @defaultValue `true`
    */
   readonly ordering?: boolean;
-  /** Limits for handlers, and their retries. */
+  /** The limits and the retry schedule for handlers. */
   readonly processing?: ProcessingOptions;
   /** How long the inbox keeps processed events. */
   readonly retention?: RetentionOptions;
@@ -107,8 +107,8 @@ export interface Processor extends AsyncDisposable {
   start(): Promise<void>;
   /**
    * Stops the processor. It claims no more events, waits for running handlers, then aborts their signals. If a handler
-   * does not finish soon after that, its event is released: it runs again, and the attempt does not count. Closing
-   * takes at most `processing.closeMs`. Idempotent. The inbox stays open.
+   * does not finish soon after that, the processor releases its event: the handler runs again, and the attempt does not
+   * count. Closing takes at most `processing.closeMs`. Idempotent. The inbox stays open.
    */
   close(): Promise<void>;
 }

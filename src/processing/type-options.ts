@@ -5,19 +5,22 @@ import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/backoff.ts';
 
 /** Options for one event type. The defaults are in `processing`. */
 export interface TypeOptions {
-  /** When and how often a failed event runs again. In inline mode, the service's schedule applies instead. */
+  /**
+   * When and how often the handler of a failed event runs again. In inline mode, the service's schedule applies
+   * instead.
+   */
   readonly retry?: RetryOptions;
   /** How long the handler may run before its signal is aborted, in milliseconds. */
   readonly timeoutMs?: number;
   /**
-   * How many of these events run concurrently in this process, within `processing.concurrency`. Other types do not wait
-   * for them. For `'*'` it limits all types without their own handler together. In inline mode each delivery runs its
-   * own handler.
+   * How many events of this type are handled concurrently in this process, within `processing.concurrency`. Other types
+   * do not wait for them. For `'*'` it limits all types without their own handler together. In inline mode each
+   * delivery runs its own handler.
    */
   readonly concurrency?: number;
   /**
    * `false` lets newer events of the entity pass while this event waits for its next attempt. If a newer event was
-   * processed meanwhile, `ctx.superseded` is then `true`.
+   * processed meanwhile, `ctx.superseded` is `true`.
    *
    * @defaultValue `true`
    */

@@ -26,7 +26,8 @@ export interface Delivery {
 }
 
 /**
- * Reads a body that is still arriving. It resolves when the body is complete or a limit is reached, and never rejects.
+ * Reads a body that is still arriving. Its promise resolves when the body is complete or a limit is reached, and never
+ * rejects.
  */
 export type BodyReader = (limits: BodyLimits) => Promise<BodyRead>;
 

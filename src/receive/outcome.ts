@@ -47,7 +47,7 @@ interface Accepted extends Answer<AcceptedBody> {
   readonly id: string;
 }
 
-/** An answer other than a 200. */
+/** An answer whose status is not 200. */
 interface ErrorAnswer extends Answer<ErrorBody> {
   readonly code: AnswerCode;
   /** The exact cause, for logs and statistics. The service sees only `code`. */
@@ -57,7 +57,7 @@ interface ErrorAnswer extends Answer<ErrorBody> {
 /**
  * The result of a delivery. Its HTTP answer is in `status`, `headers` and `body`.
  *
- * - `stored`: the event is on disk for the first time
+ * - `stored`: the event was new, and is now on disk
  * - `duplicate`: the event was already stored
  * - `processed`: the handler succeeded (inline mode)
  * - `busy`, `failed`, `timeout` (inline mode): the event is stored, but its handler could not run, threw, or did not

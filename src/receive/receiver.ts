@@ -68,7 +68,7 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
   readonly ordering?: boolean;
   /** How long the inbox keeps processed events. */
   readonly retention?: RetentionOptions;
-  /** Limits for handlers, and their retries. */
+  /** The limits and the retry schedule for handlers. */
   readonly processing?: ProcessingOptions & {
     /**
      * When handlers run: `background` after the answer, `inline` before it.

@@ -17,8 +17,9 @@ import { bodyOf, isErrorOutcome, reportedErrorOutcomes, type ErrorFacts } from '
 export interface VerifierOptions {
   /**
    * The signing secret of the endpoint: text or bytes. Pass several secrets during a rotation; `undefined` entries are
-   * skipped. Or pass a function that loads the secrets. hookbox calls it at the start, and then at most once a minute.
-   * After a mismatch, or while the function has returned no secret, hookbox calls it at most once every 5 s.
+   * skipped. Or pass a function that loads the secrets. hookbox calls it at the start (on hosts that freeze between
+   * requests, with the first delivery), and then at most once a minute. After a mismatch, or while no secret is known,
+   * hookbox calls it again after 5 s at the earliest.
    */
   readonly secret?: SecretOption;
   /**
@@ -81,8 +82,8 @@ export interface Verifier {
   /**
    * Verifies a delivery and passes it to your function, within one deadline.
    *
-   * @returns the result of your function; or, if the delivery is rejected or your function throws or does not finish in
-   * time, the rejection to answer with
+   * @returns the result of your function. If the delivery is rejected, or if your function throws or does not finish in
+   * time, returns the rejection to answer with
    */
   passOn<T>(
     delivery: Delivery,

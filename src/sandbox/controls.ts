@@ -93,7 +93,7 @@ export interface Controls {
     /** Removes one fault, or all. */
     readonly remove: (id?: string) => void;
     /**
-     * Makes the next `times` delivery attempts fail in one way. `times` is 1 by default.
+     * Adds a fault of this kind to each of the next `times` delivery attempts. `times` is 1 by default.
      *
      * @throws ConfigurationError `INVALID_OPTION` for an unknown kind
      */

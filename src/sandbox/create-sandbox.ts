@@ -107,17 +107,17 @@ export interface Sandbox extends Controls {
   /** Returns the time on the sandbox's clock. */
   readonly now: () => Date;
   /**
-   * Answers a request as the service does, without a port. Pass it to a client in place of `fetch`, or to a server such
-   * as @hono/node-server. It accepts plain HTTP for the host `sandbox` and loopback names.
+   * Answers a request as the service does; no port is needed. Pass this function to a client in place of `fetch`, or to
+   * a server such as @hono/node-server. It accepts plain HTTP for the host `sandbox` and for loopback names.
    *
    * @param request - a request, or its URL
-   * @param more - the second argument of `fetch`; from a server, the server's data, which contains the address of the
-   * connection
+   * @param more - the second argument of `fetch`. A server passes its own data here, which contains the client's
+   * address.
    */
   readonly fetch: (request: Request | string | URL, more?: unknown) => Promise<Response>;
   /**
-   * Advances the clock. Resolves when everything that was due has happened: changes of orders and carts, deliveries and
-   * quotas.
+   * Advances the clock. Resolves when everything that was due has happened: changes of orders and carts, deliveries,
+   * and quota resets.
    *
    * @param duration - milliseconds, or a text such as `30 min`; 0 runs the work that is due now
    * @throws ConfigurationError `INVALID_OPTION` for an invalid duration

@@ -59,7 +59,7 @@ export function addDeliveryFault(transaction: Transaction, kind: FaultKind, coun
 /** Pending delivery faults of one kind. */
 export interface PendingDeliveryFault {
   readonly kind: FaultKind;
-  /** How many more attempts fail in this way. */
+  /** How many more attempts will have this fault. */
   readonly timesLeft: number;
 }
 

@@ -13,8 +13,8 @@ export interface OrderSummary {
   /** In USD. */
   readonly total: number;
   /**
-   * `true` if the order was charged and reserves stock. The charge and the stock are returned if the order is cancelled
-   * or fails.
+   * `true` if the order was charged and reserves stock. If the order is cancelled or fails, the charge is refunded and
+   * the stock released.
    */
   readonly isSubmitted: boolean;
   /** The statuses that can be set by hand. */
@@ -24,7 +24,7 @@ export interface OrderSummary {
   readonly createdAt: Date;
   /** When the order's status last changed, or the order was submitted. */
   readonly updatedAt: Date;
-  /** `null` before the order is submitted or confirmed. */
+  /** `null` until the order is submitted or confirmed. */
   readonly estimatedReadyAt: Date | null;
 }
 

@@ -39,7 +39,7 @@ type Json = Record<string, unknown>;
  * inventory events, `data.product_id`).
  *
  * If the option `events` has schemas for your own types, `buildEvent` also builds events of these types. Their `data`
- * comes from `overrides` and must fit the schema. hookbox does not wait for an asynchronous schema.
+ * comes from `overrides` and must fit the schema. `buildEvent` does not check data with an asynchronous schema.
  *
  * @param overrides - the parts that differ from the fixture
  * @throws TypeError for a type that is neither one of the eleven nor in `events`, and for data that does not fit its

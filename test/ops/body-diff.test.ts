@@ -34,7 +34,7 @@ describe('Differences between two bodies', () => {
     const at = [...Buffer.from(one)].findIndex((byte, n) => byte !== Buffer.from(other)[n]);
     expect(diff).toEqual({ kind: 'same meaning', at });
     expect(differenceInWords(diff)).toContain(
-      `The two bodies have the same values. From byte ${at} on, they are written differently`,
+      `The two bodies have the same values. From byte ${at} on, their text differs`,
     );
   });
 

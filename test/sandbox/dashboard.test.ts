@@ -342,7 +342,7 @@ describe('what comes out of order', () => {
       ['/faults', 'Add an operation fault', { kind: 'slow' }, 'ms, the delay of the answer'],
       ['/faults', 'Add an operation fault', { kind: 'decline', operation: 'getCart' }, 'takes no operation'],
       ['/faults', 'Add an operation fault', { times: '0' }, 'times must be'],
-      ['/faults', 'Add a delivery fault', { kind: 'late', times: '0' }, 'a number of times above 0'],
+      ['/faults', 'Add a delivery fault', { kind: 'late', times: '0' }, 'how many times it occurs: 1 or more'],
       ['/faults', 'Add a delivery fault', { kind: '__proto__' }, 'Select a fault'],
       ['/stock', `Set the stock of Country loaf at ${PIER}`, { product: 'prod_x' }, 'No product has this'],
       ['/stock', `Set the stock of Country loaf at ${PIER}`, { quantity: '99999999999' }, 'from 0 to 2147483647'],

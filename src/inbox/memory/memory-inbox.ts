@@ -34,8 +34,8 @@ const OPTIONS: KnownOptions<MemoryInboxOptions> = { ephemeral: 'boolean' };
  * Creates an inbox in memory, for tests and experiments. All events are lost when the process ends, and operators
  * cannot see them. Otherwise it behaves like the other inboxes.
  *
- * @typeParam Database - the database type that your handlers expect, by default SQLite's; a memory inbox has no
- * database, so a handler that uses it in `ctx.transaction` gets an error
+ * @typeParam Database - the database type that your handlers expect, by default SQLite's. A memory inbox has no
+ * database, so a handler that uses the database in `ctx.transaction` gets an error
  * @throws ConfigurationError `INVALID_OPTION` for an unknown option
  * @throws InboxOpenError `EPHEMERAL_HOST` on a serverless host, unless `ephemeral` is `true`
  * @example

@@ -156,7 +156,7 @@ export interface Acts {
   bulks(page: PageRequest): Promise<readonly StoredBulk[]>;
   /**
    * Acts on up to `limit` (at most 1,000) events without a result, oldest first, and stores the results in the same
-   * transaction. It acts on fewer events if the work takes long. A bulk action that has ended stays unchanged.
+   * transaction. It acts on fewer events if the work is slow. A bulk action that has ended stays unchanged.
    */
   advanceBulk(id: number, limit: number, by: By, options: Pick<ActOptions, 'entity'>): Promise<StoredBulk>;
   /** Records that the process that runs a bulk action is alive, or is stopping. */

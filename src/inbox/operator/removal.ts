@@ -38,7 +38,7 @@ export interface PruneStep {
 export interface EraseReport {
   /**
    * The number of events whose bodies and errors are gone. It includes pending events. It also includes events of other
-   * entities whose conflicting body was about this entity.
+   * entities if their conflicting bodies were about this entity.
    */
   readonly erased: number;
   /** The number of events whose handlers are running. Erase again when these handlers have finished. */
@@ -49,8 +49,8 @@ export interface EraseReport {
    */
   readonly audit: number | null;
   /**
-   * `true` if the write-ahead log was emptied. `false` if another process was reading; erase again, or wait for a later
-   * checkpoint. A dry run empties the log only if it finds no events, and otherwise returns `false`. `null` on
+   * `true` if the write-ahead log was emptied. `false` if another process was reading the log; erase again, or wait for
+   * a later checkpoint. A dry run empties the log only if it finds no events, and otherwise returns `false`. `null` on
    * Postgres, where VACUUM removes the rows, and where the settings of the database determine how long logs, standbys
    * and archives keep the data.
    */
@@ -88,8 +88,8 @@ export interface Removal {
   /** Counts the events that match the criteria, up to `limit`, which may be `Infinity`. */
   prunable(criteria: PruneCriteria, limit: number, options?: CountOptions): Promise<number>;
   /**
-   * Turns up to `limit` events into tombstones in one transaction. It ends early instead of blocking the writer for
-   * long.
+   * Turns up to `limit` events into tombstones in one transaction. It ends early if it would otherwise block the writer
+   * for long.
    *
    * @param progress - where the previous step ended, and the audit line whose count of `pruned` grows
    */

@@ -17,7 +17,7 @@ export interface EventSummary extends EventKey {
   readonly dueAt: Date | null;
   /** How many attempts have begun. */
   readonly attempts: number;
-  /** How many attempts failed since it was stored or rerun. */
+  /** How many attempts have failed since it was stored or rerun. */
   readonly failures: number;
   /** How often the service sent the event again. */
   readonly redeliveries: number;
@@ -113,14 +113,14 @@ export interface Search {
   search(filter: EventFilter, page: SearchRequest): Promise<EventPage>;
   /**
    * Counts up to 10,000 events. It examines at most `examined` events, 20,000 by default; with 0, it examines none and
-   * counts only if an index has the number.
+   * returns the number only if an index has it.
    *
    * @throws `signal.reason` if the signal is aborted
    */
   countFound(filter: EventFilter, options: CountRequest): Promise<EventCount>;
   /**
    * Returns the names that begin with a text, in alphabetical order: event ids, entity names, ids in entity names, and
-   * merchants. The case of the letters A to Z does not matter. `limit` is the maximum number of each kind.
+   * merchants. The case of the letters A to Z does not matter. `limit` is the maximum number of names of each kind.
    */
   namesLike(text: string, limit: number): Promise<readonly FoundName[]>;
   /** Returns the summary of one event, or `null`. */

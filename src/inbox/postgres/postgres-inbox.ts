@@ -66,9 +66,9 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
  * Creates an inbox in Postgres, in its own schema beside your tables. Any number of processes and machines may share
  * it. hookbox answers a delivery only after its commit is durable. Needs Postgres 14 or newer and the package `pg`.
  *
- * The inbox connects at its first call. If it cannot open, that call rejects with an `InboxOpenError` that says what to
- * grant or change. Possible causes are missing rights, missing tables, an old server, a standby server, and `fsync` or
- * `synchronous_commit` being turned off.
+ * The inbox connects at its first call. If hookbox cannot open the inbox, that call rejects with an `InboxOpenError`
+ * that says what to grant or change. Possible causes are missing rights, missing tables, an old server, a standby
+ * server, and a server on which `fsync` or `synchronous_commit` is off.
  *
  * @param source - a URL; or `{ pool }` with an open `pg` pool, which you close yourself; or `{ connect }`, which opens
  * one connection for each use. If `source` is `undefined`, for example because an environment variable is not set,

@@ -9,7 +9,7 @@ export function differenceInWords(diff: BodyDiff): string {
         ? `The bodies differ in more than ${plural(diff.changes.length, 'place')}. The first ones are:`
         : `The bodies differ in ${plural(diff.changes.length, 'place')}:`;
     case 'same meaning':
-      return `The two bodies have the same values. From byte ${number(diff.at)} on, they are written differently.`;
+      return `The two bodies have the same values. From byte ${number(diff.at)} on, their text differs.`;
     case 'too large':
       return (
         `The bodies differ from byte ${number(diff.at)} on. They are too large for hookbox to compare every ` +

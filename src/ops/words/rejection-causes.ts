@@ -9,9 +9,9 @@ interface Cause {
 }
 
 const FORGED_OR_SECRET =
-  'If only a few deliveries fail, and they come from unknown addresses, they are forgeries: ignore them. If all ' +
+  'If only a few deliveries fail, and they come from unknown addresses, they are probably forged: ignore them. If all ' +
   'deliveries fail, see “Signature does not match” in the docs, or run hookbox verify --explain.';
-const LATER = 'The service sends the event again. If this keeps happening,';
+const LATER = 'The service sends the event again. If such rejections continue,';
 const LOOK = 'The log and the Health screen name the cause, for example that';
 
 /** Why deliveries were rejected, in an operator’s words. */
@@ -43,13 +43,14 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   'body-too-large': {
     cause: 'The body is larger than maxBodyBytes.',
     advice:
-      'If your events can be as large as the sizes below, raise maxBodyBytes. Otherwise this is an attack: ignore it.',
+      'If your events can be as large as the sizes below, raise maxBodyBytes. Otherwise ignore these deliveries: they are ' +
+      'probably an attack.',
   },
   'body-in-tiny-chunks': {
     cause: 'The body arrived in thousands of chunks of a few bytes each.',
     advice:
-      'The service does not send such chunks. If your proxy does, make it forward larger ones. Otherwise this is an ' +
-      'attack that tries to keep the server busy.',
+      'The service does not send such chunks. If your proxy does, make it forward larger ones. Otherwise an attacker is ' +
+      'trying to keep the server busy.',
   },
   'encoding-unsupported': {
     cause:
@@ -66,11 +67,11 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   },
   'body-too-slow': {
     cause: 'The body did not arrive within the deadline.',
-    advice: `${LATER} look for a slow network or proxy, or an attacker who holds connections open.`,
+    advice: `${LATER} look for a slow network or proxy, or for an attacker who holds connections open.`,
   },
   'body-no-room': {
-    cause: 'The bodies that were being read had already reached maxReadingBytes.',
-    advice: `${LATER} many senders are slow, or it is an attack. If the deliveries are genuine, raise maxReadingBytes.`,
+    cause: 'All bodies that were being read had together reached maxReadingBytes.',
+    advice: `${LATER} many senders are slow, or somebody attacks the server. If the deliveries are genuine, raise maxReadingBytes.`,
   },
   'body-consumed': {
     cause: 'Other code had already read the body.',

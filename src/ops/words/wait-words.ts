@@ -31,7 +31,7 @@ export function waitInWords(event: EventSummary, wait: Wait | null, now: Date): 
       ];
     case 'suspect':
       return [
-        'is waiting for its turn: a process ended while handling it, and events like it run one ' +
+        'is waiting for its turn: a process ended while handling it, and such events are handled one ' +
           `at a time${behindIt(wait.waiting)}`,
       ];
     case 'next': {

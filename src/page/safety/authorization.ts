@@ -17,13 +17,13 @@ export interface AuthorizationOptions {
    */
   readonly basic?: readonly {
     readonly user: string;
-    /** May come from an environment variable. If it is unset or empty, creating the page throws. */
+    /** May come from an environment variable. If it is unset or empty, the page cannot be created. */
     readonly password: string | undefined;
     readonly role?: Visitor['role'];
   }[];
-  /** Tokens for programs, such as one that collects `/metrics`. Programs are viewers unless `role` is set. */
+  /** Tokens for programs, such as a collector of `/metrics`. Programs are viewers unless `role` is set. */
   readonly bearer?: readonly {
-    /** May come from an environment variable. If it is unset or empty, creating the page throws. */
+    /** May come from an environment variable. If it is unset or empty, the page cannot be created. */
     readonly token: string | undefined;
     readonly role?: Visitor['role'];
     readonly name?: string;
@@ -33,7 +33,7 @@ export interface AuthorizationOptions {
    * machines and through proxies. It cannot detect a proxy on this machine that sends neither `X-Forwarded-For` nor
    * `Forwarded`. The audit shows these visitors as `name`.
    *
-   * @defaultValue no access; `name` is `local` if not set
+   * @defaultValue `false` for `opsPage`; for `sandboxPage`, `true` if no login is set. `name` is `local` unless set
    */
   readonly unsafeOpen?: boolean | { readonly name: string; readonly role?: Visitor['role'] };
 }

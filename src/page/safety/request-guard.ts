@@ -64,7 +64,7 @@ export function createGuard({ hosts }: GuardOptions, openToAll: boolean): Guard 
   return (request, peer) => {
     const host = hostOf(request);
     if (host === null || !isOurs(host)) {
-      return 'This page does not accept this host name. To accept it, add it to the option hosts.';
+      return 'This page does not accept this host name. To allow the name, add it to the option hosts.';
     }
     // The name is the client's word: through 0.0.0.0 anybody can say localhost.
     const far = openToAll ? notFromHere(request, peer) : null;

@@ -32,7 +32,7 @@ export async function deadEventsScreen(visit: Visit): Promise<Screen> {
         ) : (
           <>
             <p id="intro">
-              These events do not run again unless {isOperator ? 'you rerun them' : 'an operator reruns them'}. All
+              No handler runs for these events unless {isOperator ? 'you rerun them' : 'an operator reruns them'}. All
               events of a group have the same last error, apart from ids and numbers.
               {isOperator && ' Each action shows a preview first.'}
             </p>

@@ -86,7 +86,7 @@ function Headline({
     <p id="headline" class={state === 'dead' ? 'warning headline' : 'notice headline'}>
       <State summary={summary} />{' '}
       {state === 'dead'
-        ? `It does not run again unless ${isOperator ? 'you rerun it' : 'an operator reruns it'}:`
+        ? `No handler runs for it unless ${isOperator ? 'you rerun it' : 'an operator reruns it'}:`
         : STANDING[state]}
       {wait !== null && (
         <>

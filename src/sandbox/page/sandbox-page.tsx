@@ -78,7 +78,7 @@ const OPTIONS: KnownOptions<SandboxPageOptions> = {
  * JavaScript.
  *
  * Without `authorize`, `basic` or `bearer` there is no login. The dashboard then accepts only direct connections from
- * its own machine, under a loopback name. Its server must pass the connection's address to the dashboard, as
+ * its own machine, under a loopback name. Its server must pass the client's address to the dashboard, as
  * @hono/node-server, Bun and Deno do.
  *
  * @param sandbox - a sandbox from `createSandbox`, which you close yourself
@@ -92,7 +92,7 @@ const OPTIONS: KnownOptions<SandboxPageOptions> = {
  * const sandbox = createSandbox();
  * const app = new Hono().route('/dashboard', sandboxPage(sandbox));
  * app.all('*', (c) => sandbox.fetch(c.req.raw, c.env)); // serve({ fetch: app.fetch, port: 4000 }) of @hono/node-server
- * console.log((await app.request('http://localhost/dashboard')).status); // 403: the connection's address is unknown
+ * console.log((await app.request('http://localhost/dashboard')).status); // 403: the client's address is unknown
  * await sandbox.close();
  * ```
  */

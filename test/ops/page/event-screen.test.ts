@@ -42,7 +42,7 @@ describe('what has happened', () => {
     expect(timeline).toContain('attempt 1: failed after 1 ms Error: the shop is down Stack Error: the shop is down');
     expect(timeline).toMatch(/dead \(failed\)$/);
     expect(textOf(partOf(page, 'headline'))).toBe(
-      'dead (failed) It does not run again unless you rerun it: Error: the shop is down',
+      'dead (failed) No handler runs for it unless you rerun it: Error: the shop is down',
     );
     expect(partOf(page, 'stack-1')).toMatch(/^<details id="stack-1"><summary>/);
   });

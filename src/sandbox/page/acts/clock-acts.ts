@@ -45,7 +45,7 @@ export function clockActs(logger: Logger): Readonly<Record<string, Act>> {
       const kind = DELIVERY_FAULT_KINDS.find((one) => one === fieldOf(form, 'kind'));
       const times = wholeOf(form, 'times');
       if (kind === undefined || times === 0)
-        throw new FormError('Select a fault, and enter a number of times above 0.');
+        throw new FormError('Select a fault, and enter how many times it occurs: 1 or more.');
       sandbox.faults.addToDeliveries(kind, times);
       return { to: '/faults', said: 'fault-added' };
     },
