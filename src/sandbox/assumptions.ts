@@ -106,15 +106,15 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   A3: {
     about: 'order moves',
     decision:
-      'The status goes from created to confirmed, then ready, then completed. Until then, an order can be cancelled ' +
-      'or fail; its stock is then returned and its charge refunded. The Order body has no status. No customer or ' +
+      'The status goes from created to confirmed, then ready, then completed. Before it is completed, an order can be ' +
+      'cancelled or fail; the sandbox returns its stock and refunds its charge. The Order body has no status. No customer or ' +
       'address field is required.',
     values: ['confirmedAfterMs', 'readyAfterMs', 'completedAfterMs'],
   },
   A4: {
     about: 'Submit Order',
     decision:
-      'Submitting charges the order, takes its stock and returns 200. A second submission returns 409. A declined ' +
+      'Submitting an order charges its payment method, takes its stock and returns 200. A second submission returns 409. A declined ' +
       'payment returns 422 PAYMENT_FAILED, and the order can be submitted again. If the quantity exceeds the stock, ' +
       'Create Order and Submit Order both return 422.',
     values: [],
@@ -158,7 +158,7 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   A10: {
     about: 'limits',
     decision:
-      'Windows are fixed, and every window must allow a request. Windows count requests per key, but the monthly ' +
+      'Windows are fixed, and a request must fit into every one. Windows count requests per key, but the monthly ' +
       'window counts them per account, from its sign-up. Headers describe the window that rejected the request, or ' +
       'the one with the fewest requests left. Requests that are rejected or get a 401 do not count.',
     values: ['perMinute', 'perHour', 'perDay', 'resetAsIso'],

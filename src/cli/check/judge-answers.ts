@@ -32,7 +32,7 @@ export function unknown(sent: string, received: string | Exchange, advice: Advic
 }
 
 const TOLD_TO_WAIT: Advice = {
-  why: 'The endpoint asked hookbox to wait twice, so the check cannot judge how the endpoint treats this delivery.',
+  why: 'The endpoint asked hookbox twice to wait, so the check cannot judge how the endpoint treats this delivery.',
   mend: 'During the check, lift the rate limit on the route, or run only a few probes at a time with --only.',
 };
 
@@ -143,7 +143,7 @@ function adviceFor(status: number): Advice {
 }
 
 const TELLS_THE_SIGNATURE: Advice = {
-  why: 'The answer contains the correct signature of the request, so a forger can read it and send forged events.',
+  why: 'The answer contains the correct signature of the request, so a forger can copy it and send forged events.',
   mend: 'Answer only that the signature is wrong. Do not log the expected signature or the secret.',
 };
 const WRONG_STATUS: Advice = {
