@@ -6,7 +6,7 @@ import type { TailOptions } from './tail.ts';
 
 /** `hookbox events tail` */
 export function tailCommand(): Command {
-  const tail = command('tail', 'print the latest events and, with --follow, new ones as they arrive', [
+  const tail = command('tail', 'print the latest events, and optionally new ones as they arrive', [
     'hookbox events tail -f',
     'hookbox events tail -n 50 --type order.created',
     'hookbox events tail -f --state dead --json | jq .lastError',

@@ -15,7 +15,7 @@ const LATE_UNDER_LOAD: Advice = {
   mend: 'Before you answer, only verify and store the event. Store many events in one transaction, and handle them afterwards.',
 };
 const REFUSES_UNDER_LOAD: Advice = {
-  why: 'Each of these deliveries counts as failed, and the service sends it again after five minutes or more.',
+  why: 'Each of these deliveries counts as failed, and the service sends its event again after five minutes or more.',
   mend: 'Accept at least 50 concurrent deliveries. Exclude the route from the rate limit, and enlarge the database pool.',
 };
 
