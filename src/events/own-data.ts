@@ -36,7 +36,7 @@ function withOwnData(event: WebhookEvent | UnknownEvent, fit: Fit): CheckedEvent
   if (!isEventType(event.type)) return { fits: true, event: markChecked({ ...event, data: value } as HandledEvent) };
   if (typeof value !== 'object' || value === null) {
     throw new TypeError(
-      `The schema of ${event.type} must return an object, because hookbox adds its fields to the known fields of ` +
+      `The schema of ${event.type} must return an object, because hookbox adds the fields of this object to the known fields of ` +
         'data.',
     );
   }

@@ -109,7 +109,7 @@ export async function stats(inbox: AnyInbox, options: StatsOptions = {}): Promis
   const since = options.since ?? new Date(until.getTime() - HOUR_MS);
   const start = since.getTime();
   const span = until.getTime() - start;
-  if (!(span > 0)) throw new ConfigurationError('INVALID_OPTION', 'since must be before until.');
+  if (!(span > 0)) throw new ConfigurationError('INVALID_OPTION', '`since` must be before `until`.');
   const count = positiveWhole('steps', options.steps ?? 60, MAX_STEPS);
 
   const [now, watched, { all, steps }] = await Promise.all([

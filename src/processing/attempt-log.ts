@@ -15,7 +15,7 @@ const SAID = {
   skipped: 'event skipped by its handler',
   failed: 'handler failed and will be retried; run the given command for details',
   later: 'handler requested a later retry; the given command shows details',
-  failedInline: 'handler failed; the next delivery of the event runs it again',
+  failedInline: 'handler failed; the next delivery of the event runs the handler again',
   dead: 'event is dead; run the given command to see why',
   lost: 'the lease expired before the handler ended; the handler will run again',
   lostInline: 'the lease expired before the handler ended; the next delivery of the event runs the handler again',

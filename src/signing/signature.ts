@@ -155,7 +155,7 @@ export function signingKeys(secret: Secrets): readonly SigningKey[] {
   throw new ConfigurationError(
     'UNUSABLE_SECRET',
     `secret[0] is undefined${secret.length > 1 ? ', and so are the others' : ''}: the list has no signing secret. Set at ` +
-      "least one to the endpoint's signing secret from the dashboard, for example through SIGNING_SECRET.",
+      "least one entry to the endpoint's signing secret from the dashboard, for example through SIGNING_SECRET.",
   );
 }
 

@@ -118,7 +118,7 @@ describe('what was stored first', () => {
 
     expect(probesWith(report, 'pass')).toEqual(probeNames);
     expect(report.probes.find(({ name }) => name === 'duplicates')?.note).toBe(
-      'judged by the rows that --effects reported; the number of handler runs is unknown',
+      'judged by the rows that the --effects URL reported; the number of handler runs is unknown',
     );
   });
 

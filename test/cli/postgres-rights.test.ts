@@ -60,7 +60,7 @@ it('the doctor says of a role that is named as the schema where its own tables w
     const args = ['doctor', '--port', '0', '--schema', role];
     return (await runHookbox(args, { cwd: there.cwd, env: { HOOKBOX_DB: there.urlOf(role) } })).stdout;
   };
-  const said = `Postgres creates objects without a schema name in ${role}, among the tables of the inbox, because the role and the schema have the same name`;
+  const said = `if a statement names no schema, Postgres creates objects in ${role}, among the tables of the inbox, because the role and the schema have the same name`;
   expect(await doctor()).toContain(said);
   await there.pool.query(`ALTER ROLE ${role} SET search_path = public`);
   expect(await doctor()).not.toContain('among the tables of the inbox');

@@ -309,7 +309,7 @@ describe('who is not there or not allowed', () => {
       expect(await runHookbox(args, { env })).toMatchObject({
         code: 1,
         stdout: '',
-        stderr: `error: The program at ${killed.started.base} is not the sandbox that you started there. It could not read the command. Restart the sandbox.\n`,
+        stderr: `error: The program at ${killed.started.base} could not read the command, so it is not the sandbox that you started there. Restart the sandbox.\n`,
       });
     }
     expect(thief.requests).toHaveLength(3);

@@ -161,7 +161,7 @@ describe('the log of a handler that fails', () => {
     expect(await receiver.receive(orderDelivery('evt_1'))).toMatchObject({ status: 500 });
     expect(lines[0]).toMatchObject({
       level: 'warn',
-      message: expect.stringContaining('the next delivery of the event runs it again'),
+      message: expect.stringContaining('the next delivery of the event runs the handler again'),
       facts: { ...EVENT, command: SHOW, err: { message: 'not yet' } },
     });
     expect(lines[0]?.facts).not.toHaveProperty('dueAt');

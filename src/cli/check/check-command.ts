@@ -51,7 +51,7 @@ export function checkCommand(): Command {
   withNotes(check, {
     notes: [
       nameList('Probes', PROBES),
-      'Check only a test endpoint, because it handles the test events like real orders. The ids of the ' +
+      'Check only a test endpoint: its handlers treat the test events as real ones. The ids of the ' +
         'test events begin with evt_check_, so you can find them. Afterwards, discard the test events that ' +
         'are dead or pending. If the endpoint returns 429, or 503 with Retry-After, hookbox sends the ' +
         'delivery again later; only the probe burst judges such answers. If an endpoint stores an event less ' +

@@ -176,6 +176,6 @@ async function hindranceAfter(run: CheckRun, { name, verdict }: ProbeResult): Pr
   const mend =
     verdict === 'unknown'
       ? 'Lift the rate limit, then check again.'
-      : 'Fix the fault that the probe valid found, then check again.';
+      : 'Fix the fault that the probe "valid" found, then check again.';
   return { why: 'The endpoint does not accept a valid delivery, so hookbox cannot judge the other probes.', mend };
 }

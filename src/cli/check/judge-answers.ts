@@ -32,7 +32,7 @@ export function unknown(sent: string, received: string | Exchange, advice: Advic
 }
 
 const TOLD_TO_WAIT: Advice = {
-  why: 'The endpoint asked hookbox to wait twice, so the check cannot judge how the endpoint treats this delivery.',
+  why: 'The endpoint asked hookbox twice to wait, so the check cannot judge how the endpoint treats this delivery.',
   mend: 'During the check, lift the rate limit on the route, or run only a few probes at a time with --only.',
 };
 
@@ -77,11 +77,11 @@ const REFUSES_AUTHENTIC: Advice = {
     "Express, give the route express.raw({ type: '*/*' }) and mount it before express.json().",
 };
 const TOO_LATE: Advice = {
-  why: 'The service waits 10 s for a 2xx, then counts the delivery as failed and sends it again.',
+  why: 'The service waits 10 s for a 2xx, then counts the delivery as failed and sends the event again.',
   mend: 'Answer as soon as the event is stored. Then handle the stored event.',
 };
 const CUT: Advice = {
-  why: 'If no status arrives, the service counts the delivery as failed and sends it again.',
+  why: 'If no status arrives, the service counts the delivery as failed and sends the event again.',
   mend: 'Check the logs of the endpoint and its proxy for an uncaught exception.',
 };
 
@@ -94,8 +94,8 @@ export function notTaken(sent: string, answer: Exchange, advice?: Advice): Findi
 
 const LATE: Advice = {
   why:
-    'A delivery succeeds if a 2xx arrives within 10 s. This delivery counts as failed, and the service sends it ' +
-    'again.',
+    'A delivery succeeds if a 2xx arrives within 10 s. This delivery counts as failed, and the service sends ' +
+    'the event again.',
   mend: `${TOO_LATE.mend} Send mail, call other services and write reports after you answer.`,
 };
 const NEARLY_LATE: Advice = {
@@ -143,7 +143,7 @@ function adviceFor(status: number): Advice {
 }
 
 const TELLS_THE_SIGNATURE: Advice = {
-  why: 'The answer contains the correct signature of the request, so a forger can read it and send forged events.',
+  why: 'The answer contains the correct signature of the request, so a forger can copy it and send forged events.',
   mend: 'Answer only that the signature is wrong. Do not log the expected signature or the secret.',
 };
 const WRONG_STATUS: Advice = {

@@ -18,8 +18,8 @@ export function doctorCommand(): Command {
     .option('--json', 'print the findings as JSON');
   return withNotes(withDb(made, 'the inbox, which need not exist yet', ''), {
     notes: [
-      'For SQLite, doctor writes to a temporary folder beside the inbox, then removes the folder. In Postgres, it ' +
-        'only reads. It never changes the inbox.',
+      'With SQLite, doctor writes to a temporary folder beside the inbox, then removes the folder. With Postgres, ' +
+        'doctor only reads. It never changes the inbox.',
     ],
     exitCodes: { 0: 'no problem (warnings do not count)', 1: 'a problem' },
   }).action(async (options: DoctorOptions) => {

@@ -48,7 +48,7 @@ export function withActing(made: Command, act: Act): Command {
   if (act === 'rerun')
     acting.option(
       '--force',
-      'also rerun processed events; with a filter but no --state, also ignored and discarded events',
+      'also rerun processed events; with a filter but without --state, also rerun ignored and discarded events',
     );
   return withInbox(
     withWide(withBy(withFilter(acting))),

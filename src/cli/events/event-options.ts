@@ -85,7 +85,7 @@ export function withFilter(command: Command): Command {
     )
     .option(
       '--fingerprint <group>',
-      'dead events in this group or, with --retrying, events in this group of retries; "events list --groups" shows the groups',
+      'the events in this group: dead events or, with --retrying, events that wait for a retry; "events list --groups" shows the groups',
     )
     .option(
       '--dead-reason <reason>',
@@ -94,16 +94,19 @@ export function withFilter(command: Command): Command {
     )
     .option(
       '--failed-since <time>',
-      'events that are dead or waiting for a retry, and last failed at or after this time',
+      'events that are dead or waiting for a retry, and that last failed at or after this time',
     )
-    .option('--failed-until <time>', 'events that are dead or waiting for a retry, and last failed before this time')
+    .option(
+      '--failed-until <time>',
+      'events that are dead or waiting for a retry, and that last failed before this time',
+    )
     .option('--retrying', 'events that are pending after a failure')
     .option('--redelivered', 'events delivered more than once')
     .option('--conflict', 'events whose id also arrived with a different body')
     .option('--ignored-since <time>', 'events ignored at or after this time because their type had no handler')
     .option(
       '--bulk <bulk-id>',
-      'events changed by this bulk action; works until a week after the action ends',
+      'events changed by this bulk action; hookbox finds them until a week after the action ends',
       wholeNumber(1),
     )
     .option('--endpoint <name>', 'events received at this endpoint (default: any)');

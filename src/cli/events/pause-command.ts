@@ -10,7 +10,7 @@ export interface PauseOptions extends InboxOptions, ByOptions {
 
 /** `hookbox events pause` */
 export function pauseCommand(): Command {
-  const made = command('pause', 'store the events of a type without handling them until you resume it', [
+  const made = command('pause', 'store the events of a type, but do not handle them until you resume the type', [
     'hookbox events pause order.created --reason "the till is down"',
     'hookbox events pause',
   ])

@@ -14,7 +14,7 @@ export function retryNowCommand(): Command {
   return withNotes(
     withActing(made, 'retry-now'),
     actNotes(
-      'Attempts and failures still count, so an event dies if its last allowed attempt fails. An event still waits for ' +
+      'Attempts and failures still count, so an event becomes dead if its last allowed attempt fails. An event still waits for ' +
         'older events of its entity. Your processor runs the handlers.',
     ),
   ).action(async (ids: string[], options: ActOnOptions) => {

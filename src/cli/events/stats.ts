@@ -121,7 +121,7 @@ function printUnhandled({ unhandled: { waiting, ignored, ignoredSince } }: Stats
   for (const { endpoint, type, since, ...count } of waiting) {
     const line =
       since === null
-        ? `no processor has ever handled the endpoint ${oneLine(endpoint)}: ${bounded(count)} pending (${oneLine(type)})`
+        ? `no processor has ever handled events of the endpoint ${oneLine(endpoint)}: ${bounded(count)} pending (${oneLine(type)})`
         : `no processor has handled ${oneLine(type)} at ${oneLine(endpoint)} since ${timeText(since)}: ${bounded(count)} pending`;
     print('', line);
   }

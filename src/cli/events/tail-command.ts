@@ -6,7 +6,7 @@ import type { TailOptions } from './tail.ts';
 
 /** `hookbox events tail` */
 export function tailCommand(): Command {
-  const tail = command('tail', 'print the latest events, then new ones as they arrive', [
+  const tail = command('tail', 'print the latest events, and optionally new ones as they arrive', [
     'hookbox events tail -f',
     'hookbox events tail -n 50 --type order.created',
     'hookbox events tail -f --state dead --json | jq .lastError',
@@ -15,7 +15,9 @@ export function tailCommand(): Command {
     .option('-n, --lines <n>', 'begin with this many of the latest events', wholeNumber(0, 10_000), 10)
     .option('-f, --follow', 'print new and changed events until you press Ctrl-C');
   return withNotes(withInbox(withFilter(tail), 'print one line of JSON per event or change'), {
-    notes: ['Every half second, tail looks for new events, and for changes in the few hundred most recent ones.'],
+    notes: [
+      'With --follow, every half second, hookbox looks for new events, and for changes in the few hundred most recent ones.',
+    ],
   }).action(async (options: TailOptions) => {
     const { tail } = await import('./tail.ts');
     process.exitCode = await tail(options);

@@ -17,7 +17,7 @@ export function migrateCommand(): Command {
       'Run migrate during a deploy if the database role of the receiver cannot create tables. postgresInbox(url, { ' +
         'migrate: false }) leaves migration to this command. Each migration is one transaction; concurrent runs apply it only once. Before you change to a ' +
         'different minor version of hookbox, stop all processes that use the inbox. hookbox migrates a ' +
-        'SQLite file when it opens it.',
+        'SQLite file when it opens the file.',
       "After each migration, grant these rights to the receiver's role:",
       [
         '  GRANT USAGE ON SCHEMA hookbox TO …;',

@@ -40,7 +40,8 @@ export function replayCommand(): Command {
   return withNotes(withDb(sending, 'the inbox that has the stored events'), {
     notes: [
       'Use replay to send events to a different receiver, or to send events that your receiver has lost. A ' +
-        'receiver that already has an event answers "duplicate" and runs no handler. To run the handler of a ' +
+        'hookbox receiver that already has an event answers "duplicate" and runs no handler (an inline receiver ' +
+        'runs the handler again if it has failed). To run the handler of a ' +
         'dead event again, use "hookbox events rerun". replay does not follow redirects.',
     ],
     exitCodes: {

@@ -9,7 +9,7 @@ import { steeringCommands } from './steering-commands.ts';
 
 /** `hookbox sandbox`, and what steers one that runs. */
 export function sandboxCommand(): Command {
-  const sandbox = command('sandbox', 'run the whole service locally: operations, state, webhooks and page', [
+  const sandbox = command('sandbox', 'imitate the service locally: operations, state, webhooks and dashboard', [
     'hookbox sandbox --to http://localhost:3000/webhooks',
     'hookbox sandbox --to http://localhost:3000/webhooks --db shop.db',
     'hookbox sandbox --clock frozen --seed 7 --plan Free',

@@ -97,7 +97,7 @@ function fault(): Command {
       nameList('Faults', {
         before: 'fail an operation before it changes anything',
         after: 'fail an operation after it has made its change',
-        'lost-answer': 'carry out an operation and send no answer',
+        'lost-answer': 'carry out an operation, but send no answer',
         slow: 'delay an operation',
         decline: 'decline the payment of an order',
         'fail-order': 'fail an order',

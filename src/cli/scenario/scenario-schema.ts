@@ -59,7 +59,7 @@ const delivery = z
       .string()
       .optional()
       .describe(
-        'a name for a set of orders, carts or products: the n-th event of each delivery with this name is about the n-th of the set',
+        'a name for a set of orders, carts or products: the n-th event of each delivery with this name is about the n-th member of the set',
       ),
     faults: z.array(attemptFaults).default([]).describe('the faults of the first attempt, the second, and so on'),
     forged: z

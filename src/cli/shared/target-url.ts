@@ -13,7 +13,7 @@ export function targetOf(text: string, allowRemote: boolean): URL {
     throw usageError(`${JSON.stringify(text)} is not an http or https URL.`);
   }
   if (url.username !== '' || url.password !== '') {
-    throw usageError('The URL contains a user name or a password. Remove them, because URLs end up in logs.');
+    throw usageError('The URL must not contain a user name or password, because URLs end up in logs.');
   }
   if (!allowRemote && !isLoopback(url.hostname)) {
     throw usageError(`${url.host} is another machine. Add --allow-remote to allow it.`);

@@ -32,7 +32,9 @@ export function accessOf({ host, passwordFile, readOnly = false }: CredentialOpt
   const token = variable('HOOKBOX_UI_TOKEN');
   const user = variable('HOOKBOX_UI_USER');
   if (user !== undefined && password === undefined) {
-    throw usageError('HOOKBOX_UI_USER is set, but no password is. Set HOOKBOX_UI_PASSWORD, or pass --password-file.');
+    throw usageError(
+      'HOOKBOX_UI_USER is set, but the password is missing. Set HOOKBOX_UI_PASSWORD, or pass --password-file.',
+    );
   }
   if (password !== undefined || token !== undefined) {
     const page = {

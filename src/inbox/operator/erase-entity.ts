@@ -52,7 +52,10 @@ export async function eraseEntity(
 ): Promise<EraseReport> {
   const { dryRun = false, signal, onProgress } = options;
   if (typeof entity !== 'string' || entity === '') {
-    throw new ConfigurationError('INVALID_OPTION', 'entity must name what to erase, such as order:mer_7:ord_42.');
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      'entity must be the name of the entity to erase, such as order:mer_7:ord_42.',
+    );
   }
   const author = authorOf(by);
   const names = new ErasedNames();

@@ -300,7 +300,7 @@ const CAUGHT =
 
 const GIVEN_UP =
   'The function in ctx.transaction was still running when its attempt ended. Its connection was closed, and nothing ' +
-  'was committed. It was probably waiting for';
+  'was committed. The function was probably waiting for';
 const ON_STATEMENT = 'a statement that Postgres has not finished, such as one that is waiting for a lock';
 const ON_POOL = 'a connection from the same exhausted pool: use the client passed to the function';
 const ON_SOMETHING = 'a call outside Postgres: give the call a timeout, or await it before ctx.transaction';

@@ -49,7 +49,7 @@ export function wordsOfLost(t: Tables, { count, ids }: LostFound): { what: strin
       `The outcome is unknown for ${count === 1 ? 'an event' : `${count} events`} that ${count === 1 ? 'was' : 'were'} acknowledged (${named}${more}): another program deleted rows from ` +
       `the tables of hookbox, and no handler will run for ${count === 1 ? 'it' : 'them'}.`,
     advice:
-      `This statement makes ${count === 1 ? 'it' : 'them'} dead, so that you can then run hookbox events rerun ` +
-      `--dead-reason crashed: ${line};`,
+      `To make ${count === 1 ? 'it' : 'them'} dead, run: ${line}; ` +
+      'Then run hookbox events rerun --dead-reason crashed',
   };
 }

@@ -2,7 +2,7 @@ import type { Settlement } from '../work.ts';
 
 /** What the error says of an event whose function has committed by itself. */
 export const COMMITTED_BY_ITSELF =
-  'The function in ctx.transaction ran COMMIT itself. The writes before it are committed, so the event is dead ' +
+  'The function in ctx.transaction ran COMMIT itself. The writes before COMMIT are committed, so the event is dead ' +
   'and is not retried. Leave COMMIT to hookbox. Before you rerun the event, check its writes.';
 
 /** How the attempt of such a function ends. */

@@ -117,7 +117,9 @@ describe('an attempt that is given up', () => {
       {
         outcome: 'failed',
         error: {
-          message: expect.stringContaining('It was probably waiting for a connection from the same exhausted pool'),
+          message: expect.stringContaining(
+            'The function was probably waiting for a connection from the same exhausted pool',
+          ),
         },
       },
       { outcome: 'processed' },

@@ -10,12 +10,12 @@ const AT_ONCE = 50;
 
 const LATE_UNDER_LOAD: Advice = {
   why:
-    'The endpoint answers single deliveries in time, but not many at once, as happens after an outage. ' +
-    'Such deliveries fail, and the service later sends all of them again together.',
+    'The endpoint answers single deliveries in time, but not the many that arrive at once after an outage. ' +
+    'Those deliveries fail, and the service later sends all of them again together.',
   mend: 'Before you answer, only verify and store the event. Store many events in one transaction, and handle them afterwards.',
 };
 const REFUSES_UNDER_LOAD: Advice = {
-  why: 'Each of these deliveries counts as failed, and the service sends it again after five minutes or more.',
+  why: 'Each of these deliveries counts as failed, and the service sends its event again after five minutes or more.',
   mend: 'Accept at least 50 concurrent deliveries. Exclude the route from the rate limit, and enlarge the database pool.',
 };
 

@@ -14,7 +14,7 @@ const AT_ONCE = 16;
 const REFUSES_DUPLICATES: Advice = {
   why:
     'The service sends an event again if an answer is lost. If it gets no 2xx, it retries for a day and ' +
-    'then gives up, even though you already have the event.',
+    'then gives up, even if you already have the event.',
   mend: 'Return a 2xx for an event whose id you already know, as you did for its first delivery.',
 };
 

@@ -5,7 +5,7 @@ import type { Finding } from '../check-report.ts';
 /** What a verdict rests on: rows and runs, as the user's address tells them. */
 export const BY_EFFECTS = 'judged by --effects';
 /** The user's address tells rows alone. */
-export const BY_ROWS = 'judged by the rows that --effects reported; the number of handler runs is unknown';
+export const BY_ROWS = 'judged by the rows that the --effects URL reported; the number of handler runs is unknown';
 /** hookbox says of each delivery whether it is a duplicate. */
 export const BY_ANSWERS = 'judged by the answers of the endpoint';
 /** An endpoint that keeps its events in memory would say the same. */
@@ -13,7 +13,7 @@ export const KNOWN_BY_ANSWERS =
   'judged by the answers of the endpoint: it recognised the event, but its answers do not show whether the event was on disk';
 
 const HOW_TO_FIND_OUT =
-  'Pass --effects with a URL that contains {id}. Only for the test, serve {"rows": n, "count": n} at ' +
+  'Pass --effects with a URL that contains {id}. During the test only, serve {"rows": n, "count": n} at ' +
   'this URL: rows is the number of rows for the event in your inbox, and count is the number of its ' +
   'handler runs.';
 
@@ -36,10 +36,10 @@ export function noEffects(sent: string, { why }: NoCount): Finding {
 /** There was nothing to count within the time. */
 export function stillNothing(sent: string, waitedMs: number): Finding {
   return unknown(sent, `a 2xx, and no effect within ${waitedMs / 1_000} s`, {
-    why: 'The event was lost, or the --effects URL does not report its effects.',
+    why: 'The event was lost, or the --effects URL does not report the effects of the event.',
     mend:
-      'Search your inbox for the id of the event. If the --effects URL counts the rows of your inbox, the ' +
-      'handler may run at any later time.',
+      'Search your inbox for the id of the event. If the --effects URL counts the rows of your inbox, it does ' +
+      'not matter when the handler runs.',
   });
 }
 

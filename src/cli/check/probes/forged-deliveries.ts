@@ -67,7 +67,7 @@ export const foreignSignature: Probe = async (run) => {
 const LENIENT: Advice = {
   why:
     'The contract requires 64 lowercase hex digits, and a 401 for any other value. Buffer.from(header, "hex"), for ' +
-    'example, stops silently at the first character that is not a hex digit. (This is a warning, because the ' +
+    'example, stops silently at the first character that is not a hex digit. (This is only a warning: the ' +
     'value had the right digits, so no forgery passes.)',
   mend: `Reject a value that does not match /^[0-9a-f]{64}$/, then compare the whole value: ${COMPARE}.`,
 };

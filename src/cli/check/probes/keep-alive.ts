@@ -6,7 +6,7 @@ import type { Probe } from './probe.ts';
 const CUT: Advice = {
   why:
     'The endpoint closed the connection between two deliveries without notice. The second delivery failed, and the ' +
-    'service sends it again.',
+    'service sends its event again.',
   mend:
     'Send the header Connection: close with the last answer on a connection. Read every body to its end, even if ' +
     'you reject the delivery.',

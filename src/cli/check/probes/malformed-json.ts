@@ -16,7 +16,7 @@ const TAKES_NONSENSE: Advice = {
   mend: 'Return 400 for a body that is not a JSON object with an id, unless you store the raw bytes of such a body.',
 };
 const THROWS_ON_NONSENSE: Advice = {
-  why: 'The service treats this answer as an outage and sends the same bytes again for a day. (This is a warning, because only a sender with the secret can send such a body.)',
+  why: 'The service treats this answer as an outage and keeps sending the same bytes for a day. (This is a warning, because only a sender with the secret can send such a body.)',
   mend: 'Verify the signature, then call JSON.parse in a try block, and return 400 if it throws.',
 };
 

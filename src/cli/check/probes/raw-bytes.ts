@@ -6,8 +6,8 @@ import type { Probe } from './probe.ts';
 
 const WRITES_IT_AGAIN: Advice = {
   why:
-    'The signature covers the bytes that were sent. Parsing the body and writing it again changes these bytes: 6.50 becomes ' +
-    '6.5, so the authentic event is rejected and lost.',
+    'The signature covers the bytes that were sent. Parsing the body and writing it again changes these bytes (6.50 becomes ' +
+    '6.5), so the authentic event is rejected and lost.',
   mend:
     'Compute the HMAC over the raw bytes, not over JSON.stringify(request.body). In Express, give the route ' +
     "express.raw({ type: '*/*' }) and mount it before express.json(). In Next.js, use await request.arrayBuffer().",
@@ -59,8 +59,8 @@ const DECODES_FIRST: Advice = {
 };
 const STUMBLES: Advice = {
   why:
-    'The endpoint threw an unexpected exception. The service treats this answer as an outage and sends the same bytes again ' +
-    'for a day.',
+    'The endpoint threw an unexpected exception. The service treats this answer as an outage and keeps sending the same ' +
+    'bytes for a day.',
   mend: 'Catch the errors of the decoder and the parser, and return 400.',
 };
 

@@ -37,7 +37,7 @@ interface Trial {
 }
 
 const ANSWERS_FIRST: Advice = {
-  why: 'After a 2xx the service does not send the event again. If the process or the store fails after the answer, the event is lost without a trace.',
+  why: 'After a 2xx, the service does not send the event again. If the process or the store fails after the answer, the event is lost without a trace.',
   mend: 'Store first, wait for the commit, then answer: await the INSERT before response.status(200). Handle the stored event afterwards.',
 };
 
@@ -85,7 +85,7 @@ function verdictOn(trials: readonly Trial[], note?: string): ProbeOutcome {
   }
   const finding =
     first.seen === 'never' && isLost && first.isOfRows === true
-      ? fault(first.sent, `a 2xx and no row, unlike ${stored.length} other events`, ANSWERS_FIRST)
+      ? fault(first.sent, `a 2xx but no row; other events with a row: ${stored.length}`, ANSWERS_FIRST)
       : first.finding;
   return outcome([finding], later.length > 0 ? `${later.length} of ${trials.length} events` : note);
 }

@@ -55,7 +55,7 @@ async function post({ origin, hostname, port }: URL, act: string): Promise<Answe
   const opened = unseal(token, await answerOf(asked, origin), sent);
   if (opened === null) {
     throw new CommandError(
-      `The program at ${origin} is not the sandbox that you started there. It could not read the command. Restart the sandbox.`,
+      `The program at ${origin} could not read the command, so it is not the sandbox that you started there. Restart the sandbox.`,
     );
   }
   return JSON.parse(opened) as Answer;

@@ -137,9 +137,9 @@ function* mistakenValues(body: Buffer): Generator<Candidate> {
   const inner = typeof unquoted === 'string' ? unquoted : null;
   yield* candidates('double-encoded', 'the text inside the JSON string was signed', inner);
   const escaped = attempt(() => encodeURIComponent(text));
-  yield* candidates('double-encoded', 'the body was signed as part of a URL', escaped);
+  yield* candidates('double-encoded', 'the body was signed with URL escapes, such as %7B for {', escaped);
   const unescaped = attempt(() => decodeURIComponent(text));
-  yield* candidates('double-encoded', 'the unescaped text (without %) was signed', unescaped);
+  yield* candidates('double-encoded', 'the body was signed without its URL escapes (%)', unescaped);
 }
 
 function* writings(body: Buffer): Generator<Candidate> {
@@ -148,7 +148,7 @@ function* writings(body: Buffer): Generator<Candidate> {
   const text = body.toString().replace(/^\u{FEFF}/u, '');
   for (const { text: written, how } of jsonWritings(text, small ? 'every' : 'usual')) {
     if (withoutBreaks(written) === withoutBreaks(text)) {
-      const broken = 'the body was signed with line breaks that were removed later, as curl --data does';
+      const broken = 'the body was signed with its line breaks, but the sender removed them, as curl --data does';
       yield* candidates('line-endings', broken, written, `${written}\n`, `${written}\r\n`);
       continue;
     }

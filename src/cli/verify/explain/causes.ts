@@ -8,7 +8,7 @@ interface CauseText {
 /** Every mistake that `explainMismatch` can name. */
 export const CAUSES = {
   're-serialised': {
-    meaning: 'one side parsed the JSON and wrote it again: the values are the same, the bytes differ',
+    meaning: 'one side parsed the JSON and wrote it again: the values are the same, but the bytes differ',
     fix:
       'sign and verify the raw bytes. Mount the webhook route before any body parser, and never hash ' +
       'JSON.stringify(request.body).',
@@ -36,8 +36,8 @@ export const CAUSES = {
   'base64-body': {
     meaning: 'one side used the base64 text as the body; the other side used the decoded bytes',
     fix:
-      'decode first, then verify. AWS Lambda encodes the body when event.isBase64Encoded is true; hookbox/aws-lambda ' +
-      'decodes it.',
+      'decode first, then verify. In AWS Lambda, the body is base64 if event.isBase64Encoded is true; ' +
+      'hookbox/aws-lambda decodes it.',
   },
   'hex-body': {
     meaning: 'one side used hexadecimal digits as the body; the other side used the decoded bytes',
@@ -76,7 +76,7 @@ export const CAUSES = {
     fix: 'write the digits in lowercase.',
   },
   prefix: {
-    meaning: 'X-Signature must be 64 hexadecimal digits without a prefix; a different service uses this one',
+    meaning: 'X-Signature must be 64 hexadecimal digits without a prefix; a different service uses this prefix',
     fix: 'remove the prefix.',
   },
   surroundings: {
@@ -97,7 +97,7 @@ export const CAUSES = {
   },
   'base64-signature': {
     meaning: 'the signature is in base64 instead of hexadecimal',
-    fix: "ask the hash for hexadecimal, such as .digest('hex') or .hexdigest().",
+    fix: "encode the hash in hexadecimal, for example with .digest('hex') or .hexdigest().",
   },
   truncated: {
     meaning: 'the signature is cut off',
@@ -109,7 +109,7 @@ export const CAUSES = {
   },
   'secret-white-space': {
     meaning: 'one side has white space around the secret, such as the newline that ends a file',
-    fix: 'set the secret without white space: use printf %s instead of echo, and no space after it in an .env file.',
+    fix: 'set the secret without white space: use printf %s instead of echo, and leave no space after the secret in an .env file.',
   },
   'secret-quotes': {
     meaning: 'one side treated the quotation marks around the secret as part of it',
@@ -129,7 +129,7 @@ export const CAUSES = {
   },
   'old-secret': {
     meaning: 'the signer used the secret from before the rotation',
-    fix: 'pass both secrets to the receiver, secret: [new, old], until the last retry that was signed with the old secret has arrived.',
+    fix: 'pass both secrets to the receiver (secret: [new, old]) until the last retry that was signed with the old secret has arrived.',
   },
   algorithm: {
     meaning: 'X-Signature is an HMAC-SHA256; this signature uses a different algorithm',
@@ -145,7 +145,8 @@ export const CAUSES = {
     fix: 'use the value of X-Signature unchanged.',
   },
   'wrong-bytes': {
-    meaning: 'the body differs from the signed body in an unknown way, such as a changed value, or the secrets differ',
+    meaning:
+      'either the body differs from the signed body in an unknown way (for example, a value was changed), or the secrets differ',
     fix: 'compare the length and SHA-256 of the body on both sides. Then compare the secret: its length, its first character, and the endpoint that it belongs to.',
   },
 } as const satisfies Record<string, CauseText>;

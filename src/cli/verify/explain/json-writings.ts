@@ -157,14 +157,14 @@ const ascii = escaped(/[\u007f-\uffff]/g, lower);
 const STRINGS: readonly { readonly how: string; readonly string: Write }[] = [
   { how: '', string: raw },
   { how: 'with unescaped characters', string: plain },
-  { how: 'with non-ASCII characters escaped, as Python does', string: ascii },
+  { how: 'with non-ASCII characters escaped, as in Python', string: ascii },
   { how: 'with / escaped', string: (token, key) => plain(token, key).replaceAll('/', '\\/') },
   {
-    how: 'with / and non-ASCII characters escaped, as PHP does',
+    how: 'with / and non-ASCII characters escaped, as in PHP',
     string: (token, key) => ascii(token, key).replaceAll('/', '\\/'),
   },
-  { how: 'with <, > and & escaped, as Go does', string: escaped(/[<>&\u2028\u2029]/g, lower) },
-  { how: 'with quotes and non-ASCII characters escaped, as .NET does', string: dotNet },
+  { how: 'with <, > and & escaped, as in Go', string: escaped(/[<>&\u2028\u2029]/g, lower) },
+  { how: 'with quotes and non-ASCII characters escaped, as in .NET', string: dotNet },
 ];
 
 function dotNet(token: Token, key: string): string {

@@ -45,10 +45,10 @@ export function otherSchemes(body: Uint8Array, timestamp: string | null): readon
       hmac('sha256', key, Buffer.from(hash('sha256', bytes), 'hex')),
     ),
     ...known.flatMap((time) => [
-      after(`${time}.`, 'a timestamp and a full stop were put in front of the signed body, as Stripe does'),
-      after(`v0:${time}:`, 'v0, a timestamp and colons were put in front of the signed body, as Slack does'),
-      after(`${id}.${time}.`, 'the id and a timestamp were put in front of the signed body, as in Standard Webhooks'),
-      after(time, 'a timestamp was put in front of the signed body'),
+      after(`${time}.`, 'the signer put a timestamp and a full stop before the body, as Stripe does'),
+      after(`v0:${time}:`, 'the signer put v0, a timestamp and colons before the body, as Slack does'),
+      after(`${id}.${time}.`, 'the signer put the id and a timestamp before the body, as in Standard Webhooks'),
+      after(time, 'the signer put a timestamp before the body'),
     ]),
   ];
 }

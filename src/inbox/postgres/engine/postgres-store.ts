@@ -296,7 +296,7 @@ async function lease(
   const bySeq = new Map(rows.map((row) => [row.seq, row]));
   return seqs.map((seq) => {
     const row = bySeq.get(seq);
-    if (row === undefined) throw new RangeError('an event is claimed that is not in the queue');
+    if (row === undefined) throw new RangeError('a claimed event is not in the queue');
     if (claimNumber !== 0) given.note(claimNumber, row);
     return leasedOf(row);
   });

@@ -16,8 +16,7 @@ export function copies({ store, ask }: Access): Pick<Transfer, 'bytes' | 'backup
     async backup() {
       throw new ConfigurationError(
         'INVALID_OPTION',
-        'Back up an inbox in Postgres together with its database, with pg_dump or with your usual backups of the ' +
-          'database. To move the inbox to a different database, export it.',
+        'To back up an inbox in Postgres, back up its database, for example with pg_dump. To move the inbox to a different database, export it.',
       );
     },
   };
