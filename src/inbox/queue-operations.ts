@@ -1,16 +1,39 @@
-import type { EventKey } from './event.ts';
+import type { Acceptance, EventKey, IncomingEvent } from './event.ts';
+import {
+  countDelivery,
+  firstStateOf,
+  planAgain,
+  runsAtOnce,
+  STORED,
+  unchanged,
+  type Ahead,
+  type DeliveredAgain,
+  type FirstState,
+  type KnownEvent,
+} from './rules/accept-event.ts';
 import { ClaimPlan, leaseOf, planOne } from './rules/claim.ts';
-import { leasesOf, planLeases, type NumberedClaim } from './rules/leases.ts';
+import type { Counting } from './rules/engine.ts';
+import { eventsToUnpark } from './rules/entity-order.ts';
+import { leasesOf, planLeases, type NumberedClaim, type NumberedStart } from './rules/leases.ts';
 import { isRunning, planProcessed, planSettle } from './rules/settle.ts';
-import type { DueEvent, NewLease, Store } from './rules/store.ts';
+import type { DueEvent, NewLease, NextInQueue, Queue, Store } from './rules/store.ts';
 import { seenSince } from './rules/takers.ts';
 import type { ClaimedEvent, CrashedEvent, Lease, Settled, Settlement } from './work.ts';
 
 /**
- * Claims and settlements of an engine that answers immediately: each loads events, lets a plan decide, and saves its
- * changes, in the transaction of its caller.
+ * What the operations below need of an engine that answers immediately. Each operation loads events, lets a plan decide, and
+ * saves its changes, in the transaction of its caller.
  */
-type SyncStore = Store<'sync'>;
+export interface SyncStore extends Store<'sync'>, Counting {
+  ahead(event: IncomingEvent): Ahead;
+  /** Stores an event, under a lease if it has one; `null` if its key is known. */
+  insert(event: IncomingEvent, first: FirstState, lease?: NewLease): Lease | null;
+  /** The stored event of a key that `insert` did not take. */
+  known(key: EventKey): KnownEvent;
+  saveAgain(change: DeliveredAgain): void;
+  /** What may be claimed next in these queues; types that were announced since then count as handled. */
+  nextInQueues(queues: readonly Queue[], handledSince: number): readonly NextInQueue[];
+}
 
 /** How far a claim that takes several transactions has come. */
 export interface ClaimProgress {
@@ -113,4 +136,39 @@ export function settleInTransaction(
   const changes = planProcessed(event, settlement, now);
   if (changes !== null) store.apply(changes);
   return changes !== null;
+}
+
+/** Stores an event unless its key is known. With a start, it is stored under a lease if nothing has to run before it. */
+export function accept(store: SyncStore, event: IncomingEvent, start?: NumberedStart): Acceptance {
+  const acceptance = acceptNew(store, event, start) ?? acceptAgain(store, event);
+  countDelivery(store.counts, event, acceptance);
+  return acceptance;
+}
+
+function acceptNew(store: SyncStore, event: IncomingEvent, start: NumberedStart | undefined): Acceptance | undefined {
+  if (start === undefined || !event.valid) {
+    return store.insert(event, firstStateOf(event)) === null ? undefined : STORED;
+  }
+  const ahead = store.ahead(event);
+  const runs = runsAtOnce(ahead, start);
+  const lease = runs ? leaseOf(start, { exclusive: false }) : undefined;
+  const stored = store.insert(event, firstStateOf(event, runs), lease);
+  if (stored === null || !runs) return stored === null ? undefined : STORED;
+  store.noteTime(start.now);
+  return { ...STORED, started: { ...stored, superseded: ahead.isSuperseded } };
+}
+
+function acceptAgain(store: SyncStore, event: IncomingEvent): Acceptance {
+  const { acceptance, change } = planAgain(unchanged(store.known(event)), event);
+  store.saveAgain(change);
+  unparkNext(store, change.left, event.receivedAt);
+  return acceptance;
+}
+
+/** Unparks what comes next in queues that events have left. */
+function unparkNext(store: SyncStore, left: readonly Queue[], now: number): void {
+  const queues = left.filter(({ entity }) => entity !== null);
+  if (queues.length === 0) return;
+  const seqs = eventsToUnpark(store.nextInQueues(queues, seenSince(now)));
+  if (seqs.length > 0) store.apply([{ kind: 'unparked', seqs }]);
 }

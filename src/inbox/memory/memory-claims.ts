@@ -1,16 +1,17 @@
+import type { SyncStore } from '../queue-operations.ts';
 import type { Instant } from '../../events/instant.ts';
 import { MANY_FRESH } from '../rules/accept-event.ts';
 import { isBefore, PASSED_BATCH, YIELDING_BATCH } from '../rules/entity-order.ts';
-import type { Engine, Starts } from '../rules/engine.ts';
+import type { Engine } from '../rules/engine.ts';
 import { arrivedBy, latestTime, movedBack, setBackBy } from '../rules/set-back.ts';
 import { answer, DONE } from '../rules/steps.ts';
-import type { Change, Front, HeldEvent, NextInQueue, Queue, RunningEvent, Store } from '../rules/store.ts';
+import type { Change, Front, HeldEvent, NextInQueue, Queue, RunningEvent } from '../rules/store.ts';
 import { isAmong, isInScope } from '../rules/takers.ts';
 import type { Scope } from '../work.ts';
 import { entityOf, type Entries, type Entry } from './memory-entry.ts';
 import type { MemoryTakers } from './memory-takers.ts';
 
-type Part = Pick<Engine & Starts, 'noteTime' | 'nextInQueues' | 'unpark' | 'raiseHighWater' | 'ahead' | 'indexNew'>;
+type Part = Pick<Engine, 'noteTime' | 'nextInQueues' | 'unpark' | 'raiseHighWater' | 'indexNew'>;
 
 /**
  * Claims and settlements, by looking through all events.
@@ -21,7 +22,7 @@ export function memoryClaims(
   entries: Entries,
   takers: Pick<MemoryTakers, 'typesSeen'>,
   setBack: (now: number, back: number) => void,
-): { readonly engine: Part; readonly store: Store<'sync'> } {
+): { readonly engine: Part; readonly store: Omit<SyncStore, 'counts' | 'insert' | 'known' | 'saveAgain'> } {
   /** the newest processed event of each entity */
   const highWater = new Map<string, Instant>();
   let latest = 0;
@@ -101,20 +102,21 @@ export function memoryClaims(
       indexNew(now, Infinity);
       return DONE;
     },
+  };
+
+  const store: ReturnType<typeof memoryClaims>['store'] = {
     ahead(event) {
       const isBusy = ({ isLeased, state }: Entry): boolean => isLeased || state === 'pending';
-      return answer({
+      return {
         isCrowded: entries.all.filter(({ isFresh }) => isFresh).length >= MANY_FRESH,
         isPaused: false,
         isEntityBusy: entries.ofEntity(event).some(isBusy),
         isSuperseded: isSuperseded(event),
         latest,
         isMovingBack: false,
-      });
+      };
     },
-  };
-
-  const store: Store<'sync'> = {
+    nextInQueues: (queues, handledSince) => queues.map((queue) => nextInQueue(queue, handledSince)),
     noteTime,
     newestSeq: () => entries.all.length,
     indexNew,

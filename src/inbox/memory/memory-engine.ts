@@ -1,8 +1,9 @@
-import type { Engine, EntityQueue, Reruns, Starts, Tombstones } from '../rules/engine.ts';
+import type { Engine, Reruns, Tombstones } from '../rules/engine.ts';
 import type { IncomingEvent } from '../event.ts';
+import { firstStateOf } from '../rules/accept-event.ts';
 import { isPrunable } from '../rules/pruning.ts';
 import { answer, DONE } from '../rules/steps.ts';
-import type { Store } from '../rules/store.ts';
+import type { SyncStore } from '../queue-operations.ts';
 import { isInScope } from '../rules/takers.ts';
 import type { Scope } from '../work.ts';
 import type { Entries, Entry } from './memory-entry.ts';
@@ -12,24 +13,24 @@ import { memoryTakers } from './memory-takers.ts';
 import { memoryTypes } from './memory-types.ts';
 
 /** What the rules ask for, carried out by looking through everything. */
-export function memoryEngine(entries: Entries): { readonly engine: Engine & Starts; readonly store: Store<'sync'> } {
+export function memoryEngine(entries: Entries): { readonly engine: Engine; readonly store: SyncStore } {
   const takers = memoryTakers();
   const processors = memoryProcessors();
   const claims = memoryClaims(entries, takers, (now, back) => {
     takers.setBack(now, back);
     processors.setProcessorsBack(now, back);
   });
-  const engine: Engine & Starts = {
-    counts: { count() {}, countType() {}, countMs() {} },
+  const counts = { count() {}, countType() {}, countMs() {} };
+  const engine: Engine = {
+    counts,
     timeSlice: () => ({ add: () => false, isOver: () => false }),
-    ...arrivals(entries),
     ...claims.engine,
     ...takers,
     ...processors,
     ...memoryTypes(entries),
     ...removal(entries),
   };
-  return { engine, store: claims.store };
+  return { engine, store: { ...claims.store, ...deliveries(entries), counts } };
 }
 
 function newEntry(
@@ -73,55 +74,36 @@ function newEntry(
   };
 }
 
-function arrivals(entries: Entries): Omit<Starts, 'counts' | 'timeSlice' | 'ahead' | 'noteTime' | keyof EntityQueue> {
+function deliveries(entries: Entries): Pick<SyncStore, 'insert' | 'known' | 'saveAgain'> {
   return {
-    insert(event, first) {
-      if (entries.find(event) !== undefined) return answer(false);
-      entries.add(newEntry(entries, event, first));
-      return answer(true);
-    },
-    insertRunning(event, { now, until }) {
-      if (entries.find(event) !== undefined) return answer(null);
-      const entry = newEntry(entries, event, { state: 'processing', deadReason: null, isFresh: false });
-      const lease = { fence: 1, attemptCount: 1, claimedAt: now, leaseUntil: until, isLeased: true };
-      entries.add({ ...entry, ...lease });
-      return answer({ seq: entry.seq, fence: lease.fence });
+    insert(event, first, lease) {
+      if (entries.find(event) !== undefined) return null;
+      const entry = newEntry(entries, event, first);
+      if (lease !== undefined) {
+        const { now: claimedAt, until: leaseUntil } = lease;
+        Object.assign(entry, { fence: 1, attemptCount: 1, claimedAt, leaseUntil, isLeased: true });
+      }
+      entries.add(entry);
+      return { seq: entry.seq, fence: entry.fence };
     },
     known(key) {
       const entry = entries.find(key);
       if (entry === undefined) throw new RangeError('a key is known only when its event could not be stored');
-      const { seq, entity, state, deadReason, verified, body, hash } = entry;
-      return answer({ seq, entity, state, invalid: deadReason === 'invalid', verified, body, hash });
+      return { ...entry, invalid: entry.deadReason === 'invalid' };
     },
-    markVerified(seq) {
-      entries.at(seq).verified = true;
-      return DONE;
-    },
-    replace(seq, { type, created, entity, verified, body, trace }, { state, deadReason, isFresh }) {
+    saveAgain({ event, beside, replacement, isVerified }) {
+      const { seq, redeliveries, conflicts } = event;
+      entries.change(seq, { redeliveries, conflicts });
+      if (beside !== null) entries.change(seq, { otherBody: Uint8Array.from(beside) });
+      if (isVerified) entries.change(seq, { verified: true });
+      if (replacement === null) return;
       const entry = entries.at(seq);
+      const { type, created, entity, verified, body, trace } = replacement;
+      const { state, deadReason, isFresh } = firstStateOf(replacement);
       const about = { type, created, verified, body: Uint8Array.from(body), hash: null, trace: trace ?? entry.trace };
-      entries.change(seq, {
-        ...about,
-        state,
-        deadReason,
-        isFresh,
-        isParked: false,
-        yields: false,
-        failures: 0,
-        crashes: 0,
-      });
+      const waiting = { isFresh, isParked: false, yields: false, failures: 0, crashes: 0 };
+      entries.change(seq, { ...about, state, deadReason, ...waiting });
       entries.setEntity(entry, entity);
-      return DONE;
-    },
-    redeliveries: (seq) => answer(entries.at(seq).redeliveries),
-    saveRedeliveries(seq, times) {
-      entries.at(seq).redeliveries = times;
-      return DONE;
-    },
-    conflicts: (seq) => answer(entries.at(seq).conflicts),
-    saveConflict(seq, times, body) {
-      entries.change(seq, { conflicts: times, otherBody: Uint8Array.from(body) });
-      return DONE;
     },
   };
 }

@@ -10,9 +10,8 @@ import { assertOptions, type KnownOptions } from '../../known-options.ts';
 import type { Inbox } from '../contract.ts';
 import type { DefaultDatabase } from '../default-database.ts';
 import type { StoredEvent } from '../event.ts';
-import { acceptEvent } from '../rules/accept-event.ts';
+import { accept } from '../queue-operations.ts';
 import { occurrencesOf } from '../rules/occurrences.ts';
-import { atOnce } from '../rules/steps.ts';
 import { memoryEngine } from './memory-engine.ts';
 import { Entries, type Entry } from './memory-entry.ts';
 import { memoryQueue } from './memory-queue.ts';
@@ -66,7 +65,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     async accept(event, deadline, start) {
       if (closed) throw new InboxUnavailableError('CLOSED', 'the inbox is closed');
       if (performance.now() > deadline) throw new InboxUnavailableError('DEADLINE', 'the deadline has passed');
-      const acceptance = atOnce(acceptEvent(engine, event, start));
+      const acceptance = accept(store, event, start);
       const isWaiting = acceptance.result === 'stored' && acceptance.started === undefined;
       if (isWaiting || acceptance.replaced) notify();
       return acceptance;

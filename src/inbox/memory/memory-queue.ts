@@ -7,12 +7,12 @@ import {
   settle,
   settleInTransaction,
   type ClaimProgress,
+  type SyncStore,
 } from '../queue-operations.ts';
 import type { Engine } from '../rules/engine.ts';
 import { processorsSeen } from '../rules/processors.ts';
 import { rerunEvent } from '../rules/rerun-event.ts';
 import { isRunning } from '../rules/settle.ts';
-import type { Store } from '../rules/store.ts';
 import { processedBy } from '../rules/attempt-end.ts';
 import { atOnce } from '../rules/steps.ts';
 import { isInScope } from '../rules/takers.ts';
@@ -27,7 +27,7 @@ import type { Entries } from './memory-entry.ts';
 export function memoryQueue(
   entries: Entries,
   engine: Engine,
-  store: Store<'sync'>,
+  store: SyncStore,
 ): { queue: WorkQueue; notify: () => void } {
   /** how far each processor has come with what waits */
   const sweeps = new Map<string, Sweep>();

@@ -2,9 +2,7 @@ import type { EventKey, IncomingEvent } from '../event.ts';
 import type { Counted } from '../operator/counts.ts';
 import type { StoredPause } from '../operator/pauses.ts';
 import type { EventState } from '../state.ts';
-import type { Lease, ProcessorIdentity, Scope } from '../work.ts';
-import type { FirstState } from './first-state.ts';
-import type { KnownEvent } from './known-event.ts';
+import type { ProcessorIdentity, Scope } from '../work.ts';
 import type { Times } from './occurrences.ts';
 import type { Steps } from './steps.ts';
 import type { NextInQueue, ParkedEvent, Queue, QueuedEvent, RunningEvent } from './store.ts';
@@ -13,7 +11,7 @@ import type { NextInQueue, ParkedEvent, Queue, QueuedEvent, RunningEvent } from 
  * What keeps the events: memory, SQLite. The rules of this folder decide, and ask it for statements by these names; it
  * decides nothing. Each rule runs in one transaction, and an answer stays as it was when it was given.
  */
-export interface Engine extends Arrivals, Marks, EntityQueue, Takers, Processors, WaitingTypes, Reruns, Tombstones {}
+export interface Engine extends Counting, Marks, EntityQueue, Takers, Processors, WaitingTypes, Reruns, Tombstones {}
 
 /** Counts for operators; an engine without operators counts nothing. */
 export interface Counting {
@@ -86,50 +84,10 @@ export interface Processors {
   everTaken(): Steps<readonly { readonly endpoint: string; readonly type: string; readonly at: number }[]>;
 }
 
-/** Deliveries come in. */
-export interface Arrivals extends Counting, EntityQueue {
-  /** Stores an event; `false` when its key is known. */
-  insert(event: IncomingEvent, first: FirstState): Steps<boolean>;
-  known(key: EventKey): Steps<KnownEvent & StoredBody & { readonly seq: number; readonly entity: string | null }>;
-  markVerified(seq: number): Steps<void>;
-  /** Puts an event in the place of the one that has its key. */
-  replace(seq: number, event: IncomingEvent, first: FirstState): Steps<void>;
-  /** When it was sent again; `null` for never. */
-  redeliveries(seq: number): Steps<Times | null>;
+/** What an import saves of deliveries. */
+export interface Arrivals {
   saveRedeliveries(seq: number, times: Times): Steps<void>;
-  /** When it was sent with other bytes; `null` for never. */
-  conflicts(seq: number): Steps<Times | null>;
   saveConflict(seq: number, times: Times, body: Uint8Array): Steps<void>;
-}
-
-/** Deliveries of events that can run as soon as they are stored. */
-export interface Starts extends Arrivals, LatestTime {
-  /** What may have to run before an event that is not stored yet. */
-  ahead(event: IncomingEvent): Steps<Ahead>;
-  /** Stores an event under a lease, as if it had been claimed; `null` when its key is known. */
-  insertRunning(event: IncomingEvent, claim: FirstClaim): Steps<Lease | null>;
-}
-
-/** The events that may have to run before a new one. */
-export interface Ahead {
-  /** `MANY_FRESH` events or more that no processor has looked at */
-  readonly isCrowded: boolean;
-  readonly isPaused: boolean;
-  /** a lease or a pending event of its entity; of a crowd, not all are looked at */
-  readonly isEntityBusy: boolean;
-  /** a newer event of its entity was processed */
-  readonly isSuperseded: boolean;
-  /** the latest time at which a lease was written (set-back.ts) */
-  readonly latest: number;
-  /** times of pending events are being moved back */
-  readonly isMovingBack: boolean;
-}
-
-/** The lease of an event that is claimed as it is stored. */
-export interface FirstClaim {
-  readonly now: number;
-  readonly until: number;
-  readonly number: number;
 }
 
 /** A body, or of a tombstone the hash of it. */

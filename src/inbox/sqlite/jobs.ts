@@ -1,8 +1,7 @@
 import type { EventKey, IncomingEvent, StoredEvent } from '../event.ts';
-import { acceptEvent } from '../rules/accept-event.ts';
 import { announce, type Sweep } from '../rules/announce.ts';
 import type { NumberedClaim, NumberedStart } from '../rules/leases.ts';
-import { claimDue, claimOne, renewLeases, settle, type ClaimProgress } from '../queue-operations.ts';
+import { accept, claimDue, claimOne, renewLeases, settle, type ClaimProgress } from '../queue-operations.ts';
 import { processorsSeen } from '../rules/processors.ts';
 import { rerunEvent } from '../rules/rerun-event.ts';
 import { atOnce } from '../rules/steps.ts';
@@ -20,8 +19,8 @@ import { claimedLater, settledLater, startedLater, waitedSince } from './waited-
  * transaction that it shares with others. `askedAt` is when it was asked for, on the clock of `wallTime()`.
  */
 const moves = {
-  accept: ({ engine }: Statements, event: IncomingEvent, start?: NumberedStart, askedAt = 0) =>
-    atOnce(acceptEvent(engine, event, start && startedLater(start, waitedSince(askedAt)))),
+  accept: ({ store }: Statements, event: IncomingEvent, start?: NumberedStart, askedAt = 0) =>
+    accept(store, event, start && startedLater(start, waitedSince(askedAt))),
 
   claim(
     { store }: Statements,

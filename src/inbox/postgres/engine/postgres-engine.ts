@@ -1,5 +1,4 @@
 import type { Engine } from '../../rules/engine.ts';
-import { arrivals } from './arrivals.ts';
 import { nextInQueues } from './entity-queue.ts';
 import { reruns } from './reruns.ts';
 import { asked, DONE } from '../../rules/steps.ts';
@@ -15,7 +14,6 @@ export function postgresEngine(scene: Scene): Engine {
   return {
     counts: scene.writes.counts,
     timeSlice,
-    ...arrivals(scene),
     // Before the transaction (latest-time.ts): a transaction that held the row of the clock would delay all others.
     noteTime: () => DONE,
     nextInQueues: (queues, handledSince) => asked(nextInQueues(scene, queues, handledSince)),

@@ -47,7 +47,7 @@ export function reruns({ session, t, moves, locks, index }: Scene): Pick<Reruns,
     await session.run(moves.describe, [seq, ...about]);
     // An invalid event has got its entity only now.
     if (textOrNull(entity) !== found.entity) await index.add(session, t, seq);
-    await session.run(moves.unshelve, [seq, keyOrNull(type), keyOrNull(entity), now, false, true, 'manual']);
+    await session.run(moves.unshelve, [[seq], [keyOrNull(type)], [keyOrNull(entity)], now, false, true, 'manual']);
   }
 
   return {

@@ -1,5 +1,5 @@
-import type { Engine, Starts } from '../../rules/engine.ts';
-import { arrivals } from './arrivals.ts';
+import type { Arrivals, Engine } from '../../rules/engine.ts';
+import { columnsOf } from './deliveries.ts';
 import { holdingTypesOf, nextInQueue } from './entity-queue.ts';
 import { noteTime } from './follow-clock.ts';
 import type { EventIndex } from './event-index.ts';
@@ -14,11 +14,18 @@ import { answer, DONE } from '../../rules/steps.ts';
 import { markOf } from './sqlite-store.ts';
 
 /** What the rules ask for, carried out on the tables of a file. */
-export function sqliteEngine(statements: NamedStatements, index: EventIndex): Engine & Starts {
+export function sqliteEngine(statements: NamedStatements, index: EventIndex): Engine & Arrivals {
   return {
     counts: statements.counts,
     timeSlice,
-    ...arrivals(statements, index),
+    saveRedeliveries(seq, times) {
+      statements.known.saveRedeliveries.run(seq, ...columnsOf(times));
+      return DONE;
+    },
+    saveConflict(seq, times, body) {
+      statements.known.saveConflict.run(seq, ...columnsOf(times), body);
+      return DONE;
+    },
     noteTime(now) {
       noteTime(statements, now);
       return DONE;
