@@ -12,13 +12,15 @@ import {
   type KnownEvent,
 } from './rules/accept-event.ts';
 import { ClaimPlan, leaseOf, planOne } from './rules/claim.ts';
+import { Budget, firstWithin } from './rules/budget.ts';
 import type { Counting } from './rules/engine.ts';
 import { eventsToUnpark } from './rules/entity-order.ts';
 import { leasesOf, planLeases, type NumberedClaim, type NumberedStart } from './rules/leases.ts';
+import { mayRerun, type Content, type EventToRerun } from './rules/rerun-event.ts';
 import { isRunning, planProcessed, planSettle } from './rules/settle.ts';
-import type { DueEvent, NewLease, NextInQueue, Queue, Store } from './rules/store.ts';
+import type { DueEvent, NewLease, NextInQueue, Queue, SizedEvent, Store } from './rules/store.ts';
 import { seenSince } from './rules/takers.ts';
-import type { ClaimedEvent, CrashedEvent, Lease, Settled, Settlement } from './work.ts';
+import type { ClaimedEvent, CrashedEvent, Lease, Scope, Settled, Settlement } from './work.ts';
 
 /**
  * What the operations below need of an engine that answers immediately. Each operation loads events, lets a plan decide, and
@@ -31,6 +33,13 @@ export interface SyncStore extends Store<'sync'>, Counting {
   /** The stored event of a key that `insert` did not take. */
   known(key: EventKey): KnownEvent;
   saveAgain(change: DeliveredAgain): void;
+  /** @param readFrom - the body that its content was read from */
+  eventToRerun(key: EventKey, readFrom: Uint8Array | undefined): EventToRerun | undefined;
+  toPending(key: EventKey, content: Content, now: number): void;
+  /** Events that were processed before a time and have a body, those of an endpoint in the order of that time. */
+  prunable(endpoints: Scope['endpoints'], before: number, limit: number): readonly SizedEvent[];
+  /** Leaves tombstones of events: their bodies go, other bodies beside them, and what errors said. */
+  prune(seqs: readonly number[]): void;
   /** What may be claimed next in these queues; types that were announced since then count as handled. */
   nextInQueues(queues: readonly Queue[], handledSince: number): readonly NextInQueue[];
 }
@@ -171,4 +180,26 @@ function unparkNext(store: SyncStore, left: readonly Queue[], now: number): void
   if (queues.length === 0) return;
   const seqs = eventsToUnpark(store.nextInQueues(queues, seenSince(now)));
   if (seqs.length > 0) store.apply([{ kind: 'unparked', seqs }]);
+}
+
+/** Makes an event pending again, with what today's schemas make of its body; `false` if it may not be rerun. */
+export function rerun(
+  store: SyncStore,
+  key: EventKey,
+  content: Content,
+  now: number,
+  readFrom: Uint8Array | undefined,
+): boolean {
+  if (!mayRerun(store.eventToRerun(key, readFrom))) return false;
+  store.toPending(key, content, now);
+  store.noteTime(now);
+  store.counts.countType('rerun', content.type);
+  return true;
+}
+
+/** Leaves tombstones of as many events as one transaction may; returns how many. */
+export function prune(store: SyncStore, endpoints: Scope['endpoints'], before: number, limit: number): number {
+  const events = firstWithin(store.prunable(endpoints, before, limit), new Budget());
+  store.prune(events.map(({ seq }) => seq));
+  return events.length;
 }

@@ -5,7 +5,7 @@ import { isBefore, PASSED_BATCH, YIELDING_BATCH } from '../rules/entity-order.ts
 import type { Engine } from '../rules/engine.ts';
 import { arrivedBy, latestTime, movedBack, setBackBy } from '../rules/set-back.ts';
 import { answer, DONE } from '../rules/steps.ts';
-import type { Change, Front, HeldEvent, NextInQueue, Queue, RunningEvent } from '../rules/store.ts';
+import type { Change, Front, HeldEvent, NextInQueue, Queue, RunningEvent, Store } from '../rules/store.ts';
 import { isAmong, isInScope } from '../rules/takers.ts';
 import type { Scope } from '../work.ts';
 import { entityOf, type Entries, type Entry } from './memory-entry.ts';
@@ -22,7 +22,7 @@ export function memoryClaims(
   entries: Entries,
   takers: Pick<MemoryTakers, 'typesSeen'>,
   setBack: (now: number, back: number) => void,
-): { readonly engine: Part; readonly store: Omit<SyncStore, 'counts' | 'insert' | 'known' | 'saveAgain'> } {
+): { readonly engine: Part; readonly store: Store<'sync'> & Pick<SyncStore, 'ahead' | 'nextInQueues'> } {
   /** the newest processed event of each entity */
   const highWater = new Map<string, Instant>();
   let latest = 0;

@@ -1,9 +1,9 @@
-import type { Engine, Reruns, Tombstones } from '../rules/engine.ts';
+import type { Engine, Tombstones } from '../rules/engine.ts';
 import type { IncomingEvent } from '../event.ts';
 import { firstStateOf } from '../rules/accept-event.ts';
 import { isPrunable } from '../rules/pruning.ts';
-import { answer, DONE } from '../rules/steps.ts';
 import type { SyncStore } from '../queue-operations.ts';
+import { hashOf } from '../rules/tombstone.ts';
 import { isInScope } from '../rules/takers.ts';
 import type { Scope } from '../work.ts';
 import type { Entries, Entry } from './memory-entry.ts';
@@ -12,8 +12,10 @@ import { memoryProcessors } from './memory-processors.ts';
 import { memoryTakers } from './memory-takers.ts';
 import { memoryTypes } from './memory-types.ts';
 
+export type MemoryEngine = Omit<Engine, keyof Tombstones | 'toPending'>;
+
 /** What the rules ask for, carried out by looking through everything. */
-export function memoryEngine(entries: Entries): { readonly engine: Engine; readonly store: SyncStore } {
+export function memoryEngine(entries: Entries): { readonly engine: MemoryEngine; readonly store: SyncStore } {
   const takers = memoryTakers();
   const processors = memoryProcessors();
   const claims = memoryClaims(entries, takers, (now, back) => {
@@ -21,16 +23,15 @@ export function memoryEngine(entries: Entries): { readonly engine: Engine; reado
     processors.setProcessorsBack(now, back);
   });
   const counts = { count() {}, countType() {}, countMs() {} };
-  const engine: Engine = {
+  const engine: MemoryEngine = {
     counts,
     timeSlice: () => ({ add: () => false, isOver: () => false }),
     ...claims.engine,
     ...takers,
     ...processors,
     ...memoryTypes(entries),
-    ...removal(entries),
   };
-  return { engine, store: { ...claims.store, ...deliveries(entries), counts } };
+  return { engine, store: { ...claims.store, ...deliveries(entries), ...settledEvents(entries), counts } };
 }
 
 function newEntry(
@@ -108,45 +109,37 @@ function deliveries(entries: Entries): Pick<SyncStore, 'insert' | 'known' | 'sav
   };
 }
 
-function removal(entries: Entries): Omit<Reruns & Tombstones, 'counts' | 'timeSlice' | 'noteTime'> {
+function settledEvents(entries: Entries): Pick<SyncStore, 'eventToRerun' | 'toPending' | 'prunable' | 'prune'> {
   return {
     eventToRerun(key, readFrom) {
       const entry = entries.find(key);
-      if (entry === undefined) return answer(undefined);
+      if (entry === undefined) return undefined;
       const { state, body } = entry;
       const isAsRead = readFrom === undefined || (body !== null && Buffer.compare(body, readFrom) === 0);
-      return answer({ state, isPruned: body === null, isAsRead });
+      return { state, isPruned: body === null, isAsRead };
     },
     toPending(key, { type, created, entity }, now) {
       const entry = entries.find(key);
-      if (entry === undefined) return DONE;
+      if (entry === undefined) return;
       const counted = { yields: false, failures: 0, crashes: 0 };
       const afresh = { state: 'pending', deadReason: null, ...counted, trigger: 'manual' } as const;
       entries.change(entry.seq, { ...afresh, type, created, dueAt: now });
       entries.setEntity(entry, entity);
-      return DONE;
     },
     prunable(endpoints, before, limit) {
       const scope: Scope = { endpoints, types: '*' };
       const old = entries.all.filter((entry) => isPrunable(entry, 'processed', before) && isInScope(scope, entry));
-      return answer(old.slice(0, limit).map(({ seq }) => seq));
+      return old.slice(0, limit).map(({ seq, body }) => ({ seq, bytes: body?.byteLength ?? 0 }));
     },
-    bodyOf: (seq) => answer(entries.at(seq).body ?? new Uint8Array()),
-    prune(seq, hash) {
-      entries.change(seq, { body: null, hash });
-      return DONE;
-    },
-    pruneErrors(seq) {
-      const { attempts } = entries.at(seq);
-      for (const [index, attempt] of attempts.entries()) {
-        const { skipped: _, error, ...rest } = attempt;
-        attempts[index] = { ...rest, error: error && { name: error.name, message: '', stack: null } };
+    prune(seqs) {
+      for (const seq of seqs) {
+        const { attempts, body } = entries.at(seq);
+        for (const [index, attempt] of attempts.entries()) {
+          const { skipped: _, error, ...rest } = attempt;
+          attempts[index] = { ...rest, error: error && { name: error.name, message: '', stack: null } };
+        }
+        entries.change(seq, { body: null, hash: body && hashOf(body), conflicts: null, otherBody: null });
       }
-      return DONE;
-    },
-    forgetConflict(seq) {
-      entries.change(seq, { conflicts: null, otherBody: null });
-      return DONE;
     },
   };
 }

@@ -3,20 +3,20 @@ import { announce, WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
 import {
   claimDue,
   claimOne,
+  prune,
   renewLeases,
+  rerun,
   settle,
   settleInTransaction,
   type ClaimProgress,
   type SyncStore,
 } from '../queue-operations.ts';
-import type { Engine } from '../rules/engine.ts';
+import type { MemoryEngine } from './memory-engine.ts';
 import { processorsSeen } from '../rules/processors.ts';
-import { rerunEvent } from '../rules/rerun-event.ts';
 import { isRunning } from '../rules/settle.ts';
 import { processedBy } from '../rules/attempt-end.ts';
 import { atOnce } from '../rules/steps.ts';
 import { isInScope } from '../rules/takers.ts';
-import { pruneSome } from '../rules/tombstone.ts';
 import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
 import type { SqliteDatabase } from '../sqlite/opening/database.ts';
 import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
@@ -26,7 +26,7 @@ import type { Entries } from './memory-entry.ts';
 /** The handling half of `memoryInbox`. */
 export function memoryQueue(
   entries: Entries,
-  engine: Engine,
+  engine: MemoryEngine,
   store: SyncStore,
 ): { queue: WorkQueue; notify: () => void } {
   /** how far each processor has come with what waits */
@@ -90,11 +90,11 @@ export function memoryQueue(
     },
     attempts: async (key) => [...(entries.find(key)?.attempts ?? [])],
     async rerun(key, content, now, readFrom) {
-      const moved = atOnce(rerunEvent(engine, key, content, now, readFrom));
+      const moved = rerun(store, key, content, now, readFrom);
       if (moved) notify();
       return moved;
     },
-    prune: async (endpoints, processedBefore, limit) => atOnce(pruneSome(engine, endpoints, processedBefore, limit)),
+    prune: async (endpoints, processedBefore, limit) => prune(store, endpoints, processedBefore, limit),
   };
   return { queue, notify };
 }

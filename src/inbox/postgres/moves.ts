@@ -86,8 +86,6 @@ export function movesOf(t: Tables) {
       FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::integer[], $5::text[], $6::smallint[], $7::boolean[],
         $8::bytea[], $9::text[]) AS given (seq, type, created_ms, created_ns, entity, slot, verified, body, trace)
       WHERE events.seq = ANY($1::bigint[]) AND events.seq = given.seq`,
-    describe: `
-      UPDATE ${t.events} SET type = $2, created_ms = $3, created_ns = $4, entity = $5, slot = $6 WHERE seq = $1`,
     /** Those in the queue go on from there, with what their events rows say by now, as if they had just arrived. */
     requeue: `
       UPDATE ${t.queue} AS queue
@@ -183,7 +181,7 @@ export function movesOf(t: Tables) {
       FROM unnest($1::bigint[], $2::text[], $3::text[]) AS given (seq, type, entity)
         CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = given.seq')}
       WHERE events.body IS NOT NULL AND events.erased_ms IS NULL`,
-    /** As \`describe\`, where that changes anything: what was valid says today what it said then. */
+    /** What today's schemas say of events, where that changes anything: what was valid says today what it said then. */
     describeMany: `
       UPDATE ${t.events} AS events
       SET type = given.type, created_ms = given.created_ms, created_ns = given.created_ns, entity = given.entity, slot = given.slot
@@ -285,6 +283,15 @@ export function movesOf(t: Tables) {
       WHERE due_ms > $2::bigint AND lease_until_ms IS NULL AND NOT fresh`,
 
     // It is kept as a tombstone.
+    /** Processed events, with what goes with their bodies: what errors said, and other bodies beside them. */
+    pruneProcessed: `
+      WITH brought AS (UPDATE ${t.imported} SET prunable = false WHERE seq = ANY($1::bigint[]) AND prunable),
+      tried AS (
+        UPDATE ${t.attempts} SET prunable = false, error_message = NULL, error_stack = NULL, skipped = NULL
+        WHERE seq = ANY($1::bigint[]) AND (prunable OR error_name IS NOT NULL OR skipped IS NOT NULL)
+      ),
+      beside AS (DELETE FROM ${t.conflicts} WHERE seq = ANY($1::bigint[]))
+      UPDATE ${t.events} SET body = NULL, body_sha256 = sha256(body) WHERE seq = ANY($1::bigint[]) AND body IS NOT NULL`,
     prune: `
       WITH given AS (SELECT * FROM unnest($1::bigint[], $2::bytea[]) AS given (seq, hash)),
       shelved AS (UPDATE ${t.shelf} SET pruned = true WHERE seq = ANY($1::bigint[])),

@@ -1,16 +1,17 @@
+import { Budget, firstWithin } from '../rules/budget.ts';
 import { announce, WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
 import type { Engine } from '../rules/engine.ts';
 import { postgresStore } from './engine/postgres-store.ts';
 import { openLanes, pausesIn } from '../rules/pauses.ts';
 import { processorsSeen } from '../rules/processors.ts';
-import { rerunEvent } from '../rules/rerun-event.ts';
+import { mayRerun } from '../rules/rerun-event.ts';
 import { awaited } from '../rules/steps.ts';
-import { pruneSome } from '../rules/tombstone.ts';
 import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
 import type { EventKey } from '../event.ts';
 import type { Attempt, AttemptError, Scope, WorkQueue } from '../work.ts';
 import { fromText, toText } from './driver/values.ts';
 import { lanesOf } from './engine/due-events.ts';
+import { eventToRerun, prunable, toPending } from './engine/settled-events.ts';
 import { readyEndpoints, takers } from './engine/takers.ts';
 import { toKey } from './sql/keys.ts';
 import { carriedOut, type Store } from './store.ts';
@@ -31,7 +32,7 @@ type Part = Pick<
 
 /** What processors ask for beside events and their ends. */
 export function workQueue(store: Store): Part {
-  const { database, time, scene, writeAt } = store;
+  const { database, moves, time, scene, writeAt } = store;
   /** how far each processor of this process has come with what waits */
   const sweeps = new Map<string, Sweep>();
 
@@ -108,15 +109,25 @@ export function workQueue(store: Store): Part {
       const times = time.asked();
       return database.transaction({
         before: (session) => writeAt(session, now, times),
-        work: (session) =>
-          carriedOut(scene(session), (engine) => rerunEvent(engine, key, content, times.toDatabase(now), readFrom)),
+        async work(session) {
+          const place = scene(session);
+          if (!mayRerun(await eventToRerun(place, key, readFrom))) return false;
+          await toPending(place, key, content, times.toDatabase(now));
+          place.writes.counts.countType('rerun', content.type);
+          await place.writes.flush();
+          return true;
+        },
       });
     },
     prune: (endpoints, processedBefore, limit) =>
       database.transaction({
         before: (session) => time.follow(session),
-        work: (session) =>
-          carriedOut(scene(session), (engine) => pruneSome(engine, endpoints, time.toDatabase(processedBefore), limit)),
+        async work(session) {
+          const found = await prunable(scene(session), endpoints, time.toDatabase(processedBefore), limit);
+          const seqs = firstWithin(found, new Budget()).map(({ seq }) => seq);
+          if (seqs.length > 0) await session.run(moves.pruneProcessed, [seqs]);
+          return seqs.length;
+        },
       }),
   };
 }

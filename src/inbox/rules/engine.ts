@@ -1,11 +1,10 @@
 import type { EventKey, IncomingEvent } from '../event.ts';
 import type { Counted } from '../operator/counts.ts';
 import type { StoredPause } from '../operator/pauses.ts';
-import type { EventState } from '../state.ts';
 import type { ProcessorIdentity, Scope } from '../work.ts';
 import type { Times } from './occurrences.ts';
 import type { Steps } from './steps.ts';
-import type { NextInQueue, ParkedEvent, Queue, QueuedEvent, RunningEvent } from './store.ts';
+import type { NextInQueue, SizedEvent, Queue, QueuedEvent, RunningEvent } from './store.ts';
 
 /**
  * What keeps the events: memory, SQLite. The rules of this folder decide, and ask it for statements by these names; it
@@ -100,7 +99,7 @@ export interface StoredBody {
 export interface WaitingTypes extends Counting, LatestTime, Slices, EntityQueue, Takers {
   /** Adds new events to the indexes that claims read. */
   indexNew(now: number): Steps<void>;
-  parkedAfter(seq: number, limit: number): Steps<readonly (QueuedEvent & ParkedEvent & { readonly type: string })[]>;
+  parkedAfter(seq: number, limit: number): Steps<readonly (QueuedEvent & SizedEvent & { readonly type: string })[]>;
   /** The endpoints of a scope at which something pending is not parked, always in the same order. */
   readyEndpoints(endpoints: Scope['endpoints']): Steps<readonly string[]>;
   /** The first type there of what is pending and not parked, from a text on. */
@@ -126,25 +125,15 @@ export interface TypeTotal {
 
 /** An event is rerun. */
 export interface Reruns extends Counting, LatestTime {
-  eventToRerun(key: EventKey, readFrom: Uint8Array | undefined): Steps<EventToRerun | undefined>;
   toPending(key: EventKey, content: Pick<IncomingEvent, 'type' | 'created' | 'entity'>, now: number): Steps<void>;
 }
 
 /** Of an event only a tombstone is kept. */
-export interface Tombstones extends Slices {
-  /** Events with a body that were processed before. */
-  prunable(endpoints: Scope['endpoints'], before: number, limit: number): Steps<readonly number[]>;
+export interface Tombstones {
   bodyOf(seq: number): Steps<Uint8Array>;
   /** Takes its body away. */
   prune(seq: number, hash: Uint8Array): Steps<void>;
   /** Takes away what the errors of its attempts said, and leaves their names. */
   pruneErrors(seq: number): Steps<void>;
   forgetConflict(seq: number): Steps<void>;
-}
-
-export interface EventToRerun {
-  readonly state: EventState;
-  readonly isPruned: boolean;
-  /** its body is still the one that was read */
-  readonly isAsRead: boolean;
 }

@@ -68,12 +68,12 @@ export interface NextInQueue {
   /** the first pending event whose type is handled or paused, and that does not yield */
   readonly front: (Pick<Front, 'seq' | 'created'> & { readonly bytes: number }) | undefined;
   /** the first parked events before it: no processor handles their types */
-  readonly passed: readonly ParkedEvent[];
+  readonly passed: readonly SizedEvent[];
   /** the first parked events that yield */
-  readonly yielding: readonly ParkedEvent[];
+  readonly yielding: readonly SizedEvent[];
 }
 
-export interface ParkedEvent {
+export interface SizedEvent {
   readonly seq: number;
   /** the length of its body: SQLite writes the body again with any change of the row */
   readonly bytes: number;

@@ -1,11 +1,18 @@
 import type { EventKey, IncomingEvent, StoredEvent } from '../event.ts';
 import { announce, type Sweep } from '../rules/announce.ts';
 import type { NumberedClaim, NumberedStart } from '../rules/leases.ts';
-import { accept, claimDue, claimOne, renewLeases, settle, type ClaimProgress } from '../queue-operations.ts';
+import {
+  accept,
+  claimDue,
+  claimOne,
+  prune,
+  renewLeases,
+  rerun,
+  settle,
+  type ClaimProgress,
+} from '../queue-operations.ts';
 import { processorsSeen } from '../rules/processors.ts';
-import { rerunEvent } from '../rules/rerun-event.ts';
 import { atOnce } from '../rules/steps.ts';
-import { pruneSome } from '../rules/tombstone.ts';
 import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
 import type { CrashedEvent, Lease, ProcessorIdentity, Scope, Settlement } from '../work.ts';
 import { attemptsOf } from './engine/attempts.ts';
@@ -71,16 +78,16 @@ const moves = {
   leave: ({ engine }: Statements, processor: string) => atOnce(engine.forgetProcessor(processor)),
 
   rerun: (
-    { engine }: Statements,
+    { store }: Statements,
     key: EventKey,
     content: Pick<IncomingEvent, 'type' | 'created' | 'entity'>,
     now: number,
     readFrom: Uint8Array | undefined,
     askedAt: number,
-  ) => atOnce(rerunEvent(engine, key, content, now + waitedSince(askedAt), readFrom)),
+  ) => rerun(store, key, content, now + waitedSince(askedAt), readFrom),
 
-  prune: ({ engine }: Statements, endpoints: Scope['endpoints'], processedBefore: number, limit: number) =>
-    atOnce(pruneSome(engine, endpoints, processedBefore, limit)),
+  prune: ({ store }: Statements, endpoints: Scope['endpoints'], processedBefore: number, limit: number) =>
+    prune(store, endpoints, processedBefore, limit),
 };
 
 /** And these read, outside of a transaction. */

@@ -16,6 +16,7 @@ import { frontOf, holdingTypesOf, nextInQueue, NOTHING_NEXT } from './entity-que
 import type { EventIndex } from './event-index.ts';
 import { followClock, noteTime } from './follow-clock.ts';
 import { indexNew } from './index-new.ts';
+import { settledEvents } from './settled-events.ts';
 import { pausesOf, readyEndpoints } from './takers.ts';
 
 interface CandidateRow {
@@ -74,6 +75,7 @@ export function sqliteStore(statements: NamedStatements, index: EventIndex): Syn
   return {
     counts,
     ...deliveries(statements, index),
+    ...settledEvents(statements, index),
     nextInQueues: (queues, handledSince) =>
       queues.map((each) => nextInQueue(statements, each, holdingTypesOf(statements, each.endpoint, handledSince))),
     followClock: (request) => followClock(statements, request),

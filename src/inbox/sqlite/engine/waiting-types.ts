@@ -1,6 +1,6 @@
 import type { EntityQueue, Takers, WaitingTypes } from '../../rules/engine.ts';
 import { answer, DONE } from '../../rules/steps.ts';
-import type { ParkedEvent, QueuedEvent } from '../../rules/store.ts';
+import type { SizedEvent, QueuedEvent } from '../../rules/store.ts';
 import { COUNTED } from '../../rules/unhandled-report.ts';
 import type { Scope } from '../../work.ts';
 import { distinctLanes } from '../sql/distinct-values.ts';
@@ -54,7 +54,7 @@ export function waitingTypes(statements: NamedStatements): Part {
       return DONE;
     },
     parkedAfter(seq, limit) {
-      return answer(queue.parkedAfter.all({ after: seq, limit }) as (QueuedEvent & ParkedEvent & { type: string })[]);
+      return answer(queue.parkedAfter.all({ after: seq, limit }) as (QueuedEvent & SizedEvent & { type: string })[]);
     },
     readyEndpoints: (endpoints) => answer(readyEndpoints(statements, endpoints)),
     nextReadyType(endpoint, from) {
