@@ -11,6 +11,20 @@ import {
   type FirstState,
   type KnownEvent,
 } from './rules/accept-event.ts';
+import {
+  announced,
+  IGNORE_BATCH,
+  PARKED_BATCH,
+  planIgnore,
+  planParked,
+  TYPES_BATCH,
+  typesToIgnore,
+  type ParkedEvent,
+  type ReadyType,
+  type Sweep,
+  type TypePosition,
+  type WaitingEvents,
+} from './rules/announce.ts';
 import { ClaimPlan, leaseOf, planOne } from './rules/claim.ts';
 import { Budget, firstWithin } from './rules/budget.ts';
 import type { Counting } from './rules/engine.ts';
@@ -19,8 +33,20 @@ import { leasesOf, planLeases, type NumberedClaim, type NumberedStart } from './
 import { mayRerun, type Content, type EventToRerun } from './rules/rerun-event.ts';
 import { isRunning, planProcessed, planSettle } from './rules/settle.ts';
 import type { DueEvent, NewLease, NextInQueue, Queue, SizedEvent, Store } from './rules/store.ts';
-import { seenSince } from './rules/takers.ts';
-import type { ClaimedEvent, CrashedEvent, Lease, Scope, Settled, Settlement } from './work.ts';
+import { goneSince, processorsSeen, seenSince, type HandledType, type NotedProcessor } from './rules/takers.ts';
+import { unhandledTypes, type PendingType, type TypeTotal } from './rules/unhandled-report.ts';
+import type {
+  Announced,
+  ClaimedEvent,
+  CrashedEvent,
+  Lease,
+  ProcessorIdentity,
+  ProcessorsSeen,
+  Scope,
+  UnhandledType,
+  Settled,
+  Settlement,
+} from './work.ts';
 
 /**
  * What the operations below need of an engine that answers immediately. Each operation loads events, lets a plan decide, and
@@ -33,6 +59,27 @@ export interface SyncStore extends Store<'sync'>, Counting {
   /** The stored event of a key that `insert` did not take. */
   known(key: EventKey): KnownEvent;
   saveAgain(change: DeliveredAgain): void;
+  /** Notes that a processor handles a scope. */
+  noteScope(scope: Scope, now: number): void;
+  noteProcessor(processor: NotedProcessor): void;
+  /** Forgets processors that were last seen by then. */
+  forgetProcessors(seenBy: number): void;
+  forgetProcessor(name: string): void;
+  /** Processors that were seen after that, in the order of their start. */
+  processorsAfter(since: number): readonly NotedProcessor[];
+  handledTypes(): readonly HandledType[];
+  isAnybodyThere(since: number): boolean;
+  /** Parked events in the order of arrival. */
+  parkedAfter(seq: number, limit: number, handledSince: number): readonly ParkedEvent[];
+  /** Ready types from a position on. Leaves out endpoints at which a processor has handled every type since `gone`. */
+  readyTypes(endpoints: Scope['endpoints'], from: TypePosition, gone: number, limit: number): readonly ReadyType[];
+  /** Ready events of these types, in their order, that were due by then. */
+  waitingOf(types: readonly ReadyType[], dueBy: number, limit: number): WaitingEvents;
+  ignore(seqs: readonly number[], now: number): void;
+  /** All types of pending events; each count ends at some bound. */
+  pendingTypes(): readonly PendingType[];
+  /** Types of events that were ignored since then; each count ends at some bound. */
+  ignoredTypes(scope: Scope, since: number): readonly TypeTotal[];
   /** @param readFrom - the body that its content was read from */
   eventToRerun(key: EventKey, readFrom: Uint8Array | undefined): EventToRerun | undefined;
   toPending(key: EventKey, content: Content, now: number): void;
@@ -175,10 +222,10 @@ function acceptAgain(store: SyncStore, event: IncomingEvent): Acceptance {
 }
 
 /** Unparks what comes next in queues that events have left. */
-function unparkNext(store: SyncStore, left: readonly Queue[], now: number): void {
+function unparkNext(store: SyncStore, left: readonly Queue[], now: number, budget = new Budget()): void {
   const queues = left.filter(({ entity }) => entity !== null);
   if (queues.length === 0) return;
-  const seqs = eventsToUnpark(store.nextInQueues(queues, seenSince(now)));
+  const seqs = eventsToUnpark(store.nextInQueues(queues, seenSince(now)), budget);
   if (seqs.length > 0) store.apply([{ kind: 'unparked', seqs }]);
 }
 
@@ -202,4 +249,64 @@ export function prune(store: SyncStore, endpoints: Scope['endpoints'], before: n
   const events = firstWithin(store.prunable(endpoints, before, limit), new Budget());
   store.prune(events.map(({ seq }) => seq));
   return events.length;
+}
+
+/** One step through what waits, however much that is. */
+export function announce(
+  store: SyncStore,
+  scope: Scope,
+  now: number,
+  ignoreBefore: number | null,
+  sweep: Sweep,
+  processor?: ProcessorIdentity,
+): Announced & { readonly sweep: Sweep } {
+  store.noteTime(now);
+  store.noteScope(scope, now);
+  if (processor !== undefined) {
+    store.noteProcessor({ ...processor, ...scope, seenAt: now });
+    store.forgetProcessors(seenSince(now));
+  }
+  store.indexNew(now, Number.MAX_SAFE_INTEGER);
+  const budget = new Budget();
+  const parked = sweep.parked === null ? null : unparkSome(store, sweep.parked, now, budget);
+  if (ignoreBefore === null || sweep.ignoring === null) return announced([], { parked, ignoring: null });
+  const { ignored, ignoring } = ignoreSome(store, scope.endpoints, now, ignoreBefore, sweep.ignoring, budget);
+  return announced(ignored, { parked, ignoring });
+}
+
+function unparkSome(store: SyncStore, after: number, now: number, budget: Budget): Sweep['parked'] {
+  const { unpark, queues, parked } = planParked(store.parkedAfter(after, PARKED_BATCH, seenSince(now)), budget);
+  store.apply([{ kind: 'unparked', seqs: unpark }]);
+  unparkNext(store, queues, now, budget);
+  return parked;
+}
+
+function ignoreSome(
+  store: SyncStore,
+  endpoints: Scope['endpoints'],
+  now: number,
+  ignoreBefore: number,
+  from: TypePosition,
+  budget: Budget,
+): { readonly ignored: Announced['ignored']; readonly ignoring: Sweep['ignoring'] } {
+  const ready = store.readyTypes(endpoints, from, goneSince(now, ignoreBefore), TYPES_BATCH);
+  const waiting = store.waitingOf(typesToIgnore(ready, now, ignoreBefore), ignoreBefore, IGNORE_BATCH);
+  const { events, left, ...plan } = planIgnore(ready, waiting, budget);
+  store.ignore(
+    events.map(({ seq }) => seq),
+    now,
+  );
+  for (const { type } of events) store.counts.countType('ignored', type);
+  unparkNext(store, left, now);
+  return plan;
+}
+
+/** Types of pending events that no processor has handled since then. */
+export function unhandled(store: SyncStore, handledSince: number): UnhandledType[] {
+  return unhandledTypes(store.pendingTypes(), { isAnybodyThere: store.isAnybodyThere(handledSince), handledSince });
+}
+
+/** The running processors, and when each type was last handled. */
+export function processors(store: SyncStore, now: number): ProcessorsSeen {
+  return processorsSeen(store.processorsAfter(seenSince(now)), store.handledTypes());
 }

@@ -12,7 +12,7 @@ import type { DefaultDatabase } from '../default-database.ts';
 import type { StoredEvent } from '../event.ts';
 import { accept } from '../queue-operations.ts';
 import { occurrencesOf } from '../rules/occurrences.ts';
-import { memoryEngine } from './memory-engine.ts';
+import { memoryStore } from './memory-store.ts';
 import { Entries, type Entry } from './memory-entry.ts';
 import { memoryQueue } from './memory-queue.ts';
 
@@ -52,8 +52,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   const { ephemeral = false } = options;
   assertLasting('memoryInbox', ephemeral);
   const entries = new Entries();
-  const { engine, store } = memoryEngine(entries);
-  const { queue, notify } = memoryQueue(entries, engine, store);
+  const store = memoryStore(entries);
+  const { queue, notify } = memoryQueue(entries, store);
   let closed = false;
 
   async function close(): Promise<void> {

@@ -160,7 +160,7 @@ export function movesOf(t: Tables) {
       FROM taken JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::integer[], $6::integer[])
         AS given (seq, reason, settled_ms, fingerprint, failed, crashed) ON given.seq = taken.seq`,
     toIgnored: `
-      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = $1 AND lease_until_ms IS NULL RETURNING *)
+      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL RETURNING *)
       INSERT INTO ${t.shelf}
         (seq, state, endpoint, type, settled_ms, due_ms, attempts, failures, crashes, trigger, fence)
       SELECT seq, 'ignored', endpoint, type, $2, due_ms, attempts, failures, crashes, trigger, fence FROM taken`,

@@ -1,16 +1,16 @@
 import type { EventKey, IncomingEvent } from '../event.ts';
 import type { Counted } from '../operator/counts.ts';
 import type { StoredPause } from '../operator/pauses.ts';
-import type { ProcessorIdentity, Scope } from '../work.ts';
+import type { Scope } from '../work.ts';
 import type { Times } from './occurrences.ts';
 import type { Steps } from './steps.ts';
-import type { NextInQueue, SizedEvent, Queue, QueuedEvent, RunningEvent } from './store.ts';
+import type { NextInQueue, Queue, RunningEvent } from './store.ts';
 
 /**
  * What keeps the events: memory, SQLite. The rules of this folder decide, and ask it for statements by these names; it
  * decides nothing. Each rule runs in one transaction, and an answer stays as it was when it was given.
  */
-export interface Engine extends Counting, Marks, EntityQueue, Takers, Processors, WaitingTypes, Reruns, Tombstones {}
+export interface Engine extends Counting, Marks, EntityQueue, Takers, Reruns, Tombstones {}
 
 /** Counts for operators; an engine without operators counts nothing. */
 export interface Counting {
@@ -23,10 +23,6 @@ export interface Counting {
 }
 
 /** Bounds one transaction over many events. */
-export interface Slices {
-  timeSlice(): TimeSlice;
-}
-
 export interface TimeSlice {
   /** Counts a row with the length of its body; `true` when it is time to write what came together, and to ask `isOver`. */
   add(bytes: number): boolean;
@@ -55,32 +51,10 @@ export interface Marks {
 export interface Takers {
   /** What is paused, of any endpoint: a few at most, as people have said so. */
   pauses(): Steps<readonly StoredPause[]>;
-  noteTaker(scope: Scope, now: number): Steps<void>;
   /** The types of an endpoint that somebody handles who was seen after that. */
   takenTypes(endpoint: string, since: number): Steps<Scope['types']>;
   /** When somebody was last seen who handles it; `null` for never. */
   lastSeen(endpoint: string, type: string): Steps<number | null>;
-  /** Whether anybody was seen after that, at any endpoint. */
-  isAnybodyThere(since: number): Steps<boolean>;
-  /** Whether anybody ever handled anything of an endpoint. */
-  wasEverHandled(endpoint: string): Steps<boolean>;
-}
-
-/** A processor and what it handles; milliseconds since 1970. */
-export interface NotedProcessor extends ProcessorIdentity, Scope {
-  readonly seenAt: number;
-}
-
-/** The processors that run. */
-export interface Processors {
-  saveProcessor(processor: NotedProcessor): Steps<void>;
-  /** Forgets those that were not seen after that. */
-  forgetProcessors(notSeenSince: number): Steps<void>;
-  forgetProcessor(name: string): Steps<void>;
-  /** Those that were seen after that, in the order of their start. */
-  processorsAfter(since: number): Steps<readonly NotedProcessor[]>;
-  /** When each endpoint and type was last seen to be handled. */
-  everTaken(): Steps<readonly { readonly endpoint: string; readonly type: string; readonly at: number }[]>;
 }
 
 /** What an import saves of deliveries. */
@@ -93,34 +67,6 @@ export interface Arrivals {
 export interface StoredBody {
   readonly body: Uint8Array | null;
   readonly hash: Uint8Array | null;
-}
-
-/** What waits, by type. */
-export interface WaitingTypes extends Counting, LatestTime, Slices, EntityQueue, Takers {
-  /** Adds new events to the indexes that claims read. */
-  indexNew(now: number): Steps<void>;
-  parkedAfter(seq: number, limit: number): Steps<readonly (QueuedEvent & SizedEvent & { readonly type: string })[]>;
-  /** The endpoints of a scope at which something pending is not parked, always in the same order. */
-  readyEndpoints(endpoints: Scope['endpoints']): Steps<readonly string[]>;
-  /** The first type there of what is pending and not parked, from a text on. */
-  nextReadyType(endpoint: string, from: string): Steps<string | null>;
-  /** What is due since then, pending and not parked. */
-  waitingOfType(
-    lane: { readonly endpoint: string; readonly type: string },
-    dueBy: number,
-    limit: number,
-  ): Steps<readonly (QueuedEvent & { readonly bytes: number })[]>;
-  ignore(seq: number, now: number): Steps<void>;
-  /** Everything that is pending, with when the first of it was due; each count ends at some bound. */
-  pendingTypes(): Steps<readonly (TypeTotal & { readonly dueAt: number })[]>;
-  /** What was put away since then for want of a handler; each count ends at some bound. */
-  ignoredTypes(scope: Scope, since: number): Steps<readonly TypeTotal[]>;
-}
-
-export interface TypeTotal {
-  readonly endpoint: string;
-  readonly type: string;
-  readonly count: number;
 }
 
 /** An event is rerun. */

@@ -2,18 +2,14 @@ import type { Engine } from '../../rules/engine.ts';
 import { nextInQueues } from './entity-queue.ts';
 import { asked, DONE } from '../../rules/steps.ts';
 import type { Scene } from './scene.ts';
-import { processors } from './seen-processors.ts';
 import { takers } from './takers.ts';
-import { timeSlice } from './time-slice.ts';
 import { toPending } from './settled-events.ts';
-import { waitingTypes } from './waiting-types.ts';
 
 /** What the rules ask for, carried out in one transaction; each statement is waited for. */
 export function postgresEngine(scene: Scene): Engine {
   const { session, t, writes } = scene;
   return {
     counts: writes.counts,
-    timeSlice,
     // Before the transaction (latest-time.ts): a transaction that held the row of the clock would delay all others.
     noteTime: () => DONE,
     nextInQueues: (queues, handledSince) => asked(nextInQueues(scene, queues, handledSince)),
@@ -26,8 +22,6 @@ export function postgresEngine(scene: Scene): Engine {
       return DONE;
     },
     ...takers(scene),
-    ...processors(scene),
-    ...waitingTypes(scene),
     toPending: (key, content, now) => asked(toPending(scene, key, content, now)),
     bodyOf(seq) {
       const found = session.row<{ body: Buffer | null }>(`SELECT body FROM ${t.events} WHERE seq = $1`, [seq]);

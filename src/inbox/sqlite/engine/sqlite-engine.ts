@@ -1,14 +1,11 @@
 import type { Arrivals, Engine } from '../../rules/engine.ts';
-import { columnsOf } from './deliveries.ts';
+import { columnsOf } from './acceptance.ts';
 import { holdingTypesOf, nextInQueue } from './entity-queue.ts';
 import { noteTime } from './follow-clock.ts';
 import type { EventIndex } from './event-index.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
-import { processors } from './seen-processors.ts';
 import { settledEvents } from './settled-events.ts';
 import { takers } from './takers.ts';
-import { timeSlice } from './time-slice.ts';
-import { waitingTypes } from './waiting-types.ts';
 import { answer, DONE } from '../../rules/steps.ts';
 import { markOf } from './sqlite-store.ts';
 
@@ -18,7 +15,6 @@ export function sqliteEngine(statements: NamedStatements, index: EventIndex): En
   const { toPending } = settledEvents(statements, index);
   return {
     counts: statements.counts,
-    timeSlice,
     saveRedeliveries(seq, times) {
       statements.known.saveRedeliveries.run(seq, ...columnsOf(times));
       return DONE;
@@ -44,8 +40,6 @@ export function sqliteEngine(statements: NamedStatements, index: EventIndex): En
       return DONE;
     },
     ...takers(statements),
-    ...processors(statements),
-    ...waitingTypes(statements),
     toPending(key, content, now) {
       toPending(key, content, now);
       return DONE;

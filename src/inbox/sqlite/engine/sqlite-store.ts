@@ -11,7 +11,8 @@ import type { Attempt, Lease } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 import { newestSeq } from '../sql/newest-seq.ts';
 import { createdOf } from '../sql/records.ts';
-import { deliveries } from './deliveries.ts';
+import { announcements } from './announcements.ts';
+import { deliveries } from './acceptance.ts';
 import { frontOf, holdingTypesOf, nextInQueue, NOTHING_NEXT } from './entity-queue.ts';
 import type { EventIndex } from './event-index.ts';
 import { followClock, noteTime } from './follow-clock.ts';
@@ -74,6 +75,7 @@ export function sqliteStore(statements: NamedStatements, index: EventIndex): Syn
 
   return {
     counts,
+    ...announcements(statements),
     ...deliveries(statements, index),
     ...settledEvents(statements, index),
     nextInQueues: (queues, handledSince) =>

@@ -1,4 +1,3 @@
-import type { Engine, Tombstones } from '../rules/engine.ts';
 import type { IncomingEvent } from '../event.ts';
 import { firstStateOf } from '../rules/accept-event.ts';
 import { isPrunable } from '../rules/pruning.ts';
@@ -8,30 +7,18 @@ import { isInScope } from '../rules/takers.ts';
 import type { Scope } from '../work.ts';
 import type { Entries, Entry } from './memory-entry.ts';
 import { memoryClaims } from './memory-claims.ts';
-import { memoryProcessors } from './memory-processors.ts';
-import { memoryTakers } from './memory-takers.ts';
-import { memoryTypes } from './memory-types.ts';
+import { memoryAnnouncements, MemoryTakers } from './memory-announcements.ts';
 
-export type MemoryEngine = Omit<Engine, keyof Tombstones | 'toPending'>;
-
-/** What the rules ask for, carried out by looking through everything. */
-export function memoryEngine(entries: Entries): { readonly engine: MemoryEngine; readonly store: SyncStore } {
-  const takers = memoryTakers();
-  const processors = memoryProcessors();
-  const claims = memoryClaims(entries, takers, (now, back) => {
-    takers.setBack(now, back);
-    processors.setProcessorsBack(now, back);
-  });
-  const counts = { count() {}, countType() {}, countMs() {} };
-  const engine: MemoryEngine = {
-    counts,
-    timeSlice: () => ({ add: () => false, isOver: () => false }),
-    ...claims.engine,
-    ...takers,
-    ...processors,
-    ...memoryTypes(entries),
+/** What the operations of `queue-operations.ts` need, by looking through everything. */
+export function memoryStore(entries: Entries): SyncStore {
+  const takers = new MemoryTakers();
+  return {
+    counts: { count() {}, countType() {}, countMs() {} },
+    ...memoryClaims(entries, takers),
+    ...memoryAnnouncements(entries, takers),
+    ...deliveries(entries),
+    ...settledEvents(entries),
   };
-  return { engine, store: { ...claims.store, ...deliveries(entries), ...settledEvents(entries), counts } };
 }
 
 function newEntry(
