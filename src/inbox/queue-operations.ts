@@ -1,16 +1,95 @@
-import type { EventKey } from './event.ts';
+import type { Acceptance, EventKey, IncomingEvent } from './event.ts';
+import {
+  countDelivery,
+  firstStateOf,
+  planAgain,
+  runsAtOnce,
+  STORED,
+  unchanged,
+  type Ahead,
+  type DeliveredAgain,
+  type FirstState,
+  type KnownEvent,
+} from './rules/accept-event.ts';
+import {
+  announced,
+  IGNORE_BATCH,
+  PARKED_BATCH,
+  planIgnore,
+  planParked,
+  TYPES_BATCH,
+  typesToIgnore,
+  type ParkedEvent,
+  type ReadyType,
+  type Sweep,
+  type TypePosition,
+  type WaitingEvents,
+} from './rules/announce.ts';
 import { ClaimPlan, leaseOf, planOne } from './rules/claim.ts';
-import { leasesOf, planLeases, type NumberedClaim } from './rules/leases.ts';
+import { Budget, firstWithin } from './rules/budget.ts';
+import type { Counting } from './rules/engine.ts';
+import { eventsToUnpark } from './rules/entity-order.ts';
+import { leasesOf, planLeases, type NumberedClaim, type NumberedStart } from './rules/leases.ts';
+import { mayRerun, type Content, type EventToRerun } from './rules/rerun-event.ts';
 import { isRunning, planProcessed, planSettle } from './rules/settle.ts';
-import type { ClaimState, DueEvent, NewLease, Store } from './rules/store.ts';
-import { seenSince } from './rules/takers.ts';
-import type { ClaimedEvent, CrashedEvent, Lease, Settled, Settlement } from './work.ts';
+import type { ClaimState, DueEvent, NewLease, NextInQueue, Queue, SizedEvent, Store } from './rules/store.ts';
+import { goneSince, processorsSeen, seenSince, type HandledType, type NotedProcessor } from './rules/takers.ts';
+import { unhandledTypes, type PendingType, type TypeTotal } from './rules/unhandled-report.ts';
+import type {
+  Announced,
+  ClaimedEvent,
+  CrashedEvent,
+  Lease,
+  ProcessorIdentity,
+  ProcessorsSeen,
+  Scope,
+  UnhandledType,
+  Settled,
+  Settlement,
+} from './work.ts';
 
 /**
- * Claims and settlements of an engine that answers immediately: each loads events, lets a plan decide, and saves its
- * changes, in the transaction of its caller.
+ * What the operations below need of an engine that answers immediately. Each operation loads events, lets a plan decide, and
+ * saves its changes, in the transaction of its caller.
  */
-type SyncStore = Store<'sync'>;
+export interface SyncStore extends Store<'sync'>, Counting {
+  ahead(event: IncomingEvent): Ahead;
+  /** Stores an event, under a lease if it has one; `null` if its key is known. */
+  insert(event: IncomingEvent, first: FirstState, lease?: NewLease): Lease | null;
+  /** The stored event of a key that `insert` did not take. */
+  known(key: EventKey): KnownEvent;
+  saveAgain(change: DeliveredAgain): void;
+  /** Notes that a processor handles a scope. */
+  noteScope(scope: Scope, now: number): void;
+  noteProcessor(processor: NotedProcessor): void;
+  /** Forgets processors that were last seen by then. */
+  forgetProcessors(seenBy: number): void;
+  forgetProcessor(name: string): void;
+  /** Processors that were seen after that, in the order of their start. */
+  processorsAfter(since: number): readonly NotedProcessor[];
+  handledTypes(): readonly HandledType[];
+  isAnybodyThere(since: number): boolean;
+  /** Parked events in the order of arrival. */
+  parkedAfter(seq: number, limit: number, handledSince: number): readonly ParkedEvent[];
+  /** Ready types from a position on. Leaves out endpoints at which a processor has handled every type since `gone`. */
+  readyTypes(endpoints: Scope['endpoints'], from: TypePosition, gone: number, limit: number): readonly ReadyType[];
+  /** Ready events of these types, in their order, that were due by then. */
+  waitingOf(types: readonly ReadyType[], dueBy: number, limit: number): WaitingEvents;
+  ignore(seqs: readonly number[], now: number): void;
+  /** All types of pending events; each count ends at some bound. */
+  pendingTypes(): readonly PendingType[];
+  /** Types of events that were ignored since then; each count ends at some bound. */
+  ignoredTypes(scope: Scope, since: number): readonly TypeTotal[];
+  /** @param readFrom - the body that its content was read from */
+  eventToRerun(key: EventKey, readFrom: Uint8Array | undefined): EventToRerun | undefined;
+  toPending(key: EventKey, content: Content, now: number): void;
+  /** Events that were processed before a time and have a body, those of an endpoint in the order of that time. */
+  prunable(endpoints: Scope['endpoints'], before: number, limit: number): readonly SizedEvent[];
+  /** Leaves tombstones of events: their bodies go, other bodies beside them, and what errors said. */
+  prune(seqs: readonly number[]): void;
+  /** What may be claimed next in these queues; types that were announced since then count as handled. */
+  nextInQueues(queues: readonly Queue[], handledSince: number): readonly NextInQueue[];
+}
 
 /** How far a claim that takes several transactions has come. */
 export interface ClaimProgress {
@@ -123,4 +202,121 @@ export function settleInTransaction(
   const changes = planProcessed(event, settlement, now);
   if (changes !== null) store.apply(changes);
   return changes !== null;
+}
+
+/** Stores an event unless its key is known. With a start, it is stored under a lease if nothing has to run before it. */
+export function accept(store: SyncStore, event: IncomingEvent, start?: NumberedStart): Acceptance {
+  const acceptance = acceptNew(store, event, start) ?? acceptAgain(store, event);
+  countDelivery(store.counts, event, acceptance);
+  return acceptance;
+}
+
+function acceptNew(store: SyncStore, event: IncomingEvent, start: NumberedStart | undefined): Acceptance | undefined {
+  if (start === undefined || !event.valid) {
+    return store.insert(event, firstStateOf(event)) === null ? undefined : STORED;
+  }
+  const ahead = store.ahead(event);
+  const runs = runsAtOnce(ahead, start);
+  const lease = runs ? leaseOf(start, { exclusive: false }) : undefined;
+  const stored = store.insert(event, firstStateOf(event, runs), lease);
+  if (stored === null || !runs) return stored === null ? undefined : STORED;
+  store.noteTime(start.now);
+  return { ...STORED, started: { ...stored, superseded: ahead.isSuperseded } };
+}
+
+function acceptAgain(store: SyncStore, event: IncomingEvent): Acceptance {
+  const { acceptance, change } = planAgain(unchanged(store.known(event)), event);
+  store.saveAgain(change);
+  unparkNext(store, change.left, event.receivedAt);
+  return acceptance;
+}
+
+/** Unparks what comes next in queues that events have left. */
+function unparkNext(store: SyncStore, left: readonly Queue[], now: number, budget = new Budget()): void {
+  const queues = left.filter(({ entity }) => entity !== null);
+  if (queues.length === 0) return;
+  const seqs = eventsToUnpark(store.nextInQueues(queues, seenSince(now)), budget);
+  if (seqs.length > 0) store.apply([{ kind: 'unparked', seqs }]);
+}
+
+/** Makes an event pending again, with what today's schemas make of its body; `false` if it may not be rerun. */
+export function rerun(
+  store: SyncStore,
+  key: EventKey,
+  content: Content,
+  now: number,
+  readFrom: Uint8Array | undefined,
+): boolean {
+  if (!mayRerun(store.eventToRerun(key, readFrom))) return false;
+  store.toPending(key, content, now);
+  store.noteTime(now);
+  store.counts.countType('rerun', content.type);
+  return true;
+}
+
+/** Leaves tombstones of as many events as one transaction may; returns how many. */
+export function prune(store: SyncStore, endpoints: Scope['endpoints'], before: number, limit: number): number {
+  const events = firstWithin(store.prunable(endpoints, before, limit), new Budget());
+  store.prune(events.map(({ seq }) => seq));
+  return events.length;
+}
+
+/** One step through what waits, however much that is. */
+export function announce(
+  store: SyncStore,
+  scope: Scope,
+  now: number,
+  ignoreBefore: number | null,
+  sweep: Sweep,
+  processor?: ProcessorIdentity,
+): Announced & { readonly sweep: Sweep } {
+  store.noteTime(now);
+  store.noteScope(scope, now);
+  if (processor !== undefined) {
+    store.noteProcessor({ ...processor, ...scope, seenAt: now });
+    store.forgetProcessors(seenSince(now));
+  }
+  store.indexNew(now, Number.MAX_SAFE_INTEGER);
+  const budget = new Budget();
+  const parked = sweep.parked === null ? null : unparkSome(store, sweep.parked, now, budget);
+  if (ignoreBefore === null || sweep.ignoring === null) return announced([], { parked, ignoring: null });
+  const { ignored, ignoring } = ignoreSome(store, scope.endpoints, now, ignoreBefore, sweep.ignoring, budget);
+  return announced(ignored, { parked, ignoring });
+}
+
+function unparkSome(store: SyncStore, after: number, now: number, budget: Budget): Sweep['parked'] {
+  const { unpark, queues, parked } = planParked(store.parkedAfter(after, PARKED_BATCH, seenSince(now)), budget);
+  store.apply([{ kind: 'unparked', seqs: unpark }]);
+  unparkNext(store, queues, now, budget);
+  return parked;
+}
+
+function ignoreSome(
+  store: SyncStore,
+  endpoints: Scope['endpoints'],
+  now: number,
+  ignoreBefore: number,
+  from: TypePosition,
+  budget: Budget,
+): { readonly ignored: Announced['ignored']; readonly ignoring: Sweep['ignoring'] } {
+  const ready = store.readyTypes(endpoints, from, goneSince(now, ignoreBefore), TYPES_BATCH);
+  const waiting = store.waitingOf(typesToIgnore(ready, now, ignoreBefore), ignoreBefore, IGNORE_BATCH);
+  const { events, left, ...plan } = planIgnore(ready, waiting, budget);
+  store.ignore(
+    events.map(({ seq }) => seq),
+    now,
+  );
+  for (const { type } of events) store.counts.countType('ignored', type);
+  unparkNext(store, left, now);
+  return plan;
+}
+
+/** Types of pending events that no processor has handled since then. */
+export function unhandled(store: SyncStore, handledSince: number): UnhandledType[] {
+  return unhandledTypes(store.pendingTypes(), { isAnybodyThere: store.isAnybodyThere(handledSince), handledSince });
+}
+
+/** The running processors, and when each type was last handled. */
+export function processors(store: SyncStore, now: number): ProcessorsSeen {
+  return processorsSeen(store.processorsAfter(seenSince(now)), store.handledTypes());
 }

@@ -1,27 +1,19 @@
+import type { SyncStore } from '../queue-operations.ts';
 import type { Instant } from '../../events/instant.ts';
 import { MANY_FRESH } from '../rules/accept-event.ts';
 import { isBefore, PASSED_BATCH, YIELDING_BATCH } from '../rules/entity-order.ts';
-import type { Engine, Starts } from '../rules/engine.ts';
 import { arrivedBy, latestTime, movedBack, setBackBy } from '../rules/set-back.ts';
-import { answer, DONE } from '../rules/steps.ts';
 import type { Change, ClaimState, Front, HeldEvent, NextInQueue, Queue, RunningEvent, Store } from '../rules/store.ts';
 import { isAmong, isInScope } from '../rules/takers.ts';
 import type { Scope } from '../work.ts';
 import { entityOf, type Entries, type Entry } from './memory-entry.ts';
-import type { MemoryTakers } from './memory-takers.ts';
+import type { MemoryTakers } from './memory-announcements.ts';
 
-type Part = Pick<Engine & Starts, 'noteTime' | 'nextInQueues' | 'unpark' | 'raiseHighWater' | 'ahead' | 'indexNew'>;
-
-/**
- * Claims and settlements, by looking through all events.
- *
- * @param setBack - moves the times at which processors were seen, when the clock was set back
- */
+/** Claims and settlements, by looking through all events. */
 export function memoryClaims(
   entries: Entries,
-  takers: Pick<MemoryTakers, 'typesSeen'>,
-  setBack: (now: number, back: number) => void,
-): { readonly engine: Part; readonly store: Store<'sync'> } {
+  takers: MemoryTakers,
+): Store<'sync'> & Pick<SyncStore, 'ahead' | 'nextInQueues'> {
   /** the newest processed event of each entity */
   const highWater = new Map<string, Instant>();
   let latest = 0;
@@ -83,50 +75,31 @@ export function memoryClaims(
     return entry?.isLeased === true && entry.fence === fence ? entry : undefined;
   };
 
-  const engine: Part = {
-    noteTime(now) {
-      noteTime(now);
-      return DONE;
-    },
-    nextInQueues: (queues, handledSince) => answer(queues.map((queue) => nextInQueue(queue, handledSince))),
-    unpark(seqs) {
-      unpark(seqs);
-      return DONE;
-    },
-    raiseHighWater(event) {
-      raiseHighWater(event);
-      return DONE;
-    },
-    indexNew(now) {
-      indexNew(now, Infinity);
-      return DONE;
-    },
+  const claimState = (): ClaimState => ({
+    pauses: [],
+    isSuspectRunning: entries.all.some(({ isLeased, crashes }) => isLeased && crashes > 0),
+  });
+
+  const store: ReturnType<typeof memoryClaims> = {
     ahead(event) {
       const isBusy = ({ isLeased, state }: Entry): boolean => isLeased || state === 'pending';
-      return answer({
+      return {
         isCrowded: entries.all.filter(({ isFresh }) => isFresh).length >= MANY_FRESH,
         isPaused: false,
         isEntityBusy: entries.ofEntity(event).some(isBusy),
         isSuperseded: isSuperseded(event),
         latest,
         isMovingBack: false,
-      });
+      };
     },
-  };
-
-  const claimState = (): ClaimState => ({
-    pauses: [],
-    isSuspectRunning: entries.all.some(({ isLeased, crashes }) => isLeased && crashes > 0),
-  });
-
-  const store: Store<'sync'> = {
+    nextInQueues: (queues, handledSince) => queues.map((queue) => nextInQueue(queue, handledSince)),
     noteTime,
     newestSeq: () => entries.all.length,
     indexNew,
     followClock({ now, leaseMs }) {
       const back = setBackBy(latest, now);
       latest = latestTime(0, now);
-      setBack(now, back);
+      takers.setBack(now, back);
       for (const entry of entries.all) {
         if (entry.isLeased) entry.leaseUntil = movedBack(entry.leaseUntil, back, now + leaseMs);
         else if (entry.state === 'pending' && !entry.isFresh) entry.dueAt = movedBack(entry.dueAt, back, now);
@@ -222,7 +195,7 @@ export function memoryClaims(
       }
     },
   };
-  return { engine, store };
+  return store;
 }
 
 function applyOne(entries: Entries, change: Change): void {

@@ -10,10 +10,9 @@ import { assertOptions, type KnownOptions } from '../../known-options.ts';
 import type { Inbox } from '../contract.ts';
 import type { DefaultDatabase } from '../default-database.ts';
 import type { StoredEvent } from '../event.ts';
-import { acceptEvent } from '../rules/accept-event.ts';
+import { accept } from '../queue-operations.ts';
 import { occurrencesOf } from '../rules/occurrences.ts';
-import { atOnce } from '../rules/steps.ts';
-import { memoryEngine } from './memory-engine.ts';
+import { memoryStore } from './memory-store.ts';
 import { Entries, type Entry } from './memory-entry.ts';
 import { memoryQueue } from './memory-queue.ts';
 
@@ -53,8 +52,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   const { ephemeral = false } = options;
   assertLasting('memoryInbox', ephemeral);
   const entries = new Entries();
-  const { engine, store } = memoryEngine(entries);
-  const { queue, notify } = memoryQueue(entries, engine, store);
+  const store = memoryStore(entries);
+  const { queue, notify } = memoryQueue(entries, store);
   let closed = false;
 
   async function close(): Promise<void> {
@@ -66,7 +65,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     async accept(event, deadline, start) {
       if (closed) throw new InboxUnavailableError('CLOSED', 'the inbox is closed');
       if (performance.now() > deadline) throw new InboxUnavailableError('DEADLINE', 'the deadline has passed');
-      const acceptance = atOnce(acceptEvent(engine, event, start));
+      const acceptance = accept(store, event, start);
       const isWaiting = acceptance.result === 'stored' && acceptance.started === undefined;
       if (isWaiting || acceptance.replaced) notify();
       return acceptance;

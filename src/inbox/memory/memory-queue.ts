@@ -1,34 +1,30 @@
 import { TransactionError } from '../../errors.ts';
-import { announce, WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
+import { WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
 import {
+  announce,
   claimDue,
   claimOne,
+  processors,
+  prune,
   renewLeases,
+  rerun,
   settle,
   settleInTransaction,
+  unhandled,
   type ClaimProgress,
+  type SyncStore,
 } from '../queue-operations.ts';
-import type { Engine } from '../rules/engine.ts';
-import { processorsSeen } from '../rules/processors.ts';
-import { rerunEvent } from '../rules/rerun-event.ts';
 import { isRunning } from '../rules/settle.ts';
-import type { Store } from '../rules/store.ts';
 import { processedBy } from '../rules/attempt-end.ts';
-import { atOnce } from '../rules/steps.ts';
-import { isInScope } from '../rules/takers.ts';
-import { pruneSome } from '../rules/tombstone.ts';
-import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
+import { isInScope, seenSince } from '../rules/takers.ts';
+import { ignoredTypes } from '../rules/unhandled-report.ts';
 import type { SqliteDatabase } from '../sqlite/opening/database.ts';
 import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
 import type { CrashedEvent, WorkQueue } from '../work.ts';
 import type { Entries } from './memory-entry.ts';
 
 /** The handling half of `memoryInbox`. */
-export function memoryQueue(
-  entries: Entries,
-  engine: Engine,
-  store: Store<'sync'>,
-): { queue: WorkQueue; notify: () => void } {
+export function memoryQueue(entries: Entries, store: SyncStore): { queue: WorkQueue; notify: () => void } {
   /** how far each processor has come with what waits */
   const sweeps = new Map<string, Sweep>();
   const listeners = new Set<() => void>();
@@ -76,25 +72,25 @@ export function memoryQueue(
     async announce(scope, now, ignoreBefore, processor) {
       const whose = JSON.stringify(scope);
       const from = sweeps.get(whose) ?? WHOLE_SWEEP;
-      const { sweep, ...announced } = atOnce(announce(engine, scope, now, ignoreBefore, from, processor));
+      const { sweep, ...announced } = announce(store, scope, now, ignoreBefore, from, processor);
       sweeps.set(whose, sweep);
       return announced;
     },
-    leave: async (processor) => atOnce(engine.forgetProcessor(processor)),
-    processors: async (now) => atOnce(processorsSeen(engine, now)),
-    unhandled: async (now, handledSince) => atOnce(unhandledTypes(engine, now, handledSince)),
-    ignoredSince: async (scope, since, now) => atOnce(ignoredTypes(engine, scope, since, now)),
+    leave: async (processor) => store.forgetProcessor(processor),
+    processors: async (now) => processors(store, now),
+    unhandled: async (now, handledSince = seenSince(now)) => unhandled(store, handledSince),
+    ignoredSince: async (scope, since, now) => ignoredTypes(store.ignoredTypes(scope, since), now),
     onPending(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
     attempts: async (key) => [...(entries.find(key)?.attempts ?? [])],
     async rerun(key, content, now, readFrom) {
-      const moved = atOnce(rerunEvent(engine, key, content, now, readFrom));
+      const moved = rerun(store, key, content, now, readFrom);
       if (moved) notify();
       return moved;
     },
-    prune: async (endpoints, processedBefore, limit) => atOnce(pruneSome(engine, endpoints, processedBefore, limit)),
+    prune: async (endpoints, processedBefore, limit) => prune(store, endpoints, processedBefore, limit),
   };
   return { queue, notify };
 }

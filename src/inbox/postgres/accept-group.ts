@@ -1,31 +1,28 @@
 import { InboxUnavailableError, isError, isInstance } from '../../errors.ts';
 import type { Acceptance, IncomingEvent, Started } from '../event.ts';
 import type { AnswerJob, CommitOutcome } from '../group-commit.ts';
-import { acceptAgain, runsAtOnce } from '../rules/accept-event.ts';
+import { countDelivery, planAgain, runsAtOnce, STORED, unchanged, type DeliveredAgain } from '../rules/accept-event.ts';
 import { isOwnType } from '../rules/counted-types.ts';
 import type { NumberedStart } from '../rules/leases.ts';
-import { awaited } from '../rules/steps.ts';
 import { hasSameBody } from '../rules/tombstone.ts';
 import type { Lease } from '../work.ts';
 import type { AskedTimes } from './database-time.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import type { Session } from './driver/session.ts';
 import { readAhead } from './engine/ahead.ts';
-import { insertEvents, type Insertion } from './engine/insert-events.ts';
+import { insertEvents, keyOf, type Insertion } from './engine/insert-events.ts';
+import { knownEvents, saveAgain, type FoundEvent } from './engine/known-events.ts';
 import { locksOf } from './engine/locks.ts';
 import { namedTypes } from './engine/named-types.ts';
-import { postgresEngine } from './engine/postgres-engine.ts';
 import type { Scene } from './engine/scene.ts';
 import { minuteInDatabase } from './sql/minutes.ts';
 import { slotOf } from './sql/slots.ts';
-import { carriedOut, type Store } from './store.ts';
+import type { Store } from './store.ts';
 
 /** Deliveries of new events wait behind those of known ones, which wait no longer than this for whoever works on their events. */
 const LOCK_TIMEOUT = "SET LOCAL lock_timeout = '2s'";
 const LOCK_TAKEN = '55P03';
 const START_LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s'";
-
-const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, replaced: false });
 
 /** A delivery on its way in. It remembers whether it was sent to Postgres without an answer. */
 export interface Arrival {
@@ -176,25 +173,42 @@ async function acceptKnown(store: Store, known: readonly DatedArrival[]): Promis
   return outcomes;
 }
 
-/** Deliveries whose keys are known, each by the rule, in the order of arrival. */
+/** Accepts deliveries whose keys are known, in the order of arrival: those of one key one after the other. */
 function acceptAllKnown(store: Store, known: readonly DatedArrival[]): Promise<readonly Acceptance[]> {
-  const events = known.map(({ event }) => event);
+  const keys = new Map(known.map(({ event }) => [keyOf(event), event]));
   return store.database.transaction({
     async work(session) {
       const scene = store.scene(session);
-      await takeLocks(scene, events);
-      const engine = postgresEngine(scene);
+      await takeLocks(
+        scene,
+        known.map(({ event }) => event),
+      );
+      const found = await knownEvents(scene, [...keys.values()]);
+      const stored = new Map([...keys.keys()].map((key, at) => [key, found[at]]));
+      const changes = new Map<string, DeliveredAgain>();
       const acceptances: Acceptance[] = [];
       for (const { arrival, event } of known) {
-        const isOwn = arrival.isUnsure && (await isOwnCommit(store, scene, event));
-        const accepting = isOwn ? ownAcceptance(store, session, arrival) : awaited(acceptAgain(engine, event));
-        acceptances.push(await accepting);
+        const key = keyOf(event);
+        const before = stored.get(key);
+        if (before === undefined) throw new RangeError('every known key has an event');
+        if (arrival.isUnsure && isOwnCommit(before, event)) {
+          acceptances.push(await ownAcceptance(store, session, arrival));
+          continue;
+        }
+        const { acceptance, change } = planAgain(changes.get(key) ?? unchanged(before), event);
+        changes.set(key, change);
+        countDelivery(scene.writes.counts, event, acceptance);
+        acceptances.push(acceptance);
       }
-      // What this rule leaves to be written are counts, which none of them reads.
-      await scene.writes.flush();
+      await saveAgain(scene, [...changes.values()]);
       return acceptances;
     },
   });
+}
+
+/** Whether this delivery stored the event, in a transaction whose COMMIT had no answer. */
+function isOwnCommit(stored: FoundEvent, { body, receivedAt }: IncomingEvent): boolean {
+  return hasSameBody(stored, body) && stored.receivedAt === receivedAt;
 }
 
 /** @throws InboxUnavailableError when somebody keeps them: asked again and again, all others would wait on */
@@ -214,15 +228,4 @@ async function ownAcceptance(store: Store, session: Session, { started, start, t
   const until = times.granted(start.now) + start.leaseMs;
   const isHeld = (await session.run(store.moves.renew, [[started.seq], [started.fence], until, false])) === 1;
   return storedAs(isHeld ? started : undefined);
-}
-
-/** The answer to a commit of ours was lost: the event is there as we have sent it. */
-async function isOwnCommit(store: Store, scene: Scene, event: IncomingEvent): Promise<boolean> {
-  const known = await carriedOut(scene, (engine) => engine.known(event));
-  if (!hasSameBody(known, event.body)) return false;
-  const row = await scene.session.row<{ received_ms: number }>(
-    `SELECT received_ms FROM ${store.t.events} WHERE seq = $1`,
-    [known.seq],
-  );
-  return row?.received_ms === event.receivedAt;
 }

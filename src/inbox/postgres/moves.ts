@@ -76,41 +76,47 @@ export function movesOf(t: Tables) {
       )
       SELECT stored.*, queued.fence, (SELECT count(*) FROM queued) + (SELECT count(*) FROM shelved) AS placed
       FROM stored LEFT JOIN queued ON queued.seq = stored.seq`,
-    markVerified: `UPDATE ${t.events} SET verified = true WHERE seq = $1`,
-    /** An event gets what another body, or today's schemas, say of it. */
-    replaceEvent: `
-      UPDATE ${t.events}
-      SET type = $2, created_ms = $3, created_ns = $4, entity = $5, slot = $6, verified = $7, body = $8, body_sha256 = NULL,
-        trace = coalesce($9, trace)
-      WHERE seq = $1`,
-    describe: `
-      UPDATE ${t.events} SET type = $2, created_ms = $3, created_ns = $4, entity = $5, slot = $6 WHERE seq = $1`,
-    /** What stood in the queue goes on from there as if it had just arrived. */
+    markVerified: `UPDATE ${t.events} SET verified = true WHERE seq = ANY($1::bigint[])`,
+    /** Events get what other bodies say of them. */
+    replaceEvents: `
+      UPDATE ${t.events} AS events
+      SET type = given.type, created_ms = given.created_ms, created_ns = given.created_ns, entity = given.entity,
+        slot = given.slot, verified = given.verified, body = given.body, body_sha256 = NULL,
+        trace = coalesce(given.trace, events.trace)
+      FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::integer[], $5::text[], $6::smallint[], $7::boolean[],
+        $8::bytea[], $9::text[]) AS given (seq, type, created_ms, created_ns, entity, slot, verified, body, trace)
+      WHERE events.seq = ANY($1::bigint[]) AND events.seq = given.seq`,
+    /** Those in the queue go on from there, with what their events rows say by now, as if they had just arrived. */
     requeue: `
-      UPDATE ${t.queue}
-      SET type = $2, entity = $3, slot = $4, created_ms = $5, created_ns = $6, fresh = true, parked = false, failures = 0,
-        crashes = 0, yields = false
-      WHERE seq = $1`,
-    /** From the shelf into the queue, with what its events row says by now; due when it was, unless told otherwise. */
+      UPDATE ${t.queue} AS queue
+      SET type = given.type, entity = given.entity, slot = events.slot, created_ms = events.created_ms,
+        created_ns = events.created_ns, fresh = true, parked = false, failures = 0, crashes = 0, yields = false
+      FROM unnest($1::bigint[], $2::text[], $3::text[]) AS given (seq, type, entity)
+        CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = given.seq')}
+      WHERE queue.seq = ANY($1::bigint[]) AND queue.seq = given.seq`,
+    /** From the shelf into the queue, with what their events rows say by now; due when they were, unless told otherwise. */
     unshelve: `
-      WITH taken AS (DELETE FROM ${t.shelf} WHERE seq = $1 RETURNING *)
+      WITH taken AS (DELETE FROM ${t.shelf} WHERE seq = ANY($1::bigint[]) RETURNING *)
       INSERT INTO ${t.queue}
         (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh, attempts, failures, crashes, trigger, fence)
-      SELECT taken.seq, taken.endpoint, $2, $3, events.slot, events.created_ms, events.created_ns,
+      SELECT taken.seq, taken.endpoint, given.type, given.entity, events.slot, events.created_ms, events.created_ns,
         coalesce($4::bigint, taken.due_ms), $5::boolean, taken.attempts, CASE WHEN $6::boolean THEN 0 ELSE taken.failures END,
         CASE WHEN $6::boolean THEN 0 ELSE taken.crashes END, coalesce($7, taken.trigger), taken.fence
-      FROM taken CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = taken.seq')}`,
-    /** What a body that fits no schema takes the place of. */
+      FROM taken JOIN unnest($1::bigint[], $2::text[], $3::text[]) AS given (seq, type, entity) ON given.seq = taken.seq
+        CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = taken.seq')}`,
+    /** What bodies that fit no schema take the place of. */
     shelveInvalid: `
-      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = $1 RETURNING *)
+      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[]) RETURNING *)
       INSERT INTO ${t.shelf}
         (seq, state, dead_reason, endpoint, type, settled_ms, due_ms, attempts, trigger, fence)
-      SELECT seq, 'dead', 'invalid', endpoint, $2, $3, due_ms, attempts, trigger, fence FROM taken`,
+      SELECT taken.seq, 'dead', 'invalid', taken.endpoint, given.type, given.settled_ms, taken.due_ms, taken.attempts, taken.trigger, taken.fence
+      FROM taken JOIN unnest($1::bigint[], $2::text[], $3::bigint[]) AS given (seq, type, settled_ms) ON given.seq = taken.seq`,
     stayInvalid: `
-      UPDATE ${t.shelf}
-      SET state = 'dead', dead_reason = 'invalid', type = $2, settled_ms = $3, fingerprint = NULL,
+      UPDATE ${t.shelf} AS shelf
+      SET state = 'dead', dead_reason = 'invalid', type = given.type, settled_ms = given.settled_ms, fingerprint = NULL,
         failures = 0, crashes = 0, pruned = false
-      WHERE seq = $1`,
+      FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS given (seq, type, settled_ms)
+      WHERE shelf.seq = ANY($1::bigint[]) AND shelf.seq = given.seq`,
 
     // A processor learns of it, runs it, and says how that ended.
     /** Nothing arrives in the future: what says so arrived before the clock was set back. */
@@ -154,7 +160,7 @@ export function movesOf(t: Tables) {
       FROM taken JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::integer[], $6::integer[])
         AS given (seq, reason, settled_ms, fingerprint, failed, crashed) ON given.seq = taken.seq`,
     toIgnored: `
-      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = $1 AND lease_until_ms IS NULL RETURNING *)
+      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL RETURNING *)
       INSERT INTO ${t.shelf}
         (seq, state, endpoint, type, settled_ms, due_ms, attempts, failures, crashes, trigger, fence)
       SELECT seq, 'ignored', endpoint, type, $2, due_ms, attempts, failures, crashes, trigger, fence FROM taken`,
@@ -175,7 +181,7 @@ export function movesOf(t: Tables) {
       FROM unnest($1::bigint[], $2::text[], $3::text[]) AS given (seq, type, entity)
         CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = given.seq')}
       WHERE events.body IS NOT NULL AND events.erased_ms IS NULL`,
-    /** As \`describe\`, where that changes anything: what was valid says today what it said then. */
+    /** What today's schemas say of events, where that changes anything: what was valid says today what it said then. */
     describeMany: `
       UPDATE ${t.events} AS events
       SET type = given.type, created_ms = given.created_ms, created_ns = given.created_ns, entity = given.entity, slot = given.slot
@@ -277,6 +283,15 @@ export function movesOf(t: Tables) {
       WHERE due_ms > $2::bigint AND lease_until_ms IS NULL AND NOT fresh`,
 
     // It is kept as a tombstone.
+    /** Processed events, with what goes with their bodies: what errors said, and other bodies beside them. */
+    pruneProcessed: `
+      WITH brought AS (UPDATE ${t.imported} SET prunable = false WHERE seq = ANY($1::bigint[]) AND prunable),
+      tried AS (
+        UPDATE ${t.attempts} SET prunable = false, error_message = NULL, error_stack = NULL, skipped = NULL
+        WHERE seq = ANY($1::bigint[]) AND (prunable OR error_name IS NOT NULL OR skipped IS NOT NULL)
+      ),
+      beside AS (DELETE FROM ${t.conflicts} WHERE seq = ANY($1::bigint[]))
+      UPDATE ${t.events} SET body = NULL, body_sha256 = sha256(body) WHERE seq = ANY($1::bigint[]) AND body IS NOT NULL`,
     prune: `
       WITH given AS (SELECT * FROM unnest($1::bigint[], $2::bytea[]) AS given (seq, hash)),
       shelved AS (UPDATE ${t.shelf} SET pruned = true WHERE seq = ANY($1::bigint[])),

@@ -1,11 +1,8 @@
 import type { Database } from './driver/database.ts';
 import type { Session } from './driver/session.ts';
 import type { DatabaseTime } from './database-time.ts';
-import type { Engine } from '../rules/engine.ts';
-import { awaited, type Steps } from '../rules/steps.ts';
 import type { EventIndex } from './engine/event-index.ts';
 import { locksOf } from './engine/locks.ts';
-import { postgresEngine } from './engine/postgres-engine.ts';
 import type { Scene } from './engine/scene.ts';
 import { writesOf } from './engine/writes.ts';
 import type { GivenLeases } from './given-leases.ts';
@@ -49,11 +46,4 @@ export function storeOf(parts: Omit<Store, 'horizon' | 'scene' | 'writeAt'>): St
       index,
     }),
   };
-}
-
-/** Carries out a rule in a transaction, and writes what it has left to be written. */
-export async function carriedOut<T>(scene: Scene, rule: (engine: Engine) => Steps<T>): Promise<T> {
-  const result = await awaited(rule(postgresEngine(scene)));
-  await scene.writes.flush();
-  return result;
 }

@@ -1,19 +1,45 @@
-import { announce, WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
-import type { Engine } from '../rules/engine.ts';
+import { Budget, firstWithin } from '../rules/budget.ts';
+import {
+  announced,
+  IGNORE_BATCH,
+  PARKED_BATCH,
+  planIgnore,
+  planParked,
+  TYPES_BATCH,
+  typesToIgnore,
+  WHOLE_SWEEP,
+  type Sweep,
+} from '../rules/announce.ts';
+import type { Queue } from '../rules/store.ts';
+import { eventsToUnpark } from '../rules/entity-order.ts';
 import { postgresStore } from './engine/postgres-store.ts';
 import { openLanes, pausesIn } from '../rules/pauses.ts';
-import { processorsSeen } from '../rules/processors.ts';
-import { rerunEvent } from '../rules/rerun-event.ts';
-import { awaited } from '../rules/steps.ts';
-import { pruneSome } from '../rules/tombstone.ts';
-import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
+import { goneSince, processorsSeen, seenSince } from '../rules/takers.ts';
+import { mayRerun } from '../rules/rerun-event.ts';
+import { ignoredTypes as ignoredReport, unhandledTypes } from '../rules/unhandled-report.ts';
 import type { EventKey } from '../event.ts';
-import type { Attempt, AttemptError, Scope, WorkQueue } from '../work.ts';
+import type { Announced, Attempt, AttemptError, ProcessorIdentity, Scope, WorkQueue } from '../work.ts';
 import { fromText, toText } from './driver/values.ts';
+import {
+  forgetProcessor,
+  handledTypes,
+  ignoredTypes,
+  isAnybodyThere,
+  noteProcessor,
+  noteScope,
+  parkedAfter,
+  pendingTypes,
+  processorsAfter,
+  readyTypes,
+  waitingOf,
+} from './engine/announcements.ts';
+import { nextInQueues } from './engine/entity-queue.ts';
 import { lanesOf } from './engine/due-events.ts';
-import { readyEndpoints, takers } from './engine/takers.ts';
+import { eventToRerun, prunable, toPending } from './engine/settled-events.ts';
+import { pausesOf, readyEndpoints } from './engine/takers.ts';
 import { toKey } from './sql/keys.ts';
-import { carriedOut, type Store } from './store.ts';
+import type { Scene } from './engine/scene.ts';
+import type { Store } from './store.ts';
 
 type Part = Pick<
   WorkQueue<never>,
@@ -31,7 +57,7 @@ type Part = Pick<
 
 /** What processors ask for beside events and their ends. */
 export function workQueue(store: Store): Part {
-  const { database, time, scene, writeAt } = store;
+  const { database, moves, time, scene, writeAt } = store;
   /** how far each processor of this process has come with what waits */
   const sweeps = new Map<string, Sweep>();
 
@@ -60,8 +86,7 @@ export function workQueue(store: Store): Part {
         work(session) {
           const before = ignoreBefore === null ? null : times.toDatabase(ignoreBefore);
           const who = processor && { ...processor, startedAt: times.toDatabase(processor.startedAt) };
-          const rule = (engine: Engine) => announce(engine, scope, times.toDatabase(now), before, from, who);
-          return carriedOut(scene(session), rule);
+          return announce(scene(session), scope, times.toDatabase(now), before, from, who);
         },
       });
       sweeps.set(whose, sweep);
@@ -69,30 +94,25 @@ export function workQueue(store: Store): Part {
     },
     leave: (processor) =>
       database.transaction({
-        work: (session) => carriedOut(scene(session), (engine) => engine.forgetProcessor(processor)),
+        work: (session) => forgetProcessor(scene(session), processor),
       }),
     processors: (now) =>
       database.read(async (session) => {
         await time.follow(session);
-        const rule = (engine: Engine) => processorsSeen(engine, time.toDatabase(now));
-        const { processors, handled } = await carriedOut(scene(session), rule);
-        const callers = (at: Date): Date => new Date(time.toCaller(at.getTime()));
-        return {
-          processors: processors.map((each) => ({
-            ...each,
-            startedAt: callers(each.startedAt),
-            seenAt: callers(each.seenAt),
-          })),
-          handled: handled.map((each) => ({ ...each, seenAt: callers(each.seenAt) })),
-        };
+        const place = scene(session);
+        const [running, handled] = await Promise.all([
+          processorsAfter(place, seenSince(time.toDatabase(now))),
+          handledTypes(place),
+        ]);
+        return processorsSeen(running, handled, (at) => new Date(time.toCaller(at)));
       }),
-    unhandled: (now, handledSince) =>
+    unhandled: (now, handledSince = seenSince(now)) =>
       database.read(async (session) => {
         await time.follow(session);
-        const since = handledSince === undefined ? undefined : time.toDatabase(handledSince);
-        const rule = (engine: Engine) => unhandledTypes(engine, time.toDatabase(now), since);
-        const unhandled = await carriedOut(scene(session), rule);
-        return unhandled.map((each) => ({
+        const since = time.toDatabase(handledSince);
+        const place = scene(session);
+        const [pending, isThere] = await Promise.all([pendingTypes(place), isAnybodyThere(place, since)]);
+        return unhandledTypes(pending, { isAnybodyThere: isThere, handledSince: since }).map((each) => ({
           ...each,
           since: each.since && new Date(time.toCaller(each.since.getTime())),
         }));
@@ -100,25 +120,78 @@ export function workQueue(store: Store): Part {
     ignoredSince: (scope, since, now) =>
       database.read(async (session) => {
         await time.follow(session);
-        const [from, until] = [time.toDatabase(since), time.toDatabase(now)];
-        return carriedOut(scene(session), (engine) => ignoredTypes(engine, scope, from, until));
+        return ignoredReport(await ignoredTypes(scene(session), scope, time.toDatabase(since)), time.toDatabase(now));
       }),
     attempts: (key) => attemptsOf(store, key),
     rerun(key, content, now, readFrom) {
       const times = time.asked();
       return database.transaction({
         before: (session) => writeAt(session, now, times),
-        work: (session) =>
-          carriedOut(scene(session), (engine) => rerunEvent(engine, key, content, times.toDatabase(now), readFrom)),
+        async work(session) {
+          const place = scene(session);
+          if (!mayRerun(await eventToRerun(place, key, readFrom))) return false;
+          await toPending(place, key, content, times.toDatabase(now));
+          place.writes.counts.countType('rerun', content.type);
+          await place.writes.flush();
+          return true;
+        },
       });
     },
     prune: (endpoints, processedBefore, limit) =>
       database.transaction({
         before: (session) => time.follow(session),
-        work: (session) =>
-          carriedOut(scene(session), (engine) => pruneSome(engine, endpoints, time.toDatabase(processedBefore), limit)),
+        async work(session) {
+          const found = await prunable(scene(session), endpoints, time.toDatabase(processedBefore), limit);
+          const seqs = firstWithin(found, new Budget()).map(({ seq }) => seq);
+          if (seqs.length > 0) await session.run(moves.pruneProcessed, [seqs]);
+          return seqs.length;
+        },
       }),
   };
+}
+
+/** One step through what waits. See `announce` in queue-operations.ts, which does the same without `await`. */
+async function announce(
+  scene: Scene,
+  scope: Scope,
+  now: number,
+  ignoreBefore: number | null,
+  sweep: Sweep,
+  processor?: ProcessorIdentity,
+): Promise<Announced & { readonly sweep: Sweep }> {
+  const { session, moves, writes } = scene;
+  await noteScope(scene, scope, now);
+  if (processor !== undefined) {
+    await noteProcessor(scene, { ...processor, ...scope, seenAt: now }, seenSince(now));
+  }
+  await session.run(moves.indexNew, [now]);
+  const budget = new Budget();
+  let parked: Sweep['parked'] = null;
+  if (sweep.parked !== null) {
+    const found = await parkedAfter(scene, sweep.parked, PARKED_BATCH, seenSince(now));
+    const plan = planParked(found, budget);
+    await unpark(scene, plan.unpark, plan.queues, now);
+    ({ parked } = plan);
+  }
+  if (ignoreBefore === null || sweep.ignoring === null) return announced([], { parked, ignoring: null });
+  const ready = await readyTypes(scene, scope.endpoints, sweep.ignoring, goneSince(now, ignoreBefore), TYPES_BATCH);
+  const types = typesToIgnore(ready, now, ignoreBefore);
+  const plan = planIgnore(ready, await waitingOf(scene, types, ignoreBefore, IGNORE_BATCH), budget);
+  if (plan.events.length > 0) {
+    await session.run(moves.toIgnored, [plan.events.map(({ seq }) => seq), now]);
+    for (const { type } of plan.events) writes.counts.countType('ignored', type);
+    await unpark(scene, [], plan.left, now);
+    await writes.flush();
+  }
+  return announced(plan.ignored, { parked, ignoring: plan.ignoring });
+}
+
+/** Unparks events, and what comes next in queues. */
+async function unpark(scene: Scene, seqs: readonly number[], left: readonly Queue[], now: number): Promise<void> {
+  const queues = left.filter(({ entity }) => entity !== null);
+  const next = queues.length === 0 ? [] : await nextInQueues(scene, queues, seenSince(now));
+  const all = [...new Set([...seqs, ...eventsToUnpark(next)])];
+  if (all.length > 0) await scene.session.run(scene.moves.unpark, [all]);
 }
 
 /** When the next event of a scope is due, or a lease runs out; one look through an index for each endpoint and type. */
@@ -127,7 +200,7 @@ async function nextDue({ database, t, time, scene }: Store, scope: Scope): Promi
     await time.follow(session);
     const place = scene(session);
     const named = [...new Set(await readyEndpoints(place, scope.endpoints))];
-    const pauses = await awaited(takers(place).pauses());
+    const pauses = await pausesOf(place);
     const isWhole = scope.types === '*' && !pausesIn(pauses, { endpoints: named, types: '*' });
     const ready = 'lease_until_ms IS NULL AND NOT parked AND endpoint = named.endpoint';
     const next = (first: string): string => `

@@ -1,84 +1,180 @@
-import type { Acceptance, IncomingEvent, Started } from '../event.ts';
+import type { Acceptance, IncomingEvent } from '../event.ts';
+import type { EventState } from '../state.ts';
 import type { StartRequest } from '../work.ts';
-import type { Ahead, Arrivals, Starts } from './engine.ts';
-import { unparkNext } from './entity-order.ts';
-import { firstStateOf } from './first-state.ts';
-import { resolve } from './known-event.ts';
-import type { NumberedStart } from './leases.ts';
-import { oneMore } from './occurrences.ts';
+import type { Counting, StoredBody } from './engine.ts';
+import { oneMore, type Times } from './occurrences.ts';
 import { setBackBy } from './set-back.ts';
-import type { Steps } from './steps.ts';
+import type { Queue } from './store.ts';
 import { hasSameBody } from './tombstone.ts';
 
-const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, replaced: false });
-/** What is kept of a body that must not be: how often it came is told all the same. No event has a body of no bytes. */
-const NOTHING = new Uint8Array();
-
-/**
- * Stores an event unless its key is known.
- *
- * @param start - the caller handles it if nothing has to run before it: it is stored under a lease, and needs no claim
- */
-export function* acceptEvent(engine: Starts, event: IncomingEvent, start?: NumberedStart): Steps<Acceptance> {
-  const started = start === undefined ? undefined : yield* storeRunning(engine, event, start);
-  const isStored = started ?? (yield* engine.insert(event, firstStateOf(event)));
-  if (isStored === false) return yield* acceptAgain(engine, event);
-  engine.counts.countType('stored', event.type);
-  if (!event.valid) engine.counts.countType('dead', event.type);
-  return started === undefined ? STORED : { ...STORED, started };
-}
-
-/** So many events that no processor has looked at are looked through for the entity of one that comes in. */
+export const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, replaced: false });
+const DUPLICATE = { result: 'duplicate', conflict: false, replaced: false } as const;
+/** An acceptance looks for the entity of an event among so many events that no processor has looked at. */
 export const MANY_FRESH = 100;
+/** Stands for another body of an erased event: only the number of these bodies is kept. No event has an empty body. */
+const NO_BYTES = new Uint8Array();
 
-/** `undefined` when it has to wait for a claim, or its key is known. */
-function* storeRunning(
-  engine: Starts,
-  event: IncomingEvent,
-  { now, leaseMs, ordered, number = 0 }: NumberedStart,
-): Steps<Started | undefined> {
-  if (!event.valid) return undefined;
-  const ahead = yield* engine.ahead(event);
-  if (!runsAtOnce(ahead, { now, ordered })) return undefined;
-  const lease = yield* engine.insertRunning(event, { now, until: now + leaseMs, number });
-  if (lease === null) return undefined;
-  yield* engine.noteTime(now);
-  return { ...lease, superseded: ahead.isSuperseded };
+/** The events that may have to run before a new one. */
+export interface Ahead {
+  /** `MANY_FRESH` events or more that no processor has looked at */
+  readonly isCrowded: boolean;
+  readonly isPaused: boolean;
+  /** a lease or a pending event of its entity; of a crowd, not all are looked at */
+  readonly isEntityBusy: boolean;
+  /** a newer event of its entity was processed */
+  readonly isSuperseded: boolean;
+  /** the latest time at which a lease was written (set-back.ts) */
+  readonly latest: number;
+  /** times of pending events are being moved back */
+  readonly isMovingBack: boolean;
 }
 
-/** Whether nothing has to run before a new event. */
+/** Whether nothing has to run before a new event, so that it may be stored under a lease. */
 export function runsAtOnce(ahead: Ahead, { now, ordered }: Pick<StartRequest, 'now' | 'ordered'>): boolean {
   if (ahead.isCrowded || ahead.isPaused || (ordered && ahead.isEntityBusy)) return false;
   // A claim moves everything back when the clock was set back.
   return !ahead.isMovingBack && setBackBy(ahead.latest, now) === 0;
 }
 
-/** What becomes of an event whose key is known. */
-export function* acceptAgain(engine: Arrivals, event: IncomingEvent): Steps<Acceptance> {
-  const known = yield* engine.known(event);
-  const { seq } = known;
-  const sameBytes = hasSameBody(known, event.body);
-  const resolution = resolve(known, { valid: event.valid, verified: event.verified, sameBytes });
-
-  engine.counts.count('duplicate', '');
-  if (resolution === 'conflict') engine.counts.count('conflict', '');
-  yield* engine.saveRedeliveries(seq, oneMore(yield* engine.redeliveries(seq), event.receivedAt));
-  if (resolution === 'verify') yield* engine.markVerified(seq);
-  if (resolution === 'conflict') {
-    yield* keepBeside(engine, seq, event, known.erased === true ? NOTHING : event.body);
-  }
-  if (resolution === 'replace') {
-    if (!sameBytes && known.body !== null) yield* keepBeside(engine, seq, event, known.body);
-    if (!event.valid) engine.counts.countType('dead', event.type);
-    yield* engine.replace(seq, event, firstStateOf(event));
-    // It may have been the front of another entity's queue, or of this one's.
-    const { endpoint } = event;
-    const queues = [...new Set([known.entity, event.entity])].map((entity) => ({ endpoint, entity }));
-    yield* unparkNext(engine, queues, event.receivedAt);
-  }
-  return { result: 'duplicate', conflict: resolution === 'conflict', replaced: resolution === 'replace' };
+/** How an event begins: when it is stored, and when its body replaces another. */
+export interface FirstState {
+  readonly state: 'pending' | 'processing' | 'dead';
+  readonly deadReason: 'invalid' | null;
+  readonly settledAt: number | null;
+  /** no processor has looked at it */
+  readonly isFresh: boolean;
 }
 
-function* keepBeside(engine: Arrivals, seq: number, { receivedAt }: IncomingEvent, body: Uint8Array): Steps<void> {
-  yield* engine.saveConflict(seq, oneMore(yield* engine.conflicts(seq), receivedAt), body);
+const PENDING: FirstState = { state: 'pending', deadReason: null, settledAt: null, isFresh: true };
+const RUNNING: FirstState = { state: 'processing', deadReason: null, settledAt: null, isFresh: false };
+
+/** @param runs - it is stored under a lease */
+export function firstStateOf(
+  { valid, receivedAt }: Pick<IncomingEvent, 'valid' | 'receivedAt'>,
+  runs = false,
+): FirstState {
+  if (!valid) return { state: 'dead', deadReason: 'invalid', settledAt: receivedAt, isFresh: false };
+  return runs ? RUNNING : PENDING;
+}
+
+/** The stored event of a key that arrives again. */
+export interface KnownEvent extends StoredBody, Queue {
+  readonly seq: number;
+  readonly state: EventState;
+  readonly invalid: boolean;
+  readonly verified: boolean;
+  /** an operator has erased its body */
+  readonly erased?: boolean;
+  /** when it was delivered again; `null` for never */
+  readonly redeliveries: Times | null;
+  /** when it was delivered with another body; `null` for never */
+  readonly conflicts: Times | null;
+}
+
+export type Resolution =
+  /** the first body wins; only the redelivery is counted */
+  | 'same'
+  /** the first body wins; the other one is kept beside it */
+  | 'conflict'
+  /** the new body replaces the old one, which is kept beside it if it differs */
+  | 'replace'
+  /** the same bytes, now with a signature: the event counts as verified from here on */
+  | 'verify';
+
+/**
+ * Decides between the stored body and another one under its key. A valid body replaces an invalid one. A verified body
+ * replaces an unverified one that is not settled. An unverified body never replaces a verified one, and no body replaces an
+ * erased one.
+ */
+export function resolve(
+  known: Pick<KnownEvent, 'state' | 'invalid' | 'verified' | 'erased'>,
+  incoming: { readonly valid: boolean; readonly verified: boolean; readonly sameBytes: boolean },
+): Resolution {
+  const settled = known.state === 'processed' || known.state === 'processing';
+  const gainsTrust = incoming.verified && !known.verified;
+  const losesTrust = known.verified && !incoming.verified;
+  const mends = known.invalid && incoming.valid && !losesTrust;
+
+  if (mends || (gainsTrust && !settled && !incoming.sameBytes)) {
+    if (known.erased !== true) return 'replace';
+    return incoming.sameBytes ? 'same' : 'conflict';
+  }
+  if (incoming.sameBytes) return gainsTrust ? 'verify' : 'same';
+  return 'conflict';
+}
+
+/** What deliveries of one known key change. */
+export interface DeliveredAgain {
+  /** the stored event after them */
+  readonly event: KnownEvent;
+  /** the newest body that is kept beside the event; `null` if they bring none */
+  readonly beside: Uint8Array | null;
+  /** the delivery that replaces the stored event; `null` if the event stays */
+  readonly replacement: IncomingEvent | null;
+  /** a signature verified the event that stays */
+  readonly isVerified: boolean;
+  /** queues that the event may have left: their next events may be claimed */
+  readonly left: readonly Queue[];
+}
+
+/** A known event before its deliveries. */
+export function unchanged(event: KnownEvent): DeliveredAgain {
+  return { event, beside: null, replacement: null, isVerified: false, left: [] };
+}
+
+/** @param before - what earlier deliveries of its key change in the same transaction */
+export function planAgain(
+  before: DeliveredAgain,
+  delivery: IncomingEvent,
+): { readonly acceptance: Acceptance; readonly change: DeliveredAgain } {
+  const { event: known, replacement } = before;
+  const { body, entity, receivedAt, valid, verified } = delivery;
+  const sameBytes = hasSameBody(known, body);
+  const resolution = resolve(known, { valid, verified, sameBytes });
+  let beside: Uint8Array | null = null;
+  if (resolution === 'conflict') beside = known.erased === true ? NO_BYTES : body;
+  if (resolution === 'replace' && !sameBytes) beside = known.body;
+  const event = {
+    ...known,
+    redeliveries: oneMore(known.redeliveries, receivedAt),
+    conflicts: beside === null ? known.conflicts : oneMore(known.conflicts, receivedAt),
+  };
+  const acceptance = { ...DUPLICATE, conflict: resolution === 'conflict', replaced: resolution === 'replace' };
+  const change = { ...before, event, beside: beside ?? before.beside };
+  if (resolution === 'verify') {
+    const verifiedEvent = { ...event, verified: true };
+    return {
+      acceptance,
+      change:
+        replacement === null
+          ? { ...change, event: verifiedEvent, isVerified: true }
+          : { ...change, event: verifiedEvent, replacement: { ...replacement, verified: true } },
+    };
+  }
+  if (resolution !== 'replace') return { acceptance, change };
+  // It may have been the front of another entity's queue, or of this one's.
+  const entities = new Set([...before.left.map((queue) => queue.entity), known.entity, entity]);
+  return {
+    acceptance,
+    change: {
+      ...change,
+      event: { ...event, entity, state: firstStateOf(delivery).state, invalid: !valid, verified, body, hash: null },
+      // A delivery without a trace keeps the one before.
+      replacement: { ...replacement, ...delivery },
+      isVerified: false,
+      left: [...entities].map((named) => ({ endpoint: known.endpoint, entity: named })),
+    },
+  };
+}
+
+/** Counts what operators see of a delivery. */
+export function countDelivery(
+  counts: Counting['counts'],
+  { type, valid }: IncomingEvent,
+  { result, conflict, replaced }: Acceptance,
+): void {
+  if (result === 'stored') counts.countType('stored', type);
+  else counts.count('duplicate', '');
+  if (conflict) counts.count('conflict', '');
+  if (!valid && (result === 'stored' || replaced)) counts.countType('dead', type);
 }

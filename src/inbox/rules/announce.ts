@@ -1,150 +1,138 @@
-import type { Announced, ProcessorIdentity, Scope } from '../work.ts';
-import type { Processors, TimeSlice, WaitingTypes } from './engine.ts';
-import { Budget } from './budget.ts';
-import { unparkNext } from './entity-order.ts';
-import { holdingTypes, isPaused } from './pauses.ts';
-import { noteProcessor } from './processors.ts';
-import type { Steps } from './steps.ts';
-import type { QueuedEvent } from './store.ts';
-import { goneSince, isAmong, seenSince, wasSeenAfter } from './takers.ts';
+import type { Announced } from '../work.ts';
+import { firstWithin, type Budget } from './budget.ts';
+import type { Queue, QueuedEvent, SizedEvent } from './store.ts';
+import { goneSince, wasSeenAfter } from './takers.ts';
 
-/** How many parked events one announcement looks at. */
-const PARKED_BATCH = 250;
-/** How many events it puts away, and how many types it looks at for that: senders can invent types. */
-const IGNORE_BATCH = 200;
-const TYPES_BATCH = 100;
+/** One announcement looks at so many parked events. */
+export const PARKED_BATCH = 250;
+/** It ignores at most so many events. */
+export const IGNORE_BATCH = 200;
+/** It looks for them among so many types: senders can invent types. */
+export const TYPES_BATCH = 100;
 
-/** How far the announcements of a scope have come in going through what waits; `null` for to the end. */
+/** Where the next announcement of a scope goes on; `null` at the end. Only a commit makes it true, so the caller keeps it. */
 export interface Sweep {
   /** the parked event that was looked at last */
   readonly parked: number | null;
-  /** where to go on with putting away */
   readonly ignoring: TypePosition | null;
 }
 
-/** One type of one endpoint: the first whose name is not before `from`. */
-interface TypePosition {
+/** The first type of an endpoint that is not before `from`. */
+export interface TypePosition {
   readonly endpoint: string | null;
   readonly from: string;
 }
 
 export const WHOLE_SWEEP: Sweep = { parked: 0, ignoring: { endpoint: null, from: '' } };
 
-type Ignored = { endpoint: string; type: string; count: number };
-
-/**
- * One step of a sweep through what waits, which takes the same time however much that is. Where it has come to is for the
- * caller to remember, since only a commit makes it true.
- */
-export function* announce(
-  engine: WaitingTypes & Processors,
-  scope: Scope,
-  now: number,
-  ignoreBefore: number | null,
-  sweep: Sweep,
-  processor?: ProcessorIdentity,
-): Steps<Announced & { readonly sweep: Sweep }> {
-  yield* engine.noteTime(now);
-  yield* engine.noteTaker(scope, now);
-  if (processor !== undefined) yield* noteProcessor(engine, processor, scope, now);
-  const slice = engine.timeSlice();
-  yield* engine.indexNew(now);
-  const parked = sweep.parked === null ? null : yield* lookAtParked(engine, now, sweep.parked);
-  const ignored: Ignored[] = [];
-  let ignoring = ignoreBefore === null ? null : sweep.ignoring;
-  if (ignoreBefore !== null && ignoring !== null) {
-    ignoring = yield* ignoreSome(engine, scope.endpoints, { now, before: ignoreBefore, slice }, ignoring, ignored);
-  }
+export function announced(
+  ignored: Announced['ignored'],
+  { parked, ignoring }: Sweep,
+): Announced & { readonly sweep: Sweep } {
   const more = parked !== null || ignoring !== null;
   return { ignored, more, sweep: more ? { parked, ignoring } : WHOLE_SWEEP };
 }
 
+export interface ParkedEvent extends QueuedEvent, SizedEvent {
+  /** its type is handled or paused */
+  readonly isHandled: boolean;
+}
+
+export interface ParkedPlan {
+  readonly unpark: readonly number[];
+  /** the queues of the events: their next events may be claimed too */
+  readonly queues: readonly Queue[];
+  readonly parked: Sweep['parked'];
+}
+
 /**
- * The processor that handled the events which a parked event waits for may be gone. Unparks the front of each entity, and
- * events that no processor handles; the others go on waiting behind that front, however many they are.
+ * The processor that handled the events which a parked event waits for may be gone. Unparks the events that no processor
+ * handles. Of the others the front of each queue may be claimed, however many wait behind it.
  */
-function* lookAtParked(engine: WaitingTypes, now: number, after: number): Steps<number | null> {
-  const found = yield* engine.parkedAfter(after, PARKED_BATCH);
-  const budget = new Budget();
-  const taken = new Map<string, Scope['types']>();
-  const events: (typeof found)[number][] = [];
-  const unhandled: number[] = [];
-  for (const event of found) {
-    if (budget.isSpent) break;
-    const { seq, endpoint, type } = event;
-    const types = taken.get(endpoint) ?? (yield* holdingTypes(engine, endpoint, seenSince(now)));
-    taken.set(endpoint, types);
-    events.push(event);
-    if (isAmong(types, type)) continue;
-    unhandled.push(seq);
-    budget.spend(event.bytes);
-  }
-  const fronts = new Map(events.map((event) => [JSON.stringify([event.endpoint, event.entity]), event]));
-  if (unhandled.length > 0) yield* engine.unpark(unhandled);
-  yield* unparkNext(engine, [...fronts.values()], now, budget);
-  const isEnd = events.length === found.length && found.length < PARKED_BATCH;
-  return isEnd ? null : (events.at(-1)?.seq ?? null);
+export function planParked(found: readonly ParkedEvent[], budget: Budget): ParkedPlan {
+  const seen = firstWithin(
+    found.map((event) => ({ ...event, bytes: event.isHandled ? 0 : event.bytes })),
+    budget,
+  );
+  const isEnd = seen.length === found.length && found.length < PARKED_BATCH;
+  return {
+    unpark: seen.filter(({ isHandled }) => !isHandled).map(({ seq }) => seq),
+    queues: queuesOf(seen),
+    parked: isEnd ? null : (seen.at(-1)?.seq ?? null),
+  };
 }
 
-/** Puts away what nobody handles, from one type on; returns where to go on, or `null` at the end. */
-function* ignoreSome(
-  engine: WaitingTypes,
-  endpoints: Scope['endpoints'],
-  { now, before, slice }: { readonly now: number; readonly before: number; readonly slice: TimeSlice },
-  begin: TypePosition,
-  ignored: Ignored[],
-): Steps<TypePosition | null> {
-  const gone = goneSince(now, before);
-  const pauses = yield* engine.pauses();
-  const ready = yield* engine.readyEndpoints(endpoints);
-  const first = begin.endpoint === null ? 0 : Math.max(0, ready.indexOf(begin.endpoint));
-  let types = 0;
-  let left = IGNORE_BATCH;
-  for (const endpoint of ready.slice(first)) {
-    let from = endpoint === begin.endpoint ? begin.from : '';
-    // One that handles every type leaves nothing to look at.
-    if (wasSeenAfter(yield* engine.lastSeen(endpoint, '*'), gone)) continue;
-    for (;;) {
-      if (left === 0 || types === TYPES_BATCH) return { endpoint, from };
-      const type = yield* engine.nextReadyType(endpoint, from);
-      if (type === null) break;
-      types += 1;
-      // What is paused waits for its end, however long that takes.
-      const waits = isPaused(pauses, { endpoint, type });
-      if (!waits && !wasSeenAfter(yield* engine.lastSeen(endpoint, type), gone)) {
-        const events = yield* engine.waitingOfType({ endpoint, type }, before, left);
-        const count = yield* ignore(engine, events, type, now, slice);
-        if (count > 0) ignored.push({ endpoint, type, count });
-        left -= count;
-        // Of this type there may be more.
-        if (left === 0 || (count > 0 && slice.isOver())) return { endpoint, from: type };
-      }
-      // The next text there is.
-      from = `${type}\0`;
+/** A type of which an event may be claimed. */
+export interface ReadyType {
+  readonly endpoint: string;
+  readonly type: string;
+  readonly isPaused: boolean;
+  /** when a processor that handles it was last seen; `null` for never */
+  readonly lastSeen: number | null;
+}
+
+/** The types whose events no processor handles. Events of a paused type wait for its end, however long that takes. */
+export function typesToIgnore(ready: readonly ReadyType[], now: number, ignoreBefore: number): readonly ReadyType[] {
+  const gone = goneSince(now, ignoreBefore);
+  return ready.filter(({ isPaused, lastSeen }) => !isPaused && !wasSeenAfter(lastSeen, gone));
+}
+
+export interface WaitingEvent extends QueuedEvent, SizedEvent {
+  readonly type: string;
+}
+
+/** Events of types that no processor handles. */
+export interface WaitingEvents {
+  readonly events: readonly WaitingEvent[];
+  /** the type at which a limit ended the look; `null` if all were found */
+  readonly endedAt: Pick<ReadyType, 'endpoint' | 'type'> | null;
+}
+
+export interface IgnorePlan {
+  readonly events: readonly WaitingEvent[];
+  readonly ignored: Announced['ignored'];
+  /** the queues that they leave */
+  readonly left: readonly Queue[];
+  readonly ignoring: Sweep['ignoring'];
+}
+
+/** @param ready - the types that were looked at */
+export function planIgnore(
+  ready: readonly ReadyType[],
+  { events, endedAt }: WaitingEvents,
+  budget: Budget,
+): IgnorePlan {
+  const taken = firstWithin(events, budget);
+  const totals = new Map<string, { endpoint: string; type: string; count: number }>();
+  for (const { endpoint, type } of taken) {
+    const name = JSON.stringify([endpoint, type]);
+    totals.set(name, { endpoint, type, count: (totals.get(name)?.count ?? 0) + 1 });
+  }
+  return { events: taken, ignored: [...totals.values()], left: queuesOf(taken), ignoring: nextPosition() };
+
+  function nextPosition(): TypePosition | null {
+    const first = events[taken.length];
+    if (first !== undefined) return { endpoint: first.endpoint, from: first.type };
+    if (endedAt !== null) {
+      const { endpoint, type } = endedAt;
+      // Of this type there may be more. If other transactions hold all that were found, the next sweep finds them.
+      const isTaken = totals.has(JSON.stringify([endpoint, type]));
+      return isTaken ? { endpoint, from: type } : after(endedAt);
     }
+    const last = ready.at(-1);
+    return last === undefined || ready.length < TYPES_BATCH ? null : after(last);
   }
-  return null;
 }
 
-/** Sets as many to ignored as fit in the slice, and at least one; returns how many. */
-function* ignore(
-  engine: WaitingTypes,
-  events: readonly (QueuedEvent & { readonly bytes: number })[],
-  type: string,
-  now: number,
-  slice: TimeSlice,
-): Steps<number> {
-  // Each queue moves on once and not with each event: thousands of one entity may go.
-  const left = new Map<string, QueuedEvent>();
-  let count = 0;
-  for (const event of events) {
-    yield* engine.ignore(event.seq, now);
-    engine.counts.countType('ignored', type);
-    left.set(JSON.stringify([event.endpoint, event.entity]), event);
-    count += 1;
-    slice.add(event.bytes);
-    if (slice.isOver()) break;
-  }
-  yield* unparkNext(engine, [...left.values()], now);
-  return count;
+function after({ endpoint, type }: Pick<ReadyType, 'endpoint' | 'type'>): TypePosition {
+  // The next text there is.
+  return { endpoint, from: `${type}\0` };
+}
+
+/** Each queue once: thousands of events of one entity may wait. */
+function queuesOf(events: readonly QueuedEvent[]): readonly Queue[] {
+  const queues = events.map(
+    ({ endpoint, entity }) => [JSON.stringify([endpoint, entity]), { endpoint, entity }] as const,
+  );
+  return [...new Map(queues).values()];
 }

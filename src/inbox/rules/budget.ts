@@ -14,3 +14,13 @@ export class Budget {
     this.#left -= bytes;
   }
 }
+
+/** The first of some events whose bodies fit into the budget. */
+export function firstWithin<T extends { readonly bytes: number }>(events: readonly T[], budget: Budget): readonly T[] {
+  const end = events.findIndex(({ bytes }) => {
+    if (budget.isSpent) return true;
+    budget.spend(bytes);
+    return false;
+  });
+  return end === -1 ? events : events.slice(0, end);
+}

@@ -1,7 +1,7 @@
 import type { Scope } from '../work.ts';
 import { Budget } from './budget.ts';
 import { mustWait } from './entity-order.ts';
-import type { NumberedClaim } from './leases.ts';
+import type { NumberedClaim, NumberedStart } from './leases.ts';
 import { isPaused } from './pauses.ts';
 import { Room } from './room.ts';
 import type { Candidate, ClaimState, DueAsked, DueEvent, DueEvents, EventToRun, NewLease } from './store.ts';
@@ -92,9 +92,9 @@ export class ClaimPlan {
   }
 }
 
-/** The lease that a claim gives. */
+/** The lease that a claim or a start gives. */
 export function leaseOf(
-  { now, leaseMs, number = 0, ordered }: NumberedClaim,
+  { now, leaseMs, number = 0, ordered }: NumberedStart,
   { exclusive }: Pick<NewLease, 'exclusive'>,
 ): NewLease {
   return { now, until: now + leaseMs, claimNumber: number, ordered, exclusive };

@@ -3,7 +3,6 @@ import { LONGEST_ENDPOINT } from '../event.ts';
 import type { EndpointType, StoredPause } from '../operator/pauses.ts';
 import type { Scope } from '../work.ts';
 import type { AuditLines, Author } from './audit-line.ts';
-import type { Takers } from './engine.ts';
 import type { Steps } from './steps.ts';
 
 /** A longer type is none that anybody would name, and an index has to hold it with its endpoint. */
@@ -33,19 +32,6 @@ export function pausesIn(pauses: readonly EndpointType[], { endpoints, types }: 
     ({ endpoint, type }) =>
       (endpoints === '*' || endpoints.includes(endpoint)) && (types === '*' || types.includes(type)),
   );
-}
-
-/**
- * The types of an endpoint whose events hold back newer ones of their entity: a running processor handles them, or they
- * are paused and will be handled in their order once they are resumed.
- */
-export function* holdingTypes(
-  engine: Pick<Takers, 'takenTypes' | 'pauses'>,
-  endpoint: string,
-  since: number,
-): Steps<Scope['types']> {
-  const taken = yield* engine.takenTypes(endpoint, since);
-  return taken === '*' ? taken : [...taken, ...pausedAt(yield* engine.pauses(), endpoint)];
 }
 
 /** What an engine is asked for that keeps pauses, beside who handles what. */

@@ -76,16 +76,17 @@ export interface Front {
 export interface NextInQueue {
   readonly front: (Pick<Front, 'seq' | 'created'> & { readonly bytes: number }) | undefined;
   /** the first parked events before it: no processor handles their types */
-  readonly passed: readonly ParkedEvent[];
+  readonly passed: readonly SizedEvent[];
   /** the first parked events that yield */
-  readonly yielding: readonly ParkedEvent[];
+  readonly yielding: readonly SizedEvent[];
 }
 
 /**
- * A parked event is pending, but in no index that claims read. A claim parks an event that has to wait for another one of its
- * entity; whoever ends that wait unparks it. So a queue of thousands costs a claim nothing.
+ * An event with the length of its body. A parked event is pending, but in no index that claims read. A claim parks an event that
+ * has to wait for another one of its entity; the operation that ends the wait unparks it. So a queue of thousands costs a claim
+ * nothing.
  */
-export interface ParkedEvent {
+export interface SizedEvent {
   readonly seq: number;
   /** the length of its body: SQLite writes the body again with any change of the row */
   readonly bytes: number;

@@ -1,4 +1,4 @@
-import type { Scope } from '../work.ts';
+import type { ProcessorIdentity, ProcessorsSeen, Scope } from '../work.ts';
 
 /**
  * A processor counts as there this long after it was last seen: so long its events hold back newer ones of their entity.
@@ -44,4 +44,32 @@ export function isInScope(
   { endpoint, type }: { readonly endpoint: string; readonly type: string | null },
 ): boolean {
   return (endpoints === '*' || endpoints.includes(endpoint)) && isAmong(types, type);
+}
+
+/** A processor and what it handles; milliseconds since 1970. */
+export interface NotedProcessor extends ProcessorIdentity, Scope {
+  readonly seenAt: number;
+}
+
+/** When a processor that handles a type was last seen. */
+export interface HandledType {
+  readonly endpoint: string;
+  readonly type: string;
+  readonly at: number;
+}
+
+/** @param date - of a time as it is stored */
+export function processorsSeen(
+  running: readonly NotedProcessor[],
+  handled: readonly HandledType[],
+  date = (at: number) => new Date(at),
+): ProcessorsSeen {
+  return {
+    processors: running.map(({ startedAt, seenAt, ...processor }) => ({
+      ...processor,
+      startedAt: date(startedAt),
+      seenAt: date(seenAt),
+    })),
+    handled: handled.map(({ endpoint, type, at }) => ({ endpoint, type, seenAt: date(at) })),
+  };
 }

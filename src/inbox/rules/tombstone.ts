@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { Scope } from '../work.ts';
 import type { StoredBody, Tombstones } from './engine.ts';
 import type { Steps } from './steps.ts';
 
@@ -40,23 +39,4 @@ export function* makeTombstone(
   yield* engine.prune(seq, hashOf(body));
   yield* engine.pruneErrors(seq);
   yield* engine.forgetConflict(seq);
-}
-
-/** Makes tombstones of as many as fit in the slice; returns how many. */
-export function* pruneSome(
-  engine: Tombstones,
-  endpoints: Scope['endpoints'],
-  before: number,
-  limit: number,
-): Steps<number> {
-  const slice = engine.timeSlice();
-  let pruned = 0;
-  for (const seq of yield* engine.prunable(endpoints, before, limit)) {
-    const body = yield* engine.bodyOf(seq);
-    yield* makeTombstone(engine, seq, body);
-    pruned += 1;
-    slice.add(body.byteLength);
-    if (slice.isOver()) break;
-  }
-  return pruned;
 }

@@ -1,50 +1,46 @@
 import type { Pause } from '../operator/pauses.ts';
-import type { IgnoredType, Scope, TypeCount, UnhandledType } from '../work.ts';
-import type { Takers, TypeTotal, WaitingTypes } from './engine.ts';
-import { isPaused } from './pauses.ts';
-import type { Steps } from './steps.ts';
+import type { IgnoredType, TypeCount, UnhandledType } from '../work.ts';
 import { seenSince, wasSeenAfter } from './takers.ts';
 
 /** Counting stops here. */
 export const COUNTED = 1_000;
 
-/** What has waited for ten minutes, of types that nobody was seen to handle for as long. */
-export function* unhandledTypes(
-  engine: Takers & Pick<WaitingTypes, 'pendingTypes'>,
-  now: number,
-  handledSince = seenSince(now),
-): Steps<UnhandledType[]> {
-  const unhandled: UnhandledType[] = [];
-  const pauses = yield* engine.pauses();
-  for (const total of yield* engine.pendingTypes()) {
-    if (total.dueAt > handledSince || isPaused(pauses, total)) continue;
-    const seen = yield* engine.lastSeen(total.endpoint, total.type);
-    if (wasSeenAfter(seen, handledSince)) continue;
-    // What was never handled is only told where processors run that do not know of its endpoint.
-    if (seen === null && !(yield* isForgotten(engine, total.endpoint, handledSince))) continue;
-    unhandled.push({ ...counted(total), since: seen === null ? null : new Date(seen) });
-  }
-  return unhandled;
+export interface TypeTotal {
+  readonly endpoint: string;
+  readonly type: string;
+  readonly count: number;
+  /** when a processor that handles it was last seen; `null` for never */
+  readonly lastSeen: number | null;
 }
 
-/** Processors run on this inbox, but none of them has ever handled this endpoint: somebody may not know that one must. */
-function* isForgotten(engine: Takers, endpoint: string, since: number): Steps<boolean> {
-  return (yield* engine.isAnybodyThere(since)) && !(yield* engine.wasEverHandled(endpoint));
+/** The pending events of a type. */
+export interface PendingType extends TypeTotal {
+  /** when the first of them was due */
+  readonly dueAt: number;
+  readonly isPaused: boolean;
+  /** a processor has handled some type of its endpoint */
+  readonly wasEndpointHandled: boolean;
 }
 
-/** What was put away for want of a handler, as far as it is in a scope. */
-export function* ignoredTypes(
-  engine: Takers & Pick<WaitingTypes, 'ignoredTypes'>,
-  scope: Scope,
-  since: number,
-  now: number,
-): Steps<IgnoredType[]> {
-  const ignored: IgnoredType[] = [];
-  for (const total of yield* engine.ignoredTypes(scope, since)) {
-    const seen = yield* engine.lastSeen(total.endpoint, total.type);
-    ignored.push({ ...counted(total), handled: wasSeenAfter(seen, seenSince(now)) });
-  }
-  return ignored;
+/**
+ * Types whose events have been due for ten minutes, and that no processor has handled for as long. A type that was never
+ * handled is reported only where processors run that do not know its endpoint.
+ */
+export function unhandledTypes(
+  pending: readonly PendingType[],
+  { isAnybodyThere, handledSince }: { readonly isAnybodyThere: boolean; readonly handledSince: number },
+): UnhandledType[] {
+  return pending.flatMap((total) => {
+    const { dueAt, isPaused, lastSeen, wasEndpointHandled } = total;
+    if (dueAt > handledSince || isPaused || wasSeenAfter(lastSeen, handledSince)) return [];
+    if (lastSeen === null && (!isAnybodyThere || wasEndpointHandled)) return [];
+    return [{ ...counted(total), since: lastSeen === null ? null : new Date(lastSeen) }];
+  });
+}
+
+/** Types of ignored events. */
+export function ignoredTypes(ignored: readonly TypeTotal[], now: number): IgnoredType[] {
+  return ignored.map((total) => ({ ...counted(total), handled: wasSeenAfter(total.lastSeen, seenSince(now)) }));
 }
 
 /**

@@ -1,13 +1,21 @@
 import type { EventKey, IncomingEvent, StoredEvent } from '../event.ts';
-import { acceptEvent } from '../rules/accept-event.ts';
-import { announce, type Sweep } from '../rules/announce.ts';
+import type { Sweep } from '../rules/announce.ts';
 import type { NumberedClaim, NumberedStart } from '../rules/leases.ts';
-import { claimDue, claimOne, renewLeases, settle, type ClaimProgress } from '../queue-operations.ts';
-import { processorsSeen } from '../rules/processors.ts';
-import { rerunEvent } from '../rules/rerun-event.ts';
-import { atOnce } from '../rules/steps.ts';
-import { pruneSome } from '../rules/tombstone.ts';
-import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
+import {
+  accept,
+  announce,
+  claimDue,
+  claimOne,
+  processors,
+  prune,
+  renewLeases,
+  rerun,
+  settle,
+  unhandled,
+  type ClaimProgress,
+} from '../queue-operations.ts';
+import { seenSince } from '../rules/takers.ts';
+import { ignoredTypes } from '../rules/unhandled-report.ts';
 import type { CrashedEvent, Lease, ProcessorIdentity, Scope, Settlement } from '../work.ts';
 import { attemptsOf } from './engine/attempts.ts';
 import { nextDue } from './engine/next-due.ts';
@@ -20,8 +28,8 @@ import { claimedLater, settledLater, startedLater, waitedSince } from './waited-
  * transaction that it shares with others. `askedAt` is when it was asked for, on the clock of `wallTime()`.
  */
 const moves = {
-  accept: ({ engine }: Statements, event: IncomingEvent, start?: NumberedStart, askedAt = 0) =>
-    atOnce(acceptEvent(engine, event, start && startedLater(start, waitedSince(askedAt)))),
+  accept: ({ store }: Statements, event: IncomingEvent, start?: NumberedStart, askedAt = 0) =>
+    accept(store, event, start && startedLater(start, waitedSince(askedAt))),
 
   claim(
     { store }: Statements,
@@ -55,7 +63,7 @@ const moves = {
   },
 
   announce(
-    { engine }: Statements,
+    { store }: Statements,
     scope: Scope,
     now: number,
     ignoreBefore: number | null,
@@ -66,22 +74,22 @@ const moves = {
     const ms = waitedSince(askedAt);
     // Later than it was said to, nothing more is put away.
     const before = ignoreBefore === null ? null : ignoreBefore + Math.min(0, ms);
-    return atOnce(announce(engine, scope, now + ms, before, from, processor));
+    return announce(store, scope, now + ms, before, from, processor);
   },
 
-  leave: ({ engine }: Statements, processor: string) => atOnce(engine.forgetProcessor(processor)),
+  leave: ({ store }: Statements, processor: string) => store.forgetProcessor(processor),
 
   rerun: (
-    { engine }: Statements,
+    { store }: Statements,
     key: EventKey,
     content: Pick<IncomingEvent, 'type' | 'created' | 'entity'>,
     now: number,
     readFrom: Uint8Array | undefined,
     askedAt: number,
-  ) => atOnce(rerunEvent(engine, key, content, now + waitedSince(askedAt), readFrom)),
+  ) => rerun(store, key, content, now + waitedSince(askedAt), readFrom),
 
-  prune: ({ engine }: Statements, endpoints: Scope['endpoints'], processedBefore: number, limit: number) =>
-    atOnce(pruneSome(engine, endpoints, processedBefore, limit)),
+  prune: ({ store }: Statements, endpoints: Scope['endpoints'], processedBefore: number, limit: number) =>
+    prune(store, endpoints, processedBefore, limit),
 };
 
 /** And these read, outside of a transaction. */
@@ -93,11 +101,10 @@ const reads = {
   list: (statements: Statements, after: number, limit: number): readonly StoredEvent[] =>
     statements.listEvents.all(after, limit).map((row) => storedEvent(row, statements)),
   nextDue,
-  unhandled: ({ engine }: Statements, now: number, handledSince: number | undefined) =>
-    atOnce(unhandledTypes(engine, now, handledSince)),
-  ignoredSince: ({ engine }: Statements, scope: Scope, since: number, now: number) =>
-    atOnce(ignoredTypes(engine, scope, since, now)),
-  processors: ({ engine }: Statements, now: number) => atOnce(processorsSeen(engine, now)),
+  unhandled: ({ store }: Statements, now: number, handledSince = seenSince(now)) => unhandled(store, handledSince),
+  ignoredSince: ({ store }: Statements, scope: Scope, since: number, now: number) =>
+    ignoredTypes(store.ignoredTypes(scope, since), now),
+  processors: ({ store }: Statements, now: number) => processors(store, now),
   attempts: attemptsOf,
 };
 

@@ -9,5 +9,5 @@ export type Statements = ReturnType<typeof prepareStatements>;
 /** Every statement of the inbox, and what the rules ask for, prepared once for a connection. */
 export function prepareStatements(database: SqliteDatabase, index: EventIndex) {
   const statements = prepareNamedStatements(database);
-  return { ...statements, engine: sqliteEngine(statements, index), store: sqliteStore(statements) };
+  return { ...statements, engine: sqliteEngine(statements, index), store: sqliteStore(statements, index) };
 }

@@ -10,8 +10,8 @@ import { proxiedPool } from './proxied-pool.ts';
 
 const REQUEST = { ...EVERYTHING, now: START, leaseMs: 60_000, ordered: true };
 
-/** How many statements it takes to claim the first event of each of so many orders, to end all attempts, and to go on. */
-async function statementsFor(orders: number): Promise<Record<'claimed' | 'settled' | 'claimedNext', number>> {
+/** An inbox that counts its statements. */
+async function countedInbox() {
   const pool = new Pool({ connectionString: await postgresUrl() });
   const schema = schemaName();
   onTestFinished(async () => {
@@ -25,8 +25,20 @@ async function statementsFor(orders: number): Promise<Record<'claimed' | 'settle
       return client.query(asked);
     },
   }));
-  await using inbox = inboxOnPostgres<PoolClient>({ pool: counted }, { ...SETTINGS, schema });
+  const inbox = inboxOnPostgres<PoolClient>({ pool: counted }, { ...SETTINGS, schema });
   await inbox.announce(EVERYTHING, START, null);
+  const during = async <T>(work: Promise<T>): Promise<{ answer: T; took: number }> => {
+    const before = statements;
+    const answer = await work;
+    return { answer, took: statements - before };
+  };
+  return { inbox, during };
+}
+
+/** How many statements it takes to claim the first event of each of so many orders, to end all attempts, and to go on. */
+async function statementsFor(orders: number): Promise<Record<'claimed' | 'settled' | 'claimedNext', number>> {
+  const { inbox, during } = await countedInbox();
+  await using _ = inbox;
   const all = Array.from({ length: 2 * orders }, (_, n) => ({
     id: `evt_${n}`,
     entity: `order_${n % orders}`,
@@ -35,11 +47,6 @@ async function statementsFor(orders: number): Promise<Record<'claimed' | 'settle
   }));
   await Promise.all(all.map((event) => inbox.accept(incoming(event), later())));
 
-  const during = async <T>(work: Promise<T>): Promise<{ answer: T; took: number }> => {
-    const before = statements;
-    const answer = await work;
-    return { answer, took: statements - before };
-  };
   const first = await during(inbox.claim(REQUEST, 2 * orders));
   expect(first.answer).toHaveLength(orders);
   const ends = first.answer.map(({ lease }) => inbox.settle(lease, { outcome: 'processed' }, START));
@@ -52,4 +59,27 @@ async function statementsFor(orders: number): Promise<Record<'claimed' | 'settle
 
 it('forty orders are claimed, settled and go on with as many statements as two', async () => {
   expect(await statementsFor(40)).toEqual(await statementsFor(2));
+});
+
+/** How many statements it takes to accept so many events again, half of them with other bytes. */
+async function statementsAgain(events: number): Promise<number> {
+  const { inbox, during } = await countedInbox();
+  await using _ = inbox;
+  const accept = (body?: string) =>
+    Promise.all(
+      Array.from({ length: events }, (_, n) =>
+        inbox.accept(
+          incoming({ id: `evt_${n}`, receivedAt: START, ...(n % 2 === 0 && body !== undefined && { body }) }),
+          later(),
+        ),
+      ),
+    );
+  await accept();
+  const { answer, took } = await during(accept('other'));
+  expect(answer.filter(({ conflict }) => conflict)).toHaveLength(events / 2);
+  return took;
+}
+
+it('forty redeliveries are accepted with as many statements as two', async () => {
+  expect(await statementsAgain(40)).toBe(await statementsAgain(2));
 });

@@ -1,130 +1,148 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { announce, WHOLE_SWEEP } from '../../../src/inbox/rules/announce.ts';
-import { atOnce } from '../../../src/inbox/rules/steps.ts';
-import type { Scope } from '../../../src/inbox/work.ts';
+import {
+  announced,
+  IGNORE_BATCH,
+  PARKED_BATCH,
+  planIgnore,
+  planParked,
+  TYPES_BATCH,
+  typesToIgnore,
+  WHOLE_SWEEP,
+  type ParkedEvent,
+  type ReadyType,
+  type TypePosition,
+  type WaitingEvent,
+} from '../../../src/inbox/rules/announce.ts';
+import { Budget } from '../../../src/inbox/rules/budget.ts';
 import { IGNORE_AFTER_MS, TAKER_MS } from '../../../src/inbox/rules/takers.ts';
-import type { Queue } from '../../../src/inbox/rules/store.ts';
-import { NOTHING_NEXT } from './plan-events.ts';
-import { scripted, sliceOf } from './scripted-engine.ts';
 
 const NOW = 2 * IGNORE_AFTER_MS;
 const BEFORE = NOW - TAKER_MS;
-const SCOPE: Scope = { endpoints: ['default'], types: ['order.ready'] };
+const MEBIBYTE = 1024 * 1024;
+const ready = (type: string, parts: Partial<ReadyType> = {}): ReadyType => ({
+  endpoint: 'default',
+  type,
+  isPaused: false,
+  lastSeen: null,
+  ...parts,
+});
+const waiting = (seq: number, type: string, bytes = 10): WaitingEvent => ({
+  seq,
+  endpoint: 'default',
+  entity: 'order',
+  type,
+  bytes,
+});
 
-/** Waiting events of one endpoint by type; a type that was seen is handled by somebody. */
-function engineOf(
-  waiting: { readonly [type: string]: number },
-  seen: { readonly [type: string]: number } = {},
-  replies: Parameters<typeof scripted>[0] = {},
-) {
-  const left = new Map(
-    Object.entries(waiting).map(([type, count]) => [type, Array.from({ length: count }, (_, n) => n)]),
-  );
-  const types = Object.keys(waiting).toSorted();
-  return scripted({
-    readyEndpoints: (endpoints: readonly string[]) => endpoints,
-    parkedAfter: () => [],
-    takenTypes: () => ['order.ready'],
-    lastSeen: (_: string, type: string) => seen[type] ?? null,
-    nextReadyType: (_: string, from: string) =>
-      types.find((type) => type >= from && (left.get(type)?.length ?? 0) > 0) ?? null,
-    waitingOfType: ({ type }: { type: string }, _: number, limit: number) =>
-      (left.get(type) ?? []).splice(0, limit).map((seq) => ({ seq, endpoint: 'default', entity: null, bytes: 10 })),
-    ...replies,
-  });
-}
-
-const run = ({ engine }: ReturnType<typeof engineOf>, ignoreBefore: number | null = BEFORE, sweep = WHOLE_SWEEP) =>
-  atOnce(announce(engine, SCOPE, NOW, ignoreBefore, sweep));
-
-describe('what nobody handles', () => {
-  it.each<[string, { readonly [type: string]: number }, number]>([
-    ['is put away when nobody ever did', {}, 1],
-    ['when nobody did for seven days', { 'order.created': NOW - IGNORE_AFTER_MS }, 1],
-    ['but not when somebody has run since', { 'order.created': NOW - IGNORE_AFTER_MS + 1 }, 0],
-    ['nor when somebody handles every type', { '*': NOW - 1 }, 0],
-  ])('%s', (_, seen, count) => {
-    const { ignored } = run(engineOf({ 'order.created': 1 }, seen));
-    expect(ignored).toEqual(count === 0 ? [] : [{ endpoint: 'default', type: 'order.created', count }]);
+describe('the events of a type', () => {
+  it.each<[string, Partial<ReadyType>, boolean]>([
+    ['are ignored when no processor ever handled them', {}, true],
+    ['when none did for seven days', { lastSeen: NOW - IGNORE_AFTER_MS }, true],
+    ['but not when one has run since', { lastSeen: NOW - IGNORE_AFTER_MS + 1 }, false],
+    ['nor when the type is paused', { isPaused: true }, false],
+  ])('%s', (_, parts, isIgnored) => {
+    expect(typesToIgnore([ready('a', parts)], NOW, BEFORE)).toHaveLength(isIgnored ? 1 : 0);
   });
 
-  it('stays where whoever announces has not looked for long enough', () => {
-    const waiting = engineOf({ 'order.created': 1 });
-    expect(run(waiting, null)).toMatchObject({ ignored: [], more: false });
-    expect(waiting.of('ignore', 'nextReadyType')).toEqual([]);
-    // Seen seven days ago, but after it was last looked.
+  it('stay when a processor was seen after the last look', () => {
     const since = NOW - IGNORE_AFTER_MS - 100;
-    expect(run(engineOf({ 'order.created': 1 }, { 'order.created': since + 50 }), since)).toMatchObject({
-      ignored: [],
+    expect(typesToIgnore([ready('a', { lastSeen: since + 50 })], NOW, since)).toEqual([]);
+  });
+});
+
+describe('what is ignored', () => {
+  it('is reported by type, and each queue moves on once', () => {
+    const events = [waiting(1, 'a'), waiting(2, 'a'), waiting(3, 'b')];
+    expect(planIgnore([ready('a'), ready('b')], { events, endedAt: null }, new Budget())).toEqual({
+      events,
+      ignored: [
+        { endpoint: 'default', type: 'a', count: 2 },
+        { endpoint: 'default', type: 'b', count: 1 },
+      ],
+      left: [{ endpoint: 'default', entity: 'order' }],
+      ignoring: null,
     });
   });
 
-  it('is put away in steps, each going on where the one before has ended', () => {
-    const waiting = engineOf({ a: 150, b: 100, c: 1 });
-    const first = run(waiting);
-    expect([first.ignored, first.more]).toEqual([
-      [
-        { endpoint: 'default', type: 'a', count: 150 },
-        { endpoint: 'default', type: 'b', count: 50 },
-      ],
-      true,
-    ]);
-    const second = run(waiting, BEFORE, first.sweep);
-    expect([second.ignored.map(({ type, count }) => [type, count]), second.more]).toEqual([
-      [
-        ['b', 50],
-        ['c', 1],
-      ],
-      false,
-    ]);
-    expect(second.sweep).toBe(WHOLE_SWEEP);
+  it('goes on where its budget or a limit has ended it', () => {
+    const next = (events: readonly WaitingEvent[], endedAt: string | null, types: readonly ReadyType[] = []) =>
+      planIgnore(types, { events, endedAt: endedAt === null ? null : ready(endedAt) }, new Budget()).ignoring;
+    const large = [waiting(1, 'a', MEBIBYTE), waiting(2, 'b'), waiting(3, 'c')];
+    expect(next(large, 'c')).toEqual({ endpoint: 'default', from: 'b' });
+    expect(next([waiting(1, 'a')], 'a')).toEqual({ endpoint: 'default', from: 'a' });
+    // Other transactions hold all events of the type.
+    expect(next([waiting(1, 'a')], 'b')).toEqual({ endpoint: 'default', from: 'b\0' });
+    const many = Array.from({ length: TYPES_BATCH }, (_, n) => ready(`type_${n}`));
+    expect(next([], null, many)).toEqual({ endpoint: 'default', from: `type_${TYPES_BATCH - 1}\0` });
+    expect(next([], null, many.slice(1))).toBeNull();
   });
 
-  it('goes as far as the slice, and at least one does', () => {
-    const { ignored, more } = run(engineOf({ a: 5 }, {}, { timeSlice: sliceOf(1) }));
-    expect([ignored, more]).toEqual([[{ endpoint: 'default', type: 'a', count: 1 }], true]);
+  it('is everything in the end, whatever the sizes', () => {
+    const type = fc.record({ count: fc.nat({ max: 2 * IGNORE_BATCH }), bytes: fc.nat({ max: MEBIBYTE }) });
+    fc.assert(
+      fc.property(fc.array(type, { maxLength: 5 }), (types) => {
+        let left = types.flatMap(({ count, bytes }, n) =>
+          Array.from({ length: count }, (_, at) => waiting(1000 * n + at, `type_${n}`, bytes)),
+        );
+        const all = left.length;
+        let done = 0;
+        for (let from: TypePosition | null = { endpoint: null, from: '' }; from !== null;) {
+          const begin = from.from;
+          const names = [...new Set(left.map((event) => event.type))].filter((name) => name >= begin);
+          const found = left.filter((event) => event.type >= begin).slice(0, IGNORE_BATCH);
+          const last = found.length === IGNORE_BATCH ? found.at(-1) : undefined;
+          const plan = planIgnore(
+            names.map((name) => ready(name)),
+            { events: found, endedAt: last ?? null },
+            new Budget(),
+          );
+          if (found.length > 0) expect(plan.events.length).toBeGreaterThan(0);
+          done += plan.events.length;
+          left = left.filter((event) => !plan.events.includes(event));
+          from = plan.ignoring;
+        }
+        expect(done).toBe(all);
+      }),
+    );
   });
 });
 
 describe('what is parked', () => {
-  const parked = (seq: number, type: string, entity = 'order') => ({ seq, endpoint: 'default', entity, type });
+  const parked = (seq: number, isHandled: boolean, parts: Partial<ParkedEvent> = {}): ParkedEvent => ({
+    seq,
+    endpoint: 'default',
+    entity: 'order',
+    bytes: 10,
+    isHandled,
+    ...parts,
+  });
 
-  it('is unparked when nobody handles its type any more, and so is the front of each entity', () => {
-    const events = [parked(2, 'order.created'), parked(3, 'order.ready'), parked(4, 'order.ready', 'other')];
-    const { engine, of } = engineOf(
-      {},
-      {},
-      {
-        parkedAfter: () => events,
-        nextInQueues: (queues: readonly Queue[]) =>
-          queues.map(({ entity }) => ({ ...NOTHING_NEXT, front: { seq: entity === 'order' ? 1 : 4, bytes: 1 } })),
-      },
-    );
-    atOnce(announce(engine, SCOPE, NOW, null, WHOLE_SWEEP));
-    expect(of('unpark').flatMap(([, seqs]) => seqs)).toEqual([2, 1, 4]);
-    expect(of('takenTypes')[0]).toEqual(['takenTypes', 'default', NOW - TAKER_MS]);
+  it('is unparked when no processor handles its type, and so is the front of each entity', () => {
+    const found = [parked(2, false), parked(3, true), parked(4, true, { entity: 'other' })];
+    expect(planParked(found, new Budget())).toEqual({
+      unpark: [2],
+      queues: [
+        { endpoint: 'default', entity: 'order' },
+        { endpoint: 'default', entity: 'other' },
+      ],
+      parked: null,
+    });
   });
 
   it('is gone through in steps', () => {
-    const all = Array.from({ length: 251 }, (_, n) => parked(n + 1, 'order.ready'));
-    const engine = engineOf(
-      {},
-      {},
-      {
-        parkedAfter: (seq: number, limit: number) => all.filter((event) => event.seq > seq).slice(0, limit),
-      },
-    );
-    const first = run(engine, null);
-    expect(first).toMatchObject({ more: true, sweep: { parked: 250 } });
-    expect(run(engine, null, first.sweep)).toMatchObject({ more: false });
+    const found = Array.from({ length: PARKED_BATCH }, (_, n) => parked(n + 1, true, { bytes: MEBIBYTE }));
+    expect(planParked(found, new Budget()).parked).toBe(PARKED_BATCH);
+    expect(planParked(found.slice(1), new Budget()).parked).toBeNull();
+    const large = [parked(1, false, { bytes: MEBIBYTE }), parked(2, false)];
+    expect(planParked(large, new Budget())).toMatchObject({ unpark: [1], parked: 1 });
+    // Events that stay parked are not rewritten.
+    expect(planParked([], new Budget()).parked).toBeNull();
   });
 });
 
-it('whoever announces is noted, and the time of it', () => {
-  const engine = engineOf({});
-  run(engine);
-  expect(engine.of('noteTaker', 'noteTime')).toEqual([
-    ['noteTime', NOW],
-    ['noteTaker', SCOPE, NOW],
-  ]);
+it('a sweep that has come to its end begins anew', () => {
+  expect(announced([], { parked: null, ignoring: null })).toEqual({ ignored: [], more: false, sweep: WHOLE_SWEEP });
+  const sweep = { parked: 5, ignoring: null };
+  expect(announced([], sweep)).toEqual({ ignored: [], more: true, sweep });
 });

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { atOnce } from '../../../src/inbox/rules/steps.ts';
-import { hashOf, hasSameBody, makeTombstone, pruneSome } from '../../../src/inbox/rules/tombstone.ts';
-import { scripted, sliceOf } from './scripted-engine.ts';
+import { hashOf, hasSameBody, makeTombstone } from '../../../src/inbox/rules/tombstone.ts';
+import { scripted } from './scripted-engine.ts';
 
 it('a tombstone knows the bytes it has lost as well as the bytes themselves', () => {
   fc.assert(
@@ -23,19 +23,5 @@ it('what goes is the body, what errors said, and other bodies', () => {
     ['prune', 7, hashOf(body)],
     ['pruneErrors', 7],
     ['forgetConflict', 7],
-  ]);
-});
-
-it('as many are made as fit in the slice', () => {
-  const { engine, of } = scripted({
-    prunable: () => [1, 2, 3],
-    bodyOf: () => Buffer.from('{}'),
-    timeSlice: sliceOf(2),
-  });
-  expect(atOnce(pruneSome(engine, '*', 100, 10))).toBe(2);
-  expect(of('prunable', 'prune').map(([name, first]) => [name, first])).toEqual([
-    ['prunable', '*'],
-    ['prune', 1],
-    ['prune', 2],
   ]);
 });

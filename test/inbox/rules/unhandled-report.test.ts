@@ -1,13 +1,18 @@
 import { expect, it } from 'vitest';
-import { atOnce } from '../../../src/inbox/rules/steps.ts';
-import { COUNTED, ignoredTypes, unhandledTypes } from '../../../src/inbox/rules/unhandled-report.ts';
-import { EVERYTHING } from '../../../src/inbox/work.ts';
+import { COUNTED, ignoredTypes, unhandledTypes, type PendingType } from '../../../src/inbox/rules/unhandled-report.ts';
 import { TAKER_MS } from '../../../src/inbox/rules/takers.ts';
-import { scripted } from './scripted-engine.ts';
 
 const NOW = 10 * TAKER_MS;
 const LONG_AGO = NOW - TAKER_MS;
 const lane = { endpoint: 'default', type: 'order.created' };
+const pending: PendingType = {
+  ...lane,
+  count: 1,
+  dueAt: 0,
+  isPaused: false,
+  lastSeen: null,
+  wasEndpointHandled: false,
+};
 
 interface Case {
   readonly dueAt?: number;
@@ -26,32 +31,30 @@ it.each<[string, Case, Date | null | undefined]>([
 ])(
   'what waits is told of, or not: %s',
   (_, { dueAt = LONG_AGO, seen = null, anybody = false, ever = false }, since) => {
-    const { engine } = scripted({
-      pendingTypes: () => [{ ...lane, count: 3, dueAt }],
-      lastSeen: () => seen,
-      isAnybodyThere: () => anybody,
-      wasEverHandled: () => ever,
-    });
+    const total = { ...pending, count: 3, dueAt, lastSeen: seen, wasEndpointHandled: ever };
     const expected = since === undefined ? [] : [{ ...lane, count: 3, more: false, since }];
-    expect(atOnce(unhandledTypes(engine, NOW))).toEqual(expected);
+    expect(unhandledTypes([total], { isAnybodyThere: anybody, handledSince: LONG_AGO })).toEqual(expected);
+    expect(unhandledTypes([{ ...total, isPaused: true }], { isAnybodyThere: anybody, handledSince: LONG_AGO })).toEqual(
+      [],
+    );
   },
 );
 
-it('who was there is judged as of when the caller says', () => {
-  const { engine } = scripted({ pendingTypes: () => [{ ...lane, count: 1, dueAt: 0 }], lastSeen: () => 50 });
-  expect(atOnce(unhandledTypes(engine, NOW, 49))).toEqual([]);
-  expect(atOnce(unhandledTypes(engine, NOW, 50))).toHaveLength(1);
+it('a processor counts as there as of when the caller says', () => {
+  const report = (handledSince: number) =>
+    unhandledTypes([{ ...pending, lastSeen: 50 }], { isAnybodyThere: true, handledSince });
+  expect(report(49)).toEqual([]);
+  expect(report(50)).toHaveLength(1);
 });
 
 it.each([
   [COUNTED, COUNTED, false],
   [COUNTED + 1, COUNTED, true],
 ])('%i are told as %i', (count, told, more) => {
-  const { engine } = scripted({ ignoredTypes: () => [{ ...lane, count }], lastSeen: () => null });
-  expect(atOnce(ignoredTypes(engine, EVERYTHING, 0, NOW))).toEqual([{ ...lane, count: told, more, handled: false }]);
+  const expected = [{ ...lane, count: told, more, handled: false }];
+  expect(ignoredTypes([{ ...lane, count, lastSeen: null }], NOW)).toEqual(expected);
 });
 
 it('of what was put away it is told whether somebody handles it now', () => {
-  const { engine } = scripted({ ignoredTypes: () => [{ ...lane, count: 1 }], lastSeen: () => NOW - 1 });
-  expect(atOnce(ignoredTypes(engine, EVERYTHING, 0, NOW))).toMatchObject([{ handled: true }]);
+  expect(ignoredTypes([{ ...lane, count: 1, lastSeen: NOW - 1 }], NOW)).toMatchObject([{ handled: true }]);
 });

@@ -1,5 +1,5 @@
 import type { IncomingEvent } from '../../event.ts';
-import type { Ahead } from '../../rules/engine.ts';
+import type { Ahead } from '../../rules/accept-event.ts';
 import { textOrNull, toText } from '../driver/values.ts';
 import { keyOrNull } from '../sql/keys.ts';
 import { slotOf } from '../sql/slots.ts';

@@ -1,7 +1,7 @@
 import { InboxUnavailableError } from '../../../errors.ts';
 import type { EventKey, IncomingEvent } from '../../event.ts';
 import type { Lease } from '../../work.ts';
-import { firstStateOf } from '../../rules/first-state.ts';
+import { firstStateOf } from '../../rules/accept-event.ts';
 import { foldedType } from '../../rules/counted-types.ts';
 import type { Session } from '../driver/session.ts';
 import { fromText, textOrNull, toText } from '../driver/values.ts';
@@ -74,6 +74,7 @@ const UNPLACED =
   'Postgres stored an event without its row in the table queue or shelf, so hookbox rolled the insert back. A ' +
   'trigger, rule or policy on the tables of hookbox blocks the write: to find it, run npx hookbox doctor';
 
-function keyOf({ endpoint, id }: EventKey): string {
+/** A name for a key. */
+export function keyOf({ endpoint, id }: EventKey): string {
   return JSON.stringify([endpoint, id]);
 }

@@ -1,21 +1,15 @@
 import type { Engine } from '../../rules/engine.ts';
-import { arrivals } from './arrivals.ts';
 import { nextInQueues } from './entity-queue.ts';
-import { reruns } from './reruns.ts';
 import { asked, DONE } from '../../rules/steps.ts';
 import type { Scene } from './scene.ts';
-import { processors } from './seen-processors.ts';
 import { takers } from './takers.ts';
-import { timeSlice } from './time-slice.ts';
-import { tombstones } from './tombstones.ts';
-import { waitingTypes } from './waiting-types.ts';
+import { toPending } from './settled-events.ts';
 
 /** What the rules ask for, carried out in one transaction; each statement is waited for. */
 export function postgresEngine(scene: Scene): Engine {
+  const { session, t, writes } = scene;
   return {
-    counts: scene.writes.counts,
-    timeSlice,
-    ...arrivals(scene),
+    counts: writes.counts,
     // Before the transaction (latest-time.ts): a transaction that held the row of the clock would delay all others.
     noteTime: () => DONE,
     nextInQueues: (queues, handledSince) => asked(nextInQueues(scene, queues, handledSince)),
@@ -28,9 +22,22 @@ export function postgresEngine(scene: Scene): Engine {
       return DONE;
     },
     ...takers(scene),
-    ...processors(scene),
-    ...waitingTypes(scene),
-    ...tombstones(scene),
-    ...reruns(scene),
+    toPending: (key, content, now) => asked(toPending(scene, key, content, now)),
+    bodyOf(seq) {
+      const found = session.row<{ body: Buffer | null }>(`SELECT body FROM ${t.events} WHERE seq = $1`, [seq]);
+      return asked(found.then((row) => row?.body ?? new Uint8Array()));
+    },
+    prune(seq, hash) {
+      writes.prune(seq, hash);
+      return DONE;
+    },
+    pruneErrors(seq) {
+      writes.pruneErrors(seq);
+      return DONE;
+    },
+    forgetConflict(seq) {
+      writes.forgetConflict(seq);
+      return DONE;
+    },
   };
 }

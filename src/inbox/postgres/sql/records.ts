@@ -93,15 +93,22 @@ interface StoredRow extends CreatedColumns {
   readonly other_body: Buffer | null;
 }
 
+/** How often and when something happened, of the row of a join; `timesIn` reads it. */
+export function timesColumn(name: string): string {
+  return `CASE WHEN ${name}.seq IS NOT NULL THEN json_build_object('count', ${name}.count, 'first_ms', ${name}.first_ms,
+    'last_ms', ${name}.last_ms, 'recent', ${name}.recent)::text END`;
+}
+
+export function timesIn(text: string | null): Times | null {
+  return timesOf(text === null ? undefined : (JSON.parse(text) as TimesColumns));
+}
+
 /** What an inbox shows of events, by a condition on `events`, in one statement: so it is of one moment. */
 export function selectStored(t: Tables, where: string): string {
-  const times = (name: string): string =>
-    `CASE WHEN ${name}.seq IS NOT NULL THEN json_build_object('count', ${name}.count, 'first_ms', ${name}.first_ms,
-       'last_ms', ${name}.last_ms, 'recent', ${name}.recent)::text END`;
   return `
     SELECT events.seq, events.endpoint, events.id, events.type, events.created_ms, events.created_ns, events.entity,
-      events.verified, ${STATE}, events.body, events.received_ms, ${times('again')} AS sent_again,
-      ${times('other')} AS other, other.body AS other_body
+      events.verified, ${STATE}, events.body, events.received_ms, ${timesColumn('again')} AS sent_again,
+      ${timesColumn('other')} AS other, other.body AS other_body
     FROM ${joined(t)}
       LEFT JOIN ${rowOf(t.redeliveries, 'again', 'found.seq = events.seq')} ON true
       LEFT JOIN ${rowOf(t.conflicts, 'other', 'found.seq = events.seq')} ON true
@@ -112,7 +119,7 @@ export function selectStored(t: Tables, where: string): string {
 export function storedEvent(found: unknown, time: Pick<DatabaseTime, 'toCaller'>): StoredEvent {
   const row = found as StoredRow; // the columns of selectStored
   const times = (text: string | null): Times | null => {
-    const own = timesOf(text === null ? undefined : (JSON.parse(text) as TimesColumns));
+    const own = timesIn(text);
     if (own === null) return null;
     const { count, first, last, recent } = own;
     const at = (ms: number): number => time.toCaller(ms);

@@ -1,12 +1,12 @@
 import { PASSED_BATCH } from '../../rules/entity-order.ts';
 import { pausedAt } from '../../rules/pauses.ts';
-import type { Front, NextInQueue, ParkedEvent, Queue } from '../../rules/store.ts';
+import type { Front, NextInQueue, SizedEvent, Queue } from '../../rules/store.ts';
 import { isAmong } from '../../rules/takers.ts';
 import type { Scope } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 import { pausesOf, takenTypesOf } from './takers.ts';
 
-interface FrontRow extends ParkedEvent {
+interface FrontRow extends SizedEvent {
   readonly type: string;
   readonly created_ms: number;
   readonly created_ns: number;
@@ -70,7 +70,7 @@ function parkedUpTo(
   { queue }: NamedStatements,
   { entity, endpoint }: Queue,
   { created, seq }: Pick<Front, 'seq' | 'created'>,
-): readonly ParkedEvent[] {
+): readonly SizedEvent[] {
   const upTo = { created_ms: created.ms, created_ns: created.ns, seq };
   const rows = queue.someUpTo.all({ entity, endpoint, ...upTo, limit: PASSED_BATCH }) as PlacedRow[];
   return rows

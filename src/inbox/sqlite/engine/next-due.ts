@@ -1,9 +1,8 @@
 import { pausesIn } from '../../rules/pauses.ts';
-import { atOnce } from '../../rules/steps.ts';
 import type { Scope } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 import { readyTypesBut } from './sqlite-store.ts';
-import { readyEndpoints, takers } from './takers.ts';
+import { pausesOf, readyEndpoints } from './takers.ts';
 
 /** When the next event of a scope is due that is not paused, or a lease runs out. */
 export function nextDue(statements: NamedStatements, scope: Scope): number | null {
@@ -19,7 +18,7 @@ export function nextDue(statements: NamedStatements, scope: Scope): number | nul
 
 /** Where something is paused, every type is each by its name: by that, paused ones are passed over. */
 function openScope(statements: NamedStatements, scope: Scope): Scope {
-  if (scope.types !== '*' || !pausesIn(atOnce(takers(statements).pauses()), scope)) return scope;
+  if (scope.types !== '*' || !pausesIn(pausesOf(statements), scope)) return scope;
   const endpoints = readyEndpoints(statements, scope.endpoints);
   return { endpoints, types: [...new Set(endpoints.flatMap((endpoint) => readyTypesBut(statements, endpoint, [])))] };
 }

@@ -1,3 +1,4 @@
+import type { SyncStore } from '../../queue-operations.ts';
 import type { EventKey } from '../../event.ts';
 import { isCommittedAlone } from '../../rules/committed-alone.ts';
 import { foundCrash, type FoundCrash } from '../../rules/found-crash.ts';
@@ -12,7 +13,6 @@ import type {
   HeldEvent,
   LeasedEvent,
   RunningEvent,
-  Store,
 } from '../../rules/store.ts';
 import { isAmong } from '../../rules/takers.ts';
 import type { DeadReason, EventState } from '../../state.ts';
@@ -20,9 +20,13 @@ import type { Attempt, Lease } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 import { newestSeq } from '../sql/newest-seq.ts';
 import { createdOf } from '../sql/records.ts';
+import { announcements } from './announcements.ts';
+import { deliveries } from './acceptance.ts';
 import { frontOf, holdingTypesOf, nextInQueue, NOTHING_NEXT } from './entity-queue.ts';
+import type { EventIndex } from './event-index.ts';
 import { followClock, isSetBack, noteTime } from './follow-clock.ts';
 import { indexNew } from './index-new.ts';
+import { settledEvents } from './settled-events.ts';
 import { pausesOf, readyEndpoints } from './takers.ts';
 
 interface CandidateRow {
@@ -67,8 +71,8 @@ interface OutcomeRow {
   readonly error_message: string | null;
 }
 
-/** Claims and settlements on the tables of a file. */
-export function sqliteStore(statements: NamedStatements): Store<'sync'> {
+/** What the operations of `queue-operations.ts` need, on the tables of a file. */
+export function sqliteStore(statements: NamedStatements, index: EventIndex): SyncStore {
   const { counts, database, moves, queue } = statements;
 
   const withNext = (row: RunningRow, handledSince: number): HeldEvent => {
@@ -79,6 +83,12 @@ export function sqliteStore(statements: NamedStatements): Store<'sync'> {
   };
 
   return {
+    counts,
+    ...announcements(statements),
+    ...deliveries(statements, index),
+    ...settledEvents(statements, index),
+    nextInQueues: (queues, handledSince) =>
+      queues.map((each) => nextInQueue(statements, each, holdingTypesOf(statements, each.endpoint, handledSince))),
     followClock: (request) => followClock(statements, request),
     noteTime: (now) => noteTime(statements, now),
     newestSeq: () => newestSeq(database),

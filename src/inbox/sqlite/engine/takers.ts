@@ -1,25 +1,16 @@
 import type { StoredPause } from '../../operator/pauses.ts';
 import type { Takers } from '../../rules/engine.ts';
-import { answer, DONE } from '../../rules/steps.ts';
+import { answer } from '../../rules/steps.ts';
 import type { Scope } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 import { pauseOf, type PauseRow } from '../sql/pause-row.ts';
 
 /** Who handles what. */
 export function takers(statements: NamedStatements): Takers {
-  const { queue } = statements;
   return {
     pauses: () => answer(pausesOf(statements)),
-    noteTaker({ endpoints, types, named = [] }, now) {
-      for (const type of types === '*' ? ['*', ...named] : types) {
-        for (const endpoint of endpoints === '*' ? ['*'] : endpoints) queue.take.run({ endpoint, type, now });
-      }
-      return DONE;
-    },
     takenTypes: (endpoint, since) => answer(takenTypesOf(statements, endpoint, since)),
-    lastSeen: (endpoint, type) => answer((queue.lastSeen.get({ endpoint, type }) as { at: number | null }).at),
-    isAnybodyThere: (since) => answer(queue.anybodySeen.get({ since }) !== undefined),
-    wasEverHandled: (endpoint) => answer(queue.everHandled.get({ endpoint }) !== undefined),
+    lastSeen: (endpoint, type) => answer(lastSeenOf(statements, endpoint, type)),
   };
 }
 
@@ -31,6 +22,11 @@ export function pausesOf({ queue }: NamedStatements): readonly StoredPause[] {
 export function takenTypesOf({ queue }: NamedStatements, endpoint: string, since: number): Scope['types'] {
   const types = queue.takenTypes.all({ endpoint, since }).map((row) => (row as { type: string }).type);
   return types.includes('*') ? '*' : types;
+}
+
+/** When a processor that handles a type was last seen; `null` for never. */
+export function lastSeenOf({ queue }: NamedStatements, endpoint: string, type: string): number | null {
+  return (queue.lastSeen.get({ endpoint, type }) as { readonly at: number | null }).at;
 }
 
 /** The endpoints of a scope at which something may be claimed. */

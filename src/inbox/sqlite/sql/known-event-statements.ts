@@ -7,9 +7,14 @@ export function prepareKnownEventStatements(database: SqliteDatabase) {
   const prepare = (sql: string) => lazyStatement(database, sql);
   return {
     event: prepare(`
-      SELECT seq, entity, state, dead_reason IS 'invalid' AS invalid, verified, body, body_sha256,
-        erased_ms IS NOT NULL AS erased
-      FROM hookbox_events WHERE ${keyIs()}
+      SELECT e.seq, entity, state, dead_reason IS 'invalid' AS invalid, verified, e.body, body_sha256,
+        erased_ms IS NOT NULL AS erased,
+        again.count AS again_count, again.first_ms AS again_first, again.last_ms AS again_last, again.recent AS again_recent,
+        other.count AS other_count, other.first_ms AS other_first, other.last_ms AS other_last, other.recent AS other_recent
+      FROM hookbox_events AS e
+        LEFT JOIN hookbox_redeliveries AS again ON again.seq = e.seq
+        LEFT JOIN hookbox_conflicts AS other ON other.seq = e.seq
+      WHERE ${keyIs('+:id', '+:endpoint')}
     `),
     redeliveries: prepare('SELECT count, first_ms, last_ms, recent FROM hookbox_redeliveries WHERE seq = ?'),
     saveRedeliveries: prepare(`

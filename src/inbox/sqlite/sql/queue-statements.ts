@@ -272,7 +272,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       `WITH RECURSIVE ${PRUNABLE_ENDPOINTS} SELECT value FROM endpoints WHERE value IS NOT NULL`,
     ),
     prunableOfEndpoint: prepare(`
-      SELECT seq FROM hookbox_events
+      SELECT seq, ${BYTES} FROM hookbox_events
       WHERE ${PRUNABLE} AND endpoint = +:endpoint AND settled_ms < :before
       ORDER BY settled_ms LIMIT +:limit
     `),

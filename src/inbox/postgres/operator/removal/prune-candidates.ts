@@ -10,7 +10,7 @@ import {
 import type { Session } from '../../driver/session.ts';
 import { fromText, toText } from '../../driver/values.ts';
 import { distinctEndpoints } from '../../engine/takers.ts';
-import { prunableEndpoints, prunableIn } from '../../engine/tombstones.ts';
+import { prunableEndpoints, prunableIn } from '../../engine/settled-events.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 
 interface LookedAtRow extends Pick<LookedAt, 'seq' | 'type' | 'endpoint'> {
