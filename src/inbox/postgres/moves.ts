@@ -193,13 +193,17 @@ export function movesOf(t: Tables) {
         taken.attempts, 'manual', taken.fence
       FROM taken JOIN unnest($1::bigint[], $2::text[], $3::text[]) AS given (seq, type, entity) ON given.seq = taken.seq
         CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = taken.seq')}`,
-    /** What an invalid event has by today's schemas. */
-    describeInvalid: `UPDATE ${t.events} SET type = $2, created_ms = $3, created_ns = $4 WHERE seq = $1`,
+    /** Invalid events get the type and the time that today's schemas read. */
+    describeInvalid: `
+      UPDATE ${t.events} AS events SET type = given.type, created_ms = given.created_ms, created_ns = given.created_ns
+      FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::integer[]) AS given (seq, type, created_ms, created_ns)
+      WHERE events.seq = ANY($1::bigint[]) AND events.seq = given.seq`,
     discardDead: `
-      UPDATE ${t.shelf}
-      SET state = 'discarded', dead_reason = NULL, settled_ms = $2, crashes = 0, trigger = 'auto',
-        fingerprint = NULL, type = coalesce($3, type)
-      WHERE seq = ANY($1::bigint[]) AND state = 'dead'`,
+      UPDATE ${t.shelf} AS shelf
+      SET state = 'discarded', dead_reason = NULL, settled_ms = $3, crashes = 0, trigger = 'auto',
+        fingerprint = NULL, type = coalesce(given.type, shelf.type)
+      FROM unnest($1::bigint[], $2::text[]) AS given (seq, type)
+      WHERE shelf.seq = ANY($1::bigint[]) AND shelf.seq = given.seq AND shelf.state = 'dead'`,
     discardPending: `
       WITH taken AS (DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL RETURNING *)
       INSERT INTO ${t.shelf} (seq, state, endpoint, type, settled_ms, due_ms, attempts, failures, fence)
