@@ -9,6 +9,8 @@ import { rowOf, type Tables } from './sql/tables.ts';
 const FIRST_FENCE = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint * 2048 + floor(random() * 2048)::bigint';
 const NEXT_FENCE = `greatest(fence + 1, ${FIRST_FENCE})`;
 
+const DISCARDED = `state = 'discarded', dead_reason = NULL, settled_ms = $2, crashes = 0, trigger = 'auto', fingerprint = NULL`;
+
 const NO_LEASE = 'claimed_ms = NULL, lease_until_ms = NULL, leased_entity = NULL, leased_suspect = NULL';
 
 /**
@@ -198,12 +200,10 @@ export function movesOf(t: Tables) {
       UPDATE ${t.events} AS events SET type = given.type, created_ms = given.created_ms, created_ns = given.created_ns
       FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::integer[]) AS given (seq, type, created_ms, created_ns)
       WHERE events.seq = ANY($1::bigint[]) AND events.seq = given.seq`,
-    discardDead: `
-      UPDATE ${t.shelf} AS shelf
-      SET state = 'discarded', dead_reason = NULL, settled_ms = $3, crashes = 0, trigger = 'auto',
-        fingerprint = NULL, type = coalesce(given.type, shelf.type)
-      FROM unnest($1::bigint[], $2::text[]) AS given (seq, type)
-      WHERE shelf.seq = ANY($1::bigint[]) AND shelf.seq = given.seq AND shelf.state = 'dead'`,
+    discardInvalid: `
+      UPDATE ${t.shelf} AS shelf SET type = given.type, ${DISCARDED} FROM unnest($1::bigint[], $3::text[]) AS given (seq, type)
+      WHERE shelf.seq = ANY($1::bigint[]) AND shelf.seq = given.seq AND state = 'dead'`,
+    discardDead: `UPDATE ${t.shelf} SET ${DISCARDED} WHERE seq = ANY($1::bigint[]) AND state = 'dead'`,
     discardPending: `
       WITH taken AS (DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL RETURNING *)
       INSERT INTO ${t.shelf} (seq, state, endpoint, type, settled_ms, due_ms, attempts, failures, fence)

@@ -53,47 +53,50 @@ export function planSnapshot(
   return { added: [...added], breakdown: sums.toBreakdown() };
 }
 
-/**
- * The first batch of a bulk writes the line of the audit, whose counts grow with the other batches. A run without a reason of
- * its own has that of the preview.
- */
-export function planStart(
-  { id, filter, total, force, reason }: StoredBulk,
-  author: Author,
-): { readonly author: Author; readonly target: object } {
-  return {
-    author: { ...author, reason: author.reason ?? reason },
-    target: { bulk: id, filter, total, ...(force && { force }) },
-  };
+/** The line of the audit, which the first batch of a bulk writes. Its counts grow with the other batches. */
+export function planStart(bulk: StoredBulk, author: Author): { readonly author: Author; readonly target: object } {
+  const { id, filter, total, force } = bulk;
+  return { author: runnerOf(bulk, author), target: { bulk: id, filter, total, ...(force && { force }) } };
+}
+
+/** A run without a reason of its own has that of the preview. */
+function runnerOf({ reason }: StoredBulk, author: Author): Author {
+  return { ...author, reason: author.reason ?? reason };
 }
 
 export function actingOf({ act, force, filter }: StoredBulk, { now }: Author, entity: EntityOf | undefined): Acting {
   return { asked: askedByFilter(act, force, filter), now, entity };
 }
 
-/** What a batch changes of its bulk. */
-export interface BulkProgress extends Pick<StoredBulk, 'worked' | 'counts'> {
+/** What a batch changes of its bulk; milliseconds since 1970. */
+export interface BulkProgress extends Pick<StoredBulk, 'actor' | 'reason' | 'worked' | 'counts'> {
   readonly state: 'running' | 'done';
-  /** milliseconds since 1970 */
+  readonly started: number;
   readonly ended: number | null;
 }
 
 /**
+ * The first batch makes its author the one who runs the bulk; the last batch ends the bulk.
+ *
  * @param open - the events without a result before the batch, at least one more than it may work if there are more
  * @param results - of the first of them; a batch may end early
  */
 export function planProgress(
-  bulk: Pick<StoredBulk, 'worked' | 'counts'>,
+  bulk: StoredBulk,
+  author: Author,
   open: readonly number[],
   results: readonly ActResult[],
-  now: number,
 ): BulkProgress {
   const isLast = results.length === open.length;
+  const { actor, reason } = bulk.startedAt === null ? runnerOf(bulk, author) : bulk;
   return {
+    actor,
+    reason,
+    started: bulk.startedAt?.getTime() ?? author.now,
     worked: bulk.worked + results.length,
     counts: new Sums(bulk.counts).add(...results).toRecord(),
     state: isLast ? 'done' : 'running',
-    ended: isLast ? now : null,
+    ended: isLast ? author.now : null,
   };
 }
 

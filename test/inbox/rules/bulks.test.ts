@@ -75,19 +75,28 @@ it('a rerun of a snapshot leaves what was put away meanwhile', () => {
   expect([asked, now]).toEqual([{ act: 'rerun', states: ['dead'] }, NOW]);
 });
 
+it('the first batch makes its author the one who runs it, with the reason of the preview', () => {
+  const by = { ...ADA, now: NOW + 5 };
+  const begun = { actor: 'ada', reason: 'the shop was down', started: NOW + 5 };
+  expect(planProgress(previewed, by, [1, 2], ['done'])).toMatchObject(begun);
+  expect(planProgress(previewed, { ...by, reason: 'my own' }, [1], [])).toMatchObject({ ...begun, reason: 'my own' });
+  const running = { ...previewed, actor: 'eve', reason: null, startedAt: new Date(7) };
+  expect(planProgress(running, by, [1], [])).toMatchObject({ actor: 'eve', reason: null, started: 7 });
+});
+
 it.each<[results: readonly ('done' | 'not needed')[], open: readonly number[], object]>([
   [
     ['done', 'not needed'],
     [5, 6, 7],
-    { worked: 4, counts: { done: 2, unknown: 1, 'not needed': 1 }, state: 'running' },
+    { worked: 4, counts: { done: 2, unknown: 1, 'not needed': 1 }, state: 'running', ended: null },
   ],
   [['not needed'], [5], { worked: 3, counts: { done: 1, unknown: 1, 'not needed': 1 }, state: 'done', ended: NOW }],
   [[], [], { worked: 2, counts: { done: 1, unknown: 1 }, state: 'done', ended: NOW }],
 ])(
   'a batch with the results %j of the open events %j adds them up, and the last one ends it',
   (results, open, after) => {
-    const bulk = { worked: 2, counts: { done: 1, unknown: 1 } };
-    expect(planProgress(bulk, open, results, NOW)).toEqual({ ended: null, ...after });
+    const bulk = { ...previewed, worked: 2, counts: { done: 1, unknown: 1 } };
+    expect(planProgress(bulk, ADA, open, results)).toMatchObject(after);
   },
 );
 

@@ -19,10 +19,11 @@ import { seenSince } from '../../../rules/takers.ts';
 import { textOrNull } from '../../driver/values.ts';
 import { nextInQueues } from '../../engine/entity-queue.ts';
 import type { Scene } from '../../engine/scene.ts';
+import { inOneStatement, type Write } from '../../sql/in-one-statement.ts';
 import { keyOrNull } from '../../sql/keys.ts';
 import { slotOf } from '../../sql/slots.ts';
 import type { Access } from '../access.ts';
-import { addAuditLine, noteActed } from '../audit/audit-line.ts';
+import { actedEvents, addAuditLine } from '../audit/audit-line.ts';
 import { bytesOf, heldByKey, readBodies } from './held-events.ts';
 
 /** Acts on events that are named. */
@@ -72,16 +73,19 @@ async function actOnKeys(
   const acting = { asked: askedByKey(act, force, states), entity, now: author.now };
   const rows = await heldByKey(scene, keys);
   const { results, moves } = planActs(rows, await readBodies(scene, bodiesToRead(rows, acting)), acting);
-  await saveMoves(scene, moves, author.now);
+  const advancing = await saveMoves(scene, moves, author.now);
   const report = reportOf(keys, results);
   const audit = await addAuditLine(scene, act, author, auditedTarget(keys, force), report.counts);
-  await noteActed(scene, audit, seqsOf(moves), author.now);
-  await scene.writes.flush();
+  await writeTogether(scene, [...advancing, actedEvents(scene.t, audit, seqsOf(moves), author.now)]);
   return { ...report, audit };
 }
 
-/** Moves events that are held, and advances their queues; `scene.writes.flush` has to follow. */
-export async function saveMoves(scene: Scene, moves: readonly EventMove[], now: number): Promise<void> {
+/**
+ * Moves events that are held.
+ *
+ * @returns what advances their queues: `writeTogether` has to follow in the same transaction
+ */
+export async function saveMoves(scene: Scene, moves: readonly EventMove[], now: number): Promise<readonly Write[]> {
   await rerun(scene, named(moves, 'toPending'), now);
   await Promise.all([
     rerunProcessed(scene, named(moves, 'processedToPending'), now),
@@ -90,8 +94,18 @@ export async function saveMoves(scene: Scene, moves: readonly EventMove[], now: 
   ]);
   countMoves(scene.writes.counts, moves);
   const queues = queuesToAdvance(moves);
-  if (queues.length === 0) return;
-  scene.writes.unpark(eventsToUnpark(await nextInQueues(scene, queues, seenSince(now))));
+  if (queues.length === 0) return [];
+  const next = await nextInQueues(scene, queues, seenSince(now));
+  return [{ text: scene.moves.unpark, values: [eventsToUnpark(next)] }];
+}
+
+/** Makes these writes, and those of the counts, in one round trip. A write about no events is left out. */
+export async function writeTogether({ session, writes }: Scene, more: readonly Write[]): Promise<void> {
+  const about = more.filter(({ values: [first] }) => !Array.isArray(first) || first.length > 0);
+  const all = [...about, ...(await writes.countsToWrite())];
+  if (all.length === 0) return;
+  const { text, values } = inOneStatement(all);
+  await session.run(text, values);
 }
 
 type Move<N extends ActMove['name']> = EventMove & { readonly move: Extract<ActMove, { name: N }> };
@@ -140,23 +154,20 @@ async function rerunProcessed(
 
 async function discard({ session, moves }: Scene, all: readonly Move<'discard'>[], now: number): Promise<void> {
   const pending = all.filter(({ event }) => event.state === 'pending');
-  const dead = all.filter(({ event }) => event.state === 'dead');
+  const dead = all.filter(({ event, move }) => event.state === 'dead' && move.content === null);
   const invalid = all.flatMap(({ event, move }) => (move.content === null ? [] : [{ event, ...move.content }]));
   const writing: Promise<unknown>[] = [];
   if (pending.length > 0) writing.push(session.run(moves.discardPending, [seqsOf(pending), now]));
-  if (dead.length > 0) {
-    const types = dead.map(({ move }) => keyOrNull(move.content?.type ?? null));
-    writing.push(session.run(moves.discardDead, [seqsOf(dead), types, now]));
-  }
+  if (dead.length > 0) writing.push(session.run(moves.discardDead, [seqsOf(dead), now]));
   if (invalid.length > 0) {
-    writing.push(
-      session.run(moves.describeInvalid, [
-        seqsOf(invalid),
-        invalid.map(({ type }) => textOrNull(type)),
-        invalid.map(({ created }) => created?.ms ?? null),
-        invalid.map(({ created }) => created?.ns ?? null),
-      ]),
-    );
+    const seqs = seqsOf(invalid);
+    const about = [
+      invalid.map(({ type }) => textOrNull(type)),
+      invalid.map(({ created }) => created?.ms ?? null),
+      invalid.map(({ created }) => created?.ns ?? null),
+    ];
+    writing.push(session.run(moves.describeInvalid, [seqs, ...about]));
+    writing.push(session.run(moves.discardInvalid, [seqs, now, invalid.map(({ type }) => keyOrNull(type))]));
   }
   await Promise.all(writing);
 }

@@ -39,9 +39,9 @@ import { timeSlice } from '../../engine/time-slice.ts';
 import { places, STATE } from '../../sql/records.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
-import { addAuditLine, noteActed, recountAuditLine } from '../audit/audit-line.ts';
+import { actedEvents, addAuditLine, auditCounts } from '../audit/audit-line.ts';
 import { doneOnce } from '../done-once.ts';
-import { saveMoves, seqsOf } from './act-on-events.ts';
+import { saveMoves, seqsOf, writeTogether } from './act-on-events.ts';
 import { heldBySeq, readBodies, readBySeq } from './held-events.ts';
 
 type Place = Pick<Scene, 'session' | 't'>;
@@ -255,37 +255,44 @@ async function advance(
   const audit = bulk.audit ?? (await start(scene, bulk, author));
   const open = await openEvents(scene, id, limit + 1);
   const { results, moves } = await act(scene, open.slice(0, limit), actingOf(bulk, author, entity));
-  await saveMoves(scene, moves, author.now);
+  const advancing = await saveMoves(scene, moves, author.now);
   const worked = open.slice(0, results.length);
-  const progress = planProgress(bulk, open, results, author.now);
-  const note = `
-    UPDATE ${t.bulk_events} AS events SET result = given.result
-    FROM unnest($2::bigint[], $3::text[]) AS given (seq, result)
-    WHERE events.bulk = $1 AND events.seq = ANY($2::bigint[]) AND events.seq = given.seq`;
+  const { actor, reason, started, counts, state, ended, ...progress } = planProgress(bulk, author, open, results);
   const save = `
     UPDATE ${t.bulks}
-    SET worked = $2, counts = $3, state = $4, ended_ms = $5, reached = greatest(reached, $6), heartbeat_ms = ${NOW}, stopped = false
+    SET actor = $2, reason = $3, audit = $4, started_ms = $5, worked = $6, counts = $7, state = $8, ended_ms = $9,
+      reached = greatest(reached, $10), heartbeat_ms = ${NOW}, stopped = false
     WHERE id = $1 RETURNING ${COLUMNS}`;
-  const { counts, state, ended } = progress;
-  const [saved] = await Promise.all([
-    storedBulk(session, save, [id, progress.worked, JSON.stringify(counts), state, ended, worked.at(-1) ?? 0]),
-    worked.length === 0 ? 0 : session.run(note, [id, worked, results]),
-    recountAuditLine(scene, audit, counts),
-    noteActed(scene, audit, seqsOf(moves), author.now),
+  const saved = await storedBulk(session, save, [
+    id,
+    toText(actor),
+    textOrNull(reason),
+    audit,
+    started,
+    progress.worked,
+    JSON.stringify(counts),
+    state,
+    ended,
+    worked.at(-1) ?? 0,
   ]);
-  await scene.writes.flush();
+  await writeTogether(scene, [
+    ...advancing,
+    ...Array.from(
+      Map.groupBy(worked.entries(), ([at]) => results[at]),
+      ([result, of]) => ({
+        text: `UPDATE ${t.bulk_events} SET result = $2 WHERE seq = ANY($1::bigint[]) AND bulk = $3`,
+        values: [of.map(([, seq]) => seq), result, id],
+      }),
+    ),
+    auditCounts(t, audit, counts),
+    actedEvents(t, audit, seqsOf(moves), author.now),
+  ]);
   return { bulk: saved, moved: results.includes('done') };
 }
 
 async function start(place: Place, bulk: StoredBulk, by: Author): Promise<number> {
-  const { session, t } = place;
   const { author, target } = planStart(bulk, by);
-  const audit = await addAuditLine(place, bulk.act, author, target, {});
-  await session.run(
-    `UPDATE ${t.bulks} SET state = 'running', started_ms = $2, audit = $3, actor = $4, reason = $5 WHERE id = $1`,
-    [bulk.id, author.now, audit, toText(author.actor), textOrNull(author.reason)],
-  );
-  return audit;
+  return addAuditLine(place, bulk.act, author, target, {});
 }
 
 /** The first events of a snapshot without a result. */

@@ -3,6 +3,8 @@ import type { AuditLines, Author } from '../../../rules/audit-line.ts';
 import { asked } from '../../../rules/steps.ts';
 import { textOrNull, toText } from '../../driver/values.ts';
 import type { Scene } from '../../engine/scene.ts';
+import type { Write } from '../../sql/in-one-statement.ts';
+import type { Tables } from '../../sql/tables.ts';
 
 type Place = Pick<Scene, 'session' | 't'>;
 
@@ -23,34 +25,30 @@ export async function addAuditLine(
 }
 
 /** Replaces the counts of a line, as an action that takes several transactions goes on. */
-export async function recountAuditLine({ session, t }: Place, seq: number, counts: AuditLine['counts']): Promise<void> {
-  await session.run(`UPDATE ${t.audit} SET counts = $2 WHERE seq = $1`, [seq, JSON.stringify(counts)]);
+export function auditCounts(t: Tables, seq: number, counts: AuditLine['counts']): Write {
+  return { text: `UPDATE ${t.audit} SET counts = $2 WHERE seq = $1`, values: [seq, JSON.stringify(counts)] };
 }
 
 /** Notes the events that the action of a line changed, so that each event can say who acted on it. */
-export async function noteActed(
-  { session, t }: Place,
-  line: number,
-  events: readonly number[],
-  now: number,
-): Promise<void> {
-  if (events.length === 0) return;
+export function actedEvents(t: Tables, line: number, events: readonly number[], now: number): Write {
   const text = `
-    INSERT INTO ${t.event_acts} (seq, audit, at_ms) SELECT unnest($2::bigint[]), $1, $3 ON CONFLICT DO NOTHING`;
-  await session.run(text, [line, events, now]);
+    INSERT INTO ${t.event_acts} (seq, audit, at_ms) SELECT unnest($1::bigint[]), $2, $3 ON CONFLICT DO NOTHING`;
+  return { text, values: [events, line, now] };
 }
 
-async function auditCounts({ session, t }: Place, seq: number): Promise<AuditLine['counts'] | undefined> {
+async function countsOf({ session, t }: Place, seq: number): Promise<AuditLine['counts'] | undefined> {
   // Another transaction that adds to the counts waits for this one.
   const row = await session.row<{ counts: string }>(`SELECT counts FROM ${t.audit} WHERE seq = $1 FOR UPDATE`, [seq]);
   return row && (JSON.parse(row.counts) as AuditLine['counts']); // written here
 }
 
 export function auditLines(place: Place): AuditLines {
+  const { session, t } = place;
+  const run = ({ text, values }: Write) => asked(session.run(text, values).then(() => {}));
   return {
     addAuditLine: (act, author, filter, counts) => asked(addAuditLine(place, act, author, filter, counts)),
-    auditCounts: (seq) => asked(auditCounts(place, seq)),
-    recountAuditLine: (seq, counts) => asked(recountAuditLine(place, seq, counts)),
-    noteActed: (line, events, now) => asked(noteActed(place, line, events, now)),
+    auditCounts: (seq) => asked(countsOf(place, seq)),
+    recountAuditLine: (seq, counts) => run(auditCounts(t, seq, counts)),
+    noteActed: (line, events, now) => run(actedEvents(t, line, events, now)),
   };
 }

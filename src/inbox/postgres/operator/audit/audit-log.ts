@@ -5,7 +5,7 @@ import { auditBounds, auditPage, LINES_LOOKED_AT } from '../../../operator/audit
 import { fromText, textOrNull, toText } from '../../driver/values.ts';
 import { rowOf } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
-import { addAuditLine, recountAuditLine } from './audit-line.ts';
+import { addAuditLine, auditCounts } from './audit-line.ts';
 
 /** A row of the audit; its CHECK holds the union. */
 interface AuditRow {
@@ -41,12 +41,10 @@ export function audit({ store, ask }: Access): Audit {
         }),
       );
     },
-    recount: (seq, counts) =>
-      ask(() =>
-        database.transaction({
-          work: (session) => recountAuditLine({ session, t }, seq, counts),
-        }),
-      ),
+    async recount(seq, counts) {
+      const { text, values } = auditCounts(t, seq, counts);
+      await ask(() => database.transaction({ work: (session) => session.run(text, values) }));
+    },
     async lines(request) {
       const { before, limit, actor, since, until, isFiltered } = auditBounds(request);
       const beyond = `SELECT seq FROM ${t.audit} WHERE seq < $1 ORDER BY seq DESC LIMIT 1 OFFSET ${LINES_LOOKED_AT}`;

@@ -181,7 +181,7 @@ function advance(
   advanceQueues(statements, moves, author.now);
   const note = statement(database, 'UPDATE hookbox_bulk_events SET result = ? WHERE bulk = ? AND seq = ?');
   for (const [at, result] of results.entries()) note.run(result, id, seqs[at]);
-  const { worked, counts, state, ended } = planProgress(bulk, open, results, author.now);
+  const { actor, reason, started, worked, counts, state, ended } = planProgress(bulk, author, open, results);
   recountAuditLine(database, audit, counts);
   noteActed(
     database,
@@ -190,18 +190,17 @@ function advance(
     author.now,
   );
   const text = `
-    UPDATE hookbox_bulks SET worked = ?, counts = ?, state = ?, ended_ms = ?, heartbeat_ms = ?, stopped = 0 WHERE id = ?`;
-  const values = [worked, JSON.stringify(counts), state, ended, Date.now(), id];
+    UPDATE hookbox_bulks
+    SET actor = ?, reason = ?, audit = ?, started_ms = ?, worked = ?, counts = ?, state = ?, ended_ms = ?, heartbeat_ms = ?,
+        stopped = 0
+    WHERE id = ?`;
+  const values = [actor, reason, audit, started, worked, JSON.stringify(counts), state, ended, Date.now(), id];
   return { bulk: changedBulk(database, text, ...values), moved: results.includes('done') };
 }
 
 function start(database: SqliteDatabase, bulk: StoredBulk, by: Author): number {
   const { author, target } = planStart(bulk, by);
-  const audit = addAuditLine(database, bulk.act, author, target, {});
-  const text =
-    "UPDATE hookbox_bulks SET state = 'running', started_ms = ?, audit = ?, actor = ?, reason = ? WHERE id = ?";
-  statement(database, text).run(author.now, audit, author.actor, author.reason, bulk.id);
-  return audit;
+  return addAuditLine(database, bulk.act, author, target, {});
 }
 
 /** The first events of a snapshot without a result. */
