@@ -9,6 +9,8 @@ import { rowOf, type Tables } from './sql/tables.ts';
 const FIRST_FENCE = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint * 2048 + floor(random() * 2048)::bigint';
 const NEXT_FENCE = `greatest(fence + 1, ${FIRST_FENCE})`;
 
+const DISCARDED = `state = 'discarded', dead_reason = NULL, settled_ms = $2, crashes = 0, trigger = 'auto', fingerprint = NULL`;
+
 const NO_LEASE = 'claimed_ms = NULL, lease_until_ms = NULL, leased_entity = NULL, leased_suspect = NULL';
 
 /**
@@ -199,13 +201,15 @@ export function movesOf(t: Tables) {
         taken.attempts, 'manual', taken.fence
       FROM taken JOIN unnest($1::bigint[], $2::text[], $3::text[]) AS given (seq, type, entity) ON given.seq = taken.seq
         CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = taken.seq')}`,
-    /** What an invalid event has by today's schemas. */
-    describeInvalid: `UPDATE ${t.events} SET type = $2, created_ms = $3, created_ns = $4 WHERE seq = $1`,
-    discardDead: `
-      UPDATE ${t.shelf}
-      SET state = 'discarded', dead_reason = NULL, settled_ms = $2, crashes = 0, trigger = 'auto',
-        fingerprint = NULL, type = coalesce($3, type)
-      WHERE seq = ANY($1::bigint[]) AND state = 'dead'`,
+    /** Invalid events get the type and the time that today's schemas read. */
+    describeInvalid: `
+      UPDATE ${t.events} AS events SET type = given.type, created_ms = given.created_ms, created_ns = given.created_ns
+      FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::integer[]) AS given (seq, type, created_ms, created_ns)
+      WHERE events.seq = ANY($1::bigint[]) AND events.seq = given.seq`,
+    discardInvalid: `
+      UPDATE ${t.shelf} AS shelf SET type = given.type, ${DISCARDED} FROM unnest($1::bigint[], $3::text[]) AS given (seq, type)
+      WHERE shelf.seq = ANY($1::bigint[]) AND shelf.seq = given.seq AND state = 'dead'`,
+    discardDead: `UPDATE ${t.shelf} SET ${DISCARDED} WHERE seq = ANY($1::bigint[]) AND state = 'dead'`,
     discardPending: `
       WITH taken AS (DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL RETURNING *)
       INSERT INTO ${t.shelf} (seq, state, endpoint, type, settled_ms, due_ms, attempts, failures, fence)

@@ -1,171 +1,172 @@
 import { ConfigurationError } from '../../errors.ts';
 import type { EntityOf } from '../../events/entity.ts';
 import type { EventKey } from '../event.ts';
-import type { Act, ActOptions, ActReport, ActResult } from '../operator/acts.ts';
-import type { AuditLines, Author } from './audit-line.ts';
-import type { LatestTime, Counting, EntityQueue, Reruns, TimeSlice, Tombstones } from './engine.ts';
-import { unparkNext } from './entity-order.ts';
+import type { ActReport, ActResult } from '../operator/acts.ts';
 import { bodyToday } from './body-today.ts';
-import { askedByKey, decideAct, needsBody, type ActedEvent, type ActMove, type AskedAct } from './operator-acts.ts';
-import { backToPending } from './rerun-event.ts';
-import type { Steps } from './steps.ts';
+import { Budget } from './budget.ts';
+import type { Counting, TimeSlice } from './engine.ts';
+import { decideAct, needsBody, type ActedEvent, type ActMove, type AskedAct } from './operator-acts.ts';
+import type { Queue } from './store.ts';
 import { Sums } from './sums.ts';
 
 const MOST_KEYS = 500;
-/** What is parsed at once blocks the event loop: this much for about ten milliseconds. One event may have more. */
+/** Parsing blocks the event loop: this much takes about ten milliseconds. One event may have more. */
 const MOST_BYTES = 512 * 1024;
-
-/** What an engine that operators can look into is asked for, beside what processors ask. */
-export interface ActEngine
-  extends LatestTime, Counting, EntityQueue, Pick<Reruns, 'toPending'>, Pick<Tombstones, 'bodyOf'> {
-  /** An event as it is now, by its key or its `seq`; `null` for none. */
-  acted(event: EventKey | number): Steps<ActedRow | null>;
-  processedToPending(seq: number, now: number): Steps<void>;
-  discard(seq: number, content: Extract<ActMove, { name: 'discard' }>['content'], now: number): Steps<void>;
-  /** Makes a pending event due. */
-  retryNow(seq: number, now: number): Steps<void>;
-}
 
 /** An event as far as an action decides about it. */
 export interface ActedRow extends EventKey, ActedEvent {
   readonly seq: number;
   readonly type: string | null;
   readonly entity: string | null;
-  /** when a pending one may be claimed; nothing is said of any other */
+  /** when a pending event may be claimed; of no meaning in another state */
   readonly dueMs?: number;
   /** the length of its body */
   readonly bytes: number;
 }
 
-/** An event as an action finds it then. */
+/** An event as an action finds it at that time. */
 export function actedAt(row: ActedRow, now: number): ActedRow {
   return { ...row, inBackoff: row.dueMs !== undefined && row.dueMs > now };
 }
 
-/** Acts on events that are named, all in one transaction with their line in the audit. */
-export function* actOnKeys(
-  engine: ActEngine & AuditLines,
-  act: Act,
-  keys: readonly EventKey[],
-  author: Author,
-  { force = false, entity, states }: ActOptions,
-): Steps<ActReport> {
-  const acted: number[] = [];
-  const acting = { asked: askedByKey(act, force, states), entity, now: author.now, acted };
-  const outcomes = yield* actOnEvents(engine, keys, acting);
-  const counts = new Sums().add(...outcomes).toRecord();
-  const audit = yield* engine.addAuditLine(act, author, { ...named(keys), ...(force && { force }) }, counts);
-  if (acted.length > 0) yield* engine.noteActed(audit, acted, author.now);
-  const results = outcomes.map((result, at) => ({ key: keys[at] as EventKey, result })); // one for each key
-  return { results, counts, audit };
-}
-
-/**
- * Call it before the transaction: what is thrown inside one takes the deliveries that share it along.
- *
- * @throws ConfigurationError `INVALID_OPTION` for more than one action may be on
- */
-export function* refuseTooManyKeys(engine: Pick<ActEngine, 'acted'>, keys: readonly EventKey[]): Steps<void> {
-  if (keys.length > MOST_KEYS) {
-    throw new ConfigurationError(
-      'INVALID_OPTION',
-      `One call accepts at most ${MOST_KEYS} events, but this one received ${keys.length}. Use a bulk action ` +
-        '(previewBulk, then runBulk).',
-    );
-  }
-  if (keys.length < 2) return;
-  let bytes = 0;
-  for (const key of keys) bytes += (yield* engine.acted(key))?.bytes ?? 0;
-  if (bytes <= MOST_BYTES) return;
-  throw new ConfigurationError(
-    'INVALID_OPTION',
-    `One call accepts events whose bodies total at most ${MOST_BYTES} bytes, but the bodies of these ` +
-      `${keys.length} events total ${bytes}. Name fewer events, or use a bulk action (previewBulk, then runBulk).`,
-  );
-}
-
-/** The target of an action in the audit: `{ endpoint, ids }`, or a list of these where there are several endpoints. */
-function named(keys: readonly EventKey[]) {
-  const byEndpoint = Object.groupBy(keys, ({ endpoint }) => endpoint);
-  const groups = Object.entries(byEndpoint).map(([endpoint, of = []]) => ({ endpoint, ids: of.map(({ id }) => id) }));
-  const [only] = groups;
-  return only !== undefined && groups.length === 1 ? only : { events: groups };
-}
-
-/** An action, and when it is written. */
+/** An action, and its time. */
 export interface Acting {
   readonly asked: AskedAct;
   readonly now: number;
-  /** the receiver's rule, where it has one */
+  /** the receiver's rule, if it has one */
   readonly entity: EntityOf | undefined;
-  /** gets the `seq` of each event that something was done to */
-  readonly acted?: number[];
+}
+
+/** A move of an event, which is as the action found it. */
+export interface EventMove {
+  readonly event: ActedRow;
+  readonly move: ActMove;
+}
+
+export interface ActsPlan {
+  /** one for each event that was decided, in their order */
+  readonly results: readonly ActResult[];
+  /** at most one for each event */
+  readonly moves: readonly EventMove[];
+}
+
+/** The events whose bodies decide about an action. */
+export function bodiesToRead(rows: readonly (ActedRow | null)[], { asked, now }: Acting): readonly number[] {
+  return rows.flatMap((row) => (row !== null && needsBody(asked, actedAt(row, now)) ? [row.seq] : []));
 }
 
 /**
- * Acts on one event after the other. Each is looked at just before its turn, so that a key given twice finds what
- * became of the first.
+ * Decides what an action does to each of these events. An event that is given twice is decided the second time as its first
+ * move leaves it.
  *
- * @param slice - ends it early: there are as many results as events were acted on
+ * @param rows - `null` where no event has the key
+ * @param bodies - those of `bodiesToRead`, read in the transaction that moves the events
+ * @param slice - may end it early, after at least one event
  */
-export function* actOnEvents(
-  engine: ActEngine,
-  events: readonly (EventKey | number)[],
-  acting: Acting,
+export function planActs(
+  rows: readonly (ActedRow | null)[],
+  bodies: ReadonlyMap<number, Uint8Array>,
+  { asked, now, entity }: Acting,
   slice?: TimeSlice,
-): Steps<ActResult[]> {
+): ActsPlan {
   const results: ActResult[] = [];
-  const fronts = new Map<string, ActedRow>();
-  for (const event of events) {
-    const row = yield* engine.acted(event);
-    const result = yield* actOnEvent(engine, row, acting);
-    results.push(result);
-    // Once for each entity and not for each event: ten thousand of one entity may go at a time.
-    // One that is retried now stays where it is.
-    const left = row?.state === 'pending' && result === 'done' && acting.asked.act === 'discard';
-    if (left) fronts.set(JSON.stringify([row.endpoint, row.entity]), row);
+  const moves = new Map<number, EventMove>();
+  for (const row of rows) {
+    const moved = row === null ? undefined : moves.get(row.seq);
+    const event = moved === undefined ? row && actedAt(row, now) : afterMove(moved);
+    const body = event !== null && needsBody(asked, event) ? bodies.get(event.seq) : undefined;
+    const today = event === null || body === undefined ? null : bodyToday(asked.act, event, body, entity);
+    const decision = decideAct(asked, event, today);
+    if (event !== null && decision.result === 'done') moves.set(event.seq, { event, move: decision.move });
+    results.push(decision.result);
     slice?.add(row?.bytes ?? 0);
     if (slice?.isOver() === true) break;
   }
-  yield* unparkNext(engine, [...fronts.values()], acting.now);
-  return results;
+  return { results, moves: [...moves.values()] };
 }
 
-/** The body is read in the transaction that moves the event: no other one can take its place meanwhile. */
-function* actOnEvent(
-  engine: ActEngine,
-  found: ActedRow | null,
-  { asked, entity, now, acted }: Acting,
-): Steps<ActResult> {
-  const row = found && actedAt(found, now);
-  const isRead = row !== null && needsBody(asked, row);
-  const today = isRead ? bodyToday(asked.act, row, yield* engine.bodyOf(row.seq), entity) : null;
-  const decision = decideAct(asked, row, today);
-  if (row !== null && decision.result === 'done') {
-    yield* carryOut(engine, row, decision.move, now);
-    acted?.push(row.seq);
-  }
-  return decision.result;
-}
-
-/** Makes the move, and counts it. */
-function* carryOut(engine: ActEngine, row: ActedRow, move: ActMove, now: number): Steps<void> {
+function afterMove({ event, move }: EventMove): ActedRow {
+  const settled = { ...event, deadReason: null, inBackoff: false };
   switch (move.name) {
     case 'toPending':
-      yield* backToPending(engine, row, move.content, now);
-      break;
+      return { ...settled, state: 'pending', type: move.content.type, entity: move.content.entity };
     case 'processedToPending':
-      yield* engine.processedToPending(row.seq, now);
-      yield* engine.noteTime(now);
-      engine.counts.countType('rerun', row.type);
-      break;
-    case 'discard':
-      yield* engine.discard(row.seq, move.content, now);
-      engine.counts.countType('discarded', row.type);
-      break;
     case 'retry-now':
-      yield* engine.retryNow(row.seq, now);
-      yield* engine.noteTime(now);
-      break;
+      return { ...settled, state: 'pending' };
+    case 'discard':
+      return { ...settled, state: 'discarded', type: move.content?.type ?? event.type };
   }
+}
+
+/** The queues whose fronts may have left. An event that is due now stays where it is. */
+export function queuesToAdvance(moves: readonly EventMove[]): readonly Queue[] {
+  const left = new Map<string, Queue>();
+  for (const { event, move } of moves) {
+    const { endpoint, entity } = event;
+    if (move.name !== 'discard' || event.state !== 'pending' || entity === null) continue;
+    left.set(JSON.stringify([endpoint, entity]), { endpoint, entity });
+  }
+  return [...left.values()];
+}
+
+/** Counts what operators see of their actions. */
+export function countMoves(counts: Counting['counts'], moves: readonly EventMove[]): void {
+  for (const { event, move } of moves) {
+    if (move.name === 'toPending') counts.countType('rerun', move.content.type);
+    if (move.name === 'processedToPending') counts.countType('rerun', event.type);
+    if (move.name === 'discard') counts.countType('discarded', event.type);
+  }
+}
+
+/** The next events whose bodies are read together: at most so many, with a mebibyte of bodies and one event more. */
+export function nextBatch<T extends ActedRow | null>(rows: readonly T[], most: number): readonly T[] {
+  const budget = new Budget();
+  const batch: T[] = [];
+  for (const row of rows.slice(0, most)) {
+    batch.push(row);
+    budget.spend(row?.bytes ?? 0);
+    if (budget.isSpent) break;
+  }
+  return batch;
+}
+
+/** What came of an action on keys, but for its line in the audit. */
+export function reportOf(keys: readonly EventKey[], results: readonly ActResult[]): Omit<ActReport, 'audit'> {
+  return {
+    results: keys.map((key, at) => ({ key, result: results[at] ?? 'unknown' })),
+    counts: new Sums().add(...results).toRecord(),
+  };
+}
+
+/** The target of an action in the audit: `{ endpoint, ids }`, or a list of these if there are several endpoints. */
+export function auditedTarget(keys: readonly EventKey[], force: boolean): object {
+  const byEndpoint = Object.groupBy(keys, ({ endpoint }) => endpoint);
+  const groups = Object.entries(byEndpoint).map(([endpoint, of = []]) => ({ endpoint, ids: of.map(({ id }) => id) }));
+  const [only] = groups;
+  const target = only !== undefined && groups.length === 1 ? only : { events: groups };
+  return { ...target, ...(force && { force }) };
+}
+
+/**
+ * Call it, and `refuseTooManyBytes`, before the transaction: an error inside it also takes back the deliveries that share it.
+ *
+ * @throws ConfigurationError `INVALID_OPTION`
+ */
+export function refuseTooManyKeys({ length }: readonly EventKey[]): void {
+  if (length <= MOST_KEYS) return;
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    `One call accepts at most ${MOST_KEYS} events, but this one received ${length}. Use a bulk action ` +
+      '(previewBulk, then runBulk).',
+  );
+}
+
+/** @throws ConfigurationError `INVALID_OPTION` */
+export function refuseTooManyBytes({ length }: readonly EventKey[], bytes: number): void {
+  if (length < 2 || bytes <= MOST_BYTES) return;
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    `One call accepts events whose bodies total at most ${MOST_BYTES} bytes, but the bodies of these ` +
+      `${length} events total ${bytes}. Name fewer events, or use a bulk action (previewBulk, then runBulk).`,
+  );
 }

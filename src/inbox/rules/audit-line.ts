@@ -27,8 +27,11 @@ export interface AuditLines {
 /** Adds to the counts of a line in the transaction that they are about, so that they are right however a run ends. */
 export function* addToAuditLine(engine: AuditLines, seq: number, more: LineCounts): Steps<void> {
   const before = yield* engine.auditCounts(seq);
-  if (before === undefined) return;
+  if (before !== undefined) yield* engine.recountAuditLine(seq, addCounts(before, more));
+}
+
+function addCounts(before: LineCounts, more: LineCounts): LineCounts {
   const counts = { ...before };
   for (const [name, count] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + count;
-  yield* engine.recountAuditLine(seq, counts);
+  return counts;
 }

@@ -1,7 +1,6 @@
 import type { ActResult } from '../operator/acts.ts';
 import type { BulkFate, OutcomePart } from '../operator/bulk-outcome.ts';
 import type { EventState } from '../state.ts';
-import type { Steps } from './steps.ts';
 
 /** Events of a bulk that stand alike. */
 export interface AlikeEvents {
@@ -14,31 +13,28 @@ export interface AlikeEvents {
   readonly count: number;
 }
 
-/** What an engine is asked for that tells what became of a bulk's events. */
-export interface Outcomes {
-  /** Events of a snapshot that have a result, after one of them. */
-  worked(
-    bulk: number,
-    after: number,
-    limit: number,
-  ): Steps<readonly { readonly seq: number; readonly result: ActResult }[]>;
-  /** How these stand now; `line` is the one of the bulk in the audit. */
-  standing(seqs: readonly number[], line: number): Steps<readonly AlikeEvents[]>;
+/** An event of a snapshot that has a result. */
+export interface WorkedEvent {
+  readonly seq: number;
+  readonly result: ActResult;
 }
 
-/** A part of what became of the events that a bulk was done to. */
-export function* outcomePart(
-  engine: Outcomes,
-  { id, audit }: { readonly id: number; readonly audit: number | null },
-  after: number,
-  limit: number,
-): Steps<OutcomePart> {
-  if (audit === null) return { counts: {}, again: 0, next: null };
-  const worked = yield* engine.worked(id, after, limit);
-  const done = worked.filter(({ result }) => result === 'done').map(({ seq }) => seq);
+/** The events that a bulk has changed. */
+export function changedBy(worked: readonly WorkedEvent[]): readonly number[] {
+  return worked.filter(({ result }) => result === 'done').map(({ seq }) => seq);
+}
+
+/**
+ * A part of what became of the events that a bulk has changed.
+ *
+ * @param worked - some of its events, in their order
+ * @param changed - how those stand now that `changedBy` names
+ * @param limit - so many events were asked for
+ */
+export function outcomeOf(worked: readonly WorkedEvent[], changed: readonly AlikeEvents[], limit: number): OutcomePart {
   const counts: Partial<Record<BulkFate, number>> = {};
   let again = 0;
-  for (const alike of done.length === 0 ? [] : yield* engine.standing(done, audit)) {
+  for (const alike of changed) {
     const fate = fateOf(alike);
     counts[fate] = (counts[fate] ?? 0) + alike.count;
     if (alike.again) again += alike.count;

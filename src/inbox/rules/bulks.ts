@@ -1,173 +1,133 @@
 import type { EntityOf } from '../../events/entity.ts';
 import { ConfigurationError } from '../../errors.ts';
 import type { ActResult, Bulk, StoredBulk } from '../operator/acts.ts';
-import { actedAt, actOnEvents, type ActEngine } from './act-on-events.ts';
-import type { AuditLines, Author } from './audit-line.ts';
+import { actedAt, type ActedRow, type Acting } from './act-on-events.ts';
+import type { Author } from './audit-line.ts';
 import { BreakdownSums } from './breakdown.ts';
-import type { TimeSlice } from './engine.ts';
 import { askedByFilter, mayBeDone } from './operator-acts.ts';
-import type { Steps } from './steps.ts';
 import { Sums } from './sums.ts';
 
 /** So many events are added or worked at once, at most. */
 export const MOST_AT_ONCE = 1_000;
 /** A preview that takes longer has died. */
 const PREVIEW_MS = 3_600_000;
-/** What nobody runs is kept for so long, and what a bulk came to event by event. */
+/** How long a preview that nobody runs is kept, and the results of a bulk event by event. */
 const KEPT_MS = 7 * 24 * 3_600_000;
-/** So many events of snapshots are cleared away at once. */
-const CLEARED_AT_ONCE = 2_000;
 
 /** A bulk whose snapshot is being taken: nobody sees it yet. */
 export interface FillingBulk extends Pick<Bulk, 'id' | 'act' | 'force' | 'filter' | 'breakdown'> {
-  /** when its preview began; what an event is then, as far as that depends on the time, it is in the snapshot */
+  /** when its preview began; the snapshot has each event as it was then, as far as that depends on the time */
   readonly createdMs: number;
 }
 
-/** What an engine is asked for that keeps bulk actions, beside what these do to events. */
-export interface BulkEngine extends ActEngine, AuditLines, OldBulks {
-  /** One whose snapshot is being taken, unless that was given up; `null` for any other. */
-  filling(id: number): Steps<FillingBulk | null>;
-  /** Adds an event to a snapshot; `false` when it was there. */
-  addToSnapshot(id: number, seq: number): Steps<boolean>;
-  /** What a snapshot has: so many events more, which together are of these kinds. */
-  saveSnapshot(id: number, added: number, breakdown: Bulk['breakdown']): Steps<void>;
-  /** Its snapshot is complete: it may be run. */
-  seal(id: number): Steps<void>;
-  /** One whose snapshot is complete; `null` for any other. */
-  bulk(id: number): Steps<StoredBulk | null>;
-  /** From here on it is somebody's who runs it, and why. */
-  startBulk(id: number, audit: number, author: Pick<Author, 'actor' | 'reason' | 'now'>): Steps<void>;
-  /** The events of its snapshot without a result, in the order of arrival. */
-  openEvents(id: number, limit: number): Steps<readonly number[]>;
-  noteResult(id: number, seq: number, result: ActResult): Steps<void>;
-  saveWorked(id: number, worked: number, counts: Bulk['counts']): Steps<void>;
-  /** Its process reports, also whether it stops. */
-  noteHeartbeat(id: number, stops: boolean): Steps<void>;
-  endBulk(id: number, state: 'done' | 'cancelled', now: number): Steps<void>;
-}
-
-/** Bulks that nobody needs any more. */
-export interface OldBulks {
-  /** Gives up snapshots that are being taken since then or longer: no event is added any more. */
-  giveUpFilling(since: number): Steps<void>;
-  /** Cancels what was previewed before and never run. */
-  cancelPreviewed(before: number, now: number): Steps<void>;
-  /**
-   * Forgets events of snapshots that were given up, or cancelled before they were run, or whose bulk ended before. The bulk
-   * itself stays, so that an id is never given twice. Answers with how many events.
-   */
-  forgetSnapshots(endedBefore: number, limit: number): Steps<number>;
-}
-
-/** Nothing more becomes of one that is done or cancelled. */
+/** A bulk that is done or cancelled does not change any more. */
 export function hasEnded({ state }: Pick<Bulk, 'state'>): boolean {
   return state === 'done' || state === 'cancelled';
 }
 
+export interface SnapshotPart {
+  readonly added: readonly number[];
+  /** of the whole snapshot, these events included */
+  readonly breakdown: Bulk['breakdown'];
+}
+
 /**
- * Adds events to a snapshot and to what is said of it: those that the action applies to now, each once.
+ * Adds events to a snapshot: those that the action applies to now, each once.
  *
- * @returns `false` when the snapshot is not being taken any more
+ * @param known - those of them that the snapshot has
  */
-export function* addToBulk(engine: BulkEngine, id: number, seqs: readonly number[]): Steps<boolean> {
-  const bulk = yield* engine.filling(id);
-  if (bulk === null) return false;
+export function planSnapshot(
+  bulk: FillingBulk,
+  rows: readonly (ActedRow | null)[],
+  known: ReadonlySet<number>,
+): SnapshotPart {
   const asked = askedByFilter(bulk.act, bulk.force, bulk.filter);
   const sums = new BreakdownSums(bulk.breakdown);
-  let added = 0;
-  for (const seq of seqs) {
-    const event = yield* engine.acted(seq);
-    if (event === null || !mayBeDone(asked, actedAt(event, bulk.createdMs)) || !(yield* engine.addToSnapshot(id, seq)))
-      continue;
-    added += 1;
+  const added = new Set<number>();
+  for (const event of rows) {
+    if (event === null || known.has(event.seq) || added.has(event.seq)) continue;
+    if (!mayBeDone(asked, actedAt(event, bulk.createdMs))) continue;
+    added.add(event.seq);
     sums.add(event);
   }
-  yield* engine.saveSnapshot(id, added, sums.toBreakdown());
-  return true;
+  return { added: [...added], breakdown: sums.toBreakdown() };
 }
 
-/** From here on it may be run; `null` when its snapshot is not being taken any more. */
-export function* sealBulk(engine: BulkEngine, id: number): Steps<StoredBulk | null> {
-  if ((yield* engine.filling(id)) === null) return null;
-  yield* engine.seal(id);
-  return yield* engine.bulk(id);
+/** The line of the audit, which the first batch of a bulk writes. Its counts grow with the other batches. */
+export function planStart(bulk: StoredBulk, author: Author): { readonly author: Author; readonly target: object } {
+  const { id, filter, total, force } = bulk;
+  return { author: runnerOf(bulk, author), target: { bulk: id, filter, total, ...(force && { force }) } };
 }
 
-/** How a step of a bulk has left it; `bulk` is `null` where there is none. */
+/** A run without a reason of its own has that of the preview. */
+function runnerOf({ reason }: StoredBulk, author: Author): Author {
+  return { ...author, reason: author.reason ?? reason };
+}
+
+export function actingOf({ act, force, filter }: StoredBulk, { now }: Author, entity: EntityOf | undefined): Acting {
+  return { asked: askedByFilter(act, force, filter), now, entity };
+}
+
+/** What a batch changes of its bulk; milliseconds since 1970. */
+export interface BulkProgress extends Pick<StoredBulk, 'actor' | 'reason' | 'worked' | 'counts'> {
+  readonly state: 'running' | 'done';
+  readonly started: number;
+  readonly ended: number | null;
+}
+
+/**
+ * The first batch makes its author the one who runs the bulk; the last batch ends the bulk.
+ *
+ * @param open - the events without a result before the batch, at least one more than it may work if there are more
+ * @param results - of the first of them; a batch may end early
+ */
+export function planProgress(
+  bulk: StoredBulk,
+  author: Author,
+  open: readonly number[],
+  results: readonly ActResult[],
+): BulkProgress {
+  const isLast = results.length === open.length;
+  const { actor, reason } = bulk.startedAt === null ? runnerOf(bulk, author) : bulk;
+  return {
+    actor,
+    reason,
+    started: bulk.startedAt?.getTime() ?? author.now,
+    worked: bulk.worked + results.length,
+    counts: new Sums(bulk.counts).add(...results).toRecord(),
+    state: isLast ? 'done' : 'running',
+    ended: isLast ? author.now : null,
+  };
+}
+
+/** How a batch leaves its bulk; `bulk` is `null` if it does not exist. */
 export interface BulkStep {
   readonly bulk: StoredBulk | null;
-  /** something was done to an event */
+  /** whether an event was changed */
   readonly moved: boolean;
 }
 
-/**
- * Works one batch, whose first one begins the bulk and whose last one ends it. One that has ended stays as it is.
- *
- * @param slice - ends the batch early
- */
-export function* advanceBulk(
-  engine: BulkEngine,
-  id: number,
-  limit: number,
-  { author, entity }: { readonly author: Author; readonly entity: EntityOf | undefined },
-  slice: TimeSlice,
-): Steps<BulkStep> {
-  const bulk = yield* engine.bulk(id);
-  if (bulk === null || hasEnded(bulk)) return { bulk, moved: false };
-  const audit = bulk.audit ?? (yield* begin(engine, bulk, author));
-  const open = yield* engine.openEvents(id, limit);
-  const asked = askedByFilter(bulk.act, bulk.force, bulk.filter);
-  const acted: number[] = [];
-  const results = yield* actOnEvents(engine, open, { asked, entity, now: author.now, acted }, slice);
-  for (const [at, seq] of open.entries()) {
-    const result = results[at];
-    if (result !== undefined) yield* engine.noteResult(id, seq, result);
-  }
-  const counts = new Sums(bulk.counts).add(...results).toRecord();
-  yield* engine.saveWorked(id, bulk.worked + results.length, counts);
-  yield* engine.noteHeartbeat(id, false);
-  yield* engine.recountAuditLine(audit, counts);
-  if (acted.length > 0) yield* engine.noteActed(audit, acted, author.now);
-  if ((yield* engine.openEvents(id, 1)).length === 0) yield* engine.endBulk(id, 'done', author.now);
-  return { bulk: yield* engine.bulk(id), moved: results.includes('done') };
+/** The bulks that nobody needs any more; milliseconds since 1970. */
+export interface OldBulks {
+  /** snapshots that have been filled since then or longer are given up: no event is added any more */
+  readonly fillingSince: number;
+  /** bulks that were previewed before and never run are cancelled */
+  readonly previewedBefore: number;
+  /**
+   * The snapshots of bulks that ended before are cleared, and those of bulks that were given up or cancelled before they
+   * were run. The bulk itself stays, so that no id is given twice.
+   */
+  readonly endedBefore: number;
 }
 
-/** The first batch writes the line of the audit, whose counts grow with the others; answers with its `seq`. */
-function* begin(engine: BulkEngine, bulk: StoredBulk, author: Author): Steps<number> {
-  const { id, act, filter, total, force } = bulk;
-  const about = { bulk: id, filter, total, ...(force && { force }) };
-  // A run without a reason of its own has that of the preview.
-  const runs = { ...author, reason: author.reason ?? bulk.reason };
-  const audit = yield* engine.addAuditLine(act, runs, about, {});
-  yield* engine.startBulk(id, audit, runs);
-  return audit;
+export function oldBulks(now: number): OldBulks {
+  return { fillingSince: now - PREVIEW_MS, previewedBefore: now - KEPT_MS, endedBefore: now - KEPT_MS };
 }
 
-/** Ends a bulk where it has come to. One that has ended stays as it is; `null` where there is none. */
-export function* cancelBulk(engine: BulkEngine, id: number, author: Author): Steps<StoredBulk | null> {
-  const bulk = yield* engine.bulk(id);
-  if (bulk === null || hasEnded(bulk)) return bulk;
-  const { worked, total } = bulk;
-  yield* engine.addAuditLine('cancel', author, { bulk: id }, { worked, left: total - worked });
-  yield* engine.endBulk(id, 'cancelled', author.now);
-  return yield* engine.bulk(id);
-}
-
-/**
- * Clears away, in several transactions, snapshots that nobody will run: those whose preview died an hour ago, those that
- * waited for a week, and what a bulk that ended a week ago came to one by one.
- *
- * @param isFirst - of these transactions
- * @returns whether there is more
- */
-export function* clearOldBulks(engine: OldBulks, now: number, isFirst: boolean): Steps<boolean> {
-  if (isFirst) {
-    yield* engine.giveUpFilling(now - PREVIEW_MS);
-    yield* engine.cancelPreviewed(now - KEPT_MS, now);
-  }
-  return (yield* engine.forgetSnapshots(now - KEPT_MS, CLEARED_AT_ONCE)) === CLEARED_AT_ONCE;
-}
+/** One transaction clears so many events of snapshots. */
+export const CLEARED_AT_ONCE = 2_000;
+/** Each preview clears as many times. The next preview clears the rest. */
+export const MOST_CLEARINGS = 20;
 
 export function refuseTooMany(seqs: readonly number[]): void {
   if (seqs.length > MOST_AT_ONCE)

@@ -1,5 +1,4 @@
 import type { Mark, ReleaseSeen, SecretChanged } from '../operator/marks.ts';
-import type { Steps } from './steps.ts';
 
 const MINUTE_MS = 60_000;
 /** A process says so often that its release is there. */
@@ -24,36 +23,32 @@ export interface KeptMark {
   readonly endedAt: number | null;
 }
 
-/** Marks, as the rules ask for them; one transaction at a time. */
-export interface MarkEngine {
-  /** The newest release of an endpoint, or the newest one of a name; one of several endpoints is of each of them. */
-  newestRelease(endpoint: string, name?: string): Steps<KeptMark | undefined>;
-  /** Whether a new secret of an endpoint was noted in a span, both ends included. */
-  hasSecret(endpoint: string, since: number, until: number): Steps<boolean>;
-  /** Adds a mark, and forgets what is beyond those that are kept. */
-  addMark(mark: Pick<Mark, 'kind' | 'name' | 'endpoint'>, at: number): Steps<void>;
-  seeMark(seq: number, seenAt: number, endedAt: number | null): Steps<void>;
-}
+/** A change of the marks. */
+export type MarkChange =
+  | { readonly kind: 'added'; readonly mark: Pick<Mark, 'kind' | 'name' | 'endpoint'>; readonly at: number }
+  | { readonly kind: 'seen'; readonly seq: number; readonly seenAt: number; readonly endedAt: number | null };
 
 /**
  * A release begins when a process starts with it and another one was the newest, unless others of it still run: then old and
  * new ones run side by side, as in a rolling deployment. So a rollback begins the old release again, and a restart begins nothing.
  * Where the old processes were killed and the rollback came soon, it begins when nobody has spoken of the new one for a while.
  * Shops that share an inbox have releases of their own: those of other endpoints are not asked for.
+ *
+ * @param own - the newest release of this name at the endpoint
+ * @param newest - the newest release of any name there; one of several endpoints is of each of them
  */
-export function* noteRelease(engine: MarkEngine, { name, endpoint, at, what }: ReleaseSeen): Steps<void> {
-  const own = yield* engine.newestRelease(endpoint, name);
-  if (what === 'ends') {
-    if (own !== undefined) yield* engine.seeMark(own.seq, Math.max(own.seenAt, at), at);
-    return;
-  }
-  if (own === undefined) return yield* engine.addMark({ kind: 'release', name, endpoint }, at);
-  const newest = yield* engine.newestRelease(endpoint);
-  const isAnother = newest !== undefined && newest.seq !== own.seq;
-  if (isAnother && !(what === 'began' ? isThere(own, at) : wasSeen(newest, at))) {
-    return yield* engine.addMark({ kind: 'release', name, endpoint }, at);
-  }
-  yield* engine.seeMark(own.seq, Math.max(own.seenAt, at), null);
+export function planRelease(
+  own: KeptMark | undefined,
+  newest: KeptMark | undefined,
+  { name, endpoint, at, what }: ReleaseSeen,
+): MarkChange | null {
+  const seen = (mark: KeptMark, endedAt: number | null): MarkChange => {
+    return { kind: 'seen', seq: mark.seq, seenAt: Math.max(mark.seenAt, at), endedAt };
+  };
+  if (what === 'ends') return own === undefined ? null : seen(own, at);
+  const isAnother = newest !== undefined && newest.seq !== own?.seq;
+  const goesOn = own !== undefined && (!isAnother || (what === 'began' ? isThere(own, at) : wasSeen(newest, at)));
+  return goesOn ? seen(own, null) : { kind: 'added', mark: { kind: 'release', name, endpoint }, at };
 }
 
 function isThere(mark: KeptMark, at: number): boolean {
@@ -87,8 +82,12 @@ function wasSeen({ seenAt }: KeptMark, at: number): boolean {
   return seenAt > at - GONE_MS;
 }
 
-/** Each process sees a change of the secret for itself: what another has noted since its last look is the same one. */
-export function* noteSecret(engine: MarkEngine, { endpoint, after, at }: SecretChanged): Steps<void> {
-  if (yield* engine.hasSecret(endpoint, after - SLACK_MS, at + SLACK_MS)) return;
-  yield* engine.addMark({ kind: 'secret', name: endpoint, endpoint }, at);
+/** Each process sees a change of a secret for itself: a mark of it in this span, both ends included, is the same change. */
+export function spanOfSecret({ after, at }: SecretChanged): { readonly since: number; readonly until: number } {
+  return { since: after - SLACK_MS, until: at + SLACK_MS };
+}
+
+/** @param isKnown - a mark of it exists in its span */
+export function planSecret(isKnown: boolean, { endpoint, at }: SecretChanged): MarkChange | null {
+  return isKnown ? null : { kind: 'added', mark: { kind: 'secret', name: endpoint, endpoint }, at };
 }

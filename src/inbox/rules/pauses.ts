@@ -2,8 +2,7 @@ import { ConfigurationError } from '../../errors.ts';
 import { LONGEST_ENDPOINT } from '../event.ts';
 import type { EndpointType, StoredPause } from '../operator/pauses.ts';
 import type { Scope } from '../work.ts';
-import type { AuditLines, Author } from './audit-line.ts';
-import type { Steps } from './steps.ts';
+import type { Author } from './audit-line.ts';
 
 /** A longer type is none that anybody would name, and an index has to hold it with its endpoint. */
 export const LONGEST_OF_LANE = { endpoint: LONGEST_ENDPOINT, type: 150 } as const;
@@ -34,35 +33,19 @@ export function pausesIn(pauses: readonly EndpointType[], { endpoints, types }: 
   );
 }
 
-/** What an engine is asked for that keeps pauses, beside who handles what. */
-export interface PauseRecords extends AuditLines {
-  pauseOf(lane: EndpointType): Steps<StoredPause | null>;
-  savePause(lane: EndpointType, author: Author): Steps<void>;
-  removePause(lane: EndpointType): Steps<void>;
-}
-
-/** Pauses a type; one that is paused already stays as it is, with who did it and why. */
-export function* pauseType(
-  engine: PauseRecords,
-  lane: EndpointType,
-  author: Author,
-): Steps<{ readonly pause: StoredPause; readonly changed: boolean }> {
-  const known = yield* engine.pauseOf(lane);
+/** Pauses a type. A type that is paused already stays as it is, with who did it and why. */
+export function planPause(
+  known: StoredPause | null,
+  { endpoint, type }: EndpointType,
+  { actor, reason, now }: Author,
+): { readonly pause: StoredPause; readonly changed: boolean } {
   if (known !== null) return { pause: known, changed: false };
-  yield* engine.addAuditLine('pause', author, lane, {});
-  yield* engine.savePause(lane, author);
-  const { actor, reason, now } = author;
-  return { pause: { ...lane, since: new Date(now), actor, reason }, changed: true };
+  return { pause: { endpoint, type, since: new Date(now), actor, reason }, changed: true };
 }
 
-/** Ends a pause; answers with what it was, or `null` where there was none. */
-export function* resumeType(engine: PauseRecords, lane: EndpointType, author: Author): Steps<StoredPause | null> {
-  const known = yield* engine.pauseOf(lane);
-  if (known === null) return null;
-  const paused = Math.max(0, author.now - known.since.getTime());
-  yield* engine.addAuditLine('resume', author, lane, { seconds: Math.round(paused / 1_000) });
-  yield* engine.removePause(lane);
-  return known;
+/** How long a type was paused. */
+export function pausedSeconds({ since }: StoredPause, now: number): number {
+  return Math.round(Math.max(0, now - since.getTime()) / 1_000);
 }
 
 /** @throws ConfigurationError `INVALID_OPTION` for what cannot be the name of an endpoint or a type */

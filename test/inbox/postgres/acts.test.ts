@@ -70,6 +70,29 @@ it.each(['lost', 'unanswered'] as const)(
   },
 );
 
+it('forty events are acted on with as many statements as two', async () => {
+  const { pool, open } = schema();
+  let statements = 0;
+  const counting = interferedPool(pool, () => {
+    statements += 1;
+    return null;
+  });
+  await using inbox = await open(counting);
+  const statementsFor = async (count: number): Promise<readonly number[]> => {
+    const events = Array.from({ length: count }, (_, n) => orderEvent(`evt_${count}_${n}`, { order: `ord_${n}` }));
+    await handled(inbox, FAILED, ...events);
+    const during: number[] = [];
+    for (const act of [rerunEvents, discardEvents]) {
+      statements = 0;
+      expect((await act(inbox, events, ADA)).counts).toEqual({ done: count });
+      during.push(statements);
+    }
+    return during;
+  };
+  await statementsFor(3);
+  expect(await statementsFor(40)).toEqual(await statementsFor(2));
+});
+
 it('of two who act at once on the same events one does, and neither waits for the other for ever', async () => {
   await using inbox = await schema().open();
   const events = Array.from({ length: 20 }, (_, n) => orderEvent(`evt_${n}`, { order: `ord_${n}` }));

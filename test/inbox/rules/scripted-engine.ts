@@ -1,4 +1,3 @@
-import type { BulkEngine } from '../../../src/inbox/rules/bulks.ts';
 import type { Engine } from '../../../src/inbox/rules/engine.ts';
 import type { Erasures } from '../../../src/inbox/rules/erase-events.ts';
 import type { Imports } from '../../../src/inbox/rules/import-events.ts';
@@ -7,7 +6,7 @@ import type { Standing } from '../../../src/inbox/rules/why-waiting.ts';
 import { answer } from '../../../src/inbox/rules/steps.ts';
 
 /** It knows every statement that a rule asks for. */
-type AnyEngine = Engine & Imports & Prunings & Erasures & BulkEngine & Standing;
+type AnyEngine = Engine & Imports & Prunings & Erasures & Standing;
 type Asked = readonly [name: string, ...parameters: unknown[]];
 type Reply = (...parameters: never[]) => unknown;
 

@@ -1,14 +1,30 @@
-import type { Acts, ActReport } from '../../../operator/acts.ts';
-import { authorOf } from '../../../operator/author.ts';
-import { actOnKeys, refuseTooManyKeys, type ActedRow, type ActEngine } from '../../../rules/act-on-events.ts';
-import { asked, awaited } from '../../../rules/steps.ts';
 import type { EventKey } from '../../../event.ts';
-import type { Session } from '../../driver/session.ts';
-import type { Tables } from '../../sql/tables.ts';
+import type { Act, ActOptions, ActReport, Acts } from '../../../operator/acts.ts';
+import { authorOf } from '../../../operator/author.ts';
+import {
+  auditedTarget,
+  bodiesToRead,
+  countMoves,
+  planActs,
+  queuesToAdvance,
+  refuseTooManyBytes,
+  refuseTooManyKeys,
+  reportOf,
+  type EventMove,
+} from '../../../rules/act-on-events.ts';
+import type { Author } from '../../../rules/audit-line.ts';
+import { eventsToUnpark } from '../../../rules/entity-order.ts';
+import { askedByKey, type ActMove } from '../../../rules/operator-acts.ts';
+import { seenSince } from '../../../rules/takers.ts';
+import { textOrNull } from '../../driver/values.ts';
+import { nextInQueues } from '../../engine/entity-queue.ts';
+import type { Scene } from '../../engine/scene.ts';
+import { inOneStatement, type Write } from '../../sql/in-one-statement.ts';
+import { keyOrNull } from '../../sql/keys.ts';
+import { slotOf } from '../../sql/slots.ts';
 import type { Access } from '../access.ts';
-import { actEngine } from './act-engine.ts';
-import { held, nameOf, readActed } from './held-events.ts';
-import { auditLines } from '../audit/audit-line.ts';
+import { actedEvents, addAuditLine } from '../audit/audit-line.ts';
+import { bytesOf, heldByKey, readBodies } from './held-events.ts';
 
 /** Acts on events that are named. */
 export function actsOnEvents({ store, ask, notify }: Access): Pick<Acts, 'act'> {
@@ -17,18 +33,17 @@ export function actsOnEvents({ store, ask, notify }: Access): Pick<Acts, 'act'> 
     async act(act, keys, by, options) {
       const author = authorOf(by);
       const times = time.asked();
-      await ask(() => database.read((session) => awaited(refuseTooManyKeys(actedAsOne(session, t, keys), keys))));
+      refuseTooManyKeys(keys);
+      if (keys.length > 1) {
+        refuseTooManyBytes(keys, await ask(() => database.read((session) => bytesOf({ session, t }, keys))));
+      }
       let written: { readonly report: ActReport; readonly at: number } | undefined;
       const report = await ask(() =>
         database.transaction({
           before: (session) => writeAt(session, author.now, times),
           async work(session) {
-            const place = scene(session);
-            const engine = { ...actEngine(place, await held(place, keys)), ...auditLines(place) };
             const now = times.toDatabase(author.now);
-            const report = await awaited(actOnKeys(engine, act, keys, { ...author, now }, options));
-            await engine.flush();
-            await place.writes.flush();
+            const report = await actOnKeys(scene(session), act, keys, { ...author, now }, options);
             written = { report, at: now };
             return report;
           },
@@ -48,14 +63,123 @@ export function actsOnEvents({ store, ask, notify }: Access): Pick<Acts, 'act'> 
   };
 }
 
-/** All of them are read when the rule asks for the first one. */
-function actedAsOne(session: Session, t: Tables, keys: readonly EventKey[]): Pick<ActEngine, 'acted'> {
-  let read: Promise<ReadonlyMap<string, ActedRow>> | undefined;
-  const byName = async () => new Map((await readActed({ session, t }, keys)).map((row) => [nameOf(row), row]));
-  return {
-    acted(event) {
-      if (typeof event === 'number') throw new TypeError('these are named by their keys');
-      return asked((read ??= byName()).then((rows) => rows.get(nameOf(event)) ?? null));
-    },
-  };
+async function actOnKeys(
+  scene: Scene,
+  act: Act,
+  keys: readonly EventKey[],
+  author: Author,
+  { force = false, entity, states }: ActOptions,
+): Promise<ActReport> {
+  const acting = { asked: askedByKey(act, force, states), entity, now: author.now };
+  const rows = await heldByKey(scene, keys);
+  const { results, moves } = planActs(rows, await readBodies(scene, bodiesToRead(rows, acting)), acting);
+  const advancing = await saveMoves(scene, moves, author.now);
+  const report = reportOf(keys, results);
+  const audit = await addAuditLine(scene, act, author, auditedTarget(keys, force), report.counts);
+  await writeTogether(scene, [...advancing, actedEvents(scene.t, audit, seqsOf(moves), author.now)]);
+  return { ...report, audit };
+}
+
+/**
+ * Moves events that are held.
+ *
+ * @returns what advances their queues: `writeTogether` has to follow in the same transaction
+ */
+export async function saveMoves(scene: Scene, moves: readonly EventMove[], now: number): Promise<readonly Write[]> {
+  await rerun(scene, named(moves, 'toPending'), now);
+  await Promise.all([
+    rerunProcessed(scene, named(moves, 'processedToPending'), now),
+    discard(scene, named(moves, 'discard'), now),
+    retryNow(scene, named(moves, 'retry-now'), now),
+  ]);
+  countMoves(scene.writes.counts, moves);
+  const queues = queuesToAdvance(moves);
+  if (queues.length === 0) return [];
+  const next = await nextInQueues(scene, queues, seenSince(now));
+  return [{ text: scene.moves.unpark, values: [eventsToUnpark(next)] }];
+}
+
+/** Makes these writes, and those of the counts, in one round trip. A write about no events is left out. */
+export async function writeTogether({ session, writes }: Scene, more: readonly Write[]): Promise<void> {
+  const about = more.filter(({ values: [first] }) => !Array.isArray(first) || first.length > 0);
+  const all = [...about, ...(await writes.countsToWrite())];
+  if (all.length === 0) return;
+  const { text, values } = inOneStatement(all);
+  await session.run(text, values);
+}
+
+type Move<N extends ActMove['name']> = EventMove & { readonly move: Extract<ActMove, { name: N }> };
+
+async function rerun(scene: Scene, all: readonly Move<'toPending'>[], now: number): Promise<void> {
+  if (all.length === 0) return;
+  const { session, t, moves, locks, index } = scene;
+  const seqs = seqsOf(all);
+  const contents = all.map(({ move }) => move.content);
+  const slots = all.map(({ event, move }) => slotOf(event.endpoint, move.content.entity, event.id));
+  const named = all.filter(({ event, move }) => event.entity !== move.content.entity);
+  // An invalid event gets its entity only now, and joins the queue of that.
+  if (named.length > 0) await locks.take(slots);
+  await Promise.all([
+    session.run(moves.describeMany, [
+      seqs,
+      contents.map(({ type }) => textOrNull(type)),
+      contents.map(({ created }) => created?.ms ?? null),
+      contents.map(({ created }) => created?.ns ?? null),
+      contents.map(({ entity }) => textOrNull(entity)),
+      slots,
+    ]),
+    session.run(moves.unshelveMany, [
+      seqs,
+      contents.map(({ type }) => keyOrNull(type)),
+      contents.map(({ entity }) => keyOrNull(entity)),
+      now,
+    ]),
+  ]);
+  for (const { event } of named) await index.add(session, t, event.seq);
+}
+
+async function rerunProcessed(
+  { session, moves }: Scene,
+  all: readonly Move<'processedToPending'>[],
+  now: number,
+): Promise<void> {
+  if (all.length === 0) return;
+  await session.run(moves.processedToPending, [
+    seqsOf(all),
+    all.map(({ event }) => keyOrNull(event.type)),
+    all.map(({ event }) => keyOrNull(event.entity)),
+    now,
+  ]);
+}
+
+async function discard({ session, moves }: Scene, all: readonly Move<'discard'>[], now: number): Promise<void> {
+  const pending = all.filter(({ event }) => event.state === 'pending');
+  const dead = all.filter(({ event, move }) => event.state === 'dead' && move.content === null);
+  const invalid = all.flatMap(({ event, move }) => (move.content === null ? [] : [{ event, ...move.content }]));
+  const writing: Promise<unknown>[] = [];
+  if (pending.length > 0) writing.push(session.run(moves.discardPending, [seqsOf(pending), now]));
+  if (dead.length > 0) writing.push(session.run(moves.discardDead, [seqsOf(dead), now]));
+  if (invalid.length > 0) {
+    const seqs = seqsOf(invalid);
+    const about = [
+      invalid.map(({ type }) => textOrNull(type)),
+      invalid.map(({ created }) => created?.ms ?? null),
+      invalid.map(({ created }) => created?.ns ?? null),
+    ];
+    writing.push(session.run(moves.describeInvalid, [seqs, ...about]));
+    writing.push(session.run(moves.discardInvalid, [seqs, now, invalid.map(({ type }) => keyOrNull(type))]));
+  }
+  await Promise.all(writing);
+}
+
+async function retryNow({ session, moves }: Scene, all: readonly Move<'retry-now'>[], now: number): Promise<void> {
+  if (all.length > 0) await session.run(moves.retryNow, [seqsOf(all), now]);
+}
+
+function named<N extends ActMove['name']>(moves: readonly EventMove[], name: N): readonly Move<N>[] {
+  return moves.filter((each): each is Move<N> => each.move.name === name);
+}
+
+export function seqsOf(moves: readonly Pick<EventMove, 'event'>[]): readonly number[] {
+  return moves.map(({ event }) => event.seq);
 }

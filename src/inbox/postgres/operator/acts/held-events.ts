@@ -6,26 +6,53 @@ import type { Scene } from '../../engine/scene.ts';
 import { joined, places, stateToActOn } from '../../sql/records.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 
-/**
- * Events that nobody moves or prunes until the transaction ends, as they are then: one statement reads what a rule asks for one
- * by one.
- */
-export async function held(scene: Scene, keys: readonly EventKey[]): Promise<readonly ActedRow[]> {
-  await scene.locks.takeOfKeys(keys);
-  const event = rowOf(scene.t.events, 'events', SAME_KEY);
-  await keepUnpruned(scene, `ARRAY(SELECT events.seq FROM ${GIVEN_KEYS} CROSS JOIN ${event})`, valuesOf(keys));
-  const rows = await readActed(scene, keys);
-  await shelveLost(scene, rows);
-  return rows;
+type Place = Pick<Scene, 'session' | 't'>;
+
+/** Events by their keys, in the order of these. No other transaction moves or prunes them until this one ends. */
+export async function heldByKey(scene: Scene, keys: readonly EventKey[]): Promise<readonly (ActedRow | null)[]> {
+  const { session, t, locks } = scene;
+  await locks.takeOfKeys(keys);
+  const given = valuesOf(keys);
+  await keepUnpruned(scene, `ARRAY(SELECT events.seq FROM ${eventsOfKeys(t)})`, given);
+  const rows = await session.rows<Columns>(`SELECT ${columns(t)} FROM ${eventsOfKeys(t)} ${places(t)}`, given);
+  const found = new Map(rows.map(actedRow).map((row) => [nameOf(row), row]));
+  await shelveLost(scene, [...found.values()]);
+  return keys.map((key) => found.get(nameOf(key)) ?? null);
 }
 
-/** `held`, of events by their numbers; in their order. */
-export async function heldBySeq(scene: Scene, seqs: readonly number[]): Promise<readonly ActedRow[]> {
+/** `heldByKey`, for events by their numbers. */
+export async function heldBySeq(scene: Scene, seqs: readonly number[]): Promise<readonly (ActedRow | null)[]> {
+  if (seqs.length === 0) return [];
   await scene.locks.takeOfSeqs(seqs);
   await keepUnpruned(scene, '$1::bigint[]', [seqs]);
-  const rows = await readBySeq(scene, seqs);
-  await shelveLost(scene, rows);
-  return rows;
+  const found = await readBySeq(scene, seqs);
+  await shelveLost(scene, [...found.values()]);
+  return seqs.map((seq) => found.get(seq) ?? null);
+}
+
+export async function readBySeq(
+  { session, t }: Place,
+  seqs: readonly number[],
+): Promise<ReadonlyMap<number, ActedRow>> {
+  const text = `SELECT ${columns(t)} FROM ${joined(t)} WHERE events.seq = ANY($1::bigint[])`;
+  const rows = await session.rows<Columns>(text, [seqs]);
+  return new Map(rows.map((row) => [row.seq, actedRow(row)]));
+}
+
+export async function readBodies(
+  { session, t }: Place,
+  seqs: readonly number[],
+): Promise<ReadonlyMap<number, Uint8Array>> {
+  if (seqs.length === 0) return new Map();
+  const text = `SELECT seq, body FROM ${t.events} WHERE seq = ANY($1::bigint[]) AND body IS NOT NULL`;
+  const rows = await session.rows<{ seq: number; body: Buffer }>(text, [seqs]);
+  return new Map(rows.map(({ seq, body }) => [seq, body]));
+}
+
+/** The bodies of these events together. */
+export async function bytesOf({ session, t }: Place, keys: readonly EventKey[]): Promise<number> {
+  const text = `SELECT coalesce(sum(octet_length(events.body)), 0)::bigint AS bytes FROM ${eventsOfKeys(t)}`;
+  return (await session.row<{ bytes: number }>(text, valuesOf(keys)))?.bytes ?? 0;
 }
 
 /** Moves lost events to the shelf, where later actions find them. */
@@ -35,41 +62,16 @@ async function shelveLost({ session, moves }: Scene, rows: readonly ActedRow[]):
 }
 
 /** Pruning locks what says that a processed event may be pruned, and nothing else of it. */
-export async function keepUnpruned(
-  { session, t }: Pick<Scene, 'session' | 't'>,
-  seqs: string,
-  values: readonly unknown[],
-): Promise<void> {
+export async function keepUnpruned({ session, t }: Place, seqs: string, values: readonly unknown[]): Promise<void> {
   const of = `WHERE prunable AND seq = ANY(${seqs}) ORDER BY seq`;
   await session.rows(`SELECT 1 FROM ${t.attempts} ${of}, number FOR UPDATE`, values);
   await session.rows(`SELECT 1 FROM ${t.imported} ${of} FOR UPDATE`, values);
 }
 
-/** What `held` reads, of nobody's. */
-export async function readActed(
-  { session, t }: Pick<Scene, 'session' | 't'>,
-  keys: readonly EventKey[],
-): Promise<readonly ActedRow[]> {
-  const rows = await session.rows<Columns>(
-    `SELECT ${columns(t)} FROM ${GIVEN_KEYS} CROSS JOIN ${rowOf(t.events, 'events', SAME_KEY)} ${places(t)}`,
-    valuesOf(keys),
-  );
-  return rows.map((row) => rowFrom(row));
+function eventsOfKeys(t: Tables): string {
+  const event = rowOf(t.events, 'events', 'found.id = given.id AND found.endpoint = given.endpoint');
+  return `unnest($1::text[], $2::text[]) AS given (id, endpoint) CROSS JOIN ${event}`;
 }
-
-export async function readBySeq(
-  { session, t }: Pick<Scene, 'session' | 't'>,
-  seqs: readonly number[],
-): Promise<readonly ActedRow[]> {
-  const rows = await session.rows<Columns>(
-    `SELECT ${columns(t)} FROM ${joined(t)} WHERE events.seq = ANY($1::bigint[]) ORDER BY events.seq`,
-    [seqs],
-  );
-  return rows.map((row) => rowFrom(row));
-}
-
-const GIVEN_KEYS = `unnest($1::text[], $2::text[]) AS given (id, endpoint)`;
-const SAME_KEY = 'found.id = given.id AND found.endpoint = given.endpoint';
 
 function valuesOf(keys: readonly EventKey[]): readonly unknown[] {
   return [keys.map(({ id }) => toText(id)), keys.map(({ endpoint }) => toText(endpoint))];
@@ -94,7 +96,7 @@ const columns = (t: Tables): string => `
   events.erased_ms IS NOT NULL AS erased, queue.due_ms,
   coalesce(octet_length(events.body), 0) AS bytes`;
 
-function rowFrom({ endpoint, id, type, entity, dead_reason: deadReason, due_ms: dueMs, ...row }: Columns): ActedRow {
+function actedRow({ endpoint, id, type, entity, dead_reason: deadReason, due_ms: dueMs, ...row }: Columns): ActedRow {
   return {
     ...row,
     endpoint: fromText(endpoint),
@@ -106,6 +108,6 @@ function rowFrom({ endpoint, id, type, entity, dead_reason: deadReason, due_ms: 
   };
 }
 
-export function nameOf({ endpoint, id }: EventKey): string {
+function nameOf({ endpoint, id }: EventKey): string {
   return JSON.stringify([endpoint, id]);
 }

@@ -1,14 +1,13 @@
 import { authorOf } from '../../../operator/author.ts';
-import type { Pauses, StoredPause } from '../../../operator/pauses.ts';
+import type { EndpointType, Pauses, StoredPause } from '../../../operator/pauses.ts';
 import type { Author } from '../../../rules/audit-line.ts';
-import { assertLane, pauseType, resumeType, type PauseRecords } from '../../../rules/pauses.ts';
-import { asked, awaited } from '../../../rules/steps.ts';
+import { assertLane, pausedSeconds, planPause } from '../../../rules/pauses.ts';
 import { COUNTED, waitingBehind } from '../../../rules/unhandled-report.ts';
 import { textOrNull, toText } from '../../driver/values.ts';
 import type { Scene } from '../../engine/scene.ts';
 import { PAUSE_COLUMNS, pauseOf, type PauseRow } from '../../sql/pause-row.ts';
 import type { Access } from '../access.ts';
-import { auditLines } from '../audit/audit-line.ts';
+import { addAuditLine } from '../audit/audit-line.ts';
 import { doneOnce } from '../done-once.ts';
 
 interface CountedRow extends PauseRow {
@@ -32,7 +31,7 @@ export function pausedTypes({ store, ask, notify }: Access): Pauses {
       const { pause, changed } = await ask(() =>
         doneOnce(store, {
           before: (session) => time.follow(session),
-          work: (session) => awaited(pauseType(pauseRecords({ session, t }), { endpoint, type }, inDatabase(author))),
+          work: (session) => beginPause({ session, t }, { endpoint, type }, inDatabase(author)),
         }),
       );
       return { pause: toCaller(pause), changed };
@@ -43,7 +42,7 @@ export function pausedTypes({ store, ask, notify }: Access): Pauses {
       const ended = await ask(() =>
         doneOnce(store, {
           before: (session) => time.follow(session),
-          work: (session) => awaited(resumeType(pauseRecords({ session, t }), { endpoint, type }, inDatabase(author))),
+          work: (session) => endPause({ session, t }, { endpoint, type }, inDatabase(author)),
         }),
       );
       if (ended !== null) notify();
@@ -75,29 +74,45 @@ export function pausedTypes({ store, ask, notify }: Access): Pauses {
   };
 }
 
-function pauseRecords({ session, t }: Pick<Scene, 'session' | 't'>): PauseRecords {
-  const run = (text: string, values: readonly unknown[]) => asked(session.run(text, values).then(() => {}));
-  return {
-    ...auditLines({ session, t }),
-    pauseOf({ endpoint, type }) {
-      const find = async () => {
-        // Of two machines one waits for the other, and finds what that has done.
-        await session.run(`LOCK TABLE ${t.pauses} IN SHARE ROW EXCLUSIVE MODE`, []);
-        const text = `SELECT ${PAUSE_COLUMNS} FROM ${t.pauses} WHERE endpoint = $1 AND type = $2`;
-        const row = await session.row<PauseRow>(text, [toText(endpoint), toText(type)]);
-        return row === undefined ? null : pauseOf(row);
-      };
-      return asked(find());
-    },
-    savePause: ({ endpoint, type }, { now, actor, reason }) =>
-      run(`INSERT INTO ${t.pauses} (${PAUSE_COLUMNS}) VALUES ($1, $2, $3, $4, $5)`, [
-        toText(endpoint),
-        toText(type),
-        now,
-        toText(actor),
-        textOrNull(reason),
-      ]),
-    removePause: ({ endpoint, type }) =>
-      run(`DELETE FROM ${t.pauses} WHERE endpoint = $1 AND type = $2`, [toText(endpoint), toText(type)]),
-  };
+type Place = Pick<Scene, 'session' | 't'>;
+
+async function beginPause(place: Place, { endpoint, type }: EndpointType, author: Author) {
+  const { session, t } = place;
+  const lane = [toText(endpoint), toText(type)];
+  await lock(place);
+  const row = await session.row<PauseRow>(
+    `SELECT ${PAUSE_COLUMNS} FROM ${t.pauses} WHERE endpoint = $1 AND type = $2`,
+    lane,
+  );
+  const plan = planPause(row === undefined ? null : pauseOf(row), { endpoint, type }, author);
+  if (!plan.changed) return plan;
+  const { now, actor, reason } = author;
+  await Promise.all([
+    addAuditLine(place, 'pause', author, { endpoint, type }, {}),
+    session.run(`INSERT INTO ${t.pauses} (${PAUSE_COLUMNS}) VALUES ($1, $2, $3, $4, $5)`, [
+      ...lane,
+      now,
+      toText(actor),
+      textOrNull(reason),
+    ]),
+  ]);
+  return plan;
+}
+
+async function endPause(place: Place, { endpoint, type }: EndpointType, author: Author): Promise<StoredPause | null> {
+  const { session, t } = place;
+  await lock(place);
+  const row = await session.row<PauseRow>(
+    `DELETE FROM ${t.pauses} WHERE endpoint = $1 AND type = $2 RETURNING ${PAUSE_COLUMNS}`,
+    [toText(endpoint), toText(type)],
+  );
+  if (row === undefined) return null;
+  const ended = pauseOf(row);
+  await addAuditLine(place, 'resume', author, { endpoint, type }, { seconds: pausedSeconds(ended, author.now) });
+  return ended;
+}
+
+/** Of two machines one waits for the other, and finds what that has done. */
+async function lock({ session, t }: Place): Promise<void> {
+  await session.run(`LOCK TABLE ${t.pauses} IN SHARE ROW EXCLUSIVE MODE`, []);
 }

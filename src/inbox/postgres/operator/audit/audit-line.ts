@@ -1,37 +1,54 @@
 import type { AuditLine } from '../../../operator/audit.ts';
-import type { AuditLines } from '../../../rules/audit-line.ts';
+import type { AuditLines, Author } from '../../../rules/audit-line.ts';
 import { asked } from '../../../rules/steps.ts';
 import { textOrNull, toText } from '../../driver/values.ts';
 import type { Scene } from '../../engine/scene.ts';
+import type { Write } from '../../sql/in-one-statement.ts';
+import type { Tables } from '../../sql/tables.ts';
 
-/** The lines of the audit, as the transactions of actions write them. */
-export function auditLines({ session, t }: Pick<Scene, 'session' | 't'>): AuditLines {
+type Place = Pick<Scene, 'session' | 't'>;
+
+/** Adds a line in the transaction of its action, and returns its `seq`. */
+export async function addAuditLine(
+  { session, t }: Place,
+  act: string,
+  { actor, via, reason, now }: Author,
+  filter: unknown,
+  counts: AuditLine['counts'],
+): Promise<number> {
+  const text = `
+    INSERT INTO ${t.audit} (at_ms, actor, via, act, reason, filter, counts) VALUES ($1, $2, $3, $4, $5, $6, $7)
+    RETURNING seq`;
+  const about = [JSON.stringify(filter ?? null), JSON.stringify(counts)];
+  const values = [now, toText(actor), via, toText(act), textOrNull(reason), ...about];
+  return (await session.row<{ seq: number }>(text, values))?.seq ?? 0;
+}
+
+/** Replaces the counts of a line, as an action that takes several transactions goes on. */
+export function auditCounts(t: Tables, seq: number, counts: AuditLine['counts']): Write {
+  return { text: `UPDATE ${t.audit} SET counts = $2 WHERE seq = $1`, values: [seq, JSON.stringify(counts)] };
+}
+
+/** Notes the events that the action of a line changed, so that each event can say who acted on it. */
+export function actedEvents(t: Tables, line: number, events: readonly number[], now: number): Write {
+  const text = `
+    INSERT INTO ${t.event_acts} (seq, audit, at_ms) SELECT unnest($1::bigint[]), $2, $3 ON CONFLICT DO NOTHING`;
+  return { text, values: [events, line, now] };
+}
+
+async function countsOf({ session, t }: Place, seq: number): Promise<AuditLine['counts'] | undefined> {
+  // Another transaction that adds to the counts waits for this one.
+  const row = await session.row<{ counts: string }>(`SELECT counts FROM ${t.audit} WHERE seq = $1 FOR UPDATE`, [seq]);
+  return row && (JSON.parse(row.counts) as AuditLine['counts']); // written here
+}
+
+export function auditLines(place: Place): AuditLines {
+  const { session, t } = place;
+  const run = ({ text, values }: Write) => asked(session.run(text, values).then(() => {}));
   return {
-    addAuditLine(act, { actor, via, reason, now }, filter, counts) {
-      const text = `
-        INSERT INTO ${t.audit} (at_ms, actor, via, act, reason, filter, counts) VALUES ($1, $2, $3, $4, $5, $6, $7)
-        RETURNING seq`;
-      const about = [JSON.stringify(filter ?? null), JSON.stringify(counts)];
-      const values = [now, toText(actor), via, toText(act), textOrNull(reason), ...about];
-      return asked(session.row<{ seq: number }>(text, values).then((row) => row?.seq ?? 0));
-    },
-    auditCounts(seq) {
-      const read = async () => {
-        // Whoever adds to them holds the line until that is written.
-        const text = `SELECT counts FROM ${t.audit} WHERE seq = $1 FOR UPDATE`;
-        const row = await session.row<{ counts: string }>(text, [seq]);
-        return row && (JSON.parse(row.counts) as AuditLine['counts']); // written here
-      };
-      return asked(read());
-    },
-    recountAuditLine(seq, counts) {
-      const text = `UPDATE ${t.audit} SET counts = $2 WHERE seq = $1`;
-      return asked(session.run(text, [seq, JSON.stringify(counts)]).then(() => {}));
-    },
-    noteActed(line, events, now) {
-      const text = `
-        INSERT INTO ${t.event_acts} (seq, audit, at_ms) SELECT unnest($2::bigint[]), $1, $3 ON CONFLICT DO NOTHING`;
-      return asked(session.run(text, [line, events, now]).then(() => {}));
-    },
+    addAuditLine: (act, author, filter, counts) => asked(addAuditLine(place, act, author, filter, counts)),
+    auditCounts: (seq) => asked(countsOf(place, seq)),
+    recountAuditLine: (seq, counts) => run(auditCounts(t, seq, counts)),
+    noteActed: (line, events, now) => run(actedEvents(t, line, events, now)),
   };
 }

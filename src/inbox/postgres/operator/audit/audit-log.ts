@@ -2,11 +2,10 @@ import type { Audit, AuditLine } from '../../../operator/audit.ts';
 import { eventActOf, MOST_ACTS, type EventActRow } from '../../../operator/event-act.ts';
 import { authorOf } from '../../../operator/author.ts';
 import { auditBounds, auditPage, LINES_LOOKED_AT } from '../../../operator/audit-request.ts';
-import { awaited } from '../../../rules/steps.ts';
 import { fromText, textOrNull, toText } from '../../driver/values.ts';
 import { rowOf } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
-import { auditLines } from './audit-line.ts';
+import { addAuditLine, auditCounts } from './audit-line.ts';
 
 /** A row of the audit; its CHECK holds the union. */
 interface AuditRow {
@@ -32,7 +31,7 @@ export function audit({ store, ask }: Access): Audit {
           before: (session) => time.follow(session),
           async work(session) {
             const at = { ...author, now: time.toDatabase(author.now) };
-            noted = await awaited(auditLines({ session, t }).addAuditLine(act, at, filter, counts));
+            noted = await addAuditLine({ session, t }, act, at, filter, counts);
             return noted;
           },
           async wasDone(session) {
@@ -42,12 +41,10 @@ export function audit({ store, ask }: Access): Audit {
         }),
       );
     },
-    recount: (seq, counts) =>
-      ask(() =>
-        database.transaction({
-          work: (session) => awaited(auditLines({ session, t }).recountAuditLine(seq, counts)),
-        }),
-      ),
+    async recount(seq, counts) {
+      const { text, values } = auditCounts(t, seq, counts);
+      await ask(() => database.transaction({ work: (session) => session.run(text, values) }));
+    },
     async lines(request) {
       const { before, limit, actor, since, until, isFiltered } = auditBounds(request);
       const beyond = `SELECT seq FROM ${t.audit} WHERE seq < $1 ORDER BY seq DESC LIMIT 1 OFFSET ${LINES_LOOKED_AT}`;

@@ -1,19 +1,20 @@
-import type { Mark, Marks } from '../../../operator/marks.ts';
+import type { Mark, Marks, ReleaseSeen, SecretChanged } from '../../../operator/marks.ts';
 import {
   MARKS_KEPT,
   MARKS_SHOWN,
-  noteRelease,
-  noteSecret,
+  planRelease,
+  planSecret,
+  spanOfSecret,
   type KeptMark,
-  type MarkEngine,
+  type MarkChange,
 } from '../../../rules/marks.ts';
-import { asked, awaited, type Steps } from '../../../rules/steps.ts';
 import type { Session } from '../../driver/session.ts';
 import { fromText, toText } from '../../driver/values.ts';
 import type { Tables } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
 
 interface MarkRow {
+  readonly own: boolean;
   readonly seq: number;
   readonly name: string;
   readonly at: number;
@@ -24,20 +25,20 @@ interface MarkRow {
 export function marks({ store, ask }: Access): Marks {
   const { database, t, time } = store;
   /** One after the other, so that two machines that start at once begin a release together. */
-  const noted = (rule: (engine: MarkEngine) => Steps<void>): Promise<void> =>
+  const note = (plan: (session: Session) => Promise<MarkChange | null>): Promise<void> =>
     ask(() =>
       database.transaction({
         before: (session) => time.follow(session),
         async work(session) {
           await session.run(`LOCK TABLE ${t.marks} IN SHARE ROW EXCLUSIVE MODE`);
-          await awaited(rule(engineOn(session, t)));
+          await save(session, t, await plan(session));
         },
       }),
     );
   return {
-    noteRelease: (seen) => noted((engine) => noteRelease(engine, { ...seen, at: time.toDatabase(seen.at) })),
+    noteRelease: (seen) => note((session) => release(session, t, { ...seen, at: time.toDatabase(seen.at) })),
     noteSecret: ({ endpoint, after, at }) =>
-      noted((engine) => noteSecret(engine, { endpoint, after: time.toDatabase(after), at: time.toDatabase(at) })),
+      note((session) => secret(session, t, { endpoint, after: time.toDatabase(after), at: time.toDatabase(at) })),
     marks: (since, until) =>
       ask(() =>
         database.read(async (session) => {
@@ -60,38 +61,41 @@ export function marks({ store, ask }: Access): Marks {
   };
 }
 
-function engineOn(session: Session, t: Tables): MarkEngine {
-  return {
-    newestRelease(endpoint, name) {
-      const named = name === undefined ? '' : 'AND name = $2';
-      const found = session.row<MarkRow>(
-        `SELECT seq, name, at_ms AS at, seen_ms, ended_ms FROM ${t.marks} WHERE kind = 'release' ${named}
-           AND (endpoint IN ($1, '*') OR $1 = '*')
-         ORDER BY at_ms DESC, seq DESC LIMIT 1`,
-        [endpoint, ...(name === undefined ? [] : [name])].map(toText),
-      );
-      return asked(found.then(markOf));
-    },
-    hasSecret(endpoint, since, until) {
-      const found = session.row(
-        `SELECT 1 FROM ${t.marks} WHERE kind = 'secret' AND name = $1 AND at_ms BETWEEN $2 AND $3 LIMIT 1`,
-        [toText(endpoint), since, until],
-      );
-      return asked(found.then((row) => row !== undefined));
-    },
-    addMark({ kind, name, endpoint }, at) {
-      const added = session.run(
-        `INSERT INTO ${t.marks} (kind, name, endpoint, at_ms, seen_ms) VALUES ($1, $2, $3, $4, $4)`,
-        [kind, toText(name), toText(endpoint), at],
-      );
-      const forget = `DELETE FROM ${t.marks} WHERE seq <= (SELECT max(seq) FROM ${t.marks}) - ${MARKS_KEPT}`;
-      return asked(added.then(() => session.run(forget)).then(() => {}));
-    },
-    seeMark(seq, seenAt, endedAt) {
-      const text = `UPDATE ${t.marks} SET seen_ms = $2, ended_ms = $3 WHERE seq = $1`;
-      return asked(session.run(text, [seq, seenAt, endedAt]).then(() => {}));
-    },
-  };
+async function release(session: Session, t: Tables, seen: ReleaseSeen): Promise<MarkChange | null> {
+  const newest = (own: boolean): string => `(
+    SELECT ${own} AS own, seq, name, at_ms AS at, seen_ms, ended_ms FROM ${t.marks}
+    WHERE kind = 'release' AND (endpoint IN ($1, '*') OR $1 = '*') ${own ? 'AND name = $2' : ''}
+    ORDER BY at_ms DESC, seq DESC LIMIT 1
+  )`;
+  const text = `${newest(true)} UNION ALL ${newest(false)}`;
+  const rows = await session.rows<MarkRow>(text, [seen.endpoint, seen.name].map(toText));
+  return planRelease(markOf(rows.find(({ own }) => own)), markOf(rows.find(({ own }) => !own)), seen);
+}
+
+async function secret(session: Session, t: Tables, changed: SecretChanged): Promise<MarkChange | null> {
+  const { since, until } = spanOfSecret(changed);
+  const row = await session.row(
+    `SELECT 1 FROM ${t.marks} WHERE kind = 'secret' AND name = $1 AND at_ms BETWEEN $2 AND $3 LIMIT 1`,
+    [toText(changed.endpoint), since, until],
+  );
+  return planSecret(row !== undefined, changed);
+}
+
+async function save(session: Session, t: Tables, change: MarkChange | null): Promise<void> {
+  if (change === null) return;
+  if (change.kind === 'seen') {
+    const { seq, seenAt, endedAt } = change;
+    await session.run(`UPDATE ${t.marks} SET seen_ms = $2, ended_ms = $3 WHERE seq = $1`, [seq, seenAt, endedAt]);
+    return;
+  }
+  const { mark, at } = change;
+  await session.run(`INSERT INTO ${t.marks} (kind, name, endpoint, at_ms, seen_ms) VALUES ($1, $2, $3, $4, $4)`, [
+    mark.kind,
+    toText(mark.name),
+    toText(mark.endpoint),
+    at,
+  ]);
+  await session.run(`DELETE FROM ${t.marks} WHERE seq <= (SELECT max(seq) FROM ${t.marks}) - ${MARKS_KEPT}`);
 }
 
 function markOf(row: MarkRow | undefined): KeptMark | undefined {

@@ -1,67 +1,140 @@
 import type { EventKey } from '../../../event.ts';
-import type { Acts } from '../../../operator/acts.ts';
-import { actOnKeys, refuseTooManyKeys, type ActEngine, type ActedRow } from '../../../rules/act-on-events.ts';
-import { answer, atOnce, DONE } from '../../../rules/steps.ts';
-import type { SqliteDatabase } from '../../opening/database.ts';
+import type { Act, ActOptions, ActReport, Acts } from '../../../operator/acts.ts';
+import { atCommit, authorOf } from '../../../operator/author.ts';
+import {
+  auditedTarget,
+  bodiesToRead,
+  countMoves,
+  planActs,
+  queuesToAdvance,
+  refuseTooManyBytes,
+  refuseTooManyKeys,
+  reportOf,
+  type ActedRow,
+  type Acting,
+  type ActsPlan,
+  type EventMove,
+} from '../../../rules/act-on-events.ts';
+import type { Author } from '../../../rules/audit-line.ts';
+import type { TimeSlice } from '../../../rules/engine.ts';
+import { eventsToUnpark } from '../../../rules/entity-order.ts';
+import { askedByKey } from '../../../rules/operator-acts.ts';
+import { seenSince } from '../../../rules/takers.ts';
+import { holdingTypesOf, nextInQueue } from '../../engine/entity-queue.ts';
+import { noteTime } from '../../engine/follow-clock.ts';
 import { BYTES } from '../../moves.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
+import { keyIs } from '../../sql/event-key.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import { STATE_TO_ACT_ON } from '../../sql/records.ts';
 import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
-import { auditLines } from '../audit/audit-line.ts';
-import { atCommit, authorOf } from '../../../operator/author.ts';
-import { keyIs } from '../../sql/event-key.ts';
+import { addAuditLine, noteActed } from '../audit/audit-line.ts';
+import { SEARCH_INDEX } from '../search/search-words.ts';
 
 /** Acts on events that are named. */
 export function actsOnEvents(access: Access): Pick<Acts, 'act'> {
   return {
     async act(act, keys, by, options) {
       const author = authorOf(by);
-      atOnce(refuseTooManyKeys(actedEvents(access.database()), keys));
-      const report = await access.write((statements, waitedMs) => {
-        const engine = { ...actEngine(statements), ...auditLines(statements.database) };
-        return atOnce(actOnKeys(engine, act, keys, atCommit(author, waitedMs), options));
-      });
+      refuseTooManyKeys(keys);
+      if (keys.length > 1) refuseTooManyBytes(keys, bytesOf(access.database(), keys));
+      const report = await access.write((statements, waitedMs) =>
+        actOnKeys(statements, act, keys, atCommit(author, waitedMs), options),
+      );
       if (report.counts.done !== undefined) access.notify();
       return report;
     },
   };
 }
 
-/** What an action asks for, on the tables of a file. */
-export function actEngine({ engine, database, moves }: Statements): ActEngine {
-  return {
-    ...engine,
-    ...actedEvents(database),
-    processedToPending(seq, now) {
+function actOnKeys(
+  statements: Statements,
+  act: Act,
+  keys: readonly EventKey[],
+  author: Author,
+  { force = false, entity, states }: ActOptions,
+): ActReport {
+  const { database } = statements;
+  const acting = { asked: askedByKey(act, force, states), entity, now: author.now };
+  const rows = keys.map((key) => actedByKey(database, key));
+  const { results, moves } = actOn(statements, rows, acting);
+  advanceQueues(statements, moves, author.now);
+  const report = reportOf(keys, results);
+  const audit = addAuditLine(database, act, author, auditedTarget(keys, force), report.counts);
+  noteActed(
+    database,
+    audit,
+    moves.map(({ event }) => event.seq),
+    author.now,
+  );
+  return { ...report, audit };
+}
+
+/** Moves these events; `advanceQueues` has to follow in the same transaction. */
+export function actOn(
+  statements: Statements,
+  rows: readonly (ActedRow | null)[],
+  acting: Acting,
+  slice?: TimeSlice,
+): ActsPlan {
+  const bodies = new Map<number, Uint8Array>();
+  for (const seq of bodiesToRead(rows, acting)) {
+    bodies.set(seq, (statements.queue.bodyOf.get({ seq }) as { body: Uint8Array }).body);
+  }
+  const plan = planActs(rows, bodies, acting, slice);
+  for (const change of plan.moves) move(statements, change, acting.now);
+  if (plan.moves.some(({ move: { name } }) => name !== 'discard')) noteTime(statements, acting.now);
+  countMoves(statements.counts, plan.moves);
+  return plan;
+}
+
+function move({ database, moves }: Statements, { event, move }: EventMove, now: number): void {
+  const { seq, endpoint, id } = event;
+  switch (move.name) {
+    case 'toPending': {
+      const { type, created, entity } = move.content;
+      const content = { type, created_ms: created?.ms, created_ns: created?.ns, entity };
+      moves.toPending.run({ id, endpoint, now, ...content, readFrom: null });
+      if (entity !== event.entity) SEARCH_INDEX.add(database, event);
+      break;
+    }
+    case 'processedToPending':
       moves.processedToPending.run({ seq, now });
-      return DONE;
-    },
-    discard(seq, content, now) {
-      const { type = null, created = null } = content ?? {};
+      break;
+    case 'discard': {
+      const { type = null, created = null } = move.content ?? {};
       moves.discard.run({ seq, now, type, created_ms: created?.ms ?? null, created_ns: created?.ns ?? null });
-      return DONE;
-    },
-    retryNow(seq, now) {
+      break;
+    }
+    case 'retry-now':
       moves.retryNow.run({ seq, now });
-      return DONE;
-    },
-  };
+      break;
+  }
+}
+
+/** Once for each entity, not for each event: a bulk action may move ten thousand events of one entity. */
+export function advanceQueues(statements: Statements, moves: readonly EventMove[], now: number): void {
+  const handledSince = seenSince(now);
+  const next = queuesToAdvance(moves).map((queue) =>
+    nextInQueue(statements, queue, holdingTypesOf(statements, queue.endpoint, handledSince)),
+  );
+  statements.store.apply([{ kind: 'unparked', seqs: eventsToUnpark(next) }]);
 }
 
 const COLUMNS = `seq, endpoint, id, type, entity, ${STATE_TO_ACT_ON}, dead_reason AS deadReason, body IS NULL AS pruned,
   erased_ms IS NOT NULL AS erased, due_ms AS dueMs, ${BYTES}`;
 
-function actedEvents(database: SqliteDatabase): Pick<ActEngine, 'acted'> {
-  const bySeq = statement(database, `SELECT ${COLUMNS} FROM hookbox_events WHERE seq = ?`);
-  const byKey = statement(database, `SELECT ${COLUMNS} FROM hookbox_events WHERE ${keyIs()}`);
-  return {
-    acted(event: EventKey | number) {
-      return answer(
-        actedRow(typeof event === 'number' ? bySeq.get(event) : byKey.get({ id: event.id, endpoint: event.endpoint })),
-      );
-    },
-  };
+export function actedBySeq(database: SqliteDatabase, seq: number): ActedRow | null {
+  return actedRow(statement(database, `SELECT ${COLUMNS} FROM hookbox_events WHERE seq = ?`).get(seq));
+}
+
+function actedByKey(database: SqliteDatabase, { id, endpoint }: EventKey): ActedRow | null {
+  return actedRow(statement(database, `SELECT ${COLUMNS} FROM hookbox_events WHERE ${keyIs()}`).get({ id, endpoint }));
+}
+
+function bytesOf(database: SqliteDatabase, keys: readonly EventKey[]): number {
+  return keys.reduce((bytes, key) => bytes + (actedByKey(database, key)?.bytes ?? 0), 0);
 }
 
 type Flag = 'pruned' | 'erased';

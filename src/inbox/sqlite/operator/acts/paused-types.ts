@@ -1,14 +1,14 @@
 import { atCommit, authorOf } from '../../../operator/author.ts';
-import type { EndpointType, Pauses } from '../../../operator/pauses.ts';
-import { assertLane, pauseType, resumeType, type PauseRecords } from '../../../rules/pauses.ts';
-import { answer, atOnce, DONE } from '../../../rules/steps.ts';
+import type { EndpointType, Pauses, StoredPause } from '../../../operator/pauses.ts';
+import type { Author } from '../../../rules/audit-line.ts';
+import { assertLane, pausedSeconds, planPause } from '../../../rules/pauses.ts';
 import { COUNTED, waitingBehind } from '../../../rules/unhandled-report.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import { pauseOf, type PauseRow } from '../../sql/pause-row.ts';
 import { READY } from '../../sql/queue-statements.ts';
 import type { Access } from '../access.ts';
-import { auditLines } from '../audit/audit-line.ts';
+import { addAuditLine } from '../audit/audit-line.ts';
 
 /** Those that are set aside, or that no processor has looked at: the oldest, and one more than are counted. */
 const oldest = (parked: 1 | 2): string => `
@@ -39,15 +39,13 @@ export function pausedTypes(access: Access): Pauses {
     async pauseType(lane, by) {
       const author = authorOf(by);
       assertLane(lane);
-      return access.write(({ database }, waitedMs) =>
-        atOnce(pauseType(pauseRecords(database), laneOf(lane), atCommit(author, waitedMs))),
-      );
+      return access.write(({ database }, waitedMs) => beginPause(database, lane, atCommit(author, waitedMs)));
     },
     async resumeType(lane, by) {
       const author = authorOf(by);
       assertLane(lane);
       const ended = await access.write(({ database }, waitedMs) =>
-        atOnce(resumeType(pauseRecords(database), laneOf(lane), atCommit(author, waitedMs))),
+        endPause(database, lane, atCommit(author, waitedMs)),
       );
       if (ended !== null) access.notify();
       return ended;
@@ -59,31 +57,22 @@ export function pausedTypes(access: Access): Pauses {
   };
 }
 
-function pauseRecords(database: SqliteDatabase): PauseRecords {
-  return {
-    ...auditLines(database),
-    pauseOf({ endpoint, type }) {
-      const row = statement(database, 'SELECT * FROM hookbox_pauses WHERE endpoint = ? AND type = ?').get(
-        endpoint,
-        type,
-      );
-      return answer(row === undefined ? null : pauseOf(row as PauseRow));
-    },
-    savePause({ endpoint, type }, { now, actor, reason }) {
-      statement(
-        database,
-        'INSERT INTO hookbox_pauses (endpoint, type, since_ms, actor, reason) VALUES (?, ?, ?, ?, ?)',
-      ).run(endpoint, type, now, actor, reason);
-      return DONE;
-    },
-    removePause({ endpoint, type }) {
-      statement(database, 'DELETE FROM hookbox_pauses WHERE endpoint = ? AND type = ?').run(endpoint, type);
-      return DONE;
-    },
-  };
+const OF_LANE = 'hookbox_pauses WHERE endpoint = ? AND type = ?';
+
+function beginPause(database: SqliteDatabase, { endpoint, type }: EndpointType, author: Author) {
+  const row = statement(database, `SELECT * FROM ${OF_LANE}`).get(endpoint, type);
+  const plan = planPause(row === undefined ? null : pauseOf(row as PauseRow), { endpoint, type }, author);
+  if (!plan.changed) return plan;
+  addAuditLine(database, 'pause', author, { endpoint, type }, {});
+  const text = 'INSERT INTO hookbox_pauses (endpoint, type, since_ms, actor, reason) VALUES (?, ?, ?, ?, ?)';
+  statement(database, text).run(endpoint, type, author.now, author.actor, author.reason);
+  return plan;
 }
 
-/** Nothing else that somebody has given along. */
-function laneOf({ endpoint, type }: EndpointType): EndpointType {
-  return { endpoint, type };
+function endPause(database: SqliteDatabase, { endpoint, type }: EndpointType, author: Author): StoredPause | null {
+  const row = statement(database, `DELETE FROM ${OF_LANE} RETURNING *`).get(endpoint, type);
+  if (row === undefined) return null;
+  const ended = pauseOf(row as PauseRow);
+  addAuditLine(database, 'resume', author, { endpoint, type }, { seconds: pausedSeconds(ended, author.now) });
+  return ended;
 }

@@ -1,35 +1,49 @@
 import type { AuditLine } from '../../../operator/audit.ts';
-import type { AuditLines } from '../../../rules/audit-line.ts';
-import { answer, DONE } from '../../../rules/steps.ts';
+import type { AuditLines, Author } from '../../../rules/audit-line.ts';
+import { answer } from '../../../rules/steps.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 
-/** The lines of the audit, as the transactions of actions write them. */
+/** Adds a line in the transaction of its action, and returns its `seq`. */
+export function addAuditLine(
+  database: SqliteDatabase,
+  act: string,
+  { actor, via, reason, now }: Author,
+  filter: unknown,
+  counts: AuditLine['counts'],
+): number {
+  const { lastInsertRowid } = statement(
+    database,
+    'INSERT INTO hookbox_audit (at_ms, actor, via, act, reason, filter, counts) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  ).run(now, actor, via, act, reason, JSON.stringify(filter ?? null), JSON.stringify(counts));
+  return Number(lastInsertRowid);
+}
+
+/** Replaces the counts of a line, as an action that takes several transactions goes on. */
+export function recountAuditLine(database: SqliteDatabase, seq: number, counts: AuditLine['counts']): void {
+  statement(database, 'UPDATE hookbox_audit SET counts = ? WHERE seq = ?').run(JSON.stringify(counts), seq);
+}
+
+/** Notes the events that the action of a line changed, so that each event can say who acted on it. */
+export function noteActed(database: SqliteDatabase, line: number, events: readonly number[], now: number): void {
+  if (events.length === 0) return;
+  statement(
+    database,
+    `INSERT INTO hookbox_event_acts (seq, audit, at_ms) SELECT value, ?, ? FROM json_each(?) WHERE true
+     ON CONFLICT DO NOTHING`,
+  ).run(line, now, JSON.stringify(events));
+}
+
+function auditCounts(database: SqliteDatabase, seq: number): AuditLine['counts'] | undefined {
+  const row = statement(database, 'SELECT counts FROM hookbox_audit WHERE seq = ?').get(seq);
+  return row === undefined ? undefined : (JSON.parse((row as { counts: string }).counts) as AuditLine['counts']); // written here
+}
+
 export function auditLines(database: SqliteDatabase): AuditLines {
   return {
-    addAuditLine(act, { actor, via, reason, now }, filter, counts) {
-      const { lastInsertRowid } = statement(
-        database,
-        'INSERT INTO hookbox_audit (at_ms, actor, via, act, reason, filter, counts) VALUES (?, ?, ?, ?, ?, ?, ?)',
-      ).run(now, actor, via, act, reason, JSON.stringify(filter ?? null), JSON.stringify(counts));
-      return answer(Number(lastInsertRowid));
-    },
-    auditCounts(seq) {
-      const row = statement(database, 'SELECT counts FROM hookbox_audit WHERE seq = ?').get(seq);
-      if (row === undefined) return answer(undefined);
-      return answer(JSON.parse((row as { counts: string }).counts) as AuditLine['counts']); // written here
-    },
-    recountAuditLine(seq, counts) {
-      statement(database, 'UPDATE hookbox_audit SET counts = ? WHERE seq = ?').run(JSON.stringify(counts), seq);
-      return DONE;
-    },
-    noteActed(line, events, now) {
-      statement(
-        database,
-        `INSERT INTO hookbox_event_acts (seq, audit, at_ms) SELECT value, ?, ? FROM json_each(?) WHERE true
-         ON CONFLICT DO NOTHING`,
-      ).run(line, now, JSON.stringify(events));
-      return DONE;
-    },
+    addAuditLine: (act, author, filter, counts) => answer(addAuditLine(database, act, author, filter, counts)),
+    auditCounts: (seq) => answer(auditCounts(database, seq)),
+    recountAuditLine: (seq, counts) => answer(recountAuditLine(database, seq, counts)),
+    noteActed: (line, events, now) => answer(noteActed(database, line, events, now)),
   };
 }

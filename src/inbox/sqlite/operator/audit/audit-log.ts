@@ -1,9 +1,8 @@
 import type { Audit, AuditLine } from '../../../operator/audit.ts';
 import { eventActOf, MOST_ACTS, type EventActRow } from '../../../operator/event-act.ts';
-import { atOnce } from '../../../rules/steps.ts';
 import type { Access } from '../access.ts';
 import { statement } from '../../sql/prepared-statement.ts';
-import { auditLines } from './audit-line.ts';
+import { addAuditLine, recountAuditLine } from './audit-line.ts';
 import { atCommit, authorOf } from '../../../operator/author.ts';
 import { auditBounds, auditPage, LINES_LOOKED_AT } from '../../../operator/audit-request.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
@@ -27,11 +26,11 @@ export function audit(access: Access): Audit {
     async note(act, by, filter, counts) {
       const author = authorOf(by);
       return access.write(({ database }, waitedMs) =>
-        atOnce(auditLines(database).addAuditLine(act, atCommit(author, waitedMs), filter, counts)),
+        addAuditLine(database, act, atCommit(author, waitedMs), filter, counts),
       );
     },
     async recount(seq, counts) {
-      await access.write(({ database }) => atOnce(auditLines(database).recountAuditLine(seq, counts)));
+      await access.write(({ database }) => recountAuditLine(database, seq, counts));
     },
     async lines(request) {
       const { before, limit, actor, since, until, isFiltered } = auditBounds(request);
