@@ -10,7 +10,7 @@ import type { Scope } from '../work.ts';
 import { entityOf, type Entries, type Entry } from './memory-entry.ts';
 import type { MemoryTakers } from './memory-takers.ts';
 
-type Part = Pick<Engine & Starts, 'noteTime' | 'nextInQueues' | 'unpark' | 'raiseHighWater' | 'ahead' | 'indexNew'>;
+type Part = Pick<Engine & Starts, 'noteTime' | 'nextInQueues' | 'unpark' | 'ahead' | 'indexNew'>;
 
 /**
  * Claims and settlements, by looking through all events.
@@ -91,10 +91,6 @@ export function memoryClaims(
     nextInQueues: (queues, handledSince) => answer(queues.map((queue) => nextInQueue(queue, handledSince))),
     unpark(seqs) {
       unpark(seqs);
-      return DONE;
-    },
-    raiseHighWater(event) {
-      raiseHighWater(event);
       return DONE;
     },
     indexNew(now) {

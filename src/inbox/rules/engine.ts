@@ -7,13 +7,13 @@ import type { FirstState } from './first-state.ts';
 import type { KnownEvent } from './known-event.ts';
 import type { Times } from './occurrences.ts';
 import type { Steps } from './steps.ts';
-import type { NextInQueue, ParkedEvent, Queue, QueuedEvent, RunningEvent } from './store.ts';
+import type { NextInQueue, ParkedEvent, Queue, QueuedEvent } from './store.ts';
 
 /**
  * What keeps the events: memory, SQLite. The rules of this folder decide, and ask it for statements by these names; it
  * decides nothing. Each rule runs in one transaction, and an answer stays as it was when it was given.
  */
-export interface Engine extends Arrivals, Marks, EntityQueue, Takers, Processors, WaitingTypes, Reruns, Tombstones {}
+export interface Engine extends Arrivals, EntityQueue, Takers, Processors, WaitingTypes, Reruns, Tombstones {}
 
 /** Counts for operators; an engine without operators counts nothing. */
 export interface Counting {
@@ -47,11 +47,6 @@ export interface EntityQueue {
   /** What may be claimed next in each of these queues; types that were announced since then count as handled. */
   nextInQueues(queues: readonly Queue[], handledSince: number): Steps<readonly NextInQueue[]>;
   unpark(seqs: readonly number[]): Steps<void>;
-}
-
-/** The newest processed event of each entity. */
-export interface Marks {
-  raiseHighWater(event: Pick<RunningEvent, 'endpoint' | 'entity' | 'created'>): Steps<void>;
 }
 
 /** Who handles what, as processors announce it. */

@@ -23,10 +23,6 @@ export function postgresEngine(scene: Scene): Engine {
       scene.writes.unpark(seqs);
       return DONE;
     },
-    raiseHighWater(event) {
-      scene.writes.mark(event);
-      return DONE;
-    },
     ...takers(scene),
     ...processors(scene),
     ...waitingTypes(scene),

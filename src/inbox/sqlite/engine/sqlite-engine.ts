@@ -11,7 +11,6 @@ import { timeSlice } from './time-slice.ts';
 import { tombstones } from './tombstone.ts';
 import { waitingTypes } from './waiting-types.ts';
 import { answer, DONE } from '../../rules/steps.ts';
-import { markOf } from './sqlite-store.ts';
 
 /** What the rules ask for, carried out on the tables of a file. */
 export function sqliteEngine(statements: NamedStatements, index: EventIndex): Engine & Starts {
@@ -29,10 +28,6 @@ export function sqliteEngine(statements: NamedStatements, index: EventIndex): En
       ),
     unpark(seqs) {
       for (const seq of seqs) statements.moves.unpark.run({ seq });
-      return DONE;
-    },
-    raiseHighWater(event) {
-      statements.queue.raiseHighWater.run(markOf(event));
       return DONE;
     },
     ...takers(statements),
