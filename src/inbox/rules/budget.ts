@@ -3,7 +3,11 @@ const MOST_BYTES = 1024 * 1024;
 
 /** Bounds how much of what waits one transaction rewrites. */
 export class Budget {
-  #left = MOST_BYTES;
+  #left: number;
+
+  constructor(bytes = MOST_BYTES) {
+    this.#left = bytes;
+  }
 
   get isSpent(): boolean {
     return this.#left <= 0;
@@ -13,4 +17,17 @@ export class Budget {
   spend(bytes: number): void {
     this.#left -= bytes;
   }
+}
+
+/** The first events whose bodies fit into one transaction: at least one, even if it alone is too large. */
+export function withinBudget<E extends { readonly bytes: number }>(
+  events: readonly E[],
+  budget = new Budget(),
+): readonly E[] {
+  const after = events.findIndex(({ bytes }) => {
+    if (budget.isSpent) return true;
+    budget.spend(bytes);
+    return false;
+  });
+  return after === -1 ? events : events.slice(0, after);
 }

@@ -12,7 +12,7 @@ import { fromText, textOrNull, toText } from '../../driver/values.ts';
 import { assertPlaced, type Placed } from '../../engine/insert-events.ts';
 import type { Scene } from '../../engine/scene.ts';
 import { marksToRaise } from '../../engine/writes.ts';
-import { inOneStatement } from '../../sql/in-one-statement.ts';
+import { inOneStatement, withRows } from '../../sql/in-one-statement.ts';
 import { keyOrNull } from '../../sql/keys.ts';
 import { slotOf } from '../../sql/slots.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
@@ -83,7 +83,7 @@ async function save({ session, t, moves }: Scene, { events, marks }: ImportPlan)
   const numbered = events.map((event, at) => ({ ...event, seq: stored[at]?.seq }));
   const times = 'seq, count, first_ms, last_ms, recent';
   const typesOfTimes = '$1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[]';
-  const writes = [
+  const writes = withRows([
     {
       text: `INSERT INTO ${t.attempts} (seq, number, trigger, outcome, endpoint, started_ms, ended_ms, error_name,
          error_message, error_stack, skipped, fence, prunable)
@@ -108,7 +108,7 @@ async function save({ session, t, moves }: Scene, { events, marks }: ImportPlan)
       ),
     },
     marksToRaise(t, marks),
-  ].filter(({ values: [first] }) => Array.isArray(first) && first.length > 0);
+  ]);
   if (writes.length > 0) {
     const { text, values } = inOneStatement(writes);
     await session.run(text, values);
