@@ -146,7 +146,10 @@ function removal(entries: Entries): Omit<Reruns & Tombstones, 'counts' | 'timeSl
     },
     prunable(endpoints, before, limit) {
       const scope: Scope = { endpoints, types: '*' };
-      const old = entries.all.filter((entry) => isPrunable(entry, 'processed', before) && isInScope(scope, entry));
+      const old = entries.all.filter(
+        ({ body, ...entry }) =>
+          isPrunable({ ...entry, bytes: body?.byteLength ?? null }, 'processed', before) && isInScope(scope, entry),
+      );
       return answer(old.slice(0, limit).map(({ seq }) => seq));
     },
     bodyOf: (seq) => answer(entries.at(seq).body ?? new Uint8Array()),

@@ -284,5 +284,10 @@ export function movesOf(t: Tables) {
       brought AS (UPDATE ${t.imported} SET prunable = false WHERE seq = ANY($1::bigint[]) AND prunable)
       UPDATE ${t.events} AS events SET body = NULL, body_sha256 = given.hash FROM given
       WHERE events.seq = ANY($1::bigint[]) AND events.seq = given.seq`,
+    /** As `prune`; the database computes the hashes. */
+    pruneMany: `
+      WITH shelved AS (UPDATE ${t.shelf} SET pruned = true WHERE seq = ANY($1::bigint[])),
+      brought AS (UPDATE ${t.imported} SET prunable = false WHERE seq = ANY($1::bigint[]) AND prunable)
+      UPDATE ${t.events} SET body = NULL, body_sha256 = sha256(body) WHERE seq = ANY($1::bigint[])`,
   } as const;
 }

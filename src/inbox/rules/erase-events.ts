@@ -57,8 +57,9 @@ export function planErase(events: readonly EventAbout[]): ErasePlan {
   });
   const emptied = events.filter(({ whole }) => !whole).map(({ seq }) => seq);
   const discarded = tombstones.filter(({ event, state }) => state !== event.state).map(({ event }) => event);
+  const queues = discarded.filter(({ entity }) => entity !== null);
   const left = new Map(
-    discarded.map(({ endpoint, entity }) => [JSON.stringify([endpoint, entity]), { endpoint, entity }]),
+    queues.map(({ endpoint, entity }) => [JSON.stringify([endpoint, entity]), { endpoint, entity }]),
   );
   const acted = [...tombstones.map(({ event }) => event.seq), ...emptied];
   const counts = { erased: acted.length, inProcessing: events.length - acted.length };

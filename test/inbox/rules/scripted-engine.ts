@@ -1,11 +1,10 @@
 import type { BulkEngine } from '../../../src/inbox/rules/bulks.ts';
 import type { Engine, Starts } from '../../../src/inbox/rules/engine.ts';
-import type { Prunings } from '../../../src/inbox/rules/pruning.ts';
 import type { Standing } from '../../../src/inbox/rules/why-waiting.ts';
 import { answer } from '../../../src/inbox/rules/steps.ts';
 
 /** It knows every statement that a rule asks for. */
-type AnyEngine = Engine & Starts & Prunings & BulkEngine & Standing;
+type AnyEngine = Engine & Starts & BulkEngine & Standing;
 type Asked = readonly [name: string, ...parameters: unknown[]];
 type Reply = (...parameters: never[]) => unknown;
 

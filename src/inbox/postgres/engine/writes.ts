@@ -85,7 +85,8 @@ function run(session: Session, { text, values }: Write): Promise<number> {
   return session.run(text, values);
 }
 
-function pruneErrors(t: Tables): string {
+/** Takes away what the errors of events said, and leaves their names. */
+export function pruneErrors(t: Tables): string {
   return `
     UPDATE ${t.attempts} SET prunable = false, error_message = NULL, error_stack = NULL, skipped = NULL
     WHERE seq = ANY($1::bigint[]) AND (prunable OR error_name IS NOT NULL OR skipped IS NOT NULL)`;
