@@ -26,7 +26,7 @@ import {
   type WaitingEvents,
 } from './rules/announce.ts';
 import { ClaimPlan, leaseOf, planOne } from './rules/claim.ts';
-import { Budget, firstWithin } from './rules/budget.ts';
+import { Budget, withinBudget } from './rules/budget.ts';
 import type { Counting } from './rules/engine.ts';
 import { eventsToUnpark } from './rules/entity-order.ts';
 import { leasesOf, planLeases, type NumberedClaim, type NumberedStart } from './rules/leases.ts';
@@ -256,7 +256,7 @@ export function rerun(
 
 /** Leaves tombstones of as many events as one transaction may; returns how many. */
 export function prune(store: SyncStore, endpoints: Scope['endpoints'], before: number, limit: number): number {
-  const events = firstWithin(store.prunable(endpoints, before, limit), new Budget());
+  const events = withinBudget(store.prunable(endpoints, before, limit), new Budget());
   store.prune(events.map(({ seq }) => seq));
   return events.length;
 }

@@ -115,7 +115,10 @@ function settledEvents(entries: Entries): Pick<SyncStore, 'eventToRerun' | 'toPe
     },
     prunable(endpoints, before, limit) {
       const scope: Scope = { endpoints, types: '*' };
-      const old = entries.all.filter((entry) => isPrunable(entry, 'processed', before) && isInScope(scope, entry));
+      const old = entries.all.filter(
+        ({ body, ...entry }) =>
+          isPrunable({ ...entry, bytes: body?.byteLength ?? null }, 'processed', before) && isInScope(scope, entry),
+      );
       return old.slice(0, limit).map(({ seq, body }) => ({ seq, bytes: body?.byteLength ?? 0 }));
     },
     prune(seqs) {

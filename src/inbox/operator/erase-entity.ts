@@ -1,7 +1,7 @@
 import { turn } from '../../host/real-timers.ts';
 import { ConfigurationError } from '../../errors.ts';
 import type { Author } from '../rules/audit-line.ts';
-import { printOf, tryErase, type Erased, type EventAbout } from '../rules/erase-events.ts';
+import { planErase, printOf, type Erased, type EventAbout } from '../rules/erase-events.ts';
 import { ErasedNames } from '../rules/erased-names.ts';
 import { entityTerm, type Term } from '../rules/search-words.ts';
 import type { By } from './acts.ts';
@@ -73,7 +73,8 @@ export async function eraseEntity(
   if (dryRun) {
     // Where nothing is left to erase, an earlier time may have left something in the log.
     const logEmptied = found.length === 0 && (await store.emptyLog());
-    return { ...tryErase(found), audit: null, logEmptied };
+    const { erased, inProcessing } = planErase(found);
+    return { erased, inProcessing, audit: null, logEmptied };
   }
 
   const reason = names.hideInReason(author.reason);

@@ -1,4 +1,5 @@
 import { turn } from '../../host/real-timers.ts';
+import { Budget, withinBudget } from '../rules/budget.ts';
 import { markLine, type ExportedMark } from './export-format.ts';
 import type { EventFilter } from './filter.ts';
 import type { Search } from './search.ts';
@@ -80,16 +81,8 @@ async function* whatFits(source: ExportSource, filter: EventFilter, end: number)
   }
 }
 
-/** As many as one page has. */
 function firstPage(events: readonly Sized[]): readonly number[] {
-  const page: number[] = [];
-  let bytes = 0;
-  for (const event of events) {
-    page.push(event.seq);
-    bytes += event.bytes;
-    if (bytes >= PAGE_BYTES) break;
-  }
-  return page;
+  return withinBudget(events, new Budget(PAGE_BYTES)).map(({ seq }) => seq);
 }
 
 async function pageOf(source: ExportSource, seqs: readonly number[]): Promise<ExportPage> {

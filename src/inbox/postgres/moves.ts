@@ -220,16 +220,17 @@ export function movesOf(t: Tables) {
 
     // It is erased: what is left is a tombstone without an entity.
     erase: `
-      UPDATE ${t.events} SET body = NULL, body_sha256 = coalesce($2, body_sha256), entity = NULL, slot = $3, erased_ms = $4,
-        trace = NULL
-      WHERE seq = $1`,
+      UPDATE ${t.events} AS events SET body = NULL, body_sha256 = coalesce(sha256(body), body_sha256), entity = NULL,
+        slot = given.slot, erased_ms = $3, trace = NULL
+      FROM unnest($1::bigint[], $2::smallint[]) AS given (seq, slot)
+      WHERE events.seq = ANY($1::bigint[]) AND events.seq = given.seq`,
     erasePending: `
-      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = $1 AND lease_until_ms IS NULL RETURNING *)
+      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL RETURNING *)
       INSERT INTO ${t.shelf} (seq, state, endpoint, type, settled_ms, due_ms, attempts, failures, crashes, fence, pruned)
-      SELECT seq, $2, endpoint, type, $3, due_ms, attempts, failures, crashes, fence, true FROM taken`,
+      SELECT seq, 'discarded', endpoint, type, $2, due_ms, attempts, failures, crashes, fence, true FROM taken`,
     eraseSettled: `
-      WITH brought AS (UPDATE ${t.imported} SET prunable = false, trigger = 'auto' WHERE seq = $1)
-      UPDATE ${t.shelf} SET pruned = true, trigger = 'auto', fingerprint = NULL WHERE seq = $1`,
+      WITH brought AS (UPDATE ${t.imported} SET prunable = false, trigger = 'auto' WHERE seq = ANY($1::bigint[]))
+      UPDATE ${t.shelf} SET pruned = true, trigger = 'auto', fingerprint = NULL WHERE seq = ANY($1::bigint[])`,
 
     /** As many as are new, in the order they are given: all of them, unless somebody has just stored one. */
     importEvents: `
@@ -302,5 +303,10 @@ export function movesOf(t: Tables) {
       brought AS (UPDATE ${t.imported} SET prunable = false WHERE seq = ANY($1::bigint[]) AND prunable)
       UPDATE ${t.events} AS events SET body = NULL, body_sha256 = given.hash FROM given
       WHERE events.seq = ANY($1::bigint[]) AND events.seq = given.seq`,
+    /** As `prune`; the database computes the hashes. */
+    pruneMany: `
+      WITH shelved AS (UPDATE ${t.shelf} SET pruned = true WHERE seq = ANY($1::bigint[])),
+      brought AS (UPDATE ${t.imported} SET prunable = false WHERE seq = ANY($1::bigint[]) AND prunable)
+      UPDATE ${t.events} SET body = NULL, body_sha256 = sha256(body) WHERE seq = ANY($1::bigint[])`,
   } as const;
 }

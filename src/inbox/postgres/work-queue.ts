@@ -1,4 +1,4 @@
-import { Budget, firstWithin } from '../rules/budget.ts';
+import { Budget, withinBudget } from '../rules/budget.ts';
 import {
   announced,
   IGNORE_BATCH,
@@ -142,7 +142,7 @@ export function workQueue(store: Store): Part {
         before: (session) => time.follow(session),
         async work(session) {
           const found = await prunable(scene(session), endpoints, time.toDatabase(processedBefore), limit);
-          const seqs = firstWithin(found, new Budget()).map(({ seq }) => seq);
+          const seqs = withinBudget(found, new Budget()).map(({ seq }) => seq);
           if (seqs.length > 0) await session.run(moves.pruneProcessed, [seqs]);
           return seqs.length;
         },

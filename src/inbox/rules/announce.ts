@@ -1,5 +1,5 @@
 import type { Announced } from '../work.ts';
-import { firstWithin, type Budget } from './budget.ts';
+import { withinBudget, type Budget } from './budget.ts';
 import type { Queue, QueuedEvent, SizedEvent } from './store.ts';
 import { goneSince, wasSeenAfter } from './takers.ts';
 
@@ -50,7 +50,7 @@ export interface ParkedPlan {
  * handles. Of the others the front of each queue may be claimed, however many wait behind it.
  */
 export function planParked(found: readonly ParkedEvent[], budget: Budget): ParkedPlan {
-  const seen = firstWithin(
+  const seen = withinBudget(
     found.map((event) => ({ ...event, bytes: event.isHandled ? 0 : event.bytes })),
     budget,
   );
@@ -102,7 +102,7 @@ export function planIgnore(
   { events, endedAt }: WaitingEvents,
   budget: Budget,
 ): IgnorePlan {
-  const taken = firstWithin(events, budget);
+  const taken = withinBudget(events, budget);
   const totals = new Map<string, { endpoint: string; type: string; count: number }>();
   for (const { endpoint, type } of taken) {
     const name = JSON.stringify([endpoint, type]);

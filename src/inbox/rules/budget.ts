@@ -3,7 +3,11 @@ const MOST_BYTES = 1024 * 1024;
 
 /** Bounds how much of what waits one transaction rewrites. */
 export class Budget {
-  #left = MOST_BYTES;
+  #left: number;
+
+  constructor(bytes = MOST_BYTES) {
+    this.#left = bytes;
+  }
 
   get isSpent(): boolean {
     return this.#left <= 0;
@@ -15,12 +19,15 @@ export class Budget {
   }
 }
 
-/** The first of some events whose bodies fit into the budget. */
-export function firstWithin<T extends { readonly bytes: number }>(events: readonly T[], budget: Budget): readonly T[] {
-  const end = events.findIndex(({ bytes }) => {
+/** The first events whose bodies fit into one transaction: at least one, even if it alone is too large. */
+export function withinBudget<E extends { readonly bytes: number }>(
+  events: readonly E[],
+  budget = new Budget(),
+): readonly E[] {
+  const after = events.findIndex(({ bytes }) => {
     if (budget.isSpent) return true;
     budget.spend(bytes);
     return false;
   });
-  return end === -1 ? events : events.slice(0, end);
+  return after === -1 ? events : events.slice(0, after);
 }

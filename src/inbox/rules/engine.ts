@@ -4,13 +4,13 @@ import type { StoredPause } from '../operator/pauses.ts';
 import type { Scope } from '../work.ts';
 import type { Times } from './occurrences.ts';
 import type { Steps } from './steps.ts';
-import type { NextInQueue, Queue, RunningEvent } from './store.ts';
+import type { NextInQueue, Queue } from './store.ts';
 
 /**
  * What keeps the events: memory, SQLite. The rules of this folder decide, and ask it for statements by these names; it
  * decides nothing. Each rule runs in one transaction, and an answer stays as it was when it was given.
  */
-export interface Engine extends Counting, Marks, EntityQueue, Takers, Reruns, Tombstones {}
+export interface Engine extends Counting, EntityQueue, Takers, Reruns, Tombstones {}
 
 /** Counts for operators; an engine without operators counts nothing. */
 export interface Counting {
@@ -40,11 +40,6 @@ export interface EntityQueue {
   /** What may be claimed next in each of these queues; types that were announced since then count as handled. */
   nextInQueues(queues: readonly Queue[], handledSince: number): Steps<readonly NextInQueue[]>;
   unpark(seqs: readonly number[]): Steps<void>;
-}
-
-/** The newest processed event of each entity. */
-export interface Marks {
-  raiseHighWater(event: Pick<RunningEvent, 'endpoint' | 'entity' | 'created'>): Steps<void>;
 }
 
 /** Who handles what, as processors announce it. */

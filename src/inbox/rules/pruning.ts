@@ -1,21 +1,6 @@
 import type { PruneCriteria, PrunePosition } from '../operator/removal.ts';
 import { prunableStates, type EventState, type PrunableState } from '../state.ts';
-import { addToAuditLine, type AuditLines } from './audit-line.ts';
-import type { TimeSlice, Tombstones } from './engine.ts';
-import type { Steps } from './steps.ts';
-import { makeTombstone } from './tombstone.ts';
-
-/** What an engine is asked for whose operators prune. */
-export interface Prunings extends AuditLines, Pick<Tombstones, 'prune' | 'pruneErrors' | 'forgetConflict'> {
-  settled(seq: number): Steps<SettledEvent | undefined>;
-}
-
-/** An event as far as it decides whether it may become a tombstone; `body` as it is `null` in one. */
-export interface SettledEvent {
-  readonly state: EventState;
-  readonly settledAt: number | null;
-  readonly body: Uint8Array | null;
-}
+import { Budget, withinBudget } from './budget.ts';
 
 /** The states that pruning goes through, in this order. */
 export function statesToPrune({ states = ['processed'] }: Pick<PruneCriteria, 'states'>): readonly PrunableState[] {
@@ -82,49 +67,44 @@ export function isMeant(
   return (types?.includes(event.type ?? '') ?? true) && (endpoint === undefined || event.endpoint === endpoint);
 }
 
-/** Whether an event is in a state since before then, and has a body to lose. */
-export function isPrunable<E extends SettledEvent>(
-  event: E,
-  state: PrunableState,
-  before: number,
-): event is E & { readonly body: Uint8Array } {
-  return event.state === state && event.settledAt !== null && event.settledAt < before && event.body !== null;
+/** An event as far as it decides whether it may become a tombstone. */
+export interface SettledEvent {
+  readonly state: EventState;
+  readonly settledAt: number | null;
+  /** the length of its body; `null` if it is a tombstone */
+  readonly bytes: number | null;
 }
 
-/** How far a transaction has come with what was found for it. */
-export interface Pruned {
-  readonly pruned: number;
-  /** how many it has looked at */
+/** Whether an event has been in a state since before then, and has a body to lose. */
+export function isPrunable({ state, settledAt, bytes }: SettledEvent, wanted: PrunableState, before: number): boolean {
+  return state === wanted && settledAt !== null && settledAt < before && bytes !== null;
+}
+
+export interface PrunePlan {
+  /** the events that become tombstones */
+  readonly prune: readonly number[];
+  /** how many of the found events this transaction deals with */
   readonly worked: number;
 }
 
 /**
- * Makes tombstones of what was found outside of the transaction, and passes over what has changed since.
+ * Chooses among events that were found before the transaction: some may have changed since.
  *
- * @param audit - the line of the audit that counts it too
- * @param slice - ends it early. What goes with a body is not counted: another body, and what errors said
+ * @param settled - the events as they are in the transaction
  */
-export function* pruneFound(
-  engine: Prunings,
+export function planPrune(
   found: readonly Pick<PrunePosition, 'seq' | 'state'>[],
+  settled: ReadonlyMap<number, SettledEvent>,
   before: number,
-  audit: number | undefined,
-  slice: TimeSlice,
-): Steps<Pruned> {
-  let pruned = 0;
-  let worked = 0;
-  for (const { seq, state } of found) {
-    worked += 1;
-    const event = yield* engine.settled(seq);
-    if (event !== undefined && isPrunable(event, state, before)) {
-      yield* makeTombstone(engine, seq, event.body);
-      pruned += 1;
-      slice.add(event.body.byteLength);
-    } else {
-      slice.add(0);
-    }
-    if (slice.isOver()) break;
-  }
-  if (audit !== undefined) yield* addToAuditLine(engine, audit, { pruned });
-  return { pruned, worked };
+  budget = new Budget(),
+): PrunePlan {
+  const worked = withinBudget(
+    found.map((each) => ({ ...each, bytes: settled.get(each.seq)?.bytes ?? 0 })),
+    budget,
+  );
+  const chosen = worked.filter(({ seq, state }) => {
+    const event = settled.get(seq);
+    return event !== undefined && isPrunable(event, state, before);
+  });
+  return { prune: chosen.map(({ seq }) => seq), worked: worked.length };
 }

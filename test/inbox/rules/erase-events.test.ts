@@ -1,70 +1,50 @@
+import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {
-  eraseEvents,
-  eventAbout,
+  erasedState,
+  eventsAbout,
+  planErase,
   printOf,
-  tryErase,
-  type ErasableEvent,
   type EventAbout,
+  type FoundEvent,
 } from '../../../src/inbox/rules/erase-events.ts';
-import { atOnce } from '../../../src/inbox/rules/steps.ts';
-import { hashOf } from '../../../src/inbox/rules/tombstone.ts';
-import type { EventState } from '../../../src/inbox/state.ts';
-import { scripted, sliceOf } from './scripted-engine.ts';
+import { eventStates, type EventState } from '../../../src/inbox/state.ts';
 
-const NOW = 1_000;
 const ENTITY = 'ord_7';
-const BODY = Buffer.from('{}');
 const nobody = { entity: null, ids: [], merchant: null };
-const erasing = { entity: ENTITY, audit: 4, now: NOW };
-const endless = { add: () => false, isOver: () => false };
 
-const eventOf = (seq: number, state: EventState = 'processed'): ErasableEvent => ({
+const eventOf = (seq: number, parts: Partial<EventAbout> = {}): EventAbout => ({
   seq,
   endpoint: 'default',
   id: `evt_${seq}`,
   type: 'order.created',
   entity: 'order:mer_1:ord_7',
-  state,
+  state: 'processed',
+  whole: true,
+  ...parts,
 });
 
-/** Events that are there, all of them about the entity. */
-function inboxWith(events: readonly ErasableEvent[], replies: Parameters<typeof scripted>[0] = {}) {
-  return scripted({
-    erasable: (seq: number) => events.find((event) => event.seq === seq),
-    hasTerm: () => true,
-    namesBeside: () => ({ ...nobody, ids: [ENTITY] }),
-    bodies: () => ({ body: BODY, bytesBeside: 3 }),
-    emptyConflict: () => 3,
-    auditCounts: () => ({}),
-    ...replies,
-  });
-}
+it.each<[string, Pick<FoundEvent, 'hasTerm' | 'beside'>, whole: boolean | null]>([
+  ['that is found by it', { hasTerm: true, beside: null }, true],
+  ['beside which a body about it is kept', { hasTerm: false, beside: { ...nobody, ids: [ENTITY] } }, false],
+  ['whose other body names it as its entity', { hasTerm: false, beside: { ...nobody, entity: ENTITY } }, false],
+  ['whose other body is about another one', { hasTerm: false, beside: { ...nobody, ids: ['ord_8'] } }, null],
+  ['whose other body only has such a merchant', { hasTerm: false, beside: { ...nobody, merchant: ENTITY } }, null],
+  ['that is about another one', { hasTerm: false, beside: null }, null],
+])('an event %s is about the entity, as a whole or not', (_, facts, whole) => {
+  const { whole: _whole, ...event } = eventOf(1);
+  expect(eventsAbout([{ ...event, ...facts }], ENTITY)).toEqual(whole === null ? [] : [{ ...event, whole }]);
+});
 
-const erase = ({ engine }: ReturnType<typeof inboxWith>, ...seqs: readonly number[]) =>
-  atOnce(
-    eraseEvents(
-      engine,
-      seqs.map((seq) => ({ seq })),
-      erasing,
-      endless,
-    ),
-  );
-
-it.each<[string, Parameters<typeof scripted>[0], whole: boolean | null]>([
-  ['that is gone', { erasable: () => undefined }, null],
-  ['that is found by it', {}, true],
-  ['beside which a body about it is kept', { hasTerm: () => false }, false],
-  [
-    'whose other body is about another one',
-    { hasTerm: () => false, namesBeside: () => ({ ...nobody, ids: ['x'] }) },
-    null,
-  ],
-  ['that is about another one', { hasTerm: () => false, namesBeside: () => nobody }, null],
-])('of an event %s', (_, replies, whole) => {
-  const { engine, of } = inboxWith([eventOf(1)], replies);
-  expect(atOnce(eventAbout(engine, 1, ENTITY))).toEqual(whole === null ? null : { ...eventOf(1), whole });
-  for (const [, , term] of of('hasTerm')) expect(term).toBe('entity ord_7');
+it.each<[EventState, becomes: EventState | null]>([
+  ['pending', 'discarded'],
+  ['processing', null],
+  ['processed', 'processed'],
+  ['dead', 'dead'],
+  ['ignored', 'ignored'],
+  ['discarded', 'discarded'],
+])('an event that is %s and erased becomes %s', (state, becomes) => {
+  expect(erasedState(state)).toBe(becomes);
 });
 
 it.each<[EventState, whole: boolean, what: 'erased' | 'inProcessing']>([
@@ -76,71 +56,59 @@ it.each<[EventState, whole: boolean, what: 'erased' | 'inProcessing']>([
   // Its handler does not need the other body.
   ['processing', false, 'erased'],
   ['pending', false, 'erased'],
-])('one that is %s (about the entity: %s) is %s, and a dry run says so', (state, whole, what) => {
-  const expected = { erased: 0, inProcessing: 0, [what]: 1 };
-  const about: EventAbout = { ...eventOf(1, state), whole };
-  expect(tryErase([about])).toEqual(expected);
-
-  const inbox = inboxWith([about], { hasTerm: () => whole });
-  expect(erase(inbox, 1)).toEqual({ ...expected, worked: 1 });
-  const { of } = inbox;
-  const isErased = what === 'erased' && whole;
-  expect(of('erase')).toHaveLength(isErased ? 1 : 0);
-  expect(of('emptyConflict')).toHaveLength(whole ? 0 : 1);
-  // Only what leaves `pending` is counted, and lets the next of its entity go on.
-  const leavesFront = isErased && state === 'pending';
-  expect(of('count')).toEqual(leavesFront ? [['count', 'discarded', 'order.created']] : []);
-  expect(of('nextInQueues')).toHaveLength(leavesFront ? 1 : 0);
-  expect(of('recountAuditLine')).toEqual([['recountAuditLine', 4, expected]]);
-});
-
-it.each<[string, Buffer | null, Uint8Array | null]>([
-  ['a body', BODY, hashOf(BODY)],
-  ['none any more', null, null],
-])('what goes with an event that has %s', (_, body, hash) => {
-  const inbox = inboxWith([eventOf(1, 'pending')], { bodies: () => ({ body, bytesBeside: 0 }) });
-  erase(inbox, 1);
-  const names = ['forgetFoundBy', 'bodies', 'erase', 'eraseErrors', 'forgetConflict', 'forgetHighWater'];
-  expect(inbox.of(...names)).toEqual([
-    // While the event still says what it is found by.
-    ['forgetFoundBy', { ...eventOf(1, 'pending'), whole: true }, ENTITY],
-    ['bodies', 1],
-    ['erase', 1, 'discarded', hash, NOW],
-    ['eraseErrors', 1, 'Erased'],
-    ['forgetConflict', 1],
-    ['forgetHighWater', { endpoint: 'default', entity: 'order:mer_1:ord_7' }],
-  ]);
-});
-
-it('one that stands alone has no mark to forget', () => {
-  const inbox = inboxWith([{ ...eventOf(1), entity: null }]);
-  erase(inbox, 1);
-  expect(inbox.of('forgetHighWater')).toEqual([]);
+])('one that is %s (about the entity: %s) is %s', (state, whole, what) => {
+  const event = eventOf(1, { state, whole });
+  const isErased = what === 'erased';
+  // Only what leaves `pending` is discarded, and lets the next of its entity go on.
+  const isDiscarded = isErased && whole && state === 'pending';
+  expect(planErase([event])).toEqual({
+    erased: 0,
+    inProcessing: 0,
+    [what]: 1,
+    tombstones: isErased && whole ? [{ event, state: isDiscarded ? 'discarded' : state }] : [],
+    discarded: isDiscarded ? [event] : [],
+    left: isDiscarded ? [{ endpoint: 'default', entity: 'order:mer_1:ord_7' }] : [],
+    emptied: isErased && !whole ? [1] : [],
+    acted: isErased ? [1] : [],
+  });
 });
 
 it('an entity moves on once, however many of its events go', () => {
-  const events = [eventOf(1, 'pending'), eventOf(2, 'pending'), { ...eventOf(3, 'pending'), endpoint: 'shop-b' }];
-  const inbox = inboxWith(events);
-  expect(erase(inbox, 1, 2, 9, 3)).toEqual({ erased: 3, inProcessing: 0, worked: 4 });
-  const queues = inbox.of('nextInQueues').flatMap(([, each]) => each as readonly ErasableEvent[]);
-  expect(queues.map(({ endpoint }) => endpoint)).toEqual(['default', 'shop-b']);
+  const pending = { state: 'pending' } as const;
+  const events = [eventOf(1, pending), eventOf(2, pending), eventOf(3, { ...pending, endpoint: 'shop-b' })];
+  const { discarded, left } = planErase(events);
+  expect(discarded).toEqual(events);
+  expect(left.map(({ endpoint }) => endpoint)).toEqual(['default', 'shop-b']);
 });
 
-it('a transaction ends with its slice, and what goes is written twice', () => {
-  const { engine } = inboxWith([1, 2, 3].map((seq) => eventOf(seq)));
-  const bytes: number[] = [];
-  const slice = sliceOf(2)();
-  const noted = {
-    ...slice,
-    add(more: number) {
-      bytes.push(more);
-      return slice.add();
-    },
-  };
-  expect(atOnce(eraseEvents(engine, [{ seq: 1 }, { seq: 2 }, { seq: 3 }], erasing, noted))).toMatchObject({
-    worked: 2,
-  });
-  expect(bytes).toEqual([10, 10]);
+it('of any events each is erased, of another entity, or has to wait', () => {
+  const someEvent = fc
+    .record({
+      state: fc.constantFrom(...eventStates),
+      whole: fc.boolean(),
+      entity: fc.constantFrom(null, 'order:a'),
+      endpoint: fc.constantFrom('default', 'shop-b'),
+    })
+    .map((parts) => eventOf(0, parts));
+  fc.assert(
+    fc.property(fc.array(someEvent), (some) => {
+      const events = some.map((event, seq) => ({ ...event, seq }));
+      const { tombstones, discarded, left, emptied, acted, erased, inProcessing } = planErase(events);
+      const waiting = events.filter(({ whole, state }) => whole && state === 'processing').map(({ seq }) => seq);
+      expect(erased + inProcessing).toBe(events.length);
+      expect(inProcessing).toBe(waiting.length);
+      expect([...acted, ...waiting].toSorted((a, b) => a - b)).toEqual(events.map(({ seq }) => seq));
+      expect(acted).toEqual([...tombstones.map(({ event }) => event.seq), ...emptied]);
+      for (const { event, state } of tombstones) {
+        expect(event.whole).toBe(true);
+        expect(['pending', 'processing']).not.toContain(state);
+      }
+      const names = (queues: readonly { endpoint: string; entity: string | null }[]) =>
+        new Set(queues.map(({ endpoint, entity }) => JSON.stringify([endpoint, entity])));
+      expect(names(left)).toEqual(names(discarded.filter(({ entity }) => entity !== null)));
+      expect(left).toHaveLength(names(left).size);
+    }),
+  );
 });
 
 it('the audit tells one entity from another without naming it', () => {

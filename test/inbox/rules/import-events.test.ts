@@ -1,16 +1,14 @@
+import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { StoredBody } from '../../../src/inbox/rules/engine.ts';
-import { importEvents, tryImport } from '../../../src/inbox/rules/import-events.ts';
-import { atOnce } from '../../../src/inbox/rules/steps.ts';
+import { planImport } from '../../../src/inbox/rules/import-events.ts';
 import { hashOf, UNKNOWN_HASH } from '../../../src/inbox/rules/tombstone.ts';
 import type { ImportCounts, ImportRecord } from '../../../src/inbox/operator/transfer.ts';
-import { scripted } from './scripted-engine.ts';
 
 type Exported = Extract<ImportRecord, { readonly event: unknown }>['event'];
 
 const BODY = Buffer.from('{"id":"evt"}');
 const OTHER = Buffer.from('{"id":"evt" }');
-const times = { count: 2, firstMs: 1, lastMs: 5, recentMs: [1, 5] };
 const event: Exported = {
   endpoint: 'default',
   id: 'evt',
@@ -43,16 +41,6 @@ const recordOf = (imported: Exported, raisesMark = false): ImportRecord => ({
   trusted: true,
 });
 
-/** An inbox whose events get the numbers from 7 on. */
-function inboxWith(known: { readonly [id: string]: StoredBody } = {}) {
-  let seq = 6;
-  return scripted({
-    bodyOfKey: ({ id }: { id: string }) => known[id],
-    importEvent: () => (seq += 1),
-    auditCounts: () => ({ imported: 10 }),
-  });
-}
-
 it.each<[string, StoredBody | undefined, Exported, keyof ImportCounts]>([
   ['whose key is not known', undefined, event, 'imported'],
   ['of the same bytes', { body: BODY, hash: null }, event, 'known'],
@@ -66,29 +54,14 @@ it.each<[string, StoredBody | undefined, Exported, keyof ImportCounts]>([
   ['that is a tombstone here too', { body: null, hash: hashOf(BODY) }, tombstone, 'known'],
 ])('an event %s', (_, here, imported, outcome) => {
   const counts = { imported: 0, known: 0, different: 0, [outcome]: 1 };
-  const { engine, of } = inboxWith(here && { evt: here });
-  expect(atOnce(tryImport(engine, [recordOf(imported), { mark }]))).toEqual(counts);
-  expect(of('importEvent', 'raiseHighWater', 'noteImported')).toEqual([]);
-
-  expect(atOnce(importEvents(engine, [recordOf(imported, true)], undefined))).toEqual(counts);
+  const known = here === undefined ? [] : [{ endpoint: 'default', id: 'evt', ...here }];
   // What is here already stays as it is.
   const isNew = outcome === 'imported';
-  expect(of('importEvent')).toEqual(isNew ? [['importEvent', imported]] : []);
-  expect(of('raiseHighWater', 'noteImported')).toHaveLength(isNew ? 2 : 0);
-  expect(of('recountAuditLine')).toEqual([]);
-});
-
-it('an event brings its history along', () => {
-  const attempt = { number: 1, trigger: 'auto', outcome: 'processed', startedMs: 2, endedMs: 3, error: null } as const;
-  const { engine, of } = inboxWith();
-  const conflict = { ...times, body: OTHER };
-  atOnce(importEvents(engine, [recordOf({ ...event, attempts: [attempt], redeliveries: times, conflict })], undefined));
-  const kept = { count: 2, first: 1, last: 5, recent: [1, 5] };
-  expect(of('importAttempt', 'saveRedeliveries', 'saveConflict')).toEqual([
-    ['importAttempt', 7, attempt],
-    ['saveRedeliveries', 7, kept],
-    ['saveConflict', 7, kept, OTHER],
-  ]);
+  expect(planImport([recordOf(imported, true)], known)).toEqual({
+    counts,
+    events: isNew ? [imported] : [],
+    marks: isNew ? [{ endpoint: 'default', entity: 'order', created: event.created }] : [],
+  });
 });
 
 it.each<[string, ImportRecord, readonly unknown[]]>([
@@ -102,16 +75,36 @@ it.each<[string, ImportRecord, readonly unknown[]]>([
   ['an event of no entity', recordOf({ ...event, entity: null }, true), []],
   ['an event of far ahead', recordOf({ ...event, created: { ms: 86_400_004, ns: 0 } }, true), []],
   ['an event of no time', recordOf({ ...event, created: null }, true), []],
-])('the newest processed event of an entity is raised by %s', (_, record, raised) => {
-  const { engine, of } = inboxWith();
-  atOnce(importEvents(engine, [record], undefined));
-  expect(of('raiseHighWater').map(([, what]) => what)).toEqual(raised);
+])('the newest processed event of an entity is raised by %s', (_, given, raised) => {
+  expect(planImport([given], []).marks).toEqual(raised);
 });
 
-it('a batch says once where its events have come, and is added to its line of the audit', () => {
-  const { engine, of } = inboxWith({ known: { body: BODY, hash: null } });
-  const records = ['a', 'known', 'b', 'c'].map((id) => recordOf({ ...event, id }));
-  atOnce(importEvents(engine, records, 3));
-  expect(of('noteImported')).toEqual([['noteImported', 7, 9]]);
-  expect(of('recountAuditLine')).toEqual([['recountAuditLine', 3, { imported: 13, known: 1, different: 0 }]]);
+it('an event of another endpoint is another event', () => {
+  const known = [{ endpoint: 'shop-b', id: 'evt', body: BODY, hash: null }];
+  expect(planImport([recordOf(event)], known).counts).toEqual({ imported: 1, known: 0, different: 0 });
+});
+
+it('of any records each key is imported once, and what is imported again is known', () => {
+  const someEvent = fc
+    .record({
+      id: fc.constantFrom('a', 'b', 'c'),
+      endpoint: fc.constantFrom('default', 'shop-b'),
+      body: fc.constantFrom(BODY, OTHER),
+    })
+    .map((parts) => recordOf({ ...event, ...parts }));
+  const keyOf = ({ endpoint, id }: Exported) => `${endpoint} ${id}`;
+  fc.assert(
+    fc.property(fc.array(someEvent), fc.array(someEvent), (first, second) => {
+      const { events } = planImport(first, []);
+      const known = events.map(({ endpoint, id, body }) => ({ endpoint, id, body, hash: null }));
+      const { events: more, counts } = planImport(second, known);
+      const keys = [...events, ...more].map(keyOf);
+      expect(new Set(keys).size).toBe(keys.length);
+      expect(counts.imported).toBe(more.length);
+      expect(counts.imported + counts.known + counts.different).toBe(second.length);
+      expect(planImport(first, known).counts.imported).toBe(0);
+      // In one batch it comes to the same as in two.
+      expect(planImport([...first, ...second], []).events).toEqual([...events, ...more]);
+    }),
+  );
 });

@@ -1,14 +1,12 @@
 import { expect, it } from 'vitest';
 import type { PruneCriteria } from '../../../src/inbox/operator/removal.ts';
-import { isMeant, isPrunable, pruneFound, statesToPrune, type SettledEvent } from '../../../src/inbox/rules/pruning.ts';
-import { atOnce } from '../../../src/inbox/rules/steps.ts';
-import type { EventState, PrunableState } from '../../../src/inbox/state.ts';
-import { scripted, sliceOf } from './scripted-engine.ts';
+import { Budget } from '../../../src/inbox/rules/budget.ts';
+import { isMeant, isPrunable, planPrune, statesToPrune, type SettledEvent } from '../../../src/inbox/rules/pruning.ts';
+import type { PrunableState } from '../../../src/inbox/state.ts';
 
 const BEFORE = 1_000;
-const BODY = Buffer.from('{}');
-const old: SettledEvent = { state: 'processed', settledAt: BEFORE - 1, body: BODY };
-const endless = { add: () => false, isOver: () => false };
+const old: SettledEvent = { state: 'processed', settledAt: BEFORE - 1, bytes: 2 };
+const found = [1, 2, 3, 4].map((seq) => ({ seq, state: 'processed' as const }));
 
 it.each<[PruneCriteria['states'], readonly PrunableState[]]>([
   [undefined, ['processed']],
@@ -44,27 +42,23 @@ it.each<[string, Partial<SettledEvent>, boolean]>([
   ['that was settled just then', { settledAt: BEFORE }, false],
   ['that has been rerun', { state: 'pending', settledAt: null }, false],
   ['that is in another state', { state: 'dead' }, false],
-  ['that is a tombstone', { body: null }, false],
+  ['that is a tombstone', { bytes: null }, false],
+  ['whose body is empty', { bytes: 0 }, true],
 ])('an event %s may be pruned: %s', (_, changes, expected) => {
   expect(isPrunable({ ...old, ...changes }, 'processed', BEFORE)).toBe(expected);
 });
 
-it('what has changed since it was found is passed over, and what is pruned is counted', () => {
-  const states: { readonly [seq: number]: EventState } = { 1: 'processed', 2: 'pending', 4: 'processed' };
-  const { engine, of } = scripted({
-    settled: (seq: number) => states[seq] && { ...old, state: states[seq] },
-    auditCounts: () => ({ pruned: 5 }),
-  });
-  const found = [1, 2, 3, 4].map((seq) => ({ seq, state: 'processed' as const }));
-  expect(atOnce(pruneFound(engine, found, BEFORE, 8, endless))).toEqual({ pruned: 2, worked: 4 });
-  expect(of('prune').map(([, seq]) => seq)).toEqual([1, 4]);
-  expect(of('pruneErrors', 'forgetConflict')).toHaveLength(4);
-  expect(of('recountAuditLine')).toEqual([['recountAuditLine', 8, { pruned: 7 }]]);
+it('what has changed since it was found is passed over', () => {
+  const settled = new Map([
+    [4, old],
+    [2, { ...old, state: 'pending' as const }],
+    [1, old],
+  ]);
+  expect(planPrune(found, settled, BEFORE)).toEqual({ prune: [1, 4], worked: 4 });
 });
 
-it('a transaction ends with its slice, and says how far it has come', () => {
-  const { engine, of } = scripted({ settled: (seq: number) => (seq === 1 ? undefined : old) });
-  const found = [1, 2, 3].map((seq) => ({ seq, state: 'processed' as const }));
-  expect(atOnce(pruneFound(engine, found, BEFORE, undefined, sliceOf(2)()))).toEqual({ pruned: 1, worked: 2 });
-  expect(of('auditCounts')).toEqual([]);
+it('a transaction ends when its budget is spent, and says how far it has come', () => {
+  const settled = new Map(found.map(({ seq }) => [seq, seq === 1 ? { ...old, bytes: null } : old]));
+  expect(planPrune(found, settled, BEFORE, new Budget(3))).toEqual({ prune: [2, 3], worked: 3 });
+  expect(planPrune(found, settled, BEFORE, new Budget(1))).toEqual({ prune: [2], worked: 2 });
 });

@@ -1,12 +1,9 @@
 import type { Engine } from '../../../src/inbox/rules/engine.ts';
-import type { Erasures } from '../../../src/inbox/rules/erase-events.ts';
-import type { Imports } from '../../../src/inbox/rules/import-events.ts';
-import type { Prunings } from '../../../src/inbox/rules/pruning.ts';
 import type { Standing } from '../../../src/inbox/rules/why-waiting.ts';
 import { answer } from '../../../src/inbox/rules/steps.ts';
 
 /** It knows every statement that a rule asks for. */
-type AnyEngine = Engine & Imports & Prunings & Erasures & Standing;
+type AnyEngine = Engine & Standing;
 type Asked = readonly [name: string, ...parameters: unknown[]];
 type Reply = (...parameters: never[]) => unknown;
 

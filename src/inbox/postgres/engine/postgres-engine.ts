@@ -17,10 +17,6 @@ export function postgresEngine(scene: Scene): Engine {
       scene.writes.unpark(seqs);
       return DONE;
     },
-    raiseHighWater(event) {
-      scene.writes.mark(event);
-      return DONE;
-    },
     ...takers(scene),
     toPending: (key, content, now) => asked(toPending(scene, key, content, now)),
     bodyOf(seq) {

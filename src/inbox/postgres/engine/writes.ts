@@ -18,7 +18,6 @@ export interface Writes {
   readonly counts: Tally;
   /** Events that were parked may be claimed again. */
   unpark(seqs: readonly number[]): void;
-  mark(event: Mark): void;
   /** Takes its body away. */
   prune(seq: number, hash: Uint8Array): void;
   pruneErrors(seq: number): void;
@@ -37,7 +36,6 @@ export function writesOf(
 ): Writes {
   const counts = new Tally();
   const unparked: number[] = [];
-  const marks: Mark[] = [];
   const pruned: (readonly [number, Uint8Array])[] = [];
   const withoutErrors: number[] = [];
   const withoutConflict: number[] = [];
@@ -58,15 +56,13 @@ export function writesOf(
   return {
     counts,
     unpark: (seqs) => void unparked.push(...seqs),
-    mark: (event) => void marks.push(event),
     prune: (seq, hash) => void pruned.push([seq, hash]),
     pruneErrors: (seq) => void withoutErrors.push(seq),
     forgetConflict: (seq) => void withoutConflict.push(seq),
     countsToWrite,
     async flush() {
-      const together = [
+      const together: Write[] = [
         { text: moves.unpark, values: [unparked.splice(0)] },
-        marksToRaise(t, marks.splice(0)),
         { text: pruneErrors(t), values: [withoutErrors.splice(0)] },
         {
           text: `DELETE FROM ${t.conflicts} WHERE seq = ANY($1::bigint[])`,
@@ -89,7 +85,8 @@ function run(session: Session, { text, values }: Write): Promise<number> {
   return session.run(text, values);
 }
 
-function pruneErrors(t: Tables): string {
+/** Takes away what the errors of events said, and leaves their names. */
+export function pruneErrors(t: Tables): string {
   return `
     UPDATE ${t.attempts} SET prunable = false, error_message = NULL, error_stack = NULL, skipped = NULL
     WHERE seq = ANY($1::bigint[]) AND (prunable OR error_name IS NOT NULL OR skipped IS NOT NULL)`;

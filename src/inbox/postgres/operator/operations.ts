@@ -9,7 +9,6 @@ import { counts } from './counts/stored-counts.ts';
 import { erasing } from './removal/erasing.ts';
 import { pruning } from './removal/pruning.ts';
 import { deadGroups } from './search/dead-groups.ts';
-import { entityIndex } from './search/entity-index.ts';
 import { search } from './search/event-search.ts';
 import { waits } from './search/waits.ts';
 import { copies } from './transfer/copies.ts';
@@ -29,7 +28,7 @@ export function postgresOperations(access: Access): Operations {
     ...pausedTypes(access),
     ...audit(access),
     ...pruning(access),
-    ...erasing(access, entityIndex(access.store.t)),
+    ...erasing(access),
     ...exporting(access, found.search),
     ...importing(access),
     ...copies(access),

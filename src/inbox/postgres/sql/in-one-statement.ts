@@ -19,3 +19,8 @@ export function inOneStatement(writes: readonly Write[]): Write {
   });
   return { text: `WITH ${named.join(', ')} SELECT`, values };
 }
+
+/** Leaves out writes of no rows: the first value of each is an array with an item for each row. */
+export function withRows(writes: readonly Write[]): readonly Write[] {
+  return writes.filter(({ values: [first] }) => Array.isArray(first) && first.length > 0);
+}

@@ -7,7 +7,6 @@ import type { NamedStatements } from '../sql/named-statements.ts';
 import { settledEvents } from './settled-events.ts';
 import { takers } from './takers.ts';
 import { answer, DONE } from '../../rules/steps.ts';
-import { markOf } from './sqlite-store.ts';
 
 /** What the rules ask for, carried out on the tables of a file. */
 export function sqliteEngine(statements: NamedStatements, index: EventIndex): Engine & Arrivals {
@@ -33,10 +32,6 @@ export function sqliteEngine(statements: NamedStatements, index: EventIndex): En
       ),
     unpark(seqs) {
       for (const seq of seqs) statements.moves.unpark.run({ seq });
-      return DONE;
-    },
-    raiseHighWater(event) {
-      statements.queue.raiseHighWater.run(markOf(event));
       return DONE;
     },
     ...takers(statements),

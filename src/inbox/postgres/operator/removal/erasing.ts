@@ -1,30 +1,68 @@
+import { jsonText } from '../../../../events/json-tokens.ts';
 import { eraseEntity, type ErasingStore } from '../../../operator/erase-entity.ts';
+import { namesIn } from '../../../operator/finding/body-names.ts';
 import type { Removal } from '../../../operator/removal.ts';
-import type { Author } from '../../../rules/audit-line.ts';
-import { eraseEvents } from '../../../rules/erase-events.ts';
+import { addToAuditLine, type Author } from '../../../rules/audit-line.ts';
+import { withinBudget } from '../../../rules/budget.ts';
+import { eventsToUnpark } from '../../../rules/entity-order.ts';
+import {
+  ERASED_ERROR,
+  eventsAbout,
+  planErase,
+  type ErasableEvent,
+  type ErasePlan,
+  type FoundEvent,
+} from '../../../rules/erase-events.ts';
+import { entityTerm, entityTerms, termsOf, type NamesInBody, type Term } from '../../../rules/search-words.ts';
 import { awaited } from '../../../rules/steps.ts';
+import { seenSince } from '../../../rules/takers.ts';
+import type { Session } from '../../driver/session.ts';
+import { fromText, toText } from '../../driver/values.ts';
+import { applyChanges } from '../../engine/apply-changes.ts';
+import { nextInQueues } from '../../engine/entity-queue.ts';
+import type { Scene } from '../../engine/scene.ts';
+import { inOneStatement, withRows, type Write } from '../../sql/in-one-statement.ts';
 import { toKey } from '../../sql/keys.ts';
+import { joined, stateToActOn } from '../../sql/records.ts';
+import { slotOf } from '../../sql/slots.ts';
+import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
+import { keepUnpruned } from '../acts/held-events.ts';
 import { auditLines } from '../audit/audit-line.ts';
 import { doneOnce } from '../done-once.ts';
-import { byteSlice } from './byte-slice.ts';
-import type { EntityIndex } from './entity-index.ts';
-import { aboutEntity, erasures } from './erasures.ts';
+import { holdIndex, indexedUpTo } from '../search/search-words.ts';
 import { keptActs } from './kept-acts.ts';
 
 /** Removes what is kept about an entity. */
-export function erasing(access: Access, index: EntityIndex): Pick<Removal, 'erase'> {
+export function erasing(access: Access): Pick<Removal, 'erase'> {
   const { store: there, ask, notify } = access;
   const { database, t, time, scene, writeAt } = there;
   const inDatabase = (author: Author): Author => ({ ...author, now: time.toDatabase(author.now) });
+  const seqs = async (text: string, values: readonly unknown[]) => {
+    const rows = await ask(() => database.read((session) => session.rows<{ seq: number }>(text, values)));
+    return rows.map(({ seq }) => seq);
+  };
   const store: ErasingStore = {
-    withTerm: (...given) => ask(() => database.read((session) => index.withTerm(session, ...given))),
-    async withConflict(behind, limit) {
-      const text = `SELECT seq FROM ${t.conflicts} WHERE seq > $1 ORDER BY seq LIMIT $2`;
-      const rows = await ask(() => database.read((session) => session.rows<{ seq: number }>(text, [behind, limit])));
-      return rows.map(({ seq }) => seq);
-    },
-    about: (seqs, entity) => ask(() => database.read((session) => aboutEntity(session, t, index, seqs, entity))),
+    withTerm: (term, behind, limit) =>
+      seqs(`SELECT seq FROM ${t.terms} WHERE term = $1 AND seq > $2 ORDER BY seq LIMIT $3`, [
+        toKey(term),
+        behind,
+        limit,
+      ]),
+    withConflict: (behind, limit) =>
+      seqs(`SELECT seq FROM ${t.conflicts} WHERE seq > $1 ORDER BY seq LIMIT $2`, [behind, limit]),
+    about: (found, entity) =>
+      ask(() =>
+        database.read(async (session) => {
+          const rows = [...(await erasableEvents(session, t, found, entity)).values()];
+          const bodies = await namesInBodies(
+            session,
+            t.events,
+            rows.filter(({ isIndexed }) => !isIndexed),
+          );
+          return eventsAbout(await foundEvents(session, t, rows, bodies, entity), entity);
+        }),
+      ),
     acts: keptActs(access),
     begin: (author, about, counts) =>
       ask(() =>
@@ -39,16 +77,20 @@ export function erasing(access: Access, index: EntityIndex): Pick<Removal, 'eras
         doneOnce(there, {
           before: (session) => writeAt(session, author.now),
           async work(session) {
+            const { now } = inDatabase(author);
             const place = scene(session);
-            const engine = await erasures(
-              place,
-              index,
-              events.map(({ seq }) => seq),
-            );
-            const erasing = { entity, audit, now: inDatabase(author).now };
-            const done = await awaited(eraseEvents(engine, events, erasing, byteSlice()));
-            await place.writes.flush();
-            return done;
+            const given = events.map(({ seq }) => seq);
+            await hold(place, given);
+            const found = await erasableEvents(session, t, given, entity);
+            const batch = withinBudget(given.map((seq) => ({ seq, bytes: found.get(seq)?.bytes ?? 0 })));
+            const rows = batch.flatMap(({ seq }) => found.get(seq) ?? []);
+            const bodies = await namesInBodies(session, t.events, rows);
+            const plan = planErase(eventsAbout(await foundEvents(session, t, rows, bodies, entity), entity));
+            await save(place, plan, bodies, entity, now);
+            const { acted, erased, inProcessing } = plan;
+            await awaited(addToAuditLine(auditLines(place), audit, { erased, inProcessing }));
+            if (acted.length > 0) await awaited(auditLines(place).noteActed(audit, acted, now));
+            return { erased, inProcessing, worked: batch.length };
           },
         }),
       ),
@@ -61,4 +103,149 @@ export function erasing(access: Access, index: EntityIndex): Pick<Removal, 'eras
     notify,
   };
   return { erase: (entity, by, options) => eraseEntity(store, entity, by, options) };
+}
+
+/** Nobody moves, prunes or indexes these events until the transaction ends. */
+async function hold(scene: Scene, seqs: readonly number[]): Promise<void> {
+  const { session, t, moves, locks } = scene;
+  await locks.takeOfSeqs(seqs);
+  await keepUnpruned(scene, '$1::bigint[]', [seqs]);
+  await session.run(moves.shelveLost, [seqs]);
+  await holdIndex(session, t);
+}
+
+interface FoundRow extends ErasableEvent {
+  /** of its bodies */
+  readonly bytes: number;
+  readonly isIndexed: boolean;
+  /** in the index */
+  readonly hasTerm: boolean;
+}
+
+async function erasableEvents(
+  session: Session,
+  t: Tables,
+  seqs: readonly number[],
+  entity: string,
+): Promise<ReadonlyMap<number, FoundRow>> {
+  const indexed = await indexedUpTo(session, t);
+  const rows = await session.rows<ErasableEvent & { readonly bytes: number; readonly has_term: boolean }>(
+    `SELECT events.seq, events.endpoint, events.id, events.type, events.entity, ${stateToActOn(t)},
+       coalesce(octet_length(events.body), 0) + coalesce(octet_length(other.body), 0) AS bytes,
+       (SELECT true FROM ${t.terms} AS terms WHERE terms.term = $2 AND terms.seq = events.seq LIMIT 1) IS NOT NULL AS has_term
+     FROM ${joined(t)} LEFT JOIN ${rowOf(t.conflicts, 'other', 'found.seq = events.seq')} ON true
+     WHERE events.seq = ANY($1::bigint[]) ORDER BY events.seq`,
+    [seqs, toKey(entityTerm(entity))],
+  );
+  return new Map(
+    rows.map(({ has_term: hasTerm, ...row }) => [
+      row.seq,
+      {
+        ...row,
+        endpoint: fromText(row.endpoint),
+        id: fromText(row.id),
+        type: row.type === null ? null : fromText(row.type),
+        entity: row.entity === null ? null : fromText(row.entity),
+        isIndexed: row.seq <= indexed,
+        hasTerm,
+      },
+    ]),
+  );
+}
+
+type Bodies = ReadonlyMap<number, NamesInBody>;
+
+/** An event that is not in the index yet is found by its body. */
+async function foundEvents(
+  session: Session,
+  t: Tables,
+  rows: readonly FoundRow[],
+  bodies: Bodies,
+  entity: string,
+): Promise<readonly FoundEvent[]> {
+  const term = entityTerm(entity);
+  const events = rows.map(({ isIndexed, ...row }) => ({
+    ...row,
+    hasTerm: isIndexed ? row.hasTerm : termsOf(row.entity, bodies.get(row.seq) ?? namesIn(null)).has(term),
+  }));
+  const beside = await namesInBodies(
+    session,
+    t.conflicts,
+    events.filter(({ hasTerm }) => !hasTerm),
+  );
+  return events.map((event) => ({ ...event, beside: beside.get(event.seq) ?? null }));
+}
+
+/** Reads some bodies at a time. */
+async function namesInBodies(
+  session: Session,
+  table: string,
+  events: readonly { readonly seq: number; readonly bytes: number }[],
+): Promise<Bodies> {
+  const names = new Map<number, NamesInBody>();
+  for (let left = events; left.length > 0;) {
+    const some = withinBudget(left);
+    left = left.slice(some.length);
+    const rows = await session.rows<{ seq: number; body: Buffer | null }>(
+      `SELECT seq, body FROM ${table} WHERE seq = ANY($1::bigint[])`,
+      [some.map(({ seq }) => seq)],
+    );
+    for (const { seq, body } of rows) names.set(seq, namesIn(body === null ? null : jsonText(body)));
+  }
+  return names;
+}
+
+async function save(scene: Scene, plan: ErasePlan, bodies: Bodies, entity: string, now: number): Promise<void> {
+  const { session, t, moves, writes } = scene;
+  const { tombstones, discarded, left, emptied } = plan;
+  const events = tombstones.map(({ event }) => event);
+  const erased = events.map(({ seq }) => seq);
+  const pending = discarded.map(({ seq }) => seq);
+  const marked = events.flatMap(({ endpoint, entity: name }) => (name === null ? [] : [{ endpoint, name }]));
+  const together: readonly Write[] = [
+    {
+      text: moves.erase,
+      values: [erased, events.map(({ endpoint, id }) => slotOf(endpoint, null, id)), now],
+    },
+    {
+      text: `UPDATE ${t.attempts} SET prunable = false, error_message = NULL, error_stack = NULL, skipped = NULL,
+         error_name = CASE WHEN error_name IS NOT NULL THEN $2 END
+       WHERE seq = ANY($1::bigint[])`,
+      values: [erased, ERASED_ERROR],
+    },
+    { text: `DELETE FROM ${t.conflicts} WHERE seq = ANY($1::bigint[])`, values: [erased] },
+    { text: `UPDATE ${t.conflicts} SET body = '' WHERE seq = ANY($1::bigint[])`, values: [emptied] },
+    {
+      text: `DELETE FROM ${t.terms} WHERE seq = ANY($1::bigint[]) AND term = ANY($2::text[])`,
+      values: [erased, [...termsToForget(plan, bodies, entity)].map(toKey)],
+    },
+    {
+      text: `DELETE FROM ${t.entities} AS marks USING unnest($1::text[], $2::text[]) AS given (entity, endpoint)
+       WHERE marks.entity = ANY($1::text[]) AND marks.entity = given.entity AND marks.endpoint = given.endpoint`,
+      values: [marked.map(({ name }) => toKey(name)), marked.map(({ endpoint }) => toText(endpoint))],
+    },
+  ];
+  // The moves have a WITH, so each is a statement of its own.
+  const alone: readonly Write[] = [
+    { text: moves.erasePending, values: [pending, now] },
+    { text: moves.eraseSettled, values: [erased.filter((seq) => !pending.includes(seq))] },
+  ];
+  const changes = withRows(together);
+  const all = [...withRows(alone), ...(changes.length === 0 ? [] : [inOneStatement(changes)])];
+  await Promise.all(all.map(({ text, values }) => session.run(text, values)));
+  if (discarded.length === 0) return;
+  for (const { type } of discarded) writes.counts.countType('discarded', type);
+  const next = await nextInQueues(scene, left, seenSince(now));
+  await applyChanges(scene, [{ kind: 'unparked', seqs: eventsToUnpark(next) }]);
+}
+
+/** An event may have been indexed before a rerun gave it its entity. */
+function termsToForget({ tombstones }: ErasePlan, bodies: Bodies, entity: string): ReadonlySet<Term> {
+  return new Set([
+    entityTerm(entity),
+    ...tombstones.flatMap(({ event }) => {
+      const names = bodies.get(event.seq) ?? namesIn(null);
+      return [...termsOf(event.entity, names), ...entityTerms(names)];
+    }),
+  ]);
 }

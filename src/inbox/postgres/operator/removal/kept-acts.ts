@@ -24,14 +24,16 @@ export function keptActs({ store, ask }: Access): KeptActs {
     async write(kind, acts) {
       if (acts.length === 0) return;
       const { table, key } = kindOf(kind);
-      const text = `UPDATE ${table} SET filter = $2, reason = $3 WHERE ${key} = $1`;
-      await ask(() =>
-        database.transaction({
-          async work(session) {
-            await Promise.all(acts.map((act) => session.run(text, [act.key, act.filter, textOrNull(act.reason)])));
-          },
-        }),
-      );
+      const text = `
+        UPDATE ${table} AS kept SET filter = given.filter, reason = given.reason
+        FROM unnest($1::bigint[], $2::text[], $3::text[]) AS given (key, filter, reason)
+        WHERE kept.${key} = ANY($1::bigint[]) AND kept.${key} = given.key`;
+      const values = [
+        acts.map((act) => act.key),
+        acts.map((act) => act.filter),
+        acts.map((act) => textOrNull(act.reason)),
+      ];
+      await ask(() => database.transaction({ work: (session) => session.run(text, values) }));
     },
     async rewritePauses(rewritten) {
       await ask(() =>
@@ -41,13 +43,20 @@ export function keptActs({ store, ask }: Access): KeptActs {
               `SELECT endpoint, type, reason FROM ${t.pauses} WHERE reason IS NOT NULL FOR UPDATE`,
               [],
             );
-            for (const { endpoint, type, reason: stored } of paused) {
-              const before = fromText(stored);
-              const reason = rewritten(before);
-              if (reason === before) continue;
-              const text = `UPDATE ${t.pauses} SET reason = $3 WHERE endpoint = $1 AND type = $2`;
-              await session.run(text, [endpoint, type, toText(reason)]);
-            }
+            const changed = paused
+              .map((pause) => ({ ...pause, reason: toText(rewritten(fromText(pause.reason))), before: pause.reason }))
+              .filter(({ reason, before }) => reason !== before);
+            if (changed.length === 0) return;
+            await session.run(
+              `UPDATE ${t.pauses} AS paused SET reason = given.reason
+               FROM unnest($1::text[], $2::text[], $3::text[]) AS given (endpoint, type, reason)
+               WHERE paused.endpoint = ANY($1::text[]) AND paused.endpoint = given.endpoint AND paused.type = given.type`,
+              [
+                changed.map(({ endpoint }) => endpoint),
+                changed.map(({ type }) => type),
+                changed.map(({ reason }) => reason),
+              ],
+            );
           },
         }),
       );

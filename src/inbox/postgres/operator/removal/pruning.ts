@@ -1,20 +1,36 @@
 import { performance } from '../../../../host/real-timers.ts';
-import type { PruneCriteria, PrunePosition, Removal } from '../../../operator/removal.ts';
-import { pruneFound, type Prunings, type SettledEvent } from '../../../rules/pruning.ts';
-import { answer, asked, awaited } from '../../../rules/steps.ts';
-import { postgresEngine } from '../../engine/postgres-engine.ts';
+import type { PrunableState, PruneCriteria, PrunePosition, Removal } from '../../../operator/removal.ts';
+import { addToAuditLine } from '../../../rules/audit-line.ts';
+import { Budget } from '../../../rules/budget.ts';
+import {
+  beginningOf,
+  candidatesAmong,
+  EXAMINED,
+  planPrune,
+  statesToPrune,
+  type LookedAt,
+  type PruneCandidates,
+  type SettledEvent,
+} from '../../../rules/pruning.ts';
+import { awaited } from '../../../rules/steps.ts';
+import type { Session } from '../../driver/session.ts';
+import { fromText, toText } from '../../driver/values.ts';
 import type { Scene } from '../../engine/scene.ts';
+import { distinctEndpoints } from '../../engine/takers.ts';
+import { prunableEndpoints, prunableIn } from '../../engine/settled-events.ts';
+import { pruneErrors } from '../../engine/writes.ts';
+import { inOneStatement } from '../../sql/in-one-statement.ts';
 import { joined, STATE } from '../../sql/records.ts';
+import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
-import { bodiesAhead } from '../acts/bodies-ahead.ts';
 import { keepUnpruned } from '../acts/held-events.ts';
 import { auditLines } from '../audit/audit-line.ts';
 import { doneOnce } from '../done-once.ts';
-import { byteSlice } from './byte-slice.ts';
-import { pruneCandidates } from './prune-candidates.ts';
 
 /** How many events are counted by one statement. */
 const COUNTED = 1_000;
+/** One transaction prunes bodies of so many bytes at most, and one body more. */
+const MOST_BYTES = 8 * 1024 * 1024;
 
 /**
  * There is no one writer here that deliveries wait for, only the slots of these events: a batch may take so many times as long,
@@ -61,11 +77,13 @@ export function pruning({ store, ask }: Access): Pick<Removal, 'prunable' | 'pru
           async work(session) {
             heldSince = performance.now();
             const place = scene(session);
-            const engine = await prunings(place, found);
+            const settled = await heldEvents(place, found);
             const before = time.toDatabase(criteria.settledBefore.getTime());
-            const step = await awaited(pruneFound(engine, found, before, audit, byteSlice()));
-            await place.writes.flush();
-            return { ...step, workMs: performance.now() - heldSince };
+            const plan = planPrune(found, settled, before, new Budget(MOST_BYTES));
+            await save(place, plan.prune);
+            const pruned = plan.prune.length;
+            if (audit !== undefined) await awaited(addToAuditLine(auditLines(place), audit, { pruned }));
+            return { pruned, worked: plan.worked, workMs: performance.now() - heldSince };
           },
         }),
       );
@@ -77,41 +95,95 @@ export function pruning({ store, ask }: Access): Pick<Removal, 'prunable' | 'pru
   };
 }
 
-interface SettledRow extends Omit<SettledEvent, 'body' | 'settledAt'> {
+interface SettledRow extends Pick<SettledEvent, 'state' | 'bytes'> {
   readonly seq: number;
   readonly settled_ms: number | null;
-  readonly bytes: number;
-  readonly pruned: boolean;
 }
 
-/** Nobody moves or prunes these until the transaction ends. */
-async function prunings(scene: Scene, found: readonly PrunePosition[]): Promise<Prunings> {
+/** Nobody moves or prunes these events until the transaction ends. */
+async function heldEvents(scene: Scene, found: readonly PrunePosition[]): Promise<ReadonlyMap<number, SettledEvent>> {
   const { session, t, locks } = scene;
   const seqs = found.map(({ seq }) => seq);
   await locks.takeOfSeqs(seqs);
   await keepUnpruned(scene, '$1::bigint[]', [seqs]);
   const rows = await session.rows<SettledRow>(
-    `SELECT events.seq, ${STATE}, coalesce(octet_length(events.body), 0) AS bytes, events.body IS NULL AS pruned,
+    `SELECT events.seq, ${STATE}, octet_length(events.body) AS bytes,
        coalesce(shelf.settled_ms,
          (SELECT ended_ms FROM ${t.attempts} AS attempts WHERE attempts.seq = events.seq AND prunable LIMIT 1),
          (SELECT settled_ms FROM ${t.imported} AS imported WHERE imported.seq = events.seq AND prunable)) AS settled_ms
      FROM ${joined(t)} WHERE events.seq = ANY($1::bigint[])`,
     [seqs],
   );
-  const unread = new Map(rows.map((row) => [row.seq, row]));
-  const inOrder = seqs.flatMap((seq) => unread.get(seq) ?? []);
-  const bodyOf = bodiesAhead(scene, inOrder);
-  const settled = async (row: SettledRow): Promise<SettledEvent> => ({
-    state: row.state,
-    settledAt: row.settled_ms,
-    body: row.pruned ? null : await bodyOf(row.seq),
-  });
-  return {
-    ...postgresEngine(scene),
-    ...auditLines(scene),
-    settled(seq) {
-      const row = unread.get(seq);
-      return row === undefined ? answer(undefined) : asked(settled(row));
-    },
-  };
+  return new Map(rows.map(({ seq, settled_ms: settledAt, ...row }) => [seq, { ...row, settledAt }]));
+}
+
+async function save({ session, t, moves }: Scene, seqs: readonly number[]): Promise<void> {
+  if (seqs.length === 0) return;
+  await session.run(moves.pruneMany, [seqs]);
+  const conflicts = { text: `DELETE FROM ${t.conflicts} WHERE seq = ANY($1::bigint[])`, values: [seqs] };
+  const { text, values } = inOneStatement([{ text: pruneErrors(t), values: [seqs] }, conflicts]);
+  await session.run(text, values);
+}
+
+interface LookedAtRow extends Pick<LookedAt, 'seq' | 'type' | 'endpoint'> {
+  readonly settled_ms: number;
+}
+
+/** Events that can be pruned, state by state, in the order in which they were settled: up to `limit`. */
+async function pruneCandidates(
+  at: { readonly session: Session; readonly t: Tables },
+  criteria: PruneCriteria,
+  after: PrunePosition | null,
+  limit: number,
+): Promise<PruneCandidates> {
+  const [first = null] = statesToPrune(criteria);
+  const from = after ?? beginningOf(first);
+  if (from === null) return { found: [], next: null };
+  const { state } = from;
+  const looked = criteria.types === undefined ? Math.min(limit, EXAMINED) : EXAMINED;
+  const { session, t } = at;
+  const endpoints = criteria.endpoint === undefined ? await endpointsOf(at, state) : [criteria.endpoint];
+  // What is settled is in the order of its time at each endpoint, and there are few of these.
+  const lanes = tablesOf(t, state).map(
+    ([table, time, where]) =>
+      `SELECT next.* FROM unnest($1::text[]) AS named (endpoint) CROSS JOIN LATERAL (
+         SELECT seq, ${time} AS settled_ms FROM ${table} AS settled
+         WHERE ${where} AND endpoint = named.endpoint AND ${time} < $2::bigint AND (${time}, seq) > ($3::bigint, $4::bigint)
+         ORDER BY ${time}, seq LIMIT $5
+       ) AS next`,
+  );
+  const rows = await session.rows<LookedAtRow>(
+    `SELECT next.seq, next.settled_ms, events.type, events.endpoint
+     FROM (SELECT * FROM (${lanes.join(' UNION ALL ')}) AS lanes ORDER BY settled_ms, seq LIMIT $5) AS next
+       CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = next.seq')}
+     ORDER BY next.settled_ms, next.seq`,
+    [endpoints.map(toText), criteria.settledBefore.getTime(), from.settledMs, from.seq, looked],
+  );
+  const lookedAt = rows.map(({ seq, settled_ms: settledMs, type, endpoint }) => ({
+    seq,
+    settledMs,
+    type: type === null ? null : fromText(type),
+    endpoint: fromText(endpoint),
+  }));
+  return candidatesAmong(criteria, state, lookedAt, looked, limit);
+}
+
+type Lane = readonly [table: string, time: string, where: string];
+
+function tablesOf(t: Tables, state: PrunableState): readonly Lane[] {
+  if (state !== 'processed') return [[t.shelf, 'settled_ms', onShelf(state)]];
+  return prunableIn(t).map(([table, time]) => [table, time, 'prunable']);
+}
+
+function onShelf(state: PrunableState): string {
+  return `state = '${state}' AND NOT pruned`;
+}
+
+async function endpointsOf(
+  at: { readonly session: Session; readonly t: Tables },
+  state: PrunableState,
+): Promise<readonly string[]> {
+  if (state === 'processed') return prunableEndpoints(at);
+  const text = distinctEndpoints(at.t.shelf, onShelf(state), 'state, endpoint, settled_ms');
+  return (await at.session.rows<{ endpoint: string }>(text)).map(({ endpoint }) => fromText(endpoint));
 }

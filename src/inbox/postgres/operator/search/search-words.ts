@@ -143,11 +143,15 @@ async function reindex(session: Session, t: Tables, seq: number): Promise<void> 
 }
 
 /**
- * The terms of an event. The transaction that enters events and this one wait for each other, so neither reads an event that
- * another is changing. An event that is not in the index yet also waits.
+ * The transaction that enters events and this one wait for each other, so neither reads an event that another is changing. An
+ * event that is not in the index yet also waits.
  */
-async function ownTerms(session: Session, t: Tables, seq: number): Promise<readonly Term[]> {
+export async function holdIndex(session: Session, t: Tables): Promise<void> {
   await session.row(`SELECT 1 FROM ${t.progress} WHERE ${INDEXED} FOR SHARE`);
+}
+
+async function ownTerms(session: Session, t: Tables, seq: number): Promise<readonly Term[]> {
+  await holdIndex(session, t);
   const row = await session.row<TermRow>(`SELECT ${TERM_COLUMNS} FROM ${t.events} WHERE seq = $1`, [seq]);
   return row === undefined ? [] : [...(await termsOfRow(session, new BodiesInTurn(t, [row]), row))];
 }

@@ -1,23 +1,49 @@
+import { atCommit } from '../../../operator/author.ts';
 import { eraseEntity, type ErasingStore } from '../../../operator/erase-entity.ts';
+import { namesIn } from '../../../operator/finding/body-names.ts';
 import type { Removal } from '../../../operator/removal.ts';
-import { eraseEvents, type Erasures } from '../../../rules/erase-events.ts';
+import { addToAuditLine } from '../../../rules/audit-line.ts';
+import { withinBudget } from '../../../rules/budget.ts';
+import { eventsToUnpark } from '../../../rules/entity-order.ts';
+import {
+  ERASED_ERROR,
+  eventsAbout,
+  planErase,
+  type ErasableEvent,
+  type ErasePlan,
+  type FoundEvent,
+} from '../../../rules/erase-events.ts';
 import { entityTerm } from '../../../rules/search-words.ts';
-import { answer, atOnce, DONE } from '../../../rules/steps.ts';
+import { atOnce } from '../../../rules/steps.ts';
+import { seenSince } from '../../../rules/takers.ts';
+import { hashOf } from '../../../rules/tombstone.ts';
+import { holdingTypesOf, nextInQueue } from '../../engine/entity-queue.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
+import { STATE_TO_ACT_ON } from '../../sql/records.ts';
 import type { Statements } from '../../statements.ts';
-import { timeSlice } from '../../engine/time-slice.ts';
 import type { Access } from '../access.ts';
 import { auditLines } from '../audit/audit-line.ts';
-import { atCommit } from '../../../operator/author.ts';
-import { forgetTerms } from '../search/search-words.ts';
+import { bodyText } from '../search/body-text.ts';
+import { forgetTerms, hasTerm } from '../search/search-words.ts';
+import { bytesOf } from '../transfer/exporting.ts';
 import { keptActs } from './erased-names.ts';
-import { eventsAbout, findings } from './events-about.ts';
 import { emptyLog, securely } from './secure-deletion.ts';
+
+/** One transaction erases at most so many events: deliveries share its commit, and the event loop stands still. */
+const BATCH_EVENTS = 50;
+
+const WITH_TERM = 'SELECT seq FROM hookbox_terms WHERE term = +:term AND seq > :behind ORDER BY seq LIMIT +:limit';
+const WITH_CONFLICT = 'SELECT seq FROM hookbox_conflicts WHERE seq > :behind ORDER BY seq LIMIT +:limit';
 
 /** Removes what is kept about an entity. */
 export function erasing(access: Access): Pick<Removal, 'erase'> {
+  const seqs = (sql: string, parameters: object): readonly number[] =>
+    (statement(access.database(), sql).all(parameters) as readonly { seq: number }[]).map(({ seq }) => seq);
   const store = {
-    ...eventsAbout(access),
+    withTerm: (term, behind, limit) => seqs(WITH_TERM, { term, behind, limit }),
+    withConflict: (behind, limit) => seqs(WITH_CONFLICT, { behind, limit }),
+    about: (found, entity) => eventsAbout(foundEvents(access.database(), found, entity), entity),
     acts: keptActs(access),
     begin(author, about, counts) {
       return access.write(({ database }, waitedMs) =>
@@ -26,9 +52,17 @@ export function erasing(access: Access): Pick<Removal, 'erase'> {
     },
     eraseSome(events, { entity, audit, author }) {
       return access.write((statements, waitedMs) => {
+        const { database } = statements;
         const { now } = atCommit(author, waitedMs);
-        const work = () => atOnce(eraseEvents(erasures(statements), events, { entity, audit, now }, timeSlice(0)));
-        return securely(statements.database, work);
+        // SQLite overwrites erased bytes, so it writes them twice.
+        const sized = events.slice(0, BATCH_EVENTS).map(({ seq }) => ({ seq, bytes: 2 * bytesOf(database, seq) }));
+        const batch = withinBudget(sized).map(({ seq }) => seq);
+        const plan = planErase(eventsAbout(foundEvents(database, batch, entity), entity));
+        securely(database, () => save(statements, plan, entity, now));
+        const { acted, erased, inProcessing } = plan;
+        atOnce(addToAuditLine(auditLines(database), audit, { erased, inProcessing }));
+        if (acted.length > 0) atOnce(auditLines(database).noteActed(audit, acted, now));
+        return { erased, inProcessing, worked: batch.length };
       });
     },
     async forgetEntity(entity) {
@@ -42,43 +76,48 @@ export function erasing(access: Access): Pick<Removal, 'erase'> {
   return { erase: (entity, by, options) => eraseEntity(store, entity, by, options) };
 }
 
-/** What erasing asks for, on the tables of a file; call it within `securely`. */
-function erasures({ database, engine, moves }: Statements): Erasures {
-  const run = (sql: string, ...parameters: readonly unknown[]) => {
-    statement(database, sql).run(...parameters);
-    return DONE;
-  };
-  return {
-    ...engine,
-    ...auditLines(database),
-    ...findings(database),
-    forgetFoundBy(event, entity) {
-      forgetTerms(database, event);
-      return run('DELETE FROM hookbox_terms WHERE term = ? AND seq = ?', entityTerm(entity), event.seq);
-    },
-    bodies(seq) {
-      const sql = `SELECT body, ifnull((SELECT length(body) FROM hookbox_conflicts
-          WHERE hookbox_conflicts.seq = hookbox_events.seq), 0) AS bytesBeside
-        FROM hookbox_events WHERE seq = ?`;
-      return answer(statement(database, sql).get(seq) as { body: Uint8Array | null; bytesBeside: number });
-    },
-    erase(seq, state, hash, now) {
-      moves.erase.run({ seq, state, hash, now });
-      return DONE;
-    },
-    eraseErrors(seq, name) {
-      const sql = `UPDATE hookbox_attempts
-        SET error_name = iif(error_name IS NULL, NULL, ?), error_message = NULL, error_stack = NULL, skipped = NULL
-        WHERE seq = ? AND (error_name IS NOT NULL OR skipped IS NOT NULL)`;
-      return run(sql, name, seq);
-    },
-    emptyConflict(seq) {
-      const size = statement(database, 'SELECT length(body) AS bytes FROM hookbox_conflicts WHERE seq = ?').get(seq);
-      run("UPDATE hookbox_conflicts SET body = x'' WHERE seq = ?", seq);
-      return answer((size as { bytes: number }).bytes);
-    },
-    forgetHighWater({ entity, endpoint }) {
-      return run('DELETE FROM hookbox_entities WHERE entity = ? AND endpoint = ?', entity, endpoint);
-    },
-  };
+function foundEvents(database: SqliteDatabase, seqs: readonly number[], entity: string): readonly FoundEvent[] {
+  const term = entityTerm(entity);
+  const select = statement(
+    database,
+    `SELECT seq, endpoint, id, type, entity, ${STATE_TO_ACT_ON} FROM hookbox_events WHERE seq = ?`,
+  );
+  return seqs.flatMap((seq) => {
+    const event = select.get(seq) as ErasableEvent | undefined;
+    if (event === undefined) return [];
+    const isFound = hasTerm(database, event, term);
+    const beside = isFound ? null : namesIn(bodyText(database, 'hookbox_conflicts', seq));
+    return [{ ...event, hasTerm: isFound, beside }];
+  });
+}
+
+function save(statements: Statements, plan: ErasePlan, entity: string, now: number): void {
+  const { counts, database, moves, queue, store } = statements;
+  const forgetTerm = statement(database, 'DELETE FROM hookbox_terms WHERE term = ? AND seq = ?');
+  const bodyOf = statement(database, 'SELECT body FROM hookbox_events WHERE seq = ?');
+  const eraseErrors = statement(
+    database,
+    `UPDATE hookbox_attempts
+     SET error_name = iif(error_name IS NULL, NULL, ?), error_message = NULL, error_stack = NULL, skipped = NULL
+     WHERE seq = ? AND (error_name IS NOT NULL OR skipped IS NOT NULL)`,
+  );
+  const forgetMark = statement(database, 'DELETE FROM hookbox_entities WHERE entity = ? AND endpoint = ?');
+  const emptyConflict = statement(database, "UPDATE hookbox_conflicts SET body = x'' WHERE seq = ?");
+  for (const { event, state } of plan.tombstones) {
+    const { seq } = event;
+    // Before the row changes: its terms follow from it. Only the index knows the terms of a pruned event.
+    forgetTerms(database, event);
+    forgetTerm.run(entityTerm(entity), seq);
+    const { body } = bodyOf.get(seq) as { readonly body: Uint8Array | null };
+    moves.erase.run({ seq, state, hash: body === null ? null : hashOf(body), now });
+    eraseErrors.run(ERASED_ERROR, seq);
+    queue.pruneConflict.run({ seq });
+    if (event.entity !== null) forgetMark.run(event.entity, event.endpoint);
+  }
+  for (const seq of plan.emptied) emptyConflict.run(seq);
+  for (const { type } of plan.discarded) counts.countType('discarded', type);
+  const next = plan.left.map((each) =>
+    nextInQueue(statements, each, holdingTypesOf(statements, each.endpoint, seenSince(now))),
+  );
+  store.apply([{ kind: 'unparked', seqs: eventsToUnpark(next) }]);
 }

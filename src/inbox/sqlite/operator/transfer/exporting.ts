@@ -65,8 +65,8 @@ export function exportSource(access: Access): ExportSource {
   };
 }
 
-/** SQLite knows the length of a body without reading it. */
-function bytesOf(database: SqliteDatabase, seq: number): number {
+/** The bytes of an event's bodies, which SQLite does not read for that; 0 if the event is gone. */
+export function bytesOf(database: SqliteDatabase, seq: number): number {
   const row = statement(
     database,
     `SELECT coalesce(length(body), 0)

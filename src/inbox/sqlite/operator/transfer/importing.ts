@@ -1,84 +1,101 @@
+import type { ExportedEvent } from '../../../operator/export-format.ts';
 import { noteOutOfOrder } from '../../../operator/finding/seq-ranges.ts';
-import type { Transfer } from '../../../operator/transfer.ts';
-import { importEvents, tryImport, type Imports, type KnownBodies } from '../../../rules/import-events.ts';
-import { answer, atOnce, DONE } from '../../../rules/steps.ts';
+import type { ImportRecord, Transfer } from '../../../operator/transfer.ts';
+import { addToAuditLine } from '../../../rules/audit-line.ts';
+import type { StoredBody } from '../../../rules/engine.ts';
+import { planImport, type ImportPlan, type KnownBody } from '../../../rules/import-events.ts';
+import { atOnce } from '../../../rules/steps.ts';
+import { markOf } from '../../engine/sqlite-store.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
+import { keyIs } from '../../sql/event-key.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
 import { auditLines } from '../audit/audit-line.ts';
 import { receivedTimes } from '../search/received-times.ts';
-import { keyIs } from '../../sql/event-key.ts';
 
 export function importing(access: Access): Pick<Transfer, 'importSome'> {
   return {
     async importSome(records, { audit, dryRun = false } = {}) {
-      if (dryRun) return atOnce(tryImport(knownBodies(access.database()), records));
-      const counts = await access.write((statements) => atOnce(importEvents(imports(statements), records, audit)));
+      if (dryRun) return planImport(records, knownBodies(access.database(), records)).counts;
+      const counts = await access.write((statements) => {
+        const { database } = statements;
+        const plan = planImport(records, knownBodies(database, records));
+        save(statements, plan);
+        if (audit !== undefined) atOnce(addToAuditLine(auditLines(database), audit, { ...plan.counts }));
+        return plan.counts;
+      });
       if (counts.imported > 0) access.notify();
       return counts;
     },
   };
 }
 
-interface BodyRow {
-  readonly body: Uint8Array | null;
-  readonly hash: Uint8Array | null;
+function knownBodies(database: SqliteDatabase, records: readonly ImportRecord[]): readonly KnownBody[] {
+  const select = statement(database, `SELECT body, body_sha256 AS hash FROM hookbox_events WHERE ${keyIs()}`);
+  return records.flatMap((record) => {
+    if (!('event' in record)) return [];
+    const { endpoint, id } = record.event;
+    const row = select.get({ id, endpoint }) as StoredBody | undefined;
+    return row === undefined ? [] : [{ endpoint, id, ...row }];
+  });
 }
 
-function knownBodies(database: SqliteDatabase): KnownBodies {
-  const found = statement(database, `SELECT body, body_sha256 AS hash FROM hookbox_events WHERE ${keyIs()}`);
-  return { bodyOfKey: ({ id, endpoint }) => answer(found.get({ id, endpoint }) as BodyRow | undefined) };
+function save(statements: Statements, { events, marks }: ImportPlan): void {
+  const seqs = events.map((event) => insert(statements, event));
+  for (const mark of marks) statements.queue.raiseHighWater.run(markOf(mark));
+  const [first] = seqs;
+  if (first === undefined) return;
+  atOnce(noteOutOfOrder(receivedTimes(statements.database), first, seqs.at(-1) ?? first));
 }
 
-function imports({ database, engine, moves, queue }: Statements): Imports {
-  return {
-    ...engine,
-    ...knownBodies(database),
-    ...auditLines(database),
-    importEvent(event) {
-      const { lastInsertRowid: seq } = moves.importEvent.run({
-        endpoint: event.endpoint,
-        id: event.id,
-        type: event.type,
-        createdMs: event.created?.ms ?? null,
-        createdNs: event.created?.ns ?? null,
-        entity: event.entity,
-        verified: event.verified ? 1 : 0,
-        state: event.state,
-        deadReason: event.deadReason,
-        receivedMs: event.receivedMs,
-        settledMs: event.settledMs,
-        dueMs: event.dueMs,
-        begun: event.begun,
-        failures: event.failures,
-        crashes: event.crashes,
-        trigger: event.trigger,
-        fingerprint: event.fingerprint,
-        erasedMs: event.erasedMs,
-        body: event.body,
-        sha256: event.sha256,
-        trace: event.trace ?? null,
-        yields: event.yields === true ? 1 : 0,
-      });
-      return answer(Number(seq));
-    },
-    importAttempt(seq, { number, trigger, outcome, startedMs, endedMs, error, skipped }) {
-      queue.addAttempt.run({
-        foundBy: null,
-        seq,
-        number,
-        trigger,
-        outcome,
-        started: startedMs,
-        ended: endedMs,
-        name: error?.name ?? null,
-        message: error?.message ?? null,
-        stack: error?.stack ?? null,
-        skipped: skipped ?? null,
-      });
-      return DONE;
-    },
-    noteImported: (firstSeq, lastSeq) => noteOutOfOrder(receivedTimes(database), firstSeq, lastSeq),
-  };
+function insert({ moves, queue, known }: Statements, event: ExportedEvent): number {
+  const { lastInsertRowid } = moves.importEvent.run({
+    endpoint: event.endpoint,
+    id: event.id,
+    type: event.type,
+    createdMs: event.created?.ms ?? null,
+    createdNs: event.created?.ns ?? null,
+    entity: event.entity,
+    verified: event.verified ? 1 : 0,
+    state: event.state,
+    deadReason: event.deadReason,
+    receivedMs: event.receivedMs,
+    settledMs: event.settledMs,
+    dueMs: event.dueMs,
+    begun: event.begun,
+    failures: event.failures,
+    crashes: event.crashes,
+    trigger: event.trigger,
+    fingerprint: event.fingerprint,
+    erasedMs: event.erasedMs,
+    body: event.body,
+    sha256: event.sha256,
+    trace: event.trace ?? null,
+    yields: event.yields === true ? 1 : 0,
+  });
+  const seq = Number(lastInsertRowid);
+  const { attempts, redeliveries, conflict } = event;
+  for (const { number, trigger, outcome, startedMs, endedMs, error, skipped } of attempts) {
+    queue.addAttempt.run({
+      foundBy: null,
+      seq,
+      number,
+      trigger,
+      outcome,
+      started: startedMs,
+      ended: endedMs,
+      name: error?.name ?? null,
+      message: error?.message ?? null,
+      stack: error?.stack ?? null,
+      skipped: skipped ?? null,
+    });
+  }
+  if (redeliveries !== null) known.saveRedeliveries.run(seq, ...timesOf(redeliveries));
+  if (conflict !== null) known.saveConflict.run(seq, ...timesOf(conflict), conflict.body);
+  return seq;
+}
+
+function timesOf({ count, firstMs, lastMs, recentMs }: NonNullable<ExportedEvent['redeliveries']>) {
+  return [count, firstMs, lastMs, JSON.stringify(recentMs)] as const;
 }
