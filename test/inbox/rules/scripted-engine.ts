@@ -3,11 +3,10 @@ import type { Engine, Starts } from '../../../src/inbox/rules/engine.ts';
 import type { Erasures } from '../../../src/inbox/rules/erase-events.ts';
 import type { Imports } from '../../../src/inbox/rules/import-events.ts';
 import type { Prunings } from '../../../src/inbox/rules/pruning.ts';
-import type { Standing } from '../../../src/inbox/rules/why-waiting.ts';
 import { answer } from '../../../src/inbox/rules/steps.ts';
 
 /** It knows every statement that a rule asks for. */
-type AnyEngine = Engine & Starts & Imports & Prunings & Erasures & BulkEngine & Standing;
+type AnyEngine = Engine & Starts & Imports & Prunings & Erasures & BulkEngine;
 type Asked = readonly [name: string, ...parameters: unknown[]];
 type Reply = (...parameters: never[]) => unknown;
 

@@ -106,7 +106,7 @@ interface StateRow {
   readonly suspect: boolean;
 }
 
-async function claimState({ session, t }: Scene): Promise<ClaimState> {
+export async function claimState({ session, t }: Pick<Scene, 'session' | 't'>): Promise<ClaimState> {
   const row = await session.row<StateRow>(
     `SELECT (SELECT json_agg(pauses)::text FROM ${t.pauses} AS pauses) AS pauses,
        EXISTS (SELECT 1 FROM ${t.queue} WHERE lease_until_ms IS NOT NULL AND crashes > 0) AS suspect`,
