@@ -1,8 +1,7 @@
-import { noteOutOfOrder } from '../../../operator/finding/seq-ranges.ts';
 import type { ExportedEvent } from '../../../operator/export-format.ts';
 import type { Imports } from '../../../rules/import-events.ts';
 import type { Times } from '../../../rules/occurrences.ts';
-import { answer, awaited, DONE } from '../../../rules/steps.ts';
+import { answer, DONE } from '../../../rules/steps.ts';
 import { DatabaseFailure } from '../../driver/faults.ts';
 import { textOrNull, toText } from '../../driver/values.ts';
 import { assertPlaced, type Placed } from '../../engine/insert-events.ts';
@@ -11,7 +10,7 @@ import type { Scene } from '../../engine/scene.ts';
 import { keyOrNull } from '../../sql/keys.ts';
 import { slotOf } from '../../sql/slots.ts';
 import { auditLines } from '../audit/audit-line.ts';
-import { receivedTimes } from '../search/received-times.ts';
+import { noteOutOfOrder } from '../search/received-times.ts';
 import type { NotedBodies } from './known-bodies.ts';
 
 type Row = readonly unknown[];
@@ -86,7 +85,7 @@ export function importEngine(scene: Scene, known: NotedBodies): Imports & { flus
         ),
       ]);
       const [first] = seqs;
-      if (first !== undefined) await awaited(noteOutOfOrder(receivedTimes(session, t), first, seqs.at(-1) ?? first));
+      if (first !== undefined) await noteOutOfOrder(session, t, first, seqs.at(-1) ?? first);
     },
   };
 }

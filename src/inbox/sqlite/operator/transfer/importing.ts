@@ -1,4 +1,3 @@
-import { noteOutOfOrder } from '../../../operator/finding/seq-ranges.ts';
 import type { Transfer } from '../../../operator/transfer.ts';
 import { importEvents, tryImport, type Imports, type KnownBodies } from '../../../rules/import-events.ts';
 import { answer, atOnce, DONE } from '../../../rules/steps.ts';
@@ -7,7 +6,7 @@ import { statement } from '../../sql/prepared-statement.ts';
 import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
 import { auditLines } from '../audit/audit-line.ts';
-import { receivedTimes } from '../search/received-times.ts';
+import { noteOutOfOrder } from '../search/received-times.ts';
 import { keyIs } from '../../sql/event-key.ts';
 
 export function importing(access: Access): Pick<Transfer, 'importSome'> {
@@ -79,6 +78,9 @@ function imports({ database, engine, moves, queue }: Statements): Imports {
       });
       return DONE;
     },
-    noteImported: (firstSeq, lastSeq) => noteOutOfOrder(receivedTimes(database), firstSeq, lastSeq),
+    noteImported(firstSeq, lastSeq) {
+      noteOutOfOrder(database, firstSeq, lastSeq);
+      return DONE;
+    },
   };
 }
