@@ -1,9 +1,10 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
+import type { ClaimState } from '../../../src/inbox/rules/store.ts';
 import { TAKER_MS } from '../../../src/inbox/rules/takers.ts';
 import { isBefore } from '../../../src/inbox/rules/entity-order.ts';
 import { eventStates } from '../../../src/inbox/state.ts';
-import { COUNTED_BEHIND, planWaits, waitsOf, type WaitingEvent } from '../../../src/inbox/rules/why-waiting.ts';
+import { COUNTED_BEHIND, planWaits, type WaitingEvent } from '../../../src/inbox/rules/why-waiting.ts';
 import { summary } from '../../ops/page/stub-visit.ts';
 
 const NOW = 2 * TAKER_MS;
@@ -26,6 +27,12 @@ const waiting = (parts: Partial<WaitingEvent> = {}): WaitingEvent => ({
 });
 const front = (seq: number, ns: number) => ({ seq, type: 'order.created', created: { ms: 5, ns } });
 const planOf = (event: WaitingEvent, state = IDLE) => planWaits([event], state, NOW);
+/** Two of three events behind each place are handled, and two blockers are known. */
+const waitsOf = (all: readonly WaitingEvent[], state: ClaimState = IDLE) => {
+  const plan = planWaits(all, state, NOW);
+  const counts = plan.places.map(() => ({ all: 3, handled: 2 }));
+  return plan.waits(counts, [summary({ seq: 4 }), summary({ seq: 11 })]);
+};
 
 const events = fc.record({
   seq: fc.integer({ min: 1, max: 9 }),
@@ -50,7 +57,7 @@ const states = fc.record({
 it('an event is behind another one only if that comes first, a processor is there and nothing is paused', () => {
   fc.assert(
     fc.property(events, states, (event, state) => {
-      const [why] = planWaits([event], state, NOW).reasons;
+      const [why] = waitsOf([event], state);
       const isPaused = state.pauses.some(({ endpoint, type }) => endpoint === event.endpoint && type === event.type);
       const isHandled = event.lastSeen !== null && event.lastSeen > NOW - TAKER_MS;
       const isBehind =
@@ -66,16 +73,10 @@ it('an event is behind another one only if that comes first, a processor is ther
 it('why one of many events waits is why it waits alone, and each place is counted once', () => {
   fc.assert(
     fc.property(fc.array(events, { maxLength: 9 }), states, (all, state) => {
-      const counts = (count: number) => Array.from({ length: count }, () => ({ all: 3, handled: 2 }));
-      const shown = [summary({ seq: 4 }), summary({ seq: 11 })];
-      const plan = planWaits(all, state, NOW);
-      const alone = all.flatMap((event) => {
-        const own = planWaits([event], state, NOW);
-        return waitsOf(own, counts(own.places.length), shown);
-      });
-      expect(waitsOf(plan, counts(plan.places.length), shown)).toEqual(alone);
-      expect(new Set(plan.places.map((place) => JSON.stringify(place))).size).toBe(plan.places.length);
-      expect(new Set(plan.blockers).size).toBe(plan.blockers.length);
+      expect(waitsOf(all, state)).toEqual(all.flatMap((event) => waitsOf([event], state)));
+      const { places, blockers } = planWaits(all, state, NOW);
+      expect(new Set(places.map((place) => JSON.stringify(place))).size).toBe(places.length);
+      expect(new Set(blockers).size).toBe(blockers.length);
     }),
   );
 });
@@ -83,23 +84,21 @@ it('why one of many events waits is why it waits alone, and each place is counte
 it('counting the events behind another one has an end', () => {
   const plan = planOf(waiting({ front: front(4, 0) }));
   expect(plan).toMatchObject({ places: [{ entity: 'order', after: { seq: 4 } }], blockers: [4] });
-  const [wait] = waitsOf(plan, [{ all: COUNTED_BEHIND, handled: COUNTED_BEHIND }], [summary({ seq: 4 })]);
-  expect(wait).toMatchObject({ reason: 'behind', blocker: { waiting: { count: 1_000, more: true } } });
+  const counted = { all: COUNTED_BEHIND, handled: COUNTED_BEHIND };
+  const expected = { reason: 'behind', blocker: { waiting: { count: 1_000, more: true } } };
+  expect(plan.waits([counted], [summary({ seq: 4 })])).toMatchObject([expected]);
+  // Nobody knows the wait of an event whose blocker is gone by now.
+  expect(plan.waits([counted], [])).toEqual([null]);
 });
 
 it('an event that no processor has looked at does not wait for a newer one', () => {
-  expect(planOf(waiting({ seq: 9, front: front(4, 2) })).reasons).toMatchObject([{ reason: 'next' }]);
-});
-
-it('the wait of an event whose blocker is gone by now is unknown', () => {
-  expect(waitsOf(planOf(waiting({ running: { seq: 4, claimedAt: 1 } })), [{ all: 1, handled: 1 }], [])).toEqual([null]);
+  expect(waitsOf([waiting({ seq: 9, front: front(4, 2) })])).toMatchObject([{ reason: 'next' }]);
 });
 
 it('a suspect waits only while another one runs, and nothing waits behind an event that yields', () => {
   const suspect = waiting({ crashes: 1, yields: true });
-  expect(planOf(suspect, { ...IDLE, isSuspectRunning: true })).toMatchObject({
-    reasons: [{ reason: 'suspect', waiting: null }],
-    places: [],
-  });
-  expect(planOf(suspect).reasons).toMatchObject([{ reason: 'next' }]);
+  const none = { count: 0, more: false };
+  expect(waitsOf([suspect], { ...IDLE, isSuspectRunning: true })).toEqual([{ reason: 'suspect', waiting: none }]);
+  expect(waitsOf([suspect])).toMatchObject([{ reason: 'next', waiting: none }]);
+  expect(waitsOf([{ ...suspect, yields: false }])).toMatchObject([{ waiting: { count: 2, more: false } }]);
 });

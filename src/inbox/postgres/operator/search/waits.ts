@@ -4,7 +4,6 @@ import { seenSince } from '../../../rules/takers.ts';
 import {
   COUNTED_BEHIND,
   planWaits,
-  waitsOf,
   type CountBehind,
   type PlaceInQueue,
   type WaitingEvent,
@@ -61,7 +60,7 @@ export function waits({ store, ask }: Access): Waits {
             plan.places.length === 0 ? [] : countsBehind(session, t, plan.places, since),
             plan.blockers.length === 0 ? [] : summariesOf(session, store, plan.blockers),
           ]);
-          return waitsOf(plan, counts, blockers, (ms) => new Date(time.toCaller(ms)));
+          return plan.waits(counts, blockers, (ms) => new Date(time.toCaller(ms)));
         }),
       ),
   };

@@ -4,7 +4,6 @@ import { isAmong, seenSince } from '../../../rules/takers.ts';
 import {
   COUNTED_BEHIND,
   planWaits,
-  waitsOf,
   type CountBehind,
   type PlaceInQueue,
   type WaitingEvent,
@@ -70,11 +69,8 @@ export function waits(access: Access): Waits {
         const plan = planWaits(events, { pauses: pausesOf(statements), isSuspectRunning }, now);
         const taken = remembered((endpoint: string) => takenTypesOf(statements, endpoint, seenSince(now)));
         const counts = plan.places.map((place) => countBehind(database, place, taken(place.endpoint)));
-        return waitsOf(
-          plan,
-          counts,
-          plan.blockers.flatMap((seq) => summaryOfSeq(database, seq) ?? []),
-        );
+        const blockers = plan.blockers.flatMap((seq) => summaryOfSeq(database, seq) ?? []);
+        return plan.waits(counts, blockers);
       });
     },
   };
