@@ -156,8 +156,9 @@ export function sourcesFor({ filter, terms }: Conditions, indexed: number): read
   if (fingerprint !== undefined) sources.push(sourceOf({ of: 'group', fingerprint }));
   if (filter.deadReasons !== undefined) sources.push(sourceOf({ of: 'state', state: 'dead' }));
   if (filter.ignoredSince !== undefined) sources.push(sourceOf({ of: 'state', state: 'ignored' }));
-  for (const of of ['retrying', 'conflict', 'redelivered'] as const)
-    if (filter[of] === true) sources.push(sourceOf({ of }));
+  for (const flag of ['retrying', 'conflict', 'redelivered'] as const) {
+    if (filter[flag] === true) sources.push(sourceOf({ of: flag }));
+  }
   if (states !== undefined) sources.push(sourceOf({ of: 'states', states: [...new Set(states)], types }));
   return sources;
 }
