@@ -27,7 +27,7 @@ import {
 } from './rules/announce.ts';
 import { ClaimPlan, leaseOf, planOne } from './rules/claim.ts';
 import { Budget, withinBudget } from './rules/budget.ts';
-import type { Counting } from './rules/engine.ts';
+import type { Counting } from './rules/tally.ts';
 import { eventsToUnpark } from './rules/entity-order.ts';
 import { leasesOf, planLeases, type NumberedClaim, type NumberedStart } from './rules/leases.ts';
 import { mayRerun, type Content, type EventToRerun } from './rules/rerun-event.ts';

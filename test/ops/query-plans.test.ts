@@ -9,9 +9,7 @@ import { busyShop } from './busy-shop.ts';
 import { everyFilter } from './every-filter.ts';
 import { sqliteShop } from './searched-store.ts';
 import { faults, planOf, recorded } from './query-plan.ts';
-import { noteOutOfOrder } from '../../src/inbox/operator/finding/seq-ranges.ts';
-import { atOnce } from '../../src/inbox/rules/steps.ts';
-import { receivedTimes } from '../../src/inbox/sqlite/operator/search/received-times.ts';
+import { noteOutOfOrder } from '../../src/inbox/sqlite/operator/search/received-times.ts';
 
 /** Why all that is not settled waits, as somebody was there just now who handles all of it. */
 async function askWaits(inbox: Inbox): Promise<void> {
@@ -32,7 +30,7 @@ describe('what operators ask', () => {
     await using inbox = sqliteInbox({ database });
     const before = new Set(texts);
     await busyShop({ inbox, ...sqliteShop(database) }, 60);
-    atOnce(noteOutOfOrder(receivedTimes(database), 20, 30));
+    noteOutOfOrder(database, 20, 30);
 
     while ((await inbox.operations?.indexNew(20)) !== 0);
     for (const filter of everyFilter()) {

@@ -1,8 +1,6 @@
 import type Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { noteOutOfOrder } from '../../src/inbox/operator/finding/seq-ranges.ts';
-import { atOnce } from '../../src/inbox/rules/steps.ts';
-import { receivedTimes } from '../../src/inbox/sqlite/operator/search/received-times.ts';
+import { noteOutOfOrder } from '../../src/inbox/sqlite/operator/search/received-times.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
@@ -47,7 +45,7 @@ testSearchPage('a page in SQLite', async () => {
         )
         .pluck()
         .all(since.getTime(), until.getTime()),
-    noteOutOfOrder: async (first, last) => atOnce(noteOutOfOrder(receivedTimes(database), first, last)),
+    noteOutOfOrder: async (first, last) => noteOutOfOrder(database, first, last),
     [Symbol.asyncDispose]: () => inbox.close(),
   };
 });

@@ -1,10 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Front } from '../../src/inbox/rules/store.ts';
-import { atOnce } from '../../src/inbox/rules/steps.ts';
-import { whyWaiting, type StandingEvent } from '../../src/inbox/rules/why-waiting.ts';
 import type { Wait } from '../../src/inbox/operator/waits.ts';
 import { waitInWords } from '../../src/ops/words/wait-words.ts';
-import { scripted } from '../inbox/rules/scripted-engine.ts';
 import { HOSTILE } from './filled-inbox.ts';
 import { ago, NOW, summary } from './page/stub-visit.ts';
 
@@ -51,45 +47,4 @@ it.each<[Wait | null, string]>([
     .map((part) => (typeof part === 'string' ? part : part.id))
     .join('');
   expect(said).toContain(words);
-});
-
-it('counting what waits behind an event has an end', () => {
-  const event: StandingEvent = {
-    seq: 5,
-    endpoint: 'default',
-    entity: 'order',
-    type: 'order.ready',
-    created: { ms: 5, ns: 0 },
-    state: 'pending',
-    crashes: 0,
-    dueAt: 0,
-    claimedAt: null,
-  };
-  const front: Front = { seq: 4, type: 'order.created', created: { ms: 5, ns: 0 } };
-  const { engine, of } = scripted({
-    standing: () => event,
-    lastSeen: () => 1,
-    takenTypes: () => '*',
-    front: () => front,
-    typesBehind: (_, __, limit: number) => Array.from({ length: limit }, () => 'order.ready'),
-  });
-  expect(atOnce(whyWaiting(engine, { endpoint: 'default', id: 'evt' }, 10))).toEqual({
-    reason: 'behind',
-    seq: 4,
-    runningSince: null,
-    waiting: { count: 1_000, more: true },
-  });
-  expect(of('typesBehind')).toHaveLength(1);
-});
-
-it('what nobody has looked at yet is not said to wait for a newer one', () => {
-  const event = { seq: 9, endpoint: 'default', entity: 'order', type: 'order.ready', created: { ms: 5, ns: 1 } };
-  const { engine } = scripted({
-    standing: () => ({ ...event, state: 'pending', crashes: 0, dueAt: 0, claimedAt: null }),
-    lastSeen: () => 1,
-    takenTypes: () => '*',
-    front: () => ({ seq: 4, type: 'order.created', created: { ms: 5, ns: 2 } }),
-    typesBehind: () => ['order.created'],
-  });
-  expect(atOnce(whyWaiting(engine, { endpoint: 'default', id: 'evt' }, 10))).toMatchObject({ reason: 'next' });
 });

@@ -1,12 +1,11 @@
 import { InboxOpenError, InboxUnavailableError, isInstance } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import { databaseTime } from '../../inbox/postgres/database-time.ts';
-import { takers } from '../../inbox/postgres/engine/takers.ts';
+import { takenTypesOf } from '../../inbox/postgres/engine/takers.ts';
 import { onServer } from '../../inbox/postgres/opening/on-server.ts';
 import { lookAtSchema } from '../../inbox/postgres/opening/open.ts';
 import { postgresInbox } from '../../inbox/postgres/postgres-inbox.ts';
 import { tablesIn } from '../../inbox/postgres/sql/tables.ts';
-import { awaited } from '../../inbox/rules/steps.ts';
 import { seenSince } from '../../inbox/rules/takers.ts';
 import { USUAL_SCHEMA } from '../../host/postgres-url.ts';
 import { shownInbox, type DbOptions } from './db-option.ts';
@@ -49,7 +48,7 @@ export async function typesOnPostgres(options: DbOptions, endpoint: string): Pro
     const time = databaseTime();
     await time.follow(session);
     const since = seenSince(time.toDatabase(Date.now()));
-    return awaited(takers({ session, t: tablesIn(schema) }).takenTypes(endpoint, since));
+    return takenTypesOf({ session, t: tablesIn(schema) }, endpoint, since);
   });
   return new Set(types === '*' ? ['*'] : types);
 }

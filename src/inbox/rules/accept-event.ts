@@ -1,11 +1,11 @@
 import type { Acceptance, IncomingEvent } from '../event.ts';
 import type { EventState } from '../state.ts';
 import type { StartRequest } from '../work.ts';
-import type { Counting, StoredBody } from './engine.ts';
 import { oneMore, type Times } from './occurrences.ts';
 import { setBackBy } from './set-back.ts';
 import type { Queue } from './store.ts';
-import { hasSameBody } from './tombstone.ts';
+import type { Counting } from './tally.ts';
+import { hasSameBody, type StoredBody } from './tombstone.ts';
 
 export const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, replaced: false });
 const DUPLICATE = { result: 'duplicate', conflict: false, replaced: false } as const;

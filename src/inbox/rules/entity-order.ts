@@ -1,10 +1,7 @@
 import type { Instant } from '../../events/instant.ts';
 import type { Ending } from './attempt-end.ts';
 import { Budget } from './budget.ts';
-import type { EntityQueue } from './engine.ts';
-import type { Steps } from './steps.ts';
-import type { DueEvent, Front, HeldEvent, NextInQueue, Queue } from './store.ts';
-import { seenSince } from './takers.ts';
+import type { DueEvent, Front, HeldEvent, NextInQueue } from './store.ts';
 
 /** So many parked events that nobody handles are unparked when the front of their queue leaves. */
 export const PASSED_BATCH = 50;
@@ -53,17 +50,4 @@ export function nextAfter({ next, holdsBack, ...event }: HeldEvent, ending: Endi
     !(ending.yields ?? event.yields) &&
     (next.front === undefined || !isBefore(next.front, event));
   return staysInFront ? { front: undefined, passed: [], yielding: next.yielding } : next;
-}
-
-/** Unparks what comes next in queues whose front has left. */
-export function* unparkNext(
-  engine: EntityQueue,
-  queues: readonly Queue[],
-  now: number,
-  budget = new Budget(),
-): Steps<void> {
-  const named = queues.filter(({ entity }) => entity !== null);
-  if (named.length === 0) return;
-  const seqs = eventsToUnpark(yield* engine.nextInQueues(named, seenSince(now)), budget);
-  if (seqs.length > 0) yield* engine.unpark(seqs);
 }

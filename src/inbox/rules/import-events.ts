@@ -2,7 +2,7 @@ import { isFarAhead } from '../../events/far-ahead.ts';
 import type { EventKey } from '../event.ts';
 import type { ExportedEvent, ExportedMark } from '../operator/export-format.ts';
 import type { ImportCounts, ImportRecord } from '../operator/transfer.ts';
-import type { StoredBody } from './engine.ts';
+import type { StoredBody } from './tombstone.ts';
 import { isSameBody } from './tombstone.ts';
 
 /** The body of a stored event, or its hash. */

@@ -1,5 +1,5 @@
 import { isFarAhead } from '../../events/far-ahead.ts';
-import type { Counting } from './engine.ts';
+import type { Counting } from './tally.ts';
 import type { Lease, Settled, Settlement } from '../work.ts';
 import { endingOf, type Ending } from './attempt-end.ts';
 import type { Budget } from './budget.ts';

@@ -1,7 +1,16 @@
 import type { Counted, CountTotal } from '../operator/counts.ts';
 import { countedType } from './counted-types.ts';
-import type { Counting } from './engine.ts';
 import { latencyBucket } from './latency-buckets.ts';
+
+/** Counts for operators; an engine without operators counts nothing. */
+export interface Counting {
+  readonly counts: {
+    count(what: Counted, detail: string): void;
+    countType(what: Counted, type: string | null): void;
+    /** How long a handler ran, of all types and of its own. */
+    countMs(what: 'handler-ms', ms: number, type: string | null): void;
+  };
+}
 
 /** What one transaction has counted, summed up: a row for each kind, however many events share the commit. */
 export class Tally implements Required<Counting['counts']> {

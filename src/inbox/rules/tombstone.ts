@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { StoredBody, Tombstones } from './engine.ts';
-import type { Steps } from './steps.ts';
+
+/** A body, or the hash of a body that was removed. */
+export interface StoredBody {
+  readonly body: Uint8Array | null;
+  readonly hash: Uint8Array | null;
+}
 
 /** What still tells the same bytes from others when the body has gone. */
 export function hashOf(body: Uint8Array): Buffer {
@@ -28,15 +32,4 @@ export function isSameBody(one: StoredBody, other: StoredBody): boolean {
 
 function knownHash({ body, hash }: StoredBody): Uint8Array | null {
   return body === null ? hash : hashOf(body);
-}
-
-/** What goes is the body, other bodies under the id, and what errors said; what stays still deduplicates. */
-export function* makeTombstone(
-  engine: Pick<Tombstones, 'prune' | 'pruneErrors' | 'forgetConflict'>,
-  seq: number,
-  body: Uint8Array,
-): Steps<void> {
-  yield* engine.prune(seq, hashOf(body));
-  yield* engine.pruneErrors(seq);
-  yield* engine.forgetConflict(seq);
 }

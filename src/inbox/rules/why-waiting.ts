@@ -1,170 +1,173 @@
 import type { Instant } from '../../events/instant.ts';
-import type { EventKey } from '../event.ts';
 import type { Gauge } from '../operator/counts.ts';
-import type { StoredPause } from '../operator/pauses.ts';
 import type { EventSummary } from '../operator/search.ts';
 import type { Wait } from '../operator/waits.ts';
 import type { EventState } from '../state.ts';
-import type { Scope } from '../work.ts';
-import type { Takers } from './engine.ts';
 import { isSuspect } from './claim.ts';
 import { isBefore } from './entity-order.ts';
 import { isPaused } from './pauses.ts';
-import type { Steps } from './steps.ts';
-import type { Front, Queue, QueuedEvent } from './store.ts';
-import { isAmong, seenSince } from './takers.ts';
+import type { ClaimState, Front, Queue, QueuedEvent } from './store.ts';
+import { seenSince, wasSeenAfter } from './takers.ts';
 
-/** Counting what waits behind an event stops here. */
+/** At most so many events behind another one are counted. */
 const COUNTED = 1_000;
-const NONE: Gauge = { count: 0, more: false };
+/** One more tells whether there are others. */
+export const COUNTED_BEHIND = COUNTED + 1;
 
-/** An event as it stands; times in milliseconds since 1970. */
-export interface StandingEvent extends QueuedEvent {
+/** An event with everything that may keep it waiting; times in milliseconds since 1970. */
+export interface WaitingEvent extends QueuedEvent {
   readonly type: string | null;
   readonly created: Instant | null;
   readonly state: EventState;
   readonly crashes: number;
   readonly dueAt: number;
-  /** since when its handler runs, in processing */
+  /** in processing, when its handler started */
   readonly claimedAt: number | null;
-  /** it has failed and lets newer events of its entity pass; no unless set */
-  readonly yields?: boolean;
+  /** it has failed and lets newer events of its entity pass */
+  readonly yields: boolean;
+  /** when a processor that handles its type was last seen; `null` for never */
+  readonly lastSeen: number | null;
+  /** the event of its entity whose handler is running */
+  readonly running: { readonly seq: number; readonly claimedAt: number } | undefined;
+  /** the first pending event of its entity that holds back others, itself included */
+  readonly front: Front | undefined;
 }
 
-/** What an engine is asked to explain why an event is waiting. */
-export interface Standing extends Pick<Takers, 'takenTypes' | 'pauses' | 'lastSeen'> {
-  isSuspectRunning(): Steps<boolean>;
-  /** The first pending event of a queue that holds back others; types that were announced since then count as handled. */
-  front(queue: Queue, handledSince: number): Steps<Front | undefined>;
-  /** An event, and nothing of it is locked. */
-  standing(key: EventKey): Steps<StandingEvent | undefined>;
-  /** The event of an entity that is in processing. */
-  running(queue: Queue): Steps<{ readonly seq: number; readonly claimedAt: number } | undefined>;
-  /** The types of the first pending events of a queue that come after one of them, or of all of it. */
-  typesBehind(queue: Queue, after: Pick<Front, 'seq' | 'created'> | undefined, limit: number): Steps<readonly string[]>;
+/** A place in the queue of an entity; `null` is before all events. */
+export interface PlaceInQueue extends Queue {
+  readonly after: Pick<Front, 'seq' | 'created'> | null;
 }
 
-/** A `Wait` before its blocker is looked up and its times are those of the caller. */
-export type Why =
-  | { readonly reason: 'running'; readonly since: number; readonly waiting: Gauge }
-  | { readonly reason: 'no processor' | 'not handled'; readonly lastSeen: number | null }
-  | { readonly reason: 'paused'; readonly pause: StoredPause }
-  | {
-      readonly reason: 'behind';
-      readonly seq: number;
-      readonly runningSince: number | null;
-      readonly paused?: boolean;
-      readonly waiting: Gauge;
+/** How many events come after a place, counted up to `COUNTED_BEHIND`. */
+export interface CountBehind {
+  readonly all: number;
+  /** those whose type a processor handles; the others wait for a processor */
+  readonly handled: number;
+}
+
+/** Why events wait, and what else an engine has to load to say so. */
+export interface WaitPlan {
+  /** places to count events behind, each once */
+  readonly places: readonly PlaceInQueue[];
+  /** events to summarise, each once */
+  readonly blockers: readonly number[];
+  /**
+   * The wait of each event; `null` for an event that is processed, dead or unknown, and for one whose blocker is gone by now.
+   *
+   * @param counts - one for each place
+   */
+  waits(
+    counts: readonly CountBehind[],
+    blockers: readonly EventSummary[],
+    at?: (ms: number) => Date,
+  ): readonly (Wait | null)[];
+}
+
+/** What else is loaded. */
+interface Loaded {
+  readonly at: (ms: number) => Date;
+  /** of the place with this number; nothing waits behind `null` */
+  readonly waiting: (place: number | null) => Gauge;
+  readonly blocker: (seq: number) => EventSummary | undefined;
+}
+type Draft = (loaded: Loaded) => Wait | null;
+
+export function planWaits(
+  events: readonly (WaitingEvent | undefined)[],
+  { pauses, isSuspectRunning }: ClaimState,
+  now: number,
+): WaitPlan {
+  const places: PlaceInQueue[] = [];
+  const numbers = new Map<string, number>();
+  const blockers = new Set<number>();
+  const drafts = events.map((event): Draft => (event === undefined ? () => null : draftOf(event)));
+  return {
+    places,
+    blockers: [...blockers],
+    waits(counts, summaries, at = (ms) => new Date(ms)) {
+      const bySeq = new Map(summaries.map((event) => [event.seq, event]));
+      const waiting = (place: number | null): Gauge => gaugeOf(place === null ? undefined : counts[place]);
+      return drafts.map((draft) => draft({ at, waiting, blocker: (seq) => bySeq.get(seq) }));
+    },
+  };
+
+  function draftOf(event: WaitingEvent): Draft {
+    switch (event.state) {
+      case 'processed':
+      case 'dead':
+        return () => null;
+      case 'discarded':
+        return () => ({ reason: 'discarded' });
+      case 'ignored':
+        return ({ at }) => ({ reason: 'not handled', lastSeen: event.lastSeen === null ? null : at(event.lastSeen) });
+      case 'processing': {
+        const place = placeIn(event, null);
+        return ({ at, waiting }) => ({ reason: 'running', since: at(event.claimedAt ?? now), waiting: waiting(place) });
+      }
+      case 'pending':
+        return whyPending(event);
     }
-  | { readonly reason: 'later'; readonly dueAt: number; readonly waiting: Gauge }
-  | { readonly reason: 'suspect'; readonly waiting: Gauge }
-  | { readonly reason: 'next'; readonly lastSeen: number; readonly waiting: Gauge }
-  | { readonly reason: 'discarded' };
-
-/** Why an event waits; `null` where it is processed, dead or not there. */
-export function* whyWaiting(engine: Standing, key: EventKey, now: number): Steps<Why | null> {
-  const event = yield* engine.standing(key);
-  if (event === undefined) return null;
-  switch (event.state) {
-    case 'processed':
-    case 'dead':
-      return null;
-    case 'discarded':
-      return { reason: 'discarded' };
-    case 'ignored':
-      return { reason: 'not handled', lastSeen: yield* lastSeen(engine, event) };
-    case 'processing':
-      return {
-        reason: 'running',
-        since: event.claimedAt ?? now,
-        waiting: yield* behind(engine, event, undefined, now),
-      };
-    case 'pending':
-      return yield* whyPending(engine, event, now);
   }
-}
 
-function* whyPending(engine: Standing, event: StandingEvent, now: number): Steps<Why> {
-  const pauses = yield* engine.pauses();
-  const pause = pauses.find((each) => isPaused([each], event));
-  if (pause !== undefined) return { reason: 'paused', pause };
-  const seen = yield* lastSeen(engine, event);
-  const taken = yield* engine.takenTypes(event.endpoint, seenSince(now));
-  // Whoever comes back finds out what is in front of it: until then that nobody is there is what holds it up.
-  if (seen === null || !isAmong(taken, event.type)) return { reason: 'no processor', lastSeen: seen };
-  if (event.entity !== null) {
-    const running = yield* engine.running(event);
-    if (running !== undefined) {
-      const waiting = yield* behind(engine, event, undefined, now);
-      return { reason: 'behind', seq: running.seq, runningSince: running.claimedAt, waiting };
+  function whyPending(event: WaitingEvent): Draft {
+    const { endpoint, lastSeen, running, front, dueAt } = event;
+    const pause = pauses.find((each) => isPaused([each], event));
+    if (pause !== undefined) {
+      return ({ at }) => ({ reason: 'paused', pause: { ...pause, since: at(pause.since.getTime()) } });
     }
-    const older = yield* engine.front(event, seenSince(now));
-    if (older !== undefined && isBefore(older, event)) {
+    // A processor that comes back finds the events in front of this one. Until then the missing processor is the reason.
+    if (lastSeen === null || !wasSeenAfter(lastSeen, seenSince(now))) {
+      return ({ at }) => ({ reason: 'no processor', lastSeen: lastSeen === null ? null : at(lastSeen) });
+    }
+    if (event.entity !== null && running !== undefined) return behind(event, running, null, false);
+    if (event.entity !== null && front !== undefined && isBefore(front, event)) {
+      return behind(
+        event,
+        { seq: front.seq, claimedAt: null },
+        front,
+        isPaused(pauses, { endpoint, type: front.type }),
+      );
+    }
+    const place = event.yields ? null : placeIn(event, event);
+    if (dueAt > now) return ({ at, waiting }) => ({ reason: 'later', dueAt: at(dueAt), waiting: waiting(place) });
+    if (isSuspect(event) && isSuspectRunning) return ({ waiting }) => ({ reason: 'suspect', waiting: waiting(place) });
+    return ({ at, waiting }) => ({ reason: 'next', lastSeen: at(lastSeen), waiting: waiting(place) });
+  }
+
+  function behind(
+    queue: Queue,
+    { seq, claimedAt }: { readonly seq: number; readonly claimedAt: number | null },
+    after: Front | null,
+    paused: boolean,
+  ): Draft {
+    const place = placeIn(queue, after);
+    blockers.add(seq);
+    return ({ at, waiting, blocker }) => {
+      const event = blocker(seq);
+      if (event === undefined) return null;
+      const runningSince = claimedAt === null ? null : at(claimedAt);
       return {
         reason: 'behind',
-        seq: older.seq,
-        runningSince: null,
-        ...(isPaused(pauses, { endpoint: event.endpoint, type: older.type }) && { paused: true }),
-        waiting: yield* behind(engine, event, older, now),
+        blocker: { event, runningSince, ...(paused && { paused }), waiting: waiting(place) },
       };
-    }
+    };
   }
-  const waiting = event.yields === true ? NONE : yield* behind(engine, event, event, now);
-  if (event.dueAt > now) return { reason: 'later', dueAt: event.dueAt, waiting };
-  if (isSuspect(event) && (yield* engine.isSuspectRunning())) return { reason: 'suspect', waiting };
-  return { reason: 'next', lastSeen: seen, waiting };
-}
 
-function* lastSeen(engine: Standing, { endpoint, type }: StandingEvent): Steps<number | null> {
-  return type === null ? null : yield* engine.lastSeen(endpoint, type);
-}
-
-/** How many wait behind an event of a queue: those that somebody handles, as the others wait for a handler. */
-function* behind(
-  engine: Standing,
-  queue: Queue,
-  after: Pick<StandingEvent, 'seq' | 'created'> | undefined,
-  now: number,
-): Steps<Gauge> {
-  if (queue.entity === null) return NONE;
-  const types = yield* engine.typesBehind(queue, placeOf(after), COUNTED + 1);
-  const taken: Scope['types'] = yield* engine.takenTypes(queue.endpoint, seenSince(now));
-  const count = types.slice(0, COUNTED).filter((type) => isAmong(taken, type)).length;
-  return { count, more: types.length > COUNTED };
-}
-
-function placeOf(
-  event: Pick<StandingEvent, 'seq' | 'created'> | undefined,
-): Pick<Front, 'seq' | 'created'> | undefined {
-  return event === undefined || event.created === null ? undefined : { seq: event.seq, created: event.created };
-}
-
-/** As whoever asked is told it; `null` where what it waits behind is gone by now. */
-export function toldWait(
-  why: Why,
-  { at, summary }: { readonly at: (ms: number) => Date; readonly summary: (seq: number) => EventSummary | undefined },
-): Wait | null {
-  switch (why.reason) {
-    case 'running':
-      return { ...why, since: at(why.since) };
-    case 'no processor':
-    case 'not handled':
-      return { ...why, lastSeen: why.lastSeen === null ? null : at(why.lastSeen) };
-    case 'behind': {
-      const event = summary(why.seq);
-      if (event === undefined) return null;
-      const runningSince = why.runningSince === null ? null : at(why.runningSince);
-      const paused = why.paused === true && { paused: true };
-      return { reason: 'behind', blocker: { event, runningSince, ...paused, waiting: why.waiting } };
-    }
-    case 'paused':
-      return { ...why, pause: { ...why.pause, since: at(why.pause.since.getTime()) } };
-    case 'later':
-      return { ...why, dueAt: at(why.dueAt) };
-    case 'next':
-      return { ...why, lastSeen: at(why.lastSeen) };
-    case 'suspect':
-    case 'discarded':
-      return why;
+  /** The number of a place; `null` for an event without an entity. */
+  function placeIn(
+    { endpoint, entity }: Queue,
+    after: { readonly seq: number; readonly created: Instant | null } | null,
+  ): number | null {
+    if (entity === null) return null;
+    const known = after === null || after.created === null ? null : { seq: after.seq, created: after.created };
+    const key = JSON.stringify([endpoint, entity, known?.seq]);
+    const number = numbers.get(key) ?? places.push({ endpoint, entity, after: known }) - 1;
+    numbers.set(key, number);
+    return number;
   }
+}
+
+function gaugeOf(counted: CountBehind | undefined): Gauge {
+  if (counted === undefined) return { count: 0, more: false };
+  return { count: Math.min(counted.handled, COUNTED), more: counted.all > COUNTED };
 }

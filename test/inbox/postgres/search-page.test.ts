@@ -1,7 +1,5 @@
-import { noteOutOfOrder } from '../../../src/inbox/operator/finding/seq-ranges.ts';
 import { storeOn } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
-import { receivedTimes } from '../../../src/inbox/postgres/operator/search/received-times.ts';
-import { awaited } from '../../../src/inbox/rules/steps.ts';
+import { noteOutOfOrder } from '../../../src/inbox/postgres/operator/search/received-times.ts';
 import { SETTINGS } from '../../helpers/postgres.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { testSearchPage } from '../../ops/search-page.conformance.ts';
@@ -62,7 +60,7 @@ testSearchPage('a page in Postgres', async () => {
     async noteOutOfOrder(first, last) {
       const { database } = storeOn({ pool }, { ...SETTINGS, schema: name });
       await database.transaction({
-        work: (session) => awaited(noteOutOfOrder(receivedTimes(session, t), first, last)),
+        work: (session) => noteOutOfOrder(session, t, first, last),
       });
     },
     [Symbol.asyncDispose]: () => inbox.close(),

@@ -1,9 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { noteOutOfOrder } from '../../../src/inbox/operator/finding/seq-ranges.ts';
 import { storeOn } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
-import { receivedTimes } from '../../../src/inbox/postgres/operator/search/received-times.ts';
+import { noteOutOfOrder } from '../../../src/inbox/postgres/operator/search/received-times.ts';
 import { tableNames } from '../../../src/inbox/postgres/sql/tables.ts';
-import { awaited } from '../../../src/inbox/rules/steps.ts';
 import { countEvents, findEvents, getEvent, listEvents } from '../../../src/ops/index.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { later, severalIncoming } from '../../helpers/incoming-event.ts';
@@ -31,7 +29,7 @@ it('no search reads a whole table or sorts one, whatever the statistics say', as
   onTestFinished(() => inbox.close());
   await busyShop(shop, 60);
   const { database } = storeOn({ pool: counted }, { ...SETTINGS, schema: name });
-  await database.transaction({ work: (session) => awaited(noteOutOfOrder(receivedTimes(session, t), 20, 30)) });
+  await database.transaction({ work: (session) => noteOutOfOrder(session, t, 20, 30) });
   seen.clear();
 
   while ((await operationsOf(inbox).indexNew(20)) !== 0);

@@ -18,7 +18,6 @@ import {
 import { askedByKey, decideAct } from '../../../src/inbox/rules/operator-acts.ts';
 import { deadReasons, eventStates } from '../../../src/inbox/state.ts';
 import { orderEvent } from '../../helpers/order-event.ts';
-import { sliceOf } from './scripted-engine.ts';
 
 const NOW = 1_000;
 const keyOf = (id: string, endpoint = 'default'): EventKey => ({ endpoint, id });
@@ -202,3 +201,15 @@ it.each<[most: number, bytes: readonly (number | null)[], taken: number]>([
   const rows = bytes.map((each, at) => (each === null ? null : rowOf(at, { bytes: each })));
   expect(nextBatch(rows, most)).toEqual(rows.slice(0, taken));
 });
+
+/** A slice that is over after so many events. */
+function sliceOf(events: number) {
+  let left = events;
+  return () => ({
+    add: () => {
+      left -= 1;
+      return left <= 0;
+    },
+    isOver: () => left <= 0,
+  });
+}

@@ -1,13 +1,9 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Budget } from '../../../src/inbox/rules/budget.ts';
-import { eventsToUnpark, isBefore, unparkNext } from '../../../src/inbox/rules/entity-order.ts';
-import { atOnce } from '../../../src/inbox/rules/steps.ts';
-import { TAKER_MS } from '../../../src/inbox/rules/takers.ts';
+import { eventsToUnpark, isBefore } from '../../../src/inbox/rules/entity-order.ts';
 import { NOTHING_NEXT } from './plan-events.ts';
-import { scripted } from './scripted-engine.ts';
 
-const NOW = 2 * TAKER_MS;
 const parked = (seq: number, bytes = 1) => ({ seq, bytes });
 const front = (seq: number, bytes = 1) => ({ seq, bytes, created: { ms: seq, ns: 0 } });
 
@@ -41,17 +37,4 @@ it('a mebibyte of bodies is enough, and one event more', () => {
   const budget = new Budget();
   budget.spend(2 ** 20);
   expect(eventsToUnpark([{ ...NOTHING_NEXT, front: front(1) }], budget)).toEqual([]);
-});
-
-it('an engine is asked once for all queues whose front has left, and for none of events that stand alone', () => {
-  const { engine, asked } = scripted({ nextInQueues: () => [{ ...NOTHING_NEXT, front: front(6) }] });
-  const queues = ['a', null, 'b'].map((entity) => ({ endpoint: 'default', entity }));
-  atOnce(unparkNext(engine, queues, NOW));
-  expect(asked).toEqual([
-    ['nextInQueues', [queues[0], queues[2]], NOW - TAKER_MS],
-    ['unpark', [6]],
-  ]);
-  const alone = scripted();
-  atOnce(unparkNext(alone.engine, [{ endpoint: 'default', entity: null }], NOW));
-  expect(alone.asked).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { StoredBody } from '../../../src/inbox/rules/engine.ts';
+import type { StoredBody } from '../../../src/inbox/rules/tombstone.ts';
 import { planImport } from '../../../src/inbox/rules/import-events.ts';
 import { hashOf, UNKNOWN_HASH } from '../../../src/inbox/rules/tombstone.ts';
 import type { ImportCounts, ImportRecord } from '../../../src/inbox/operator/transfer.ts';

@@ -1,8 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { atOnce } from '../../../src/inbox/rules/steps.ts';
-import { hashOf, hasSameBody, makeTombstone } from '../../../src/inbox/rules/tombstone.ts';
-import { scripted } from './scripted-engine.ts';
+import { hashOf, hasSameBody } from '../../../src/inbox/rules/tombstone.ts';
 
 it('a tombstone knows the bytes it has lost as well as the bytes themselves', () => {
   fc.assert(
@@ -13,15 +11,4 @@ it('a tombstone knows the bytes it has lost as well as the bytes themselves', ()
       expect(hasSameBody({ body: null, hash: null }, arrived)).toBe(false);
     }),
   );
-});
-
-it('what goes is the body, what errors said, and other bodies', () => {
-  const { engine, asked } = scripted();
-  const body = Buffer.from('{}');
-  atOnce(makeTombstone(engine, 7, body));
-  expect(asked).toEqual([
-    ['prune', 7, hashOf(body)],
-    ['pruneErrors', 7],
-    ['forgetConflict', 7],
-  ]);
 });

@@ -1,30 +1,36 @@
 import type { Term } from '../../rules/search-words.ts';
-import type { Steps } from '../../rules/steps.ts';
 import { putAwayStates, type EventState, type PutAwayState } from '../../state.ts';
+import type { FoundName } from '../search.ts';
 import type { Conditions } from './conditions.ts';
-import { inOrder, type SeqOrder, type SeqRange } from './seq-ranges.ts';
+import {
+  inOrder,
+  nonEmpty,
+  overlap,
+  type Extent,
+  type ReceivedTimes,
+  type SeqOrder,
+  type SeqRange,
+} from './seq-ranges.ts';
 
-/** Names the events of a range that an index knows, in an order and at most so many; `null` where it cannot. */
-export type Source = (range: SeqRange, limit: number, order: SeqOrder) => Steps<readonly number[] | null>;
-
-/** The indexes of an engine, each by what it names. It may name more than that: each event is looked at. */
-export interface Sources {
-  readonly everything: Source;
-  /** what the index of entities and merchants has under a term */
-  withTerm(term: Term): Source;
-  withId(id: string): Source;
+/** An index of events. It may list more events than a condition allows: a search looks at each one. */
+export type Index =
+  | { readonly of: 'everything' | 'retrying' | 'conflict' | 'redelivered' }
+  /** the index of entities and merchants */
+  | { readonly of: 'term'; readonly term: Term }
+  | { readonly of: 'ids'; readonly ids: readonly string[] }
   /** a group of dead events */
-  ofGroup(fingerprint: string): Source;
-  putAway(state: PutAwayState): Source;
-  readonly retrying: Source;
-  /** dead events that died in a span of time, without tombstones; it cannot where there are too many of them */
-  diedIn(span: FailureSpan): Source;
-  readonly withConflict: Source;
-  readonly redelivered: Source;
-  /** what a bulk was done to */
-  ofBulk(id: number): Source;
-  /** all events of some states, of one time: processors move them from one to the other */
-  inStates(states: readonly EventState[], types: readonly string[] | undefined): Source;
+  | { readonly of: 'group'; readonly fingerprint: string }
+  | { readonly of: 'state'; readonly state: PutAwayState }
+  /** dead events that died in a span of time, without tombstones */
+  | { readonly of: 'died'; readonly span: FailureSpan }
+  /** the events that a bulk changed */
+  | { readonly of: 'bulk'; readonly id: number }
+  /** all events of some states, in one moment: processors move them from one to another */
+  | { readonly of: 'states'; readonly states: readonly EventState[]; readonly types: readonly string[] | undefined };
+
+export interface IndexPart {
+  readonly index: Index;
+  readonly range: SeqRange;
 }
 
 /** From one time on and before another; milliseconds since 1970. */
@@ -39,94 +45,148 @@ export interface Died {
   readonly settledMs: number;
 }
 
-/** What tells which events died before others. */
-export interface Deaths {
+type EventLists = readonly (readonly number[] | null)[];
+
+/** The indexes of an engine. SQLite answers immediately. */
+export interface SearchTables extends ReceivedTimes {
+  extent(): Extent | Promise<Extent>;
+  /** The first events of each part; `null` for a part with too many to put them in this order. */
+  list(parts: readonly IndexPart[], limit: number, order: SeqOrder): EventLists | Promise<EventLists>;
+  /** Counts the events of a part of an index up to a number; `null` if it cannot. */
+  count(part: IndexPart, most: number): number | null | Promise<number | null>;
   /**
-   * Dead events without tombstones that died in a span of time, the one that died last first, and of the same millisecond the
-   * newest one: those behind a place, at most so many.
+   * Dead events without tombstones that died in a span of time and before a place, the last to die first. Of the same
+   * millisecond the newest comes first.
    */
-  diedBefore(span: FailureSpan, place: Died | null, limit: number): Steps<readonly Died[]>;
+  diedBefore(span: FailureSpan, place: Died | null, limit: number): readonly Died[] | Promise<readonly Died[]>;
+  /** The first names of a kind that begin with a text, in the order of their bytes. */
+  namesBeginning(kind: FoundName['what'], text: string, limit: number): readonly string[] | Promise<readonly string[]>;
 }
 
-/** How many events there are, up to a bound, where nobody asks which. */
-export interface Amounts {
-  /** in a range */
-  allIn(range: SeqRange, most: number): Steps<number>;
-  /** dead events without tombstones that died in a span of time */
-  deadOf(span: FailureSpan, most: number): Steps<number>;
+/** Parts of indexes that together list all events that a condition allows. */
+export type Source = readonly IndexPart[];
+
+const ALL: SeqRange = { from: 0, before: Number.MAX_SAFE_INTEGER };
+export const EVERYTHING: Source = sourceOf({ of: 'everything' });
+
+function sourceOf(...indexes: readonly Index[]): Source {
+  return indexes.map((index) => ({ index, range: ALL }));
 }
-
-/** Names the events that a page looks at, of several ranges in the order asked for, at most so many. */
-export type Candidates = (
-  sources: Sources,
-  ranges: readonly SeqRange[],
-  limit: number,
-  order: SeqOrder,
-) => Steps<readonly number[]>;
-
-/** One of the sources, whenever it is asked. */
-type Choice = (sources: Sources) => Source;
-
-const everything: Choice = (sources) => sources.everything;
 
 /** So many events of each source tell which one is the narrowest. */
 const COMPARED = 500;
 
 /**
- * The narrowest source of events that the filter allows: the one whose first few hundred reach farthest back.
+ * The source with the fewest events to look at: the one whose first few hundred reach farthest back.
  *
  * @param ranges - where to look, the newest first
- * @param indexed - up to which `seq` the index knows the terms
+ * @param indexed - the terms of events up to this `seq` are in the index
  */
-export function* candidatesFor(
-  sources: Sources,
+export async function narrowestSource(
+  tables: SearchTables,
   conditions: Conditions,
   ranges: readonly SeqRange[],
   indexed: number,
-): Steps<Candidates> {
-  let narrowest = everything;
-  let first: readonly number[] | null = null;
-  for (const choice of [...choicesFor(conditions, indexed), everything]) {
-    // What names all that there is need not be compared with the table.
-    if (choice === everything && first !== null && first.length < COMPARED) break;
-    const found = yield* inRanges(choice(sources), ranges, COMPARED, 'newest');
-    if (found === null || (first !== null && !isNarrower(found, first))) continue;
-    narrowest = choice;
-    first = found;
-  }
-  return function* (now, among, limit, order) {
-    // Its queue may have grown meanwhile, and then the table has to do.
-    const found = yield* inRanges(narrowest(now), among, limit, order);
-    return found ?? (yield* inRanges(now.everything, among, limit, order)) ?? [];
-  };
+): Promise<Source> {
+  const compare = (source: Source) => listed(tables, source, ranges, COMPARED, 'newest');
+  const sources = sourcesFor(conditions, indexed);
+  const found = await Promise.all(sources.map(compare));
+  const best = narrowest(found);
+  // A source that has listed all its events need not be compared with the table.
+  if (best !== null && (found[best]?.length ?? 0) < COMPARED) return sources[best] ?? EVERYTHING;
+  const withAll = narrowest([...found, await compare(EVERYTHING)]);
+  return sources[withAll ?? sources.length] ?? EVERYTHING;
 }
 
-/**
- * How many events fit, where an index names just these: nothing has to be looked at. `null` where none does.
- *
- * @param most - it counts up to so many
- */
-export function* countNamed(
-  sources: Sources & Amounts,
+/** The number of the list that reaches farthest back, and of equal ones of the shortest; `null` if there is no list. */
+export function narrowest(lists: EventLists): number | null {
+  const reach = (seqs: readonly number[]): number => (seqs.length < COMPARED ? 0 : (seqs.at(-1) ?? 0));
+  let best: { readonly at: number; readonly seqs: readonly number[] } | null = null;
+  for (const [at, seqs] of lists.entries()) {
+    if (seqs === null) continue;
+    const further = best === null ? -1 : reach(seqs) - reach(best.seqs) || seqs.length - best.seqs.length;
+    if (further < 0) best = { at, seqs };
+  }
+  return best?.at ?? null;
+}
+
+/** The first events of a source in some ranges; `null` if one of its indexes cannot list them. */
+export async function listed(
+  tables: Pick<SearchTables, 'list'>,
+  source: Source,
+  ranges: readonly SeqRange[],
+  limit: number,
+  order: SeqOrder,
+): Promise<readonly number[] | null> {
+  return merged(await tables.list(partsIn(source, ranges), limit, order), limit, order);
+}
+
+function partsIn(source: Source, ranges: readonly SeqRange[]): readonly IndexPart[] {
+  return source.flatMap(({ index, range }) =>
+    nonEmpty(ranges.map((each) => overlap(each, range))).map((part) => ({ index, range: part })),
+  );
+}
+
+function merged(lists: EventLists, limit: number, order: SeqOrder): readonly number[] | null {
+  const [first] = lists;
+  if (lists.length === 1 && first !== undefined) return first;
+  const seqs = new Set<number>();
+  for (const list of lists) {
+    if (list === null) return null;
+    for (const seq of list) seqs.add(seq);
+  }
+  return inOrder([...seqs], order).slice(0, limit);
+}
+
+/** Each of these sources lists all events that the conditions allow. */
+export function sourcesFor({ filter, terms }: Conditions, indexed: number): readonly Source[] {
+  const { id, events, fingerprint, states, types, bulk } = filter;
+  const sources: Source[] = terms.map((term) => [
+    { index: { of: 'everything' }, range: { from: indexed + 1, before: ALL.before } },
+    { index: { of: 'term', term }, range: { from: 0, before: indexed + 1 } },
+  ]);
+  if (id !== undefined) sources.push(sourceOf({ of: 'ids', ids: [id] }));
+  if (events !== undefined) sources.push(sourceOf({ of: 'ids', ids: [...new Set(events.map((key) => key.id))] }));
+  const span = failureSpan(filter);
+  if (span !== null) {
+    sources.push(sourceOf({ of: 'died', span }, { of: 'retrying' }));
+    sources.push(sourceOf({ of: 'state', state: 'dead' }, { of: 'retrying' }));
+  }
+  if (bulk !== undefined) sources.push(sourceOf({ of: 'bulk', id: bulk }));
+  if (fingerprint !== undefined) sources.push(sourceOf({ of: 'group', fingerprint }));
+  if (filter.deadReasons !== undefined) sources.push(sourceOf({ of: 'state', state: 'dead' }));
+  if (filter.ignoredSince !== undefined) sources.push(sourceOf({ of: 'state', state: 'ignored' }));
+  for (const flag of ['retrying', 'conflict', 'redelivered'] as const) {
+    if (filter[flag] === true) sources.push(sourceOf({ of: flag }));
+  }
+  if (states !== undefined) sources.push(sourceOf({ of: 'states', states: [...new Set(states)], types }));
+  return sources;
+}
+
+/** The times of failure that a filter asks for; `null` if it asks for none. */
+export function failureSpan({ failedSince, failedUntil }: Conditions['filter']): FailureSpan | null {
+  if (failedSince === undefined && failedUntil === undefined) return null;
+  return { from: failedSince?.getTime() ?? 0, before: failedUntil?.getTime() ?? Number.MAX_SAFE_INTEGER };
+}
+
+/** The part of an index that lists the events that fit, and no others; `null` if there is none. */
+export function exactPart(
   { filter, terms, text, error, body, retryGroup }: Conditions,
-  range: SeqRange,
-  indexed: number,
-  most: number,
-): Steps<number | null> {
+  { newestSeq, indexed }: Pick<Extent, 'newestSeq' | 'indexed'>,
+): IndexPart | null {
   if (text !== null || error !== null || body.length > 0 || retryGroup !== null) return null;
+  const range = { from: 1, before: newestSeq + 1 };
   const died = deadOnly(filter);
-  if (died !== null) return yield* sources.deadOf(died, most);
+  if (died !== null) return { index: { of: 'died', span: died }, range };
   if (Object.values(filter).filter((value) => value !== undefined).length > 1) return null;
   const [term] = terms;
-  // What is not indexed yet has to be read.
-  if (term !== undefined && indexed < range.before - 1) return null;
-  const choice = term === undefined ? namedBy(filter) : (of: Sources) => of.withTerm(term);
-  if (choice === null) return null;
-  if (choice === everything) return yield* sources.allIn(range, most);
-  return (yield* inRanges(choice(sources), [range], most, 'newest'))?.length ?? null;
+  // Events that are not in the index of terms have to be read.
+  if (term !== undefined) return indexed < newestSeq ? null : { index: { of: 'term', term }, range };
+  const index = exactIndex(filter);
+  return index === null ? null : { index, range };
 }
 
-/** When what a filter asks for has died, where it asks for nothing else of dead events that have a body; `null` where it does. */
+/** When the events died, for a filter that asks for nothing else of dead events with bodies; `null` for others. */
 function deadOnly(filter: Conditions['filter']): FailureSpan | null {
   const { states, failedSince: _since, failedUntil: _until, ...others } = filter;
   const isOfDead = states?.every((state) => state === 'dead') === true && states.length > 0;
@@ -134,104 +194,23 @@ function deadOnly(filter: Conditions['filter']): FailureSpan | null {
   return failureSpan(filter);
 }
 
-/** What names all events that fit a filter of one condition, and no others. */
-function namedBy({
+function exactIndex({
   states,
   retrying,
   conflict,
   redelivered,
   fingerprint,
   ...others
-}: Conditions['filter']): Choice | null {
+}: Conditions['filter']): Index | null {
   if (Object.values(others).some((value) => value !== undefined)) return null;
   if (states !== undefined) {
-    // Of the others a source may name events that a processor has moved on.
+    // Of other states an index may list events that a processor has moved on.
     const isAtRest = states.every((state) => putAwayStates.some((each) => each === state));
-    return isAtRest ? (sources) => sources.inStates([...new Set(states)], undefined) : null;
+    return isAtRest ? { of: 'states', states: [...new Set(states)], types: undefined } : null;
   }
-  if (fingerprint !== undefined) return (sources) => sources.ofGroup(fingerprint);
-  if (retrying !== undefined) return retrying ? (sources) => sources.retrying : null;
-  if (conflict !== undefined) return conflict ? (sources) => sources.withConflict : null;
-  if (redelivered !== undefined) return redelivered ? (sources) => sources.redelivered : null;
-  return everything;
-}
-
-function isNarrower(one: readonly number[], other: readonly number[]): boolean {
-  const reach = (seqs: readonly number[]): number => (seqs.length < COMPARED ? 0 : (seqs.at(-1) ?? 0));
-  return reach(one) < reach(other) || (reach(one) === reach(other) && one.length < other.length);
-}
-
-function* inRanges(
-  source: Source,
-  ranges: readonly SeqRange[],
-  limit: number,
-  order: SeqOrder,
-): Steps<readonly number[] | null> {
-  const seqs: number[] = [];
-  for (const range of order === 'newest' ? ranges : ranges.toReversed()) {
-    if (seqs.length === limit) break;
-    const found = yield* source(range, limit - seqs.length, order);
-    if (found === null) return null;
-    for (const seq of found) seqs.push(seq);
-  }
-  return seqs;
-}
-
-function choicesFor({ filter, terms }: Conditions, indexed: number): readonly Choice[] {
-  const { id, events, fingerprint, states, types } = filter;
-  const choices: Choice[] = terms.map((term) => withTerm(term, indexed));
-  if (id !== undefined) choices.push((sources) => sources.withId(id));
-  if (events !== undefined) choices.push((sources) => anyOf(events.map((key) => sources.withId(key.id))));
-  const span = failureSpan(filter);
-  if (span !== null) {
-    choices.push((sources) => anyOf([sources.diedIn(span), sources.retrying]));
-    choices.push((sources) => anyOf([sources.putAway('dead'), sources.retrying]));
-  }
-  if (filter.bulk !== undefined) choices.push(ofBulk(filter.bulk));
-  if (fingerprint !== undefined) choices.push((sources) => sources.ofGroup(fingerprint));
-  if (filter.deadReasons !== undefined) choices.push((sources) => sources.putAway('dead'));
-  if (filter.ignoredSince !== undefined) choices.push((sources) => sources.putAway('ignored'));
-  if (filter.retrying === true) choices.push((sources) => sources.retrying);
-  if (filter.conflict === true) choices.push((sources) => sources.withConflict);
-  if (filter.redelivered === true) choices.push((sources) => sources.redelivered);
-  if (states !== undefined) choices.push((sources) => sources.inStates([...new Set(states)], types));
-  return choices;
-}
-
-/** The times of failure that a filter asks for; `null` where it asks for none. */
-export function failureSpan({ failedSince, failedUntil }: Conditions['filter']): FailureSpan | null {
-  if (failedSince === undefined && failedUntil === undefined) return null;
-  return { from: failedSince?.getTime() ?? 0, before: failedUntil?.getTime() ?? Number.MAX_SAFE_INTEGER };
-}
-
-/** What any of them names; `null` where one of them cannot. */
-function anyOf(parts: readonly Source[]): Source {
-  return function* (range, limit, order) {
-    const seqs = new Set<number>();
-    for (const part of parts) {
-      const found = yield* part(range, limit, order);
-      if (found === null) return null;
-      for (const seq of found) seqs.add(seq);
-    }
-    return inOrder([...seqs], order).slice(0, limit);
-  };
-}
-
-function ofBulk(id: number): Choice {
-  return (sources) => sources.ofBulk(id);
-}
-
-/** What is not in the index of terms yet, and what that has. */
-function withTerm(term: Term, indexed: number): Choice {
-  return (sources) =>
-    function* ({ from, before }, limit, order) {
-      const rest = (some: number) => sources.everything({ from: Math.max(from, indexed + 1), before }, some, order);
-      const known = (some: number) =>
-        sources.withTerm(term)({ from, before: Math.min(before, indexed + 1) }, some, order);
-      const [first, second] = order === 'newest' ? [rest, known] : [known, rest];
-      const one = yield* first(limit);
-      if (one === null) return null;
-      const other = yield* second(limit - one.length);
-      return other === null ? null : [...one, ...other];
-    };
+  if (fingerprint !== undefined) return { of: 'group', fingerprint };
+  if (retrying !== undefined) return retrying ? { of: 'retrying' } : null;
+  if (conflict !== undefined) return conflict ? { of: 'conflict' } : null;
+  if (redelivered !== undefined) return redelivered ? { of: 'redelivered' } : null;
+  return { of: 'everything' };
 }

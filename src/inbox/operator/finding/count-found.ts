@@ -3,7 +3,7 @@ import { assertFilter } from '../check-filter.ts';
 import type { EventFilter } from '../filter.ts';
 import type { CountRequest, EventCount } from '../search.ts';
 import { SlicedWork } from '../turns.ts';
-import { countNamed } from './candidates.ts';
+import { exactPart } from './candidates.ts';
 import { conditionsOf } from './conditions.ts';
 import { examine, Found, indexSome, type Searched, type SearchedRow } from './find-page.ts';
 import { wayFor } from './ways.ts';
@@ -24,15 +24,18 @@ export async function countFound<Row extends SearchedRow>(
   if (conditions.terms.length > 0) await indexSome(engine, signal);
 
   const work = await SlicedWork.begin(signal);
-  const { indexed, named, way } = await engine.look(function* (tables) {
-    const upTo = yield* tables.indexedUpTo();
-    const all = { from: 1, before: (yield* tables.newestSeq()) + 1 };
-    const count = yield* countNamed(tables, conditions, all, upTo, MOST_COUNTED);
-    const isDone = count !== null || most === 0;
-    return { indexed: upTo, named: count, way: isDone ? null : yield* wayFor(tables, conditions, {}, upTo) };
+  const { indexed, exact, way } = await engine.look(async (tables) => {
+    const extent = await tables.extent();
+    const part = exactPart(conditions, extent);
+    const counted = part && (await tables.count(part, MOST_COUNTED));
+    const isDone = counted !== null || most === 0;
+    return {
+      indexed: extent.indexed,
+      exact: counted,
+      way: isDone ? null : await wayFor(tables, conditions, {}, extent),
+    };
   });
-  if (named !== null) return { ...gaugeOf(named), cut: false };
-
+  if (exact !== null) return { ...gaugeOf(exact), cut: false };
   if (way === null) return { count: 0, more: false, cut: true };
 
   const found = new Found(conditions, indexed, MOST_COUNTED, work);

@@ -1,7 +1,6 @@
 import { delay } from '../../../host/real-timers.ts';
 import { retryPrintOf } from '../../rules/retry-groups.ts';
 import { termsOf } from '../../rules/search-words.ts';
-import type { Steps } from '../../rules/steps.ts';
 import { assertFilter } from '../check-filter.ts';
 import type { EventFilter } from '../filter.ts';
 import { pageBounds } from '../page-bounds.ts';
@@ -10,9 +9,9 @@ import type { EventKey } from '../../event.ts';
 import type { EventPage, EventSummary, Search, SearchRequest } from '../search.ts';
 import { SlicedWork } from '../turns.ts';
 import { namesIn } from './body-names.ts';
+import type { SearchTables } from './candidates.ts';
 import { conditionsOf, keyText, type Conditions } from './conditions.ts';
-import type { NameIndex } from './names-beginning.ts';
-import { assertOrder, wayFor, type WayTables } from './ways.ts';
+import { assertOrder, wayFor } from './ways.ts';
 import { readsAs } from './written-value.ts';
 
 /** How many stored events a page looks at: few pages have to take the second step. */
@@ -37,16 +36,10 @@ export interface SearchedRow extends EventKey {
   readonly bytes: number | null;
 }
 
-/** What tells a search where to look. */
-export interface SearchTables extends WayTables, NameIndex {
-  /** The terms of events up to this `seq` are in the index. */
-  indexedUpTo(): Steps<number>;
-}
-
-/** What an engine is asked for by a search. Those that answer at once may. */
+/** Everything that a search needs of an engine. SQLite answers immediately. */
 export interface Searched<Row extends SearchedRow> extends Pick<Search, 'indexNew'> {
-  /** Carries out what decides where to look. */
-  look<T>(rule: (tables: SearchTables) => Steps<T>): T | Promise<T>;
+  /** Decides where to look; Postgres lends a connection for it. */
+  look<T>(decide: (tables: SearchTables) => Promise<T>): Promise<T>;
   /**
    * Those of some events that fit as far as their columns say, and, up to `indexed`, the index of terms; whether the text of an
    * error or the values in a body fit is not asked here.
@@ -82,9 +75,9 @@ export async function findPage<Row extends SearchedRow>(
   if (conditions.terms.length > 0) await indexSome(engine, page.signal);
 
   const work = await SlicedWork.begin(page.signal);
-  const { indexed, way } = await engine.look(function* (tables) {
-    const upTo = yield* tables.indexedUpTo();
-    return { indexed: upTo, way: yield* wayFor(tables, conditions, page, upTo) };
+  const { indexed, way } = await engine.look(async (tables) => {
+    const extent = await tables.extent();
+    return { indexed: extent.indexed, way: await wayFor(tables, conditions, page, extent) };
   });
   const found = new Found(conditions, indexed, limit, work);
   let next: number | null = null;

@@ -1,4 +1,3 @@
-import type { Steps } from '../../rules/steps.ts';
 import type { EventFilter } from '../filter.ts';
 
 /** Events from one `seq` on and before another. */
@@ -7,121 +6,166 @@ export interface SeqRange {
   readonly before: number;
 }
 
-/** In which order events are named: by when they were stored. */
+/** The order in which events were stored. */
 export type SeqOrder = 'newest' | 'oldest';
 
-/** Puts what several places have named into an order. */
 export function inOrder(seqs: readonly number[], order: SeqOrder): readonly number[] {
   return seqs.toSorted(order === 'newest' ? (a, b) => b - a : (a, b) => a - b);
 }
 
-/** What tells when events were received, by their `seq`. */
-export interface ReceivedTimes {
-  /** of what is stored; 0 where nothing is */
-  newestSeq(): Steps<number>;
-  /** When the first events of a range were received, at most so many. */
-  receivedIn(range: SeqRange, limit: number): Steps<readonly number[]>;
-  /** Where imports have put events among others that were received at other times; `null` for nowhere. */
-  disorder(): Steps<SeqRange | null>;
+/** The part of a range that is in another one; it may be empty. */
+export function overlap(one: SeqRange, other: SeqRange): SeqRange {
+  return { from: Math.max(one.from, other.from), before: Math.min(one.before, other.before) };
 }
 
-/** What notes where imports have done so. */
-export interface Disorder extends Pick<ReceivedTimes, 'receivedIn'> {
-  /** It reaches from the first import to the latest one. */
-  noteDisorder(first: number, last: number): Steps<void>;
-}
-
-/**
- * Events are stored nearly in the order in which they were received, but for waiting, and for clocks that are set. So much
- * earlier or later than asked for they are looked at nevertheless.
- */
-const MARGIN_MS = 60 * 60_000;
-/** So many events in a row say what time it was: one with a wrong time does not mislead. */
-const SAMPLE = 32;
-
-/**
- * Where events that were received in a span of time can be, the newest first. Found by halving, as no index knows the
- * time: nothing is wrong by more than the margin, unless a clock was. Where an import has mixed times nothing is skipped.
- *
- * @param page - where the page can be
- */
-export function* rangesWithin(
-  times: ReceivedTimes,
-  { since, until }: Pick<EventFilter, 'since' | 'until'>,
-  page: SeqRange,
-): Steps<readonly SeqRange[]> {
-  const all = { from: page.from, before: Math.min(page.before, (yield* times.newestSeq()) + 1) };
-  if (since === undefined && until === undefined) return nonEmpty([all]);
-
-  function* within({ from, before }: SeqRange): Steps<SeqRange> {
-    const range = { from, before };
-    return {
-      from: since === undefined ? from : yield* firstSince(times, range, since.getTime() - MARGIN_MS),
-      before: until === undefined ? before : yield* firstAllFrom(times, range, until.getTime() + MARGIN_MS),
-    };
-  }
-  const disorder = yield* times.disorder();
-  if (disorder === null) return nonEmpty([yield* within(all)]);
-  return nonEmpty([
-    yield* within({ from: Math.max(disorder.before, all.from), before: all.before }),
-    { from: Math.max(disorder.from, all.from), before: Math.min(disorder.before, all.before) },
-    yield* within({ from: all.from, before: Math.min(disorder.from, all.before) }),
-  ]);
-}
-
-/** What is left of ranges beyond a `seq` that was looked at. */
-export function rangesBeyond(ranges: readonly SeqRange[], seq: number, order: SeqOrder): readonly SeqRange[] {
-  return nonEmpty(
-    ranges.map(({ from, before }) =>
-      order === 'newest' ? { from, before: Math.min(before, seq) } : { from: Math.max(from, seq + 1), before },
-    ),
-  );
-}
-
-/**
- * Notes where events are out of order, as imports and numbers that come late put them, so that no search by time skips them. It
- * belongs into the transaction that stores or indexes them.
- *
- * @param first - the `seq` of the first of them
- * @param last - and of the last one
- */
-export function* noteOutOfOrder(times: Disorder, first: number, last: number): Steps<void> {
-  const range = { from: first - SAMPLE, before: Number.MAX_SAFE_INTEGER };
-  let latest = -Infinity;
-  let fell = false;
-  for (const received of yield* times.receivedIn(range, SAMPLE + last - first + 1 + SAMPLE)) {
-    fell ||= received < latest - MARGIN_MS;
-    latest = Math.max(latest, received);
-  }
-  if (fell) yield* times.noteDisorder(first, last);
-}
-
-function nonEmpty(ranges: readonly SeqRange[]): readonly SeqRange[] {
+export function nonEmpty(ranges: readonly SeqRange[]): readonly SeqRange[] {
   return ranges.filter(({ from, before }) => from < before);
 }
 
+/** How far the tables reach. */
+export interface Extent {
+  /** of the newest event; 0 if there are none */
+  readonly newestSeq: number;
+  /** the terms of events up to this `seq` are in the index */
+  readonly indexed: number;
+  /** imports put events here among others that were received at other times */
+  readonly disorder: SeqRange | null;
+}
+
+/** Tells when events were received. */
+export interface ReceivedTimes {
+  /** so many samples for one end of a span are worth one statement */
+  readonly samplesAtOnce: number;
+  /** The times at which the first events of each range were received. */
+  receivedIn(
+    ranges: readonly SeqRange[],
+    limit: number,
+  ): readonly (readonly number[])[] | Promise<readonly (readonly number[])[]>;
+}
+
+/**
+ * Events are stored nearly in the order in which they were received, but they may wait, and clocks may be set. A search by time
+ * looks so much earlier and later than asked for.
+ */
+const MARGIN_MS = 60 * 60_000;
+/** So many events in a row tell the time: one with a wrong time does not mislead. */
+const SAMPLE = 32;
+
+/**
+ * Where events that were received in a span of time can be, the newest first. No index knows the time, so samples find the
+ * ends. Events among which an import mixed others are always in a range.
+ *
+ * @param page - where the page can be
+ */
+export async function rangesWithin(
+  times: ReceivedTimes,
+  { since, until }: Pick<EventFilter, 'since' | 'until'>,
+  page: SeqRange,
+  { newestSeq, disorder }: Pick<Extent, 'newestSeq' | 'disorder'>,
+): Promise<readonly SeqRange[]> {
+  const all = overlap(page, { from: 0, before: newestSeq + 1 });
+  if (since === undefined && until === undefined) return nonEmpty([all]);
+
+  const mixed = disorder ?? { from: all.before, before: all.before };
+  const inTime = [
+    { from: mixed.before, before: all.before },
+    { from: all.from, before: mixed.from },
+  ].map((part) => overlap(part, all));
+  const first = since && inTime.map((range) => firstSince(range, since.getTime() - MARGIN_MS));
+  const end = until && inTime.map((range) => firstAllFrom(range, until.getTime() + MARGIN_MS));
+  for (let open = [...(first ?? []), ...(end ?? [])].filter(isOpen); open.length > 0; open = open.filter(isOpen)) {
+    const samples = open.map((edge) => edge.samples(times.samplesAtOnce));
+    const received = [...(await times.receivedIn(samples.flat(), SAMPLE))];
+    for (const [n, edge] of open.entries()) edge.take(received.splice(0, samples[n]?.length));
+  }
+  const [newer, older] = inTime.map(({ from, before }, n) => ({
+    from: first?.[n]?.seq ?? from,
+    before: end?.[n]?.seq ?? before,
+  }));
+  return nonEmpty([newer, overlap(mixed, all), older].flatMap((range) => range ?? []));
+}
+
+/** The first `seq` of a range from which on samples fit; the end of the range if none does. */
+class Edge {
+  readonly #before: number;
+  readonly #fits: (received: readonly number[]) => boolean;
+  readonly #isBehindLastMisfit: boolean;
+  #low: number;
+  #high: number;
+  #sampled: readonly SeqRange[] = [];
+
+  /** @param isBehindLastMisfit - samples that do not fit matter more than those that do */
+  constructor({ from, before }: SeqRange, fits: (received: readonly number[]) => boolean, isBehindLastMisfit: boolean) {
+    this.#before = before;
+    this.#fits = fits;
+    this.#isBehindLastMisfit = isBehindLastMisfit;
+    this.#low = from;
+    this.#high = Math.max(from, before);
+  }
+
+  get isFound(): boolean {
+    return this.#low === this.#high;
+  }
+
+  get seq(): number {
+    return this.#low;
+  }
+
+  /** Samples that divide the range in equal parts. */
+  samples(count: number): readonly SeqRange[] {
+    const width = this.#high - this.#low;
+    const places = Array.from({ length: count }, (_, n) => this.#low + Math.floor((width * (n + 1)) / (count + 1)));
+    this.#sampled = [...new Set(places)].map((from) => ({ from, before: this.#before }));
+    return this.#sampled;
+  }
+
+  /** @param received - of each sample */
+  take(received: readonly (readonly number[])[]): void {
+    const fits = received.map((times) => this.#fits(times));
+    const first = fits.indexOf(true);
+    const at = this.#isBehindLastMisfit ? fits.lastIndexOf(false) + 1 : first === -1 ? fits.length : first;
+    const [misfit, fit] = [this.#sampled[at - 1], this.#sampled[at]];
+    if (misfit !== undefined) this.#low = misfit.from + 1;
+    if (fit !== undefined) this.#high = fit.from;
+  }
+}
+
+function isOpen(edge: Edge): boolean {
+  return !edge.isFound;
+}
+
 /** Where the first sample begins that has an event of this time or a later one. */
-function firstSince(times: ReceivedTimes, range: SeqRange, time: number): Steps<number> {
-  return halve(times, range, (received) => received.length === 0 || Math.max(...received) >= time);
+function firstSince(range: SeqRange, time: number): Edge {
+  return new Edge(range, (received) => received.length === 0 || Math.max(...received) >= time, false);
 }
 
 /** Where the first sample begins that has only events of this time or later. */
-function firstAllFrom(times: ReceivedTimes, range: SeqRange, time: number): Steps<number> {
-  return halve(times, range, (received) => Math.min(...received) >= time);
+function firstAllFrom(range: SeqRange, time: number): Edge {
+  return new Edge(range, (received) => Math.min(...received) >= time, true);
 }
 
-/** The first `seq` of a range whose sample something holds for, if it holds for all behind that too; its end if for none. */
-function* halve(
-  times: ReceivedTimes,
-  { from, before }: SeqRange,
-  holds: (received: readonly number[]) => boolean,
-): Steps<number> {
-  let low = from;
-  let high = before;
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    if (holds(yield* times.receivedIn({ from: middle, before }, SAMPLE))) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+/** The parts of ranges beyond a `seq` that was looked at. */
+export function rangesBeyond(ranges: readonly SeqRange[], seq: number, order: SeqOrder): readonly SeqRange[] {
+  const beyond = order === 'newest' ? { from: 0, before: seq } : { from: seq + 1, before: Number.MAX_SAFE_INTEGER };
+  return nonEmpty(ranges.map((range) => overlap(range, beyond)));
+}
+
+/**
+ * The events whose times tell whether new events are out of order, and how many these are. Imports and numbers that come late
+ * put events out of order.
+ */
+export function aroundNew(first: number, last: number): { readonly range: SeqRange; readonly limit: number } {
+  return {
+    range: { from: first - SAMPLE, before: Number.MAX_SAFE_INTEGER },
+    limit: SAMPLE + last - first + 1 + SAMPLE,
+  };
+}
+
+/** Whether events were received much earlier than others before them. The engine notes it, so that no search by time skips them. */
+export function isOutOfOrder(received: readonly number[]): boolean {
+  let latest = -Infinity;
+  return received.some((time) => {
+    latest = Math.max(latest, time);
+    return time < latest - MARGIN_MS;
+  });
 }

@@ -1,32 +1,28 @@
 import { ConfigurationError } from '../../../errors.ts';
-import type { Steps } from '../../rules/steps.ts';
 import type { SearchRequest } from '../search.ts';
 import {
-  candidatesFor,
+  EVERYTHING,
   failureSpan,
-  type Amounts,
-  type Deaths,
+  listed,
+  narrowestSource,
   type Died,
   type FailureSpan,
-  type Sources,
+  type SearchTables,
 } from './candidates.ts';
 import type { Conditions } from './conditions.ts';
-import { rangesBeyond, rangesWithin, type ReceivedTimes } from './seq-ranges.ts';
-
-/** What tells a search where to look. */
-export interface WayTables extends Sources, ReceivedTimes, Deaths, Amounts {}
+import { rangesBeyond, rangesWithin, type Extent } from './seq-ranges.ts';
 
 /** In which order a page goes through events, as far as it has gone. */
 export interface Way {
-  /** What comes next, at most so many. */
-  next(tables: WayTables, limit: number): Steps<readonly number[]>;
+  /** The next events, at most so many. */
+  next(tables: SearchTables, limit: number): Promise<readonly number[]>;
   /** One of those was the last that was looked at. */
   goOn(seq: number): void;
-  /** When the last one died, where that tells the place. */
+  /** When the last one died, in the order of deaths. */
   readonly at: number | null;
 }
 
-/** @throws ConfigurationError `INVALID_OPTION` for an order that there is not, and for half a place */
+/** @throws ConfigurationError `INVALID_OPTION` for an unknown order, and for half a place */
 export function assertOrder({ order = 'newest', before = null, beforeAt }: SearchRequest): void {
   if (order !== 'newest' && order !== 'oldest' && order !== 'failed') {
     throw new ConfigurationError('INVALID_OPTION', 'order must be newest, oldest or failed.');
@@ -41,12 +37,12 @@ export function assertOrder({ order = 'newest', before = null, beforeAt }: Searc
 }
 
 /** The way through the events, from where the page begins. */
-export function* wayFor(
-  tables: WayTables,
+export async function wayFor(
+  tables: SearchTables,
   conditions: Conditions,
   { order = 'newest', before = null, beforeAt }: SearchRequest,
-  indexed: number,
-): Steps<Way> {
+  extent: Extent,
+): Promise<Way> {
   if (order === 'failed') {
     const place = before === null || beforeAt === undefined ? null : { seq: before, settledMs: beforeAt.getTime() };
     return byDeath(failureSpan(conditions.filter) ?? { from: 0, before: Number.MAX_SAFE_INTEGER }, place);
@@ -55,10 +51,14 @@ export function* wayFor(
     order === 'newest'
       ? { from: 1, before: before ?? Number.MAX_SAFE_INTEGER }
       : { from: (before ?? 0) + 1, before: Number.MAX_SAFE_INTEGER };
-  let ranges = yield* rangesWithin(tables, conditions.filter, page);
-  const candidates = yield* candidatesFor(tables, conditions, ranges, indexed);
+  let ranges = await rangesWithin(tables, conditions.filter, page, extent);
+  const source = await narrowestSource(tables, conditions, ranges, extent.indexed);
   return {
-    next: (now, limit) => candidates(now, ranges, limit, order),
+    async next(now, limit) {
+      const found = await listed(now, source, ranges, limit, order);
+      // Since it was chosen, its index may have grown too large to be put in order.
+      return found ?? (await listed(now, EVERYTHING, ranges, limit, order)) ?? [];
+    },
     goOn(seq) {
       ranges = rangesBeyond(ranges, seq, order);
     },
@@ -68,14 +68,14 @@ export function* wayFor(
 
 function byDeath(span: FailureSpan, begin: Died | null): Way {
   let place = begin;
-  let named: readonly Died[] = [];
+  let found: readonly Died[] = [];
   return {
-    *next(tables, limit) {
-      named = yield* tables.diedBefore(span, place, limit);
-      return named.map(({ seq }) => seq);
+    async next(tables, limit) {
+      found = await tables.diedBefore(span, place, limit);
+      return found.map(({ seq }) => seq);
     },
     goOn(seq) {
-      place = named.find((one) => one.seq === seq) ?? place;
+      place = found.find((one) => one.seq === seq) ?? place;
     },
     get at() {
       return place?.settledMs ?? null;

@@ -126,19 +126,6 @@ export async function nextInQueues(
   return (await session.rows<NextColumns>(text, [...valuesOf(queues), handledSince])).map(nextOf);
 }
 
-/** The first pending event of a queue that holds back others. */
-export async function firstOf(
-  { session, t }: Pick<Scene, 'session' | 't'>,
-  queue: Queue,
-  handledSince: number,
-): Promise<Front | undefined> {
-  const text = `
-    WITH ${GIVEN}, ${holding(t, 'given', '$3')}
-    SELECT ${FRONT_COLUMNS} FROM given JOIN holding ON holding.endpoint = given.endpoint ${front(t, 'given')}`;
-  const row = await session.row<NextColumns>(text, [...valuesOf([queue]), handledSince]);
-  return row && frontOf(row);
-}
-
 function valuesOf(queues: readonly Queue[]): readonly unknown[] {
   return [
     queues.map(({ entity }) => (entity === null ? null : toKey(entity))),

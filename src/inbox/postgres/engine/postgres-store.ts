@@ -120,7 +120,7 @@ const stateColumns = (t: Tables): string => `
 
 const EXPIRED = 'lease_until_ms IS NOT NULL AND lease_until_ms <= $1::bigint';
 
-async function claimState({ session, t }: Scene): Promise<ClaimState> {
+export async function claimState({ session, t }: Pick<Scene, 'session' | 't'>): Promise<ClaimState> {
   return stateOf(await session.row<StateRow>(`SELECT ${stateColumns(t)}`));
 }
 

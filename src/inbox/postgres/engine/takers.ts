@@ -1,30 +1,20 @@
 import type { StoredPause } from '../../operator/pauses.ts';
-import type { Takers } from '../../rules/engine.ts';
-import { asked } from '../../rules/steps.ts';
 import type { Scope } from '../../work.ts';
 import { fromText, toText } from '../driver/values.ts';
-import { fromKey, toKey } from '../sql/keys.ts';
+import { fromKey } from '../sql/keys.ts';
 import { PAUSE_COLUMNS, pauseOf, type PauseRow } from '../sql/pause-row.ts';
 import type { Scene } from './scene.ts';
 
-/** Who handles what. */
-export function takers({ session, t }: Pick<Scene, 'session' | 't'>): Takers {
-  async function takenTypes(endpoint: string, since: number): Promise<Scope['types']> {
-    const text = `SELECT DISTINCT type FROM ${t.takers} WHERE endpoint IN ($1, '*') AND seen_ms > $2`;
-    const types = (await session.rows<{ type: string }>(text, [toText(endpoint), since])).map(({ type }) =>
-      fromKey(type),
-    );
-    return types.includes('*') ? '*' : types;
-  }
-  return {
-    pauses: () => asked(pausesOf({ session, t })),
-    takenTypes: (endpoint, since) => asked(takenTypes(endpoint, since)),
-    lastSeen(endpoint, type) {
-      const text = `SELECT max(seen_ms) AS at FROM ${t.takers} WHERE endpoint IN ($1, '*') AND type IN ($2, '*')`;
-      const found = session.row<{ at: number | null }>(text, [toText(endpoint), toKey(type)]);
-      return asked(found.then((row) => row?.at ?? null));
-    },
-  };
+/** The types of an endpoint that a processor has announced since then. */
+export async function takenTypesOf(
+  { session, t }: Pick<Scene, 'session' | 't'>,
+  endpoint: string,
+  since: number,
+): Promise<Scope['types']> {
+  const text = `SELECT DISTINCT type FROM ${t.takers} WHERE endpoint IN ($1, '*') AND seen_ms > $2`;
+  const rows = await session.rows<{ type: string }>(text, [toText(endpoint), since]);
+  const types = rows.map(({ type }) => fromKey(type));
+  return types.includes('*') ? '*' : types;
 }
 
 /** What is paused: a few types at most, because people pause them. */

@@ -1,18 +1,7 @@
 import type { StoredPause } from '../../operator/pauses.ts';
-import type { Takers } from '../../rules/engine.ts';
-import { answer } from '../../rules/steps.ts';
 import type { Scope } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 import { pauseOf, type PauseRow } from '../sql/pause-row.ts';
-
-/** Who handles what. */
-export function takers(statements: NamedStatements): Takers {
-  return {
-    pauses: () => answer(pausesOf(statements)),
-    takenTypes: (endpoint, since) => answer(takenTypesOf(statements, endpoint, since)),
-    lastSeen: (endpoint, type) => answer(lastSeenOf(statements, endpoint, type)),
-  };
-}
 
 export function pausesOf({ queue }: NamedStatements): readonly StoredPause[] {
   return (queue.pauses.all() as PauseRow[]).map(pauseOf);

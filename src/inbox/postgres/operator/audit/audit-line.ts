@@ -1,6 +1,5 @@
 import type { AuditLine } from '../../../operator/audit.ts';
-import type { AuditLines, Author } from '../../../rules/audit-line.ts';
-import { asked } from '../../../rules/steps.ts';
+import { addCounts, type Author } from '../../../rules/audit-line.ts';
 import { textOrNull, toText } from '../../driver/values.ts';
 import type { Scene } from '../../engine/scene.ts';
 import type { Write } from '../../sql/in-one-statement.ts';
@@ -36,19 +35,11 @@ export function actedEvents(t: Tables, line: number, events: readonly number[], 
   return { text, values: [events, line, now] };
 }
 
-async function countsOf({ session, t }: Place, seq: number): Promise<AuditLine['counts'] | undefined> {
-  // Another transaction that adds to the counts waits for this one.
+/** Adds to the counts of a line. Another transaction that adds to them waits for this one. */
+export async function addToAuditLine({ session, t }: Place, seq: number, more: AuditLine['counts']): Promise<void> {
   const row = await session.row<{ counts: string }>(`SELECT counts FROM ${t.audit} WHERE seq = $1 FOR UPDATE`, [seq]);
-  return row && (JSON.parse(row.counts) as AuditLine['counts']); // written here
-}
-
-export function auditLines(place: Place): AuditLines {
-  const { session, t } = place;
-  const run = ({ text, values }: Write) => asked(session.run(text, values).then(() => {}));
-  return {
-    addAuditLine: (act, author, filter, counts) => asked(addAuditLine(place, act, author, filter, counts)),
-    auditCounts: (seq) => asked(countsOf(place, seq)),
-    recountAuditLine: (seq, counts) => run(auditCounts(t, seq, counts)),
-    noteActed: (line, events, now) => run(actedEvents(t, line, events, now)),
-  };
+  if (row === undefined) return;
+  const before = JSON.parse(row.counts) as AuditLine['counts']; // written here
+  const { text, values } = auditCounts(t, seq, addCounts(before, more));
+  await session.run(text, values);
 }

@@ -2,7 +2,7 @@ import { jsonText } from '../../../../events/json-tokens.ts';
 import { eraseEntity, type ErasingStore } from '../../../operator/erase-entity.ts';
 import { namesIn } from '../../../operator/finding/body-names.ts';
 import type { Removal } from '../../../operator/removal.ts';
-import { addToAuditLine, type Author } from '../../../rules/audit-line.ts';
+import type { Author } from '../../../rules/audit-line.ts';
 import { withinBudget } from '../../../rules/budget.ts';
 import { eventsToUnpark } from '../../../rules/entity-order.ts';
 import {
@@ -14,7 +14,6 @@ import {
   type FoundEvent,
 } from '../../../rules/erase-events.ts';
 import { entityTerm, entityTerms, termsOf, type NamesInBody, type Term } from '../../../rules/search-words.ts';
-import { awaited } from '../../../rules/steps.ts';
 import { seenSince } from '../../../rules/takers.ts';
 import type { Session } from '../../driver/session.ts';
 import { fromText, toText } from '../../driver/values.ts';
@@ -28,7 +27,7 @@ import { slotOf } from '../../sql/slots.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
 import { keepUnpruned } from '../acts/held-events.ts';
-import { auditLines } from '../audit/audit-line.ts';
+import { actedEvents, addAuditLine, addToAuditLine } from '../audit/audit-line.ts';
 import { doneOnce } from '../done-once.ts';
 import { holdIndex, indexedUpTo } from '../search/search-words.ts';
 import { keptActs } from './kept-acts.ts';
@@ -68,8 +67,7 @@ export function erasing(access: Access): Pick<Removal, 'erase'> {
       ask(() =>
         doneOnce(there, {
           before: (session) => time.follow(session),
-          work: (session) =>
-            awaited(auditLines({ session, t }).addAuditLine('erase', inDatabase(author), about, counts)),
+          work: (session) => addAuditLine({ session, t }, 'erase', inDatabase(author), about, counts),
         }),
       ),
     eraseSome: (events, { entity, audit, author }) =>
@@ -88,8 +86,9 @@ export function erasing(access: Access): Pick<Removal, 'erase'> {
             const plan = planErase(eventsAbout(await foundEvents(session, t, rows, bodies, entity), entity));
             await save(place, plan, bodies, entity, now);
             const { acted, erased, inProcessing } = plan;
-            await awaited(addToAuditLine(auditLines(place), audit, { erased, inProcessing }));
-            if (acted.length > 0) await awaited(auditLines(place).noteActed(audit, acted, now));
+            await addToAuditLine(place, audit, { erased, inProcessing });
+            const noted = actedEvents(t, audit, acted, now);
+            if (acted.length > 0) await place.session.run(noted.text, noted.values);
             return { erased, inProcessing, worked: batch.length };
           },
         }),

@@ -1,6 +1,5 @@
 import { performance } from '../../../../host/real-timers.ts';
 import type { PrunableState, PruneCriteria, PrunePosition, Removal } from '../../../operator/removal.ts';
-import { addToAuditLine } from '../../../rules/audit-line.ts';
 import { Budget } from '../../../rules/budget.ts';
 import {
   beginningOf,
@@ -12,7 +11,6 @@ import {
   type PruneCandidates,
   type SettledEvent,
 } from '../../../rules/pruning.ts';
-import { awaited } from '../../../rules/steps.ts';
 import type { Session } from '../../driver/session.ts';
 import { fromText, toText } from '../../driver/values.ts';
 import type { Scene } from '../../engine/scene.ts';
@@ -24,7 +22,7 @@ import { joined, STATE } from '../../sql/records.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
 import { keepUnpruned } from '../acts/held-events.ts';
-import { auditLines } from '../audit/audit-line.ts';
+import { addToAuditLine } from '../audit/audit-line.ts';
 import { doneOnce } from '../done-once.ts';
 
 /** How many events are counted by one statement. */
@@ -82,7 +80,7 @@ export function pruning({ store, ask }: Access): Pick<Removal, 'prunable' | 'pru
             const plan = planPrune(found, settled, before, new Budget(MOST_BYTES));
             await save(place, plan.prune);
             const pruned = plan.prune.length;
-            if (audit !== undefined) await awaited(addToAuditLine(auditLines(place), audit, { pruned }));
+            if (audit !== undefined) await addToAuditLine(place, audit, { pruned });
             return { pruned, worked: plan.worked, workMs: performance.now() - heldSince };
           },
         }),

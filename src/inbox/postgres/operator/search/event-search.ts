@@ -4,16 +4,12 @@ import { findPage, indexSome, type Searched } from '../../../operator/finding/fi
 import { namesBeginning } from '../../../operator/finding/names-beginning.ts';
 import type { EventFilter } from '../../../operator/filter.ts';
 import type { Search } from '../../../operator/search.ts';
-import { asked, awaited } from '../../../rules/steps.ts';
 import type { DatabaseTime } from '../../database-time.ts';
-import type { Session } from '../../driver/session.ts';
 import type { Access } from '../access.ts';
 import { BodiesInTurn } from './bodies-in-turn.ts';
 import { fittingRows, type FittingRow } from './fitting-rows.ts';
-import { receivedTimes } from './received-times.ts';
-import { nextName } from './next-name.ts';
-import { indexedUpTo, indexNew } from './search-words.ts';
-import { sources } from './sources.ts';
+import { indexNew } from './search-words.ts';
+import { searchTables } from './sources.ts';
 import { summariesOf, summaryOfKey } from './summary.ts';
 
 export function search(access: Access): Omit<Search, 'deadGroups'> {
@@ -53,18 +49,12 @@ export function search(access: Access): Omit<Search, 'deadGroups'> {
   };
 }
 
-/** What a search asks for, on the tables of a schema: a connection is held for a few statements, and not while it rests. */
+/** A connection is held for a few statements, and not while the search rests. */
 function searched({ store, ask }: Access): Searched<FittingRow> {
   const { database, t } = store;
-  const tables = (session: Session) => ({
-    ...sources(session, t),
-    ...receivedTimes(session, t),
-    nextName: nextName(session, t),
-    indexedUpTo: () => asked(indexedUpTo(session, t)),
-  });
   return {
     indexNew: (...given) => ask(() => indexNew(store, ...given)),
-    look: (rule) => database.read((session) => awaited(rule(tables(session)))),
+    look: (decide) => database.read((session) => decide(searchTables(session, t))),
     async fitting(conditions, seqs, indexed) {
       const rows = await database.read((session) => fittingRows(session, t, conditions, seqs, indexed));
       const inTurn = seqs.flatMap((seq) => rows.get(seq) ?? []);

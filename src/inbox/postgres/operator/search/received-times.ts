@@ -1,46 +1,58 @@
-import type { Disorder, ReceivedTimes } from '../../../operator/finding/seq-ranges.ts';
-import { asked } from '../../../rules/steps.ts';
+import { aroundNew, isOutOfOrder, type Extent, type SeqRange } from '../../../operator/finding/seq-ranges.ts';
 import type { Session } from '../../driver/session.ts';
 import type { Tables } from '../../sql/tables.ts';
 
-/** Between these two, in `progress`, an import has put events among others that were received at other times. */
+/** In `progress`, the first and the last event that an import put among others that were received at other times. */
 const DISORDER_FROM = 'out of order from';
 const DISORDER_THROUGH = 'out of order through';
 
-/** When events were received, by their `seq`, on the tables of a schema. */
-export function receivedTimes(session: Session, t: Tables): ReceivedTimes & Disorder {
-  async function disorder() {
-    const rows = await session.rows<{ what: string; seq: number }>(
-      `SELECT what, seq FROM ${t.progress} WHERE what = ANY($1::text[])`,
-      [[DISORDER_FROM, DISORDER_THROUGH]],
-    );
-    const [from, through] = [DISORDER_FROM, DISORDER_THROUGH].map(
-      (name) => rows.find(({ what }) => what === name)?.seq,
-    );
-    return through === undefined ? null : { from: from ?? 0, before: through + 1 };
-  }
+/** The terms of events up to this `seq` are in the index, for SELECT. */
+export function selectIndexed(t: Tables): string {
+  return `coalesce((SELECT first - 1 FROM ${t.unindexed} ORDER BY first LIMIT 1), ${Number.MAX_SAFE_INTEGER})`;
+}
 
-  return {
-    newestSeq: () =>
-      asked(
-        session.row<{ seq: number | null }>(`SELECT max(seq) AS seq FROM ${t.events}`).then((row) => row?.seq ?? 0),
-      ),
-    receivedIn({ from, before }, limit) {
-      const text = `SELECT received_ms FROM ${t.events} WHERE seq >= $1 AND seq < $2 ORDER BY seq LIMIT $3`;
-      const found = session.rows<{ received_ms: number }>(text, [from, before, limit]);
-      return asked(found.then((rows) => rows.map((row) => row.received_ms)));
-    },
-    disorder: () => asked(disorder()),
-    noteDisorder(first, last) {
-      // Two machines may import at once.
-      const note = (what: string, seq: number, which: 'least' | 'greatest') =>
-        session.run(
-          `INSERT INTO ${t.progress} AS known (what, seq) VALUES ($1, $2)
-           ON CONFLICT (what) DO UPDATE SET seq = ${which}(known.seq, excluded.seq)`,
-          [what, seq],
-        );
-      const noted = [note(DISORDER_FROM, first, 'least'), note(DISORDER_THROUGH, last, 'greatest')];
-      return asked(Promise.all(noted).then(() => {}));
-    },
-  };
+export async function extentOf(session: Session, t: Tables): Promise<Extent> {
+  const noted = (what: string): string => `(SELECT seq FROM ${t.progress} WHERE what = '${what}')`;
+  const row = await session.row<{ newest: number; indexed: number; from: number; through: number | null }>(
+    `SELECT coalesce((SELECT max(seq) FROM ${t.events}), 0) AS newest, ${selectIndexed(t)} AS indexed,
+       coalesce(${noted(DISORDER_FROM)}, 0) AS from, ${noted(DISORDER_THROUGH)} AS through`,
+  );
+  if (row === undefined) throw new Error('a statement without FROM has one row');
+  const { newest: newestSeq, indexed, from, through } = row;
+  return { newestSeq, indexed, disorder: through === null ? null : { from, before: through + 1 } };
+}
+
+/** The times at which the first events of each range were received. */
+export async function receivedIn(
+  session: Session,
+  t: Tables,
+  ranges: readonly SeqRange[],
+  limit: number,
+): Promise<readonly (readonly number[])[]> {
+  const rows = await session.rows<{ place: number; received_ms: number }>(
+    `SELECT given.place, events.received_ms FROM unnest($1::bigint[], $2::bigint[])
+       WITH ORDINALITY AS given (first, before, place)
+     CROSS JOIN LATERAL (
+       SELECT received_ms FROM ${t.events} WHERE seq >= given.first AND seq < given.before ORDER BY seq LIMIT $3
+     ) AS events`,
+    [ranges.map(({ from }) => from), ranges.map(({ before }) => before), limit],
+  );
+  const received = ranges.map((): number[] => []);
+  for (const { place, received_ms: ms } of rows) received[place - 1]?.push(ms);
+  return received;
+}
+
+/** Notes whether new events are out of order. Call it in the transaction that stores or indexes them. */
+export async function noteOutOfOrder(session: Session, t: Tables, first: number, last: number): Promise<void> {
+  const { range, limit } = aroundNew(first, last);
+  const [received = []] = await receivedIn(session, t, [range], limit);
+  if (!isOutOfOrder(received)) return;
+  // Two machines may import at once.
+  const note = (what: string, seq: number, which: 'least' | 'greatest') =>
+    session.run(
+      `INSERT INTO ${t.progress} AS known (what, seq) VALUES ($1, $2)
+       ON CONFLICT (what) DO UPDATE SET seq = ${which}(known.seq, excluded.seq)`,
+      [what, seq],
+    );
+  await Promise.all([note(DISORDER_FROM, first, 'least'), note(DISORDER_THROUGH, last, 'greatest')]);
 }

@@ -1,8 +1,6 @@
 import { delay } from '../../../../host/real-timers.ts';
 import { namesIn } from '../../../operator/finding/body-names.ts';
-import { noteOutOfOrder } from '../../../operator/finding/seq-ranges.ts';
 import { termsOf, type Term } from '../../../rules/search-words.ts';
-import { awaited } from '../../../rules/steps.ts';
 import type { Session } from '../../driver/session.ts';
 import { fromText } from '../../driver/values.ts';
 import type { EventIndex } from '../../engine/event-index.ts';
@@ -11,7 +9,7 @@ import { toKey } from '../../sql/keys.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Store } from '../../store.ts';
 import { BodiesInTurn, type Sized } from './bodies-in-turn.ts';
-import { receivedTimes } from './received-times.ts';
+import { noteOutOfOrder, selectIndexed } from './received-times.ts';
 
 /** What operators search is kept in the transactions that move events. */
 export const SEARCH_INDEX: EventIndex = { forget: forgetTerms, add: reindex };
@@ -37,8 +35,8 @@ const COUNTED = 1_000;
 
 /** The terms of events up to this `seq` are in the index. */
 export async function indexedUpTo(session: Session, t: Tables): Promise<number> {
-  const first = await session.row<{ first: number }>(`SELECT first FROM ${t.unindexed} ORDER BY first LIMIT 1`);
-  return first === undefined ? Number.MAX_SAFE_INTEGER : first.first - 1;
+  const row = await session.row<{ indexed: number }>(`SELECT ${selectIndexed(t)} AS indexed`);
+  return row?.indexed ?? 0;
 }
 
 /** Enters up to `limit` events that are not in the index yet; resolves with how many are left up to one of them, at least. */
@@ -102,7 +100,7 @@ async function indexBatch(session: Session, t: Tables, limit: number): Promise<b
   await addTerms(session, t, terms);
   await forgetUnindexed(session, t, worked);
   const seqs = worked.map(({ seq }) => seq).toSorted((a, b) => a - b);
-  for (const { from, to } of runsOf(seqs)) await awaited(noteOutOfOrder(receivedTimes(session, t), from, to));
+  for (const { from, to } of runsOf(seqs)) await noteOutOfOrder(session, t, from, to);
   return true;
 }
 

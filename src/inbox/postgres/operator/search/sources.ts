@@ -1,78 +1,109 @@
-import type { Source, Sources } from '../../../operator/finding/candidates.ts';
-import { inOrder, type SeqOrder } from '../../../operator/finding/seq-ranges.ts';
-import type { Amounts, Deaths, Died } from '../../../operator/finding/candidates.ts';
-import { answer, asked } from '../../../rules/steps.ts';
+import type { Died, FailureSpan, Index, SearchTables } from '../../../operator/finding/candidates.ts';
+import { inOrder, type SeqOrder, type SeqRange } from '../../../operator/finding/seq-ranges.ts';
+import type { FoundName } from '../../../operator/search.ts';
+import { entityTerm } from '../../../rules/search-words.ts';
 import { putAwayStates, type EventState, type PutAwayState } from '../../../state.ts';
 import type { Session } from '../../driver/session.ts';
-import { toText } from '../../driver/values.ts';
+import { fromText, toText } from '../../driver/values.ts';
 import { distinctEndpoints } from '../../engine/takers.ts';
 import { toKey } from '../../sql/keys.ts';
 import type { Tables } from '../../sql/tables.ts';
+import { extentOf, receivedIn } from './received-times.ts';
 
-/** No more than this is put in order for a page, of what an index has in another one. */
+/** At most so many are put in the order of a page, of an index that has another order. */
 const SORTED = 5_000;
 
-/**
- * The indexes of a schema. What a partial one has is asked for in its own words, and in an order that no other has: where the
- * statistics say that a table is small, Postgres would go through all of it by its `seq`.
- */
-export function sources(session: Session, t: Tables): Sources & Deaths & Amounts {
-  const found = (text: string, values: readonly unknown[]) =>
-    asked(session.rows<{ seq: number }>(text, values).then((rows) => rows.map(({ seq }) => seq)));
+/** Lists events of an index; `null` if there are too many to put them in this order. */
+type Listing = (range: SeqRange, limit: number, order: SeqOrder) => Promise<readonly number[] | null>;
 
-  /** @param place - what the index has for `seq` */
-  const from = (table: string, where: string, place = 'seq', values: readonly unknown[] = []): Source => {
-    return ({ from: first, before }, limit, order) => {
-      const text = `
-        SELECT seq FROM ${table} WHERE ${place} >= $1 AND ${place} < $2 AND ${where}
-        ORDER BY ${place} ${direction(order)} LIMIT $3`;
-      return found(text, [first, before, limit, ...values]);
+/** The indexes of a schema, for one transaction. */
+export function searchTables(session: Session, t: Tables): SearchTables {
+  return {
+    // A third of the statements of halving, for little more than twice the rows.
+    samplesAtOnce: 7,
+    extent: () => extentOf(session, t),
+    receivedIn: (ranges, limit) => receivedIn(session, t, ranges, limit),
+    list: (parts, limit, order) =>
+      Promise.all(parts.map(({ index, range }) => listingOf(session, t, index)(range, limit, order))),
+    async count({ index, range: { from, before } }, most) {
+      if (index.of === 'everything') {
+        const events = `SELECT 1 FROM ${t.events} WHERE seq >= $1 AND seq < $2 ORDER BY seq LIMIT $3`;
+        return countOf(session, events, [from, before, most]);
+      }
+      if (index.of === 'died') return countOf(session, died(t), diedValues(index.span, null, most));
+      return (await listingOf(session, t, index)({ from, before }, most, 'newest'))?.length ?? null;
+    },
+    diedBefore: (...given) => diedBefore(session, t, ...given),
+    namesBeginning: (...given) => namesBeginning(session, t, ...given),
+  };
+}
+
+/**
+ * A partial index is asked for in its own words, and in an order that no other has: where the statistics say that a table is
+ * small, Postgres would go through all of it by its `seq`.
+ */
+function listingOf(session: Session, t: Tables, index: Index): Listing {
+  const listing = (text: (direction: 'ASC' | 'DESC') => string, ...values: readonly unknown[]): Listing => {
+    return async ({ from, before }, limit, order) => {
+      const rows = await session.rows<{ seq: number }>(text(direction(order)), [from, before, limit, ...values]);
+      return rows.map(({ seq }) => seq);
     };
   };
+  /** @param place - the name of `seq` in the index */
+  const from = (table: string, where: string, place = 'seq', ...values: readonly unknown[]): Listing =>
+    listing(
+      (to) => `
+        SELECT seq FROM ${table} WHERE ${place} >= $1 AND ${place} < $2 AND ${where} ORDER BY ${place} ${to} LIMIT $3`,
+      ...values,
+    );
 
-  return {
-    everything: from(t.events, 'true'),
-    withTerm: (term) => from(t.terms, 'term = $4', 'seq', [toKey(term)]),
-    // An id has an event for each endpoint.
-    withId(id) {
-      const text = (order: SeqOrder): string => `
-        WITH named AS MATERIALIZED (SELECT seq FROM ${t.events} WHERE id = $4)
-        SELECT seq FROM named WHERE seq >= $1 AND seq < $2 ORDER BY seq ${direction(order)} LIMIT $3`;
-      return ({ from: first, before }, limit, order) => found(text(order), [first, before, limit, toText(id)]);
-    },
-    ofGroup(fingerprint) {
+  switch (index.of) {
+    case 'everything':
+      return from(t.events, 'true');
+    case 'term':
+      return from(t.terms, 'term = $4', 'seq', toKey(index.term));
+    case 'ids':
+      return listing(
+        (to) => `
+        WITH named AS MATERIALIZED (SELECT seq FROM ${t.events} WHERE id = ANY($4::text[]))
+        SELECT seq FROM named WHERE seq >= $1 AND seq < $2 ORDER BY seq ${to} LIMIT $3`,
+        index.ids.map(toText),
+      );
+    case 'group': {
       const place = '(coalesce(fingerprint, dead_reason), seq)';
-      const text = (order: SeqOrder): string => `
+      return listing(
+        (to) => `
         SELECT seq FROM ${t.shelf}
         WHERE state = 'dead' AND NOT pruned AND ${place} >= ($4::text, $1::bigint) AND ${place} < ($4::text, $2::bigint)
-        ORDER BY coalesce(fingerprint, dead_reason) ${direction(order)}, seq ${direction(order)} LIMIT $3`;
-      return ({ from: first, before }, limit, order) => found(text(order), [first, before, limit, toText(fingerprint)]);
-    },
-    putAway: (state) => from(t.shelf, onShelf(state), 'seq + 0'),
-    retrying: from(t.queue, 'lease_until_ms IS NULL AND failures > 0', 'seq + 0'),
-    diedIn: (span) =>
-      function* ({ from: first, before }, limit, order) {
-        const rows = yield* asked(diedBefore(session, t, span, null, SORTED + 1));
+        ORDER BY coalesce(fingerprint, dead_reason) ${to}, seq ${to} LIMIT $3`,
+        toText(index.fingerprint),
+      );
+    }
+    case 'state':
+      return from(t.shelf, onShelf(index.state), 'seq + 0');
+    case 'retrying':
+      return from(t.queue, 'lease_until_ms IS NULL AND failures > 0', 'seq + 0');
+    case 'died':
+      return async ({ from, before }, limit, order) => {
+        const rows = await diedBefore(session, t, index.span, null, SORTED + 1);
         if (rows.length > SORTED) return null;
-        const within = rows.map(({ seq }) => seq).filter((seq) => seq >= first && seq < before);
+        const within = rows.map(({ seq }) => seq).filter((seq) => seq >= from && seq < before);
         return inOrder(within, order).slice(0, limit);
-      },
-    diedBefore: (...given) => asked(diedBefore(session, t, ...given)),
-    allIn: ({ from: first, before }, most) => {
-      const events = `SELECT 1 FROM ${t.events} WHERE seq >= $1 AND seq < $2 ORDER BY seq LIMIT $3`;
-      return asked(amountOf(session, events, [first, before, most]));
-    },
-    deadOf: (span, most) => asked(amountOf(session, died(t), diedValues(span, null, most))),
-    withConflict: from(t.conflicts, 'true'),
-    redelivered: from(t.redeliveries, 'true'),
-    ofBulk(id) {
-      const text = (order: SeqOrder): string => `
+      };
+    case 'conflict':
+      return from(t.conflicts, 'true');
+    case 'redelivered':
+      return from(t.redeliveries, 'true');
+    case 'bulk':
+      return listing(
+        (to) => `
         SELECT seq FROM ${t.bulk_events} WHERE bulk = $4 AND seq >= $1 AND seq < $2 AND result = 'done'
-        ORDER BY bulk ${direction(order)}, seq ${direction(order)} LIMIT $3`;
-      return ({ from: first, before }, limit, order) => found(text(order), [first, before, limit, id]);
-    },
-    inStates: (states, types) => inStates(session, t, states, types),
-  };
+        ORDER BY bulk ${to}, seq ${to} LIMIT $3`,
+        index.id,
+      );
+    case 'states':
+      return inStates(session, t, index.states, index.types);
+  }
 }
 
 function direction(order: SeqOrder): 'ASC' | 'DESC' {
@@ -107,20 +138,20 @@ function died(t: Tables): string {
   ORDER BY died.settled_ms DESC, died.seq DESC LIMIT $4`;
 }
 
-function diedValues(...[span, place, limit]: Parameters<Deaths['diedBefore']>): readonly unknown[] {
+function diedValues(span: FailureSpan, place: Died | null, limit: number): readonly unknown[] {
   return [span.from, place?.settledMs ?? span.before, place?.seq ?? 0, limit];
 }
 
 async function diedBefore(
   session: Session,
   t: Tables,
-  ...given: Parameters<Deaths['diedBefore']>
+  ...given: Parameters<typeof diedValues>
 ): Promise<readonly Died[]> {
   const rows = await session.rows<{ seq: number; settled_ms: number }>(died(t), diedValues(...given));
   return rows.map(({ seq, settled_ms: settledMs }) => ({ seq, settledMs }));
 }
 
-async function amountOf(session: Session, events: string, values: readonly unknown[]): Promise<number> {
+async function countOf(session: Session, events: string, values: readonly unknown[]): Promise<number> {
   const counted = `SELECT count(*) AS count FROM (${events}) AS events`;
   return (await session.row<{ count: number }>(counted, values))?.count ?? 0;
 }
@@ -136,8 +167,8 @@ function inStates(
   t: Tables,
   states: readonly EventState[],
   types: readonly string[] | undefined,
-): Source {
-  if (states.includes('processed')) return () => answer(null);
+): Listing {
+  if (states.includes('processed')) return async () => null;
   const part = (table: string, place: string, where: string): string => `
     (SELECT seq FROM ${table} WHERE ${place} >= $1 AND ${place} < $2 AND ${where} ORDER BY ${place} DIRECTION LIMIT $3)`;
   const some = (name: string): string => `(SELECT seq FROM ${name} WHERE seq >= $1 AND seq < $2)`;
@@ -153,7 +184,7 @@ function inStates(
   for (const state of putAwayStates) {
     if (states.includes(state)) parts.push(part(t.shelf, 'seq + 0', onShelf(state)));
   }
-  if (parts.length === 0) return () => answer([]);
+  if (parts.length === 0) return async () => [];
 
   const ordered = `
     WITH leased AS MATERIALIZED (
@@ -163,14 +194,14 @@ function inStates(
     UNION ALL
     SELECT NULL WHERE (SELECT count(*) FROM leased) > ${SORTED} OR (SELECT count(*) FROM ready) > ${SORTED}`;
   const wanted = isTyped ? [types.map(toKey)] : [];
-  return function* ({ from, before }, limit, order) {
+  return async ({ from, before }, limit, order) => {
     const values = [from, before, limit, ...wanted];
     const text = ordered.replaceAll('DIRECTION', direction(order));
-    const rows = yield* asked(session.rows<{ seq: number | null }>(text, values));
+    const rows = await session.rows<{ seq: number | null }>(text, values);
     const seqs = rows.flatMap(({ seq }) => seq ?? []);
     if (seqs.length === rows.length) return seqs;
     // The queue has all of them.
-    return isTyped ? yield* inStates(session, t, states, undefined)({ from, before }, limit, order) : null;
+    return isTyped ? inStates(session, t, states, undefined)({ from, before }, limit, order) : null;
   };
 }
 
@@ -185,4 +216,33 @@ function readyOfTypes(t: Tables): string {
         WHERE ${ready} AND queue.endpoint = lane.endpoint AND queue.type = wanted.type LIMIT ${SORTED + 1}
       ) AS few
     LIMIT ${SORTED + 1}`;
+}
+
+/**
+ * One step through an index for each name, however many events have it. Of names that are too long for it the index has only
+ * hashes.
+ */
+async function namesBeginning(
+  session: Session,
+  t: Tables,
+  kind: FoundName['what'],
+  text: string,
+  limit: number,
+): Promise<readonly string[]> {
+  const [table, column] = kind === 'id' ? [t.events, 'id'] : [t.terms, 'term'];
+  const next = (where: string): string =>
+    `SELECT ${column} AS name FROM ${table} WHERE ${column} ${where} ORDER BY ${column} LIMIT 1`;
+  const begin = kind === 'id' ? '' : kind === 'entity' ? entityTerm('') : 'merchant ';
+  const rows = await session.rows<{ name: string }>(
+    `WITH RECURSIVE names AS (
+       (${next('>= $1')})
+       UNION ALL
+       SELECT next.name FROM names CROSS JOIN LATERAL (${next('> names.name')}) AS next
+     ) SELECT name FROM names LIMIT $2`,
+    [toText(begin + text), limit],
+  );
+  return rows
+    .map(({ name }) => fromText(name))
+    .filter((name) => name.startsWith(begin + text))
+    .map((name) => name.slice(begin.length));
 }

@@ -1,25 +1,37 @@
-import type { Waits } from '../../../operator/waits.ts';
-import { askedOnce } from '../../../rules/asked-once.ts';
-import { asked, awaited } from '../../../rules/steps.ts';
-import { toldWait, whyWaiting, type Standing, type StandingEvent, type Why } from '../../../rules/why-waiting.ts';
 import type { EventKey } from '../../../event.ts';
+import type { Waits } from '../../../operator/waits.ts';
+import { seenSince } from '../../../rules/takers.ts';
+import {
+  COUNTED_BEHIND,
+  planWaits,
+  type CountBehind,
+  type PlaceInQueue,
+  type WaitingEvent,
+} from '../../../rules/why-waiting.ts';
 import type { EventState } from '../../../state.ts';
 import type { Session } from '../../driver/session.ts';
 import { fromText, toText } from '../../driver/values.ts';
-import { bothInOrder, firstOf, leased } from '../../engine/entity-queue.ts';
-import type { Scene } from '../../engine/scene.ts';
-import { takers } from '../../engine/takers.ts';
+import {
+  bothInOrder,
+  front,
+  FRONT_COLUMNS,
+  frontOf,
+  holding,
+  leased,
+  type NextColumns,
+} from '../../engine/entity-queue.ts';
+import { claimState } from '../../engine/postgres-store.ts';
 import { fromKey, keyOrNull } from '../../sql/keys.ts';
-import { createdOf, joined, STATE } from '../../sql/records.ts';
-import type { Tables } from '../../sql/tables.ts';
+import { createdOf, places, STATE } from '../../sql/records.ts';
+import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
 import { summariesOf } from './summary.ts';
 
-interface StandingRow {
+interface EventRow extends Omit<NextColumns, 'passed' | 'yielding'> {
+  /** the number of its key, from 1 */
+  readonly place: number;
   readonly seq: number;
   readonly endpoint: string;
-  /** as the queue has it, so that it is compared with others of the queue */
-  readonly waiting_type: string | null;
   readonly type: string | null;
   readonly entity: string | null;
   readonly created_ms: number | null;
@@ -29,78 +41,120 @@ interface StandingRow {
   readonly due_ms: number;
   readonly claimed_ms: number | null;
   readonly yields: boolean;
+  readonly seen_ms: number | null;
+  readonly running: number | null;
+  readonly running_ms: number | null;
 }
 
 export function waits({ store, ask }: Access): Waits {
-  const { database, t, time, scene } = store;
+  const { database, t, time } = store;
   return {
     waits: (keys, now) =>
       ask(() =>
         database.read(async (session) => {
           await time.follow(session);
-          const engine = askedOnce(standing(scene(session)));
-          const found: (Why | null)[] = [];
-          for (const key of keys) found.push(await awaited(whyWaiting(engine, key, time.toDatabase(now))));
-          const blockers = found.flatMap((why) => (why?.reason === 'behind' ? why.seq : []));
-          const shown = blockers.length === 0 ? [] : await summariesOf(session, store, [...new Set(blockers)]);
-          const told = {
-            at: (ms: number) => new Date(time.toCaller(ms)),
-            summary: (seq: number) => shown.find((event) => event.seq === seq),
-          };
-          return found.map((why) => (why === null ? null : toldWait(why, told)));
+          const since = seenSince(time.toDatabase(now));
+          const [state, events] = await Promise.all([claimState({ session, t }), eventsOf(session, t, keys, since)]);
+          const plan = planWaits(events, state, time.toDatabase(now));
+          const [counts, blockers] = await Promise.all([
+            plan.places.length === 0 ? [] : countsBehind(session, t, plan.places, since),
+            plan.blockers.length === 0 ? [] : summariesOf(session, store, plan.blockers),
+          ]);
+          return plan.waits(counts, blockers, (ms) => new Date(time.toCaller(ms)));
         }),
       ),
   };
-
-  function standing(place: Scene): Standing {
-    const { session } = place;
-    const waiting = `lease_until_ms IS NULL AND entity IS NOT NULL AND entity = $1 AND endpoint = $2`;
-    return {
-      front: (queue, handledSince) => asked(firstOf(place, queue, handledSince)),
-      ...takers(place),
-      isSuspectRunning() {
-        const text = `SELECT 1 FROM ${t.queue} WHERE lease_until_ms IS NOT NULL AND crashes > 0 LIMIT 1`;
-        return asked(session.row(text).then((row) => row !== undefined));
-      },
-      standing: (key) => asked(standingOf(session, t, key)),
-      running({ entity, endpoint }) {
-        const text = `${leased('seq, claimed_ms', (entity) => `${entity} = $1 AND endpoint = $2`, t)} LIMIT 1`;
-        const found = session.row<{ seq: number; claimed_ms: number }>(text, [keyOrNull(entity), toText(endpoint)]);
-        return asked(found.then((row) => row && { seq: row.seq, claimedAt: row.claimed_ms }));
-      },
-      typesBehind({ entity, endpoint }, after, limit) {
-        const beyond =
-          after === undefined ? '' : 'AND (created_ms, created_ns, seq) > ($4::bigint, $5::integer, $6::bigint)';
-        const place = after === undefined ? [] : [after.created.ms, after.created.ns, after.seq];
-        const rows = session.rows<{ type: string }>(
-          `SELECT type FROM (${bothInOrder('type', `${waiting} ${beyond}`, t, '$3')}) AS both_kinds LIMIT $3`,
-          [keyOrNull(entity), toText(endpoint), limit, ...place],
-        );
-        return asked(rows.then((found) => found.map(({ type }) => fromKey(type))));
-      },
-    };
-  }
 }
 
-async function standingOf(session: Session, t: Tables, key: EventKey): Promise<StandingEvent | undefined> {
-  const row = await session.row<StandingRow>(
-    `SELECT events.seq, events.endpoint, queue.type AS waiting_type, events.type, events.entity, events.created_ms,
-       events.created_ns, ${STATE}, coalesce(queue.crashes, shelf.crashes, 0) AS crashes, coalesce(queue.due_ms, 0) AS due_ms,
-       queue.claimed_ms, coalesce(queue.yields, false) AS yields
-     FROM ${joined(t)} WHERE events.id = $1 AND events.endpoint = $2`,
-    [toText(key.id), toText(key.endpoint)],
-  );
-  if (row === undefined) return undefined;
+/** The type and the entity are those of the queue or the shelf, which may be hashes. */
+function selectEvents(t: Tables): string {
+  return `
+    WITH given AS MATERIALIZED (
+      SELECT asked.place, events.seq, events.endpoint, coalesce(queue.type, shelf.type) AS type, queue.entity,
+        events.created_ms, events.created_ns, ${STATE}, coalesce(queue.crashes, shelf.crashes, 0) AS crashes,
+        coalesce(queue.due_ms, 0) AS due_ms, queue.claimed_ms, coalesce(queue.yields, false) AS yields
+      FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (endpoint, id, place)
+        CROSS JOIN ${rowOf(t.events, 'events', 'found.id = asked.id AND found.endpoint = asked.endpoint')} ${places(t)}
+    ), ${holding(t, 'given', '$3')}
+    SELECT given.*, ${FRONT_COLUMNS}, running.seq AS running, running.claimed_ms AS running_ms, (
+        SELECT max(seen_ms) FROM ${t.takers}
+        WHERE given.type IS NOT NULL AND endpoint IN (given.endpoint, '*') AND type IN (given.type, '*')
+      ) AS seen_ms
+    FROM given JOIN holding ON holding.endpoint = given.endpoint ${front(t, 'given')}
+      LEFT JOIN LATERAL (
+        ${leased('seq, claimed_ms', (entity) => `${entity} = given.entity AND endpoint = given.endpoint`, t)} LIMIT 1
+      ) AS running ON true`;
+}
+
+async function eventsOf(
+  session: Session,
+  t: Tables,
+  keys: readonly EventKey[],
+  since: number,
+): Promise<readonly (WaitingEvent | undefined)[]> {
+  const rows = await session.rows<EventRow>(selectEvents(t), [
+    keys.map(({ endpoint }) => toText(endpoint)),
+    keys.map(({ id }) => toText(id)),
+    since,
+  ]);
+  const byPlace = new Map(rows.map((row) => [row.place, row]));
+  return keys.map((_, at) => {
+    const row = byPlace.get(at + 1);
+    return row === undefined ? undefined : eventOf(row);
+  });
+}
+
+function eventOf(row: EventRow): WaitingEvent {
+  const { seq, state, crashes, yields, running, running_ms: runningMs } = row;
   return {
-    seq: row.seq,
-    endpoint: key.endpoint,
-    type: row.waiting_type === null ? row.type && fromText(row.type) : fromKey(row.waiting_type),
-    entity: row.entity === null ? null : fromText(row.entity),
+    seq,
+    endpoint: fromText(row.endpoint),
+    type: row.type === null ? null : fromKey(row.type),
+    entity: row.entity === null ? null : fromKey(row.entity),
     created: createdOf(row),
-    state: row.state,
-    crashes: row.crashes,
+    state,
+    crashes,
     dueAt: row.due_ms,
     claimedAt: row.claimed_ms,
-    yields: row.yields,
+    yields,
+    lastSeen: row.seen_ms,
+    running: running === null || runningMs === null ? undefined : { seq: running, claimedAt: runningMs },
+    front: frontOf(row),
   };
+}
+
+async function countsBehind(
+  session: Session,
+  t: Tables,
+  after: readonly PlaceInQueue[],
+  since: number,
+): Promise<readonly CountBehind[]> {
+  const waiting = `
+    lease_until_ms IS NULL AND entity IS NOT NULL AND entity = given.entity AND endpoint = given.endpoint
+    AND (created_ms, created_ns, seq) > (given.ms, given.ns, given.seq)`;
+  const rows = await session.rows<CountBehind & { readonly place: number }>(
+    `SELECT given.place, counted.* FROM unnest($1::text[], $2::text[], $3::bigint[], $4::integer[], $5::bigint[])
+       WITH ORDINALITY AS given (entity, endpoint, ms, ns, seq, place)
+     CROSS JOIN LATERAL (
+       SELECT coalesce(sum(of_type.count), 0)::bigint AS all, coalesce(sum(of_type.count) FILTER (WHERE EXISTS (
+         SELECT 1 FROM ${t.takers} AS known
+         WHERE known.endpoint IN (given.endpoint, '*') AND known.type IN (of_type.type, '*') AND known.seen_ms > $6
+       )), 0)::bigint AS handled
+       FROM (
+         SELECT type, count(*) AS count FROM (
+           SELECT type FROM (${bothInOrder('type', waiting, t, String(COUNTED_BEHIND))}) AS both_kinds
+           LIMIT ${COUNTED_BEHIND}
+         ) AS first GROUP BY type
+       ) AS of_type
+     ) AS counted`,
+    [
+      after.map(({ entity }) => keyOrNull(entity)),
+      after.map(({ endpoint }) => toText(endpoint)),
+      after.map((place) => place.after?.created.ms ?? Number.MIN_SAFE_INTEGER),
+      after.map((place) => place.after?.created.ns ?? 0),
+      after.map((place) => place.after?.seq ?? 0),
+      since,
+    ],
+  );
+  return rows.toSorted((one, other) => one.place - other.place);
 }

@@ -1,11 +1,8 @@
 import type { EventKey } from '../../../event.ts';
 import type { ExportedEvent } from '../../../operator/export-format.ts';
-import { noteOutOfOrder } from '../../../operator/finding/seq-ranges.ts';
 import { inTime } from '../../../operator/imported-event.ts';
 import type { ImportRecord, Transfer } from '../../../operator/transfer.ts';
-import { addToAuditLine } from '../../../rules/audit-line.ts';
 import { planImport, type ImportPlan, type KnownBody } from '../../../rules/import-events.ts';
-import { awaited } from '../../../rules/steps.ts';
 import { DatabaseFailure } from '../../driver/faults.ts';
 import type { Session } from '../../driver/session.ts';
 import { fromText, textOrNull, toText } from '../../driver/values.ts';
@@ -17,9 +14,9 @@ import { keyOrNull } from '../../sql/keys.ts';
 import { slotOf } from '../../sql/slots.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
-import { auditLines } from '../audit/audit-line.ts';
+import { addToAuditLine } from '../audit/audit-line.ts';
 import { doneOnce } from '../done-once.ts';
-import { receivedTimes } from '../search/received-times.ts';
+import { noteOutOfOrder } from '../search/received-times.ts';
 
 type Row = readonly unknown[];
 
@@ -43,8 +40,7 @@ export function importing({ store, ask, notify }: Access): Pick<Transfer, 'impor
             );
             const plan = await planOf(session, inDatabase);
             await save(scene(session), plan);
-            if (audit !== undefined)
-              await awaited(addToAuditLine(auditLines({ session, t }), audit, { ...plan.counts }));
+            if (audit !== undefined) await addToAuditLine({ session, t }, audit, { ...plan.counts });
             return plan.counts;
           },
         }),
@@ -115,7 +111,7 @@ async function save({ session, t, moves }: Scene, { events, marks }: ImportPlan)
   }
   const [first] = stored;
   if (first === undefined) return;
-  await awaited(noteOutOfOrder(receivedTimes(session, t), first.seq, (stored.at(-1) ?? first).seq));
+  await noteOutOfOrder(session, t, first.seq, (stored.at(-1) ?? first).seq);
 }
 
 /** As `moves.importEvents` names them. */

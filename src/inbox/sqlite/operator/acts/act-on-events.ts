@@ -16,7 +16,7 @@ import {
   type EventMove,
 } from '../../../rules/act-on-events.ts';
 import type { Author } from '../../../rules/audit-line.ts';
-import type { TimeSlice } from '../../../rules/engine.ts';
+import type { TimeSlice } from '../../../rules/time-slice.ts';
 import { eventsToUnpark } from '../../../rules/entity-order.ts';
 import { askedByKey } from '../../../rules/operator-acts.ts';
 import { seenSince } from '../../../rules/takers.ts';

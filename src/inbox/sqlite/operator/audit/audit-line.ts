@@ -1,6 +1,5 @@
 import type { AuditLine } from '../../../operator/audit.ts';
-import type { AuditLines, Author } from '../../../rules/audit-line.ts';
-import { answer } from '../../../rules/steps.ts';
+import { addCounts, type Author } from '../../../rules/audit-line.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 
@@ -34,16 +33,10 @@ export function noteActed(database: SqliteDatabase, line: number, events: readon
   ).run(line, now, JSON.stringify(events));
 }
 
-function auditCounts(database: SqliteDatabase, seq: number): AuditLine['counts'] | undefined {
+/** Adds to the counts of a line. */
+export function addToAuditLine(database: SqliteDatabase, seq: number, more: AuditLine['counts']): void {
   const row = statement(database, 'SELECT counts FROM hookbox_audit WHERE seq = ?').get(seq);
-  return row === undefined ? undefined : (JSON.parse((row as { counts: string }).counts) as AuditLine['counts']); // written here
-}
-
-export function auditLines(database: SqliteDatabase): AuditLines {
-  return {
-    addAuditLine: (act, author, filter, counts) => answer(addAuditLine(database, act, author, filter, counts)),
-    auditCounts: (seq) => answer(auditCounts(database, seq)),
-    recountAuditLine: (seq, counts) => answer(recountAuditLine(database, seq, counts)),
-    noteActed: (line, events, now) => answer(noteActed(database, line, events, now)),
-  };
+  if (row === undefined) return;
+  const before = JSON.parse((row as { counts: string }).counts) as AuditLine['counts']; // written here
+  recountAuditLine(database, seq, addCounts(before, more));
 }

@@ -2,7 +2,6 @@ import { atCommit } from '../../../operator/author.ts';
 import { eraseEntity, type ErasingStore } from '../../../operator/erase-entity.ts';
 import { namesIn } from '../../../operator/finding/body-names.ts';
 import type { Removal } from '../../../operator/removal.ts';
-import { addToAuditLine } from '../../../rules/audit-line.ts';
 import { withinBudget } from '../../../rules/budget.ts';
 import { eventsToUnpark } from '../../../rules/entity-order.ts';
 import {
@@ -14,7 +13,6 @@ import {
   type FoundEvent,
 } from '../../../rules/erase-events.ts';
 import { entityTerm } from '../../../rules/search-words.ts';
-import { atOnce } from '../../../rules/steps.ts';
 import { seenSince } from '../../../rules/takers.ts';
 import { hashOf } from '../../../rules/tombstone.ts';
 import { holdingTypesOf, nextInQueue } from '../../engine/entity-queue.ts';
@@ -23,7 +21,7 @@ import { statement } from '../../sql/prepared-statement.ts';
 import { STATE_TO_ACT_ON } from '../../sql/records.ts';
 import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
-import { auditLines } from '../audit/audit-line.ts';
+import { addAuditLine, addToAuditLine, noteActed } from '../audit/audit-line.ts';
 import { bodyText } from '../search/body-text.ts';
 import { forgetTerms, hasTerm } from '../search/search-words.ts';
 import { bytesOf } from '../transfer/exporting.ts';
@@ -47,7 +45,7 @@ export function erasing(access: Access): Pick<Removal, 'erase'> {
     acts: keptActs(access),
     begin(author, about, counts) {
       return access.write(({ database }, waitedMs) =>
-        atOnce(auditLines(database).addAuditLine('erase', atCommit(author, waitedMs), about, counts)),
+        addAuditLine(database, 'erase', atCommit(author, waitedMs), about, counts),
       );
     },
     eraseSome(events, { entity, audit, author }) {
@@ -60,8 +58,8 @@ export function erasing(access: Access): Pick<Removal, 'erase'> {
         const plan = planErase(eventsAbout(foundEvents(database, batch, entity), entity));
         securely(database, () => save(statements, plan, entity, now));
         const { acted, erased, inProcessing } = plan;
-        atOnce(addToAuditLine(auditLines(database), audit, { erased, inProcessing }));
-        if (acted.length > 0) atOnce(auditLines(database).noteActed(audit, acted, now));
+        addToAuditLine(database, audit, { erased, inProcessing });
+        noteActed(database, audit, acted, now);
         return { erased, inProcessing, worked: batch.length };
       });
     },

@@ -1,6 +1,5 @@
 import { performance, turn } from '../../../../host/real-timers.ts';
 import type { PrunableState, PruneCriteria, PrunePosition, Removal } from '../../../operator/removal.ts';
-import { addToAuditLine } from '../../../rules/audit-line.ts';
 import {
   beginningOf,
   candidatesAmong,
@@ -11,14 +10,13 @@ import {
   type PruneCandidates,
   type SettledEvent,
 } from '../../../rules/pruning.ts';
-import { atOnce } from '../../../rules/steps.ts';
 import { hashOf } from '../../../rules/tombstone.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import { PRUNABLE, PRUNABLE_ENDPOINTS, PUT_AWAY } from '../../sql/queue-statements.ts';
 import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
-import { auditLines } from '../audit/audit-line.ts';
+import { addToAuditLine } from '../audit/audit-line.ts';
 
 /** How many events are counted between two turns of the event loop. */
 const COUNTED = 1_000;
@@ -51,7 +49,7 @@ export function pruning(access: Access): Pick<Removal, 'prunable' | 'pruneSome'>
         const plan = planPrune(found, settledEvents(statements.database, found), before);
         save(statements, plan.prune);
         const pruned = plan.prune.length;
-        if (audit !== undefined) atOnce(addToAuditLine(auditLines(statements.database), audit, { pruned }));
+        if (audit !== undefined) addToAuditLine(statements.database, audit, { pruned });
         return { pruned, worked: plan.worked, workMs: performance.now() - heldSince };
       });
       const heldMs = performance.now() - heldSince;

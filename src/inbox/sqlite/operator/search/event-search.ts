@@ -2,16 +2,12 @@ import { countFound } from '../../../operator/finding/count-found.ts';
 import { findPage, indexSome, type Searched } from '../../../operator/finding/find-page.ts';
 import { namesBeginning } from '../../../operator/finding/names-beginning.ts';
 import type { Search } from '../../../operator/search.ts';
-import { answer, atOnce } from '../../../rules/steps.ts';
-import type { SqliteDatabase } from '../../opening/database.ts';
 import type { Access } from '../access.ts';
 import { bodyText } from './body-text.ts';
 import { deadGroups } from './dead-groups.ts';
 import { fittingRows } from './fitting-rows.ts';
-import { receivedTimes } from './received-times.ts';
-import { nextName } from './next-name.ts';
-import { indexedUpTo, indexNew } from './search-words.ts';
-import { sources } from './sources.ts';
+import { indexNew } from './search-words.ts';
+import { searchTables } from './sources.ts';
 import { lastErrorOf, summaryOf, summaryOfKey, type SummaryRow } from './summary.ts';
 
 export function search(access: Access): Search {
@@ -29,17 +25,12 @@ export function search(access: Access): Search {
   };
 }
 
-/** What a search asks for, on the tables of a file. The connection is taken anew each time: it may have been opened afresh. */
+/** The connection is taken anew each time, because the inbox may open the file again. */
 function searched(access: Access): Searched<SummaryRow> {
-  const tables = (database: SqliteDatabase) => ({
-    ...sources(database),
-    ...receivedTimes(database),
-    nextName: nextName(database),
-    indexedUpTo: () => answer(indexedUpTo(database)),
-  });
+  const tables = searchTables(() => access.database());
   return {
     indexNew: (...given) => indexNew(access, ...given),
-    look: (rule) => atOnce(rule(tables(access.database()))),
+    look: (decide) => decide(tables),
     fitting: (...given) => ({
       rows: fittingRows(access.database(), ...given),
       lastError: ({ seq }) => lastErrorOf(access.database(), seq),

@@ -1,64 +1,82 @@
-import type { Source, Sources } from '../../../operator/finding/candidates.ts';
+import type { Died, FailureSpan, Index, SearchTables } from '../../../operator/finding/candidates.ts';
 import { inOrder, type SeqOrder, type SeqRange } from '../../../operator/finding/seq-ranges.ts';
-import type { Amounts, Deaths, Died } from '../../../operator/finding/candidates.ts';
-import { answer } from '../../../rules/steps.ts';
+import type { FoundName } from '../../../operator/search.ts';
+import { entityTerm } from '../../../rules/search-words.ts';
 import type { EventState, PutAwayState } from '../../../state.ts';
 import type { SqliteDatabase, SqliteStatement } from '../../opening/database.ts';
+import { newestSeq } from '../../sql/newest-seq.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import { PUT_AWAY, READY, READY_ENDPOINTS } from '../../sql/queue-statements.ts';
 import { readTogether } from '../read-together.ts';
+import { disorder, receivedIn } from './received-times.ts';
+import { indexedUpTo } from './search-words.ts';
 
-/** As a source, on a connection. */
-type Finding = (database: SqliteDatabase, range: SeqRange, limit: number, order: SeqOrder) => readonly number[] | null;
-/** One that always can. */
-type Index = (...parameters: Parameters<Finding>) => readonly number[];
+/** Lists events of an index; `null` if there are too many to put them in this order. */
+type Listing = (database: SqliteDatabase, range: SeqRange, limit: number, order: SeqOrder) => readonly number[] | null;
+/** A listing that never returns `null`. */
+type Listed = (...parameters: Parameters<Listing>) => readonly number[];
 
-/** No more than this is put in order for a page, of what an index has in another one. */
+/** At most so many are put in the order of a page, of an index that has another order. */
 const SORTED = 5_000;
-/** No more looks than these for what may be claimed: one for each endpoint, or for each of the types at each endpoint. */
+/** At most so many reads for pending events: one for each endpoint, or for each type at each endpoint. */
 const LOOKS = 1_000;
 
-/** The indexes of a file. */
-export function sources(database: SqliteDatabase): Sources & Deaths & Amounts {
-  const on =
-    (find: Finding): Source =>
-    (range, limit, order) =>
-      answer(find(database, range, limit, order));
+/** @param connection - may be another one each time, because the inbox may open the file again */
+export function searchTables(connection: () => SqliteDatabase): SearchTables {
   return {
-    everything: on(everything),
-    withTerm: (term) => on(from('hookbox_terms', 'term = +:term', { term })),
-    withId: (id) => on(withId(id)),
-    ofGroup: (fingerprint) => on(ofGroup(fingerprint)),
-    putAway: (state) => on(putAway(state)),
-    retrying: on(retrying),
-    diedIn: (span) =>
-      on((_, range, limit, order) => {
-        const died = diedBefore(database, span, null, SORTED + 1);
-        return died.length > SORTED
-          ? null
-          : placed(
-              died.map(({ seq }) => seq),
-              range,
-              limit,
-              order,
-            );
-      }),
-    diedBefore: (...given) => answer(diedBefore(database, ...given)),
-    allIn: (range, limit) =>
-      answer(amountOf(database, `${EVENTS} WHERE seq >= :from AND seq < :before`, { ...range, limit })),
-    deadOf: (span, limit) => answer(amountOf(database, `${DIED} AND settled_ms < :before`, { ...span, limit })),
-    withConflict: on(withConflict),
-    redelivered: on(redelivered),
-    ofBulk: (id) => on(from('hookbox_bulk_events', "bulk = +:id AND result = 'done'", { id })),
-    inStates: (states, types) => on(merged(states.flatMap((state) => inState(state, types)))),
+    // A statement costs next to nothing, and each sample reads rows.
+    samplesAtOnce: 1,
+    extent() {
+      const database = connection();
+      return { newestSeq: newestSeq(database), indexed: indexedUpTo(database), disorder: disorder(database) };
+    },
+    receivedIn: (ranges, limit) => ranges.map((range) => receivedIn(connection(), range, limit)),
+    list: (parts, limit, order) => parts.map(({ index, range }) => listingOf(index)(connection(), range, limit, order)),
+    count({ index, range }, limit) {
+      if (index.of === 'everything') {
+        return countOf(connection(), `${EVENTS} WHERE seq >= :from AND seq < :before`, { ...range, limit });
+      }
+      if (index.of === 'died')
+        return countOf(connection(), `${DIED} AND settled_ms < :before`, { ...index.span, limit });
+      return listingOf(index)(connection(), range, limit, 'newest')?.length ?? null;
+    },
+    diedBefore: (span, place, limit) => diedBefore(connection(), span, place, limit),
+    namesBeginning: (...given) => namesBeginning(connection(), ...given),
   };
+}
+
+function listingOf(index: Index): Listing {
+  switch (index.of) {
+    case 'everything':
+      return everything;
+    case 'term':
+      return from('hookbox_terms', 'term = +:term', { term: index.term });
+    case 'ids':
+      return merged(index.ids.map(withId));
+    case 'group':
+      return ofGroup(index.fingerprint);
+    case 'state':
+      return inPutAway(index.state);
+    case 'retrying':
+      return retrying;
+    case 'died':
+      return diedIn(index.span);
+    case 'conflict':
+      return withConflict;
+    case 'redelivered':
+      return redelivered;
+    case 'bulk':
+      return from('hookbox_bulk_events', "bulk = +:id AND result = 'done'", { id: index.id });
+    case 'states':
+      return merged(index.states.flatMap((state) => inState(state, index.types)));
+  }
 }
 
 /**
  * What an index has of a range. It is named, because SQLite may otherwise think that going through the table by `seq` is
  * as good; and a partial one is only taken where its condition is repeated word by word.
  */
-function from(table: string, where: string, parameters: Readonly<Record<string, unknown>> = {}): Index {
+function from(table: string, where: string, parameters: Readonly<Record<string, unknown>> = {}): Listed {
   const sql = `SELECT seq FROM ${table} WHERE ${where} AND seq >= :from AND seq < :before`;
   return (database, range, limit, order) => {
     const ordered = `${sql} ORDER BY seq ${order === 'newest' ? 'DESC' : 'ASC'} LIMIT +:limit`;
@@ -72,28 +90,28 @@ const retrying = from('hookbox_events INDEXED BY hookbox_events_retrying', "stat
 const withConflict = from('hookbox_conflicts', 'TRUE');
 const redelivered = from('hookbox_redeliveries', 'TRUE');
 
-function withId(id: string): Index {
+function withId(id: string): Listed {
   const where = 'id_hash = hookbox_id_hash(+:id) AND id = +:id';
   return from('hookbox_events INDEXED BY hookbox_events_by_id', where, { id });
 }
 
-function ofGroup(fingerprint: string): Index {
+function ofGroup(fingerprint: string): Listed {
   const where = "state = 'dead' AND body IS NOT NULL AND ifnull(fingerprint, dead_reason) = +:fingerprint";
   return from('hookbox_events INDEXED BY hookbox_events_dead', where, { fingerprint });
 }
 
-function putAway(state: PutAwayState): Index {
+function inPutAway(state: PutAwayState): Listed {
   const where = `${PUT_AWAY} AND state = +:state`;
   return from('hookbox_events INDEXED BY hookbox_events_put_away', where, { state });
 }
 
 /** Of the pending ones, those that wait for an older one (1) and those that no processor has looked at (2). */
-function aside(parked: 1 | 2): Index {
+function aside(parked: 1 | 2): Listed {
   return from('hookbox_events INDEXED BY hookbox_events_aside', 'parked > 0 AND parked = +:parked', { parked });
 }
 
 /** What together names all events of a state. */
-function inState(state: EventState, types: readonly string[] | undefined): readonly Finding[] {
+function inState(state: EventState, types: readonly string[] | undefined): readonly Listing[] {
   switch (state) {
     case 'pending':
       return [aside(1), aside(2), ready(types)];
@@ -102,14 +120,14 @@ function inState(state: EventState, types: readonly string[] | undefined): reado
     case 'dead':
     case 'ignored':
     case 'discarded':
-      return [putAway(state)];
+      return [inPutAway(state)];
     case 'processed':
       return [() => null];
   }
 }
 
 /** There are as many as handlers that run now. */
-const processing: Finding = (database, range, limit, order) => {
+const processing: Listing = (database, range, limit, order) => {
   const sql = `
     SELECT seq FROM hookbox_events INDEXED BY hookbox_events_leased
     WHERE lease_until_ms IS NOT NULL AND state = 'processing' LIMIT ${SORTED + 1}`;
@@ -118,7 +136,7 @@ const processing: Finding = (database, range, limit, order) => {
 };
 
 /** What may be claimed stands by its endpoint, its type, and by when it is due. */
-function ready(types: readonly string[] | undefined): Finding {
+function ready(types: readonly string[] | undefined): Listing {
   return (database, range, limit, order) => {
     const present = statement(database, PRESENT).all() as readonly { value: string }[];
     const looks = present.flatMap(({ value: endpoint }): readonly Look[] =>
@@ -153,12 +171,14 @@ const READY_OF_TYPE = `
  * What any of them names; `null` where one of them cannot, since its events would be missing. Read together, since
  * processors move events from one to the other.
  */
-function merged(findings: readonly Finding[]): Finding {
+function merged(listings: readonly Listing[]): Listing {
+  const [only] = listings;
+  if (only !== undefined && listings.length === 1) return only;
   return (database, range, limit, order) =>
     readTogether(database, () => {
       const seqs = new Set<number>();
-      for (const find of findings) {
-        const found = find(database, range, limit, order);
+      for (const list of listings) {
+        const found = list(database, range, limit, order);
         if (found === null) return null;
         for (const seq of found) seqs.add(seq);
       }
@@ -182,10 +202,14 @@ const DIED = `
 const DIED_AT = `SELECT seq, settled_ms AS settledMs FROM ${DIED}`;
 const LAST_FIRST = 'ORDER BY settled_ms DESC, seq DESC LIMIT +:limit';
 
-function diedBefore(
-  database: SqliteDatabase,
-  ...[span, place, limit]: Parameters<Deaths['diedBefore']>
-): readonly Died[] {
+function diedIn(span: FailureSpan): Listing {
+  return (database, range, limit, order) => {
+    const died = diedBefore(database, span, null, SORTED + 1).map(({ seq }) => seq);
+    return died.length > SORTED ? null : placed(died, range, limit, order);
+  };
+}
+
+function diedBefore(database: SqliteDatabase, span: FailureSpan, place: Died | null, limit: number): readonly Died[] {
   const rows =
     place === null
       ? statement(database, `${DIED_AT} AND settled_ms < :before ${LAST_FIRST}`).all({ ...span, limit })
@@ -197,11 +221,39 @@ function diedBefore(
   return rows as readonly Died[];
 }
 
-function amountOf(database: SqliteDatabase, events: string, parameters: Readonly<Record<string, unknown>>): number {
+function countOf(database: SqliteDatabase, events: string, parameters: Readonly<Record<string, unknown>>): number {
   const sql = `SELECT count(*) AS count FROM (SELECT 1 FROM ${events} LIMIT +:limit)`;
   return (statement(database, sql).get(parameters) as { count: number }).count; // its column
 }
 
 function seqsOf(select: SqliteStatement, parameters: Readonly<Record<string, unknown>> = {}): number[] {
   return select.all(parameters).map((row) => (row as { seq: number }).seq);
+}
+
+const WITH_ID = 'SELECT id AS name FROM hookbox_events WHERE id_hash = hookbox_id_hash(+:from) AND id = +:from LIMIT 1';
+/** No index has the ids in their order: ids that begin with a text are looked for among the newest 2,000 events. */
+const NEXT_ID = `
+  SELECT min(id) AS name
+  FROM (SELECT id FROM hookbox_events WHERE seq > (SELECT max(seq) - 2000 FROM hookbox_events) LIMIT 2000)
+  WHERE id > +:from`;
+const FIRST_TERM = 'SELECT term AS name FROM hookbox_terms WHERE term >= +:from ORDER BY term LIMIT 1';
+const NEXT_TERM = 'SELECT term AS name FROM hookbox_terms WHERE term > +:from ORDER BY term LIMIT 1';
+
+function namesBeginning(
+  database: SqliteDatabase,
+  kind: FoundName['what'],
+  text: string,
+  limit: number,
+): readonly string[] {
+  const find = (sql: string, from: string): string | null =>
+    (statement(database, sql).get({ from }) as { name: string | null } | undefined)?.name ?? null;
+  const next = kind === 'id' ? NEXT_ID : NEXT_TERM;
+  const begin = kind === 'id' ? '' : kind === 'entity' ? entityTerm('') : 'merchant ';
+  const names: string[] = [];
+  let name = kind === 'id' ? (find(WITH_ID, text) ?? find(NEXT_ID, text)) : find(FIRST_TERM, begin + text);
+  while (name?.startsWith(begin + text) === true) {
+    names.push(name.slice(begin.length));
+    name = names.length < limit ? find(next, name) : null;
+  }
+  return names;
 }

@@ -1,22 +1,28 @@
-import type { EventSummary } from '../../../operator/search.ts';
 import type { Waits } from '../../../operator/waits.ts';
-import { askedOnce } from '../../../rules/asked-once.ts';
-import { answer, atOnce } from '../../../rules/steps.ts';
-import { toldWait, whyWaiting, type Standing } from '../../../rules/why-waiting.ts';
+import type { Queue } from '../../../rules/store.ts';
+import { isAmong, seenSince } from '../../../rules/takers.ts';
+import {
+  COUNTED_BEHIND,
+  planWaits,
+  type CountBehind,
+  type PlaceInQueue,
+  type WaitingEvent,
+} from '../../../rules/why-waiting.ts';
 import type { EventState } from '../../../state.ts';
+import type { EventKey } from '../../../event.ts';
 import { frontOf, holdingTypesOf } from '../../engine/entity-queue.ts';
-import { takers } from '../../engine/takers.ts';
+import { pausesOf, takenTypesOf } from '../../engine/takers.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
-import { prepareNamedStatements } from '../../sql/named-statements.ts';
+import { keyIs } from '../../sql/event-key.ts';
+import { prepareNamedStatements, type NamedStatements } from '../../sql/named-statements.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import { WAITING } from '../../sql/queue-statements.ts';
 import { createdOf } from '../../sql/records.ts';
 import type { Access } from '../access.ts';
 import { readTogether } from '../read-together.ts';
 import { summaryOfSeq } from './summary.ts';
-import { keyIs } from '../../sql/event-key.ts';
 
-interface StandingRow {
+interface EventRow {
   readonly seq: number;
   readonly endpoint: string;
   readonly type: string | null;
@@ -30,12 +36,12 @@ interface StandingRow {
   readonly yields: 0 | 1;
 }
 
-const STANDING = `
+const EVENT = `
   SELECT seq, endpoint, type, entity, created_ms, created_ns, state, crashes, due_ms, claimed_ms, yields
   FROM hookbox_events WHERE ${keyIs()}`;
 
 const RUNNING = `
-  SELECT seq, claimed_ms FROM hookbox_events
+  SELECT seq, claimed_ms AS claimedAt FROM hookbox_events
   WHERE lease_until_ms IS NOT NULL AND entity = :entity AND endpoint = :endpoint LIMIT 1`;
 
 /** The first of those that hold others back, and of those that yield. */
@@ -44,7 +50,7 @@ const TYPES_BEHIND = [0, 1]
     (yields) => `
   SELECT type FROM (
     SELECT type FROM ${WAITING} AND yields = ${yields} AND (created_ms, created_ns, seq) > (:created_ms, :created_ns, :seq)
-    ORDER BY created_ms, created_ns, seq LIMIT +:limit
+    ORDER BY created_ms, created_ns, seq LIMIT ${COUNTED_BEHIND}
   )`,
   )
   .join(' UNION ALL ');
@@ -56,60 +62,74 @@ export function waits(access: Access): Waits {
   return {
     async waits(keys, now) {
       const database = access.database();
-      const engine = askedOnce(standing(database));
-      // Many wait behind the same one.
-      const blockers = new Map<number, EventSummary | undefined>();
-      const summary = (seq: number): EventSummary | undefined => {
-        if (!blockers.has(seq)) blockers.set(seq, summaryOfSeq(database, seq));
-        return blockers.get(seq);
-      };
-      const told = { at: (ms: number) => new Date(ms), summary };
-      return readTogether(database, () =>
-        keys.map((key) => {
-          const why = atOnce(whyWaiting(engine, key, now));
-          return why === null ? null : toldWait(why, told);
-        }),
-      );
+      const statements = prepareNamedStatements(database);
+      return readTogether(database, () => {
+        const isSuspectRunning = statements.queue.runningSuspect.get() !== undefined;
+        const events = eventsOf(statements, keys, seenSince(now));
+        const plan = planWaits(events, { pauses: pausesOf(statements), isSuspectRunning }, now);
+        const taken = remembered((endpoint: string) => takenTypesOf(statements, endpoint, seenSince(now)));
+        const counts = plan.places.map((place) => countBehind(database, place, taken(place.endpoint)));
+        const blockers = plan.blockers.flatMap((seq) => summaryOfSeq(database, seq) ?? []);
+        return plan.waits(counts, blockers);
+      });
     },
   };
 }
 
-function standing(database: SqliteDatabase): Standing {
-  const statements = prepareNamedStatements(database);
-  return {
-    ...takers(statements),
-    front: (queue, handledSince) =>
-      answer(frontOf(statements, queue, holdingTypesOf(statements, queue.endpoint, handledSince))),
-    isSuspectRunning: () => answer(statements.queue.runningSuspect.get() !== undefined),
-    standing({ id, endpoint }) {
-      const row = statement(database, STANDING).get({ id, endpoint }) as StandingRow | undefined; // its columns
-      if (row === undefined) return answer(undefined);
-      const { seq, type, entity, state, crashes } = row;
-      const created = createdOf(row);
-      const times = { dueAt: row.due_ms, claimedAt: row.claimed_ms };
-      return answer({
-        seq,
-        endpoint,
-        type,
-        entity,
-        created,
-        state,
-        crashes,
-        ...times,
-        yields: row.yields === 1,
-      });
-    },
-    running({ entity, endpoint }) {
-      const row = statement(database, RUNNING).get({ entity, endpoint });
-      if (row === undefined) return answer(undefined);
-      const { seq, claimed_ms: claimedAt } = row as { seq: number; claimed_ms: number }; // its columns
-      return answer({ seq, claimedAt });
-    },
-    typesBehind({ entity, endpoint }, after, limit) {
-      const { created, seq } = after ?? FIRST;
-      const from = { created_ms: created.ms, created_ns: created.ns, seq };
-      const rows = statement(database, TYPES_BEHIND).all({ entity, endpoint, ...from, limit });
-      return answer(rows.slice(0, limit).map((row) => (row as { type: string }).type));
-    },
+function eventsOf(
+  statements: NamedStatements,
+  keys: readonly EventKey[],
+  since: number,
+): readonly (WaitingEvent | undefined)[] {
+  const { database, queue } = statements;
+  const holding = remembered((endpoint: string) => holdingTypesOf(statements, endpoint, since));
+  const lastSeen = remembered(
+    (lane: Pick<EventRow, 'endpoint' | 'type'>) => (queue.lastSeen.get(lane) as { at: number | null }).at,
+  );
+  const ofQueue = remembered(({ entity, endpoint }: Queue): Pick<WaitingEvent, 'running' | 'front'> => ({
+    running: statement(database, RUNNING).get({ entity, endpoint }) as WaitingEvent['running'],
+    front: frontOf(statements, { entity, endpoint }, holding(endpoint)),
+  }));
+  return keys.map(({ id, endpoint }) => {
+    const row = statement(database, EVENT).get({ id, endpoint }) as EventRow | undefined;
+    if (row === undefined) return undefined;
+    const { seq, type, entity, state, crashes } = row;
+    const isQueued = state === 'pending' && entity !== null;
+    return {
+      seq,
+      endpoint,
+      type,
+      entity,
+      created: createdOf(row),
+      state,
+      crashes,
+      dueAt: row.due_ms,
+      claimedAt: row.claimed_ms,
+      yields: row.yields === 1,
+      lastSeen: type === null ? null : lastSeen({ endpoint, type }),
+      ...(isQueued ? ofQueue({ endpoint, entity }) : { running: undefined, front: undefined }),
+    };
+  });
+}
+
+function countBehind(
+  database: SqliteDatabase,
+  { entity, endpoint, after }: PlaceInQueue,
+  taken: ReturnType<typeof takenTypesOf>,
+): CountBehind {
+  const { created, seq } = after ?? FIRST;
+  const from = { created_ms: created.ms, created_ns: created.ns, seq };
+  const rows = statement(database, TYPES_BEHIND).all({ entity, endpoint, ...from }) as readonly { type: string }[];
+  const first = rows.slice(0, COUNTED_BEHIND);
+  return { all: first.length, handled: first.filter(({ type }) => isAmong(taken, type)).length };
+}
+
+/** Many of the events have the same type and entity. */
+function remembered<Asked, Found>(find: (asked: Asked) => Found): (asked: Asked) => Found {
+  const known = new Map<string, Found>();
+  return (asked) => {
+    const key = JSON.stringify(asked);
+    if (!known.has(key)) known.set(key, find(asked));
+    return known.get(key) as Found; // set just now
   };
 }

@@ -1,18 +1,15 @@
 import type { ExportedEvent } from '../../../operator/export-format.ts';
-import { noteOutOfOrder } from '../../../operator/finding/seq-ranges.ts';
 import type { ImportRecord, Transfer } from '../../../operator/transfer.ts';
-import { addToAuditLine } from '../../../rules/audit-line.ts';
-import type { StoredBody } from '../../../rules/engine.ts';
+import type { StoredBody } from '../../../rules/tombstone.ts';
 import { planImport, type ImportPlan, type KnownBody } from '../../../rules/import-events.ts';
-import { atOnce } from '../../../rules/steps.ts';
 import { markOf } from '../../engine/sqlite-store.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { keyIs } from '../../sql/event-key.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
-import { auditLines } from '../audit/audit-line.ts';
-import { receivedTimes } from '../search/received-times.ts';
+import { addToAuditLine } from '../audit/audit-line.ts';
+import { noteOutOfOrder } from '../search/received-times.ts';
 
 export function importing(access: Access): Pick<Transfer, 'importSome'> {
   return {
@@ -22,7 +19,7 @@ export function importing(access: Access): Pick<Transfer, 'importSome'> {
         const { database } = statements;
         const plan = planImport(records, knownBodies(database, records));
         save(statements, plan);
-        if (audit !== undefined) atOnce(addToAuditLine(auditLines(database), audit, { ...plan.counts }));
+        if (audit !== undefined) addToAuditLine(database, audit, { ...plan.counts });
         return plan.counts;
       });
       if (counts.imported > 0) access.notify();
@@ -46,7 +43,7 @@ function save(statements: Statements, { events, marks }: ImportPlan): void {
   for (const mark of marks) statements.queue.raiseHighWater.run(markOf(mark));
   const [first] = seqs;
   if (first === undefined) return;
-  atOnce(noteOutOfOrder(receivedTimes(statements.database), first, seqs.at(-1) ?? first));
+  noteOutOfOrder(statements.database, first, seqs.at(-1) ?? first);
 }
 
 function insert({ moves, queue, known }: Statements, event: ExportedEvent): number {
