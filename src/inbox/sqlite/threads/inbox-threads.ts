@@ -3,6 +3,7 @@ import type { CommitOutcome } from '../../group-commit.ts';
 import { isShortOfDescriptors } from '../opening/access.ts';
 import type { Move, ReadName } from '../jobs.ts';
 import { packMoves, unpackOutcomes, type PackedOutcome } from './packed-moves.ts';
+import { startWorker } from './start-worker.ts';
 import { NoThread, Thread } from './thread.ts';
 import { threadedOperations } from './threaded-operations.ts';
 import { codesOf, UNFIT, UNFIT_BEGUN } from './failures.ts';
@@ -48,10 +49,11 @@ export class InboxThreads {
       writerStarted();
       ready();
     };
+    const common = { file, start: startWorker };
     const longLog = (): void => void this.#copyLog();
-    this.#writer = new Thread({ entry: 'writer-thread', file, ready: writerReady, longLog });
-    this.#checkpoints = new Thread({ entry: 'checkpoint-thread', file });
-    this.#operators = new Thread({ entry: 'operators-thread', file, ready, pending: notify });
+    this.#writer = new Thread({ ...common, entry: 'writer-thread', ready: writerReady, longLog });
+    this.#checkpoints = new Thread({ ...common, entry: 'checkpoint-thread' });
+    this.#operators = new Thread({ ...common, entry: 'operators-thread', ready, pending: notify });
     this.operations = threadedOperations({
       writer: { ask: (...asked) => this.#ask(this.#writer, ...asked) },
       operators: { ask: (...asked) => this.#ask(this.#operators, ...asked) },

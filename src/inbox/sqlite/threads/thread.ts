@@ -5,7 +5,7 @@ import { clearTimeout, performance, setImmediate, setTimeout } from '../../../ho
 import type { ReadName } from '../jobs.ts';
 import { loadBetterSqlite } from '../opening/better-sqlite.ts';
 import type { PackedMoves } from './packed-moves.ts';
-import { startWorker, type WorkerStart } from './start-worker.ts';
+import type { startWorker, WorkerStart } from './start-worker.ts';
 import { codesOf, failureData, failureFrom, type FailureData } from './failures.ts';
 
 /*
@@ -102,6 +102,8 @@ interface Asked {
 export interface ThreadOptions {
   readonly file: string;
   readonly entry: 'writer-thread' | 'operators-thread' | 'checkpoint-thread';
+  /** `startWorker`; threads import this file too, and with it they would depend on themselves */
+  readonly start: typeof startWorker;
   /** called after each start */
   ready?(): void;
   /** called when events may have become due */
@@ -197,10 +199,10 @@ export class Thread {
     this.#isReady = false;
     this.#tooLate = undefined;
     try {
-      const { entry, file } = this.#options;
+      const { entry, file, start } = this.#options;
       const loading = notBegun();
       this.#loading = loading;
-      const worker = startWorker(entry, { file, loading } satisfies ThreadStart);
+      const worker = start(entry, { file, loading } satisfies ThreadStart);
       this.#worker = worker;
       worker.on('message', (message: FromThread) => this.#receive(message));
       worker.on('error', (failure) => this.#died(worker, failure));
