@@ -198,7 +198,7 @@ export function settleInTransaction(
   settlement: Extract<Settlement, { readonly outcome: 'processed' }>,
   now: number,
 ): boolean {
-  const [event] = store.held([lease], seenSince(now));
+  const [event] = store.held([lease], null);
   const changes = planProcessed(event, settlement, now);
   if (changes !== null) store.apply(changes);
   return changes !== null;

@@ -3,7 +3,17 @@ import type { Instant } from '../../events/instant.ts';
 import { MANY_FRESH } from '../rules/accept-event.ts';
 import { isBefore, PASSED_BATCH, YIELDING_BATCH } from '../rules/entity-order.ts';
 import { arrivedBy, latestTime, movedBack, setBackBy } from '../rules/set-back.ts';
-import type { Change, ClaimState, Front, HeldEvent, NextInQueue, Queue, RunningEvent, Store } from '../rules/store.ts';
+import {
+  NOTHING_NEXT,
+  type Change,
+  type ClaimState,
+  type Front,
+  type HeldEvent,
+  type NextInQueue,
+  type Queue,
+  type RunningEvent,
+  type Store,
+} from '../rules/store.ts';
 import { isAmong, isInScope } from '../rules/takers.ts';
 import type { Scope } from '../work.ts';
 import { entityOf, type Entries, type Entry } from './memory-entry.ts';
@@ -65,8 +75,9 @@ export function memoryClaims(
     const before = highWater.get(entityOf(queue));
     if (created !== null && (!before || compare(before, created) < 0)) highWater.set(entityOf(queue), created);
   }
-  const withNext = (entry: Entry, handledSince: number): HeldEvent => {
+  const withNext = (entry: Entry, handledSince: number | null): HeldEvent => {
     const event = runningOf(entry);
+    if (handledSince === null) return { ...event, next: NOTHING_NEXT, holdsBack: false };
     const holdsBack = isAmong(takers.typesSeen(event.endpoint, handledSince), event.type);
     return { ...event, next: nextInQueue(event, handledSince), holdsBack };
   };

@@ -56,7 +56,7 @@ export function memoryQueue(entries: Entries, store: SyncStore): { queue: WorkQu
     async transaction(lease, work, { now, signal, skipped }) {
       refuseAsyncFunction(work);
       signal.throwIfAborted();
-      if (!isRunning(store.held([lease], 0)[0])) throw lost();
+      if (!isRunning(store.held([lease], null)[0])) throw lost();
       const result = work(noDatabase);
       refusePromise(result);
       if (!settleInTransaction(store, lease, processedBy(skipped), now())) throw lost();

@@ -3,7 +3,6 @@ import { isInstance, TransactionError } from '../../errors.ts';
 import { COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';
 import { processedBy } from '../rules/attempt-end.ts';
 import { planProcessed } from '../rules/settle.ts';
-import { seenSince } from '../rules/takers.ts';
 import type { Lease, TransactionAttempt } from '../work.ts';
 import type { PostgresConnection } from './driver/client.ts';
 import { IDLE_TIMEOUT, KNOWN_PLANS, SYNCED, VALUES } from './driver/database.ts';
@@ -251,7 +250,7 @@ async function endAttempt(
   const place = scene(session);
   await place.locks.takeOf([lease.seq]);
   const store = postgresStore(place);
-  const [event] = await store.held([lease], seenSince(now));
+  const [event] = await store.held([lease], null);
   const changes = planProcessed(event, settlement, now);
   if (changes !== null) await store.apply(changes);
   return changes !== null;

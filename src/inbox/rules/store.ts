@@ -38,8 +38,11 @@ export interface Store<M extends Mode> {
   eventToRun(key: EventKey): Answer<M, EventToRun | undefined>;
   /** Gives a lease to each of these events, and returns as many, in their order. */
   lease(events: readonly Candidate[], claim: NewLease): Answer<M, readonly LeasedEvent[]>;
-  /** The event under each of these leases; `undefined` if the lease is lost. An expired lease still counts. */
-  held(leases: readonly Lease[], handledSince: number): Answer<M, readonly (HeldEvent | undefined)[]>;
+  /**
+   * The event under each of these leases; `undefined` if the lease is lost. An expired lease still counts. With `null`, the
+   * caller does not need what is next in the queues.
+   */
+  held(leases: readonly Lease[], handledSince: number | null): Answer<M, readonly (HeldEvent | undefined)[]>;
   /**
    * How the attempt under each of these leases ended; `undefined` if it did not, if the event was claimed again, or if a
    * claim found it crashed.
@@ -201,6 +204,9 @@ export interface RunningEvent extends QueuedEvent, Lease {
   /** its processor is closing */
   readonly isClosing: boolean;
 }
+
+/** Nothing is waiting in a queue, or the caller does not need to know. */
+export const NOTHING_NEXT: NextInQueue = Object.freeze({ front: undefined, passed: [], yielding: [] });
 
 export interface HeldEvent extends RunningEvent {
   readonly next: NextInQueue;

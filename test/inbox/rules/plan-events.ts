@@ -1,6 +1,6 @@
-import type { DueEvent, ExpiredEvent, HeldEvent, NextInQueue } from '../../../src/inbox/rules/store.ts';
+import { NOTHING_NEXT, type DueEvent, type ExpiredEvent, type HeldEvent } from '../../../src/inbox/rules/store.ts';
 
-export const NOTHING_NEXT: NextInQueue = { front: undefined, passed: [], yielding: [] };
+export { NOTHING_NEXT };
 
 export function dueEvent(seq: number, parts: Partial<DueEvent> = {}): DueEvent {
   return {

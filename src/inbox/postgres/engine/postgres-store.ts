@@ -1,18 +1,19 @@
 import { isCommittedAlone } from '../../rules/committed-alone.ts';
 import { foundCrash, type FoundCrash } from '../../rules/found-crash.ts';
-import type {
-  AttemptOutcome,
-  Candidate,
-  ClaimStart,
-  ClaimState,
-  EventToRun,
-  ExpiredEvent,
-  HeldEvent,
-  LeasedEvent,
-  StartAsked,
-  NewLease,
-  RunningEvent,
-  Store,
+import {
+  NOTHING_NEXT,
+  type AttemptOutcome,
+  type Candidate,
+  type ClaimStart,
+  type ClaimState,
+  type EventToRun,
+  type ExpiredEvent,
+  type HeldEvent,
+  type LeasedEvent,
+  type StartAsked,
+  type NewLease,
+  type RunningEvent,
+  type Store,
 } from '../../rules/store.ts';
 import { setBackBy } from '../../rules/set-back.ts';
 import type { DeadReason, EventState } from '../../state.ts';
@@ -87,7 +88,11 @@ export function postgresStore(scene: Scene): Store<'async'> {
         leases.map(({ seq }) => seq),
         handledSince,
       );
-      return leases.map(({ seq, fence }) => events.find((event) => event.seq === seq && event.fence === fence));
+      const bySeq = new Map(events.map((event) => [event.seq, event]));
+      return leases.map(({ seq, fence }) => {
+        const event = bySeq.get(seq);
+        return event?.fence === fence ? event : undefined;
+      });
     },
     outcomesUnder: (leases) => outcomesUnder(scene, leases),
     async renew(leases, until, isClosing) {
@@ -227,12 +232,15 @@ const HOLDS_BACK = '(holding.every OR held.type = ANY(holding.types)) AS holds_b
 async function heldEvents(
   { session, t }: Scene,
   seqs: readonly number[],
-  handledSince: number,
+  handledSince: number | null,
 ): Promise<readonly HeldEvent[]> {
+  const held = `SELECT ${runningColumns(t)} FROM ${t.queue} AS queue WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NOT NULL`;
+  if (handledSince === null) {
+    const rows = await session.rows<RunningRow>(held, [seqs]);
+    return rows.map((row) => ({ ...runningOf(row), next: NOTHING_NEXT, holdsBack: false }));
+  }
   const rows = await session.rows<HeldRow>(
-    `WITH held AS MATERIALIZED (
-       SELECT ${runningColumns(t)} FROM ${t.queue} AS queue WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NOT NULL
-     ), ${holding(t, 'held', '$2')}
+    `WITH held AS MATERIALIZED (${held}), ${holding(t, 'held', '$2')}
      SELECT held.*, ${HOLDS_BACK}, ${nextColumns(t, 'held')}
      FROM held JOIN holding ON holding.endpoint = held.endpoint ${front(t, 'held')}`,
     [seqs, handledSince],

@@ -1,6 +1,6 @@
 import { PASSED_BATCH } from '../../rules/entity-order.ts';
 import { pausedAt } from '../../rules/pauses.ts';
-import type { Front, NextInQueue, SizedEvent, Queue } from '../../rules/store.ts';
+import { NOTHING_NEXT, type Front, type NextInQueue, type Queue, type SizedEvent } from '../../rules/store.ts';
 import { isAmong } from '../../rules/takers.ts';
 import type { Scope } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
@@ -17,8 +17,6 @@ type Next = NonNullable<NextInQueue['front']> & { readonly type: string };
 
 /** After every event. */
 const LAST = { seq: 0, created: { ms: Number.MAX_SAFE_INTEGER, ns: 0 } };
-/** Nothing waits in a queue. */
-export const NOTHING_NEXT: NextInQueue = { front: undefined, passed: [], yielding: [] };
 
 /** The types whose events hold back newer ones of their entity; read from the file when it is first needed. */
 export function holdingTypesOf(

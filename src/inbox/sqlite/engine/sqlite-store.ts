@@ -4,15 +4,16 @@ import { isCommittedAlone } from '../../rules/committed-alone.ts';
 import { foundCrash, type FoundCrash } from '../../rules/found-crash.ts';
 import { openLanes, pausesIn } from '../../rules/pauses.ts';
 import { countChange } from '../../rules/settle.ts';
-import type {
-  Candidate,
-  Change,
-  ClaimState,
-  DueAsked,
-  DueEvent,
-  HeldEvent,
-  LeasedEvent,
-  RunningEvent,
+import {
+  NOTHING_NEXT,
+  type Candidate,
+  type Change,
+  type ClaimState,
+  type DueAsked,
+  type DueEvent,
+  type HeldEvent,
+  type LeasedEvent,
+  type RunningEvent,
 } from '../../rules/store.ts';
 import { isAmong } from '../../rules/takers.ts';
 import type { DeadReason, EventState } from '../../state.ts';
@@ -22,7 +23,7 @@ import { newestSeq } from '../sql/newest-seq.ts';
 import { createdOf } from '../sql/records.ts';
 import { announcements } from './announcements.ts';
 import { deliveries } from './acceptance.ts';
-import { frontOf, holdingTypesOf, nextInQueue, NOTHING_NEXT } from './entity-queue.ts';
+import { frontOf, holdingTypesOf, nextInQueue } from './entity-queue.ts';
 import type { EventIndex } from './event-index.ts';
 import { followClock, isSetBack, noteTime } from './follow-clock.ts';
 import { indexNew } from './index-new.ts';
@@ -75,8 +76,9 @@ interface OutcomeRow {
 export function sqliteStore(statements: NamedStatements, index: EventIndex): SyncStore {
   const { counts, database, moves, queue } = statements;
 
-  const withNext = (row: RunningRow, handledSince: number): HeldEvent => {
+  const withNext = (row: RunningRow, handledSince: number | null): HeldEvent => {
     const event = runningOf(row);
+    if (handledSince === null) return { ...event, next: NOTHING_NEXT, holdsBack: false };
     const holding = holdingTypesOf(statements, event.endpoint, handledSince);
     const next = nextInQueue(statements, event, holding);
     return { ...event, next, holdsBack: next !== NOTHING_NEXT && isAmong(holding(), event.type) };
