@@ -42,7 +42,7 @@ const PAUSE: KnownOptions<PauseTypeOptions> = { ...OPTIONS, unseen: 'boolean' };
  * unless `ordering` is off. In inline mode, too, deliveries of a paused type are stored and get a 200, and their events
  * wait for a processor.
  *
- * @returns the pause; `changed` is `false` if the type was already paused, and that pause stays unchanged
+ * @returns the pause; `changed` is `false` if the type was already paused; the earlier pause then stays unchanged
  * @throws ConfigurationError `INVALID_OPTION` for a missing `by`, a name that is empty or longer than 150 characters,
  * or an unseen type without `unseen`
  * @throws InboxUnavailableError if the inbox could not be written to; nothing was done

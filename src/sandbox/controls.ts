@@ -116,7 +116,7 @@ export interface Controls {
     /**
      * Changes the status of an order.
      *
-     * @throws ApiError `RESOURCE_NOT_FOUND`, or `RESOURCE_CONFLICT` for a status that cannot follow
+     * @throws ApiError `RESOURCE_NOT_FOUND`, or `RESOURCE_CONFLICT` for a status that cannot follow the current one
      */
     readonly move: (id: string, to: OrderStatus) => void;
   };

@@ -35,7 +35,7 @@ export function checkCommand(): Command {
     .option(
       '--effects <url>',
       'a URL with {id} that returns {"rows": n, "count": n}: how many times the event was stored, and how ' +
-        'many times its handler ran. It can also return one number, the larger of the two. Without --effects, the probes stored-first and duplicates can judge ' +
+        'many times its handler ran. It can also return one number, the larger of the two. Without --effects, the probes "stored-first" and "duplicates" can judge ' +
         'only endpoints built with hookbox',
     )
     .option(

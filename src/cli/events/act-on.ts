@@ -54,7 +54,7 @@ export async function actOn(act: Act, ids: readonly string[], options: ActOnOpti
   if (ways === 0) {
     throw usageError(`Pass event ids, a filter such as ${EXAMPLES[act]}, or --all.`);
   }
-  if (ways > 1) throw usageError('Use only one of these: event ids, a filter or --all, --resume, --cancel.');
+  if (ways > 1) throw usageError('Use only one of these: event ids; a filter (or --all); --resume; --cancel.');
   if (all && !isEverything(filter)) throw usageError('--all selects every event. Remove --all, or remove the filter.');
   if (bulk !== undefined && (dryRun || force)) {
     throw usageError('The preview already decided what this bulk action does. Remove --dry-run and --force.');

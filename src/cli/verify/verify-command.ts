@@ -21,7 +21,7 @@ export function verifyCommand(): Command {
   ])
     .argument('<file>', 'the file that contains the body, or - for standard input')
     .requiredOption('--signature <hex>', 'the value of X-Signature')
-    .option('--explain', 'try the usual mistakes and report the cause')
+    .option('--explain', 'check for common mistakes, and report which one caused the failure')
     .option('--also <file...>', 'with --explain, also try the bodies in these files')
     .option(
       '--old-secret-file <path>',

@@ -23,7 +23,7 @@ export interface Pause extends StoredPause {
 
 /** Pauses of types. The transaction of each also writes its audit line. */
 export interface Pauses {
-  /** Pauses a type. `changed` is `false` if it was already paused; that pause stays unchanged. */
+  /** Pauses a type. `changed` is `false` if it was already paused; the earlier pause then stays unchanged. */
   pauseType(lane: EndpointType, by: By): Promise<{ readonly pause: StoredPause; readonly changed: boolean }>;
   /** Resumes a type. Returns the ended pause, or `null`. */
   resumeType(lane: EndpointType, by: By): Promise<StoredPause | null>;

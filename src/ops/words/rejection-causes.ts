@@ -59,7 +59,8 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   },
   'method-not-allowed': {
     cause: 'The request method was not POST.',
-    advice: 'A browser, crawler or health check sent the request. Point health checks at /health/live of this page.',
+    advice:
+      'A browser, crawler or health check sent the request. Point health checks at /health/live below the path of this page.',
   },
   'body-not-base64': {
     cause: 'The body was flagged as base64, but is not base64.',

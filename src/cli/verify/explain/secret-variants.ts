@@ -77,7 +77,11 @@ function addDecoded(
   if (bare !== undefined) {
     usual('secret-prefix', 'the signature was made without the prefix of the secret', bare);
     usual('secret-encoding', 'the signature was made with the decoded base64 after the prefix', ...base64(bare));
-    usual('secret-encoding', 'the signature was made with the decoded digits after the prefix', ...hex(bare));
+    usual(
+      'secret-encoding',
+      'the key was the decoded form of the hexadecimal digits after the prefix of the secret',
+      ...hex(bare),
+    );
   }
   usual('secret-prefix', 'the signature was made with a secret that still has its prefix whsec_', `whsec_${secret}`);
   usual(
