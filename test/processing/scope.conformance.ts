@@ -58,6 +58,8 @@ export function testScope(name: string, open: () => Inbox): void {
       const handlers = { 'order.created': () => {} };
       await using worker = createProcessor({ inbox, endpoint: 'shop-a', handlers, clock, logger: silent });
       await worker.start();
+      // Before it sleeps, it has announced itself.
+      await expect.poll(async () => (await inbox.processors(now())).processors).toHaveLength(1);
       sleptMs = IGNORE_AFTER_MS + TAKER_MS;
       expect((await inbox.processors(now())).processors).toEqual([]);
       await timers.advance(1_000);

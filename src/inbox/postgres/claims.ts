@@ -44,7 +44,8 @@ export async function claimByKey(
     const state = await startClaim(place, request, crashed, key);
     if (state === 'more') return 'more';
     const event = await place.eventToRun(key);
-    const decision = planOne(event, request, state.pauses);
+    // Read again: a type may have been paused while this claim waited for the slot of its event.
+    const decision = planOne(event, request, (await place.claimState()).pauses);
     isBusy = decision === 'busy';
     return event === undefined || decision !== 'run'
       ? []
@@ -69,7 +70,8 @@ async function startClaim(
   await place.apply(plan.changes);
   crashed.push(...plan.crashed);
   if (plan.more) return 'more';
-  return plan.changes.length === 0 ? start : place.claimState();
+  const isCurrent = plan.changes.length === 0 && asked.lostClaims.length === 0;
+  return isCurrent ? start : place.claimState();
 }
 
 async function give(

@@ -62,10 +62,13 @@ export function planLeases(
   for (const event of lost) {
     changes.push(...endAttempt(event, endingOf({ outcome: 'interrupted' }, now), now, { budget }).changes);
   }
+  const lostSeqs = new Set(lost.map(({ seq }) => seq));
   let ended = 0;
   for (const event of expired) {
     if (ended > 0 && budget.isSpent) break;
     ended += 1;
+    // A lost lease may have expired meanwhile: it has ended above.
+    if (lostSeqs.has(event.seq)) continue;
     budget.spend(event.bytes);
     if (holds.some((lease) => isSame(lease, event))) {
       changes.push({ kind: 'lease renewed', lease: event, until: now + leaseMs });

@@ -110,3 +110,15 @@ it('an event that a lost claim leased is pending again, and counts as no crash',
   );
   expect(crashed).toEqual([found]);
 });
+
+it('a lost lease that has expired too ends once, and counts as no crash', () => {
+  const { changes, crashed } = planLeases(
+    { lost: [heldEvent({ seq: 1, fence: 1 })], crashed: [], expired: [expiredEvent(1), expiredEvent(2)] },
+    { ...REQUEST, unheard: [7] },
+  );
+  expect(endings(changes)).toEqual([
+    [1, 'pending', 'interrupted'],
+    [2, 'pending', 'crashed'],
+  ]);
+  expect(crashed.map(({ id }) => id)).toEqual(['evt_2']);
+});

@@ -45,8 +45,9 @@ export async function dueEvents(scene: Scene, asked: DueAsked): Promise<DueEvent
     const handled = handles === '*' ? [[], true] : [handles.map(toKey), false];
     const judged = [ours.map(({ seq }) => seq), now, includeSuspects, handledSince, ...handled, locks.all()];
     const rows = ours.length === 0 ? [] : await session.rows<DueRow>(withFacts(t), judged);
-    const isAll = found.length < Math.min(limit, DEEPEST);
-    if (rows.length > 0 || isAll) return { events: rows.map(dueEventOf), isAll };
+    const isShort = found.length < Math.min(limit, DEEPEST);
+    // Events behind those that others have locked may be due too.
+    if (rows.length > 0 || isShort) return { events: rows.map(dueEventOf), isAll: isShort && busy.size === 0 };
     for (const { slot } of found) if (!locks.holds(slot)) busy.add(slot);
   }
   return NONE;

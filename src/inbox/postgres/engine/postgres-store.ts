@@ -141,13 +141,14 @@ async function startClaim(scene: Scene, asked: StartAsked): Promise<ClaimStart> 
   const { session, t, moves } = scene;
   const { now, expiredBy, limit, lostClaims, onlyFor } = asked;
   const row = await session.row<StartRow>(
-    `WITH indexed AS (${moves.indexNew.replaceAll('$1', '$3')})
+    `WITH indexed AS (${moves.indexNew.replaceAll('$1', '$3')} AND $4::boolean)
      SELECT (SELECT latest_ms FROM ${t.clock}) AS latest_ms, ${stateColumns(t)}, (
        SELECT json_agg(found)::text FROM (
          SELECT seq, slot FROM ${t.queue} WHERE ${EXPIRED} ORDER BY lease_until_ms LIMIT $2
        ) AS found
      ) AS expired`,
-    [expiredBy, limit, now],
+    // A claim of one event waits for its slot below, so it must not hold rows of others.
+    [expiredBy, limit, now, onlyFor === undefined && lostClaims.length === 0],
   );
   const isSetBack = setBackBy(row?.latest_ms ?? 0, now) > 0;
   const lost = lostClaims.length === 0 || isSetBack ? NONE_LOST : await lostLeases(scene, asked);
