@@ -19,7 +19,6 @@ import { connectionsOf, type PostgresSource } from './driver/connections.ts';
 import { Database } from './driver/database.ts';
 import { asUnavailable } from './driver/faults.ts';
 import { Sessions } from './driver/sessions.ts';
-import { toText } from './driver/values.ts';
 import { effectTransaction } from './effect-transaction.ts';
 import { GivenLeases } from './given-leases.ts';
 import { LatestTime } from './latest-time.ts';
@@ -252,7 +251,7 @@ export function storeOn(
 async function eventOf({ database, t, time }: Store, { id, endpoint }: EventKey): Promise<StoredEvent | null> {
   const row = await database.read(async (session) => {
     await time.follow(session);
-    return session.row(selectStored(t, 'events.id = $1 AND events.endpoint = $2'), [toText(id), toText(endpoint)]);
+    return session.row(selectStored(t, 'events.id = $1 AND events.endpoint = $2'), [id, endpoint]);
   });
   return row === undefined ? null : storedEvent(row, time);
 }

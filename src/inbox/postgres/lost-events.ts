@@ -1,4 +1,4 @@
-import { fromText } from './driver/values.ts';
+import { fromJson } from './driver/values.ts';
 import type { Session } from './driver/session.ts';
 import { shelveLost } from './moves.ts';
 import { LOST, places } from './sql/records.ts';
@@ -30,10 +30,10 @@ export async function lookForLost(session: Session, t: Tables, found: LostFound,
      ) AS looked`,
     [found.behind, limit],
   );
-  const ids = JSON.parse(row?.ids ?? '[]') as string[];
+  const ids = fromJson(row?.ids ?? '[]') as string[];
   return {
     count: found.count + (row?.lost ?? 0),
-    ids: [...found.ids, ...ids.map(fromText)].slice(0, NAMED),
+    ids: [...found.ids, ...ids].slice(0, NAMED),
     behind: row?.last ?? found.behind,
     isOver: (row?.last ?? null) === null,
   };

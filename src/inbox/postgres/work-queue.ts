@@ -19,7 +19,6 @@ import { mayRerun } from '../rules/rerun-event.ts';
 import { ignoredTypes as ignoredReport, unhandledTypes } from '../rules/unhandled-report.ts';
 import type { EventKey } from '../event.ts';
 import type { Announced, Attempt, AttemptError, ProcessorIdentity, Scope, WorkQueue } from '../work.ts';
-import { fromText, toText } from './driver/values.ts';
 import {
   forgetProcessor,
   handledTypes,
@@ -216,10 +215,10 @@ async function nextDue({ database, t, time, scene }: Store, scope: Scope): Promi
         SELECT due_ms FROM ${t.queue} WHERE ${ready} AND type = named.type ORDER BY due_ms, seq LIMIT 1) AS due`;
     // Where something is paused, every type is each by its name: by that, paused ones are passed over.
     const open = isWhole ? [] : openLanes(pauses, await lanesOf(place, named, scope.types));
-    const lanes = [open.map(({ endpoint }) => toText(endpoint)), open.map(({ type }) => toKey(type))];
+    const lanes = [open.map(({ endpoint }) => endpoint), open.map(({ type }) => toKey(type))];
     const row = await session.row<{ at: number | null }>(
       next(isWhole ? ofEndpoints : ofLanes),
-      isWhole ? [named.map(toText)] : lanes,
+      isWhole ? [named] : lanes,
     );
     return row === undefined || row.at === null ? null : time.toCaller(row.at);
   });
@@ -243,7 +242,7 @@ async function attemptsOf({ database, t, time }: Store, { id, endpoint }: EventK
     return session.rows<AttemptRow>(
       `SELECT number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped FROM ${t.attempts}
        WHERE seq = (SELECT seq FROM ${t.events} WHERE id = $1 AND endpoint = $2) ORDER BY number`,
-      [toText(id), toText(endpoint)],
+      [id, endpoint],
     );
   });
   return rows.map((row) => ({
@@ -253,11 +252,11 @@ async function attemptsOf({ database, t, time }: Store, { id, endpoint }: EventK
     startedAt: new Date(time.toCaller(row.started_ms)),
     endedAt: new Date(time.toCaller(row.ended_ms)),
     error: errorOf(row),
-    ...(row.skipped !== null && { skipped: fromText(row.skipped) }),
+    ...(row.skipped !== null && { skipped: row.skipped }),
   }));
 }
 
 function errorOf({ error_name: name, error_message: message, error_stack: stack }: AttemptRow): AttemptError | null {
   if (name === null) return null;
-  return { name: fromText(name), message: fromText(message ?? ''), stack: stack === null ? null : fromText(stack) };
+  return { name, message: message ?? '', stack };
 }

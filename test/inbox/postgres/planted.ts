@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { IncomingEvent } from '../../../src/inbox/event.ts';
-import { toText } from '../../../src/inbox/postgres/driver/values.ts';
+import { toParameter } from '../../../src/inbox/postgres/driver/values.ts';
 import { toKey } from '../../../src/inbox/postgres/sql/keys.ts';
 import { SLOTS, slotOf } from '../../../src/inbox/postgres/sql/slots.ts';
 import type { Tables } from '../../../src/inbox/postgres/sql/tables.ts';
@@ -32,10 +32,10 @@ export async function plantDead(pool: Pool, t: Tables, ...events: readonly Incom
     [
       column(({ endpoint }) => endpoint),
       column(({ id }) => id),
-      column(({ type }) => (type === null ? null : toText(type))),
+      column(({ type }) => (type === null ? null : toParameter(type))),
       column(({ created }) => created?.ms ?? null),
       column(({ created }) => created?.ns ?? null),
-      column(({ entity }) => (entity === null ? null : toText(entity))),
+      column(({ entity }) => (entity === null ? null : toParameter(entity))),
       column(({ endpoint, entity, id }) => slotOf(endpoint, entity, id)),
       column(({ receivedAt }) => receivedAt),
       column(({ body }) => Buffer.from(body)),

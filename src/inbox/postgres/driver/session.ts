@@ -3,7 +3,7 @@ import { performance } from '../../../host/real-timers.ts';
 import { answerOf, LATE } from './answer-of.ts';
 import type { PostgresConnection, PostgresQuery, PostgresResult } from './client.ts';
 import { DatabaseFailure } from './faults.ts';
-import { types } from './values.ts';
+import { toParameter, types } from './values.ts';
 
 /** Whether statements are prepared under names; given up where a pooler in between does not keep them. */
 export interface Preparing {
@@ -68,7 +68,7 @@ export class Session {
   }
 
   #ask(text: string, values: readonly unknown[]): Promise<PostgresResult> {
-    const query = { text, values: [...values] };
+    const query = { text, values: values.map(toParameter) };
     return this.#inTurn(this.#preparing.named ? { ...query, name: nameOf(text) } : query);
   }
 

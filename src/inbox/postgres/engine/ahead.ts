@@ -1,6 +1,5 @@
 import type { IncomingEvent } from '../../event.ts';
 import type { Ahead } from '../../rules/accept-event.ts';
-import { textOrNull, toText } from '../driver/values.ts';
 import { keyOrNull } from '../sql/keys.ts';
 import { slotOf } from '../sql/slots.ts';
 import { leased } from './entity-queue.ts';
@@ -39,8 +38,8 @@ export async function readAhead(
        FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::integer[])
          WITH ORDINALITY AS given (endpoint, type, entity, ms, ns, place) ORDER BY place`,
       [
-        column(({ endpoint }) => toText(endpoint)),
-        column(({ type }) => textOrNull(type)),
+        column(({ endpoint }) => endpoint),
+        column(({ type }) => type),
         column(({ entity }) => keyOrNull(entity)),
         column(({ created }) => created?.ms ?? null),
         column(({ created }) => created?.ns ?? null),

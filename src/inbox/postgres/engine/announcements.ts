@@ -3,8 +3,7 @@ import type { QueuedEvent } from '../../rules/store.ts';
 import type { HandledType, NotedProcessor } from '../../rules/takers.ts';
 import { COUNTED, type PendingType, type TypeTotal } from '../../rules/unhandled-report.ts';
 import type { Scope } from '../../work.ts';
-import { fromText, toText } from '../driver/values.ts';
-import { fromKey, toKey } from '../sql/keys.ts';
+import { toKey } from '../sql/keys.ts';
 import { holding } from './entity-queue.ts';
 import type { Scene } from './scene.ts';
 import { readyEndpoints } from './takers.ts';
@@ -58,11 +57,7 @@ export async function noteScope(
      SELECT DISTINCT named.endpoint, wanted.type, $3::bigint
      FROM unnest($1::text[]) AS named (endpoint) CROSS JOIN unnest($2::text[]) AS wanted (type) ORDER BY 1, 2
      ON CONFLICT (endpoint, type) DO UPDATE SET seen_ms = excluded.seen_ms WHERE excluded.seen_ms > known.seen_ms`,
-    [
-      endpoints === '*' ? ['*'] : endpoints.map(toText),
-      types === '*' ? ['*', ...named.map(toKey)] : types.map(toKey),
-      now,
-    ],
+    [endpoints === '*' ? ['*'] : endpoints, types === '*' ? ['*', ...named.map(toKey)] : types.map(toKey), now],
   );
 }
 
@@ -76,7 +71,7 @@ export async function noteProcessor(
     session.run(
       `INSERT INTO ${t.processors} (name, endpoints, types, started_ms, seen_ms) VALUES ($1, $2, $3, $4, $5)
        ON CONFLICT (name) DO UPDATE SET started_ms = excluded.started_ms, seen_ms = excluded.seen_ms`,
-      [toText(name), JSON.stringify(endpoints), JSON.stringify(types), startedAt, seenAt],
+      [name, JSON.stringify(endpoints), JSON.stringify(types), startedAt, seenAt],
     ),
     // Another machine may do the same just now; whoever comes later finds nothing left.
     session.run(
@@ -88,14 +83,14 @@ export async function noteProcessor(
 }
 
 export async function forgetProcessor({ session, t }: Scene, name: string): Promise<void> {
-  await session.run(`DELETE FROM ${t.processors} WHERE name = $1`, [toText(name)]);
+  await session.run(`DELETE FROM ${t.processors} WHERE name = $1`, [name]);
 }
 
 /** Processors that were seen after that, in the order of their start. */
 export async function processorsAfter({ session, t }: Scene, since: number): Promise<readonly NotedProcessor[]> {
   const sql = `SELECT * FROM ${t.processors} WHERE seen_ms > $1 ORDER BY started_ms, name`;
   return (await session.rows<ProcessorRow>(sql, [since])).map((row) => ({
-    name: fromText(row.name),
+    name: row.name,
     endpoints: JSON.parse(row.endpoints) as Scope['endpoints'], // as it was written
     types: JSON.parse(row.types) as Scope['types'],
     startedAt: row.started_ms,
@@ -107,7 +102,7 @@ export async function handledTypes({ session, t }: Scene): Promise<readonly Hand
   const rows = await session.rows<HandledType>(
     `SELECT endpoint, type, seen_ms AS at FROM ${t.takers} ORDER BY endpoint, type`,
   );
-  return rows.map(({ endpoint, type, at }) => ({ endpoint: fromText(endpoint), type: fromKey(type), at }));
+  return rows.map(({ endpoint, type, at }) => ({ endpoint, type, at }));
 }
 
 export async function isAnybodyThere({ session, t }: Scene, since: number): Promise<boolean> {
@@ -161,7 +156,7 @@ export async function readyTypes(
        SELECT 1 FROM ${t.takers} WHERE endpoint IN (named.endpoint, '*') AND type = '*' AND seen_ms > $3
      )
      ORDER BY place, lanes.type LIMIT $4`,
-    [named.map(toText), named.map((name) => toKey(name === begin.endpoint ? begin.from : '')), gone, limit],
+    [named, named.map((name) => toKey(name === begin.endpoint ? begin.from : '')), gone, limit],
   );
   return rows.map((row) => ({ ...typeOf(row), isPaused: row.paused }));
 }
@@ -180,7 +175,7 @@ export async function waitingOf(
        SELECT seq, slot, due_ms FROM ${t.queue}
        WHERE endpoint = named.endpoint AND type = named.type AND ${READY} AND due_ms <= $3 ORDER BY due_ms, seq LIMIT $4
      ) AS waiting ORDER BY place, due_ms, seq LIMIT $4`,
-    [types.map(({ endpoint }) => toText(endpoint)), types.map(({ type }) => toKey(type)), dueBy, limit],
+    [types.map(({ endpoint }) => endpoint), types.map(({ type }) => toKey(type)), dueBy, limit],
   );
   const free = await locks.takeFree(found.map(({ slot }) => slot));
   const ours = found.filter(({ slot }) => free.has(slot));
@@ -202,11 +197,11 @@ export async function waitingOf(
 }
 
 function queuedOf({ seq, endpoint, entity }: QueuedRow): QueuedEvent {
-  return { seq, endpoint: fromText(endpoint), entity: entity === null ? null : fromKey(entity) };
+  return { seq, endpoint, entity };
 }
 
 function typeOf({ endpoint, type, seen_ms: lastSeen }: TypeRow): Omit<TypeTotal, 'count'> {
-  return { endpoint: fromText(endpoint), type: fromKey(type), lastSeen };
+  return { endpoint, type, lastSeen };
 }
 
 /** A column: when a processor that handles a type of `named.endpoint` was last seen. */
@@ -285,7 +280,7 @@ export async function ignoredTypes(
      WHERE ($2::text[] IS NULL OR named.endpoint = ANY($2::text[])) AND ($3::text[] IS NULL OR named.type = ANY($3::text[]))
        AND counted.count > 0
      ORDER BY named.endpoint, named.type`,
-    [since, endpoints === '*' ? null : endpoints.map(toText), types === '*' ? null : types.map(toKey)],
+    [since, endpoints === '*' ? null : endpoints, types === '*' ? null : types.map(toKey)],
   );
   return rows.map((row) => ({ ...typeOf(row), count: row.count }));
 }

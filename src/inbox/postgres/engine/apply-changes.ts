@@ -1,6 +1,5 @@
 import { countChange } from '../../rules/settle.ts';
 import type { Change } from '../../rules/store.ts';
-import { textOrNull, toText } from '../driver/values.ts';
 import { inOneStatement, type Write } from '../sql/in-one-statement.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { Scene } from './scene.ts';
@@ -95,7 +94,7 @@ function dead({ moves }: Scene, ended: readonly Ended[]): Write | null {
 }
 
 function attempts(t: Tables, ended: readonly Ended[]): readonly Write[] {
-  const text = (of: (each: Ended) => string | null | undefined) => ended.map((each) => textOrNull(of(each) ?? null));
+  const text = (of: (each: Ended) => string | null | undefined) => ended.map((each) => of(each) ?? null);
   const marked = ended.filter(({ event, foundBy }) => event.hasEffect && foundBy === undefined);
   return [
     {
@@ -110,7 +109,7 @@ function attempts(t: Tables, ended: readonly Ended[]): readonly Write[] {
         ended.map(({ event }) => event.trigger),
         ended.map(({ ending }) => ending.outcome),
         ended.map(({ event }) => event.fence),
-        ended.map(({ event }) => toText(event.endpoint)),
+        ended.map(({ event }) => event.endpoint),
         ended.map(({ event }) => event.claimedAt),
         ended.map(({ now }) => now),
         ended.map(({ ending }) => ending.outcome === 'processed'),
@@ -136,6 +135,6 @@ function lateError(t: Tables, { lease, error }: Extract<Change, { kind: 'late er
       WHERE seq = $1 AND fence = $2 AND number = (SELECT max(number) FROM ${t.attempts} WHERE seq = $1)
         AND NOT EXISTS (SELECT 1 FROM ${t.queue} WHERE seq = $1 AND fence <> $2)
         AND (SELECT 1 FROM ${t.events} WHERE seq = $1 AND body IS NOT NULL) IS NOT NULL`,
-    values: [lease.seq, lease.fence, toText(error.name), toText(error.message), textOrNull(error.stack)],
+    values: [lease.seq, lease.fence, error.name, error.message, error.stack],
   };
 }

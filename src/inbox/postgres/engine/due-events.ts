@@ -2,8 +2,7 @@ import type { EndpointType } from '../../operator/pauses.ts';
 import { openLanes, pausesIn } from '../../rules/pauses.ts';
 import type { DueAsked, DueEvent, DueEvents } from '../../rules/store.ts';
 import type { Scope } from '../../work.ts';
-import { fromText, toText } from '../driver/values.ts';
-import { fromKey, toKey } from '../sql/keys.ts';
+import { toKey } from '../sql/keys.ts';
 import { createdOf } from '../sql/records.ts';
 import type { Tables } from '../sql/tables.ts';
 import { front, FRONT_COLUMNS, frontOf, holding, leased, type NextColumns } from './entity-queue.ts';
@@ -95,8 +94,8 @@ async function sourcesOf(
         ? null
         : `unnest($${whole.length === 0 ? 5 : 6}::text[], $${whole.length === 0 ? 6 : 7}::text[]) AS lanes (endpoint, type)`,
     values: [
-      ...(whole.length === 0 ? [] : [whole.map(toText)]),
-      ...(open.length === 0 ? [] : [open.map(({ endpoint }) => toText(endpoint)), open.map(({ type }) => toKey(type))]),
+      ...(whole.length === 0 ? [] : [whole]),
+      ...(open.length === 0 ? [] : [open.map(({ endpoint }) => endpoint), open.map(({ type }) => toKey(type))]),
     ],
   };
 }
@@ -128,9 +127,9 @@ async function readyLanes({ session, t }: Scene, endpoints: readonly string[]): 
          ORDER BY endpoint, type LIMIT 1
        ) FROM lanes WHERE lanes.type IS NOT NULL
      ) SELECT endpoint, type FROM lanes WHERE type IS NOT NULL`,
-    [endpoints.map(toText)],
+    [endpoints],
   );
-  return rows.map(({ endpoint, type }) => ({ endpoint: fromText(endpoint), type: fromKey(type) }));
+  return rows.map(({ endpoint, type }) => ({ endpoint, type }));
 }
 
 interface FoundRow {
@@ -197,9 +196,9 @@ function dueEventOf(row: DueRow): DueEvent {
   const { seq, endpoint, type, entity, crashes } = row;
   return {
     seq,
-    endpoint: fromText(endpoint),
-    type: type === null ? null : fromKey(type),
-    entity: entity === null ? null : fromKey(entity),
+    endpoint,
+    type,
+    entity,
     created: createdOf(row),
     crashes,
     // A row of the queue has no body that a change of it would write again.

@@ -1,8 +1,7 @@
 import { PASSED_BATCH, YIELDING_BATCH } from '../../rules/entity-order.ts';
 import type { Front, NextInQueue, Queue } from '../../rules/store.ts';
-import { fromKey, toKey } from '../sql/keys.ts';
+import { toKey } from '../sql/keys.ts';
 import type { Tables } from '../sql/tables.ts';
-import { toText } from '../driver/values.ts';
 import type { Scene } from './scene.ts';
 
 const IN_ORDER = 'ORDER BY created_ms, created_ns, seq';
@@ -103,7 +102,7 @@ export function nextOf(row: NextColumns): NextInQueue {
 export function frontOf(row: Omit<NextColumns, 'passed' | 'yielding'>): Front | undefined {
   const { front: seq, front_type: type, front_ms: ms, front_ns: ns } = row;
   if (seq === null || type === null || ms === null || ns === null) return undefined;
-  return { seq, type: fromKey(type), created: { ms, ns } };
+  return { seq, type, created: { ms, ns } };
 }
 
 /** A row of the queue has no body, so its length does not matter. */
@@ -127,8 +126,5 @@ export async function nextInQueues(
 }
 
 function valuesOf(queues: readonly Queue[]): readonly unknown[] {
-  return [
-    queues.map(({ entity }) => (entity === null ? null : toKey(entity))),
-    queues.map(({ endpoint }) => toText(endpoint)),
-  ];
+  return [queues.map(({ entity }) => (entity === null ? null : toKey(entity))), queues.map(({ endpoint }) => endpoint)];
 }

@@ -4,7 +4,6 @@ import type { Lease } from '../../work.ts';
 import { firstStateOf } from '../../rules/accept-event.ts';
 import { foldedType } from '../../rules/counted-types.ts';
 import type { Session } from '../driver/session.ts';
-import { fromText, textOrNull, toText } from '../driver/values.ts';
 import { keyOrNull } from '../sql/keys.ts';
 import { slotOf } from '../sql/slots.ts';
 import type { Scene } from './scene.ts';
@@ -28,12 +27,12 @@ export async function insertEvents(
 ): Promise<readonly (Lease | undefined)[]> {
   const column = (value: (event: Insertion) => unknown): unknown[] => events.map(value);
   const rows = await session.rows<EventKey & Lease & Placed>(moves.insert, [
-    column(({ endpoint }) => toText(endpoint)),
-    column(({ id }) => toText(id)),
-    column(({ type }) => textOrNull(type)),
+    column(({ endpoint }) => endpoint),
+    column(({ id }) => id),
+    column(({ type }) => type),
     column(({ created }) => created?.ms ?? null),
     column(({ created }) => created?.ns ?? null),
-    column(({ entity }) => textOrNull(entity)),
+    column(({ entity }) => entity),
     column(({ endpoint, entity, id }) => slotOf(endpoint, entity, id)),
     column(({ verified }) => verified),
     column(({ receivedAt }) => receivedAt),
@@ -41,15 +40,15 @@ export async function insertEvents(
     column(({ type }) => keyOrNull(type)),
     column(({ entity }) => keyOrNull(entity)),
     column((event) => firstStateOf(event).state === 'pending'),
-    column(({ type }) => (counted === null ? null : toText(foldedType(type, counted.named)))),
+    column(({ type }) => (counted === null ? null : foldedType(type, counted.named))),
     counted?.at ?? null,
-    column(({ trace }) => textOrNull(trace ?? null)),
+    column(({ trace }) => trace ?? null),
     column(({ claim }) => claim?.now ?? null),
     column(({ claim }) => claim?.until ?? null),
     column(({ claim }) => claim?.ordered ?? false),
   ]);
   assertPlaced(rows);
-  const stored = new Map(rows.map((row) => [keyOf({ endpoint: fromText(row.endpoint), id: fromText(row.id) }), row]));
+  const stored = new Map(rows.map((row) => [keyOf({ endpoint: row.endpoint, id: row.id }), row]));
   return events.map((event) => {
     const key = keyOf(event);
     const row = stored.get(key);

@@ -4,7 +4,6 @@ import { seenSince } from '../../rules/takers.ts';
 import { eventsToUnpark } from '../../rules/entity-order.ts';
 import type { DeadReason, EventState } from '../../state.ts';
 import type { EventKey, IncomingEvent } from '../../event.ts';
-import { fromText, textOrNull, toText } from '../driver/values.ts';
 import { inOneStatement, type Write } from '../sql/in-one-statement.ts';
 import { keyOrNull } from '../sql/keys.ts';
 import { LOST, places, STATE, timesColumn, timesIn } from '../sql/records.ts';
@@ -42,15 +41,15 @@ export async function knownEvents({ session, t, moves }: Scene, keys: readonly E
        LEFT JOIN ${rowOf(t.redeliveries, 'again', 'found.seq = events.seq')} ON true
        LEFT JOIN ${rowOf(t.conflicts, 'other', 'found.seq = events.seq')} ON true
      ORDER BY place`,
-    [keys.map(({ id }) => toText(id)), keys.map(({ endpoint }) => toText(endpoint))],
+    [keys.map(({ id }) => id), keys.map(({ endpoint }) => endpoint)],
   );
   if (rows.length < keys.length) throw new RangeError('a key is known only when its event could not be stored');
   const lost = rows.flatMap((row) => (row.lost ? [row.seq] : []));
   if (lost.length > 0) await session.run(moves.shelveLost, [lost]);
   return rows.map((row) => ({
     seq: row.seq,
-    endpoint: fromText(row.endpoint),
-    entity: row.entity === null ? null : fromText(row.entity),
+    endpoint: row.endpoint,
+    entity: row.entity,
     state: row.state,
     invalid: row.dead_reason === 'invalid',
     verified: row.verified,
@@ -95,14 +94,14 @@ async function replace({ session, t, moves, index }: Scene, replaced: readonly R
   for (const { seq } of replaced) await index.forget(session, t, seq);
   await session.run(moves.replaceEvents, [
     seqs(replaced),
-    column(({ type }) => textOrNull(type)),
+    column(({ type }) => type),
     column(({ created }) => created?.ms ?? null),
     column(({ created }) => created?.ns ?? null),
-    column(({ entity }) => textOrNull(entity)),
+    column(({ entity }) => entity),
     column(({ endpoint, entity, id }) => slotOf(endpoint, entity, id)),
     column(({ verified }) => verified),
     column(({ body }) => Buffer.from(body)),
-    column(({ trace }) => textOrNull(trace ?? null)),
+    column(({ trace }) => trace ?? null),
   ]);
   for (const { seq } of replaced) await index.add(session, t, seq);
   const typeKey = ({ type }: IncomingEvent) => keyOrNull(type);

@@ -1,7 +1,6 @@
 import { InboxUnavailableError } from '../../../errors.ts';
 import type { EventKey } from '../../event.ts';
 import type { Session } from '../driver/session.ts';
-import { toText } from '../driver/values.ts';
 import { rowOf, type Tables } from '../sql/tables.ts';
 
 /** The slots (sql/slots.ts) whose locks one transaction holds. */
@@ -75,8 +74,7 @@ export function locksOf(session: Session, t: Tables): Locks {
     async takeOf(seqs) {
       if (seqs.length > 0) note(await session.rows(ofEvents, [seqs]));
     },
-    takeOfKeys: (keys) =>
-      takeAll(ofKeys, [keys.map(({ id }) => toText(id)), keys.map(({ endpoint }) => toText(endpoint))]),
+    takeOfKeys: (keys) => takeAll(ofKeys, [keys.map(({ id }) => id), keys.map(({ endpoint }) => endpoint)]),
     takeOfSeqs: (seqs) => takeAll(ofSeqs, [seqs]),
   };
 }

@@ -1,6 +1,5 @@
 import { NamedTypes } from '../../rules/counted-types.ts';
 import type { Session } from '../driver/session.ts';
-import { fromText } from '../driver/values.ts';
 import type { Tables } from '../sql/tables.ts';
 
 const known = new WeakMap<Tables, NamedTypes>();
@@ -11,5 +10,5 @@ export async function namedTypes(session: Session, t: Tables): Promise<ReadonlyS
   known.set(t, named);
   if (named.isFresh) return named.names;
   const rows = await session.rows<{ type: string }>(`SELECT DISTINCT type FROM ${t.takers}`, []);
-  return named.learn(rows.map(({ type }) => fromText(type)));
+  return named.learn(rows.map(({ type }) => type));
 }

@@ -1,3 +1,4 @@
+import { fromJson } from '../driver/values.ts';
 import { isCommittedAlone } from '../../rules/committed-alone.ts';
 import { foundCrash, type FoundCrash } from '../../rules/found-crash.ts';
 import {
@@ -19,8 +20,7 @@ import { setBackBy } from '../../rules/set-back.ts';
 import type { DeadReason, EventState } from '../../state.ts';
 import type { EventKey } from '../../event.ts';
 import type { Attempt, CrashedEvent, Lease } from '../../work.ts';
-import { fromText, toText } from '../driver/values.ts';
-import { fromKey, keyOrNull } from '../sql/keys.ts';
+import { keyOrNull } from '../sql/keys.ts';
 import { pauseOf, type PauseRow } from '../sql/pause-row.ts';
 import { createdOf, joined, LOST, places, STATE } from '../sql/records.ts';
 import { rowOf, type Tables } from '../sql/tables.ts';
@@ -131,7 +131,7 @@ export async function claimState({ session, t }: Pick<Scene, 'session' | 't'>): 
 
 function stateOf(row: StateRow | undefined): ClaimState {
   return {
-    pauses: (JSON.parse(row?.pauses ?? '[]') as PauseRow[]).map(pauseOf),
+    pauses: (fromJson(row?.pauses ?? '[]') as PauseRow[]).map(pauseOf),
     isSuspectRunning: row?.suspect === true,
   };
 }
@@ -194,7 +194,7 @@ async function expiredFor(
      WHERE ${EXPIRED} AND (
        seq = (${one}) OR (entity = (SELECT entity FROM ${t.queue} WHERE seq = (${one})) AND endpoint = $4)
      ) LIMIT $2`,
-    [expiredBy, limit, toText(event.id), toText(event.endpoint)],
+    [expiredBy, limit, event.id, event.endpoint],
   );
 }
 
@@ -216,7 +216,7 @@ async function expiredEvents(
      FROM held JOIN holding ON holding.endpoint = held.endpoint ${front(t, 'held')} ORDER BY held.lease_until_ms`,
     [expiredBy, handledSince, ours],
   );
-  return rows.map((row) => ({ ...heldOf(row), id: fromText(row.id), crashes: row.crashes, bytes: 0 }));
+  return rows.map((row) => ({ ...heldOf(row), id: row.id, crashes: row.crashes, bytes: 0 }));
 }
 
 /** The leases that still exist. Their slots are held; an event may have moved to another slot since. */
@@ -264,11 +264,11 @@ async function eventToRun({ session, t, moves, locks }: Scene, key: EventKey): P
        coalesce(queue.crashes, shelf.crashes, 0) AS crashes, ${STATE}, events.body IS NULL AS pruned,
        ${LOST} AS lost
      FROM ${joined(t)} WHERE events.id = $1 AND events.endpoint = $2`,
-    [toText(key.id), toText(key.endpoint)],
+    [key.id, key.endpoint],
   );
   if (row === undefined) return undefined;
   if (row.lost) await session.run(moves.shelveLost, [[row.seq]]);
-  const entity = row.entity === null ? null : fromText(row.entity);
+  const entity = row.entity;
   const facts = await session.row<{ has_lease: boolean; superseded: boolean }>(
     `SELECT ${hasLease(t)} AS has_lease, ${isSuperseded(t)} AS superseded FROM (
        SELECT $1::text AS entity, $2::text AS endpoint, $3::bigint AS created_ms, $4::integer AS created_ns
@@ -277,8 +277,8 @@ async function eventToRun({ session, t, moves, locks }: Scene, key: EventKey): P
   );
   return {
     seq: row.seq,
-    endpoint: fromText(row.endpoint),
-    type: row.type === null ? null : fromText(row.type),
+    endpoint: row.endpoint,
+    type: row.type,
     entity,
     created: createdOf(row),
     crashes: row.crashes,
@@ -340,16 +340,15 @@ async function foundBy({ session, t }: Scene, number: number): Promise<readonly 
      ) AS reported ORDER BY ended_ms, seq`,
     [number],
   );
-  const textOf = (text: string | null): string | null => (text === null ? null : fromText(text));
   return rows.map((row) =>
     foundCrash({
       ...row,
-      endpoint: fromText(row.endpoint),
-      id: fromText(row.id),
-      type: textOf(row.type),
-      error_name: textOf(row.error_name),
-      error_message: textOf(row.error_message),
-      error_stack: textOf(row.error_stack),
+      endpoint: row.endpoint,
+      id: row.id,
+      type: row.type,
+      error_name: row.error_name,
+      error_message: row.error_message,
+      error_stack: row.error_stack,
     }),
   );
 }
@@ -357,14 +356,14 @@ async function foundBy({ session, t }: Scene, number: number): Promise<readonly 
 function leasedOf(row: LeasedRow): LeasedEvent {
   return {
     lease: { seq: row.seq, fence: row.fence },
-    endpoint: fromText(row.endpoint),
-    id: fromText(row.id),
+    endpoint: row.endpoint,
+    id: row.id,
     body: row.body,
     verified: row.verified,
     receivedAt: new Date(row.received_ms),
     attempt: row.attempts,
     failures: row.failures,
-    ...(row.trace !== null && { trace: fromText(row.trace) }),
+    ...(row.trace !== null && { trace: row.trace }),
   };
 }
 
@@ -376,9 +375,9 @@ function runningOf(row: RunningRow): RunningEvent {
   return {
     seq: row.seq,
     fence: row.fence,
-    endpoint: fromText(row.endpoint),
-    type: fromKey(row.type),
-    entity: row.entity === null ? null : fromKey(row.entity),
+    endpoint: row.endpoint,
+    type: row.type,
+    entity: row.entity,
     created: createdOf(row),
     attempt: row.attempts,
     trigger: row.trigger,

@@ -3,7 +3,6 @@ import type { Content, EventToRerun } from '../../rules/rerun-event.ts';
 import type { SizedEvent } from '../../rules/store.ts';
 import type { EventState } from '../../state.ts';
 import type { Scope } from '../../work.ts';
-import { fromText, textOrNull, toText } from '../driver/values.ts';
 import { keyOrNull } from '../sql/keys.ts';
 import { joined, LOST, STATE } from '../sql/records.ts';
 import { slotOf } from '../sql/slots.ts';
@@ -30,7 +29,7 @@ export async function eventToRerun(
     `SELECT events.seq, ${STATE}, events.body IS NULL AS pruned, ${LOST} AS lost,
        $3::bytea IS NULL OR events.body IS NOT DISTINCT FROM $3::bytea AS as_read
      FROM ${joined(t)} WHERE events.id = $1 AND events.endpoint = $2`,
-    [toText(key.id), toText(key.endpoint), readFrom === undefined ? null : Buffer.from(readFrom)],
+    [key.id, key.endpoint, readFrom === undefined ? null : Buffer.from(readFrom)],
   );
   if (row?.lost === true) await session.run(moves.shelveLost, [[row.seq]]);
   return row && { state: row.state, isPruned: row.pruned, isAsRead: row.as_read };
@@ -44,20 +43,20 @@ export async function toPending(
 ): Promise<void> {
   const found = await session.row<{ seq: number; entity: string | null }>(
     `SELECT seq, entity FROM ${t.events} WHERE id = $1 AND endpoint = $2`,
-    [toText(id), toText(endpoint)],
+    [id, endpoint],
   );
   if (found === undefined) return;
   const { seq } = found;
   const slot = slotOf(endpoint, entity, id);
   // It joins the queue of another entity, should it get one only now.
   await locks.take([slot]);
-  const about = [textOrNull(type), created?.ms ?? null, created?.ns ?? null, textOrNull(entity), slot];
+  const about = [type, created?.ms ?? null, created?.ns ?? null, entity, slot];
   await session.run(
     moves.describeMany,
     [seq, ...about].map((value) => [value]),
   );
   // An invalid event has got its entity only now.
-  if (textOrNull(entity) !== found.entity) await index.add(session, t, seq);
+  if (entity !== found.entity) await index.add(session, t, seq);
   await session.run(moves.unshelve, [[seq], [keyOrNull(type)], [keyOrNull(entity)], now, false, true, 'manual']);
 }
 
@@ -80,7 +79,7 @@ export async function prunable(
          SELECT seq FROM ${table} WHERE prunable AND endpoint = named.endpoint AND ${time} < $1
          ORDER BY ${time}, seq LIMIT $2 FOR UPDATE SKIP LOCKED
        ) AS old LIMIT $2`,
-      [before, limit - found.length, ...(endpoints === '*' ? [] : [endpoints.map(toText)])],
+      [before, limit - found.length, ...(endpoints === '*' ? [] : [endpoints])],
     );
     found.push(...rows.map(({ seq, bytes }) => ({ seq, bytes: bytes ?? 0 })));
     if (found.length >= limit) break;
@@ -101,7 +100,7 @@ export async function prunableEndpoints({ session, t }: Pick<Scene, 'session' | 
   const found = new Set<string>();
   for (const [table, time] of prunableIn(t)) {
     const rows = await session.rows<{ endpoint: string }>(distinctEndpoints(table, 'prunable', `endpoint, ${time}`));
-    for (const { endpoint } of rows) found.add(fromText(endpoint));
+    for (const { endpoint } of rows) found.add(endpoint);
   }
   return [...found];
 }

@@ -1,7 +1,5 @@
 import type { StoredPause } from '../../operator/pauses.ts';
 import type { Scope } from '../../work.ts';
-import { fromText, toText } from '../driver/values.ts';
-import { fromKey } from '../sql/keys.ts';
 import { PAUSE_COLUMNS, pauseOf, type PauseRow } from '../sql/pause-row.ts';
 import type { Scene } from './scene.ts';
 
@@ -12,8 +10,8 @@ export async function takenTypesOf(
   since: number,
 ): Promise<Scope['types']> {
   const text = `SELECT DISTINCT type FROM ${t.takers} WHERE endpoint IN ($1, '*') AND seen_ms > $2`;
-  const rows = await session.rows<{ type: string }>(text, [toText(endpoint), since]);
-  const types = rows.map(({ type }) => fromKey(type));
+  const rows = await session.rows<{ type: string }>(text, [endpoint, since]);
+  const types = rows.map(({ type }) => type);
   return types.includes('*') ? '*' : types;
 }
 
@@ -31,7 +29,7 @@ export async function readyEndpoints(
   const rows = await session.rows<{ endpoint: string }>(
     distinctEndpoints(t.queue, 'lease_until_ms IS NULL AND NOT parked', 'endpoint, type'),
   );
-  return rows.map(({ endpoint }) => fromText(endpoint));
+  return rows.map(({ endpoint }) => endpoint);
 }
 
 /** @param order - of an index for this condition that begins with the endpoint */

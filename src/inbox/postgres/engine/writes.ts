@@ -3,7 +3,6 @@ import { Tally } from '../../rules/tally.ts';
 import type { RunningEvent } from '../../rules/store.ts';
 import type { DatabaseTime } from '../database-time.ts';
 import type { Session } from '../driver/session.ts';
-import { toText } from '../driver/values.ts';
 import { countsToAdd } from '../sql/add-counts.ts';
 import { inOneStatement, type Write } from '../sql/in-one-statement.ts';
 import { keyOrNull } from '../sql/keys.ts';
@@ -105,7 +104,7 @@ export function marksToRaise(t: Tables, marks: readonly Mark[]): Write {
       WHERE (excluded.created_ms, excluded.created_ns) > (known.created_ms, known.created_ns)`,
     values: [
       known.map(({ entity }) => keyOrNull(entity)),
-      known.map(({ endpoint }) => toText(endpoint)),
+      known.map(({ endpoint }) => endpoint),
       known.map(({ created }) => created.ms),
       known.map(({ created }) => created.ns),
     ],

@@ -1,5 +1,4 @@
 import type { EndpointType, StoredPause } from '../../operator/pauses.ts';
-import { fromText } from '../driver/values.ts';
 
 /** A row of pauses, as `PAUSE_COLUMNS` have it. */
 export interface PauseRow extends EndpointType {
@@ -13,10 +12,10 @@ export const PAUSE_COLUMNS = 'endpoint, type, since_ms, actor, reason';
 /** With times of the database's clock. */
 export function pauseOf({ endpoint, type, since_ms, actor, reason }: PauseRow): StoredPause {
   return {
-    endpoint: fromText(endpoint),
-    type: fromText(type),
+    endpoint,
+    type,
     since: new Date(since_ms),
-    actor: fromText(actor),
-    reason: reason === null ? null : fromText(reason),
+    actor,
+    reason,
   };
 }

@@ -3,7 +3,6 @@ import type { StoredEvent } from '../../event.ts';
 import { occurrencesOf, type Times } from '../../rules/occurrences.ts';
 import type { DeadReason, EventState } from '../../state.ts';
 import type { DatabaseTime } from '../database-time.ts';
-import { fromText } from '../driver/values.ts';
 import { rowOf, type Tables } from './tables.ts';
 
 interface CreatedColumns {
@@ -127,11 +126,11 @@ export function storedEvent(found: unknown, time: Pick<DatabaseTime, 'toCaller'>
   };
   return {
     seq: row.seq,
-    endpoint: fromText(row.endpoint),
-    id: fromText(row.id),
-    type: row.type === null ? null : fromText(row.type),
+    endpoint: row.endpoint,
+    id: row.id,
+    type: row.type,
     created: createdOf(row),
-    entity: row.entity === null ? null : fromText(row.entity),
+    entity: row.entity,
     verified: row.verified,
     state: row.state,
     deadReason: row.dead_reason,

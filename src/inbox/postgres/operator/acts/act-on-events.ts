@@ -16,7 +16,6 @@ import type { Author } from '../../../rules/audit-line.ts';
 import { eventsToUnpark } from '../../../rules/entity-order.ts';
 import { askedByKey, type ActMove } from '../../../rules/operator-acts.ts';
 import { seenSince } from '../../../rules/takers.ts';
-import { textOrNull } from '../../driver/values.ts';
 import { nextInQueues } from '../../engine/entity-queue.ts';
 import type { Scene } from '../../engine/scene.ts';
 import { inOneStatement, type Write } from '../../sql/in-one-statement.ts';
@@ -122,10 +121,10 @@ async function rerun(scene: Scene, all: readonly Move<'toPending'>[], now: numbe
   await Promise.all([
     session.run(moves.describeMany, [
       seqs,
-      contents.map(({ type }) => textOrNull(type)),
+      contents.map(({ type }) => type),
       contents.map(({ created }) => created?.ms ?? null),
       contents.map(({ created }) => created?.ns ?? null),
-      contents.map(({ entity }) => textOrNull(entity)),
+      contents.map(({ entity }) => entity),
       slots,
     ]),
     session.run(moves.unshelveMany, [
@@ -162,7 +161,7 @@ async function discard({ session, moves }: Scene, all: readonly Move<'discard'>[
   if (invalid.length > 0) {
     const seqs = seqsOf(invalid);
     const about = [
-      invalid.map(({ type }) => textOrNull(type)),
+      invalid.map(({ type }) => type),
       invalid.map(({ created }) => created?.ms ?? null),
       invalid.map(({ created }) => created?.ns ?? null),
     ];

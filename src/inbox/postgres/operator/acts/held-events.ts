@@ -1,7 +1,6 @@
 import type { EventKey } from '../../../event.ts';
 import type { ActedRow } from '../../../rules/act-on-events.ts';
 import type { DeadReason, EventState } from '../../../state.ts';
-import { fromText, toText } from '../../driver/values.ts';
 import type { Scene } from '../../engine/scene.ts';
 import { joined, places, stateToActOn } from '../../sql/records.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
@@ -74,7 +73,7 @@ function eventsOfKeys(t: Tables): string {
 }
 
 function valuesOf(keys: readonly EventKey[]): readonly unknown[] {
-  return [keys.map(({ id }) => toText(id)), keys.map(({ endpoint }) => toText(endpoint))];
+  return [keys.map(({ id }) => id), keys.map(({ endpoint }) => endpoint)];
 }
 
 interface Columns {
@@ -99,10 +98,10 @@ const columns = (t: Tables): string => `
 function actedRow({ endpoint, id, type, entity, dead_reason: deadReason, due_ms: dueMs, ...row }: Columns): ActedRow {
   return {
     ...row,
-    endpoint: fromText(endpoint),
-    id: fromText(id),
-    type: type === null ? null : fromText(type),
-    entity: entity === null ? null : fromText(entity),
+    endpoint,
+    id,
+    type,
+    entity,
     deadReason,
     ...(dueMs !== null && { dueMs }),
   };

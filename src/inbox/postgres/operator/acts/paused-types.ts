@@ -3,7 +3,6 @@ import type { EndpointType, Pauses, StoredPause } from '../../../operator/pauses
 import type { Author } from '../../../rules/audit-line.ts';
 import { assertLane, pausedSeconds, planPause } from '../../../rules/pauses.ts';
 import { COUNTED, waitingBehind } from '../../../rules/unhandled-report.ts';
-import { textOrNull, toText } from '../../driver/values.ts';
 import type { Scene } from '../../engine/scene.ts';
 import { PAUSE_COLUMNS, pauseOf, type PauseRow } from '../../sql/pause-row.ts';
 import type { Access } from '../access.ts';
@@ -78,7 +77,7 @@ type Place = Pick<Scene, 'session' | 't'>;
 
 async function beginPause(place: Place, { endpoint, type }: EndpointType, author: Author) {
   const { session, t } = place;
-  const lane = [toText(endpoint), toText(type)];
+  const lane = [endpoint, type];
   await lock(place);
   const row = await session.row<PauseRow>(
     `SELECT ${PAUSE_COLUMNS} FROM ${t.pauses} WHERE endpoint = $1 AND type = $2`,
@@ -92,8 +91,8 @@ async function beginPause(place: Place, { endpoint, type }: EndpointType, author
     session.run(`INSERT INTO ${t.pauses} (${PAUSE_COLUMNS}) VALUES ($1, $2, $3, $4, $5)`, [
       ...lane,
       now,
-      toText(actor),
-      textOrNull(reason),
+      actor,
+      reason,
     ]),
   ]);
   return plan;
@@ -104,7 +103,7 @@ async function endPause(place: Place, { endpoint, type }: EndpointType, author: 
   await lock(place);
   const row = await session.row<PauseRow>(
     `DELETE FROM ${t.pauses} WHERE endpoint = $1 AND type = $2 RETURNING ${PAUSE_COLUMNS}`,
-    [toText(endpoint), toText(type)],
+    [endpoint, type],
   );
   if (row === undefined) return null;
   const ended = pauseOf(row);

@@ -32,7 +32,6 @@ import {
   type BulkStep,
   type FillingBulk,
 } from '../../../rules/bulks.ts';
-import { fromText, textOrNull, toText } from '../../driver/values.ts';
 import type { Session } from '../../driver/session.ts';
 import type { Scene } from '../../engine/scene.ts';
 import { timeSlice } from '../../engine/time-slice.ts';
@@ -84,7 +83,7 @@ export function bulks({ store, ask, notify }: Access): Omit<Acts, 'act'> {
             const row = await session.row<{ id: number }>(
               `INSERT INTO ${t.bulks} (act, state, force, filter, actor, reason, created_ms)
                VALUES ($1, 'filling', $2, $3, $4, $5, $6) RETURNING id`,
-              [act, force, JSON.stringify(filter), toText(actor), textOrNull(reason), now],
+              [act, force, JSON.stringify(filter), actor, reason, now],
             );
             return row?.id ?? 0;
           },
@@ -202,7 +201,7 @@ async function storedBulk(session: Session, text: string, values: readonly unkno
 }
 
 function bulkFrom(row: BulkRow): StoredBulk {
-  return bulkOf({ ...row, actor: fromText(row.actor), reason: row.reason === null ? null : fromText(row.reason) });
+  return bulkOf(row);
 }
 
 /** @returns `false` if the snapshot is not being filled any more */
@@ -265,8 +264,8 @@ async function advance(
     WHERE id = $1 RETURNING ${COLUMNS}`;
   const saved = await storedBulk(session, save, [
     id,
-    toText(actor),
-    textOrNull(reason),
+    actor,
+    reason,
     audit,
     started,
     progress.worked,

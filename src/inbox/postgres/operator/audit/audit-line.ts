@@ -1,6 +1,5 @@
 import type { AuditLine } from '../../../operator/audit.ts';
 import { addCounts, type Author } from '../../../rules/audit-line.ts';
-import { textOrNull, toText } from '../../driver/values.ts';
 import type { Scene } from '../../engine/scene.ts';
 import type { Write } from '../../sql/in-one-statement.ts';
 import type { Tables } from '../../sql/tables.ts';
@@ -19,7 +18,7 @@ export async function addAuditLine(
     INSERT INTO ${t.audit} (at_ms, actor, via, act, reason, filter, counts) VALUES ($1, $2, $3, $4, $5, $6, $7)
     RETURNING seq`;
   const about = [JSON.stringify(filter ?? null), JSON.stringify(counts)];
-  const values = [now, toText(actor), via, toText(act), textOrNull(reason), ...about];
+  const values = [now, actor, via, act, reason, ...about];
   return (await session.row<{ seq: number }>(text, values))?.seq ?? 0;
 }
 

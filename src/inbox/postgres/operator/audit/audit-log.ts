@@ -2,7 +2,6 @@ import type { Audit, AuditLine } from '../../../operator/audit.ts';
 import { eventActOf, MOST_ACTS, type EventActRow } from '../../../operator/event-act.ts';
 import { authorOf } from '../../../operator/author.ts';
 import { auditBounds, auditPage, LINES_LOOKED_AT } from '../../../operator/audit-request.ts';
-import { fromText, textOrNull, toText } from '../../driver/values.ts';
 import { rowOf } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
 import { addAuditLine, auditCounts } from './audit-line.ts';
@@ -58,7 +57,7 @@ export function audit({ store, ask }: Access): Audit {
         database.read(async (session) => {
           await time.follow(session);
           const unseen = isFiltered ? await session.row<Pick<AuditRow, 'seq'>>(beyond, [before]) : undefined;
-          const values = [textOrNull(actor), at(since), at(until), limit + 1];
+          const values = [actor, at(since), at(until), limit + 1];
           return { unseen, rows: await session.rows<AuditRow>(text, [unseen?.seq ?? -1, before, ...values]) };
         }),
       );
@@ -74,16 +73,16 @@ export function audit({ store, ask }: Access): Audit {
       const rows = await ask(() =>
         database.read(async (session) => {
           await time.follow(session);
-          return session.rows<EventActRow>(text, [toText(id), toText(endpoint), MOST_ACTS]);
+          return session.rows<EventActRow>(text, [id, endpoint, MOST_ACTS]);
         }),
       );
       return rows.map((row) =>
         eventActOf({
           ...row,
           at_ms: time.toCaller(row.at_ms),
-          actor: fromText(row.actor),
-          act: fromText(row.act),
-          reason: row.reason === null ? null : fromText(row.reason),
+          actor: row.actor,
+          act: row.act,
+          reason: row.reason,
         }),
       );
     },
@@ -94,10 +93,10 @@ function auditLine({ seq, actor, via, act, reason, filter, counts }: AuditRow, a
   return {
     seq,
     at: new Date(at),
-    actor: fromText(actor),
+    actor,
     via,
-    act: fromText(act),
-    reason: reason === null ? null : fromText(reason),
+    act,
+    reason,
     filter: JSON.parse(filter) as unknown,
     counts: JSON.parse(counts) as AuditLine['counts'], // written by addAuditLine
   };

@@ -2,7 +2,6 @@ import type { Counted, CountRow, CountSpan, CountTotal } from '../../../operator
 import { coarsenInSteps, HOUR_MS, MOVED_AT_ONCE, type CountMove } from '../../../rules/coarsening.ts';
 import { BEGIN } from '../../driver/database.ts';
 import type { Session } from '../../driver/session.ts';
-import { fromKey } from '../../sql/keys.ts';
 import { minutesApart } from '../../sql/minutes.ts';
 import type { Tables } from '../../sql/tables.ts';
 import type { Store } from '../../store.ts';
@@ -115,7 +114,7 @@ export async function countsBetween({ database, t, time }: Store, span: CountSpa
        GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
       inWholeMs(span, apart),
     );
-    return rows.map(({ at, ...row }) => ({ at: at - apart, ...row, detail: fromKey(row.detail) }));
+    return rows.map(({ at, ...row }) => ({ at: at - apart, ...row }));
   });
 }
 
@@ -150,7 +149,7 @@ async function totalsOf(
     `SELECT what, detail, sum(count)::bigint AS count FROM (${counted}) AS counted GROUP BY 1, 2 ORDER BY 1, 2`,
     values,
   );
-  return rows.map((row) => ({ ...row, detail: fromKey(row.detail) }));
+  return rows;
 }
 
 /** Minutes begin at whole milliseconds, and a span is cut into equal parts. */

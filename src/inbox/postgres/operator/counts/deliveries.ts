@@ -1,6 +1,5 @@
 import type { CountRow, CountSpan, DeliveryCounts } from '../../../operator/counts.ts';
 import { COARSE_DETAILS, DELIVERIES, lengthOf } from '../../../rules/delivery-counts.ts';
-import { fromKey } from '../../sql/keys.ts';
 import { minutesApart } from '../../sql/minutes.ts';
 import type { Tables } from '../../sql/tables.ts';
 import type { Store } from '../../store.ts';
@@ -50,6 +49,6 @@ export async function deliveries(
       [...COARSE_DETAILS],
     ]);
     const begin = first === undefined || first.at === null ? null : first.at - apart;
-    return { begin, rows: rows.map((row) => ({ ...row, detail: fromKey(row.detail) })) };
+    return { begin, rows };
   });
 }

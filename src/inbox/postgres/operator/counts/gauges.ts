@@ -1,6 +1,5 @@
 import type { Gauges, WaitingEvent } from '../../../operator/counts.ts';
 import { FIRST, gaugeOf, MOST_COUNTED, TOLD } from '../../../rules/gauges.ts';
-import { fromText } from '../../driver/values.ts';
 import { distinctEndpoints } from '../../engine/takers.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Store } from '../../store.ts';
@@ -94,5 +93,5 @@ function waitingEvent(row: GaugesRow, time: Store['time']): readonly WaitingEven
   const { endpoint, id, received_ms: receivedMs, since_ms: sinceMs } = row;
   if (endpoint === null || id === null || receivedMs === null || sinceMs === null) return [];
   const at = (ms: number): Date => new Date(time.toCaller(ms));
-  return [{ endpoint: fromText(endpoint), id: fromText(id), receivedAt: at(receivedMs), since: at(sinceMs) }];
+  return [{ endpoint, id, receivedAt: at(receivedMs), since: at(sinceMs) }];
 }

@@ -9,7 +9,6 @@ import {
   type MarkChange,
 } from '../../../rules/marks.ts';
 import type { Session } from '../../driver/session.ts';
-import { fromText, toText } from '../../driver/values.ts';
 import type { Tables } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
 
@@ -51,8 +50,8 @@ export function marks({ store, ask }: Access): Marks {
           return rows
             .map(({ kind, name, endpoint, at }) => ({
               kind,
-              name: fromText(name),
-              endpoint: fromText(endpoint),
+              name,
+              endpoint,
               at: new Date(time.toCaller(at)),
             }))
             .toReversed();
@@ -68,7 +67,7 @@ async function release(session: Session, t: Tables, seen: ReleaseSeen): Promise<
     ORDER BY at_ms DESC, seq DESC LIMIT 1
   )`;
   const text = `${newest(true)} UNION ALL ${newest(false)}`;
-  const rows = await session.rows<MarkRow>(text, [seen.endpoint, seen.name].map(toText));
+  const rows = await session.rows<MarkRow>(text, [seen.endpoint, seen.name]);
   return planRelease(markOf(rows.find(({ own }) => own)), markOf(rows.find(({ own }) => !own)), seen);
 }
 
@@ -76,7 +75,7 @@ async function secret(session: Session, t: Tables, changed: SecretChanged): Prom
   const { since, until } = spanOfSecret(changed);
   const row = await session.row(
     `SELECT 1 FROM ${t.marks} WHERE kind = 'secret' AND name = $1 AND at_ms BETWEEN $2 AND $3 LIMIT 1`,
-    [toText(changed.endpoint), since, until],
+    [changed.endpoint, since, until],
   );
   return planSecret(row !== undefined, changed);
 }
@@ -91,8 +90,8 @@ async function save(session: Session, t: Tables, change: MarkChange | null): Pro
   const { mark, at } = change;
   await session.run(`INSERT INTO ${t.marks} (kind, name, endpoint, at_ms, seen_ms) VALUES ($1, $2, $3, $4, $4)`, [
     mark.kind,
-    toText(mark.name),
-    toText(mark.endpoint),
+    mark.name,
+    mark.endpoint,
     at,
   ]);
   await session.run(`DELETE FROM ${t.marks} WHERE seq <= (SELECT max(seq) FROM ${t.marks}) - ${MARKS_KEPT}`);
@@ -101,5 +100,5 @@ async function save(session: Session, t: Tables, change: MarkChange | null): Pro
 function markOf(row: MarkRow | undefined): KeptMark | undefined {
   if (row === undefined) return undefined;
   const { seq, name, at, seen_ms: seenAt, ended_ms: endedAt } = row;
-  return { seq, name: fromText(name), at, seenAt, endedAt };
+  return { seq, name, at, seenAt, endedAt };
 }

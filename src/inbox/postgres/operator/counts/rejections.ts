@@ -2,7 +2,6 @@ import type { RejectedDelivery } from '../../../operator/counts.ts';
 import { keptSource, KINDS_KEPT, NOTED_AT_ONCE, type NotedRejection } from '../../../rules/rejections.ts';
 import { appendOnce } from '../../driver/append-once.ts';
 import { BEGIN } from '../../driver/database.ts';
-import { fromText, textOrNull, toText } from '../../driver/values.ts';
 import { addCounts } from '../../sql/add-counts.ts';
 import type { Tables } from '../../sql/tables.ts';
 import type { Store } from '../../store.ts';
@@ -30,11 +29,11 @@ function noteSome({ database, t, time }: Store, rejections: readonly NotedReject
            WITH ORDINALITY AS given (endpoint, reason, bytes, sha256, source, count, at, place)
          GROUP BY 1, 2, 3, 4, 5 ORDER BY min(place)`,
         [
-          column(({ endpoint }) => toText(endpoint)),
-          column(({ reason }) => toText(reason)),
+          column(({ endpoint }) => endpoint),
+          column(({ reason }) => reason),
           column(({ bytes }) => bytes),
-          column(({ sha256 }) => textOrNull(sha256)),
-          column((rejection) => textOrNull(keptSource(rejection))),
+          column(({ sha256 }) => sha256),
+          column((rejection) => keptSource(rejection)),
           column(({ count }) => count),
           column(({ at }) => time.toDatabase(at)),
         ],
@@ -82,10 +81,10 @@ export async function rejected({ database, t, time }: Store, limit: number): Pro
   const at = (ms: number): Date => new Date(time.toCaller(ms));
   return rows.map(({ first_ms: firstMs, last_ms: lastMs, ...kind }) => ({
     ...kind,
-    endpoint: fromText(kind.endpoint),
-    reason: fromText(kind.reason),
-    sha256: kind.sha256 === null ? null : fromText(kind.sha256),
-    source: kind.source === null ? null : fromText(kind.source),
+    endpoint: kind.endpoint,
+    reason: kind.reason,
+    sha256: kind.sha256,
+    source: kind.source,
     firstAt: at(firstMs),
     lastAt: at(lastMs),
   }));

@@ -16,7 +16,6 @@ import {
 import { entityTerm, entityTerms, termsOf, type NamesInBody, type Term } from '../../../rules/search-words.ts';
 import { seenSince } from '../../../rules/takers.ts';
 import type { Session } from '../../driver/session.ts';
-import { fromText, toText } from '../../driver/values.ts';
 import { applyChanges } from '../../engine/apply-changes.ts';
 import { nextInQueues } from '../../engine/entity-queue.ts';
 import type { Scene } from '../../engine/scene.ts';
@@ -141,10 +140,10 @@ async function erasableEvents(
       row.seq,
       {
         ...row,
-        endpoint: fromText(row.endpoint),
-        id: fromText(row.id),
-        type: row.type === null ? null : fromText(row.type),
-        entity: row.entity === null ? null : fromText(row.entity),
+        endpoint: row.endpoint,
+        id: row.id,
+        type: row.type,
+        entity: row.entity,
         isIndexed: row.seq <= indexed,
         hasTerm,
       },
@@ -221,7 +220,7 @@ async function save(scene: Scene, plan: ErasePlan, bodies: Bodies, entity: strin
     {
       text: `DELETE FROM ${t.entities} AS marks USING unnest($1::text[], $2::text[]) AS given (entity, endpoint)
        WHERE marks.entity = ANY($1::text[]) AND marks.entity = given.entity AND marks.endpoint = given.endpoint`,
-      values: [marked.map(({ name }) => toKey(name)), marked.map(({ endpoint }) => toText(endpoint))],
+      values: [marked.map(({ name }) => toKey(name)), marked.map(({ endpoint }) => endpoint)],
     },
   ];
   // The moves have a WITH, so each is a statement of its own.

@@ -1,6 +1,5 @@
 import type { KeptAct, KeptActs } from '../../../operator/hide-in-acts.ts';
 import type { EndpointType } from '../../../operator/pauses.ts';
-import { fromText, textOrNull, toText } from '../../driver/values.ts';
 import type { Access } from '../access.ts';
 
 /** Where operators' actions are kept in a schema. */
@@ -19,7 +18,7 @@ export function keptActs({ store, ask }: Access): KeptActs {
       const { table, key } = kindOf(kind);
       const text = `SELECT ${key} AS key, filter, reason FROM ${table} WHERE ${key} > $1 ORDER BY ${key} LIMIT $2`;
       const rows = await ask(() => database.read((session) => session.rows<KeptAct>(text, [behind, limit])));
-      return rows.map((row) => ({ ...row, reason: row.reason === null ? null : fromText(row.reason) }));
+      return rows;
     },
     async write(kind, acts) {
       if (acts.length === 0) return;
@@ -28,11 +27,7 @@ export function keptActs({ store, ask }: Access): KeptActs {
         UPDATE ${table} AS kept SET filter = given.filter, reason = given.reason
         FROM unnest($1::bigint[], $2::text[], $3::text[]) AS given (key, filter, reason)
         WHERE kept.${key} = ANY($1::bigint[]) AND kept.${key} = given.key`;
-      const values = [
-        acts.map((act) => act.key),
-        acts.map((act) => act.filter),
-        acts.map((act) => textOrNull(act.reason)),
-      ];
+      const values = [acts.map((act) => act.key), acts.map((act) => act.filter), acts.map((act) => act.reason)];
       await ask(() => database.transaction({ work: (session) => session.run(text, values) }));
     },
     async rewritePauses(rewritten) {
@@ -44,7 +39,7 @@ export function keptActs({ store, ask }: Access): KeptActs {
               [],
             );
             const changed = paused
-              .map((pause) => ({ ...pause, reason: toText(rewritten(fromText(pause.reason))), before: pause.reason }))
+              .map((pause) => ({ ...pause, reason: rewritten(pause.reason), before: pause.reason }))
               .filter(({ reason, before }) => reason !== before);
             if (changed.length === 0) return;
             await session.run(

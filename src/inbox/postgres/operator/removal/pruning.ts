@@ -12,7 +12,6 @@ import {
   type SettledEvent,
 } from '../../../rules/pruning.ts';
 import type { Session } from '../../driver/session.ts';
-import { fromText, toText } from '../../driver/values.ts';
 import type { Scene } from '../../engine/scene.ts';
 import { distinctEndpoints } from '../../engine/takers.ts';
 import { prunableEndpoints, prunableIn } from '../../engine/settled-events.ts';
@@ -155,13 +154,13 @@ async function pruneCandidates(
      FROM (SELECT * FROM (${lanes.join(' UNION ALL ')}) AS lanes ORDER BY settled_ms, seq LIMIT $5) AS next
        CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = next.seq')}
      ORDER BY next.settled_ms, next.seq`,
-    [endpoints.map(toText), criteria.settledBefore.getTime(), from.settledMs, from.seq, looked],
+    [endpoints, criteria.settledBefore.getTime(), from.settledMs, from.seq, looked],
   );
   const lookedAt = rows.map(({ seq, settled_ms: settledMs, type, endpoint }) => ({
     seq,
     settledMs,
-    type: type === null ? null : fromText(type),
-    endpoint: fromText(endpoint),
+    type,
+    endpoint,
   }));
   return candidatesAmong(criteria, state, lookedAt, looked, limit);
 }
@@ -183,5 +182,5 @@ async function endpointsOf(
 ): Promise<readonly string[]> {
   if (state === 'processed') return prunableEndpoints(at);
   const text = distinctEndpoints(at.t.shelf, onShelf(state), 'state, endpoint, settled_ms');
-  return (await at.session.rows<{ endpoint: string }>(text)).map(({ endpoint }) => fromText(endpoint));
+  return (await at.session.rows<{ endpoint: string }>(text)).map(({ endpoint }) => endpoint);
 }

@@ -2,7 +2,6 @@ import type { Conditions } from '../../../operator/finding/conditions.ts';
 import type { SearchedRow } from '../../../operator/finding/find-page.ts';
 import type { EventSummary } from '../../../operator/search.ts';
 import type { Session } from '../../driver/session.ts';
-import { fromText, toText } from '../../driver/values.ts';
 import { toKey } from '../../sql/keys.ts';
 import { places, STATE } from '../../sql/records.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
@@ -79,14 +78,14 @@ export async function fittingRows(
 ): Promise<ReadonlyMap<number, FittingRow>> {
   const rows = await session.rows<Row>(fitting(t), [
     seqs,
-    textOf(filter.endpoint),
-    textOf(filter.id),
-    filter.types?.map(toText) ?? null,
+    filter.endpoint ?? null,
+    filter.id ?? null,
+    filter.types ?? null,
     filter.states ?? null,
     filter.deadReasons ?? null,
     filter.since?.getTime() ?? null,
     filter.until?.getTime() ?? null,
-    textOf(filter.fingerprint),
+    filter.fingerprint ?? null,
     filter.ignoredSince?.getTime() ?? null,
     filter.retrying ?? null,
     filter.redelivered ?? null,
@@ -115,15 +114,11 @@ function rowFrom({
 }: Row): FittingRow {
   return {
     seq,
-    endpoint: fromText(endpoint),
-    id: fromText(id),
-    type: type === null ? null : fromText(type),
-    entity: entity === null ? null : fromText(entity),
+    endpoint,
+    id,
+    type,
+    entity,
     bytes,
-    lastError: name === null ? null : { name: fromText(name), message: fromText(message ?? '') },
+    lastError: name === null ? null : { name, message: message ?? '' },
   };
-}
-
-function textOf(text: string | undefined): string | null {
-  return text === undefined ? null : toText(text);
 }

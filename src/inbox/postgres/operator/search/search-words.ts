@@ -2,7 +2,6 @@ import { delay } from '../../../../host/real-timers.ts';
 import { namesIn } from '../../../operator/finding/body-names.ts';
 import { termsOf, type Term } from '../../../rules/search-words.ts';
 import type { Session } from '../../driver/session.ts';
-import { fromText } from '../../driver/values.ts';
 import type { EventIndex } from '../../engine/event-index.ts';
 import { timeSlice } from '../../engine/time-slice.ts';
 import { toKey } from '../../sql/keys.ts';
@@ -156,7 +155,7 @@ async function ownTerms(session: Session, t: Tables, seq: number): Promise<reado
 
 async function termsOfRow(session: Session, bodies: BodiesInTurn, row: TermRow): Promise<ReadonlySet<Term>> {
   const text = await bodies.text(row.seq, (work) => work(session));
-  return termsOf(row.entity === null ? null : fromText(row.entity), namesIn(text));
+  return termsOf(row.entity, namesIn(text));
 }
 
 async function addTerms(session: Session, t: Tables, terms: readonly (readonly [Term, number])[]): Promise<void> {

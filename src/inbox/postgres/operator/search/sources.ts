@@ -4,7 +4,6 @@ import type { FoundName } from '../../../operator/search.ts';
 import { entityTerm } from '../../../rules/search-words.ts';
 import { putAwayStates, type EventState, type PutAwayState } from '../../../state.ts';
 import type { Session } from '../../driver/session.ts';
-import { fromText, toText } from '../../driver/values.ts';
 import { distinctEndpoints } from '../../engine/takers.ts';
 import { toKey } from '../../sql/keys.ts';
 import type { Tables } from '../../sql/tables.ts';
@@ -67,7 +66,7 @@ function listingOf(session: Session, t: Tables, index: Index): Listing {
         (to) => `
         WITH named AS MATERIALIZED (SELECT seq FROM ${t.events} WHERE id = ANY($4::text[]))
         SELECT seq FROM named WHERE seq >= $1 AND seq < $2 ORDER BY seq ${to} LIMIT $3`,
-        index.ids.map(toText),
+        index.ids,
       );
     case 'group': {
       const place = '(coalesce(fingerprint, dead_reason), seq)';
@@ -76,7 +75,7 @@ function listingOf(session: Session, t: Tables, index: Index): Listing {
         SELECT seq FROM ${t.shelf}
         WHERE state = 'dead' AND NOT pruned AND ${place} >= ($4::text, $1::bigint) AND ${place} < ($4::text, $2::bigint)
         ORDER BY coalesce(fingerprint, dead_reason) ${to}, seq ${to} LIMIT $3`,
-        toText(index.fingerprint),
+        index.fingerprint,
       );
     }
     case 'state':
@@ -239,10 +238,10 @@ async function namesBeginning(
        UNION ALL
        SELECT next.name FROM names CROSS JOIN LATERAL (${next('> names.name')}) AS next
      ) SELECT name FROM names LIMIT $2`,
-    [toText(begin + text), limit],
+    [begin + text, limit],
   );
   return rows
-    .map(({ name }) => fromText(name))
+    .map(({ name }) => name)
     .filter((name) => name.startsWith(begin + text))
     .map((name) => name.slice(begin.length));
 }

@@ -4,7 +4,6 @@ import { invalidityOf, MOST_READ_BYTES } from '../../../rules/invalidity.ts';
 import type { DeadReason, EventState } from '../../../state.ts';
 import type { DatabaseTime } from '../../database-time.ts';
 import type { Session } from '../../driver/session.ts';
-import { fromText, toText } from '../../driver/values.ts';
 import { places, STATE } from '../../sql/records.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 
@@ -82,7 +81,7 @@ export async function summaryOfKey(
   { id, endpoint }: EventKey,
 ): Promise<EventSummary | null> {
   const text = `${selectSummaries(t, `${t.events} AS events`)} WHERE events.id = $1 AND events.endpoint = $2`;
-  const row = await session.row<SummaryRow>(text, [toText(id), toText(endpoint)]);
+  const row = await session.row<SummaryRow>(text, [id, endpoint]);
   return row === undefined ? null : summaryOf(row, time);
 }
 
@@ -91,10 +90,10 @@ function summaryOf(row: SummaryRow, time: Pick<DatabaseTime, 'toCaller'>): Event
   const at = (ms: number | null): Date | null => (ms === null ? null : new Date(time.toCaller(ms)));
   return {
     seq: row.seq,
-    endpoint: fromText(row.endpoint),
-    id: fromText(row.id),
-    type: row.type === null ? null : fromText(row.type),
-    entity: row.entity === null ? null : fromText(row.entity),
+    endpoint: row.endpoint,
+    id: row.id,
+    type: row.type,
+    entity: row.entity,
     verified: row.verified,
     state: row.state,
     deadReason: row.dead_reason,
@@ -113,10 +112,10 @@ function summaryOf(row: SummaryRow, time: Pick<DatabaseTime, 'toCaller'>): Event
 }
 
 function printOf({ fingerprint, dead_reason: reason }: SummaryRow): string | null {
-  return fingerprint === null ? reason : fromText(fingerprint);
+  return fingerprint ?? reason;
 }
 
 function lastErrorOf({ error_name: name, error_message: message, unread }: SummaryRow): EventSummary['lastError'] {
-  if (name !== null) return { name: fromText(name), message: fromText(message ?? '') };
+  if (name !== null) return { name, message: message ?? '' };
   return unread === null ? null : invalidityOf(unread);
 }

@@ -10,7 +10,6 @@ import {
 } from '../../../rules/why-waiting.ts';
 import type { EventState } from '../../../state.ts';
 import type { Session } from '../../driver/session.ts';
-import { fromText, toText } from '../../driver/values.ts';
 import {
   bothInOrder,
   front,
@@ -21,7 +20,7 @@ import {
   type NextColumns,
 } from '../../engine/entity-queue.ts';
 import { claimState } from '../../engine/postgres-store.ts';
-import { fromKey, keyOrNull } from '../../sql/keys.ts';
+import { keyOrNull } from '../../sql/keys.ts';
 import { createdOf, places, STATE } from '../../sql/records.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
@@ -93,8 +92,8 @@ async function eventsOf(
   since: number,
 ): Promise<readonly (WaitingEvent | undefined)[]> {
   const rows = await session.rows<EventRow>(selectEvents(t), [
-    keys.map(({ endpoint }) => toText(endpoint)),
-    keys.map(({ id }) => toText(id)),
+    keys.map(({ endpoint }) => endpoint),
+    keys.map(({ id }) => id),
     since,
   ]);
   const byPlace = new Map(rows.map((row) => [row.place, row]));
@@ -108,9 +107,9 @@ function eventOf(row: EventRow): WaitingEvent {
   const { seq, state, crashes, yields, running, running_ms: runningMs } = row;
   return {
     seq,
-    endpoint: fromText(row.endpoint),
-    type: row.type === null ? null : fromKey(row.type),
-    entity: row.entity === null ? null : fromKey(row.entity),
+    endpoint: row.endpoint,
+    type: row.type,
+    entity: row.entity,
     created: createdOf(row),
     state,
     crashes,
@@ -149,7 +148,7 @@ async function countsBehind(
      ) AS counted`,
     [
       after.map(({ entity }) => keyOrNull(entity)),
-      after.map(({ endpoint }) => toText(endpoint)),
+      after.map(({ endpoint }) => endpoint),
       after.map((place) => place.after?.created.ms ?? Number.MIN_SAFE_INTEGER),
       after.map((place) => place.after?.created.ns ?? 0),
       after.map((place) => place.after?.seq ?? 0),

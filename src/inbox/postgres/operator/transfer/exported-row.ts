@@ -1,6 +1,6 @@
+import { fromJson } from '../../driver/values.ts';
 import type { ExportedEvent } from '../../../operator/export-format.ts';
 import type { DeadReason, EventState } from '../../../state.ts';
-import { fromText } from '../../driver/values.ts';
 import { createdOf, joined, STATE } from '../../sql/records.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 
@@ -98,13 +98,13 @@ export function exportedEvent(row: ExportedRow): ExportedEvent {
   const attempts = attemptsOf(row);
   const again = timesOf(row.again);
   const other = timesOf(row.other);
-  const place = row.place === null ? processedPlace(row, attempts) : (JSON.parse(row.place) as Partial<PlaceRow>);
+  const place = row.place === null ? processedPlace(row, attempts) : (fromJson(row.place) as Partial<PlaceRow>);
   return {
-    endpoint: fromText(row.endpoint),
-    id: fromText(row.id),
-    type: row.type === null ? null : fromText(row.type),
+    endpoint: row.endpoint,
+    id: row.id,
+    type: row.type,
     created: createdOf(row),
-    entity: row.entity === null ? null : fromText(row.entity),
+    entity: row.entity,
     verified: row.verified,
     state: row.state,
     deadReason: row.dead_reason,
@@ -122,7 +122,7 @@ export function exportedEvent(row: ExportedRow): ExportedEvent {
     attempts,
     redeliveries: again,
     conflict: other === null || row.other_body === null ? null : { ...other, body: row.other_body },
-    ...(row.trace !== null && { trace: fromText(row.trace) }),
+    ...(row.trace !== null && { trace: row.trace }),
     ...(place.yields === true && { yields: true }),
   };
 }
@@ -142,16 +142,15 @@ function processedPlace(row: ExportedRow, attempts: ExportedEvent['attempts']): 
 }
 
 function attemptsOf({ attempts }: ExportedRow): ExportedEvent['attempts'] {
-  const rows = JSON.parse(attempts ?? '[]') as readonly AttemptRow[];
-  const text = (written: string | null): string | null => (written === null ? null : fromText(written));
+  const rows = fromJson(attempts ?? '[]') as readonly AttemptRow[];
   return rows.map(({ error_name: name, error_message: message, error_stack: stack, ...row }) => ({
     number: row.number,
     trigger: row.trigger,
     outcome: row.outcome,
     startedMs: row.started_ms,
     endedMs: row.ended_ms,
-    error: name === null ? null : { name: fromText(name), message: text(message), stack: text(stack) },
-    ...(row.skipped !== null && { skipped: fromText(row.skipped) }),
+    error: name === null ? null : { name, message, stack },
+    ...(row.skipped !== null && { skipped: row.skipped }),
   }));
 }
 

@@ -2,8 +2,7 @@ import { eventLine } from '../../../operator/export-format.ts';
 import { exportPagesBefore, type ExportSource, type PlacedMark, type Sized } from '../../../operator/export-pages.ts';
 import type { Search } from '../../../operator/search.ts';
 import type { Transfer } from '../../../operator/transfer.ts';
-import { fromText } from '../../driver/values.ts';
-import { fromKey, isHashed, toKey } from '../../sql/keys.ts';
+import { isHashed, toKey } from '../../sql/keys.ts';
 import { rowOf } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
 import { exportedEvent, selectExported, type ExportedRow } from './exported-row.ts';
@@ -52,7 +51,7 @@ function exportSource({ store, ask }: Access, search: Search['search']): ExportS
     const seqs = keys.flatMap((key) => named.get(key) ?? []);
     if (seqs.length === 0) return new Map();
     const text = `SELECT entity FROM ${t.events} WHERE seq = ANY($1::bigint[]) AND entity IS NOT NULL`;
-    const found = (await rows<{ entity: string }>(text, [seqs])).map(({ entity }) => fromText(entity));
+    const found = (await rows<{ entity: string }>(text, [seqs])).map(({ entity }) => entity);
     return new Map(found.map((entity) => [toKey(entity), entity]));
   }
 
@@ -83,9 +82,9 @@ function exportSource({ store, ask }: Access, search: Search['search']): ExportS
       const names = await longNames(marks.map((mark) => mark.entity).filter(isHashed));
       return marks.map((row): PlacedMark => {
         // A hash that no event explains is taken back as it is by another Postgres.
-        const name = names.get(row.entity) ?? fromKey(row.entity);
+        const name = names.get(row.entity) ?? row.entity;
         const created = { ms: row.created_ms, ns: row.created_ns };
-        return { mark: { entity: name, endpoint: fromText(row.endpoint), created }, place: row };
+        return { mark: { entity: name, endpoint: row.endpoint, created }, place: row };
       });
     },
   };

@@ -5,7 +5,6 @@ import type { ImportRecord, Transfer } from '../../../operator/transfer.ts';
 import { planImport, type ImportPlan, type KnownBody } from '../../../rules/import-events.ts';
 import { DatabaseFailure } from '../../driver/faults.ts';
 import type { Session } from '../../driver/session.ts';
-import { fromText, textOrNull, toText } from '../../driver/values.ts';
 import { assertPlaced, type Placed } from '../../engine/insert-events.ts';
 import type { Scene } from '../../engine/scene.ts';
 import { marksToRaise } from '../../engine/writes.ts';
@@ -62,9 +61,9 @@ async function knownBodies(
     `SELECT events.endpoint, events.id, coalesce(events.body_sha256, sha256(events.body)) AS hash
      FROM unnest($1::text[], $2::text[]) AS given (id, endpoint)
        CROSS JOIN ${rowOf(t.events, 'events', 'found.id = given.id AND found.endpoint = given.endpoint')}`,
-    [keys.map(({ id }) => toText(id)), keys.map(({ endpoint }) => toText(endpoint))],
+    [keys.map(({ id }) => id), keys.map(({ endpoint }) => endpoint)],
   );
-  return rows.map(({ endpoint, id, hash }) => ({ endpoint: fromText(endpoint), id: fromText(id), body: null, hash }));
+  return rows.map(({ endpoint, id, hash }) => ({ endpoint, id, body: null, hash }));
 }
 
 async function save({ session, t, moves }: Scene, { events, marks }: ImportPlan): Promise<void> {
@@ -118,12 +117,12 @@ async function save({ session, t, moves }: Scene, { events, marks }: ImportPlan)
 function columnsOf(event: ExportedEvent): Row {
   const { endpoint, id, type, created, entity } = event;
   return [
-    toText(endpoint),
-    toText(id),
-    textOrNull(type),
+    endpoint,
+    id,
+    type,
     created?.ms ?? null,
     created?.ns ?? null,
-    textOrNull(entity),
+    entity,
     slotOf(endpoint, entity, id),
     event.verified,
     event.receivedMs,
@@ -141,15 +140,15 @@ function columnsOf(event: ExportedEvent): Row {
     event.crashes,
     event.trigger,
     event.fingerprint,
-    textOrNull(event.trace ?? null),
+    event.trace ?? null,
     event.yields === true,
   ];
 }
 
 function attemptsOf({ seq, endpoint, attempts }: ExportedEvent & { readonly seq: number | undefined }): readonly Row[] {
   return attempts.map(({ number, trigger, outcome, startedMs, endedMs, error, skipped }) => {
-    const texts = [error?.name, error?.message, error?.stack, skipped].map((text) => textOrNull(text ?? null));
-    return [seq, number, trigger, outcome, toText(endpoint), startedMs, endedMs, ...texts];
+    const texts = [error?.name, error?.message, error?.stack, skipped].map((text) => text ?? null);
+    return [seq, number, trigger, outcome, endpoint, startedMs, endedMs, ...texts];
   });
 }
 
