@@ -43,6 +43,16 @@ export function testPauses(name: string, open: () => Promise<PauseStore>): void 
   const idsOf = (claimed: readonly { readonly id: string }[]) => claimed.map(({ id }) => id);
 
   describe(name, () => {
+    it.each(['of\0two', 'of\u00011'])('a pause holds back a type with the odd name %j', async (type) => {
+      const { inbox } = await open();
+      await store(inbox, { ...orderEvent('one'), type });
+      const { pause } = await pauseType(inbox, type, ADA);
+      expect(pause?.type).toBe(type);
+      expect(await inbox.claim(request, 10)).toEqual([]);
+      await resumeType(inbox, type, GRACE);
+      expect(await inbox.claim(request, 10)).toMatchObject([{ id: 'one' }]);
+    });
+
     it.each(scopes)(
       'what is paused is stored and claimed by nobody who handles %s, until it is resumed',
       async (_, scope) => {
