@@ -76,7 +76,10 @@ describe('docs/testing.md', () => {
        test('waits', async () => {
          vi.useFakeTimers();
          const { inbox, clock, handledAll } = testInbox();
-         const wait = () => new Promise((resolve) => setTimeout(resolve, 60_000));
+         const wait = async (event, ctx) => {
+           await new Promise((resolve) => setTimeout(resolve, 20_000));
+           if (ctx.attempt < 3) throw new Error('not yet');
+         };
          const receiver = createReceiver({ secret: 's', inbox, clock, handlers: { '*': wait } });
          await receiver.start();
          await deliverTo(receiver, buildEvent('order.created'), { secret: 's' });

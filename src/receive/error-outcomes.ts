@@ -82,6 +82,8 @@ function report(
   const isRejected = kind === 'rejected';
   const happened = isRejected ? 'delivery rejected' : 'delivery not stored';
   const what = fix === undefined ? happened : `${happened}: ${fix}`;
+  // A browser or a health check: no delivery is lost.
+  if (reason === 'method-not-allowed') return logger.info(facts, what);
   if (isRejected) return logger.warn(facts, what);
   logger.error(cause === undefined ? facts : { ...facts, cause: messageOf(cause) }, what);
 }
