@@ -1,6 +1,6 @@
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { Bulk } from '../inbox/operator/acts.ts';
-import type { EndpointType, StoredPause } from '../inbox/operator/pauses.ts';
+import type { EndpointType, StoredPause } from '../inbox/rules/pauses.ts';
 import type { RunningProcessor } from '../inbox/work.ts';
 import { pausedTypes } from './pauses.ts';
 

@@ -6,7 +6,7 @@ import { readExportLine, type ExportedPause, type ExportTotals } from '../inbox/
 import { importedEvent, type ImportRules } from '../inbox/operator/imported-event.ts';
 import type { ImportCounts, ImportRecord } from '../inbox/operator/transfer.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
-import type { EndpointType } from '../inbox/operator/pauses.ts';
+import type { EndpointType } from '../inbox/rules/pauses.ts';
 import { operationsOf } from './operations-of.ts';
 import { plural } from './words/format.ts';
 

@@ -62,7 +62,8 @@ export type { AuditFilter, AuditLine, AuditPage, EventAct } from '../inbox/opera
 export type { Gauge, Gauges, RejectedDelivery, Rejection } from '../inbox/operator/counts.ts';
 export type { EventFilter, PageRequest, BodyCondition, SearchOrder } from '../inbox/operator/filter.ts';
 export type { BulkFate } from '../inbox/operator/bulk-outcome.ts';
-export type { EndpointType, Pause, StoredPause } from '../inbox/operator/pauses.ts';
+export type { Pause } from '../inbox/operator/pauses.ts';
+export type { EndpointType, StoredPause } from '../inbox/rules/pauses.ts';
 export type { EraseOptions, EraseProgress, EraseReport, PruneCriteria } from '../inbox/operator/removal.ts';
 export type {
   DeadGroup,

@@ -1,5 +1,6 @@
 import type { AnyInbox } from '../inbox/contract.ts';
-import type { Mark, Marks } from '../inbox/operator/marks.ts';
+import type { Marks } from '../inbox/operator/marks.ts';
+import type { Mark } from '../inbox/rules/marks.ts';
 import { deployments } from '../inbox/rules/marks.ts';
 import { operationsOf } from './operations-of.ts';
 import type { Stats } from './stats.ts';

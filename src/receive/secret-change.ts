@@ -1,4 +1,5 @@
-import type { Marks, SecretChanged } from '../inbox/operator/marks.ts';
+import type { Marks } from '../inbox/operator/marks.ts';
+import type { SecretChanged } from '../inbox/rules/marks.ts';
 import type { SigningKey } from '../signing/signature.ts';
 
 /** So many secrets are told apart; a rotation has two. */

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createProcessor, createReceiver, signBody } from '../../src/index.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import type { ReleaseSeen } from '../../src/inbox/operator/marks.ts';
+import type { ReleaseSeen } from '../../src/inbox/rules/marks.ts';
 import { MARKS_SHOWN } from '../../src/inbox/rules/marks.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { orderEvent } from '../helpers/order-event.ts';

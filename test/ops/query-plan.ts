@@ -26,6 +26,7 @@ function textsOfTheQueue(): ReadonlySet<string> {
     run: () => ({ changes: 0, lastInsertRowid: 0 }),
     get: () => undefined,
     all: () => [],
+    reader: true,
     safeIntegers: () => statement,
   };
   const prepare = (sql: string) => {
@@ -39,7 +40,7 @@ function textsOfTheQueue(): ReadonlySet<string> {
 
 /** What SQLite is going to do for a statement, a line for each table. */
 export function planOf(database: SqliteDatabase, sql: string): string[] {
-  const named = Object.fromEntries([...sql.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, null]));
+  const named = Object.fromEntries([...sql.matchAll(/[:$](\w+)/g)].map(([, name = '']) => [name, null]));
   const unnamed = Array.from(sql.matchAll(/\?/g), () => null);
   const parameters = Object.keys(named).length > 0 ? [named] : unnamed;
   const rows = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...parameters);
@@ -51,7 +52,7 @@ export function planOf(database: SqliteDatabase, sql: string): string[] {
  * are paused, and types that handlers name.
  */
 const SMALL = [
-  /^SCAN (json_each|candidate|endpoints|prints|aside)\b/,
+  /^SCAN (json_each|candidate|endpoints|prints|aside|acts|counted)\b/,
   /^SCAN (\(subquery-\d+\)|CONSTANT ROW)/,
   /^SCAN hookbox_events USING COVERING INDEX hookbox_events_leased$/,
   /^SCAN hookbox_pauses$/,

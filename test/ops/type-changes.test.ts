@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { AnyInbox } from '../../src/inbox/contract.ts';
 import type { Counted } from '../../src/inbox/operator/counts.ts';
-import type { Mark } from '../../src/inbox/operator/marks.ts';
+import type { Mark } from '../../src/inbox/rules/marks.ts';
 import { TypeChanges } from '../../src/page/charts/type-changes.tsx';
 import { stats } from '../../src/ops/stats.ts';
 import { changesOf, type Changes } from '../../src/ops/what-changed.ts';

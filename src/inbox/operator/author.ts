@@ -1,6 +1,13 @@
 import { ConfigurationError } from '../../errors.ts';
 import type { By } from './acts.ts';
-import type { Author } from '../rules/audit-line.ts';
+
+/** Who acts, as the audit keeps it, and when. */
+export interface Author {
+  readonly actor: string;
+  readonly via: NonNullable<By['via']>;
+  readonly reason: string | null;
+  readonly now: number;
+}
 
 const ACTOR_CHARACTERS = 200;
 const REASON_CHARACTERS = 1_000;

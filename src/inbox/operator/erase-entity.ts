@@ -1,6 +1,6 @@
 import { turn } from '../../host/real-timers.ts';
 import { ConfigurationError } from '../../errors.ts';
-import type { Author } from '../rules/audit-line.ts';
+import type { Author } from '../operator/author.ts';
 import { planErase, printOf, type Erased, type EventAbout } from '../rules/erase-events.ts';
 import { ErasedNames } from '../rules/erased-names.ts';
 import { entityTerm, type Term } from '../rules/search-words.ts';

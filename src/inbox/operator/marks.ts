@@ -1,35 +1,80 @@
-/** When something began that events may have gone otherwise since. */
-export interface Mark {
-  /** a release of the application's code was first seen, or came back; or a delivery was signed with a new secret */
-  readonly kind: 'release' | 'secret';
-  /** what the release is called; the endpoint of the secret */
-  readonly name: string;
-  /** the one that has it; `*` for several */
-  readonly endpoint: string;
-  readonly at: Date;
-}
-
-/** A release as one of its processes says that it is there; milliseconds since 1970. */
-export interface ReleaseSeen {
-  readonly name: string;
-  /** the one that the process serves; `*` for several */
-  readonly endpoint: string;
-  readonly at: number;
-  /** the process has just started; else it goes on, or ends */
-  readonly what: 'began' | 'goes on' | 'ends';
-}
-
-/** A secret that matched for the first time; milliseconds since 1970. Nothing of the secret itself is known. */
-export interface SecretChanged {
-  readonly endpoint: string;
-  /** when the one before was last seen to match */
-  readonly after: number;
-  readonly at: number;
-}
+import {
+  MARKS_KEPT,
+  MARKS_SHOWN,
+  planRelease,
+  planSecret,
+  spanOfSecret,
+  type KeptMark,
+  type Mark,
+  type MarkChange,
+  type ReleaseSeen,
+  type SecretChanged,
+} from '../rules/marks.ts';
+import type { Dialect, OperatorTables, Plan, Statement } from './sql.ts';
 
 export interface Marks {
   noteRelease(seen: ReleaseSeen): Promise<void>;
   noteSecret(changed: SecretChanged): Promise<void>;
   /** Returns the newest 50 marks between `since` and `until` (milliseconds since 1970), oldest first. */
   marks(since: number, until: number): Promise<readonly Mark[]>;
+}
+
+/** The columns of a `KeptMark`. */
+const MARK = 'seq, name, at_ms AS at, seen_ms AS "seenAt", ended_ms AS "endedAt"';
+
+/** The releases and secrets of an inbox. One machine waits for the other: both may have a new release at once. */
+export function marks(tables: OperatorTables): Marks {
+  const { t } = tables.dialect;
+  const newest = (which: string, values: readonly unknown[]): Statement => {
+    const ofEndpoint = "kind = 'release' AND (endpoint IN ($1, '*') OR $1 = '*')";
+    const text = `SELECT ${MARK} FROM ${t.marks} WHERE ${ofEndpoint} ${which} ORDER BY at_ms DESC, seq DESC LIMIT 1`;
+    return { text, values };
+  };
+  return {
+    noteRelease: (seen) =>
+      tables.change({
+        locks: 'marks',
+        load: () => [newest('AND name = $2', [seen.endpoint, seen.name]), newest('', [seen.endpoint])],
+        plan: ([own, any]: readonly (readonly KeptMark[])[], { toDatabase }) =>
+          saved(t, planRelease(own?.[0], any?.[0], { ...seen, at: toDatabase(seen.at) })),
+      }),
+    noteSecret: ({ endpoint, after, at }) =>
+      tables.change({
+        locks: 'marks',
+        load({ toDatabase }) {
+          const { since, until } = spanOfSecret({ endpoint, after: toDatabase(after), at: toDatabase(at) });
+          const text = `
+            SELECT 1 FROM ${t.marks} WHERE kind = 'secret' AND name = $1 AND at_ms BETWEEN $2 AND $3 LIMIT 1`;
+          return [{ text, values: [endpoint, since, until] }];
+        },
+        plan: ([found = []], { toDatabase }) =>
+          saved(t, planSecret(found.length > 0, { endpoint, after: toDatabase(after), at: toDatabase(at) })),
+      }),
+    async marks(since, until) {
+      const text = `
+        SELECT kind, name, endpoint, at_ms AS at FROM ${t.marks} WHERE at_ms >= $1 AND at_ms < $2
+        ORDER BY at_ms DESC, seq DESC LIMIT ${MARKS_SHOWN}`;
+      return tables.read(async ({ rows, toDatabase, toCaller }) => {
+        const found = await rows<Omit<Mark, 'at'> & { at: number }>({ text, values: [since, until].map(toDatabase) });
+        return found.map((row) => ({ ...row, at: new Date(toCaller(row.at)) })).toReversed();
+      });
+    },
+  };
+}
+
+function saved(t: Dialect['t'], change: MarkChange | null): Plan<void> {
+  return { save: change === null ? [] : statementsOf(t, change), result: () => {} };
+}
+
+function statementsOf(t: Dialect['t'], change: MarkChange): readonly Statement[] {
+  if (change.kind === 'seen') {
+    const text = `UPDATE ${t.marks} SET seen_ms = $2, ended_ms = $3 WHERE seq = $1`;
+    return [{ text, values: [change.seq, change.seenAt, change.endedAt] }];
+  }
+  const { kind, name, endpoint } = change.mark;
+  const text = `INSERT INTO ${t.marks} (kind, name, endpoint, at_ms, seen_ms) VALUES ($1, $2, $3, $4, $4)`;
+  return [
+    { text, values: [kind, name, endpoint, change.at] },
+    { text: `DELETE FROM ${t.marks} WHERE seq <= (SELECT max(seq) FROM ${t.marks}) - ${MARKS_KEPT}` },
+  ];
 }

@@ -1,17 +1,17 @@
+import {
+  assertLane,
+  PAUSE_COLUMNS,
+  pausedSeconds,
+  pauseOf,
+  planPause,
+  type PauseRow,
+  type EndpointType,
+  type StoredPause,
+} from '../rules/pauses.ts';
+import { COUNTED, waitingBehind } from '../rules/unhandled-report.ts';
 import type { By } from './acts.ts';
-
-/** One endpoint and type. */
-export interface EndpointType {
-  readonly endpoint: string;
-  readonly type: string;
-}
-
-/** A paused type, and the operator who paused it. */
-export interface StoredPause extends EndpointType {
-  readonly since: Date;
-  readonly actor: string;
-  readonly reason: string | null;
-}
+import { auditLine } from './audit.ts';
+import { actingBy, type Clock, type OperatorTables } from './sql.ts';
 
 /** A pause, and the number of its pending events. */
 export interface Pause extends StoredPause {
@@ -29,4 +29,78 @@ export interface Pauses {
   resumeType(lane: EndpointType, by: By): Promise<StoredPause | null>;
   /** Lists paused types by endpoint and type. */
   pausedTypes(): Promise<readonly Pause[]>;
+}
+
+interface CountedRow extends PauseRow {
+  readonly waiting: number;
+  readonly unseen: unknown;
+}
+
+/** The pauses of an inbox. */
+export function pauses(tables: OperatorTables): Pauses {
+  const { t, aside, ready } = tables.dialect;
+  const ofType = `${t.pauses} WHERE endpoint = $1 AND type = $2`;
+  const toCaller = (pause: StoredPause, clock: Clock): StoredPause => {
+    return { ...pause, since: new Date(clock.toCaller(pause.since.getTime())) };
+  };
+  return {
+    async pauseType({ endpoint, type }, by) {
+      const author = actingBy(by);
+      assertLane({ endpoint, type });
+      return tables.change({
+        locks: 'pauses',
+        load: () => [{ text: `SELECT ${PAUSE_COLUMNS} FROM ${ofType}`, values: [endpoint, type] }],
+        plan([found]: readonly (readonly PauseRow[])[], clock) {
+          const by = author(clock);
+          const known = found?.map(pauseOf)[0] ?? null;
+          const { pause, changed } = planPause(known, { endpoint, type }, by);
+          const text = `INSERT INTO ${t.pauses} (${PAUSE_COLUMNS}) VALUES ($1, $2, $3, $4, $5)`;
+          const values = [endpoint, type, by.now, by.actor, by.reason];
+          return {
+            save: changed ? [auditLine(tables.dialect, 'pause', by, { endpoint, type }, {}), { text, values }] : [],
+            result: () => ({ pause: toCaller(pause, clock), changed }),
+          };
+        },
+      });
+    },
+    async resumeType({ endpoint, type }, by) {
+      const author = actingBy(by);
+      assertLane({ endpoint, type });
+      const ended = await tables.change({
+        locks: 'pauses',
+        load: () => [{ text: `DELETE FROM ${ofType} RETURNING ${PAUSE_COLUMNS}`, values: [endpoint, type] }],
+        plan([ended]: readonly (readonly PauseRow[])[], clock) {
+          const pause = ended?.map(pauseOf)[0];
+          if (pause === undefined) return { result: () => null };
+          const by = author(clock);
+          const counts = { seconds: pausedSeconds(pause, by.now) };
+          return {
+            save: [auditLine(tables.dialect, 'resume', by, { endpoint, type }, counts)],
+            result: () => toCaller(pause, clock),
+          };
+        },
+      });
+      if (ended !== null) tables.notify();
+      return ended;
+    },
+    async pausedTypes() {
+      const text = `
+        WITH aside AS MATERIALIZED (${aside(COUNTED + 1)})
+        SELECT ${PAUSE_COLUMNS}, (
+          SELECT count(*) FROM aside WHERE aside.endpoint = pauses.endpoint AND aside.type = pauses.type
+        ) + (
+          SELECT count(*) FROM (
+            SELECT 1 FROM ${ready} AND ready.endpoint = pauses.endpoint AND ready.type = pauses.type LIMIT ${COUNTED + 1}
+          ) AS counted
+        ) AS waiting, EXISTS (SELECT 1 FROM aside GROUP BY list HAVING count(*) > ${COUNTED}) AS unseen
+        FROM ${t.pauses} AS pauses WHERE pauses.endpoint >= '' ORDER BY pauses.endpoint, pauses.type`;
+      return tables.read(async (reader) => {
+        const rows = await reader.rows<CountedRow>({ text });
+        return rows.map((row) => ({
+          ...toCaller(pauseOf(row), reader),
+          ...waitingBehind(row.waiting, Boolean(row.unseen)),
+        }));
+      });
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import type { EventKey } from '../event.ts';
 import type { Gauge } from './counts.ts';
-import type { StoredPause } from './pauses.ts';
+import type { StoredPause } from '../rules/pauses.ts';
 import type { EventSummary } from './search.ts';
 
 /** Why an event has not been processed, by the rules that processors follow. */

@@ -10,8 +10,8 @@ export interface DatabaseTime {
   /** Asks the database for the time, where that is needed. */
   follow(session: Session): Promise<void>;
   /** A time of the caller's clock, as the database has it. */
-  toDatabase(ms: number): number;
-  toCaller(ms: number): number;
+  readonly toDatabase: (ms: number) => number;
+  readonly toCaller: (ms: number) => number;
   /** The times that a caller gives with a request made now. The request may wait, and the caller's clock may be set meanwhile. */
   asked(): AskedTimes;
   /** Told the time with each transaction that begins. */

@@ -2,7 +2,7 @@ import type { EntityOf } from '../../events/entity.ts';
 import { ConfigurationError } from '../../errors.ts';
 import type { ActResult, Bulk, StoredBulk } from '../operator/acts.ts';
 import { actedAt, type ActedRow, type Acting } from './act-on-events.ts';
-import type { Author } from './audit-line.ts';
+import type { Author } from '../operator/author.ts';
 import { BreakdownSums } from './breakdown.ts';
 import { askedByFilter, mayBeDone } from './operator-acts.ts';
 import { Sums } from './sums.ts';

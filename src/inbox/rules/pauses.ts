@@ -1,8 +1,34 @@
 import { ConfigurationError } from '../../errors.ts';
 import { LONGEST_ENDPOINT } from '../event.ts';
-import type { EndpointType, StoredPause } from '../operator/pauses.ts';
 import type { Scope } from '../work.ts';
-import type { Author } from './audit-line.ts';
+import type { Author } from '../operator/author.ts';
+
+/** One endpoint and type. */
+export interface EndpointType {
+  readonly endpoint: string;
+  readonly type: string;
+}
+
+/** A paused type, and the operator who paused it. */
+export interface StoredPause extends EndpointType {
+  readonly since: Date;
+  readonly actor: string;
+  readonly reason: string | null;
+}
+
+/** A row of the table of pauses. */
+export interface PauseRow extends EndpointType {
+  readonly since_ms: number;
+  readonly actor: string;
+  readonly reason: string | null;
+}
+
+export const PAUSE_COLUMNS = 'endpoint, type, since_ms, actor, reason';
+
+/** With times of the tables' clock. */
+export function pauseOf({ endpoint, type, since_ms, actor, reason }: PauseRow): StoredPause {
+  return { endpoint, type, since: new Date(since_ms), actor, reason };
+}
 
 /** A longer type is none that anybody would name, and an index has to hold it with its endpoint. */
 export const LONGEST_OF_LANE = { endpoint: LONGEST_ENDPOINT, type: 150 } as const;

@@ -1,6 +1,6 @@
 import type { Instant } from '../../events/instant.ts';
 import type { EventKey } from '../event.ts';
-import type { StoredPause } from '../operator/pauses.ts';
+import type { StoredPause } from '../rules/pauses.ts';
 import type { EventState } from '../state.ts';
 import type { Attempt, AttemptError, ClaimedEvent, ClaimRequest, CrashedEvent, Lease, Scope } from '../work.ts';
 import type { Ending } from './attempt-end.ts';

@@ -1,4 +1,3 @@
-import type { Pause } from '../operator/pauses.ts';
 import type { IgnoredType, TypeCount, UnhandledType } from '../work.ts';
 import { seenSince, wasSeenAfter } from './takers.ts';
 
@@ -49,7 +48,7 @@ export function ignoredTypes(ignored: readonly TypeTotal[], now: number): Ignore
  * @param found - of those that were looked at
  * @param unseen - whether more events are set aside than were looked at: some of them may wait here, too
  */
-export function waitingBehind(found: number, unseen: boolean): Pick<Pause, 'waiting' | 'more'> {
+export function waitingBehind(found: number, unseen: boolean): { readonly waiting: number; readonly more: boolean } {
   return { waiting: Math.min(found, COUNTED), more: unseen || found > COUNTED };
 }
 

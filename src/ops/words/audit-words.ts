@@ -1,4 +1,4 @@
-import { LINES_LOOKED_AT } from '../../inbox/operator/audit-request.ts';
+import { LINES_LOOKED_AT } from '../../inbox/operator/audit.ts';
 import { number } from './format.ts';
 
 /** Why no line of the audit is shown. */

@@ -1,4 +1,4 @@
-import type { StoredPause } from '../../inbox/operator/pauses.ts';
+import type { StoredPause } from '../../inbox/rules/pauses.ts';
 import { oneLine } from '../../printable.ts';
 import type { HeldUp } from '../held-up.ts';
 import { listed, plural, timestamp } from './format.ts';

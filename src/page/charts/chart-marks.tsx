@@ -1,4 +1,4 @@
-import type { Mark } from '../../inbox/operator/marks.ts';
+import type { Mark } from '../../inbox/rules/marks.ts';
 import { oneLine } from '../../printable.ts';
 import { markInWords } from '../../ops/words/change-words.ts';
 import { shortTime } from '../../ops/words/format.ts';

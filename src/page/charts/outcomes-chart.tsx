@@ -1,4 +1,4 @@
-import type { Mark } from '../../inbox/operator/marks.ts';
+import type { Mark } from '../../inbox/rules/marks.ts';
 import type { StatsStep } from '../../ops/stats.ts';
 import { age, number, shortTime } from '../../ops/words/format.ts';
 import { outcomeHref, type StepLinks } from '../parts/outcome-links.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { StoredBulk } from '../../../src/inbox/operator/acts.ts';
 import type { ActedRow } from '../../../src/inbox/rules/act-on-events.ts';
-import type { Author } from '../../../src/inbox/rules/audit-line.ts';
+import type { Author } from '../../../src/inbox/operator/author.ts';
 import {
   actingOf,
   hasEnded,

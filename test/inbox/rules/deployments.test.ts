@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Mark } from '../../../src/inbox/operator/marks.ts';
+import type { Mark } from '../../../src/inbox/rules/marks.ts';
 import { deployments } from '../../../src/inbox/rules/marks.ts';
 
 const MINUTE_MS = 60_000;

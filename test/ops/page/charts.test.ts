@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Mark } from '../../../src/inbox/operator/marks.ts';
+import type { Mark } from '../../../src/inbox/rules/marks.ts';
 import { DeadByTypeChart } from '../../../src/page/charts/dead-by-type-chart.tsx';
 import { LatencyChart } from '../../../src/page/charts/latency-chart.tsx';
 import { OutcomesChart } from '../../../src/page/charts/outcomes-chart.tsx';

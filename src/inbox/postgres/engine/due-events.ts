@@ -1,4 +1,4 @@
-import type { EndpointType } from '../../operator/pauses.ts';
+import type { EndpointType } from '../../rules/pauses.ts';
 import { openLanes, pausesIn } from '../../rules/pauses.ts';
 import type { DueAsked, DueEvent, DueEvents } from '../../rules/store.ts';
 import type { Scope } from '../../work.ts';

@@ -21,7 +21,7 @@ import type { DeadReason, EventState } from '../../state.ts';
 import type { EventKey } from '../../event.ts';
 import type { Attempt, CrashedEvent, Lease } from '../../work.ts';
 import { keyOrNull } from '../sql/keys.ts';
-import { pauseOf, type PauseRow } from '../sql/pause-row.ts';
+import { pauseOf, type PauseRow } from '../../rules/pauses.ts';
 import { createdOf, joined, LOST, places, STATE } from '../sql/records.ts';
 import { rowOf, type Tables } from '../sql/tables.ts';
 import { applyChanges } from './apply-changes.ts';

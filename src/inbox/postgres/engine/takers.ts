@@ -1,6 +1,5 @@
-import type { StoredPause } from '../../operator/pauses.ts';
+import { PAUSE_COLUMNS, pauseOf, type PauseRow, type StoredPause } from '../../rules/pauses.ts';
 import type { Scope } from '../../work.ts';
-import { PAUSE_COLUMNS, pauseOf, type PauseRow } from '../sql/pause-row.ts';
 import type { Scene } from './scene.ts';
 
 /** The types of an endpoint that a processor has announced since then. */

@@ -1,10 +1,11 @@
+import { audit } from '../../operator/audit.ts';
+import { marks } from '../../operator/marks.ts';
 import type { Operations } from '../../operator/operations.ts';
+import { pauses } from '../../operator/pauses.ts';
 import type { Access } from './access.ts';
 import { actsOnEvents } from './acts/act-on-events.ts';
 import { bulks } from './acts/run-bulks.ts';
-import { pausedTypes } from './acts/paused-types.ts';
-import { audit } from './audit/audit-log.ts';
-import { marks } from './counts/kept-marks.ts';
+import { operatorTables } from './operator-tables.ts';
 import { counts } from './counts/stored-counts.ts';
 import { erasing } from './removal/erasing.ts';
 import { pruning } from './removal/pruning.ts';
@@ -17,6 +18,7 @@ import { importing } from './transfer/importing.ts';
 
 /** What operators do, on the tables of a schema. */
 export function postgresOperations(access: Access): Operations {
+  const tables = operatorTables(access);
   const found = search(access);
   return {
     ...found,
@@ -25,14 +27,14 @@ export function postgresOperations(access: Access): Operations {
       access.ask(() => deadGroups({ ...access.store, database: access.store.database.until(signal) })),
     ...actsOnEvents(access),
     ...bulks(access),
-    ...pausedTypes(access),
-    ...audit(access),
+    ...pauses(tables),
+    ...audit(tables),
     ...pruning(access),
     ...erasing(access),
     ...exporting(access, found.search),
     ...importing(access),
     ...copies(access),
     ...counts(access),
-    ...marks(access),
+    ...marks(tables),
   };
 }

@@ -1,8 +1,7 @@
+import type { Statement } from '../../operator/sql.ts';
+
 /** A statement with its values. */
-export interface Write {
-  readonly text: string;
-  readonly values: readonly unknown[];
-}
+export type Write = Required<Statement>;
 
 /**
  * Writes of which none needs to see what another has done, as one statement: each would be a round trip. None of them may

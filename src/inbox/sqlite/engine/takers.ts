@@ -1,7 +1,6 @@
-import type { StoredPause } from '../../operator/pauses.ts';
+import { pauseOf, type PauseRow, type StoredPause } from '../../rules/pauses.ts';
 import type { Scope } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
-import { pauseOf, type PauseRow } from '../sql/pause-row.ts';
 
 export function pausesOf({ queue }: NamedStatements): readonly StoredPause[] {
   return (queue.pauses.all() as PauseRow[]).map(pauseOf);

@@ -20,6 +20,8 @@ export interface SqliteDatabase {
 
 /** A prepared statement of a better-sqlite3 connection. */
 export interface SqliteStatement {
+  /** Whether it returns rows. */
+  readonly reader: boolean;
   run(...parameters: unknown[]): { changes: number; lastInsertRowid: number | bigint };
   get(...parameters: unknown[]): unknown;
   all(...parameters: unknown[]): unknown[];

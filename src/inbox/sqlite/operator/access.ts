@@ -11,18 +11,18 @@ import { waitedSince } from '../waited-time.ts';
 /** How operations reach the tables. */
 export interface Access {
   /** The connection, for reading outside a transaction. */
-  database(): SqliteDatabase;
+  readonly database: () => SqliteDatabase;
   /**
    * Runs synchronous work in the next group commit, with what else waits; resolves when that is on disk. What is thrown
    * takes these back as well, so nothing should be.
    *
    * @param work - told by how much the clock has moved while it waited for that commit, in milliseconds
    */
-  write<T>(work: (statements: Statements, waitedMs: number) => T): Promise<T>;
+  readonly write: <T>(work: (statements: Statements, waitedMs: number) => T) => Promise<T>;
   /** Runs synchronous work outside of a transaction while nobody else in this process writes. */
-  alone<T>(work: (database: SqliteDatabase) => T): Promise<T>;
+  readonly alone: <T>(work: (database: SqliteDatabase) => T) => Promise<T>;
   /** Tells processors that events may have become due. */
-  notify(): void;
+  readonly notify: () => void;
 }
 
 export function accessOf(

@@ -1,10 +1,11 @@
+import { audit } from '../../operator/audit.ts';
+import { marks } from '../../operator/marks.ts';
 import type { Operations } from '../../operator/operations.ts';
+import { pauses } from '../../operator/pauses.ts';
 import type { Access } from './access.ts';
 import { actsOnEvents } from './acts/act-on-events.ts';
 import { bulks } from './acts/run-bulks.ts';
-import { pausedTypes } from './acts/paused-types.ts';
-import { audit } from './audit/audit-log.ts';
-import { marks } from './counts/kept-marks.ts';
+import { operatorTables } from './operator-tables.ts';
 import { counts } from './counts/stored-counts.ts';
 import { erasing } from './removal/erasing.ts';
 import { pruning } from './removal/pruning.ts';
@@ -16,19 +17,20 @@ import { importing } from './transfer/importing.ts';
 
 /** What operators do on the tables of a file, in any thread. */
 export function sqliteOperations(access: Access): Omit<Operations, 'backup'> {
+  const tables = operatorTables(access);
   return {
     ...search(access),
     ...waits(access),
     ...actsOnEvents(access),
     ...bulks(access),
-    ...pausedTypes(access),
-    ...audit(access),
+    ...pauses(tables),
+    ...audit(tables),
     ...pruning(access),
     ...erasing(access),
     ...exporting(access),
     ...importing(access),
     ...fileSize(access),
     ...counts(access),
-    ...marks(access),
+    ...marks(tables),
   };
 }

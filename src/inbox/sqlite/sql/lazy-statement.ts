@@ -5,6 +5,9 @@ export function lazyStatement(database: SqliteDatabase, sql: string): SqliteStat
   let prepared: SqliteStatement | undefined;
   const statement = (): SqliteStatement => (prepared ??= database.prepare(sql).safeIntegers(false));
   return {
+    get reader() {
+      return statement().reader;
+    },
     run: (...parameters) => statement().run(...parameters),
     get: (...parameters) => statement().get(...parameters),
     all: (...parameters) => statement().all(...parameters),

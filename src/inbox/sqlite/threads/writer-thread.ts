@@ -8,10 +8,11 @@ import { GroupCommit, type CommitOutcome } from '../../group-commit.ts';
 import { commitGroup, type Work } from '../commit-group.ts';
 import { ownConnection } from '../connection.ts';
 import { runMove, runRead, type Move } from '../jobs.ts';
-import { marks } from '../operator/counts/kept-marks.ts';
+import { marks } from '../../operator/marks.ts';
 import { counts } from '../operator/counts/stored-counts.ts';
 import { indexNew, SEARCH_INDEX } from '../operator/search/search-words.ts';
 import { accessOf } from '../operator/access.ts';
+import { operatorTables } from '../operator/operator-tables.ts';
 import type { Statements } from '../statements.ts';
 import { answerRequests, beginThread, send } from './thread.ts';
 import { LogWatch } from './log-watch.ts';
@@ -36,7 +37,7 @@ const own = new GroupCommit<Work<Statements>>(
 const access = accessOf(connection, own, () => send({ kind: 'pending' }));
 const operations: WriterOperations = {
   ...counts(access),
-  ...marks(access),
+  ...marks(operatorTables(access)),
   indexNew: (...given) => indexNew(access, ...given),
 };
 /** To a writer that was started again comes what an earlier one has lent: it knows nothing of that. */

@@ -12,7 +12,7 @@ import {
   reportOf,
   type EventMove,
 } from '../../../rules/act-on-events.ts';
-import type { Author } from '../../../rules/audit-line.ts';
+import type { Author } from '../../../operator/author.ts';
 import { eventsToUnpark } from '../../../rules/entity-order.ts';
 import { askedByKey, type ActMove } from '../../../rules/operator-acts.ts';
 import { seenSince } from '../../../rules/takers.ts';
@@ -22,7 +22,9 @@ import { inOneStatement, type Write } from '../../sql/in-one-statement.ts';
 import { keyOrNull } from '../../sql/keys.ts';
 import { slotOf } from '../../sql/slots.ts';
 import type { Access } from '../access.ts';
-import { actedEvents, addAuditLine } from '../audit/audit-line.ts';
+import { actedEvents } from '../../../operator/audit.ts';
+import { addAuditLine } from '../audit-line.ts';
+import { postgres } from '../operator-tables.ts';
 import { bytesOf, heldByKey, readBodies } from './held-events.ts';
 
 /** Acts on events that are named. */
@@ -75,7 +77,7 @@ async function actOnKeys(
   const advancing = await saveMoves(scene, moves, author.now);
   const report = reportOf(keys, results);
   const audit = await addAuditLine(scene, act, author, auditedTarget(keys, force), report.counts);
-  await writeTogether(scene, [...advancing, actedEvents(scene.t, audit, seqsOf(moves), author.now)]);
+  await writeTogether(scene, [...advancing, actedEvents(postgres(scene.t), audit, seqsOf(moves), author.now)]);
   return { ...report, audit };
 }
 

@@ -14,7 +14,7 @@ import {
   type ActsPlan,
   type EventMove,
 } from '../../../rules/act-on-events.ts';
-import type { Author } from '../../../rules/audit-line.ts';
+import type { Author } from '../../../operator/author.ts';
 import { changedBy, outcomeOf, type AlikeEvents, type WorkedEvent } from '../../../rules/bulk-outcome.ts';
 import {
   actingOf,
@@ -38,7 +38,9 @@ import { timeSlice } from '../../engine/time-slice.ts';
 import { places, STATE } from '../../sql/records.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
-import { actedEvents, addAuditLine, auditCounts } from '../audit/audit-line.ts';
+import { actedEvents, recountedLine } from '../../../operator/audit.ts';
+import { addAuditLine } from '../audit-line.ts';
+import { postgres } from '../operator-tables.ts';
 import { doneOnce } from '../done-once.ts';
 import { saveMoves, seqsOf, writeTogether } from './act-on-events.ts';
 import { heldBySeq, readBodies, readBySeq } from './held-events.ts';
@@ -283,8 +285,8 @@ async function advance(
         values: [of.map(([, seq]) => seq), result, id],
       }),
     ),
-    auditCounts(t, audit, counts),
-    actedEvents(t, audit, seqsOf(moves), author.now),
+    recountedLine(t, audit, counts),
+    actedEvents(postgres(t), audit, seqsOf(moves), author.now),
   ]);
   return { bulk: saved, moved: results.includes('done') };
 }

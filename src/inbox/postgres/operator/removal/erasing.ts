@@ -2,7 +2,7 @@ import { jsonText } from '../../../../events/json-tokens.ts';
 import { eraseEntity, type ErasingStore } from '../../../operator/erase-entity.ts';
 import { namesIn } from '../../../operator/finding/body-names.ts';
 import type { Removal } from '../../../operator/removal.ts';
-import type { Author } from '../../../rules/audit-line.ts';
+import type { Author } from '../../../operator/author.ts';
 import { withinBudget } from '../../../rules/budget.ts';
 import { eventsToUnpark } from '../../../rules/entity-order.ts';
 import {
@@ -26,7 +26,9 @@ import { slotOf } from '../../sql/slots.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
 import { keepUnpruned } from '../acts/held-events.ts';
-import { actedEvents, addAuditLine, addToAuditLine } from '../audit/audit-line.ts';
+import { actedEvents } from '../../../operator/audit.ts';
+import { addAuditLine, addToAuditLine } from '../audit-line.ts';
+import { postgres } from '../operator-tables.ts';
 import { doneOnce } from '../done-once.ts';
 import { holdIndex, indexedUpTo } from '../search/search-words.ts';
 import { keptActs } from './kept-acts.ts';
@@ -86,7 +88,7 @@ export function erasing(access: Access): Pick<Removal, 'erase'> {
             await save(place, plan, bodies, entity, now);
             const { acted, erased, inProcessing } = plan;
             await addToAuditLine(place, audit, { erased, inProcessing });
-            const noted = actedEvents(t, audit, acted, now);
+            const noted = actedEvents(postgres(t), audit, acted, now);
             if (acted.length > 0) await place.session.run(noted.text, noted.values);
             return { erased, inProcessing, worked: batch.length };
           },

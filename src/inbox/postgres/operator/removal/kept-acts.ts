@@ -1,5 +1,5 @@
 import type { KeptAct, KeptActs } from '../../../operator/hide-in-acts.ts';
-import type { EndpointType } from '../../../operator/pauses.ts';
+import type { EndpointType } from '../../../rules/pauses.ts';
 import type { Access } from '../access.ts';
 
 /** Where operators' actions are kept in a schema. */

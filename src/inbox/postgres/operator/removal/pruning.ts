@@ -21,7 +21,7 @@ import { joined, STATE } from '../../sql/records.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
 import { keepUnpruned } from '../acts/held-events.ts';
-import { addToAuditLine } from '../audit/audit-line.ts';
+import { addToAuditLine } from '../audit-line.ts';
 import { doneOnce } from '../done-once.ts';
 
 /** How many events are counted by one statement. */

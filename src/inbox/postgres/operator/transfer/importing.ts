@@ -13,7 +13,7 @@ import { keyOrNull } from '../../sql/keys.ts';
 import { slotOf } from '../../sql/slots.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
-import { addToAuditLine } from '../audit/audit-line.ts';
+import { addToAuditLine } from '../audit-line.ts';
 import { doneOnce } from '../done-once.ts';
 import { noteOutOfOrder } from '../search/received-times.ts';
 

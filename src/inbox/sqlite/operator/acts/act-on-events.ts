@@ -15,7 +15,7 @@ import {
   type ActsPlan,
   type EventMove,
 } from '../../../rules/act-on-events.ts';
-import type { Author } from '../../../rules/audit-line.ts';
+import type { Author } from '../../../operator/author.ts';
 import type { TimeSlice } from '../../../rules/time-slice.ts';
 import { eventsToUnpark } from '../../../rules/entity-order.ts';
 import { askedByKey } from '../../../rules/operator-acts.ts';
@@ -29,7 +29,7 @@ import { statement } from '../../sql/prepared-statement.ts';
 import { STATE_TO_ACT_ON } from '../../sql/records.ts';
 import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
-import { addAuditLine, noteActed } from '../audit/audit-line.ts';
+import { addAuditLine, noteActed } from '../audit-line.ts';
 import { SEARCH_INDEX } from '../search/search-words.ts';
 
 /** Acts on events that are named. */

@@ -7,7 +7,7 @@ import { breakdownOf, bulkOf, filterOf, type BulkRow } from '../../../operator/b
 import { assertFilter } from '../../../operator/check-filter.ts';
 import { pageBounds } from '../../../operator/page-bounds.ts';
 import { nextBatch, type EventMove } from '../../../rules/act-on-events.ts';
-import type { Author } from '../../../rules/audit-line.ts';
+import type { Author } from '../../../operator/author.ts';
 import { changedBy, outcomeOf, type AlikeEvents, type WorkedEvent } from '../../../rules/bulk-outcome.ts';
 import {
   actingOf,
@@ -30,7 +30,7 @@ import type { SqliteDatabase } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
-import { addAuditLine, noteActed, recountAuditLine } from '../audit/audit-line.ts';
+import { addAuditLine, noteActed, recountAuditLine } from '../audit-line.ts';
 import { actedBySeq, actOn, advanceQueues } from './act-on-events.ts';
 
 /** So many events are read before they are moved. */

@@ -21,7 +21,7 @@ import { statement } from '../../sql/prepared-statement.ts';
 import { STATE_TO_ACT_ON } from '../../sql/records.ts';
 import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
-import { addAuditLine, addToAuditLine, noteActed } from '../audit/audit-line.ts';
+import { addAuditLine, addToAuditLine, noteActed } from '../audit-line.ts';
 import { bodyText } from '../search/body-text.ts';
 import { forgetTerms, hasTerm } from '../search/search-words.ts';
 import { bytesOf } from '../transfer/exporting.ts';

@@ -16,7 +16,7 @@ import { statement } from '../../sql/prepared-statement.ts';
 import { PRUNABLE, PRUNABLE_ENDPOINTS, PUT_AWAY } from '../../sql/queue-statements.ts';
 import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
-import { addToAuditLine } from '../audit/audit-line.ts';
+import { addToAuditLine } from '../audit-line.ts';
 
 /** How many events are counted between two turns of the event loop. */
 const COUNTED = 1_000;

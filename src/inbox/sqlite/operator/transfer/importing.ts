@@ -8,7 +8,7 @@ import { keyIs } from '../../sql/event-key.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
-import { addToAuditLine } from '../audit/audit-line.ts';
+import { addToAuditLine } from '../audit-line.ts';
 import { noteOutOfOrder } from '../search/received-times.ts';
 
 export function importing(access: Access): Pick<Transfer, 'importSome'> {

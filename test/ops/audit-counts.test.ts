@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { addCounts } from '../../../src/inbox/rules/audit-line.ts';
+import { addCounts } from '../../src/inbox/operator/audit.ts';
 
 it.each([
   [{}, { erased: 2 }, { erased: 2 }],

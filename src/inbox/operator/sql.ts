@@ -1,0 +1,100 @@
+/**
+ * The SQL of operators stands once, for SQLite and Postgres. Both accept `$1`, `$2` … as parameters and `CAST(… AS bigint)`; a
+ * dialect has the few words that differ.
+ */
+import type { By } from './acts.ts';
+import { authorOf, type Author } from './author.ts';
+
+/** One statement, with a value for each parameter. A list is a value too, for `Dialect.anyOf` and `Dialect.list`. */
+export interface Statement {
+  readonly text: string;
+  readonly values?: readonly unknown[];
+}
+
+/** The tables that both databases have. */
+export const sharedTables = [
+  'events',
+  'attempts',
+  'audit',
+  'event_acts',
+  'counts',
+  'count_sums',
+  'rejected',
+  'marks',
+  'pauses',
+  'terms',
+  'redeliveries',
+  'conflicts',
+  'bulks',
+  'bulk_events',
+  'imported',
+] as const;
+
+export interface Dialect {
+  /** the full names of the tables */
+  readonly t: Readonly<Record<(typeof sharedTables)[number], string>>;
+  /** Finds the event whose id is the first parameter, and whose endpoint is the second. */
+  readonly keyIs: (id: string, endpoint: string) => string;
+  /** Whether a column has one of the values of a list. */
+  readonly anyOf: (column: string, parameter: string, type: 'bigint' | 'text') => string;
+  /** Joins a row, if there is one, found by its primary key. The planner of Postgres must not go through the table. */
+  readonly joinRow: (table: string, as: string, where: (row: string) => string) => string;
+  /** The values of a list as a table with the column `value`. */
+  readonly list: (parameter: string, type: 'bigint' | 'text') => string;
+  /** Pending events that are set aside, the first of each list: `endpoint`, `type`, and which `list` it is. */
+  readonly aside: (limit: number) => string;
+  /** Pending events that may be claimed, for `FROM`: `ready`, with `endpoint` and `type`. */
+  readonly ready: string;
+  /** For an INSERT, whose row then has the `seq`. In SQLite, RETURNING would go through each table that refers to this one. */
+  readonly returningSeq: string;
+  /** Locks the rows that are read, where transactions run side by side. */
+  readonly forUpdate: string;
+}
+
+/** Which times the tables have: those of the database, where machines share it. */
+export interface Clock {
+  readonly toDatabase: (ms: number) => number;
+  readonly toCaller: (ms: number) => number;
+}
+
+/** Reads the tables. */
+export interface Reader extends Clock {
+  readonly rows: <Row>(statement: Statement) => Promise<readonly Row[]>;
+}
+
+/** A change, in one transaction: what it loads decides what it saves. Only pure functions, as it may be tried again. */
+export interface Change<Result, Row> {
+  /** Until the transaction ends, other transactions cannot change this table. */
+  readonly locks?: keyof Dialect['t'];
+  readonly load?: (clock: Clock) => readonly Statement[];
+  /** @param loaded - the rows of each statement */
+  readonly plan: (loaded: readonly (readonly Row[])[], clock: Clock) => Plan<Result>;
+}
+
+export interface Plan<Result> {
+  /** They run in this order. */
+  readonly save?: readonly Statement[];
+  /** @param saved - the rows of each statement that `RETURNING` gives */
+  readonly result: (saved: readonly (readonly unknown[])[]) => Result;
+}
+
+/** The tables of an inbox, as operators reach them. */
+export interface OperatorTables {
+  readonly dialect: Dialect;
+  /** Reads from one connection. It may be tried again. */
+  read<T>(work: (reader: Reader) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** Makes a change once, even if its answer was lost. */
+  change<T, Row>(change: Change<T, Row>): Promise<T>;
+  /** Tells processors that events may have become due. */
+  notify(): void;
+}
+
+/**
+ * Who acts, with the time by the clock of the tables.
+ *
+ * @throws ConfigurationError `INVALID_OPTION` for actions of nobody, or through nothing that is known
+ */
+export function actingBy(by: By): (clock: Clock) => Author {
+  const author = authorOf(by);
+  return ({ toDatabase }) => ({ ...author, now: toDatabase(author.now) });
+}

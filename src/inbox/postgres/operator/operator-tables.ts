@@ -1,0 +1,54 @@
+import { type Dialect, type OperatorTables, type Reader, type Statement } from '../../operator/sql.ts';
+import type { Session } from '../driver/session.ts';
+import { rowOf, type Tables } from '../sql/tables.ts';
+import type { Access } from './access.ts';
+import { doneOnce } from './done-once.ts';
+
+export function postgres(t: Tables): Dialect {
+  return {
+    t,
+    keyIs: (id, endpoint) => `id = ${id} AND endpoint = ${endpoint}`,
+    anyOf: (column, parameter, type) => `${column} = ANY(${parameter}::${type}[])`,
+    joinRow: (table, as, where) => `CROSS JOIN ${rowOf(table, as, where('found'))}`,
+    list: (parameter, type) => `unnest(${parameter}::${type}[]) AS list (value)`,
+    aside: (limit) => `SELECT endpoint, type, 1 AS list FROM ${t.queue} WHERE parked ORDER BY seq + 0 LIMIT ${limit}`,
+    ready: `${t.queue} AS ready WHERE ready.lease_until_ms IS NULL AND NOT ready.parked`,
+    returningSeq: 'RETURNING seq',
+    forUpdate: 'FOR UPDATE',
+  };
+}
+
+/** The tables of a schema. */
+export function operatorTables({ store, ask, notify }: Access): OperatorTables {
+  const { database, t, time } = store;
+  const dialect = postgres(t);
+  const { toDatabase, toCaller } = time;
+  return {
+    dialect,
+    read: (work, signal) =>
+      ask(() =>
+        database.until(signal).read(async (session) => {
+          await time.follow(session);
+          return work({ toDatabase, toCaller, rows: rowsIn(session) });
+        }),
+      ),
+    change: ({ locks, load, plan }) =>
+      ask(() =>
+        doneOnce(store, {
+          before: (session) => time.follow(session),
+          async work(session) {
+            const all = (statements: readonly Statement[]) => Promise.all(statements.map(rowsIn(session)));
+            if (locks !== undefined) await session.exec(`LOCK TABLE ${t[locks]} IN SHARE ROW EXCLUSIVE MODE`);
+            const loaded = await all(load?.(time) ?? []);
+            const { save = [], result } = plan(loaded as never, time); // the rows of its statements
+            return result(await all(save));
+          },
+        }),
+      ),
+    notify,
+  };
+}
+
+function rowsIn(session: Session): Reader['rows'] {
+  return ({ text, values = [] }) => session.rows(text, values);
+}

@@ -1,0 +1,57 @@
+import { sharedTables, type Clock, type Dialect, type OperatorTables, type Statement } from '../../operator/sql.ts';
+import type { SqliteDatabase } from '../opening/database.ts';
+import { keyIs } from '../sql/event-key.ts';
+import { statement } from '../sql/prepared-statement.ts';
+import { READY } from '../sql/queue-statements.ts';
+import type { Access } from './access.ts';
+
+const aside = (parked: 1 | 2, limit: number): string => `
+  SELECT * FROM (
+    SELECT endpoint, type, parked AS list FROM hookbox_events WHERE parked > 0 AND parked = ${parked} ORDER BY seq
+    LIMIT ${limit}
+  )`;
+
+export const sqlite: Dialect = {
+  t: Object.fromEntries(sharedTables.map((name) => [name, `hookbox_${name}`])) as Dialect['t'], // one for each name
+  keyIs,
+  anyOf: (column, parameter) => `${column} IN (SELECT value FROM json_each(${parameter}))`,
+  joinRow: (table, as, where) => `CROSS JOIN ${table} AS ${as} ON ${where(as)}`,
+  list: (parameter) => `json_each(${parameter})`,
+  aside: (limit) => `${aside(1, limit)} UNION ALL ${aside(2, limit)}`,
+  ready: `hookbox_events AS ready WHERE ${READY}`,
+  returningSeq: '',
+  forUpdate: '',
+};
+
+/** The tables of a file. */
+export function operatorTables({ database, write, notify }: Access): OperatorTables {
+  return {
+    dialect: sqlite,
+    read: (work) =>
+      work({ ...clockAfter(0), rows: async <Row>(asked: Statement) => rowsOf(database(), asked) as Row[] }),
+    change: ({ load, plan }) =>
+      write(({ database: writing }, waitedMs) => {
+        const clock = clockAfter(waitedMs);
+        const loaded = load?.(clock).map((asked) => rowsOf(writing, asked)) ?? [];
+        const { save = [], result } = plan(loaded as never, clock); // the rows of its statements
+        return result(save.map((asked) => rowsOf(writing, asked)));
+      }),
+    notify,
+  };
+}
+
+/** The clock of a transaction that has waited for the file, while the clock may have been set. */
+function clockAfter(waitedMs: number): Clock {
+  return { toDatabase: (ms) => ms + waitedMs, toCaller: (ms) => ms };
+}
+
+/** Runs a statement. If it returns no rows, the result is the `seq` of the last inserted row. */
+export function rowsOf(database: SqliteDatabase, { text, values = [] }: Statement): readonly unknown[] {
+  const prepared = statement(database, text);
+  const named = Object.fromEntries(
+    values.map((value, at) => [at + 1, Array.isArray(value) ? JSON.stringify(value) : value]),
+  );
+  const given = values.length === 0 ? [] : [named];
+  if (prepared.reader) return prepared.all(...given);
+  return [{ seq: Number(prepared.run(...given).lastInsertRowid) }];
+}
