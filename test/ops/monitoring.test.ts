@@ -181,7 +181,7 @@ it('the dashboard is one that Grafana loads, about metrics that are printed', ()
 });
 
 it('every metric that is printed is explained, and no other', () => {
-  const explained = Array.from(shipped('README.md').matchAll(/^\| `(hookbox_\w+)/gm), ([, name = '']) => name);
+  const explained = Array.from(shipped('README.md').matchAll(/^- `(hookbox_\w+)`:/gm), ([, name = '']) => name);
   const families = [...printed.keys()].map((name) => name.replace(/_(?:bucket|sum|count)$/, ''));
   expect(explained.toSorted()).toEqual([...new Set(families)].toSorted());
   expect(new Set(explained).size).toBe(explained.length);
