@@ -52,8 +52,8 @@ export function webhookHandler(
 }
 
 /**
- * Middleware that passes only authentic events to your own handler, as `req.webhookEvent` and `req.webhookBody`. It
- * neither stores nor deduplicates them.
+ * Middleware that passes only authentic events to your own handler, as `req.webhookEvent` and `req.webhookBody`.
+ * The middleware neither stores nor deduplicates events.
  *
  * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`
  * @example
@@ -79,8 +79,8 @@ export function webhookVerifier(options: VerifierOptions): Middleware {
 }
 
 /**
- * Mounts a hookbox page, such as the operators' page, at the path of `app.use` or of a router. It works before and
- * after form parsers.
+ * Mounts a hookbox page, such as the operators' page, at the path of `app.use` or of a router. The page works whether
+ * you mount it before or after form parsers.
  *
  * @param page - a page that `opsPage` or `sandboxPage` returned
  * @example

@@ -44,7 +44,7 @@ export function webhookHandler(receiver: Pick<Receiver, 'receive'>): FastifyPlug
 
 /**
  * A plugin that passes only authentic events to the routes in its scope, as `request.webhookEvent` and
- * `request.webhookBody`. It neither stores nor deduplicates them.
+ * `request.webhookBody`. The plugin neither stores nor deduplicates events.
  *
  * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`
  * @example
@@ -80,8 +80,8 @@ export function webhookVerifier(options: VerifierOptions): FastifyPluginAsync {
 }
 
 /**
- * A plugin that mounts a hookbox page, such as the operators' page, under the plugin's prefix. The answer includes
- * headers that hooks have set, but `onSend` hooks do not run.
+ * A plugin that mounts a hookbox page, such as the operators' page, under the plugin's prefix. The response includes
+ * headers that earlier hooks have set, but `onSend` hooks do not run for it.
  *
  * @param page - a page that `opsPage` or `sandboxPage` returned
  * @example

@@ -71,7 +71,8 @@ export function webhookHandler(receiver: Pick<Receiver, 'receive'>): HonoHandler
 }
 
 /**
- * Middleware that passes only authentic events to your own handler. It neither stores nor deduplicates them.
+ * Middleware that passes only authentic events to your own handler. The middleware neither stores nor deduplicates
+ * events.
  *
  * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`
  * @example

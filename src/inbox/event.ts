@@ -18,11 +18,14 @@ export interface IncomingEvent extends EventKey {
   readonly type: string | null;
   /** `null` for an invalid event. */
   readonly created: Instant | null;
-  /** The entity. Its events are handled in order, one at a time. `null` for an event without an entity. */
+  /**
+   * The entity of the event. The events of one entity are handled in order, one at a time. `null` for an event without
+   * an entity.
+   */
   readonly entity: string | null;
-  /** `true` if its signature was verified. */
+  /** `true` if the signature of the delivery was verified. */
   readonly verified: boolean;
-  /** `true` if its envelope and data fit the schema. Otherwise it is stored as `dead(invalid)`. */
+  /** `true` if its envelope and data fit the schema. Otherwise, the inbox stores the event as `dead(invalid)`. */
   readonly valid: boolean;
   /** Milliseconds since 1970. */
   readonly receivedAt: number;
@@ -37,7 +40,10 @@ export interface Acceptance {
   readonly conflict: boolean;
   /** `true` for a duplicate whose body replaced the stored body, which was invalid or unverified. */
   readonly replaced: boolean;
-  /** The lease of an event that was stored as running. Absent for all other events, which wait for a claim. */
+  /**
+   * The lease of an event that the inbox stored in the state `processing`. Absent for all other events, which wait
+   * until a processor claims them.
+   */
   readonly started?: Started;
 }
 
@@ -65,7 +71,10 @@ export interface StoredEvent extends EventKey {
   readonly receivedAt: Date;
   /** How often the service sent the event again. */
   readonly redeliveries: Occurrences;
-  /** How often the service sent a different body, and the newest of these bodies. `null` if it never did. */
+  /**
+   * How often the service sent a different body, and the most recent of these bodies. `null` if the service never sent
+   * a different body.
+   */
   readonly conflict: (Occurrences & { readonly body: Uint8Array }) | null;
 }
 

@@ -14,7 +14,10 @@ export interface ImportHandledReport {
   readonly imported: number;
   /** The number of ids whose events were already processed. */
   readonly known: number;
-  /** Events in the inbox that are not processed. They keep their state, and handlers still run for pending ones. */
+  /**
+   * Events in the inbox that are not processed. These events keep their state, and handlers still run for the pending
+   * ones.
+   */
   readonly notProcessed: readonly { readonly id: string; readonly state: EventState }[];
   /** The `seq` of the audit line; `null` for a dry run. */
   readonly audit: number | null;
@@ -26,10 +29,10 @@ export interface ImportHandledOptions {
   readonly endpoint?: string;
   /** `true` only counts the ids. Default: `false`. */
   readonly dryRun?: boolean;
-  /** Where the ids came from, such as a file name. The audit shows it. */
+  /** Where the ids came from, such as a file name. The audit shows this text. */
   readonly from?: string;
   readonly onProgress?: (counts: Pick<ImportHandledReport, 'imported' | 'known'>) => void;
-  /** Stops after the current batch. The report has the counts so far. */
+  /** Stops after the current batch. The report then contains the counts so far. */
   readonly signal?: AbortSignal;
 }
 

@@ -10,7 +10,7 @@ export interface Operated {
   readonly inbox: AnyInbox;
   /** The `entity` option of your receiver. A rerun uses it to name the entities of invalid events. */
   readonly entity?: EntityOf;
-  /** The `closing` signal of the receiver. When it is aborted, open pages stop updating. */
+  /** The `closing` signal of the receiver. When this signal is aborted, open pages stop updating. */
   readonly closing?: AbortSignal;
 }
 

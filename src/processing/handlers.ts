@@ -11,7 +11,10 @@ export interface DeliveryFacts {
   readonly endpoint: string;
   /** When the receiver accepted the delivery. */
   readonly receivedAt: Date;
-  /** `false` if no signature was verified: `unsafeUnsigned` is `true`, or the event was imported without `trusted`. */
+  /**
+   * `false` if no signature was verified because `unsafeUnsigned` is `true` or the event was imported without
+   * `trusted`.
+   */
   readonly verified: boolean;
 }
 
@@ -35,7 +38,7 @@ export interface HandlerLog {
  * better-sqlite3 connection
  */
 export interface HandlerContext<Database = DefaultDatabase> {
-  /** The number of this attempt, from 1. */
+  /** The number of this attempt, starting at 1. */
   readonly attempt: number;
   /**
    * Aborted when the handler has run out of time or lost its lease, or when the processor closes. If the handler ends
@@ -55,8 +58,8 @@ export interface HandlerContext<Database = DefaultDatabase> {
    * Runs `work` in a transaction in the inbox's own database. The same transaction marks the event as processed, so the
    * writes of `work` happen exactly once. A commit is final, so call `transaction` once, as the last step.
    *
-   * Await the result. If you do not, a failed transaction still fails the attempt. If you catch its error, your handler
-   * decides the outcome.
+   * Await the result. If you do not, a failed transaction still fails the attempt. If you await the result and catch
+   * the error, your handler decides the outcome.
    *
    * @param work - receives the database of the inbox and must not end the transaction. On SQLite it must be
    * synchronous. On Postgres, the transactions that it begins become savepoints.
@@ -70,10 +73,10 @@ export interface HandlerContext<Database = DefaultDatabase> {
    * Marks the event as processed without work, and records the reason for operators. Return right after the call:
    * `return ctx.skip('not our warehouse')`.
    *
-   * The last call counts. If the handler then throws or times out, the attempt fails and the reason is dropped. If you
-   * use `transaction`, call `skip` before the commit; later calls have no effect.
+   * If you call `skip` more than once, the last call counts. If the handler then throws or times out, the attempt fails
+   * and the reason is dropped. If you use `transaction`, call `skip` before the commit; later calls have no effect.
    *
-   * @param reason - operators see the first 500 characters on one line; do not name a customer
+   * @param reason - operators see its first 500 characters on one line, so it should not name a customer
    */
   skip(reason: string): void;
 }

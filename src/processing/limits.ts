@@ -9,7 +9,8 @@ import { assertRetry } from './type-options.ts';
 /** The limits and the retry schedule for handlers. */
 export interface ProcessingOptions {
   /**
-   * How many handlers run concurrently in this process. In inline mode each delivery runs its own handler.
+   * How many handlers run concurrently in this process. This limit has no effect in inline mode, where each delivery
+   * runs the handler of its own event.
    *
    * @defaultValue 10; with a Postgres pool, at most the size of the pool minus two
    */

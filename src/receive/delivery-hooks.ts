@@ -12,12 +12,12 @@ import type { VerifiedDelivery } from './verifier.ts';
 
 /**
  * The facts that `onConflict` receives. A different body arrived with the id of a stored event. The inbox keeps the
- * stored body, and beside it the newest different body.
+ * stored body and the most recent of the different bodies.
  */
 export interface ConflictFacts {
   readonly endpoint: string;
   readonly id: string;
-  /** The type in the new body; `null` if it fits no schema. */
+  /** The type in the new body; `null` if that body fits no schema. */
   readonly type: string | null;
 }
 
@@ -34,8 +34,8 @@ export interface DeliveryHooks extends AttemptHooks {
   readonly onConflict?: Hook<ConflictFacts>;
   /**
    * No process that shares the inbox has accepted a delivery for `silentAfterMs`. The service may be unable to reach
-   * your server, or the registration was removed. Called once for each silence. Not called on hosts that run no code
-   * between requests.
+   * your server, or the registration was removed. hookbox calls the hook only once for each silence, and never on hosts
+   * that run no code between requests.
    */
   readonly onSilent?: Hook<SilentFacts>;
   /**

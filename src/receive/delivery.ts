@@ -17,7 +17,10 @@ export interface Delivery {
   readonly method?: string | undefined;
   /** The value of the header `Content-Encoding`. */
   readonly contentEncoding?: string | null | undefined;
-  /** Returns the value of any other header, by its lower-case name. hookbox uses it to read the trace context. */
+  /**
+   * Returns the value of any other header, by its lower-case name. hookbox uses this function to read the trace
+   * context.
+   */
   readonly header?: (name: string) => string | null | undefined;
   /** Returns the sender's address, for operators. Called only for a rejected delivery. */
   readonly source?: () => string | null | undefined;
@@ -33,21 +36,24 @@ export type BodyReader = (limits: BodyLimits) => Promise<BodyRead>;
 
 /** The limits for a body reader. */
 export interface BodyLimits {
-  /** Stop when the body has more bytes than this. */
+  /** Stop reading when the body has more bytes than this. */
   readonly maxBytes: number;
-  /** Stop when this promise resolves, and return its value as `ended` in the result. */
+  /** When this promise resolves, stop reading and return its value as `ended` in the result. */
   readonly late: Promise<'too-slow' | 'no-room'>;
   /** The buffer for the arriving bytes. Memory outside the buffer is not counted until the body is complete. */
   readonly buffer: BodyBuffer;
 }
 
-/** Collects a body in memory. Its size counts towards `maxReadingBytes`. */
+/** Collects a body in memory. The size of the buffer counts towards `maxReadingBytes`. */
 export interface BodyBuffer {
-  /** Checks the length that `Content-Length` announces. It reserves no memory. `null` means: continue to read. */
+  /**
+   * Checks the length that `Content-Length` announces. This reserves no memory. Returns `null` if you can continue to
+   * read.
+   */
   expect(bytes: number): 'too-large' | null;
   /**
-   * Copies the next bytes into the buffer. `null` means: continue to read. Return any other value as `ended` in the
-   * result.
+   * Copies the next bytes into the buffer. Returns `null` if you can continue to read. Return any other value as
+   * `ended` in the result.
    */
   add(chunk: Uint8Array): 'too-large' | 'tiny-chunks' | 'no-room' | null;
   /** Returns the complete body. */

@@ -38,7 +38,7 @@ export interface SandboxOptions {
    */
   readonly allowRemote?: boolean;
   /**
-   * The path of the sandbox's file, created if missing.
+   * The path of the sandbox's file, which the sandbox creates if it is missing.
    *
    * @defaultValue in memory
    */
@@ -68,7 +68,7 @@ export interface SandboxOptions {
    */
   readonly plan?: PlanName | PlanLimits;
   /**
-   * When the account was created. Its quota months begin on that day of the month.
+   * When the account was created. The quota months of the account begin on that day of the month.
    *
    * @defaultValue when the sandbox was created
    */
@@ -76,7 +76,7 @@ export interface SandboxOptions {
   /** Changes to the assumptions about gaps in the interface. */
   readonly assumptions?: Partial<Assumptions>;
   /**
-   * How long a webhook waits for its answer, in milliseconds of real time (section 6.4 of the service's interface).
+   * How long a delivery waits for the response, in milliseconds of real time (section 6.4 of the service's interface).
    *
    * @defaultValue 10,000
    */
@@ -108,7 +108,7 @@ export interface Sandbox extends Controls {
   readonly now: () => Date;
   /**
    * Answers a request as the service does; no port is needed. Pass this function to a client in place of `fetch`, or to
-   * a server such as @hono/node-server. It accepts plain HTTP for the host `sandbox` and for loopback names.
+   * a server such as @hono/node-server. The sandbox accepts plain HTTP for the host `sandbox` and for loopback names.
    *
    * @param request - a request, or its URL
    * @param more - the second argument of `fetch`. A server passes its own data here, which contains the client's

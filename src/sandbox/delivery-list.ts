@@ -2,7 +2,7 @@ import { TRY } from './delivery-queue.ts';
 import type { Reading } from './store.ts';
 
 /**
- * The state of a delivery: `waiting` for an attempt, `delivered` with a 2xx answer, `dead` after the last attempt in
+ * The state of a delivery: `waiting` for an attempt, `delivered` with a 2xx response, `dead` after the last attempt in
  * the schedule, or `dropped` because its endpoint was removed.
  */
 export type DeliveryState = 'waiting' | 'delivered' | 'dead' | 'dropped';
@@ -40,11 +40,11 @@ export interface DeliveryTry {
   /** The number of the attempt, from 1. */
   readonly number: number;
   readonly at: Date;
-  /** `null` without an answer. */
+  /** `null` if there was no response. */
   readonly status: number | null;
   /** Why the attempt failed; `null` for success. */
   readonly why: string | null;
-  /** A remark on an accepted answer. */
+  /** A remark on an accepted response. */
   readonly note: string | null;
   /** The kinds of its faults, joined by `+`. */
   readonly fault: string | null;

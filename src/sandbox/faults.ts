@@ -58,7 +58,7 @@ export interface PendingFault {
   readonly status: OutageStatus | null;
   readonly ms: number | null;
   readonly outcome: DeclineOutcome | null;
-  /** How often it will still happen. */
+  /** How many more times the fault will happen. */
   readonly timesLeft: number;
 }
 

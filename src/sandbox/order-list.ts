@@ -22,7 +22,7 @@ export interface OrderSummary {
   /** Empty without a customer. */
   readonly customerName: string;
   readonly createdAt: Date;
-  /** When the order's status last changed, or the order was submitted. */
+  /** When the order's status last changed, or when the order was submitted. */
   readonly updatedAt: Date;
   /** `null` until the order is submitted or confirmed. */
   readonly estimatedReadyAt: Date | null;

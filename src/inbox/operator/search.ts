@@ -11,21 +11,23 @@ export interface EventSummary extends EventKey {
   readonly state: EventState;
   readonly deadReason: DeadReason | null;
   readonly receivedAt: Date;
-  /** When it was processed, ignored or discarded, or became dead. */
+  /** When the event was processed, ignored or discarded, or became dead. */
   readonly settledAt: Date | null;
   /** When a pending event is due. */
   readonly dueAt: Date | null;
   /** How many attempts have begun. */
   readonly attempts: number;
-  /** How many attempts have failed since it was stored or rerun. */
+  /** How many attempts have failed since the event was stored or rerun. */
   readonly failures: number;
   /** How often the service sent the event again. */
   readonly redeliveries: number;
   /** How often the service sent a different body with the event's id. */
   readonly conflicts: number;
-  /** Its latest error. For an invalid event, the places that do not fit the current schemas. */
+  /**
+   * The latest error of the event. For an invalid event, the places in its body that do not fit the current schemas.
+   */
   readonly lastError: { readonly name: string; readonly message: string } | null;
-  /** The group of dead events that it belongs to. `null` for a tombstone. */
+  /** The group of dead events that this event belongs to. `null` for a tombstone. */
   readonly fingerprint: string | null;
   /** `true` for a tombstone: its body is gone. */
   readonly pruned: boolean;
@@ -35,9 +37,9 @@ export interface EventSummary extends EventKey {
 export interface EventPage {
   /** Newest first, unless `order` is set. */
   readonly events: readonly EventSummary[];
-  /** Pass it as `before` to get the next page. `null` if all events were examined. */
+  /** Pass this value as `before` to get the next page. `null` if all events were examined. */
   readonly next: number | null;
-  /** In the order `failed`, pass it as `beforeAt` to get the next page. */
+  /** In the order `failed`, pass this value as `beforeAt` to get the next page. */
   readonly nextAt?: Date;
   /** How many events this page examined. A page may contain few or no events and still have a `next`. */
   readonly examined: number;
@@ -112,18 +114,19 @@ export interface Search {
    */
   search(filter: EventFilter, page: SearchRequest): Promise<EventPage>;
   /**
-   * Counts up to 10,000 events. It examines at most `examined` events, 20,000 by default; with 0, it examines none and
-   * returns the number only if an index has it.
+   * Counts up to 10,000 events. It examines at most `examined` events, 20,000 by default; with 0, it examines no events
+   * and returns the number only if an index provides it.
    *
    * @throws `signal.reason` if the signal is aborted
    */
   countFound(filter: EventFilter, options: CountRequest): Promise<EventCount>;
   /**
-   * Returns the names that begin with a text, in alphabetical order: event ids, entity names, ids in entity names, and
-   * merchants. The case of the letters A to Z does not matter. `limit` is the maximum number of names of each kind.
+   * Returns the names that begin with a text, in alphabetical order. These are event ids, entity names, ids in entity
+   * names, and merchants. The case of the letters A to Z is ignored. `limit` is the maximum number of names of each
+   * kind.
    */
   namesLike(text: string, limit: number): Promise<readonly FoundName[]>;
-  /** Returns the summary of one event, or `null`. */
+  /** Returns the summary of one event, or `null` if the event is unknown. */
   summary(key: EventKey): Promise<EventSummary | null>;
   /**
    * Returns the groups of dead events, largest first. At most 200.
@@ -133,7 +136,7 @@ export interface Search {
   deadGroups(request?: Abortable): Promise<readonly DeadGroup[]>;
   /**
    * Adds one batch of new events to the index of entities and merchants. Returns the number of events left. Deliveries
-   * do not wait for it, and a search also finds events that are not indexed yet.
+   * do not wait for this work, and a search also finds events that are not indexed yet.
    *
    * @param upTo - the `seq` of the last event to index; without it, the number left also counts events that arrive
    * meanwhile, so it may never reach 0

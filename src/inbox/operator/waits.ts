@@ -3,7 +3,7 @@ import type { Gauge } from './counts.ts';
 import type { StoredPause } from './pauses.ts';
 import type { EventSummary } from './search.ts';
 
-/** Why an event has not been processed, by the rules that processors follow. */
+/** Why an event has not been processed, according to the rules that processors follow. */
 export type Wait =
   /** Its handler is running. */
   | { readonly reason: 'running'; readonly since: Date; readonly waiting: Gauge }
@@ -30,11 +30,11 @@ export type Wait =
 /** The event that other events of its entity wait for. */
 export interface Blocker {
   readonly event: EventSummary;
-  /** When its handler started. `null` if this event is waiting too. */
+  /** When the handler of this event started. `null` if this event is waiting too. */
   readonly runningSince: Date | null;
-  /** `true` if its type is paused. */
+  /** `true` if the type of this event is paused. */
   readonly paused?: boolean;
-  /** How many events of its entity wait behind it. */
+  /** How many events of the same entity wait behind this event. */
   readonly waiting: Gauge;
 }
 

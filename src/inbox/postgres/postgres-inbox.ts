@@ -26,7 +26,7 @@ export interface PostgresInboxOptions {
    */
   readonly schema?: string;
   /**
-   * `false` if your deployment creates and changes the tables. The inbox then rejects a missing or old schema.
+   * `false` if your deployment creates and changes the tables. The inbox then rejects a missing or outdated schema.
    *
    * @defaultValue `true`
    */
@@ -64,7 +64,8 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
 /**
  * Creates an inbox in Postgres, in its own schema beside your tables. Any number of processes and machines may share
- * it. hookbox answers a delivery only after its commit is durable. Needs Postgres 14 or newer and the package `pg`.
+ * it. hookbox answers a delivery only after its event has been committed durably. Needs Postgres 14 or newer and the
+ * package `pg`.
  *
  * The inbox connects at its first call. If hookbox cannot open the inbox, that call rejects with an `InboxOpenError`
  * that says what to grant or change. Possible causes are missing rights, missing tables, an old server, a standby

@@ -27,8 +27,8 @@ export interface SqliteInboxOptions {
    */
   readonly ephemeral?: boolean;
   /**
-   * By default the inbox writes in a separate thread, so the disk does not block your server. With `false`, it writes
-   * on the event loop and blocks the event loop during each commit. If the thread cannot start, the inbox writes on the
+   * By default the inbox writes in a separate thread, so the disk does not block your server. With `false`, the inbox
+   * writes on the event loop and blocks it during each commit. If the thread cannot start, the inbox writes on the
    * event loop.
    *
    * @defaultValue `true`
