@@ -71,9 +71,9 @@ export function webhookHandler(
 }
 
 /**
- * Creates a Lambda function that passes each authentic event to `passOn`, which usually puts it into a queue. The
- * function returns 200 if `passOn` resolves. It returns 500 if `passOn` throws, so the service sends the event again.
- * The function neither stores nor deduplicates events.
+ * Creates a Lambda function that passes each authentic event to `passOn`, which usually puts the event into a queue.
+ * The function returns 200 if `passOn` resolves. The function returns 500 if `passOn` throws, so the service sends the
+ * event again. The function neither stores nor deduplicates events.
  *
  * @param passOn - receives the raw bytes in `body` and the typed event in `event`
  * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`

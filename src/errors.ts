@@ -8,7 +8,7 @@ export abstract class HookboxError extends Error {
 
 /**
  * An option is invalid. hookbox throws this error when you create an object, such as a receiver, or call a function of
- * `hookbox/ops`. A delivery never causes it.
+ * `hookbox/ops`. A delivery never causes this error.
  *
  * - `UNUSABLE_SECRET`: a secret is missing, is empty, or is the text `undefined` or `null`
  * - `UNKNOWN_EVENT_TYPE`: a key of `handlers` is not an event type
@@ -25,8 +25,9 @@ export class ConfigurationError extends HookboxError {
 }
 
 /**
- * An inbox cannot be opened. The message says what to change. `sqliteInbox` and `memoryInbox` throw it. `postgresInbox`
- * throws it if `pg` is not installed; for all other causes, the first call to the inbox rejects with it.
+ * An inbox cannot be opened. The message says what to change. `sqliteInbox` and `memoryInbox` throw this error.
+ * `postgresInbox` throws this error if `pg` is not installed; for all other causes, the first call to the inbox rejects
+ * with this error.
  *
  * - `FOLDER_MISSING`: the file's folder does not exist
  * - `NOT_A_DATABASE`: the file is not a SQLite database
@@ -34,7 +35,7 @@ export class ConfigurationError extends HookboxError {
  * - `NETWORK_FILE_SYSTEM`: the file is on a network file system; `MOUNTED_FILE`: the file itself is a mount point;
  *   `SEVERAL_NAMES`: the file has several hard links
  * - `NOT_DURABLE`: the database would lose commits, for example because it is in memory
- * - `EPHEMERAL_HOST`: the host keeps neither its disk nor its memory
+ * - `EPHEMERAL_HOST`: the host keeps neither its disk nor its memory, so events would be lost
  * - `NODE_TOO_OLD`: Node is too old for better-sqlite3; `SQLITE_DOES_NOT_LOAD`: better-sqlite3 cannot be loaded
  * - `LOCKED`: another process kept the database locked
  * - `SCHEMA_MISSING`, `SCHEMA_OLD`: the tables are missing or outdated, and hookbox cannot create or change them

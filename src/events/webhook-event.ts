@@ -89,6 +89,6 @@ export interface InvalidEvent {
 export interface Issue {
   /** The path in the envelope, for example `data.items.0.price`; empty for the envelope itself. */
   readonly path: string;
-  /** What the schema expects there. */
+  /** What the schema expects at this path. */
   readonly message: string;
 }

@@ -10,7 +10,7 @@ export interface Deadline {
   readonly at: number;
   /** Resolves when the deadline passes. Once `met` has been called, this promise never resolves. */
   readonly passed: Promise<typeof LATE>;
-  /** Stops the timer. Call this when the delivery has been answered. */
+  /** Stops the timer. Call this function when the delivery has been answered. */
   met(): void;
 }
 

@@ -25,7 +25,7 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
   list(page?: { readonly after?: number; readonly limit?: number }): Promise<readonly StoredEvent[]>;
   /** The path of the database file, to pass as `--db`. Absent if the inbox has no file, as on Postgres. */
   readonly file?: string;
-  /** The Postgres schema, to pass as `--schema`. Absent on other inboxes. */
+  /** The Postgres schema, to pass as `--schema`. Absent if the inbox is not in Postgres. */
   readonly schema?: string;
   /**
    * How many handlers can run `ctx.transaction` concurrently, if each needs its own connection. Absent if handlers take
@@ -53,5 +53,5 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
   close(): Promise<void>;
 }
 
-/** An inbox, whatever its database type. The functions of `hookbox/ops` accept it. */
+/** An inbox, whatever its database type. The functions of `hookbox/ops` accept such an inbox. */
 export type AnyInbox = Inbox<unknown>;

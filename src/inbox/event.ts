@@ -4,7 +4,7 @@ import type { DeadReason, EventState } from './state.ts';
 /** As long as the id of an event may be: both stand in one index, and Postgres takes a third of a page for an entry. */
 export const LONGEST_ENDPOINT = 255;
 
-/** The key of an event: its endpoint and id. The key stays unique after pruning. */
+/** The key of an event: its endpoint and id. The key stays unique even after the event has been pruned. */
 export interface EventKey {
   readonly endpoint: string;
   readonly id: string;
@@ -25,7 +25,10 @@ export interface IncomingEvent extends EventKey {
   readonly entity: string | null;
   /** `true` if the signature of the delivery was verified. */
   readonly verified: boolean;
-  /** `true` if its envelope and data fit the schema. Otherwise, the inbox stores the event as `dead(invalid)`. */
+  /**
+   * `true` if the envelope and data of the event fit the schema. Otherwise, the inbox stores the event as
+   * `dead(invalid)`.
+   */
   readonly valid: boolean;
   /** Milliseconds since 1970. */
   readonly receivedAt: number;
@@ -36,9 +39,9 @@ export interface IncomingEvent extends EventKey {
 /** How the inbox accepted an event. The inbox returns this result only when the event is durable. */
 export interface Acceptance {
   readonly result: 'stored' | 'duplicate';
-  /** `true` for a duplicate with a different body. The inbox keeps that body beside the event. */
+  /** `true` for a duplicate with a different body. The inbox keeps that body in addition to the stored one. */
   readonly conflict: boolean;
-  /** `true` for a duplicate whose body replaced the stored body, which was invalid or unverified. */
+  /** `true` for a duplicate whose body replaced the stored one, because the stored body was invalid or unverified. */
   readonly replaced: boolean;
   /**
    * The lease of an event that the inbox stored in the state `processing`. Absent for all other events, which wait

@@ -13,7 +13,7 @@ export interface Lease {
 
 /** The events that a processor handles. */
 export interface Scope {
-  /** The names of the endpoints; `'*'` for all. */
+  /** The names of the endpoints; `'*'` for all endpoints. */
   readonly endpoints: readonly string[] | '*';
   /** The types with a handler; `'*'` for all types. */
   readonly types: readonly string[] | '*';
@@ -40,8 +40,8 @@ export interface ClaimRequest extends Scope {
    */
   readonly holds?: readonly Lease[];
   /**
-   * Other processors' leases that end before this time count as run out. If the process was suspended or unable to
-   * write, this is the last time at which the process was able to write. In milliseconds since 1970.
+   * Other processors' leases that end before this time are treated as having run out. If the process was suspended or
+   * unable to write, this is the last time at which the process was able to write. In milliseconds since 1970.
    *
    * @defaultValue `now`
    */
@@ -124,7 +124,7 @@ export interface ProcessorsSeen {
 
 /** Events that were set to ignored because no processor handled their type. */
 export interface IgnoredType extends TypeCount {
-  /** `true` if a running processor handles them now. */
+  /** `true` if a running processor handles this type now. */
   readonly handled: boolean;
 }
 
@@ -215,7 +215,7 @@ export interface TransactionAttempt {
 }
 
 /**
- * The part of an inbox that processors use. Each call is atomic, and durable when it resolves.
+ * The part of an inbox that processors use. Each call is atomic, and its changes are durable when its promise resolves.
  *
  * @typeParam Database - the database that a handler's transaction uses
  */
@@ -227,8 +227,8 @@ export interface WorkQueue<Database = DefaultDatabase> {
   claim(request: ClaimRequest, limit: number, tell?: TellCrashed): Promise<readonly ClaimedEvent[]>;
   /**
    * Claims one event for inline mode. Returns `busy` if a live lease holds the event or its entity. Returns `settled`
-   * if the event does not need to be handled, or if its type is paused. Releases only the leases of this event and its
-   * entity, if they ran out.
+   * if the event does not need to be handled, or if its type is paused. Releases only leases of this event and its
+   * entity, if these leases have run out.
    */
   claimOne(key: EventKey, request: ClaimRequest, tell?: TellCrashed): Promise<ClaimedEvent | 'busy' | 'settled'>;
   /**
@@ -241,21 +241,21 @@ export interface WorkQueue<Database = DefaultDatabase> {
   renew(leases: readonly Lease[], now: number, leaseMs: number, isClosing?: boolean): Promise<readonly Lease[]>;
   /**
    * Ends an attempt and its lease, even if the lease ran out, unless another processor has taken over the event. In
-   * that case it changes nothing and returns `false`. Returns `committed alone` if the function in `ctx.transaction`
-   * sent COMMIT itself; the event is then dead.
+   * that case, `settle` changes nothing and returns `false`. Returns `committed alone` if the function in
+   * `ctx.transaction` sent COMMIT itself; the event is then dead.
    */
   settle(lease: Lease, settlement: Settlement, now: number): Promise<Settled>;
   /**
    * Runs `work` and marks the event as processed in one transaction. The lease then blocks the entity until `settle`
    * ends the attempt as `committed` or the lease runs out.
    *
-   * @throws TransactionError, or the error of `work` or of the commit; then nothing is committed, unless `work` ended
-   * the transaction itself
+   * @throws TransactionError, or the error of `work` or of the commit; in each case, nothing is committed unless `work`
+   * ended the transaction itself
    */
   transaction<T>(lease: Lease, work: (database: Database) => T, attempt: TransactionAttempt): Promise<T>;
   /**
    * Returns the time when the next event of a scope is due or the next lease runs out, in milliseconds since 1970.
-   * Paused types do not count. Returns `null` if there is no such event or lease.
+   * Events of paused types do not count. Returns `null` if there is no such event or lease.
    */
   nextDue(scope: Scope): Promise<number | null>;
   /**
@@ -264,12 +264,12 @@ export interface WorkQueue<Database = DefaultDatabase> {
    * processor has handled their type since then or in the last seven days. Each call does a limited part of the work;
    * repeat the call while `more` is `true`.
    *
-   * @param processor - the processor, which `processors` then lists
+   * @param processor - the processor to record, which `processors` then lists
    */
   announce(scope: Scope, now: number, ignoreBefore: number | null, processor?: ProcessorIdentity): Promise<Announced>;
   /** Removes a processor from `processors` when it ends. */
   leave(processor: string): Promise<void>;
-  /** Returns the running processors, and when each type was last handled. */
+  /** Returns the running processors, and for each type, when a processor that handles this type was last seen. */
   processors(now: number): Promise<ProcessorsSeen>;
   /**
    * Counts, by endpoint and type, the pending events that no running processor handles. `handledSince` is in milliseconds
@@ -288,8 +288,8 @@ export interface WorkQueue<Database = DefaultDatabase> {
   /** Returns the attempts of an event, oldest first. */
   attempts(key: EventKey): Promise<readonly Attempt[]>;
   /**
-   * Sets a dead, ignored or discarded event back to pending. `content` comes from its body, parsed with the current
-   * schemas. Returns `false` for an event in any other state.
+   * Sets a dead, ignored or discarded event back to pending. `content` comes from the body of the event, parsed with
+   * the current schemas. Returns `false` for an event in any other state.
    *
    * @param readFrom - the body that `content` was parsed from; if the stored body has been replaced since, nothing
    * changes
@@ -302,7 +302,7 @@ export interface WorkQueue<Database = DefaultDatabase> {
   ): Promise<boolean>;
   /**
    * Turns up to `limit` events of these endpoints into tombstones, if they were processed before `processedBefore`.
-   * Returns the number of events; 0 if none are left.
+   * Returns the number of new tombstones; 0 if no such events are left.
    */
   prune(endpoints: Scope['endpoints'], processedBefore: number, limit: number): Promise<number>;
 }

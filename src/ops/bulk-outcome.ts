@@ -17,8 +17,8 @@ export interface BulkOutcome {
    */
   readonly counts: Readonly<Record<BulkFate, number>>;
   /**
-   * How many of these events an operator has changed since the bulk action. `counts` counts these events by their
-   * current state too.
+   * How many of these events an operator has changed since the bulk action acted on them. Such events are included in
+   * `counts`, in their current state.
    */
   readonly again: number;
   /** How many events are no longer known. The inbox keeps the list of events for a week after the bulk action ends. */

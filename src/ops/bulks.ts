@@ -170,8 +170,8 @@ async function until(time: number, signal: AbortSignal | undefined, live: () => 
 }
 
 /**
- * Cancels a bulk action and returns it. The events that it has not acted on yet stay unchanged. If the bulk action has
- * already ended, nothing changes.
+ * Cancels a bulk action and returns it. Events that the bulk action has not acted on yet stay unchanged. If the bulk
+ * action has already ended, nothing changes.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an unknown bulk action or a missing `by`
  * @throws InboxUnavailableError if the inbox could not be written to; in that case, nothing has changed
@@ -192,8 +192,8 @@ export async function cancelBulk(inbox: AnyInbox, id: number, by: By): Promise<B
 }
 
 /**
- * Returns a bulk action, or `null` if it does not exist. If the process that ran the bulk action seems to have died,
- * `getBulk` waits three seconds and checks again before it reports `stopped`.
+ * Returns the bulk action with this id, or `null` if there is none. If the process that ran the bulk action seems to
+ * have died, `getBulk` waits three seconds and checks again before it reports `stopped`.
  *
  * @example
  * ```ts

@@ -11,9 +11,9 @@ const INDEX_BATCH = 500;
 /**
  * Erases all data about an entity, for example because a person asks to be forgotten. `eraseEntity` removes bodies,
  * error messages, conflicting bodies and the entity's name. It also removes that name from the audit, bulk actions and
- * pauses. The events of the entity are erased whatever their state; erased pending events are never handled. The ids
- * remain known, so a redelivery is still recognised as a duplicate, and its body is not kept. An event whose handler is
- * running is counted, but not erased. To erase such an event, call `eraseEntity` again later.
+ * pauses. The events of the entity are erased whatever their state; erased pending events are never handled. The ids of
+ * the events remain known, so a redelivery is still recognised as a duplicate, and its body is not kept. An event whose
+ * handler is running is counted, but not erased. To erase such an event, call `eraseEntity` again later.
  *
  * `eraseEntity` also erases events without an entity if the built-in `entityOf` returns this entity for their bodies,
  * or if their data contains the id of this entity as `id`, `order_id`, `cart_id` or `product_id`.
@@ -25,7 +25,7 @@ const INDEX_BATCH = 500;
  * On Postgres, nothing is overwritten. The data remains in dead rows until VACUUM removes them, and in logs, standbys
  * and archives for as long as the database keeps those.
  *
- * @param entity - its name (`order:mer_7:ord_42`), or an id in it (`ord_42`)
+ * @param entity - the name of the entity (`order:mer_7:ord_42`), or an id in that name (`ord_42`)
  * @param by - the operator; a reason that names the entity is stored without the name
  * @throws ConfigurationError `INVALID_OPTION` for an empty name
  * @example

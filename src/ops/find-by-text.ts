@@ -54,7 +54,10 @@ export interface Suggestion {
 interface TakenFor {
   /** How the text was interpreted. */
   readonly takenFor: Suggestion['what'] | 'text';
-  /** The name as it is stored. It may be longer than the text, and its letters may differ from the text in case. */
+  /**
+   * The name as it is stored. The name may be longer than the text, and upper and lower case may differ between the
+   * two.
+   */
   readonly name: string;
 }
 

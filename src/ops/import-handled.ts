@@ -52,11 +52,12 @@ const LONGEST_ENDPOINT = 1_000;
  * Records the ids of events that other code has handled. hookbox treats a later delivery with one of these ids as a
  * duplicate, and no handler runs. Import the ids before you switch to hookbox, and once more afterwards.
  *
- * An event that is already in the inbox keeps its state. The report lists each such event that is not processed,
- * because its handler may still run. You can stop an import and repeat it, even while deliveries arrive.
+ * An event that is already in the inbox keeps its state. The report lists each event that was already in the inbox but
+ * is not processed, because its handler may still run. You can stop an import and repeat it, even while deliveries
+ * arrive.
  *
- * From an id alone, hookbox knows no type, time or body. So `ctx.superseded` ignores these events, and a redelivery with
- * a different body is not a conflict.
+ * From an id alone, hookbox knows no type, time or body. Therefore, `ctx.superseded` ignores events imported in this
+ * way, and a redelivery with a different body does not count as a conflict.
  *
  * @param ids - the ids that the service gave the events
  * @throws ConfigurationError for an id that no event can have; the ids before it may already be imported

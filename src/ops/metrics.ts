@@ -27,7 +27,8 @@ export interface Metrics {
  * numbers are lost in a restart. Counters start at zero with a new inbox and only grow. Labels are fixed names, your
  * endpoints, and at most 50 types from your handlers. Labels never contain text from a sender.
  *
- * - `hookbox_events{state}`: events now, counted up to 10,000; `hookbox_events_capped{state}` is 1 if there are more
+ * - `hookbox_events{state}`: the current number of events in this state, counted up to 10,000;
+ *   `hookbox_events_capped{state}` is 1 if there are more
  * - `hookbox_oldest_pending_seconds`: the age of the oldest pending event; 0 if no event is pending
  * - `hookbox_oldest_due_seconds`: the longest time for which an event has been due, not counting events of paused types
  * - `hookbox_last_received_timestamp_seconds`, `hookbox_usual_gap_seconds`, `hookbox_silent`, `hookbox_rejecting`:

@@ -38,10 +38,10 @@ const PAUSE: KnownOptions<PauseTypeOptions> = { ...OPTIONS, unseen: 'boolean' };
  * Pauses a type. Deliveries of the type are still stored and get a 200, but no processor on any machine starts to
  * handle events of the type until you call `resumeType`.
  *
- * Handlers that are already running finish. If a processor is claiming an event at that moment, the handler of the
- * event may still start. Events of a paused type are never ignored. Newer events of the same entity wait behind the
- * events of a paused type, unless `ordering` is off. In inline mode, too, deliveries of a paused type are stored and
- * get a 200, and their events wait for a processor.
+ * Handlers that are already running are not interrupted. If a processor is claiming an event at that moment, the
+ * handler of the event may still start. Events of a paused type are never ignored. Newer events of the same entity wait
+ * behind the events of a paused type, unless `ordering` is off. In inline mode, too, deliveries of a paused type are
+ * stored and get a 200, and their events wait for a processor.
  *
  * @returns the pause; `changed` is `false` if the type was already paused, in which case the earlier pause stays
  * unchanged

@@ -45,8 +45,8 @@ const REST = 4;
  *
  * `pruneEvents` works in small batches. After each batch, it pauses several times as long as the batch took, so
  * deliveries are hardly affected. The audit line is written first, and its counts grow with each batch, so the line is
- * correct even if the process is killed. To continue, call `pruneEvents` again. At the end, `pruneEvents` also sums up
- * counts and indexes new events, because serverless receivers do neither.
+ * correct even if the process is killed. To continue after an interruption, call `pruneEvents` again. At the end,
+ * `pruneEvents` also sums up counts and indexes new events, because serverless receivers do neither.
  *
  * @param criteria - the events to prune; only `processed` ones unless `states` is set
  * @throws ConfigurationError `INVALID_OPTION` for invalid criteria

@@ -13,7 +13,7 @@ import { SPREADSHEET_MARK, type ReadableFormat } from './words/readable-formats.
  * line for each event, with the body of the event as JSON where possible. For an export that another inbox can import,
  * use `exportEvents`.
  *
- * A CSV cell that begins with `=`, `+`, `-`, `@`, a tab or a line break is prefixed with `'`. Otherwise a spreadsheet
+ * A CSV cell that begins with `=`, `+`, `-`, `@`, a tab or a line break is prefixed with `'`. Otherwise, a spreadsheet
  * would run the cell as a formula. The export contains personal data.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an invalid filter

@@ -11,9 +11,9 @@ const OPTIONS: KnownOptions<ActOptions> = { states: 'list', force: 'boolean', en
 const OF_ONE = { entity: true, now: true } as const;
 
 /**
- * Reruns dead, ignored or discarded events and, with `force`, processed events. All events and the audit line are
- * written in one transaction. hookbox parses each stored body with the current schemas. The history is kept, and
- * attempt numbers continue; the counts of failures and crashes restart at zero.
+ * Reruns dead, ignored or discarded events and, with `force`, processed events. hookbox changes all these events and
+ * writes the audit line in one transaction. hookbox parses each stored body with the current schemas. The history is
+ * kept, and attempt numbers continue; the counts of failures and crashes restart at zero.
  *
  * @param keys - at most 500 events whose bodies total at most 512 KiB, or one event of any size; for more, use
  * {@link previewBulk}

@@ -1,5 +1,5 @@
 /**
- * The operators' page. Mount it in a Hono app or with an adapter's `pageHandler`, or run `hookbox ui`.
+ * The operators' page. Mount this page in a Hono app or with an adapter's `pageHandler`, or run `hookbox ui`.
  *
  * @module
  */

@@ -48,23 +48,26 @@ export interface HandlerContext<Database = DefaultDatabase> {
   readonly signal: AbortSignal;
   /** `true` if a newer event of the same entity was already processed, so this event is out of date. */
   readonly superseded: boolean;
-  /** The body as it was delivered and signed. Use it to archive or forward the body. */
+  /** The body as it was delivered and signed. Use these bytes to archive or forward the body. */
   readonly rawBody: Uint8Array;
   /** Facts about the delivery that stored the event. */
   readonly delivery: DeliveryFacts;
-  /** A logger that adds the endpoint, id, type and attempt: `log.info('sent')`, `log.warn({ carrier }, 'late')`. */
+  /**
+   * A logger that adds the endpoint, id, type and attempt to each line: `log.info('sent')`,
+   * `log.warn({ carrier }, 'late')`.
+   */
   readonly log: HandlerLog;
   /**
    * Runs `work` in a transaction in the inbox's own database. The same transaction marks the event as processed, so the
    * writes of `work` happen exactly once. A commit is final, so call `transaction` once, as the last step.
    *
-   * Await the result. If you do not, a failed transaction still fails the attempt. If you await the result and catch
-   * the error, your handler decides the outcome.
+   * Await the result. If you do not await `transaction`, its failure still fails the attempt. If you await
+   * `transaction` and catch its error, your handler decides the outcome.
    *
-   * @param work - receives the database of the inbox and must not end the transaction. On SQLite it must be
-   * synchronous. On Postgres, the transactions that it begins become savepoints.
-   * @throws TransactionError, or the error of `work` or of the commit; then nothing is committed, unless `work` ended
-   * the transaction itself
+   * @param work - receives the database of the inbox and must not end the transaction. On SQLite, `work` must be
+   * synchronous. On Postgres, the transactions that `work` begins become savepoints.
+   * @throws TransactionError, or the error of `work` or of the commit; in each case, nothing is committed unless `work`
+   * ended the transaction itself
    */
   transaction<T>(
     work: (database: Database) => Database extends SynchronousDatabase ? Synchronous<T> : T,
@@ -82,7 +85,8 @@ export interface HandlerContext<Database = DefaultDatabase> {
 }
 
 /**
- *  A synchronous connection, such as SQLite's. An `await` inside a transaction would let the transaction commit early.
+ * A synchronous connection, such as SQLite's. An `await` inside a transaction would let the transaction commit too
+ * early.
  */
 interface SynchronousDatabase {
   readonly inTransaction: boolean;

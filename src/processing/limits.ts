@@ -31,8 +31,8 @@ export interface ProcessingOptions {
   readonly retry?: RetryOptions;
   /**
    * How long `close` waits for handlers, in milliseconds. Signals are aborted after three fifths of this time. If a
-   * handler is still running another fifth later, hookbox returns its event to the inbox, and the handler runs again.
-   * Set `closeMs` shorter than the time after which your platform kills the process.
+   * handler is still running after another fifth of this time, hookbox returns its event to the inbox, and the handler
+   * runs again. Set `closeMs` to less than the time after which your platform kills the process.
    *
    * @defaultValue 5,000
    */

@@ -43,7 +43,7 @@ export interface ProcessorOptions<Database = DefaultDatabase> extends AttemptHoo
    * @defaultValue `'default'`
    */
   readonly endpoint?: string | readonly string[];
-  /** A handler for each event type. The processor leaves types without a handler to other processors. */
+  /** A handler for each event type. The processor leaves events whose type has no handler to other processors. */
   readonly handlers: Handlers<Database>;
   /**
    * Schemas for your own event types, and for your own fields in the eleven types. hookbox checks an event before its
@@ -123,7 +123,7 @@ const ANNOUNCE_MS = TAKER_MS / 2;
 
 /**
  * Creates a processor. A processor runs the handler for each stored event, and retries until the handler succeeds or no
- * attempts are left. If a processor dies, another one takes over the events that it was handling.
+ * attempts are left. If a processor dies, another processor takes over the events that the first one was handling.
  *
  * @throws ConfigurationError `UNKNOWN_EVENT_TYPE` (for a key of `handlers`), or `INVALID_OPTION` (for an invalid or
  * unknown option)

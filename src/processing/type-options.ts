@@ -6,16 +6,16 @@ import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/backoff.ts';
 /** Options for one event type. For each option that you do not set here, the value in `processing` applies. */
 export interface TypeOptions {
   /**
-   * When and how often the handler of a failed event runs again. In inline mode, the service's schedule applies
-   * instead.
+   * When and how often the handler of a failed event runs again. In inline mode, the retry schedule of the service
+   * applies instead.
    */
   readonly retry?: RetryOptions;
   /** How long the handler may run before its signal is aborted, in milliseconds. */
   readonly timeoutMs?: number;
   /**
-   * How many events of this type are handled concurrently in this process, within `processing.concurrency`. Other types
-   * do not wait for them. For `'*'`, one limit applies to all types without their own handler together. This limit has
-   * no effect in inline mode, where each delivery runs the handler of its own event.
+   * How many events of this type are handled concurrently in this process, within `processing.concurrency`. Events of
+   * other types do not wait for these events. For `'*'`, all types without their own handler share this limit. This
+   * limit has no effect in inline mode, where each delivery runs the handler of its own event.
    */
   readonly concurrency?: number;
   /**

@@ -24,13 +24,13 @@ export interface Delivery {
   readonly header?: (name: string) => string | null | undefined;
   /** Returns the sender's address, for operators. Called only for a rejected delivery. */
   readonly source?: () => string | null | undefined;
-  /** The limits of a serverless host. Omit it on a server. */
+  /** The limits of a serverless host. Omit this field on a server. */
   readonly host?: HostLimits;
 }
 
 /**
- * Reads a body that is still arriving. Its promise resolves when the body is complete or a limit is reached, and never
- * rejects.
+ * Reads a body that is still arriving. The promise that the reader returns resolves when the body is complete or a
+ * limit is reached. This promise never rejects.
  */
 export type BodyReader = (limits: BodyLimits) => Promise<BodyRead>;
 

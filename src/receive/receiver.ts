@@ -44,7 +44,7 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
    */
   readonly inbox: Inbox<Database>;
   /**
-   * The name of this webhook registration. Set it when you have several registrations. At most 255 characters.
+   * The name of this webhook registration. Set this option if you have several registrations. At most 255 characters.
    *
    * @defaultValue `'default'`
    */

@@ -17,10 +17,10 @@ import { bodyOf, isErrorOutcome, reportedErrorOutcomes, type ErrorFacts } from '
 export interface VerifierOptions {
   /**
    * The signing secret of the endpoint: text or bytes. Pass several secrets during a rotation; `undefined` entries are
-   * skipped. Or pass a function that loads the secrets. hookbox calls this function when the receiver or verifier is
-   * created, and later to refresh the secrets, at most once a minute. On hosts that freeze between requests, the first
-   * call is made with the first delivery. After a mismatch, or while no secret is known, hookbox may call the function
-   * again sooner, but not within 5 s of the previous call.
+   * skipped. Alternatively, pass a function that loads the secrets. hookbox calls this function when the receiver or
+   * verifier is created, and later to refresh the secrets, at most once a minute. On hosts that freeze between
+   * requests, the first call is made with the first delivery. After a mismatch, or while no secret is known, hookbox
+   * may call the function again sooner, but not within 5 s of the previous call.
    */
   readonly secret?: SecretOption;
   /**
@@ -61,7 +61,9 @@ export interface VerifierOptions {
 /** An authentic delivery with its event, which is typed or invalid. */
 export interface VerifiedDelivery {
   readonly body: Uint8Array;
-  /** The value of `X-Signature`. Use it to verify the body again elsewhere. `null` if no signature was required. */
+  /**
+   * The value of `X-Signature`. Use this value to verify the body again elsewhere. `null` if no signature was required.
+   */
   readonly signature: string | null;
   readonly verified: boolean;
   readonly id: string;
@@ -69,7 +71,7 @@ export interface VerifiedDelivery {
   readonly facts: EventFacts;
 }
 
-/** Reads, verifies and parses deliveries. A verifier does not store them. */
+/** Reads, verifies and parses deliveries. A verifier does not store deliveries. */
 export interface Verifier {
   readonly logger: Logger;
   /** Starts the deadline of a delivery: `deadlineMs` from now, or sooner if its host allows less. */

@@ -107,7 +107,7 @@ export interface Controls {
   readonly orders: {
     /** Lists orders, newest first; 100 by default. */
     readonly list: (most?: number, filter?: OrderFilter) => readonly OrderSummary[];
-    /** Returns one order with its body, or `null`. */
+    /** Returns one order with its body, or `null` if the order is unknown. */
     readonly find: (id: string) => OrderRecord | null;
     /** Returns the number of orders with each status. */
     readonly counts: () => Readonly<Record<OrderStatus, number>>;
@@ -170,7 +170,7 @@ export interface Controls {
   readonly deliveries: {
     /** Lists deliveries, newest first. */
     readonly list: (filter?: DeliveryFilter) => readonly Delivery[];
-    /** Returns one delivery with its body, or `null`. */
+    /** Returns one delivery with its body, or `null` if the delivery is unknown. */
     readonly find: (id: number) => DeliveryRecord | null;
     /** Returns the number of deliveries in each state. */
     readonly counts: () => Readonly<Record<DeliveryState, number>>;

@@ -18,7 +18,7 @@ export interface KeyRecord {
   readonly name: string;
   readonly permissions: readonly Permission[];
   readonly createdAt: Date;
-  /** `null` if it does not expire. */
+  /** `null` if the key does not expire. */
   readonly expiresAt: Date | null;
 }
 

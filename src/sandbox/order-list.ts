@@ -19,7 +19,7 @@ export interface OrderSummary {
   readonly isSubmitted: boolean;
   /** The statuses that can be set by hand. */
   readonly moves: readonly OrderStatus[];
-  /** Empty without a customer. */
+  /** Empty if the order has no customer. */
   readonly customerName: string;
   readonly createdAt: Date;
   /** When the order's status last changed, or when the order was submitted. */

@@ -95,7 +95,7 @@ export interface Bulk {
   readonly id: number;
   readonly act: Act;
   /**
-   * A `previewed` bulk action waits for `runBulk`. If the process that runs a bulk action is gone, any process can
+   * A `previewed` bulk action waits for `runBulk`. If the process that ran a bulk action is gone, any process can
    * resume the bulk action.
    */
   readonly state: 'previewed' | 'running' | 'done' | 'cancelled';

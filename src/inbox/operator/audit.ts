@@ -39,8 +39,8 @@ export interface AuditPage {
   /** Newest first. */
   readonly lines: readonly AuditLine[];
   /**
-   * Pass this value as `before` to get the next page. `null` on the last page. With a filter, a page examines at most
-   * 5,000 lines, so even a page without lines may have a `next`.
+   * Pass this value as `before` to get the next page. `null` on the last page. With a filter, hookbox examines at most
+   * 5,000 lines for each page, so even a page without lines may have a `next`.
    */
   readonly next: number | null;
 }

@@ -115,7 +115,9 @@ export interface Counts {
   count(rows: readonly CountRow[]): Promise<void>;
   /** Returns the counts for the minutes and hours that begin in a span, oldest first. */
   counts(since: number, until: number): Promise<readonly CountRow[]>;
-  /** Returns the all-time totals. They never decrease, even when the counts for minutes and hours are removed. */
+  /**
+   * Returns the all-time totals. These totals never decrease, even when the counts for minutes and hours are removed.
+   */
   totals(): Promise<readonly CountTotal[]>;
   /**
    * Returns the totals for each span.

@@ -41,7 +41,7 @@ export interface EventPage {
   readonly next: number | null;
   /** In the order `failed`, pass this value as `beforeAt` to get the next page. */
   readonly nextAt?: Date;
-  /** How many events this page examined. A page may contain few or no events and still have a `next`. */
+  /** How many events hookbox examined for this page. A page may contain few or no events and still have a `next`. */
   readonly examined: number;
 }
 
@@ -52,7 +52,7 @@ export interface DeadGroup {
   /** The error of the newest event. */
   readonly sample: { readonly name: string; readonly message: string } | null;
   readonly count: number;
-  /** `true` if there are more than `count`. */
+  /** `true` if there are more events than `count`. */
   readonly more: boolean;
   readonly newest: EventSummary;
   readonly oldest: EventSummary;
@@ -90,11 +90,11 @@ export interface CountRequest extends Abortable {
 /** The number of events that match a filter, counted up to a limit. */
 export interface EventCount {
   readonly count: number;
-  /** `true` if there are more than `count`. */
+  /** `true` if there are more events than `count`. */
   readonly more: boolean;
   /**
    * `true` if the count ended before all events were examined, for a reason other than the limit. There may be more
-   * than `count`.
+   * events than `count`.
    */
   readonly cut: boolean;
 }
@@ -108,7 +108,8 @@ export interface FoundName {
 /** Searches of events. */
 export interface Search {
   /**
-   * Searches events, newest first unless another order is set. A page examines at most a few thousand events.
+   * Searches events, newest first unless another order is set. For each page, the inbox examines at most a few thousand
+   * events.
    *
    * @throws `signal.reason` if the signal is aborted
    */
@@ -121,9 +122,9 @@ export interface Search {
    */
   countFound(filter: EventFilter, options: CountRequest): Promise<EventCount>;
   /**
-   * Returns the names that begin with a text, in alphabetical order. These are event ids, entity names, ids in entity
-   * names, and merchants. The case of the letters A to Z is ignored. `limit` is the maximum number of names of each
-   * kind.
+   * Returns the names that begin with a text, in alphabetical order. The names are event ids, entity names, ids in
+   * entity names, and merchants. The case of the letters A to Z is ignored. `limit` is the maximum number of names of
+   * each kind.
    */
   namesLike(text: string, limit: number): Promise<readonly FoundName[]>;
   /** Returns the summary of one event, or `null` if the event is unknown. */
@@ -135,11 +136,11 @@ export interface Search {
    */
   deadGroups(request?: Abortable): Promise<readonly DeadGroup[]>;
   /**
-   * Adds one batch of new events to the index of entities and merchants. Returns the number of events left. Deliveries
-   * do not wait for this work, and a search also finds events that are not indexed yet.
+   * Adds one batch of new events to the index of entities and merchants. Returns the number of events that are left to
+   * index. Deliveries do not wait for this work, and a search also finds events that are not indexed yet.
    *
-   * @param upTo - the `seq` of the last event to index; without it, the number left also counts events that arrive
-   * meanwhile, so it may never reach 0
+   * @param upTo - the `seq` of the last event to index; without it, the returned number also counts events that arrive
+   * in the meantime, so it may never reach 0
    */
   indexNew(limit: number, upTo?: number): Promise<number>;
 }

@@ -40,8 +40,8 @@ export interface Blocker {
 
 export interface Waits {
   /**
-   * Explains why each event is not processed yet. `null` for an event that is processed, dead or unknown. The work for
-   * each event is limited, however many events wait.
+   * Explains why each event has not been processed yet. `null` for an event that is processed, dead or unknown. The
+   * work for each event is limited, no matter how many events are waiting.
    *
    * @param now - milliseconds since 1970
    */

@@ -15,12 +15,12 @@ export interface AuthorizationOptions {
    */
   readonly authorize?: (request: Request) => Visitor | null | Promise<Visitor | null>;
   /**
-   * Users who sign in with a password; the browser asks for it. They are viewers unless `role` is set. Use passwords
-   * only over HTTPS.
+   * Users who sign in with a password; the browser asks for it. These users are viewers unless `role` is set. Use
+   * passwords only over HTTPS.
    */
   readonly basic?: readonly {
     readonly user: string;
-    /** May come from an environment variable. If it is unset or empty, the page cannot be created. */
+    /** The password, for example from an environment variable. If it is unset or empty, the page cannot be created. */
     readonly password: string | undefined;
     readonly role?: Visitor['role'];
   }[];
@@ -29,7 +29,7 @@ export interface AuthorizationOptions {
    * set.
    */
   readonly bearer?: readonly {
-    /** May come from an environment variable. If it is unset or empty, the page cannot be created. */
+    /** The token, for example from an environment variable. If it is unset or empty, the page cannot be created. */
     readonly token: string | undefined;
     readonly role?: Visitor['role'];
     readonly name?: string;

@@ -1,5 +1,5 @@
 /**
- * The sandbox's dashboard. Mount it in a Hono app or with an adapter's `pageHandler`.
+ * The sandbox's dashboard. Mount the dashboard in a Hono app or with an adapter's `pageHandler`.
  *
  * @module
  */
