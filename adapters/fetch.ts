@@ -30,8 +30,8 @@ type Context = readonly unknown[];
 
 /**
  * Creates a function that passes a `Request` to a receiver and returns the receiver's outcome as a `Response`. If an
- * inline handler runs past the deadline, hookbox passes its promise to `waitUntil`. hookbox takes `waitUntil` from the
- * options or from the second argument that the host passes to the function.
+ * inline handler runs past the deadline, hookbox passes the handler's promise to `waitUntil`. hookbox takes `waitUntil`
+ * from the options or from the second argument that the host passes to the function.
  *
  * @example
  * ```ts

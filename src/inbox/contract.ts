@@ -28,8 +28,8 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
   /** The Postgres schema, to pass as `--schema`. Absent if the inbox is not in Postgres. */
   readonly schema?: string;
   /**
-   * How many handlers can run `ctx.transaction` concurrently, if each needs its own connection. Absent if handlers take
-   *  turns.
+   * How many handlers can run `ctx.transaction` concurrently, if each of them needs its own connection. Absent if
+   * handlers take turns.
    */
   readonly transactionsAtOnce?: number;
   /** The functions that `hookbox/ops` uses. Absent if the inbox does not support these functions. */
@@ -41,7 +41,7 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
    * @param options - `isOpen` is called before each step; `false` stops the upkeep. `upTo` is the `seq` of the last
    * event to include; if it is set, the call keeps the process alive until the upkeep is done. Without `upTo`, upkeep
    * continues while new events arrive. `report` is called with each fault that an operator must repair, and with advice
-   * on how to repair it.
+   * on how to repair the fault.
    */
   upkeep?(options: {
     readonly now: () => number;

@@ -10,7 +10,7 @@ const INDEX_BATCH = 500;
 
 /**
  * Erases all data about an entity, for example because a person asks to be forgotten. `eraseEntity` removes bodies,
- * error messages, conflicting bodies and the entity's name. It also removes that name from the audit, bulk actions and
+ * error messages, conflicting bodies and the entity's name. The name is also removed from the audit, bulk actions and
  * pauses. The events of the entity are erased whatever their state; erased pending events are never handled. The ids of
  * the events remain known, so a redelivery is still recognised as a duplicate, and its body is not kept. An event whose
  * handler is running is counted, but not erased. To erase such an event, call `eraseEntity` again later.

@@ -60,7 +60,7 @@ const LONGEST_ENDPOINT = 1_000;
  * way, and a redelivery with a different body does not count as a conflict.
  *
  * @param ids - the ids that the service gave the events
- * @throws ConfigurationError for an id that no event can have; the ids before it may already be imported
+ * @throws ConfigurationError for an id that no event can have; the ids before this one may already be imported
  * @throws InboxUnavailableError if the inbox cannot store events; repeat the import
  * @example
  * ```ts

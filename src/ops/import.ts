@@ -65,7 +65,7 @@ const BATCH_CHARACTERS = 2 * 1024 * 1024;
  * An event that is already in the inbox does not change, so you can repeat an import. However, if you resume a type
  * that an import paused, a second import pauses the type again. An event that was being handled is imported as pending
  * and due. Processors handle imported pending events like new ones. Stop the processors of the old inbox first;
- * otherwise handlers may run twice for the same event.
+ * otherwise, handlers may run twice for the same event.
  *
  * Each body is parsed again. A line whose body has a different id is rejected. A pending event that fits no current
  * schema becomes `dead(invalid)`. A time in the future is replaced by the current time. Set `trusted` to import an

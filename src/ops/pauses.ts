@@ -23,8 +23,8 @@ export interface PauseOptions {
 export interface PauseTypeOptions extends PauseOptions {
   /**
    * `true` lets you pause an unseen type. A type is unseen if hookbox does not know it, no processor has handled it,
-   * and no stored event is of that type. Otherwise `pauseType` throws for an unseen type, because its name may be a
-   * typo.
+   * and no stored event is of that type. Without this option, `pauseType` throws for an unseen type, because the name
+   * may be a typo.
    *
    * @defaultValue `false`
    */

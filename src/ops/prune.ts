@@ -43,9 +43,9 @@ const REST = 4;
  * Turns settled events into tombstones. The bodies, error messages and conflicting bodies of these events are removed.
  * The ids of these events remain known, so redeliveries are still recognised as duplicates.
  *
- * `pruneEvents` works in small batches. After each batch, it pauses several times as long as the batch took, so
- * deliveries are hardly affected. The audit line is written first, and its counts grow with each batch, so the line is
- * correct even if the process is killed. To continue after an interruption, call `pruneEvents` again. At the end,
+ * `pruneEvents` works in small batches. After each batch, `pruneEvents` pauses several times as long as the batch took,
+ * so deliveries are hardly affected. The audit line is written first, and its counts grow with each batch, so the line
+ * is correct even if the process is killed. To continue after an interruption, call `pruneEvents` again. At the end,
  * `pruneEvents` also sums up counts and indexes new events, because serverless receivers do neither.
  *
  * @param criteria - the events to prune; only `processed` ones unless `states` is set

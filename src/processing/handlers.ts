@@ -34,7 +34,7 @@ export interface HandlerLog {
 /**
  * The second argument of a handler.
  *
- * @typeParam Database - the database that `transaction` passes to its function; for `sqliteInbox`, this is its
+ * @typeParam Database - the database that `transaction` passes to its function; for `sqliteInbox`, this is the inbox's
  * better-sqlite3 connection
  */
 export interface HandlerContext<Database = DefaultDatabase> {

@@ -106,10 +106,10 @@ export interface Processor extends AsyncDisposable {
   /** Starts processing. Idempotent. */
   start(): Promise<void>;
   /**
-   * Stops the processor. It claims no more events, gives running handlers time to finish, and then aborts the signals
-   * of those that are still running. If a handler does not finish soon after that, the processor releases its event:
-   * the handler runs again, and the attempt does not count. Closing takes at most `processing.closeMs`. Idempotent. The
-   * inbox stays open.
+   * Stops the processor. The processor claims no more events, gives running handlers time to finish, and then aborts
+   * the signals of those that are still running. If a handler does not finish soon after its signal is aborted, the
+   * processor releases its event: the handler runs again, and the attempt does not count. Closing takes at most
+   * `processing.closeMs`. Idempotent. The inbox stays open.
    */
   close(): Promise<void>;
 }

@@ -5,7 +5,7 @@ import type { HostLimits } from '../host/host-limits.ts';
  * let the receiver answer special cases correctly, such as a wrong method.
  */
 export interface Delivery {
-  /** The raw bytes, or a function that reads them within limits. */
+  /** The raw bytes, or a function that reads the raw bytes within limits. */
   readonly body: Uint8Array | BodyReader;
   /** The value of the header `X-Signature`. */
   readonly signature: string | null | undefined;
@@ -47,8 +47,8 @@ export interface BodyLimits {
 /** Collects a body in memory. The size of the buffer counts towards `maxReadingBytes`. */
 export interface BodyBuffer {
   /**
-   * Checks the length that `Content-Length` announces. This reserves no memory. Returns `null` if you can continue to
-   * read.
+   * Checks the length that `Content-Length` announces. The check reserves no memory. Returns `null` if you can continue
+   * to read.
    */
   expect(bytes: number): 'too-large' | null;
   /**
@@ -64,7 +64,7 @@ export interface BodyBuffer {
 export type BodyRead =
   /**
    * `mismatchFix` is set if the host may have changed the bytes. If the signature does not match, the log contains this
-   * text. It says how to keep the bytes.
+   * text. This text says how to keep the bytes.
    */
   | { readonly ended: 'complete'; readonly bytes: Uint8Array; readonly mismatchFix?: string }
   /**

@@ -74,7 +74,7 @@ export interface VerifiedDelivery {
 /** Reads, verifies and parses deliveries. A verifier does not store deliveries. */
 export interface Verifier {
   readonly logger: Logger;
-  /** Starts the deadline of a delivery: `deadlineMs` from now, or sooner if its host allows less. */
+  /** Starts the deadline of a delivery: `deadlineMs` from now, or sooner if the host of the receiver allows less. */
   startDeadline(delivery: Pick<Delivery, 'host'> | null | undefined): Deadline;
   /**
    * Reads, verifies and parses a delivery. Returns the verified delivery, or the rejection to send as the response.

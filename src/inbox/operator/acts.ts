@@ -51,8 +51,8 @@ export type ActResult =
   | 'changed'
   /**
    * The body does not fit the current schemas either, so the event cannot be rerun. A `dead(invalid)` event cannot be
-   * discarded either, because a discarded event must have a type and a time. It stays dead. After it is pruned or
-   * erased, it is a tombstone and no longer counts as dead.
+   * discarded either, because a discarded event must have a type and a time. The event stays dead. After it is pruned
+   * or erased, it is a tombstone and no longer counts as dead.
    */
   | 'still invalid'
   /** The body is gone, so the event cannot be rerun. An invalid event without a body cannot be discarded either. */
@@ -160,8 +160,8 @@ export interface Acts {
   bulks(page: PageRequest): Promise<readonly StoredBulk[]>;
   /**
    * Acts on up to `limit` (at most 1,000) events of a bulk action that have no result yet, oldest first, and stores the
-   * results in the same transaction. It acts on fewer events if the work is slow. A bulk action that has ended stays
-   * unchanged.
+   * results in the same transaction. The function acts on fewer events if the work is slow. A bulk action that has
+   * ended stays unchanged.
    */
   advanceBulk(id: number, limit: number, by: By, options: Pick<ActOptions, 'entity'>): Promise<StoredBulk>;
   /** Records that the process that runs a bulk action is alive, or is stopping. */

@@ -144,8 +144,8 @@ export interface Counts {
   ping(): Promise<void>;
   /**
    * Merges per-minute counts from before `before` into hourly counts, removes hourly counts more than 400 days older
-   * than `before`, and keeps `totals` fast. It works in small steps. Call this function every few minutes, with the
-   * time one day ago.
+   * than `before`, and keeps `totals` fast. The function works in small steps. Call this function every few minutes,
+   * with the time one day ago.
    */
   coarsen(before: number): Promise<void>;
 }

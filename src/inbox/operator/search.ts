@@ -115,8 +115,8 @@ export interface Search {
    */
   search(filter: EventFilter, page: SearchRequest): Promise<EventPage>;
   /**
-   * Counts up to 10,000 events. It examines at most `examined` events, 20,000 by default; with 0, it examines no events
-   * and returns the number only if an index provides it.
+   * Counts up to 10,000 events. The function examines at most `examined` events, 20,000 by default; with 0, it examines
+   * no events and returns the number only if an index provides it.
    *
    * @throws `signal.reason` if the signal is aborted
    */

@@ -64,8 +64,8 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
 /**
  * Creates an inbox in Postgres, in its own schema beside your tables. Any number of processes and machines may share
- * it. hookbox answers a delivery only after its event has been committed durably. The inbox needs Postgres 14 or newer
- * and the package `pg`.
+ * the inbox. hookbox answers a delivery only after its event has been committed durably. The inbox needs Postgres 14 or
+ * newer and the package `pg`.
  *
  * The inbox connects at its first call. If hookbox cannot open the inbox, this first call rejects with an
  * `InboxOpenError` that says what to grant or change. Possible causes are missing rights, missing tables, an old

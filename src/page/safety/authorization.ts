@@ -20,7 +20,10 @@ export interface AuthorizationOptions {
    */
   readonly basic?: readonly {
     readonly user: string;
-    /** The password, for example from an environment variable. If it is unset or empty, the page cannot be created. */
+    /**
+     * The password, for example from an environment variable. If the password is unset or empty, the page cannot be
+     * created.
+     */
     readonly password: string | undefined;
     readonly role?: Visitor['role'];
   }[];
@@ -29,7 +32,9 @@ export interface AuthorizationOptions {
    * set.
    */
   readonly bearer?: readonly {
-    /** The token, for example from an environment variable. If it is unset or empty, the page cannot be created. */
+    /**
+     * The token, for example from an environment variable. If the token is unset or empty, the page cannot be created.
+     */
     readonly token: string | undefined;
     readonly role?: Visitor['role'];
     readonly name?: string;

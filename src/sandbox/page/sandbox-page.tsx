@@ -80,7 +80,7 @@ const OPTIONS: KnownOptions<SandboxPageOptions> = {
  * keys, webhook endpoints, deliveries, dead letters, orders, stock, the clock and faults, and lets you change them. The
  * dashboard needs no JavaScript.
  *
- * Without `authorize`, `basic` or `bearer` there is no login. The dashboard then accepts only direct connections from
+ * Without `authorize`, `basic` or `bearer`, there is no login. The dashboard then accepts only direct connections from
  * its own machine, under a loopback name. The server that mounts the dashboard must pass the client's address to it, as
  * @hono/node-server, Bun and Deno do.
  *
