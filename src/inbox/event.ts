@@ -72,11 +72,11 @@ export interface StoredEvent extends EventKey {
   /** `null` for a tombstone: the event was pruned or erased but is still recognised. */
   readonly body: Uint8Array | null;
   readonly receivedAt: Date;
-  /** How often the service sent the event again. */
+  /** How many times the service sent the event again. */
   readonly redeliveries: Occurrences;
   /**
-   * How often the service sent a different body, and the most recent of these bodies. `null` if the service never sent
-   * a different body.
+   * How many times the service sent a different body, and the most recent of these bodies. `null` if the service never
+   * sent a different body.
    */
   readonly conflict: (Occurrences & { readonly body: Uint8Array }) | null;
 }
@@ -86,7 +86,7 @@ export function isImportedId({ state, type }: Pick<StoredEvent, 'state' | 'type'
   return state === 'processed' && type === null;
 }
 
-/** How often something happened, and when: the first time, the last time and the twenty latest times. */
+/** How many times something happened, and when: the first time, the last time and the twenty latest times. */
 export interface Occurrences {
   readonly count: number;
   readonly firstAt: Date | null;

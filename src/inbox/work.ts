@@ -182,7 +182,7 @@ export type Settlement =
   /** `yields`: newer events of its entity do not wait for it. */
   | { readonly outcome: 'retry'; readonly error: AttemptError; readonly dueAt: number; readonly yields?: boolean }
   | { readonly outcome: 'dead'; readonly reason: 'failed' | 'invalid'; readonly error: AttemptError }
-  /** The attempt does not count. `close()` ended it, or the database file is unavailable. */
+  /** The attempt does not count, because `close()` ended it or the database file is unavailable. */
   | { readonly outcome: 'interrupted'; readonly dueAt?: number }
   /**
    * Its transaction already committed, so the event is processed and only its lease ends. `error`: the error that the
@@ -208,7 +208,7 @@ export interface Attempt {
 export interface TransactionAttempt {
   readonly now: () => number;
   readonly signal: AbortSignal;
-  /** Aborted when the processor gives up the attempt. `work` then loses its connection and its locks. */
+  /** Aborted when the processor gives up the attempt. When this happens, `work` loses its connection and its locks. */
   readonly givenUp?: AbortSignal | undefined;
   /** Called after `work`: returns why the handler skipped the event, if it did. */
   readonly skipped?: (() => string | undefined) | undefined;

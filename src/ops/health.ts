@@ -25,7 +25,7 @@ export type Readiness =
       readonly ready: false;
       /** Safe to show to anyone. */
       readonly code: InboxUnavailableError['code'];
-      /** Show it only to people who may see the path of the file or the names of servers. */
+      /** Show this only to people who may see the path of the file or the names of servers. */
       readonly why: string;
     };
 

@@ -19,9 +19,9 @@ export interface EventSummary extends EventKey {
   readonly attempts: number;
   /** How many attempts have failed since the event was stored or rerun. */
   readonly failures: number;
-  /** How often the service sent the event again. */
+  /** How many times the service sent the event again. */
   readonly redeliveries: number;
-  /** How often the service sent a different body with the event's id. */
+  /** How many times the service sent a different body with the event's id. */
   readonly conflicts: number;
   /**
    * The latest error of the event. For an invalid event, the places in its body that do not fit the current schemas.

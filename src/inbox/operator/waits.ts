@@ -5,25 +5,28 @@ import type { EventSummary } from './search.ts';
 
 /** Why an event has not been processed, according to the rules that processors follow. */
 export type Wait =
-  /** Its handler is running. */
+  /** The handler of the event is running. */
   | { readonly reason: 'running'; readonly since: Date; readonly waiting: Gauge }
-  /** Its type is paused until an operator resumes it. */
+  /** The type of the event is paused until an operator resumes it. */
   | { readonly reason: 'paused'; readonly pause: StoredPause }
-  /** No running processor handles its type. `lastSeen` is `null` if no processor ever did. */
+  /** No running processor handles the type of the event. `lastSeen` is `null` if no processor ever did. */
   | { readonly reason: 'no processor'; readonly lastSeen: Date | null }
   /** Another event of its entity comes first. */
   | { readonly reason: 'behind'; readonly blocker: Blocker }
-  /** It is not due yet. */
+  /** The event is not due yet. */
   | { readonly reason: 'later'; readonly dueAt: Date; readonly waiting: Gauge }
-  /** It was running when its process died, and another such event is running now. Such events run one at a time. */
+  /**
+   * The event was being handled when a process died, and another such event is being handled now. Such events run one
+   * at a time.
+   */
   | { readonly reason: 'suspect'; readonly waiting: Gauge }
-  /** A processor will claim it next. `lastSeen`: when a processor that handles its type was last seen. */
+  /** A processor will claim the event next. `lastSeen`: when a processor that handles its type was last seen. */
   | { readonly reason: 'next'; readonly lastSeen: Date; readonly waiting: Gauge }
-  /** An operator discarded it. */
+  /** An operator discarded the event. */
   | { readonly reason: 'discarded' }
   /**
-   * It was ignored because no processor handled its type. `lastSeen`: when such a processor was last seen; `null` if
-   * never.
+   * The event was ignored because no processor handled its type. `lastSeen`: when such a processor was last seen;
+   * `null` if never.
    */
   | { readonly reason: 'not handled'; readonly lastSeen: Date | null };
 

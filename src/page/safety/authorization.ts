@@ -44,7 +44,8 @@ export interface AuthorizationOptions {
    * other machines or through proxies are denied access. hookbox cannot detect a proxy on this machine that sends
    * neither `X-Forwarded-For` nor `Forwarded`. The audit records the actions of these visitors under `name`.
    *
-   * @defaultValue `false` for `opsPage`; for `sandboxPage`, `true` if no login is set. `name` is `local` unless set
+   * @defaultValue `false` for `opsPage`; for `sandboxPage`, `true` if no login is set. `name` is `local` unless you set
+   * it
    */
   readonly unsafeOpen?: boolean | { readonly name: string; readonly role?: Visitor['role'] };
 }
