@@ -16,8 +16,8 @@ export type Wait =
   /** The event is not due yet. */
   | { readonly reason: 'later'; readonly dueAt: Date; readonly waiting: Gauge }
   /**
-   * The event was being handled when a process died, and another such event is being handled now. Such events run one
-   * at a time.
+   * The event was being handled when a process died, and another such event is being handled now. Such events are
+   * handled one at a time.
    */
   | { readonly reason: 'suspect'; readonly waiting: Gauge }
   /** A processor will claim the event next. `lastSeen`: when a processor that handles its type was last seen. */
