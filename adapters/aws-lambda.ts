@@ -30,7 +30,7 @@ export interface FunctionContext {
   getRemainingTimeInMillis?(): number;
 }
 
-/** The answer, in the form that the gateway, function URL or load balancer expects. */
+/** The response, in the format that the gateway, function URL or load balancer expects. */
 export interface HttpResult {
   statusCode: number;
   /** Set only for a load balancer. */
@@ -48,9 +48,9 @@ const MARGIN_MS = 500;
 const FIX = 'middleware parsed event.body before hookbox read it. Run hookbox before that middleware.';
 
 /**
- * Creates a Lambda function that stores events. By default it also runs their handlers before it answers;
- * `processing.mode` changes this. The inbox must be outside the function, for example in Postgres. To put events into a
- * queue, use `webhookVerifier`.
+ * Creates a Lambda function that stores events. By default, the function also runs the handlers of these events before
+ * it responds; to change this, set `processing.mode`. The inbox must be stored outside the function, for example in
+ * Postgres. If the function should put events into a queue instead, use `webhookVerifier`.
  *
  * @throws TypeError when the returned function is called with an event that is not an HTTP request
  * @example
@@ -71,9 +71,9 @@ export function webhookHandler(
 }
 
 /**
- * Creates a Lambda function that passes each authentic event to `passOn`, which usually puts it into a queue. The
- * function returns 200 if `passOn` resolves. It returns 500 if `passOn` throws, so the service sends the event again.
- * It neither stores nor deduplicates events.
+ * Creates a Lambda function that passes each authentic event to `passOn`, which usually puts the event into a queue.
+ * The function returns 200 if `passOn` resolves. The function returns 500 if `passOn` throws, so the service sends the
+ * event again. The function neither stores nor deduplicates events.
  *
  * @param passOn - receives the raw bytes in `body` and the typed event in `event`
  * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`

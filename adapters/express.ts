@@ -29,9 +29,9 @@ type Middleware = (
 ) => Promise<void>;
 
 /**
- * Mounts a receiver in an Express app. Mount it before `express.json()`. If a body parser runs first, the receiver
- * works only if `express.raw()` or a `verify` function keeps the raw bytes. Otherwise each delivery gets a 500, and the
- * log explains how to keep the bytes.
+ * Mounts a receiver in an Express app. Mount the receiver before `express.json()`. If a body parser runs first, the
+ * receiver works only if `express.raw()` or a `verify` function keeps the raw bytes. Otherwise, each delivery gets a
+ * 500, and the log explains how to keep the bytes.
  *
  * @example
  * ```ts
@@ -52,8 +52,8 @@ export function webhookHandler(
 }
 
 /**
- * Middleware that passes only authentic events to your own handler, as `req.webhookEvent` and `req.webhookBody`. It
- * neither stores nor deduplicates them.
+ * Middleware that passes only authentic events to your own handler. The event is in `req.webhookEvent`, and its body is
+ * in `req.webhookBody`. The middleware neither stores nor deduplicates events.
  *
  * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`
  * @example
@@ -79,8 +79,8 @@ export function webhookVerifier(options: VerifierOptions): Middleware {
 }
 
 /**
- * Mounts a hookbox page, such as the operators' page, at the path of `app.use` or of a router. It works before and
- * after form parsers.
+ * Mounts a hookbox page, such as the operators' page, at the path of `app.use` or of a router. The page works whether
+ * you mount it before or after form parsers.
  *
  * @param page - a page that `opsPage` or `sandboxPage` returned
  * @example

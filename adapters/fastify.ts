@@ -19,7 +19,7 @@ const FIX =
   'of that hook.';
 
 /**
- * A plugin that receives deliveries at its prefix. Its content-type parser applies only to that prefix.
+ * A plugin that receives deliveries at its prefix. The content-type parser of the plugin applies only to that prefix.
  *
  * @example
  * ```ts
@@ -43,8 +43,8 @@ export function webhookHandler(receiver: Pick<Receiver, 'receive'>): FastifyPlug
 }
 
 /**
- * A plugin that passes only authentic events to the routes in its scope, as `request.webhookEvent` and
- * `request.webhookBody`. It neither stores nor deduplicates them.
+ * A plugin that passes only authentic events to the routes in its scope. The event is in `request.webhookEvent`, and
+ * its body is in `request.webhookBody`. The plugin neither stores nor deduplicates events.
  *
  * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`
  * @example
@@ -80,8 +80,8 @@ export function webhookVerifier(options: VerifierOptions): FastifyPluginAsync {
 }
 
 /**
- * A plugin that mounts a hookbox page, such as the operators' page, under the plugin's prefix. The answer includes
- * headers that hooks have set, but `onSend` hooks do not run.
+ * A plugin that mounts a hookbox page, such as the operators' page, under the plugin's prefix. The responses of the
+ * page include headers that earlier hooks have set, but `onSend` hooks do not run for these responses.
  *
  * @param page - a page that `opsPage` or `sandboxPage` returned
  * @example

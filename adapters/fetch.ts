@@ -20,7 +20,7 @@ import { assertOptions } from '../src/known-options.ts';
 import { VERIFIER_OPTIONS } from '../src/receive/verifier.ts';
 import { discardBody, webBodyReader } from './read-web-body.ts';
 
-/** Asks the host to keep running until a promise settles, even after the answer. */
+/** Asks the host to keep running until a promise settles, even after the response has been sent. */
 export type WaitUntil = NonNullable<HostLimits['waitUntil']>;
 
 const FIX = 'other code read the request first. Call hookbox first, or pass request.clone() to the other code.';
@@ -29,9 +29,9 @@ const FIX = 'other code read the request first. Call hookbox first, or pass requ
 type Context = readonly unknown[];
 
 /**
- * Creates a function that passes a `Request` to a receiver and returns the answer as a `Response`. If an inline handler
- * runs past the deadline, hookbox passes its promise to `waitUntil`. It takes `waitUntil` from the options or from the
- * second argument that the host passes.
+ * Creates a function that passes a `Request` to a receiver and returns the receiver's outcome as a `Response`. If an
+ * inline handler runs past the deadline, hookbox passes the handler's promise to `waitUntil`. hookbox takes `waitUntil`
+ * from the options or from the second argument that the host passes to the function.
  *
  * @example
  * ```ts
@@ -60,9 +60,9 @@ export function webhookHandler(
 }
 
 /**
- * Passes only authentic events to `handler`, which returns the answer. It neither stores nor deduplicates them. If the
- * handler throws, the answer is 500. If it does not finish by the deadline, the answer is 503. In both cases the
- * service sends the event again.
+ * Creates a function that passes only authentic events to `handler`, which returns the response. The function neither
+ * stores nor deduplicates events. If the handler throws, the response is a 500. If the handler does not finish by the
+ * deadline, the response is a 503. After either response, the service sends the event again.
  *
  * @param handler - receives the delivery and the host's other arguments; the delivery has the raw bytes in `body` and
  * the typed event in `event`
@@ -98,9 +98,9 @@ export function webhookVerifier<C extends unknown[]>(
 }
 
 /**
- * Mounts a hookbox page, such as the operators' page. The page derives its mount path from each request: for
- * `/ops/events` it is `/ops`. If the mount path itself contains a segment that the page uses, such as `events`, set the
- * page's option `base`.
+ * Mounts a hookbox page, such as the operators' page. The page derives its mount path from each request: for a request
+ * to `/ops/events`, the mount path is `/ops`. If the mount path itself contains a segment that the page uses, such as
+ * `events`, set the page's option `base`.
  *
  * @param page - a page that `opsPage` or `sandboxPage` returned
  * @example

@@ -1,5 +1,5 @@
 /**
- * The adapter for Hono. `webhookHandler` stores events; `webhookVerifier` only checks them.
+ * The adapter for Hono. `webhookHandler` stores events; `webhookVerifier` only verifies deliveries.
  *
  * @module
  */
@@ -50,7 +50,7 @@ const FIX =
   'c.req.text() or c.req.arrayBuffer(), which Hono caches, instead of c.req.raw.';
 
 /**
- * Mounts a receiver in a Hono app. Mount it before middleware that parses the body.
+ * Mounts a receiver in a Hono app. Mount the receiver before any middleware that parses the body.
  *
  * @example
  * ```ts
@@ -71,7 +71,8 @@ export function webhookHandler(receiver: Pick<Receiver, 'receive'>): HonoHandler
 }
 
 /**
- * Middleware that passes only authentic events to your own handler. It neither stores nor deduplicates them.
+ * Middleware that passes only authentic events to your own handler. The middleware neither stores nor deduplicates
+ * events.
  *
  * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`
  * @example
@@ -103,8 +104,8 @@ export function webhookVerifier(options: VerifierOptions): HonoVerifier {
 }
 
 /**
- * Mounts a hookbox page, such as the operators' page, on a route that ends in `/*`. In Hono,
- * `app.route('/ops', page)` does the same.
+ * Mounts a hookbox page, such as the operators' page, on a route that ends in `/*`. In Hono, `app.route('/ops', page)`
+ * has the same effect.
  *
  * @param page - a page that `opsPage` or `sandboxPage` returned
  * @example

@@ -9,8 +9,8 @@ export interface VerifiedWebhook {
   /** The raw bytes that were verified. */
   webhookBody: Uint8Array;
   /**
-   *  The signature of the body. Use it to verify the body again after it has passed through a queue. `null` if no
-   *  signature was required.
+   * The signature of the body. Use this signature to verify the body again after the body has passed through a queue.
+   * `null` if no signature was required.
    */
   webhookSignature: string | null;
 }

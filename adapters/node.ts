@@ -28,8 +28,8 @@ interface FastifyReply {
 }
 
 /**
- * Mounts a receiver in a Node server. It reads the body from the request, or from `request.rawBody` if a framework sets
- * it.
+ * Mounts a receiver in a Node server. The receiver reads the body from the request, or from `request.rawBody` if a
+ * framework sets that property.
  *
  * @example
  * ```ts
@@ -55,11 +55,13 @@ export function webhookHandler(
 }
 
 /**
- * Passes only authentic events to `handler`, as `request.webhookEvent` and `request.webhookBody`. It neither stores nor
- * deduplicates them. Your handler answers the request. If it throws, the answer is 500. If it does not finish by the
- * deadline, the answer is 503. Without `handler`, `webhookVerifier` returns middleware that calls `next`.
+ * Creates a function that passes only authentic events to `handler`. The event is in `request.webhookEvent`, and its
+ * body is in `request.webhookBody`. The function neither stores nor deduplicates events. Your handler sends the
+ * response. If the handler throws, the response is a 500. If the handler does not finish by the deadline, the response
+ * is a 503. Without `handler`, `webhookVerifier` returns middleware that calls `next`.
  *
- * @typeParam Request - the framework's request type, such as NextApiRequest; `Response` is its response type
+ * @typeParam Request - the framework's request type, such as NextApiRequest; `Response` is the framework's response
+ * type
  * @throws ConfigurationError `UNUSABLE_SECRET` or `INVALID_OPTION`
  * @example
  * ```ts
@@ -109,9 +111,9 @@ export function webhookVerifier<
 }
 
 /**
- * Mounts a hookbox page, such as the operators' page. The page derives its mount path from each request: for
- * `/ops/events` it is `/ops`. If the mount path itself contains a segment that the page uses, such as `events`, set the
- * page's option `base`.
+ * Mounts a hookbox page, such as the operators' page. The page derives its mount path from each request: for a request
+ * to `/ops/events`, the mount path is `/ops`. If the mount path itself contains a segment that the page uses, such as
+ * `events`, set the page's option `base`.
  *
  * @param page - a page that `opsPage` or `sandboxPage` returned
  * @example

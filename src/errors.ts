@@ -2,13 +2,13 @@
 export abstract class HookboxError extends Error {
   abstract readonly code: string;
 
-  /** The class name. The name is a literal, because bundlers rename classes. */
+  /** The class name. The name is a string literal, so it stays the same even if a bundler renames the class. */
   abstract override readonly name: string;
 }
 
 /**
  * An option is invalid. hookbox throws this error when you create an object, such as a receiver, or call a function of
- * `hookbox/ops`. A delivery never causes it.
+ * `hookbox/ops`. A delivery never causes this error.
  *
  * - `UNUSABLE_SECRET`: a secret is missing, is empty, or is the text `undefined` or `null`
  * - `UNKNOWN_EVENT_TYPE`: a key of `handlers` is not an event type
@@ -25,20 +25,21 @@ export class ConfigurationError extends HookboxError {
 }
 
 /**
- * An inbox cannot be opened. The message says what to change. `sqliteInbox` and `memoryInbox` throw it. `postgresInbox`
- * throws it if `pg` is not installed; for all other causes, the first call to the inbox rejects with it.
+ * An inbox cannot be opened. The message says what to change. `sqliteInbox` and `memoryInbox` throw this error.
+ * `postgresInbox` throws this error if `pg` is not installed; for all other causes, the first call to the inbox rejects
+ * with this error.
  *
  * - `FOLDER_MISSING`: the file's folder does not exist
  * - `NOT_A_DATABASE`: the file is not a SQLite database
- * - `NEEDS_NEWER_HOOKBOX`: a newer hookbox wrote the inbox
- * - `NETWORK_FILE_SYSTEM`, `MOUNTED_FILE`, `SEVERAL_NAMES`: the file is on a network file system, is itself a mount, or
- * has several hard links
- * - `NOT_DURABLE`: the database does not keep commits, for example because it is in memory
- * - `EPHEMERAL_HOST`: the host does not keep its disk or memory
+ * - `NEEDS_NEWER_HOOKBOX`: a newer version of hookbox has changed the inbox
+ * - `NETWORK_FILE_SYSTEM`: the file is on a network file system; `MOUNTED_FILE`: the file itself is a mount point;
+ *   `SEVERAL_NAMES`: the file has several hard links
+ * - `NOT_DURABLE`: the database would lose commits, for example because it is in memory
+ * - `EPHEMERAL_HOST`: the host keeps neither its disk nor its memory, so events would be lost
  * - `NODE_TOO_OLD`: Node is too old for better-sqlite3; `SQLITE_DOES_NOT_LOAD`: better-sqlite3 cannot be loaded
- * - `LOCKED`: another program holds a lock
- * - `SCHEMA_MISSING`, `SCHEMA_OLD`: the tables are missing or old, and hookbox cannot create or change them: `migrate`
- *   is `false`, or the role lacks the right
+ * - `LOCKED`: another process kept the database locked
+ * - `SCHEMA_MISSING`, `SCHEMA_OLD`: the tables are missing or outdated, and hookbox cannot create or change them
+ *   because `migrate` is `false` or the role lacks the right
  * - `ACCESS_DENIED`: the process has no right to use the file, or the Postgres role lacks a right
  * - `SERVER_TOO_OLD`: Postgres is older than version 14
  * - `READ_ONLY`: the database accepts no writes, for example on a standby
@@ -90,7 +91,7 @@ export class InboxUnavailableError extends HookboxError {
 }
 
 /**
- * Throw it in a handler when no retry can help. The event becomes `dead(failed)` immediately.
+ * Throw this error in a handler if no retry can help. The event becomes `dead(failed)` immediately.
  *
  * @example
  * ```ts
@@ -108,8 +109,8 @@ export class PermanentError extends HookboxError {
 export const LONGEST_WAIT_MS = 30 * 24 * 60 * 60_000;
 
 /**
- * Throw it in a handler to set the wait before the next attempt, for example after a 429 answer. The attempt counts as
- * failed. The wait is `afterMs`, or the usual wait if that is longer.
+ * Throw this error in a handler to set the wait before the next attempt, for example after a 429 response. The attempt
+ * counts as failed. The wait is `afterMs` or the usual wait, whichever is longer.
  *
  * @throws ConfigurationError `INVALID_OPTION` from the constructor if `afterMs` is not a number of milliseconds from 0
  * to 30 days; the attempt then fails with this error, and the handler runs again after the usual wait
@@ -153,12 +154,13 @@ export class RetryLaterError extends HookboxError {
  * - `ATTEMPT_OVER`: the handler called `ctx.transaction` after the attempt had ended
  * - `NOT_SYNCHRONOUS`: on SQLite, `work` returned a promise
  * - `NOT_COMMITTED`: the connection to Postgres was lost before the commit
- * - `GIVEN_UP`: on Postgres, `work` was still running when its attempt was given up
+ * - `GIVEN_UP`: on Postgres, `work` was still running when hookbox gave up the attempt
  * - `NOT_SENT`: on Postgres, `work` tried to send a BEGIN, COMMIT or ROLLBACK that hookbox cannot turn into a savepoint
  *   command
  * - `ENDED_EARLY`: on Postgres, `work` tried to send COMMIT or ROLLBACK without its own BEGIN, or left its own
  * transaction open
- * - `ROLLED_BACK_BY_ITSELF`, `COMMITTED_BY_ITSELF`: `work` ended the transaction itself; the event is dead
+ * - `ROLLED_BACK_BY_ITSELF`, `COMMITTED_BY_ITSELF`: `work` itself rolled back or committed the transaction; the event
+ *   is then dead
  */
 export class TransactionError extends HookboxError {
   override readonly name = 'TransactionError';

@@ -13,9 +13,9 @@ import { isOfTheEleven } from './known-event.ts';
 export type EntityOf = (event: WebhookEvent | UnknownEvent) => string | null;
 
 /**
- * Returns the name of an event's entity. For an order or a cart, the name contains the merchant, if given, and the id.
- * For a product, the name contains the merchant, the product and the location. Returns `null` if the id is missing or
- * the type is unknown.
+ * Returns the name of an event's entity. For an order or a cart, the name contains the merchant (if the event names
+ * one) and the id of the order or cart. For a product, the name contains the merchant, the product and the location.
+ * Returns `null` if the id of the order, cart or product is missing, or if the type of the event is unknown.
  *
  * @example
  * ```ts

@@ -1,11 +1,11 @@
 /**
- * A point in time, precise to the nanosecond, because the service may send fractions of a millisecond. The inbox uses
- * it to order the events of an entity.
+ * A point in time, precise to the nanosecond, because the service may send fractions of a millisecond. The inbox sorts
+ * the events of an entity by this time.
  */
 export interface Instant {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   readonly ms: number;
-  /** Nanoseconds within the millisecond, 0 to 999,999. Decimal digits after the ninth are dropped. */
+  /** Nanoseconds within the millisecond, 0 to 999,999. Decimal places of a second after the ninth are dropped. */
   readonly ns: number;
 }
 

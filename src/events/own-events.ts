@@ -6,7 +6,7 @@ import { isStandardSchema, type StandardSchema } from './standard-schema.ts';
  * Declare your own event types here, and your own fields in the eleven types. For each type, give the type of its
  * schema, or the type of `data` itself. For one of the eleven types, give only your own fields in `data`. Pass the same
  * schemas in the option `events` of `createReceiver` and `createProcessor`, so that handlers receive only events that
- * fit.
+ * fit the schemas.
  *
  * @example
  * ```ts

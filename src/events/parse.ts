@@ -33,8 +33,8 @@ const MAX_ID_CHARACTERS = 255;
 const SHORT_LIST = 100;
 
 /**
- * Parses the body of a delivery as an event (section 6.2 of the service's interface). Pass only verified bytes. It
- * never throws because of a body's content.
+ * Parses the body of a delivery as an event (section 6.2 of the service's interface). Pass only verified bytes. The
+ * function does not throw, whatever the body contains.
  *
  * @param body - the raw bytes
  * @returns the typed event, an event of an unknown type, or the reason why the body is neither

@@ -22,7 +22,8 @@ export type SchemaResult<Output> =
   | { readonly issues: readonly SchemaIssue[] };
 
 /**
- * One issue that a schema reports. hookbox uses its path but not its message, because a message may quote the value.
+ * One issue that a schema reports. hookbox uses the path of the issue but not its message, because a message may quote
+ * the value.
  */
 export interface SchemaIssue {
   readonly message: string;

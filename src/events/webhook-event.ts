@@ -76,8 +76,8 @@ export type HandledEvent = { [T in HandledType]: EventOf<T> }[HandledType] | Unk
 export type UnknownEvent = z.infer<typeof unknownEventSchema>;
 
 /**
- * An authentic event whose envelope or data does not fit the schema. Its `type` is `null`. The inbox keeps its raw
- * bytes.
+ * An authentic event whose envelope or data does not fit the schema; its `type` is `null`. The inbox keeps the raw
+ * bytes of the event.
  */
 export interface InvalidEvent {
   readonly id: string;
@@ -85,10 +85,10 @@ export interface InvalidEvent {
   readonly issues: readonly Issue[];
 }
 
-/** One place where an event does not fit the schema. An issue never contains the value. */
+/** One place where an event does not fit the schema. An issue never contains the value at that place. */
 export interface Issue {
   /** The path in the envelope, for example `data.items.0.price`; empty for the envelope itself. */
   readonly path: string;
-  /** What the schema expects there. */
+  /** What the schema expects at this path. */
   readonly message: string;
 }

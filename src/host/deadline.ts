@@ -4,13 +4,13 @@ import type { HostLimits } from './host-limits.ts';
 /** What waiting ends with when the time is up. */
 export const LATE = Symbol('late');
 
-/** The time by which a delivery must be answered. One timer serves all steps. */
+/** The time by which a delivery must be answered. One timer serves all steps of the delivery. */
 export interface Deadline {
   /** The time on the clock of `performance.now()`, in milliseconds. */
   readonly at: number;
-  /** Resolves when the deadline passes. Never resolves after `met` was called. */
+  /** Resolves when the deadline passes. Once `met` has been called, this promise never resolves. */
   readonly passed: Promise<typeof LATE>;
-  /** Call it when the delivery is answered; it stops the timer. */
+  /** Stops the timer. Call this function when the delivery has been answered. */
   met(): void;
 }
 

@@ -7,7 +7,7 @@ export interface HostLimits {
   readonly remainingMs?: number;
   /** `true` if no code runs between requests. Handlers then run inline, unless `processing.mode` is set. */
   readonly frozenBetweenRequests?: boolean;
-  /** Asks the host to keep running until a promise settles, even after the answer is sent. */
+  /** Asks the host to keep running until a promise settles, even after the response is sent. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }
 

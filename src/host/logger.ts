@@ -3,9 +3,10 @@ import { ConfigurationError, messageOf } from '../errors.ts';
 import { oneLine } from '../printable.ts';
 
 /**
- * A logger for hookbox. It can be pino, bunyan, roarr, tslog, the console, or any object with these three methods.
- * hookbox also recognises winston, LogTape and the logger of Powertools for AWS, which take the message as the first
- * argument. For any other logger of that kind, pass `{ info: (facts, message) => log.info(message, facts), … }`.
+ * A logger for hookbox. The logger can be pino, bunyan, roarr, tslog, the console, or any object with the methods
+ * `info`, `warn` and `error`. hookbox also recognises winston, LogTape and the logger of Powertools for AWS, which take
+ * the message as the first argument. For any other logger of that kind, pass
+ * `{ info: (facts, message) => log.info(message, facts), … }`.
  */
 export interface Logger {
   info(facts: Readonly<Record<string, unknown>>, message: string): void;

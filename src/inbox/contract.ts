@@ -14,34 +14,34 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
    *
    * @param deadline - a time on the clock of `performance.now()`, in milliseconds; the inbox drops an event that it has
    * not begun to store by then
-   * @param start - asks the inbox to store the event as running, because the caller will handle it; the inbox may store
-   * it as pending instead
+   * @param start - asks the inbox to store the event in the state `processing`, because the caller will handle the
+   * event; the inbox may store it as `pending` instead
    * @throws InboxUnavailableError if the inbox cannot confirm that it stored the event; it throws no other error
    */
   accept(event: IncomingEvent, deadline: number, start?: StartRequest): Promise<Acceptance>;
-  /** Returns the event with this key, or `null`. */
+  /** Returns the event with this key, or `null` if there is none. */
   get(key: EventKey): Promise<StoredEvent | null>;
   /** Lists events in order of arrival, starting after the event whose `seq` is `after`. `limit` is 100 by default. */
   list(page?: { readonly after?: number; readonly limit?: number }): Promise<readonly StoredEvent[]>;
   /** The path of the database file, to pass as `--db`. Absent if the inbox has no file, as on Postgres. */
   readonly file?: string;
-  /** The Postgres schema, to pass as `--schema`. Absent on other inboxes. */
+  /** The Postgres schema, to pass as `--schema`. Absent if the inbox is not in Postgres. */
   readonly schema?: string;
   /**
-   * How many handlers can run `ctx.transaction` concurrently, if each needs its own connection. Absent if handlers take
-   *  turns.
+   * How many handlers can run `ctx.transaction` concurrently, if each of them needs its own connection. Absent if
+   * handlers take turns.
    */
   readonly transactionsAtOnce?: number;
-  /** The functions that `hookbox/ops` uses. Absent if the inbox does not support operators. */
+  /** The functions that `hookbox/ops` uses. Absent if the inbox does not support these functions. */
   readonly operations?: Operations;
   /**
-   * Maintains the data that operators see, in small steps with pauses for deliveries. Receivers and processors call it
-   * about once a minute. Absent if the inbox needs no upkeep.
+   * Maintains the data that operators see. The work is done in small steps, with pauses in which deliveries can be
+   * stored. Receivers and processors call this function about once a minute. Absent if the inbox needs no upkeep.
    *
    * @param options - `isOpen` is called before each step; `false` stops the upkeep. `upTo` is the `seq` of the last
    * event to include; if it is set, the call keeps the process alive until the upkeep is done. Without `upTo`, upkeep
    * continues while new events arrive. `report` is called with each fault that an operator must repair, and with advice
-   * on how to repair it.
+   * on how to repair the fault.
    */
   upkeep?(options: {
     readonly now: () => number;
@@ -53,5 +53,5 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
   close(): Promise<void>;
 }
 
-/** An inbox with any database type. The functions of `hookbox/ops` accept it. */
+/** An inbox, whatever its database type. The functions of `hookbox/ops` accept such an inbox. */
 export type AnyInbox = Inbox<unknown>;

@@ -4,7 +4,7 @@ import type { DeadReason, EventState } from './state.ts';
 /** As long as the id of an event may be: both stand in one index, and Postgres takes a third of a page for an entry. */
 export const LONGEST_ENDPOINT = 255;
 
-/** The key of an event: its endpoint and id. The key stays unique after pruning. */
+/** The key of an event: its endpoint and id. The key stays unique even after the event has been pruned. */
 export interface EventKey {
   readonly endpoint: string;
   readonly id: string;
@@ -18,11 +18,17 @@ export interface IncomingEvent extends EventKey {
   readonly type: string | null;
   /** `null` for an invalid event. */
   readonly created: Instant | null;
-  /** The entity. Its events are handled in order, one at a time. `null` for an event without an entity. */
+  /**
+   * The entity of the event. The events of one entity are handled in order, one at a time. `null` for an event without
+   * an entity.
+   */
   readonly entity: string | null;
-  /** `true` if its signature was verified. */
+  /** `true` if the signature of the delivery was verified. */
   readonly verified: boolean;
-  /** `true` if its envelope and data fit the schema. Otherwise it is stored as `dead(invalid)`. */
+  /**
+   * `true` if the envelope and data of the event fit the schema. Otherwise, the inbox stores the event as
+   * `dead(invalid)`.
+   */
   readonly valid: boolean;
   /** Milliseconds since 1970. */
   readonly receivedAt: number;
@@ -33,11 +39,14 @@ export interface IncomingEvent extends EventKey {
 /** How the inbox accepted an event. The inbox returns this result only when the event is durable. */
 export interface Acceptance {
   readonly result: 'stored' | 'duplicate';
-  /** `true` for a duplicate with a different body. The inbox keeps that body beside the event. */
+  /** `true` for a duplicate with a different body. The inbox keeps that body in addition to the stored one. */
   readonly conflict: boolean;
-  /** `true` for a duplicate whose body replaced the stored body, which was invalid or unverified. */
+  /** `true` for a duplicate whose body replaced the stored one, because the stored body was invalid or unverified. */
   readonly replaced: boolean;
-  /** The lease of an event that was stored as running. Absent for all other events, which wait for a claim. */
+  /**
+   * The lease of an event that the inbox stored in the state `processing`. Absent for all other events, which wait
+   * until a processor claims them.
+   */
   readonly started?: Started;
 }
 
@@ -63,9 +72,12 @@ export interface StoredEvent extends EventKey {
   /** `null` for a tombstone: the event was pruned or erased but is still recognised. */
   readonly body: Uint8Array | null;
   readonly receivedAt: Date;
-  /** How often the service sent the event again. */
+  /** How many times the service sent the event again. */
   readonly redeliveries: Occurrences;
-  /** How often the service sent a different body, and the newest of these bodies. `null` if it never did. */
+  /**
+   * How many times the service sent a different body, and the most recent of these bodies. `null` if the service never
+   * sent a different body.
+   */
   readonly conflict: (Occurrences & { readonly body: Uint8Array }) | null;
 }
 
@@ -74,7 +86,7 @@ export function isImportedId({ state, type }: Pick<StoredEvent, 'state' | 'type'
   return state === 'processed' && type === null;
 }
 
-/** How often something happened, and when: the first time, the last time and the twenty latest times. */
+/** How many times something happened, and when: the first time, the last time and the twenty latest times. */
 export interface Occurrences {
   readonly count: number;
   readonly firstAt: Date | null;

@@ -13,11 +13,11 @@ export interface Lease {
 
 /** The events that a processor handles. */
 export interface Scope {
-  /** The names of the endpoints; `'*'` for all. */
+  /** The names of the endpoints; `'*'` for all endpoints. */
   readonly endpoints: readonly string[] | '*';
   /** The types with a handler; `'*'` for all types. */
   readonly types: readonly string[] | '*';
-  /** If `types` is `'*'`, the types that have their own handler. Metrics count these by name. */
+  /** If `types` is `'*'`, the types that have their own handler. Metrics count the events of these types separately. */
   readonly named?: readonly string[];
 }
 
@@ -33,21 +33,22 @@ export interface ClaimRequest extends Scope {
   /** With `true`, each entity has at most one live lease, and its events are claimed in order. */
   readonly ordered: boolean;
   /**
-   * Leases that the caller holds and whose handlers are still running. The claim renews those that have run out.
+   * Leases that the caller holds and whose handlers are still running. The claim renews those of these leases that have
+   * run out.
    *
    * @defaultValue none
    */
   readonly holds?: readonly Lease[];
   /**
-   * Other processors' leases that end before this time count as run out. If the process was suspended or could not
-   * write, this is the last time at which it was able to write. In milliseconds since 1970.
+   * Other processors' leases that end before this time are treated as having run out. If the process was suspended or
+   * unable to write, this is the last time at which the process was able to write. In milliseconds since 1970.
    *
    * @defaultValue `now`
    */
   readonly expiredBy?: number;
   /**
-   * Processors seen since this time count as running. An older event of a type that one of them handles holds back
-   * newer events of its entity. In milliseconds since 1970.
+   * Processors seen since this time count as running. An older event of a type that one of these processors handles
+   * holds back newer events of its entity. In milliseconds since 1970.
    *
    * @defaultValue ten minutes before `now`
    */
@@ -60,8 +61,8 @@ export interface ClaimRequest extends Scope {
 }
 
 /**
- * A receiver whose processor has room for a new event sends this request with the event. It asks the inbox to store the
- * event as running, under a lease, if no other event must be handled first.
+ * A receiver whose processor has room for a new event sends this request with the event. The request asks the inbox to
+ * store the event in the state `processing`, under a lease, if no other event must be handled first.
  */
 export type StartRequest = Pick<ClaimRequest, 'now' | 'leaseMs' | 'ordered'>;
 
@@ -78,7 +79,7 @@ export interface TypeCount {
 export interface Announced {
   /** The events that this call set to ignored. */
   readonly ignored: readonly Omit<TypeCount, 'more'>[];
-  /** `true` if work is left. Then call `announce` again soon. */
+  /** `true` if work is left; in that case, call `announce` again soon. */
   readonly more: boolean;
 }
 
@@ -101,12 +102,12 @@ export interface ProcessorIdentity {
 
 /** A running processor. */
 export interface RunningProcessor extends Scope {
-  /** Its process id and a random word. */
+  /** The process id and a random word. */
   readonly name: string;
   readonly startedAt: Date;
   /**
-   * When it last announced itself. A processor announces itself every five minutes, and counts as gone after ten
-   *  minutes without an announcement.
+   * When the processor last announced itself. A processor announces itself every five minutes, and counts as gone after
+   * ten minutes without an announcement.
    */
   readonly seenAt: Date;
 }
@@ -123,7 +124,7 @@ export interface ProcessorsSeen {
 
 /** Events that were set to ignored because no processor handled their type. */
 export interface IgnoredType extends TypeCount {
-  /** `true` if a running processor handles them now. */
+  /** `true` if a running processor handles this type now. */
   readonly handled: boolean;
 }
 
@@ -135,7 +136,7 @@ export interface ClaimedEvent extends EventKey {
   readonly receivedAt: Date;
   /** The number of this attempt, starting at 1. */
   readonly attempt: number;
-  /** How often the event has failed since it was stored or rerun. */
+  /** How many times the event has failed since it was stored or rerun. */
   readonly failures: number;
   /** `true` if a newer event of its entity was already processed. */
   readonly superseded: boolean;
@@ -157,13 +158,13 @@ export interface CrashedEvent extends EventKey {
   readonly attempt: number;
   /** `null` if the handler will run again. */
   readonly deadReason: DeadReason | null;
-  /** When the handler will run again, in milliseconds since 1970. `null` if it is dead. */
+  /** When the handler will run again, in milliseconds since 1970. `null` if the event is dead. */
   readonly dueAt: number | null;
   /** `null` unless the handler committed the transaction itself. */
   readonly error: AttemptError | null;
   /**
-   * Set if its processor was closing. The attempt then counts as interrupted, not as crashed, and the handler will run
-   * again.
+   * Set if the processor that held the lease was closing. The attempt then counts as interrupted, not as crashed, and
+   * the handler will run again.
    */
   readonly wasClosing?: true;
 }
@@ -181,7 +182,7 @@ export type Settlement =
   /** `yields`: newer events of its entity do not wait for it. */
   | { readonly outcome: 'retry'; readonly error: AttemptError; readonly dueAt: number; readonly yields?: boolean }
   | { readonly outcome: 'dead'; readonly reason: 'failed' | 'invalid'; readonly error: AttemptError }
-  /** The attempt does not count. `close()` ended it, or the database file is unavailable. */
+  /** The attempt does not count, because `close()` ended it or the database file is unavailable. */
   | { readonly outcome: 'interrupted'; readonly dueAt?: number }
   /**
    * Its transaction already committed, so the event is processed and only its lease ends. `error`: the error that the
@@ -197,7 +198,7 @@ export interface Attempt {
   readonly outcome: 'processed' | 'failed' | 'crashed' | 'interrupted';
   readonly startedAt: Date;
   readonly endedAt: Date;
-  /** The error, if any. A processed attempt has one if its handler threw after the commit. */
+  /** The error, if any. A processed attempt has an error if its handler threw after the commit. */
   readonly error: AttemptError | null;
   /** Why the handler skipped the event, if it did. */
   readonly skipped?: string;
@@ -207,27 +208,27 @@ export interface Attempt {
 export interface TransactionAttempt {
   readonly now: () => number;
   readonly signal: AbortSignal;
-  /** Aborted when the processor gives up the attempt. `work` then loses its connection and its locks. */
+  /** Aborted when the processor gives up the attempt. When this happens, `work` loses its connection and its locks. */
   readonly givenUp?: AbortSignal | undefined;
   /** Called after `work`: returns why the handler skipped the event, if it did. */
   readonly skipped?: (() => string | undefined) | undefined;
 }
 
 /**
- * The part of an inbox that processors use. Each call is atomic, and durable when it resolves.
+ * The part of an inbox that processors use. Each call is atomic, and its changes are durable when its promise resolves.
  *
  * @typeParam Database - the database that a handler's transaction uses
  */
 export interface WorkQueue<Database = DefaultDatabase> {
   /**
-   * Claims up to `limit` due events, oldest first. Releases leases that ran out. If the clock was set back, the call
-   * first moves future due times back.
+   * Claims up to `limit` due events, oldest first. The call also releases leases that have run out. If the clock was
+   * set back, the call first moves leases and due times from before the change back by the same amount.
    */
   claim(request: ClaimRequest, limit: number, tell?: TellCrashed): Promise<readonly ClaimedEvent[]>;
   /**
    * Claims one event for inline mode. Returns `busy` if a live lease holds the event or its entity. Returns `settled`
-   * if the event does not need to be handled, or if its type is paused. Releases only the leases of this event and its
-   * entity, if they ran out.
+   * if the event does not need to be handled, or if its type is paused. Releases only leases of this event and its
+   * entity, if these leases have run out.
    */
   claimOne(key: EventKey, request: ClaimRequest, tell?: TellCrashed): Promise<ClaimedEvent | 'busy' | 'settled'>;
   /**
@@ -240,35 +241,35 @@ export interface WorkQueue<Database = DefaultDatabase> {
   renew(leases: readonly Lease[], now: number, leaseMs: number, isClosing?: boolean): Promise<readonly Lease[]>;
   /**
    * Ends an attempt and its lease, even if the lease ran out, unless another processor has taken over the event. In
-   * that case it changes nothing and returns `false`. Returns `committed alone` if the function in `ctx.transaction`
-   * sent COMMIT itself; the event is then dead.
+   * that case, `settle` changes nothing and returns `false`. Returns `committed alone` if the function in
+   * `ctx.transaction` sent COMMIT itself; the event is then dead.
    */
   settle(lease: Lease, settlement: Settlement, now: number): Promise<Settled>;
   /**
    * Runs `work` and marks the event as processed in one transaction. The lease then blocks the entity until `settle`
-   * ends it as `committed`, or until it runs out.
+   * ends the attempt as `committed` or the lease runs out.
    *
-   * @throws TransactionError, or the error of `work` or of the commit; then nothing is committed, unless `work` ended
-   * the transaction itself
+   * @throws TransactionError, or the error of `work` or of the commit; in each case, nothing is committed unless `work`
+   * ended the transaction itself
    */
   transaction<T>(lease: Lease, work: (database: Database) => T, attempt: TransactionAttempt): Promise<T>;
   /**
    * Returns the time when the next event of a scope is due or the next lease runs out, in milliseconds since 1970.
-   * Paused types do not count. Returns `null` if there is no such event or lease.
+   * Events of paused types do not count. Returns `null` if there is no such event or lease.
    */
   nextDue(scope: Scope): Promise<number | null>;
   /**
    * Records the types that this processor handles, and checks events that are waiting for other events. With
-   * `ignoreBefore`, it sets events of these endpoints to ignored if they were due before that time. It does so only if
-   * no processor has handled their type since that time, nor in the last seven days. Each call does a limited part of
-   * the work; repeat the call while `more` is `true`.
+   * `ignoreBefore`, the call also sets events of these endpoints to ignored if they were due before that time and no
+   * processor has handled their type since then or in the last seven days. Each call does a limited part of the work;
+   * repeat the call while `more` is `true`.
    *
-   * @param processor - the processor, which `processors` then lists
+   * @param processor - the processor to record, which `processors` then lists
    */
   announce(scope: Scope, now: number, ignoreBefore: number | null, processor?: ProcessorIdentity): Promise<Announced>;
   /** Removes a processor from `processors` when it ends. */
   leave(processor: string): Promise<void>;
-  /** Returns the running processors, and when each type was last handled. */
+  /** Returns the running processors, and for each type, when a processor that handles this type was last seen. */
   processors(now: number): Promise<ProcessorsSeen>;
   /**
    * Counts, by endpoint and type, the pending events that no running processor handles. `handledSince` is in milliseconds
@@ -287,10 +288,10 @@ export interface WorkQueue<Database = DefaultDatabase> {
   /** Returns the attempts of an event, oldest first. */
   attempts(key: EventKey): Promise<readonly Attempt[]>;
   /**
-   * Sets a dead, ignored or discarded event back to pending. `content` comes from its body, parsed with the current
-   * schemas. Returns `false` for an event in any other state.
+   * Sets a dead, ignored or discarded event back to pending. `content` comes from the body of the event, parsed with
+   * the current schemas. Returns `false` for an event in any other state.
    *
-   * @param readFrom - the body that `content` was parsed from; if a different body replaced it meanwhile, nothing
+   * @param readFrom - the body that `content` was parsed from; if the stored body has been replaced since, nothing
    * changes
    */
   rerun(
@@ -301,7 +302,7 @@ export interface WorkQueue<Database = DefaultDatabase> {
   ): Promise<boolean>;
   /**
    * Turns up to `limit` events of these endpoints into tombstones, if they were processed before `processedBefore`.
-   * Returns the number of events; 0 if none are left.
+   * Returns the number of new tombstones; 0 if no such events are left.
    */
   prune(endpoints: Scope['endpoints'], processedBefore: number, limit: number): Promise<number>;
 }

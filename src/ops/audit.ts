@@ -16,8 +16,8 @@ const REQUEST: KnownOptions<PageRequest & AuditFilter> = {
  * Lists operators' actions, newest first, with the operator, time, events, reason and result.
  *
  * @param request - `actor`: only this operator, by exact name. `since` and `until`: a time span. `limit`: 50 lines by
- * default. `before`: the `next` of the previous page. With a filter, a page examines at most 5,000 lines, so continue
- * until `next` is `null`.
+ * default. `before`: the `next` of the previous page. With a filter, hookbox examines at most 5,000 lines for each
+ * page, so continue until `next` is `null`.
  * @throws ConfigurationError `INVALID_OPTION` for a limit that is not a whole number from 1 to 500, or an invalid name
  * or time
  * @example

@@ -15,16 +15,16 @@ export interface BackupReport {
 
 /**
  * Copies a live SQLite inbox, and everything else in its database, into a new file. The copy is a consistent snapshot.
- * Another thread makes the copy, so deliveries continue. The file gets its name only after it has been checked and is on
- * disk.
+ * Another thread makes the copy, so deliveries continue. The copy gets its final name only after it has been checked
+ * and is on disk.
  *
- * To restore it, first stop all processes that use the inbox. Then remove the `-wal` and `-shm` files, and replace the
- * old file with the copy.
+ * To restore the copy, first stop all processes that use the inbox. Then remove the `-wal` and `-shm` files, and
+ * replace the old file with the copy.
  *
  * @param file - a path that does not exist yet
  * @throws ConfigurationError `INVALID_OPTION` for an existing path, a missing folder, or an inbox in Postgres (use
  * `pg_dump` there)
- * @throws InboxUnavailableError if the copy failed; then no file is left
+ * @throws InboxUnavailableError if the copy failed; in that case, no file is left behind
  * @example
  * ```ts
  * import { backup } from 'hookbox/ops';

@@ -16,7 +16,10 @@ export interface BulkOutcome {
    * before. Nothing else is known about `erased` events.
    */
   readonly counts: Readonly<Record<BulkFate, number>>;
-  /** How many of these events an operator has changed since the bulk action. `counts` has them in their current state. */
+  /**
+   * How many of these events an operator has changed since the bulk action acted on them. Such events are included in
+   * `counts`, in their current state.
+   */
   readonly again: number;
   /** How many events are no longer known. The inbox keeps the list of events for a week after the bulk action ends. */
   readonly forgotten: number;
@@ -34,7 +37,8 @@ const OPTIONS: KnownOptions<BulkOutcomeOptions> = { onProgress: 'function', sign
 
 /**
  * Counts a bulk action's events by their current state, because a rerun of 523 events does not mean that 523 handlers
- * succeeded. It counts a thousand events at a time. `listEvents` with the filter `{ bulk: id }` lists the events.
+ * succeeded. The function counts a thousand events at a time. `listEvents` with the filter `{ bulk: id }` lists the
+ * events.
  *
  * @returns `null` if there is no bulk action with this id
  * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`

@@ -28,14 +28,15 @@ const RUN: KnownOptions<RunBulkOptions> = {
 export interface PreviewOptions {
   /** For a rerun: include ignored, discarded and processed events. */
   readonly force?: boolean;
-  /** Called with the number of events examined so far, and the number found. */
+  /** Called with the number of events examined so far and the number of matching events among them. */
   readonly onProgress?: (examined: number, found: number) => void;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Stores the list of events that match a filter now, and describes it. `runBulk` then acts on these events. For a
- * rerun, the list contains only events that still have their bodies. Each action applies only to some events:
+ * Stores a list of the events that currently match a filter, and returns a description of the list. `runBulk` then acts
+ * on these events. For a rerun, the list contains only events that still have their bodies. Each action applies only to
+ * some events:
  *
  * - rerun: dead events; ignored and discarded events only if `filter` names them (`states`, `events`, `ignoredSince`)
  *   or with `force`; processed events only with `force`
@@ -99,10 +100,10 @@ export interface RunBulkOptions extends Pick<ActOptions, 'entity'> {
 }
 
 /**
- * Runs a previewed bulk action, or resumes a stopped one. It acts on each event once, even if two processes run the
- * bulk action; the two share the rate. Resolves when the bulk action is done, cancelled, or stopped by the signal. A
- * run has one audit line, whose counts grow during the run. Each process that resumes the run adds an audit line
- * `resume`.
+ * Runs a previewed bulk action, or resumes a stopped one. `runBulk` acts on each event only once, even if two processes
+ * run the bulk action; the two processes then share the rate. Resolves when the bulk action is done, cancelled, or
+ * stopped by the signal. A run has one audit line, whose counts grow during the run. Each process that resumes the run
+ * adds an audit line `resume`.
  *
  * @throws ConfigurationError `INVALID_OPTION` for a bulk action that is unknown, done or cancelled, or for a missing
  * `by`
@@ -169,11 +170,11 @@ async function until(time: number, signal: AbortSignal | undefined, live: () => 
 }
 
 /**
- * Cancels a bulk action and returns it. Its remaining events stay unchanged. If it has already ended, nothing
- * changes.
+ * Cancels a bulk action and returns it. Events that the bulk action has not acted on yet stay unchanged. If the bulk
+ * action has already ended, nothing changes.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an unknown bulk action or a missing `by`
- * @throws InboxUnavailableError if the inbox could not be written to; nothing was done
+ * @throws InboxUnavailableError if the inbox could not be written to; in that case, nothing has changed
  * @example
  * ```ts
  * import { cancelBulk, previewBulk } from 'hookbox/ops';
@@ -191,8 +192,8 @@ export async function cancelBulk(inbox: AnyInbox, id: number, by: By): Promise<B
 }
 
 /**
- * Returns a bulk action, or `null`. If the process that ran it seems dead, `getBulk` waits three seconds and checks
- * again before it reports `stopped`.
+ * Returns the bulk action with this id, or `null` if there is none. If the process that ran the bulk action seems to
+ * have died, `getBulk` waits three seconds and checks again before it reports `stopped`.
  *
  * @example
  * ```ts

@@ -7,15 +7,15 @@ import { actOnNamed, type InStates } from './act-on-named.ts';
 const OPTIONS: KnownOptions<InStates> = { states: 'list' };
 
 /**
- * Discards dead and pending events, so that no handler runs for them. They can be rerun later.
+ * Discards dead and pending events, so that no handler runs for them. Discarded events can be rerun later.
  *
- * An invalid event becomes discarded only if its body fits the current schemas. Otherwise the result is `still invalid`
- * and the event stays dead. After it is pruned or erased, it no longer counts as dead.
+ * An invalid event becomes discarded only if its body fits the current schemas. Otherwise, the result is `still
+ * invalid` and the event stays dead. Once such an event is pruned or erased, it no longer counts as dead.
  *
  * @param keys - at most 500 events; for more, use {@link previewBulk}
- * @param options - with `states`, an event in any other state is left alone and reported as `changed`
+ * @param options - with `states`, an event in any other state stays unchanged and is reported as `changed`
  * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
- * @throws InboxUnavailableError if the inbox could not be written to; nothing was done
+ * @throws InboxUnavailableError if the inbox could not be written to; in that case, nothing has changed
  * @example
  * ```ts
  * import { discardEvents } from 'hookbox/ops';

@@ -9,14 +9,14 @@ const OPTIONS: KnownOptions<EraseOptions> = { dryRun: 'boolean', signal: true, o
 const INDEX_BATCH = 500;
 
 /**
- * Erases all data about an entity, for example because a person asks to be forgotten. It removes bodies, error
- * messages, conflicting bodies and the entity's name. It also removes the name from the audit, bulk actions and pauses.
- * It erases the entity's events whatever their state; erased pending events are never handled. The ids remain known, so
- * a redelivery is still recognised as a duplicate, and its body is not kept. An event whose handler is running is
- * counted, but not erased. To erase it, call `eraseEntity` again later.
+ * Erases all data about an entity, for example because a person asks to be forgotten. `eraseEntity` removes bodies,
+ * error messages, conflicting bodies and the entity's name. The name is also removed from the audit, bulk actions and
+ * pauses. The events of the entity are erased whatever their state; erased pending events are never handled. The ids of
+ * the events remain known, so a redelivery is still recognised as a duplicate, and its body is not kept. An event whose
+ * handler is running is counted, but not erased. To erase such an event, call `eraseEntity` again later.
  *
- * It also erases events without an entity, if the built-in `entityOf` returns this entity for their bodies, or if their
- * data has its id as `id`, `order_id`, `cart_id` or `product_id`.
+ * `eraseEntity` also erases events without an entity if the built-in `entityOf` returns this entity for their bodies,
+ * or if their data contains the id of this entity as `id`, `order_id`, `cart_id` or `product_id`.
  *
  * On SQLite, the data is overwritten in the file, and the write-ahead log is emptied. Existing backups and exports still
  * contain the data, and so does anything that handlers wrote elsewhere. If the inbox uses your own connection without
@@ -25,7 +25,7 @@ const INDEX_BATCH = 500;
  * On Postgres, nothing is overwritten. The data remains in dead rows until VACUUM removes them, and in logs, standbys
  * and archives for as long as the database keeps those.
  *
- * @param entity - its name (`order:mer_7:ord_42`), or an id in it (`ord_42`)
+ * @param entity - the name of the entity (`order:mer_7:ord_42`), or an id in that name (`ord_42`)
  * @param by - the operator; a reason that names the entity is stored without the name
  * @throws ConfigurationError `INVALID_OPTION` for an empty name
  * @example

@@ -21,15 +21,15 @@ export const EXPORT_OPTIONS: KnownOptions<ExportOptions> = { onProgress: 'functi
 const RECOUNT_MS = 1_000;
 
 /**
- * Exports events as lines of JSON, oldest first. Bodies and conflicting bodies are exact, in base64; a tombstone has
- * the hash of its body. Attempts, errors and redeliveries are included. Without a filter, it exports all events, the
- * high-water mark of each entity, and the paused types.
+ * Exports events as lines of JSON, oldest first. Bodies and conflicting bodies are exported byte for byte, in base64; a
+ * tombstone is exported with the hash of its former body. Attempts, errors and redeliveries are included. Without a
+ * filter, the export contains all events, the high-water mark of each entity, and the paused types.
  *
- * The last line has the number of events, so `importEvents` detects a truncated file. Events that are stored during the
- * export are not included. Memory holds only a few events at a time and, with a filter, the `seq` of each matching
- * event.
+ * The last line contains the number of events, so that `importEvents` can detect a truncated file. Events that are
+ * stored during the export are not included. The export keeps only a few events in memory at a time; with a filter, it
+ * also keeps the `seq` of each matching event.
  *
- * An export contains personal data. Protect it like the inbox.
+ * An export contains personal data. Protect an export as you protect the inbox.
  *
  * @returns lines without line endings
  * @throws ConfigurationError `INVALID_OPTION` for an invalid filter

@@ -54,7 +54,10 @@ export interface Suggestion {
 interface TakenFor {
   /** How the text was interpreted. */
   readonly takenFor: Suggestion['what'] | 'text';
-  /** The name as it is stored. It may be longer than the text, and its letters may differ from the text in case. */
+  /**
+   * The name as it is stored. The name may be longer than the text, and upper and lower case may differ between the
+   * two.
+   */
   readonly name: string;
 }
 
@@ -68,20 +71,22 @@ export interface TextReading extends TakenFor {
 
 /** The result of {@link findEvents}. */
 export interface FoundEvents extends Omit<EventPage, 'next' | 'nextAt'>, TextReading {
-  /** Dead events first, then retrying ones, then all others. Each part is newest first. */
+  /**
+   * Dead events first, then retrying ones, then all others. Within each of these parts, the newest events come first.
+   */
   readonly events: readonly EventSummary[];
-  /** Pass it as `at` for the next step. `null` if everything was examined. */
+  /** Pass this value as `at` to make the next step. `null` if all events were examined. */
   readonly next: FindPlace | null;
 }
 
 /**
- * Finds events by any text. The text may be an event type, or the id of an event, order, cart, product or merchant. It
- * may also be the beginning of one of these, in upper or lower case, or any part of an id or an error message. Dead and
- * retrying events come first.
+ * Finds events by any text. The text may be an event type, or the id of an event, order, cart, product or merchant. The
+ * text may also be the beginning of such a type or id, in upper or lower case, or any part of an id or an error
+ * message. Dead and retrying events come first.
  *
- * If the text is exactly one known name, only that name is searched. Otherwise ids, types, entity names and errors are
- * searched, but not bodies. Erased events are found only by their id. Each step examines about 5,000 events, so it may
- * return few or no events and still have a `next`.
+ * If the text is exactly the same as a known name, hookbox searches only for that name. Otherwise, hookbox searches
+ * ids, types, entity names and errors, but not bodies. Erased events are found only by their id. Each step examines
+ * about 5,000 events, so a step may return few or no events and still have a `next`.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an empty text, a text longer than 1,000 characters, or an inbox
  * without `operations`

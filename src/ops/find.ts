@@ -17,7 +17,7 @@ export interface EventHistory {
   readonly summary: EventSummary;
   readonly event: StoredEvent;
   readonly attempts: readonly Attempt[];
-  /** Why the event is not processed yet. `null` if it is processed or dead. */
+  /** Why the event has not been processed yet. `null` if the event is processed or dead. */
   readonly wait: Wait | null;
   /** Deliveries, attempts and operators' actions, oldest first. The first attempt after a rerun is `manual`. */
   readonly timeline: readonly TimelineEntry[];
@@ -43,9 +43,9 @@ export type TimelineEntry =
 /**
  * Lists stored events that match a filter, one page at a time, newest first. `page.order` changes the order.
  *
- * Each page examines at most 5,000 events, so it may contain few or no events and still have a `next`. Pass `next` as
- * `before` until it is `null`; in the order `failed`, pass `nextAt` as `beforeAt` too. Events that arrive meanwhile do
- * not move the cursor, so no event appears twice.
+ * For each page, hookbox examines at most 5,000 events, so a page may contain few or no events and still have a `next`.
+ * Pass `next` as `before` until it is `null`; in the order `failed`, pass `nextAt` as `beforeAt` too. Events that
+ * arrive in the meantime do not move the cursor, so no event appears twice.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an invalid condition, or an inbox without `operations`
  * @throws `page.signal.reason` if `page.signal` is aborted
@@ -76,7 +76,8 @@ export interface CountOptions {
 }
 
 /**
- * Counts stored events that match a filter. It examines at most 20,000 events and counts at most 10,000 of them.
+ * Counts stored events that match a filter. The function examines at most 20,000 events and counts at most 10,000 of
+ * them.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an invalid condition, or an inbox without `operations`
  * @throws `signal.reason` if the signal is aborted
@@ -128,7 +129,7 @@ export async function getEvent(inbox: AnyInbox, key: EventKey): Promise<EventHis
 
 /**
  * Groups dead events by the text of their last error. Returns the 200 largest groups, largest first. Events without an
- * error are grouped by reason.
+ * error are grouped by the reason why they are dead.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
  * @example

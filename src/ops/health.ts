@@ -25,14 +25,15 @@ export type Readiness =
       readonly ready: false;
       /** Safe to show to anyone. */
       readonly code: InboxUnavailableError['code'];
-      /** Show it only to people who may see the path of the file or the names of servers. */
+      /** Show this only to people who may see the path of the file or the names of servers. */
       readonly why: string;
     };
 
 /**
- * Tests whether the inbox can store a delivery now, by writing and removing a row. It takes at most two seconds. It
- * also returns events that no processor handles, and warns of silence, rejections and missing processors. If these
- * checks do not finish in time, the inbox still counts as ready, and `unwatched` has the reason.
+ * Tests whether the inbox can store a delivery now, by writing and removing a row. The test takes at most two seconds.
+ * The result also contains the events that no processor handles, and warnings about silence, rejections and missing
+ * processors. If these checks do not finish in time, the inbox still counts as ready, and `unwatched` contains the
+ * reason.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
  * @example

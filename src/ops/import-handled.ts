@@ -14,7 +14,10 @@ export interface ImportHandledReport {
   readonly imported: number;
   /** The number of ids whose events were already processed. */
   readonly known: number;
-  /** Events in the inbox that are not processed. They keep their state, and handlers still run for pending ones. */
+  /**
+   * Events in the inbox that are not processed. These events keep their state, and handlers still run for the pending
+   * ones.
+   */
   readonly notProcessed: readonly { readonly id: string; readonly state: EventState }[];
   /** The `seq` of the audit line; `null` for a dry run. */
   readonly audit: number | null;
@@ -26,10 +29,10 @@ export interface ImportHandledOptions {
   readonly endpoint?: string;
   /** `true` only counts the ids. Default: `false`. */
   readonly dryRun?: boolean;
-  /** Where the ids came from, such as a file name. The audit shows it. */
+  /** Where the ids came from, such as a file name. The audit shows this text. */
   readonly from?: string;
   readonly onProgress?: (counts: Pick<ImportHandledReport, 'imported' | 'known'>) => void;
-  /** Stops after the current batch. The report has the counts so far. */
+  /** Stops after the current batch. The report then contains the counts so far. */
   readonly signal?: AbortSignal;
 }
 
@@ -49,14 +52,15 @@ const LONGEST_ENDPOINT = 1_000;
  * Records the ids of events that other code has handled. hookbox treats a later delivery with one of these ids as a
  * duplicate, and no handler runs. Import the ids before you switch to hookbox, and once more afterwards.
  *
- * An event that is already in the inbox keeps its state. The report lists each such event that is not processed,
- * because its handler may still run. You can stop an import and repeat it, even while deliveries arrive.
+ * An event that is already in the inbox keeps its state. The report lists each event that was already in the inbox but
+ * is not processed, because its handler may still run. You can stop an import and repeat it, even while deliveries
+ * arrive.
  *
- * From an id alone, hookbox knows no type, time or body. So `ctx.superseded` ignores these events, and a redelivery with
- * a different body is not a conflict.
+ * From an id alone, hookbox knows no type, time or body. Therefore, `ctx.superseded` ignores events imported in this
+ * way, and a redelivery with a different body does not count as a conflict.
  *
  * @param ids - the ids that the service gave the events
- * @throws ConfigurationError for an id that no event can have; the ids before it may already be imported
+ * @throws ConfigurationError for an id that no event can have; the ids before this one may already be imported
  * @throws InboxUnavailableError if the inbox cannot store events; repeat the import
  * @example
  * ```ts

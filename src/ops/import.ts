@@ -21,15 +21,15 @@ export interface ImportReport extends ImportCounts {
 /** The options of {@link importEvents}. */
 export interface ImportOptions {
   /**
-   * `true` for an export of your own inbox that was kept private. The import then also trusts data that is not in a
-   * body, and pauses the types that the export lists as paused. Otherwise, each event is stored as not verified, and its
-   * entity is read from its body. Without `trusted`, the high-water mark of each entity is derived only from bodies, not
-   * from tombstones or from the marks in the export.
+   * `true` for an export of your own inbox that was kept private. The import then also trusts the data outside the
+   * bodies, and pauses the types that the export lists as paused. Otherwise, each event is stored as not verified, and
+   * its entity is read from its body. Without `trusted`, the high-water mark of each entity is derived only from
+   * bodies, not from tombstones or from the marks in the export.
    *
    * @defaultValue `false`
    */
   readonly trusted?: boolean;
-  /** The `entity` option of your receiver, if it has one. Used only without `trusted`. */
+  /** The `entity` option of your receiver, if it has one. Used only if `trusted` is not set. */
   readonly entity?: EntityOf;
   /**
    * `true` only counts the events.
@@ -37,11 +37,11 @@ export interface ImportOptions {
    * @defaultValue `false`
    */
   readonly dryRun?: boolean;
-  /** Where the lines came from, such as a file name. The audit shows it. */
+  /** Where the lines came from, such as a file name. The audit shows this text. */
   readonly from?: string;
   /** Called with the counts so far. */
   readonly onProgress?: (counts: ImportCounts) => void;
-  /** Stops after the current batch. The report has the counts so far. */
+  /** Stops after the current batch. The report then contains the counts so far. */
   readonly signal?: AbortSignal;
 }
 
@@ -62,14 +62,14 @@ const BATCH_CHARACTERS = 2 * 1024 * 1024;
  * Imports the lines of an export. Bodies, ids, states, attempts, times and the order stay the same; the events are
  * placed after the existing ones.
  *
- * An event that is already in the inbox does not change, so you can repeat an import. However, a second import again
- * pauses types that were resumed after the first. An event that was being handled is imported as pending and due.
- * Processors handle imported pending events like new ones. Stop the processors of the old inbox first; otherwise
- * handlers may run twice for the same event.
+ * An event that is already in the inbox does not change, so you can repeat an import. However, if you resume a type
+ * that an import paused, a second import pauses the type again. An event that was being handled is imported as pending
+ * and due. Processors handle imported pending events like new ones. Stop the processors of the old inbox first;
+ * otherwise, handlers may run twice for the same event.
  *
  * Each body is parsed again. A line whose body has a different id is rejected. A pending event that fits no current
- * schema becomes `dead(invalid)`. A future time becomes the current time. Set `trusted` to import an export of your own
- * inbox.
+ * schema becomes `dead(invalid)`. A time in the future is replaced by the current time. Set `trusted` to import an
+ * export of your own inbox.
  *
  * A faulty line ends the import; earlier lines remain imported. The error gives the line's number but never quotes
  * the line.

@@ -1,6 +1,6 @@
 /**
  * Functions with which operators inspect and change stored events. The command `hookbox events` and the operators' page
- * call them.
+ * call these functions.
  *
  * @module
  */

@@ -14,7 +14,7 @@ import { gauge, typeLabels, type Family, type Sample } from './metric-family.ts'
 import { vitalSigns } from './vital-signs.ts';
 import { watch } from './watch.ts';
 
-/** The answer to a Prometheus scrape. */
+/** The response to a Prometheus scrape. */
 export interface Metrics {
   /** The value of the header `Content-Type`. */
   readonly contentType: string;
@@ -23,19 +23,20 @@ export interface Metrics {
 }
 
 /**
- * Returns metrics for Prometheus. They come from the inbox, so all processes report the same numbers and a restart
- * loses none. Counters start at zero with a new inbox and only grow. Labels are fixed names, your endpoints, and at
- * most 50 types from your handlers. They never contain text from a sender.
+ * Returns metrics for Prometheus. The metrics come from the inbox, so all processes report the same numbers, and no
+ * numbers are lost in a restart. Counters start at zero with a new inbox and only grow. Labels are fixed names, your
+ * endpoints, and at most 50 types from your handlers. Labels never contain text from a sender.
  *
- * - `hookbox_events{state}`: events now, counted up to 10,000; `hookbox_events_capped{state}` is 1 if there are more
+ * - `hookbox_events{state}`: the current number of events in this state, counted up to 10,000;
+ *   `hookbox_events_capped{state}` is 1 if there are more
  * - `hookbox_oldest_pending_seconds`: the age of the oldest pending event; 0 if no event is pending
  * - `hookbox_oldest_due_seconds`: the longest time for which an event has been due, not counting events of paused types
  * - `hookbox_last_received_timestamp_seconds`, `hookbox_usual_gap_seconds`, `hookbox_silent`, `hookbox_rejecting`:
- *   traffic compared with earlier days; if you use several endpoints, there is also a series for each, with the label
- *   `endpoint`
+ *   traffic compared with earlier days; if you use several endpoints, there is also a series for each endpoint, with
+ *   the label `endpoint`
  * - `hookbox_processors`, `hookbox_missing_processors`, `hookbox_unhandled_events`,
  *   `hookbox_processor_last_seen_timestamp_seconds{type}`: running and missing processors; if you use several
- *   endpoints, the last metric also has a series for each, with the label `endpoint`
+ *   endpoints, the last metric also has a series for each endpoint, with the label `endpoint`
  * - `hookbox_deliveries_total{outcome, type, reason}`, `hookbox_attempts_total{outcome, type}`, and counters for
  *   conflicts, for reruns, and for discarded and ignored events
  * - `hookbox_answer_seconds`, `hookbox_handler_seconds`: histograms

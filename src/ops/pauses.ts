@@ -23,8 +23,9 @@ export interface PauseOptions {
 /** The options of {@link pauseType}. */
 export interface PauseTypeOptions extends PauseOptions {
   /**
-   * `true` also pauses an unseen type: hookbox does not know it, no processor has handled it, and no stored event is of
-   * that type. Otherwise `pauseType` throws for an unseen type, because its name may be a typo.
+   * `true` lets you pause an unseen type. A type is unseen if hookbox does not know it, no processor has handled it,
+   * and no stored event is of that type. Without this option, `pauseType` throws for an unseen type, because the name
+   * may be a typo.
    *
    * @defaultValue `false`
    */
@@ -35,18 +36,19 @@ const OPTIONS: KnownOptions<PauseOptions> = { endpoint: true };
 const PAUSE: KnownOptions<PauseTypeOptions> = { ...OPTIONS, unseen: 'boolean' };
 
 /**
- * Pauses a type. Its deliveries are still stored and get a 200, but no processor on any machine starts to handle its
- * events until you call `resumeType`.
+ * Pauses a type. Deliveries of the type are still stored and get a 200, but no processor on any machine starts to
+ * handle events of the type until you call `resumeType`.
  *
- * Handlers that are already running finish. If a processor is claiming an event at that moment, the handler of the
- * event may still start. Events of a paused type are never ignored. Newer events of the same entity wait behind them,
- * unless `ordering` is off. In inline mode, too, deliveries of a paused type are stored and get a 200, and their events
- * wait for a processor.
+ * Handlers that are already running are not interrupted. If a processor is claiming an event at that moment, the
+ * handler of the event may still start. Events of a paused type are never ignored. Newer events of the same entity wait
+ * behind the events of a paused type, unless `ordering` is off. In inline mode, too, deliveries of a paused type are
+ * stored and get a 200, and their events wait for a processor.
  *
- * @returns the pause; `changed` is `false` if the type was already paused; the earlier pause then stays unchanged
+ * @returns the pause; `changed` is `false` if the type was already paused, in which case the earlier pause stays
+ * unchanged
  * @throws ConfigurationError `INVALID_OPTION` for a missing `by`, a name that is empty or longer than 150 characters,
  * or an unseen type without `unseen`
- * @throws InboxUnavailableError if the inbox could not be written to; nothing was done
+ * @throws InboxUnavailableError if the inbox could not be written to; in that case, nothing has changed
  * @example
  * ```ts
  * import { pauseType } from 'hookbox/ops';
@@ -91,11 +93,11 @@ async function assertSeen(inbox: AnyInbox, type: string): Promise<void> {
 const MOST_MEANT = 3;
 
 /**
- * Resumes a type. Processors start to claim its pending events within about a second, oldest first.
+ * Resumes a type. Processors start to claim the pending events of the type within about a second, oldest first.
  *
- * @returns the ended pause, or `null` if the type was not paused
+ * @returns the pause that was ended, or `null` if the type was not paused
  * @throws ConfigurationError `INVALID_OPTION` for a missing `by`
- * @throws InboxUnavailableError if the inbox could not be written to; nothing was done
+ * @throws InboxUnavailableError if the inbox could not be written to; in that case, nothing has changed
  * @example
  * ```ts
  * import { resumeType } from 'hookbox/ops';
@@ -116,8 +118,8 @@ export async function resumeType(
 }
 
 /**
- * Lists paused types in order of endpoint and type. Each has the operator who paused it, the time, the reason and the
- * number of pending events.
+ * Lists paused types in order of endpoint and type. Each entry contains the operator who paused the type, the time, the
+ * reason and the number of pending events.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
  * @example

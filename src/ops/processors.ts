@@ -5,9 +5,9 @@ import { operationsOf } from './operations-of.ts';
 
 /** An endpoint whose processors are all gone. */
 export interface MissingProcessors {
-  /** The endpoint; `*` for all. */
+  /** The endpoint; `*` for all endpoints. */
   readonly endpoint: string;
-  /** The types that they handled; `*` for all. */
+  /** The types that these processors handled; `*` for all types. */
   readonly types: readonly string[];
   /** When any of these processors was last seen. */
   readonly since: Date;
@@ -17,9 +17,15 @@ export interface MissingProcessors {
 export interface Processing {
   /** Running processors, in order of their start. */
   readonly processors: readonly RunningProcessor[];
-  /** By type: when a processor that handles it was last seen, at any endpoint. The key `*` stands for all types. */
+  /**
+   * For each type, when a processor that handles this type was last seen, at any endpoint. The key `*` stands for all
+   * types.
+   */
   readonly lastSeen: Readonly<Record<string, Date>>;
-  /** By endpoint and type: when a processor that handles it was last seen. `*` stands for all. */
+  /**
+   * For each endpoint and type, when a processor that handles this type was last seen. `*` stands for all endpoints or
+   * all types.
+   */
   readonly handled: ProcessorsSeen['handled'];
   /** Endpoints whose processors are all gone. */
   readonly missing: readonly MissingProcessors[];

@@ -22,7 +22,7 @@ export interface PruneOptions {
    * @defaultValue `false`
    */
   readonly dryRun?: boolean;
-  /** Stops after the current batch. The report has the number of events pruned so far. */
+  /** Stops after the current batch. The report then contains the number of events pruned so far. */
   readonly signal?: AbortSignal;
   /** Called with the number of events pruned so far. */
   readonly onProgress?: (pruned: number) => void;
@@ -40,13 +40,13 @@ const GOAL_MS = 2;
 const REST = 4;
 
 /**
- * Turns settled events into tombstones. Their bodies, error messages and conflicting bodies are removed. Their ids
- * remain known, so redeliveries are still recognised as duplicates.
+ * Turns settled events into tombstones. The bodies, error messages and conflicting bodies of these events are removed.
+ * The ids of these events remain known, so redeliveries are still recognised as duplicates.
  *
- * It works in small batches. After each batch it pauses for several times as long as the batch took, so deliveries are
- * hardly affected. The audit line is written first, and its counts grow with each batch, so the line is correct even if
- * the process is killed. To continue, call `pruneEvents` again. At the end it also sums up counts and indexes new
- * events, because serverless receivers do not do this.
+ * `pruneEvents` works in small batches. After each batch, `pruneEvents` pauses several times as long as the batch took,
+ * so deliveries are hardly affected. The audit line is written first, and its counts grow with each batch, so the line
+ * is correct even if the process is killed. To continue after an interruption, call `pruneEvents` again. At the end,
+ * `pruneEvents` also sums up counts and indexes new events, because serverless receivers do neither.
  *
  * @param criteria - the events to prune; only `processed` ones unless `states` is set
  * @throws ConfigurationError `INVALID_OPTION` for invalid criteria

@@ -9,14 +9,15 @@ import { SPREADSHEET_MARK, type ReadableFormat } from './words/readable-formats.
 
 /**
  * Exports events in human-readable form, oldest first, as lines without line endings. `csv` (RFC 4180) is for
- * spreadsheets. Its first line begins with a byte order mark; add CR LF after each line. `json` has one line for each
- * event, with its body as JSON where possible. To import events elsewhere, use `exportEvents`.
+ * spreadsheets. The first line of a CSV export begins with a byte order mark; add CR LF after each line. `json` has one
+ * line for each event, with the body of the event as JSON where possible. For an export that another inbox can import,
+ * use `exportEvents`.
  *
- * A CSV cell that begins with `=`, `+`, `-`, `@`, a tab or a line break is prefixed with `'`. Otherwise a spreadsheet
+ * A CSV cell that begins with `=`, `+`, `-`, `@`, a tab or a line break is prefixed with `'`. Otherwise, a spreadsheet
  * would run the cell as a formula. The export contains personal data.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an invalid filter
- * @throws RangeError for an event that these formats cannot represent; `exportEvents` exports it
+ * @throws RangeError for an event that these formats cannot represent; `exportEvents` can export such an event
  * @example
  * ```ts
  * import { exportReadable } from 'hookbox/ops';

@@ -11,15 +11,15 @@ const OPTIONS: KnownOptions<ActOptions> = { states: 'list', force: 'boolean', en
 const OF_ONE = { entity: true, now: true } as const;
 
 /**
- * Reruns dead, ignored or discarded events and, with `force`, processed events. All events and the audit line are
- * written in one transaction. hookbox parses each stored body with the current schemas. The history is kept, and
- * attempt numbers continue; the counts of failures and crashes restart at zero.
+ * Reruns dead, ignored or discarded events and, with `force`, processed events. hookbox changes all these events and
+ * writes the audit line in one transaction. hookbox parses each stored body with the current schemas. The history is
+ * kept, and attempt numbers continue; the counts of failures and crashes restart at zero.
  *
  * @param keys - at most 500 events whose bodies total at most 512 KiB, or one event of any size; for more, use
  * {@link previewBulk}
- * @param options - with `states`, an event in any other state is left alone and reported as `changed`
+ * @param options - with `states`, an event in any other state stays unchanged and is reported as `changed`
  * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
- * @throws InboxUnavailableError if the inbox could not be written to; nothing was done
+ * @throws InboxUnavailableError if the inbox could not be written to; in that case, nothing has changed
  * @example
  * ```ts
  * import { rerunEvents } from 'hookbox/ops';
@@ -60,8 +60,8 @@ export type RerunResult =
  * failures and crashes restart at zero; the history is kept. `rerun` does not write to the audit; `rerunEvents` of
  * `hookbox/ops` does.
  *
- * @param options - pass the `entity` option of your receiver, if it has one. It names the entity of an invalid event,
- * which was stored without one.
+ * @param options - pass the `entity` option of your receiver, if it has one. That function names the entity of an
+ * invalid event, which hookbox stored without an entity.
  * @example
  * ```ts
  * import { rerun } from 'hookbox';

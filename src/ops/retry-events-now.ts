@@ -14,9 +14,9 @@ const OPTIONS: KnownOptions<InStates> = { states: 'list' };
  *
  * @param keys - at most 500 events whose bodies total at most 512 KiB, or one event of any size; for more, use
  * {@link previewBulk}
- * @param options - with `states`, an event in any other state is left alone and reported as `changed`
+ * @param options - with `states`, an event in any other state stays unchanged and is reported as `changed`
  * @throws ConfigurationError `INVALID_OPTION` for too many events or a missing `by`
- * @throws InboxUnavailableError if the inbox could not be written to; nothing was done
+ * @throws InboxUnavailableError if the inbox could not be written to; in that case, nothing has changed
  * @example
  * ```ts
  * import { retryEventsNow } from 'hookbox/ops';

@@ -8,9 +8,10 @@ const PAGE = 500;
 const MOST = 5_000;
 
 /**
- * Groups retrying events by the text of their last error, like `deadGroups`. Returns the 200 largest groups, largest
- * first. It examines the 5,000 newest retrying events; if more exist, `more` is `true` in each group. The filter
- * `{ retrying: true, fingerprint }` selects the events of a group, for example for `previewBulk`.
+ * Groups retrying events by the text of their last error, as `deadGroups` does for dead events. Returns the 200 largest
+ * groups, largest first. The function examines the 5,000 newest retrying events; if more exist, `more` is `true` in
+ * each group. The filter `{ retrying: true, fingerprint }` selects the events of a group, for example for
+ * `previewBulk`.
  *
  * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`
  * @example

@@ -36,7 +36,10 @@ export interface Stats {
   readonly byType: Readonly<Record<string, TypeTotals>>;
   /** Rejected deliveries by reason. */
   readonly rejectedByReason: Readonly<Record<string, number>>;
-  /** The time to answer, in milliseconds, as upper bounds. `null` if nothing was measured; `Infinity` above a minute. */
+  /**
+   * How long responses took, in milliseconds, as upper bounds. `null` if nothing was measured; `Infinity` above a
+   * minute.
+   */
   readonly answerMs: Percentiles;
   /** How long handlers ran, in milliseconds, as upper bounds. */
   readonly handlerMs: Percentiles;
@@ -85,8 +88,8 @@ const HOUR_MS = 60 * 60_000;
 const MAX_STEPS = 1_000;
 
 /**
- * Counts events by state and type over time. The result also has the age of the oldest pending event, latencies and
- * rates.
+ * Counts events by state and type over time. The result also contains the age of the oldest pending event, latencies
+ * and rates.
  *
  * hookbox keeps counts per minute for a day, and older counts per hour. A count belongs to the step in which its minute
  * or hour begins. For spans of more than a day, choose steps of whole hours.

@@ -9,7 +9,7 @@ export interface Watch extends Processing {
   readonly unhandled: Unhandled;
 }
 
-/** A problem that hookbox warns of. */
+/** A problem that hookbox warns about. */
 export type Alarm =
   /** No deliveries arrive, although many are expected. */
   | 'silent'

@@ -4,9 +4,9 @@ import type { Wait } from '../inbox/operator/waits.ts';
 import { operationsOf } from './operations-of.ts';
 
 /**
- * Explains why an event is not processed yet, by the rules that processors follow. The reason may be an older event of
- * its entity, a missing processor, or the time of the next attempt. The result also counts the newer events of the
- * entity that are waiting. Returns `null` if the event is processed, dead or unknown.
+ * Explains why an event has not been processed yet, according to the rules that processors follow. The reason may be an
+ * older event of its entity, a missing processor, or the time of the next attempt. The result also counts the newer
+ * events of the entity that are waiting. Returns `null` if the event is processed, dead or unknown.
  *
  * @param now - milliseconds since 1970; a processor last seen more than ten minutes before this time counts as gone
  * @throws ConfigurationError `INVALID_OPTION` for an inbox without `operations`

@@ -1,7 +1,9 @@
 import { Hono, type Env } from 'hono';
 import { getPath } from 'hono/utils/url';
 
-/** A hookbox page. `opsPage` and `sandboxPage` create it; `pageHandler` of each adapter mounts it. */
+/**
+ * A hookbox page. `opsPage` and `sandboxPage` each create a page, and the `pageHandler` of each adapter mounts a page.
+ */
 export interface Page {
   /**
    * Answers one request.

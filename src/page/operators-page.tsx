@@ -1,5 +1,5 @@
 /**
- * The operators' page. Mount it in a Hono app or with an adapter's `pageHandler`, or run `hookbox ui`.
+ * The operators' page. Mount this page in a Hono app or with an adapter's `pageHandler`, or run `hookbox ui`.
  *
  * @module
  */
@@ -49,9 +49,9 @@ export type { Operated, Visitor } from './visit.ts';
 export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, LoginOptions {
   /**
    * Body fields that the page hides, such as `data.customer.email` or `data.items[].name`. The page shows `•••` in
-   * their place, does not search them, and offers no export or backup. It cannot hide text that a handler put into an
-   * error. Entity names, such as `order:mer_7:ord_42`, stay visible and searchable, although they contain ids from the
-   * body.
+   * place of these fields, does not search them, and offers no export or backup. The page cannot hide text that a
+   * handler put into an error. Entity names, such as `order:mer_7:ord_42`, stay visible and searchable, although they
+   * contain ids from the body.
    */
   readonly mask?: readonly string[];
   /**
@@ -60,7 +60,10 @@ export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, Logi
    * @defaultValue `'hookbox'`
    */
   readonly title?: string;
-  /** The path of the page in the browser, if a proxy removes part of it. By default, derived from each request. */
+  /**
+   * The path of the page in the browser, if a proxy removes part of it. By default, hookbox derives this path from each
+   * request.
+   */
   readonly base?: string;
   /**
    * The path or URL of the inbox, for the commands that the page shows. The user and password in a URL are not shown.
@@ -92,9 +95,9 @@ const OPTIONS: KnownOptions<OpsPageOptions> = {
 };
 
 /**
- * Creates the operators' page. It shows stored events, explains why some are stuck, and lets operators rerun them.
- * Each action is also available as a function in `hookbox/ops` and as a command. The audit records each action with
- * the operator's name.
+ * Creates the operators' page. The page shows stored events, explains why some of them are stuck, and lets operators
+ * rerun events. Each action is also available as a function in `hookbox/ops` and as a command. The audit records each
+ * action with the operator's name.
  *
  * @param operated - a receiver, or `{ inbox }`
  * @throws ConfigurationError `INVALID_OPTION` if neither a login nor `unsafeOpen` is set, for an invalid option, or for

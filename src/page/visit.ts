@@ -8,9 +8,9 @@ import type { EventFilter } from '../inbox/operator/filter.ts';
 /** The inbox that the page shows: a receiver, or `{ inbox }`. */
 export interface Operated {
   readonly inbox: AnyInbox;
-  /** The `entity` option of your receiver. A rerun uses it to name the entities of invalid events. */
+  /** The `entity` option of your receiver. A rerun uses this function to name the entities of invalid events. */
   readonly entity?: EntityOf;
-  /** The `closing` signal of the receiver. When it is aborted, open pages stop updating. */
+  /** The `closing` signal of the receiver. When this signal is aborted, open pages stop updating. */
   readonly closing?: AbortSignal;
 }
 

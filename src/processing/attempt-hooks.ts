@@ -6,13 +6,13 @@ import type { AttemptEnd, EndedAttempt } from './attempt-end.ts';
 import { HookCalls, type Hook } from './hook-calls.ts';
 import { loggedError } from './logged-error.ts';
 
-/** The error that a hook receives. With `logErrors: false` it has no message. */
+/** The error that a hook receives. With `logErrors: false`, the error has no message. */
 export interface HookError {
   readonly name: string;
   readonly message?: string;
 }
 
-/** The facts that every hook for attempts receives. They never contain the body. */
+/** The facts that every hook for attempts receives. These facts never include the body. */
 export interface AttemptHookFacts {
   readonly endpoint: string;
   readonly id: string;
@@ -28,7 +28,10 @@ export interface AttemptHookFacts {
 
 /** The facts that `onFailed` receives. An attempt failed, and the handler will run again. */
 export interface FailedFacts extends AttemptHookFacts {
-  /** When the handler will run again. `null` in inline mode, where it runs again when the service resends the event. */
+  /**
+   * When the handler will run again. `null` in inline mode, where the handler runs again when the service resends the
+   * event.
+   */
   readonly dueAt: Date | null;
 }
 
@@ -46,7 +49,7 @@ export interface DeadFacts extends AttemptHookFacts {
 export interface AttemptHooks {
   /** An attempt failed or crashed, and the handler will run again. */
   readonly onFailed?: Hook<FailedFacts>;
-  /** An event became dead: its last attempt failed, it crashed three times, or it fits no schema. */
+  /** An event became dead: its last attempt failed, three of its attempts crashed, or its body fits no schema. */
   readonly onDead?: Hook<DeadFacts>;
 }
 

@@ -11,7 +11,10 @@ export interface DeliveryFacts {
   readonly endpoint: string;
   /** When the receiver accepted the delivery. */
   readonly receivedAt: Date;
-  /** `false` if no signature was verified: `unsafeUnsigned` is `true`, or the event was imported without `trusted`. */
+  /**
+   * `false` if no signature was verified because `unsafeUnsigned` is `true` or the event was imported without
+   * `trusted`.
+   */
   readonly verified: boolean;
 }
 
@@ -31,11 +34,11 @@ export interface HandlerLog {
 /**
  * The second argument of a handler.
  *
- * @typeParam Database - the database that `transaction` passes to its function; for `sqliteInbox`, this is its
+ * @typeParam Database - the database that `transaction` passes to its function; for `sqliteInbox`, this is the inbox's
  * better-sqlite3 connection
  */
 export interface HandlerContext<Database = DefaultDatabase> {
-  /** The number of this attempt, from 1. */
+  /** The number of this attempt, starting at 1. */
   readonly attempt: number;
   /**
    * Aborted when the handler has run out of time or lost its lease, or when the processor closes. If the handler ends
@@ -45,23 +48,26 @@ export interface HandlerContext<Database = DefaultDatabase> {
   readonly signal: AbortSignal;
   /** `true` if a newer event of the same entity was already processed, so this event is out of date. */
   readonly superseded: boolean;
-  /** The body as it was delivered and signed. Use it to archive or forward the body. */
+  /** The body as it was delivered and signed. Use these bytes to archive or forward the body. */
   readonly rawBody: Uint8Array;
   /** Facts about the delivery that stored the event. */
   readonly delivery: DeliveryFacts;
-  /** A logger that adds the endpoint, id, type and attempt: `log.info('sent')`, `log.warn({ carrier }, 'late')`. */
+  /**
+   * A logger that adds the endpoint, id, type and attempt to each line: `log.info('sent')`,
+   * `log.warn({ carrier }, 'late')`.
+   */
   readonly log: HandlerLog;
   /**
    * Runs `work` in a transaction in the inbox's own database. The same transaction marks the event as processed, so the
    * writes of `work` happen exactly once. A commit is final, so call `transaction` once, as the last step.
    *
-   * Await the result. If you do not, a failed transaction still fails the attempt. If you catch its error, your handler
-   * decides the outcome.
+   * Await the result. If you do not await `transaction`, its failure still fails the attempt. If you await
+   * `transaction` and catch its error, your handler decides the outcome.
    *
-   * @param work - receives the database of the inbox and must not end the transaction. On SQLite it must be
-   * synchronous. On Postgres, the transactions that it begins become savepoints.
-   * @throws TransactionError, or the error of `work` or of the commit; then nothing is committed, unless `work` ended
-   * the transaction itself
+   * @param work - receives the database of the inbox and must not end the transaction. On SQLite, `work` must be
+   * synchronous. On Postgres, the transactions that `work` begins become savepoints.
+   * @throws TransactionError, or the error of `work` or of the commit; in each case, nothing is committed unless `work`
+   * ended the transaction itself
    */
   transaction<T>(
     work: (database: Database) => Database extends SynchronousDatabase ? Synchronous<T> : T,
@@ -70,16 +76,17 @@ export interface HandlerContext<Database = DefaultDatabase> {
    * Marks the event as processed without work, and records the reason for operators. Return right after the call:
    * `return ctx.skip('not our warehouse')`.
    *
-   * The last call counts. If the handler then throws or times out, the attempt fails and the reason is dropped. If you
-   * use `transaction`, call `skip` before the commit; later calls have no effect.
+   * If you call `skip` more than once, the last call counts. If the handler then throws or times out, the attempt fails
+   * and the reason is dropped. If you use `transaction`, call `skip` before the commit; later calls have no effect.
    *
-   * @param reason - operators see the first 500 characters on one line; do not name a customer
+   * @param reason - operators see its first 500 characters on one line, so it should not name a customer
    */
   skip(reason: string): void;
 }
 
 /**
- *  A synchronous connection, such as SQLite's. An `await` inside a transaction would let the transaction commit early.
+ * A synchronous connection, such as SQLite's. An `await` inside a transaction would let the transaction commit too
+ * early.
  */
 interface SynchronousDatabase {
   readonly inTransaction: boolean;

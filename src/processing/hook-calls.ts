@@ -3,7 +3,9 @@ import { nameOf } from '../errors.ts';
 import { throttle, type Logger } from '../host/logger.ts';
 import { unheld } from '../host/unheld-timer.ts';
 
-/** A function that hookbox calls for an alert. Its result and its errors have no effect. */
+/**
+ * A function that hookbox calls to alert you. Neither the result of this function nor an error in it has any effect.
+ */
 export type Hook<Facts> = (facts: Facts) => unknown;
 
 /** So many calls of hooks may be under way at once; what comes beyond that is not told. */

@@ -9,7 +9,8 @@ import { assertRetry } from './type-options.ts';
 /** The limits and the retry schedule for handlers. */
 export interface ProcessingOptions {
   /**
-   * How many handlers run concurrently in this process. In inline mode each delivery runs its own handler.
+   * How many handlers run concurrently in this process. This limit has no effect in inline mode, where each delivery
+   * runs the handler of its own event.
    *
    * @defaultValue 10; with a Postgres pool, at most the size of the pool minus two
    */
@@ -30,8 +31,8 @@ export interface ProcessingOptions {
   readonly retry?: RetryOptions;
   /**
    * How long `close` waits for handlers, in milliseconds. Signals are aborted after three fifths of this time. If a
-   * handler is still running another fifth later, hookbox returns its event to the inbox, and the handler runs again.
-   * Set `closeMs` shorter than the time after which your platform kills the process.
+   * handler is still running after another fifth of this time, hookbox returns its event to the inbox, and the handler
+   * runs again. Set `closeMs` to less than the time after which your platform kills the process.
    *
    * @defaultValue 5,000
    */

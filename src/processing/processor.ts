@@ -29,7 +29,7 @@ import { runAttempt } from './run-attempt.ts';
 import { Timers } from './timers.ts';
 
 /**
- * The options of {@link createProcessor}. They include the hooks `onFailed` and `onDead`.
+ * The options of {@link createProcessor}, including the hooks `onFailed` and `onDead`.
  *
  * @typeParam Database - the database that `ctx.transaction` passes to its function
  */
@@ -43,16 +43,16 @@ export interface ProcessorOptions<Database = DefaultDatabase> extends AttemptHoo
    * @defaultValue `'default'`
    */
   readonly endpoint?: string | readonly string[];
-  /** A handler for each event type. The processor leaves types without a handler to other processors. */
+  /** A handler for each event type. The processor leaves events whose type has no handler to other processors. */
   readonly handlers: Handlers<Database>;
   /**
    * Schemas for your own event types, and for your own fields in the eleven types. hookbox checks an event before its
-   * handler runs; the check counts towards `timeoutMs`. The handler receives the output of the schema. An event that
-   * does not fit becomes `dead(invalid)`.
+   * handler runs; the time that this check takes counts towards `timeoutMs`. The handler receives the output of the
+   * schema. An event that does not fit the schema becomes `dead(invalid)`.
    */
   readonly events?: EventSchemas;
   /**
-   * `false` handles the events of one entity in any order and concurrently.
+   * With `false`, the events of one entity are handled in any order and concurrently.
    *
    * @defaultValue `true`
    */
@@ -73,7 +73,7 @@ export interface ProcessorOptions<Database = DefaultDatabase> extends AttemptHoo
    */
   readonly release?: string;
   /**
-   * `false` keeps the messages and stacks of handler errors out of the log. They may quote customer data.
+   * `false` keeps the messages and stacks of handler errors out of the log, because they may quote customer data.
    *
    * @defaultValue `true`
    */
@@ -106,9 +106,10 @@ export interface Processor extends AsyncDisposable {
   /** Starts processing. Idempotent. */
   start(): Promise<void>;
   /**
-   * Stops the processor. It claims no more events, waits for running handlers, then aborts their signals. If a handler
-   * does not finish soon after that, the processor releases its event: the handler runs again, and the attempt does not
-   * count. Closing takes at most `processing.closeMs`. Idempotent. The inbox stays open.
+   * Stops the processor. The processor claims no more events, gives running handlers time to finish, and then aborts
+   * the signals of those that are still running. If a handler does not finish soon after its signal is aborted, the
+   * processor releases its event: the handler runs again, and the attempt does not count. Closing takes at most
+   * `processing.closeMs`. Idempotent. The inbox stays open.
    */
   close(): Promise<void>;
 }
@@ -121,8 +122,8 @@ const LEAVE_LIMIT_MS = 1_000;
 const ANNOUNCE_MS = TAKER_MS / 2;
 
 /**
- * Creates a processor. It runs the handler for each stored event, and retries until the handler succeeds or no attempts
- * are left. If the process dies, another processor takes over its events.
+ * Creates a processor. A processor runs the handler for each stored event, and retries until the handler succeeds or no
+ * attempts are left. If a processor dies, another processor takes over the events that the first one was handling.
  *
  * @throws ConfigurationError `UNKNOWN_EVENT_TYPE` (for a key of `handlers`), or `INVALID_OPTION` (for an invalid or
  * unknown option)

@@ -7,7 +7,7 @@ import { positive } from '../number-option.ts';
 /** How long the inbox keeps events. */
 export interface RetentionOptions {
   /**
-   * Days after which a processed event becomes a tombstone. `Infinity` keeps all events.
+   * Days after which a processed event becomes a tombstone. With `Infinity`, hookbox keeps all events.
    *
    * @defaultValue 30
    */

@@ -3,24 +3,24 @@ import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { MAX_TIMER_MS, positive, positiveWhole } from '../number-option.ts';
 import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/backoff.ts';
 
-/** Options for one event type. The defaults are in `processing`. */
+/** Options for one event type. For each option that you do not set here, the value in `processing` applies. */
 export interface TypeOptions {
   /**
-   * When and how often the handler of a failed event runs again. In inline mode, the service's schedule applies
-   * instead.
+   * When and how often the handler of a failed event runs again. In inline mode, the retry schedule of the service
+   * applies instead.
    */
   readonly retry?: RetryOptions;
   /** How long the handler may run before its signal is aborted, in milliseconds. */
   readonly timeoutMs?: number;
   /**
-   * How many events of this type are handled concurrently in this process, within `processing.concurrency`. Other types
-   * do not wait for them. For `'*'` it limits all types without their own handler together. In inline mode each
-   * delivery runs its own handler.
+   * How many events of this type are handled concurrently in this process, within `processing.concurrency`. Events of
+   * other types do not wait for these events. For `'*'`, all types without their own handler share this limit. This
+   * limit has no effect in inline mode, where each delivery runs the handler of its own event.
    */
   readonly concurrency?: number;
   /**
-   * `false` lets newer events of the entity pass while this event waits for its next attempt. If a newer event was
-   * processed meanwhile, `ctx.superseded` is `true`.
+   * `false` lets newer events of the entity pass while this event waits for its next attempt. If a newer event has been
+   * processed in the meantime, `ctx.superseded` is `true`.
    *
    * @defaultValue `true`
    */

@@ -12,16 +12,16 @@ import type { VerifiedDelivery } from './verifier.ts';
 
 /**
  * The facts that `onConflict` receives. A different body arrived with the id of a stored event. The inbox keeps the
- * stored body, and beside it the newest different body.
+ * stored body and the most recent of the different bodies.
  */
 export interface ConflictFacts {
   readonly endpoint: string;
   readonly id: string;
-  /** The type in the new body; `null` if it fits no schema. */
+  /** The type in the new body; `null` if that body fits no schema. */
   readonly type: string | null;
 }
 
-/** The facts that `onSilent` receives. The inbox accepted no delivery for `silentAfterMs`. */
+/** The facts that `onSilent` receives. The inbox has accepted no delivery for the time set in `silentAfterMs`. */
 export interface SilentFacts extends Silence {
   readonly endpoint: string;
   /** The option `silentAfterMs`, in milliseconds. */
@@ -33,9 +33,9 @@ export interface DeliveryHooks extends AttemptHooks {
   /** A delivery had the id of a stored event but a different body. */
   readonly onConflict?: Hook<ConflictFacts>;
   /**
-   * No process that shares the inbox has accepted a delivery for `silentAfterMs`. The service may be unable to reach
-   * your server, or the registration was removed. Called once for each silence. Not called on hosts that run no code
-   * between requests.
+   * No process that shares the inbox has accepted a delivery for `silentAfterMs`. Possible causes are that the service
+   * cannot reach your server, or that the registration was removed. hookbox calls the hook only once for each silence,
+   * and never on hosts that run no code between requests.
    */
   readonly onSilent?: Hook<SilentFacts>;
   /**

@@ -5,7 +5,7 @@ import type { HostLimits } from '../host/host-limits.ts';
  * let the receiver answer special cases correctly, such as a wrong method.
  */
 export interface Delivery {
-  /** The raw bytes, or a function that reads them within limits. */
+  /** The raw bytes, or a function that reads the raw bytes within limits. */
   readonly body: Uint8Array | BodyReader;
   /** The value of the header `X-Signature`. */
   readonly signature: string | null | undefined;
@@ -17,37 +17,43 @@ export interface Delivery {
   readonly method?: string | undefined;
   /** The value of the header `Content-Encoding`. */
   readonly contentEncoding?: string | null | undefined;
-  /** Returns the value of any other header, by its lower-case name. hookbox uses it to read the trace context. */
+  /**
+   * Returns the value of any other header, by its lower-case name. hookbox uses this function to read the trace
+   * context.
+   */
   readonly header?: (name: string) => string | null | undefined;
   /** Returns the sender's address, for operators. Called only for a rejected delivery. */
   readonly source?: () => string | null | undefined;
-  /** The limits of a serverless host. Omit it on a server. */
+  /** The limits of a serverless host. Omit this field on a server. */
   readonly host?: HostLimits;
 }
 
 /**
- * Reads a body that is still arriving. Its promise resolves when the body is complete or a limit is reached, and never
- * rejects.
+ * Reads a body that is still arriving. The promise that the reader returns resolves when the body is complete or a
+ * limit is reached. This promise never rejects.
  */
 export type BodyReader = (limits: BodyLimits) => Promise<BodyRead>;
 
 /** The limits for a body reader. */
 export interface BodyLimits {
-  /** Stop when the body has more bytes than this. */
+  /** Stop reading when the body has more bytes than this. */
   readonly maxBytes: number;
-  /** Stop when this promise resolves, and return its value as `ended` in the result. */
+  /** When this promise resolves, stop reading and return its value as `ended` in the result. */
   readonly late: Promise<'too-slow' | 'no-room'>;
   /** The buffer for the arriving bytes. Memory outside the buffer is not counted until the body is complete. */
   readonly buffer: BodyBuffer;
 }
 
-/** Collects a body in memory. Its size counts towards `maxReadingBytes`. */
+/** Collects a body in memory. The size of the buffer counts towards `maxReadingBytes`. */
 export interface BodyBuffer {
-  /** Checks the length that `Content-Length` announces. It reserves no memory. `null` means: continue to read. */
+  /**
+   * Checks the length that `Content-Length` announces. The check reserves no memory. Returns `null` if you can continue
+   * to read.
+   */
   expect(bytes: number): 'too-large' | null;
   /**
-   * Copies the next bytes into the buffer. `null` means: continue to read. Return any other value as `ended` in the
-   * result.
+   * Copies the next bytes into the buffer. Returns `null` if you can continue to read. Return any other value as
+   * `ended` in the result.
    */
   add(chunk: Uint8Array): 'too-large' | 'tiny-chunks' | 'no-room' | null;
   /** Returns the complete body. */
@@ -58,7 +64,7 @@ export interface BodyBuffer {
 export type BodyRead =
   /**
    * `mismatchFix` is set if the host may have changed the bytes. If the signature does not match, the log contains this
-   * text. It says how to keep the bytes.
+   * text. This text says how to keep the bytes.
    */
   | { readonly ended: 'complete'; readonly bytes: Uint8Array; readonly mismatchFix?: string }
   /**

@@ -4,18 +4,18 @@ import { errorOutcome, type Outcome, type Reason, type ErrorOutcome } from './ou
 
 /** More facts about a rejection. */
 export interface ErrorFacts {
-  /** Details that the answer shows to the sender. */
+  /** Details that the response shows to the sender. */
   readonly details?: ErrorOutcome['body']['error']['details'];
-  /** The cause of the error. Only for the log. */
+  /** The cause of the error, for the log only. */
   readonly cause?: unknown;
   /**
-   * The name of the error that your function threw. Only for the log; the message is left out because it may quote the
-   * body.
+   * The name of the error that your function threw, for the log only. The message of that error is not logged, because
+   * it may quote the body.
    */
   readonly error?: string;
   /** The part of the body that was read. Only for `bodyOf`. */
   readonly body?: Uint8Array;
-  /** What you must change. Only for the log. */
+  /** What you must change, for the log only. */
   readonly fix?: string | undefined;
   /** Called after a log line about the rejection has been written. */
   readonly onReported?: () => void;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** The code in an error answer. Section 7.2 of the service's interface defines the form of the answer's body. */
+/** The code in an error response. Section 7.2 of the service's interface defines the format of the response body. */
 export type AnswerCode =
   | 'INVALID_SIGNATURE'
   | 'INVALID_BODY'
@@ -20,7 +20,7 @@ export interface AcceptedBody {
   readonly id: string;
 }
 
-/** The JSON body of an error answer. */
+/** The JSON body of an error response. */
 export interface ErrorBody {
   readonly error: {
     readonly code: AnswerCode;
@@ -47,7 +47,7 @@ interface Accepted extends Answer<AcceptedBody> {
   readonly id: string;
 }
 
-/** An answer whose status is not 200. */
+/** A response whose status is not 200. */
 interface ErrorAnswer extends Answer<ErrorBody> {
   readonly code: AnswerCode;
   /** The exact cause, for logs and statistics. The service sees only `code`. */
@@ -55,7 +55,7 @@ interface ErrorAnswer extends Answer<ErrorBody> {
 }
 
 /**
- * The result of a delivery. Its HTTP answer is in `status`, `headers` and `body`.
+ * The result of a delivery. The HTTP response to the delivery is in `status`, `headers` and `body`.
  *
  * - `stored`: the event was new, and is now on disk
  * - `duplicate`: the event was already stored
@@ -63,7 +63,7 @@ interface ErrorAnswer extends Answer<ErrorBody> {
  * - `busy`, `failed`, `timeout` (inline mode): the event is stored, but its handler could not run, threw, or did not
  *   finish in time, respectively
  * - `rejected`: the delivery is not authentic, is incomplete, or is not an event
- * - `unavailable`: hookbox cannot confirm that the event is stored; the service sends it again
+ * - `unavailable`: hookbox cannot confirm that the event is stored; the service will resend the event
  */
 export type Outcome =
   | Accepted

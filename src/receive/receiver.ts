@@ -33,7 +33,7 @@ import { upkeepTimer } from './upkeep-timer.ts';
 import { VERIFIER_OPTIONS, verifierOf, type VerifiedDelivery, type VerifierOptions } from './verifier.ts';
 
 /**
- * The options of {@link createReceiver}. They include the options of a verifier and the hooks.
+ * The options of {@link createReceiver}, including those of a verifier and the hooks.
  *
  * @typeParam Database - the database that `ctx.transaction` passes to its function
  */
@@ -44,7 +44,7 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
    */
   readonly inbox: Inbox<Database>;
   /**
-   * The name of this webhook registration. Set it when you have several registrations. At most 255 characters.
+   * The name of this webhook registration. Set this option if you have several registrations. At most 255 characters.
    *
    * @defaultValue `'default'`
    */
@@ -57,11 +57,11 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
   /**
    * Schemas for your own event types, and for your own fields in the eleven types. hookbox checks an event when it is
    * handled, not when it is received, so a schema never delays or rejects a delivery. The handler receives the output
-   * of the schema. An event that does not fit becomes `dead(invalid)`; a rerun checks it again.
+   * of the schema. An event that does not fit the schema becomes `dead(invalid)`; a rerun checks the event again.
    */
   readonly events?: EventSchemas;
   /**
-   * `false` handles the events of one entity in any order and concurrently.
+   * With `false`, the events of one entity are handled in any order and concurrently.
    *
    * @defaultValue `true`
    */
@@ -71,7 +71,7 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
   /** The limits and the retry schedule for handlers. */
   readonly processing?: ProcessingOptions & {
     /**
-     * When handlers run: `background` after the answer, `inline` before it.
+     * When handlers run: `background` means after the response is sent, and `inline` means before.
      *
      * @defaultValue `inline` on hosts that run code only while they answer a request, otherwise `background`
      */
@@ -84,7 +84,7 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
    */
   readonly entity?: EntityOf;
   /**
-   * `false` keeps the messages and stacks of handler errors out of the log. They may quote customer data.
+   * `false` keeps the messages and stacks of handler errors out of the log, because they may quote customer data.
    *
    * @defaultValue `true`
    */
@@ -124,7 +124,7 @@ const OPTIONS: KnownOptions<ReceiverOptions> = {
   clock: true,
 };
 
-/** Verifies, stores and answers deliveries. Mount it with an adapter, or call `receive` from any server. */
+/** Verifies, stores and answers deliveries. Mount the receiver with an adapter, or call `receive` from any server. */
 export interface Receiver extends AsyncDisposable {
   /** The inbox that this receiver stores events in. */
   readonly inbox: AnyInbox;
@@ -133,8 +133,8 @@ export interface Receiver extends AsyncDisposable {
   /** Aborted when the receiver begins to close. */
   readonly closing: AbortSignal;
   /**
-   * Verifies, parses and stores one delivery, and returns its answer (sections 6.3 and 6.4 of the service's interface).
-   * Resolves within `deadlineMs`; an accepted event is then durable. Never rejects.
+   * Verifies, parses and stores one delivery, and returns the response to it (sections 6.3 and 6.4 of the service's
+   * interface). Resolves within `deadlineMs`; an accepted event is then durable. Never rejects.
    */
   receive(delivery: Delivery): Promise<Outcome>;
   /** Starts running handlers. Idempotent. Does nothing in inline mode. */

@@ -17,14 +17,15 @@ import { bodyOf, isErrorOutcome, reportedErrorOutcomes, type ErrorFacts } from '
 export interface VerifierOptions {
   /**
    * The signing secret of the endpoint: text or bytes. Pass several secrets during a rotation; `undefined` entries are
-   * skipped. Or pass a function that loads the secrets. hookbox calls it at the start (on hosts that freeze between
-   * requests, with the first delivery), and then at most once a minute. After a mismatch, or while no secret is known,
-   * hookbox calls it again after 5 s at the earliest.
+   * skipped. Alternatively, pass a function that loads the secrets. hookbox calls this function when the receiver or
+   * verifier is created, and later to refresh the secrets, at most once a minute. On hosts that freeze between
+   * requests, the first call is made with the first delivery. After a mismatch, or while no secret is known, hookbox
+   * may call the function again sooner, but not within 5 s of the previous call.
    */
   readonly secret?: SecretOption;
   /**
-   * `true` accepts deliveries without a signature. Use it only for an account without a signing secret: anyone who
-   * knows the URL can then send events.
+   * `true` accepts deliveries without a signature. Use this option only for an account without a signing secret,
+   * because anyone who knows the URL can then send events.
    *
    * @defaultValue `false`
    */
@@ -37,13 +38,14 @@ export interface VerifierOptions {
   readonly maxBodyBytes?: number;
   /**
    * The memory for all bodies that are arriving or being verified, in bytes. At least `maxBodyBytes`. Above this limit,
-   * the newest deliveries get a 503, and earlier ones continue. One eighth is reserved for bodies of up to 64 KiB.
+   * the newest deliveries get a 503, while earlier ones are still read. One eighth of this memory is reserved for
+   * bodies of up to 64 KiB.
    *
    * @defaultValue 67,108,864 (64 MiB)
    */
   readonly maxReadingBytes?: number;
   /**
-   * The time within which each delivery is answered, in milliseconds. The service waits 10 s.
+   * The time within which each delivery is answered, in milliseconds. The service waits 10 s for a response.
    *
    * @defaultValue 9,000
    */
@@ -59,7 +61,9 @@ export interface VerifierOptions {
 /** An authentic delivery with its event, which is typed or invalid. */
 export interface VerifiedDelivery {
   readonly body: Uint8Array;
-  /** The value of `X-Signature`. Use it to verify the body again elsewhere. `null` if no signature was required. */
+  /**
+   * The value of `X-Signature`. Use this value to verify the body again elsewhere. `null` if no signature was required.
+   */
   readonly signature: string | null;
   readonly verified: boolean;
   readonly id: string;
@@ -67,13 +71,13 @@ export interface VerifiedDelivery {
   readonly facts: EventFacts;
 }
 
-/** Reads, verifies and parses deliveries. It does not store them. */
+/** Reads, verifies and parses deliveries. A verifier does not store deliveries. */
 export interface Verifier {
   readonly logger: Logger;
-  /** Starts the deadline of a delivery: `deadlineMs` from now, or sooner if its host allows less. */
+  /** Starts the deadline of a delivery: `deadlineMs` from now, or sooner if the host of the receiver allows less. */
   startDeadline(delivery: Pick<Delivery, 'host'> | null | undefined): Deadline;
   /**
-   * Reads, verifies and parses a delivery. Returns the delivery or the rejection to answer with.
+   * Reads, verifies and parses a delivery. Returns the verified delivery, or the rejection to send as the response.
    *
    * @param deadline - the body must have arrived by then; a new deadline is started by default
    * @throws TypeError if the body is not bytes
@@ -83,7 +87,7 @@ export interface Verifier {
    * Verifies a delivery and passes it to your function, within one deadline.
    *
    * @returns the result of your function. If the delivery is rejected, or if your function throws or does not finish in
-   * time, returns the rejection to answer with
+   * time, returns the rejection to send as the response
    */
   passOn<T>(
     delivery: Delivery,
@@ -91,7 +95,7 @@ export interface Verifier {
   ): Promise<ErrorOutcome | Passed<T>>;
   /** Returns the part of a rejected delivery's body that was read, or `null`. */
   bodyOf(outcome: ErrorOutcome): Uint8Array | null;
-  /** Builds the rejection for a reason and logs it. `cause` goes only to the log. */
+  /** Builds the rejection for a reason and logs it. The `cause` appears only in the log. */
   reject(reason: Reason, more?: ErrorFacts): ErrorOutcome;
 }
 
@@ -110,7 +114,8 @@ export const VERIFIER_OPTIONS: KnownOptions<VerifierOptions> = {
 };
 
 /**
- * Creates a verifier, which checks deliveries but does not store them. The adapters' `webhookVerifier` uses it.
+ * Creates a verifier, which checks deliveries but does not store them. The `webhookVerifier` of each adapter uses this
+ * function.
  *
  * @throws ConfigurationError `UNUSABLE_SECRET`, or `INVALID_OPTION` for an invalid limit or an unknown option
  */

@@ -2,7 +2,7 @@ import { ConfigurationError } from '../errors.ts';
 
 /**
  * The sandbox's assumptions about gaps in the service's interface, numbered as in docs/sandbox.md (for example A3). Set
- * them in `createSandbox({ assumptions })`.
+ * these assumptions in `createSandbox({ assumptions })`.
  */
 export interface Assumptions {
   /** A3: the time from the submission of an order to `order.confirmed`, in milliseconds. */

@@ -90,7 +90,7 @@ export interface Controls {
      * @throws ConfigurationError `INVALID_OPTION`
      */
     readonly add: (fault: ServiceFault) => string;
-    /** Removes one fault, or all. */
+    /** Removes one fault or all faults. */
     readonly remove: (id?: string) => void;
     /**
      * Adds a fault of this kind to each of the next `times` delivery attempts. `times` is 1 by default.
@@ -107,7 +107,7 @@ export interface Controls {
   readonly orders: {
     /** Lists orders, newest first; 100 by default. */
     readonly list: (most?: number, filter?: OrderFilter) => readonly OrderSummary[];
-    /** Returns one order with its body, or `null`. */
+    /** Returns one order with its body, or `null` if the order is unknown. */
     readonly find: (id: string) => OrderRecord | null;
     /** Returns the number of orders with each status. */
     readonly counts: () => Readonly<Record<OrderStatus, number>>;
@@ -126,7 +126,7 @@ export interface Controls {
     /**
      * Sets the stock of a product.
      *
-     * @throws ApiError `RESOURCE_NOT_FOUND` for a product that is not sold there
+     * @throws ApiError `RESOURCE_NOT_FOUND` for a product that is not sold at this location
      * @throws ConfigurationError `INVALID_OPTION` for an invalid quantity
      */
     readonly set: (locationId: string, productId: string, quantity: number) => void;
@@ -143,14 +143,14 @@ export interface Controls {
      */
     readonly add: (endpoint: EndpointSettings) => string;
     /**
-     * Changes an endpoint. Returns `false` if it does not exist.
+     * Changes an endpoint. Returns `false` if the endpoint does not exist.
      *
      * @throws ConfigurationError as `add` does
      */
     readonly change: (id: string, settings: Partial<EndpointSettings>) => boolean;
-    /** Removes an endpoint and its pending deliveries. Returns `false` if it does not exist. */
+    /** Removes an endpoint and its pending deliveries. Returns `false` if the endpoint does not exist. */
     readonly remove: (id: string) => boolean;
-    /** Creates a signing secret for `add` or `change`. The sandbox does not keep or show it. */
+    /** Creates a signing secret for `add` or `change`. The sandbox neither keeps nor shows this secret. */
     readonly newSecret: () => string;
   };
   /** Events that no operation creates. */
@@ -158,8 +158,8 @@ export interface Controls {
     /**
      * Sends an event to each endpoint that is registered for all events or for the event's type. The event may have
      * your own type or fields. `buildEvent` of hookbox/testing creates such an event and checks it with your schema;
-     * the sandbox sets its id and time. The rest of the sandbox does not change. On a frozen clock, `advance(0)`
-     * delivers it.
+     * the sandbox sets its id and time. The rest of the sandbox does not change. With a frozen clock, call `advance(0)`
+     * to deliver the event.
      *
      * @returns its id
      * @throws ConfigurationError `INVALID_OPTION` for a type or data that no event can have
@@ -170,15 +170,15 @@ export interface Controls {
   readonly deliveries: {
     /** Lists deliveries, newest first. */
     readonly list: (filter?: DeliveryFilter) => readonly Delivery[];
-    /** Returns one delivery with its body, or `null`. */
+    /** Returns one delivery with its body, or `null` if the delivery is unknown. */
     readonly find: (id: number) => DeliveryRecord | null;
     /** Returns the number of deliveries in each state. */
     readonly counts: () => Readonly<Record<DeliveryState, number>>;
     /** Lists the attempts at a delivery, oldest first. */
     readonly tries: (id: number) => readonly DeliveryTry[];
     /**
-     * Sends a failed delivery once more; on a frozen clock, at the next `advance`. Returns `false` if that is not
-     * possible.
+     * Sends a failed delivery once more; with a frozen clock, this happens at the next `advance`. Returns `false` if
+     * that is not possible.
      */
     readonly retry: (id: number) => boolean;
     /**
@@ -187,7 +187,7 @@ export interface Controls {
      * @returns their number
      */
     readonly retryDead: (endpoint: string) => number;
-    /** Lists deliveries that are waiting for their receiver's answer. */
+    /** Lists deliveries that are waiting for a response from their receiver. */
     readonly underWay: () => readonly Delivery[];
   };
   /** Facts about the clock, in addition to `now` and `advance`. */

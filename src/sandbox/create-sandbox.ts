@@ -26,7 +26,7 @@ import { openStore, type Store } from './store.ts';
 export interface SandboxOptions {
   /**
    * The targets of webhooks: receivers and apps in this process, which need no port, or URLs. A list, even an empty
-   * one, replaces the webhooks that code set earlier in the same file.
+   * one, replaces the webhooks that code set earlier in the same sandbox file.
    *
    * @defaultValue none, or those of an existing file
    */
@@ -38,7 +38,7 @@ export interface SandboxOptions {
    */
   readonly allowRemote?: boolean;
   /**
-   * The path of the sandbox's file, created if missing.
+   * The path of the sandbox's file, which the sandbox creates if it is missing.
    *
    * @defaultValue in memory
    */
@@ -46,7 +46,7 @@ export interface SandboxOptions {
   /**
    * A whole number that makes ids, keys and faults repeatable.
    *
-   * @defaultValue 1 on a frozen clock, random on a real one
+   * @defaultValue 1 with a frozen clock, random with a real one
    */
   readonly seed?: number;
   /**
@@ -68,7 +68,7 @@ export interface SandboxOptions {
    */
   readonly plan?: PlanName | PlanLimits;
   /**
-   * When the account was created. Its quota months begin on that day of the month.
+   * When the account was created. The quota months of the account begin on that day of the month.
    *
    * @defaultValue when the sandbox was created
    */
@@ -76,7 +76,7 @@ export interface SandboxOptions {
   /** Changes to the assumptions about gaps in the interface. */
   readonly assumptions?: Partial<Assumptions>;
   /**
-   * How long a webhook waits for its answer, in milliseconds of real time (section 6.4 of the service's interface).
+   * How long a delivery waits for the response, in milliseconds of real time (section 6.4 of the service's interface).
    *
    * @defaultValue 10,000
    */
@@ -87,7 +87,9 @@ export interface SandboxOptions {
    * @defaultValue none
    */
   readonly deliveryFaults?: FaultPlan;
-  /** Called with the id of a delivery after each attempt. `deliveries.tries(id)` returns the result. */
+  /**
+   * Called with the id of a delivery after each attempt. `deliveries.tries(id)` returns the results of the attempts.
+   */
   readonly onTry?: (delivery: number) => void;
   /**
    * The logger for failures of the sandbox itself; `false` for no log.
@@ -108,11 +110,10 @@ export interface Sandbox extends Controls {
   readonly now: () => Date;
   /**
    * Answers a request as the service does; no port is needed. Pass this function to a client in place of `fetch`, or to
-   * a server such as @hono/node-server. It accepts plain HTTP for the host `sandbox` and for loopback names.
+   * a server such as @hono/node-server. The sandbox accepts plain HTTP for the host `sandbox` and for loopback names.
    *
    * @param request - a request, or its URL
-   * @param more - the second argument of `fetch`. A server passes its own data here, which contains the client's
-   * address.
+   * @param more - the second argument of `fetch`. A server passes its own data here, including the client's address.
    */
   readonly fetch: (request: Request | string | URL, more?: unknown) => Promise<Response>;
   /**

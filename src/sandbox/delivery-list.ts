@@ -2,7 +2,7 @@ import { TRY } from './delivery-queue.ts';
 import type { Reading } from './store.ts';
 
 /**
- * The state of a delivery: `waiting` for an attempt, `delivered` with a 2xx answer, `dead` after the last attempt in
+ * The state of a delivery: `waiting` for an attempt, `delivered` with a 2xx response, `dead` after the last attempt in
  * the schedule, or `dropped` because its endpoint was removed.
  */
 export type DeliveryState = 'waiting' | 'delivered' | 'dead' | 'dropped';
@@ -18,7 +18,7 @@ export interface Delivery {
     /** The id of the order, cart or product. `null` if an event that was sent by hand names no such id. */
     readonly about: string | null;
   };
-  /** The id of its endpoint. */
+  /** The id of the endpoint. */
   readonly endpoint: string;
   readonly state: DeliveryState;
   /** The number of attempts. */
@@ -37,16 +37,16 @@ export interface DeliveryRecord extends Delivery {
 
 /** One attempt at a delivery. */
 export interface DeliveryTry {
-  /** The number of the attempt, from 1. */
+  /** The number of the attempt, starting at 1. */
   readonly number: number;
   readonly at: Date;
-  /** `null` without an answer. */
+  /** `null` if there was no response. */
   readonly status: number | null;
   /** Why the attempt failed; `null` for success. */
   readonly why: string | null;
-  /** A remark on an accepted answer. */
+  /** A remark on an accepted response. */
   readonly note: string | null;
-  /** The kinds of its faults, joined by `+`. */
+  /** The kinds of the faults in the attempt, joined by `+`. */
   readonly fault: string | null;
   /** `true` if you requested the attempt. */
   readonly byHand: boolean;

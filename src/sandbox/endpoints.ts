@@ -12,13 +12,13 @@ import type { Reading, Transaction } from './store.ts';
 export interface Webhook extends Omit<LocalReceiver, 'to'> {
   /**
    * A receiver, fetch handler, Hono app, Express app, `node:http` handler, server or Fastify instance, which need not
-   * listen on a port. Or a URL: https, or http on this machine.
+   * listen on a port. Or a URL, which must use https unless it points to this machine.
    */
   readonly to: DeliveryTarget;
   /**
    * The signing secret.
    *
-   * @defaultValue none, so that deliveries are not signed
+   * @defaultValue none, in which case deliveries are not signed
    */
   readonly secret?: Secret;
   /**

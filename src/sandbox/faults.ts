@@ -19,26 +19,26 @@ export type ServiceFault = { readonly times?: number } & (
       readonly kind: 'before';
       readonly operation?: OperationName;
       /**
-       * The status of the answer.
+       * The status of the response.
        *
        * @defaultValue 503
        */
       readonly status?: OutageStatus;
     }
   | {
-      /** An outage after the effect: it happens, but the answer does not show it. */
+      /** An outage after the effect: the effect happens, but the response does not show it. */
       readonly kind: 'after';
       readonly operation?: OperationName;
       /**
-       * The status of the answer.
+       * The status of the response.
        *
        * @defaultValue 504
        */
       readonly status?: OutageStatus;
     }
-  /** The effect happens, but the answer never arrives. */
+  /** The effect happens, but the response never arrives. */
   | { readonly kind: 'lost-answer'; readonly operation?: OperationName }
-  /** The effect and the answer are this many milliseconds late, in real time. */
+  /** The effect and the response are this many milliseconds late, in real time. */
   | { readonly kind: 'slow'; readonly operation?: OperationName; readonly ms: number }
   /** The next submission of an order is declined, whatever its payment method. */
   | { readonly kind: 'decline'; readonly outcome?: DeclineOutcome }
@@ -58,7 +58,7 @@ export interface PendingFault {
   readonly status: OutageStatus | null;
   readonly ms: number | null;
   readonly outcome: DeclineOutcome | null;
-  /** How often it will still happen. */
+  /** How many more times the fault will happen. */
   readonly timesLeft: number;
 }
 

@@ -1,6 +1,7 @@
 /**
- * An imitation of the Commerce Ordering Service that runs in your process. It has the service's operations and webhooks, and a clock and
- * faults that you control. Use it in tests, and to develop without a network.
+ * An imitation of the Commerce Ordering Service that runs in your process. The sandbox has the operations and webhooks
+ * of the service, as well as a clock and faults that you control. Use the sandbox in tests, and for development without
+ * a network.
  *
  * @module
  */

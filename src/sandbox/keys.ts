@@ -18,7 +18,7 @@ export interface KeyRecord {
   readonly name: string;
   readonly permissions: readonly Permission[];
   readonly createdAt: Date;
-  /** `null` if it does not expire. */
+  /** `null` if the key does not expire. */
   readonly expiresAt: Date | null;
 }
 
@@ -39,7 +39,7 @@ export interface NewKey {
   readonly expiresAt?: Date | null;
 }
 
-/** A new key. Its value is shown only once, here. */
+/** A new key. The value of the key is shown only once, here. */
 export interface CreatedKey extends KeyRecord {
   /** The value of the header `Authorization`. */
   readonly key: string;

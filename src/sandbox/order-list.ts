@@ -19,10 +19,10 @@ export interface OrderSummary {
   readonly isSubmitted: boolean;
   /** The statuses that can be set by hand. */
   readonly moves: readonly OrderStatus[];
-  /** Empty without a customer. */
+  /** Empty if the order has no customer. */
   readonly customerName: string;
   readonly createdAt: Date;
-  /** When the order's status last changed, or the order was submitted. */
+  /** When the order's status last changed, or when the order was submitted. */
   readonly updatedAt: Date;
   /** `null` until the order is submitted or confirmed. */
   readonly estimatedReadyAt: Date | null;

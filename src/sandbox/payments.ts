@@ -134,7 +134,7 @@ export function charge(
   });
 }
 
-/** A charge for an order, which may be declined or refunded. */
+/** A charge for an order. The charge may be declined or refunded. */
 export interface ChargeRecord {
   readonly paymentMethodId: string;
   /** In USD. */

@@ -23,7 +23,7 @@ export type WireFault =
   | { readonly kind: 'cut'; readonly where: number }
   /** Sends the body in pieces over this many milliseconds of real time. */
   | { readonly kind: 'slow-body'; readonly ms: number }
-  /** The receiver answers, but the sender does not receive the answer. */
+  /** The receiver responds, but the sender does not get the response. */
   | { readonly kind: 'lost-answer' };
 
 /** The kind of a delivery fault. */

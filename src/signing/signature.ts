@@ -2,7 +2,7 @@
 import * as crypto from 'node:crypto';
 import { ConfigurationError } from '../errors.ts';
 
-/** A signing secret: the text that the dashboard shows, or its bytes. */
+/** A signing secret: the text that the dashboard shows, or the bytes of that text. */
 export type Secret = string | Uint8Array;
 
 /**
@@ -45,8 +45,8 @@ export function signBody(body: Uint8Array | string, secret: Secret): string {
 
 /**
  * Verifies the signature of a body in constant time (section 6.3 of the service's interface). If you pass several
- * secrets, it tries each one. Neither the result nor its timing reveals which secret matched. For a wrong body or
- * signature, it returns `false` and does not throw.
+ * secrets, the function tries each one. Neither the result nor its timing reveals which secret matched. For a wrong
+ * body or signature, the function returns `false` and does not throw.
  *
  * @param body - the raw bytes as received, before any decoding
  * @param signature - the value of `X-Signature`; only 64 lowercase hexadecimal digits can match

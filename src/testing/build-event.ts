@@ -34,12 +34,13 @@ type Replacement<Value> = Value extends readonly unknown[] ? Value : Value exten
 type Json = Record<string, unknown>;
 
 /**
- * Builds a valid event of a type, as the service might send it. It copies `fixtures/<type>.json` and changes the event
- * id, the time, and the id of the order, cart or product. To build related events, give them the same `data.id` (for
- * inventory events, `data.product_id`).
+ * Builds a valid event of a type, as the service might send it. `buildEvent` copies `fixtures/<type>.json` and changes
+ * the event id, the time, and the id of the order, cart or product. To build related events, give them the same
+ * `data.id` (for inventory events, `data.product_id`).
  *
- * If the option `events` has schemas for your own types, `buildEvent` also builds events of these types. Their `data`
- * comes from `overrides` and must fit the schema. `buildEvent` does not check data with an asynchronous schema.
+ * If the option `events` has schemas for your own types, `buildEvent` also builds events of these types. The `data` of
+ * such an event comes from `overrides` and must fit the schema. `buildEvent` does not check data with an asynchronous
+ * schema.
  *
  * @param overrides - the parts that differ from the fixture
  * @throws TypeError for a type that is neither one of the eleven nor in `events`, and for data that does not fit its

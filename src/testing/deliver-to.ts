@@ -18,7 +18,7 @@ export interface DeliverToOptions extends Pick<SignedRequestInit, 'signature' | 
    */
   readonly path?: string;
   /**
-   * How long to wait for the answer, in milliseconds. The service waits 10 s.
+   * How long to wait for the response, in milliseconds. The service waits 10 s for a response.
    *
    * @defaultValue 10,000
    */
@@ -39,15 +39,15 @@ const TIMEOUT_MS = 10_000;
 export const DEFAULT_PATH = '/webhooks';
 
 /**
- * Delivers an event as the service does (sections 6.3 and 6.4 of the service's interface) and resolves with the answer.
- * The target is a URL, a receiver, a fetch handler, a Hono app, an Express app, a `node:http` handler, a server, a
- * Fastify instance or a Lambda function. A target other than a URL need not listen on a port.
+ * Delivers an event as the service does (sections 6.3 and 6.4 of the service's interface) and resolves with the
+ * response. The target is a URL, a receiver, a fetch handler, a Hono app, an Express app, a `node:http` handler, a
+ * server, a Fastify instance or a Lambda function. A target other than a URL need not listen on a port.
  *
  * A function with one parameter is called as a fetch handler, and a function with more parameters as a `node:http`
- * handler. The option `as` overrides this; a Lambda function requires it.
+ * handler. The option `as` overrides this choice; a Lambda function requires the option.
  *
  * @param event - an event from `buildEvent`, or a body as bytes or text
- * @throws an Error if no answer arrives in time, or the error that the target throws
+ * @throws an Error if no response arrives in time, or the error that the target throws
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';

@@ -1,4 +1,4 @@
-/** The answer of a target. */
+/** The response of a target. */
 export interface DeliveryAnswer {
   readonly status: number;
   readonly headers: Headers;

@@ -43,8 +43,8 @@ function index(): string {
 
 const NOTE =
   'These pages describe every public name, by entry point. A type that several entry points export ' +
-  'is described on one page, and the other pages link to it. "The service\'s interface" is the specification of the ' +
-  'Commerce Ordering Service, version 1.0.0. `npm run docs` generates these pages from the TSDoc in the source.';
+  'is described on one page, and the other pages link to that page. "The service\'s interface" is the specification ' +
+  'of the Commerce Ordering Service, version 1.0.0. `npm run docs` generates these pages from the TSDoc in the source.';
 
 function fileOf(entry: string): string {
   return entry === 'hookbox' ? 'hookbox.md' : `${entry.replace('hookbox/', '').replaceAll('/', '-')}.md`;

@@ -19,8 +19,8 @@ import { memoryQueue } from './memory-queue.ts';
 /** The options of {@link memoryInbox}. */
 export interface MemoryInboxOptions {
   /**
-   * `true` allows this inbox on serverless hosts such as AWS Lambda. By default `memoryInbox` throws there, because
-   * events would be lost.
+   * `true` allows this inbox on serverless hosts such as AWS Lambda. By default, `memoryInbox` throws on such hosts,
+   * because events would be lost.
    *
    * @defaultValue `false`
    */
@@ -31,7 +31,7 @@ const OPTIONS: KnownOptions<MemoryInboxOptions> = { ephemeral: 'boolean' };
 
 /**
  * Creates an inbox in memory, for tests and experiments. All events are lost when the process ends, and operators
- * cannot see them. Otherwise it behaves like the other inboxes.
+ * cannot see them. Otherwise, this inbox behaves like the others.
  *
  * @typeParam Database - the database type that your handlers expect, by default SQLite's. A memory inbox has no
  * database, so a handler that uses the database in `ctx.transaction` gets an error

@@ -51,8 +51,8 @@ export type ActResult =
   | 'changed'
   /**
    * The body does not fit the current schemas either, so the event cannot be rerun. A `dead(invalid)` event cannot be
-   * discarded either, because a discarded event must have a type and a time. It stays dead. After it is pruned or
-   * erased, it is a tombstone and no longer counts as dead.
+   * discarded either, because a discarded event must have a type and a time. The event stays dead. After it is pruned
+   * or erased, it is a tombstone and no longer counts as dead.
    */
   | 'still invalid'
   /** The body is gone, so the event cannot be rerun. An invalid event without a body cannot be discarded either. */
@@ -78,23 +78,24 @@ export interface ActOptions {
    */
   readonly states?: readonly EventState[];
   /**
-   * `true` lets a rerun include processed events. Their handlers run once more.
+   * `true` lets a rerun include processed events, whose handlers then run once more.
    *
    * @defaultValue `false`
    */
   readonly force?: boolean;
-  /** The `entity` option of your receiver, if it has one. It names the entities of invalid events. */
+  /** The `entity` option of your receiver, if it has one. That function names the entities of invalid events. */
   readonly entity?: EntityOf;
 }
 
 /**
- *  A bulk action: one action on all events that matched a filter at one moment. It does not include later events.
+ * A bulk action: one action on all events that matched a filter at one moment. Events that arrive later are not
+ * included.
  */
 export interface Bulk {
   readonly id: number;
   readonly act: Act;
   /**
-   * A `previewed` bulk action waits for `runBulk`. If the process that runs a bulk action is gone, any process can
+   * A `previewed` bulk action waits for `runBulk`. If the process that ran a bulk action is gone, any process can
    * resume the bulk action.
    */
   readonly state: 'previewed' | 'running' | 'done' | 'cancelled';
@@ -108,7 +109,7 @@ export interface Bulk {
   readonly endedAt: Date | null;
   /** The number of events. */
   readonly total: number;
-  /** The numbers of events at the preview. */
+  /** The numbers of events at the time of the preview. */
   readonly breakdown: {
     readonly states: Readonly<Partial<Record<EventState, number>>>;
     /** By type; `invalid` counts events without a readable type, and `other` counts types after the first hundred. */
@@ -123,8 +124,8 @@ export interface Bulk {
   /** The `seq` of the audit line. `null` before the first run. */
   readonly audit: number | null;
   /**
-   * For a `running` bulk action that stopped early: `reported` if its process reported the stop, `silent` if its process
-   * died. `null` while a process runs it.
+   * For a `running` bulk action that stopped early: `reported` if its process reported the stop, `silent` if its
+   * process died. `null` while a process is running the bulk action.
    */
   readonly stopped: 'reported' | 'silent' | null;
 }
@@ -146,17 +147,21 @@ export interface StoredBulk extends Omit<Bulk, 'stopped'> {
 export interface Acts {
   /** Acts on at most 500 events whose bodies total at most 512 KiB, or on one event of any size, in one transaction. */
   act(act: Act, keys: readonly EventKey[], by: By, options: ActOptions): Promise<ActReport>;
-  /** Begins a bulk action. `addToBulk` fills it, and `sealBulk` makes it ready to run. */
+  /** Begins a bulk action. `addToBulk` adds events to the bulk action, and `sealBulk` makes it ready to run. */
   createBulk(act: Act, filter: EventFilter, by: By, force: boolean): Promise<number>;
-  /** Adds at most 1,000 events. It adds each event once, and only if the action applies to the event now. */
+  /**
+   * Adds at most 1,000 events to a bulk action. Each event is added only once, and only if the action currently applies
+   * to it.
+   */
   addToBulk(id: number, seqs: readonly number[]): Promise<void>;
   sealBulk(id: number): Promise<StoredBulk>;
   bulk(id: number): Promise<StoredBulk | null>;
   /** Lists bulk actions, newest first. */
   bulks(page: PageRequest): Promise<readonly StoredBulk[]>;
   /**
-   * Acts on up to `limit` (at most 1,000) events without a result, oldest first, and stores the results in the same
-   * transaction. It acts on fewer events if the work is slow. A bulk action that has ended stays unchanged.
+   * Acts on up to `limit` (at most 1,000) events of a bulk action that have no result yet, oldest first, and stores the
+   * results in the same transaction. The function acts on fewer events if the work is slow. A bulk action that has
+   * ended stays unchanged.
    */
   advanceBulk(id: number, limit: number, by: By, options: Pick<ActOptions, 'entity'>): Promise<StoredBulk>;
   /** Records that the process that runs a bulk action is alive, or is stopping. */

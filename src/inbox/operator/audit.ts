@@ -20,21 +20,22 @@ export interface AuditLine {
   readonly act: string;
   readonly reason: string | null;
   /**
-   * The target as JSON: a filter, ids or a file. For actions on events it is `{ endpoint, ids }`, or `{ events }` with
-   * a list of such objects. For a bulk action it is `{ bulk, filter, total }`. A forced action has `force: true`.
+   * The target as JSON: a filter, ids or a file. For actions on events, this is `{ endpoint, ids }`, or `{ events }`
+   * with a list of such objects. For a bulk action, this is `{ bulk, filter, total }`. For a forced action, this also
+   * contains `force: true`.
    */
   readonly filter: unknown;
   /** The number of events by result. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** Conditions for audit lines. A line must match all of them. */
+/** Conditions for audit lines. A line must match all of these conditions. */
 export interface AuditFilter {
   /** The exact name of the operator. */
   readonly actor?: string;
-  /** Done at or after this time. */
+  /** Only actions at or after this time. */
   readonly since?: Date;
-  /** Done before this time. */
+  /** Only actions before this time. */
   readonly until?: Date;
 }
 
@@ -43,15 +44,15 @@ export interface AuditPage {
   /** Newest first. */
   readonly lines: readonly AuditLine[];
   /**
-   * Pass it as `before` to get the next page. `null` on the last page. With a filter, a page examines at most 5,000
-   * lines, so even a page without lines may have a `next`.
+   * Pass this value as `before` to get the next page. `null` on the last page. With a filter, hookbox examines at most
+   * 5,000 lines for each page, so even a page without lines may have a `next`.
    */
   readonly next: number | null;
 }
 
 /** An operator's action on one event. */
 export interface EventAct extends Pick<AuditLine, 'actor' | 'via' | 'reason'> {
-  /** When the action was done to this event. */
+  /** When the operator acted on this event. */
   readonly at: Date;
   /** rerun, discard, retry now or erase. */
   readonly act: string;
@@ -68,7 +69,7 @@ export interface Audit {
   recount(seq: number, counts: Readonly<Record<string, number>>): Promise<void>;
   /** Lists audit lines, newest first. */
   lines(request: PageRequest & AuditFilter): Promise<AuditPage>;
-  /** Returns the newest 500 operators' actions on one event, oldest first. */
+  /** Returns the 500 most recent actions of operators on one event, oldest first. */
   actsOn(key: EventKey): Promise<readonly EventAct[]>;
 }
 

@@ -65,9 +65,9 @@ export interface DeliveryCounts {
 export interface Rejection {
   readonly endpoint: string;
   readonly reason: string;
-  /** The size of the part of its body that was read, in bytes. */
+  /** The size, in bytes, of the part of the body that was read. */
   readonly bytes: number | null;
-  /** The SHA-256 of its body in lowercase hex, if it was read. */
+  /** The SHA-256 of the body in lowercase hex, if the body was read. */
   readonly sha256: string | null;
   /** The address of the sender, if the adapter knows it. */
   readonly source: string | null;
@@ -104,7 +104,7 @@ export interface WaitingEvent extends EventKey {
   readonly since: Date;
 }
 
-/** A number that is counted up to a limit. `more` is `true` if the real number is higher. */
+/** A number that is counted up to a limit. `more` is `true` if the actual number is higher. */
 export interface Gauge {
   readonly count: number;
   readonly more: boolean;
@@ -115,7 +115,9 @@ export interface Counts {
   count(rows: readonly CountRow[]): Promise<void>;
   /** Returns the counts for the minutes and hours that begin in a span, oldest first. */
   counts(since: number, until: number): Promise<readonly CountRow[]>;
-  /** Returns the all-time totals. They never decrease, even when the counts for minutes and hours are removed. */
+  /**
+   * Returns the all-time totals. These totals never decrease, even when the counts for minutes and hours are removed.
+   */
   totals(): Promise<readonly CountTotal[]>;
   /**
    * Returns the totals for each span.
@@ -137,13 +139,13 @@ export interface Counts {
   /**
    * Writes and removes a row, to test whether deliveries can be stored.
    *
-   * @throws InboxUnavailableError within two seconds
+   * @throws InboxUnavailableError within two seconds if the inbox cannot store deliveries
    */
   ping(): Promise<void>;
   /**
    * Merges per-minute counts from before `before` into hourly counts, removes hourly counts more than 400 days older
-   * than `before`, and keeps `totals` fast. It works in small steps. Call it every few minutes, with the time one day
-   * ago.
+   * than `before`, and keeps `totals` fast. The function works in small steps. Call this function every few minutes,
+   * with the time one day ago.
    */
   coarsen(before: number): Promise<void>;
 }

@@ -2,8 +2,8 @@ import type { EventKey } from '../event.ts';
 import type { DeadReason, EventState } from '../state.ts';
 
 /**
- * Conditions for events. An event must match all of them. An empty list matches nothing. hookbox throws for unknown
- * conditions, texts longer than 1,000 characters and lists with more than 100 values.
+ * Conditions for events. An event must match all of these conditions. An empty list matches no event. hookbox throws
+ * for unknown conditions, texts longer than 1,000 characters and lists with more than 100 values.
  */
 export interface EventFilter {
   readonly endpoint?: string;
@@ -33,11 +33,11 @@ export interface EventFilter {
    * the name that `entityOf` returns, or the `id`, `order_id`, `cart_id` or `product_id` in its data.
    */
   readonly entity?: string;
-  /** The `merchant_id` in its data. */
+  /** The `merchant_id` in the data of the event. */
   readonly merchant?: string;
-  /** Text in `name: message` of its latest error, ignoring case. */
+  /** Text in the latest error of the event, written as `name: message`, ignoring case. */
   readonly error?: string;
-  /** Text in its id, type, entity name or latest error, ignoring case. Bodies are not searched. */
+  /** Text in the id, type, entity name or latest error of the event, ignoring case. Bodies are not searched. */
   readonly text?: string;
   /**
    * The fingerprint of a group of dead events or, with `retrying: true`, of a group of retrying events. Tombstones
@@ -48,13 +48,16 @@ export interface EventFilter {
   readonly ignoredSince?: Date;
   /** `true`: an attempt failed and another will follow. */
   readonly retrying?: boolean;
-  /** Whether it was delivered more than once. */
+  /** Whether the event was delivered more than once. */
   readonly redelivered?: boolean;
-  /** Whether a different body was delivered with its id. */
+  /** Whether a different body was delivered with the id of the event. */
   readonly conflict?: boolean;
-  /** The id of a bulk action that acted on it. Known for a week after the bulk action ends. */
+  /**
+   * The id of a bulk action that acted on the event. hookbox keeps the list of these events for a week after the bulk
+   * action ends.
+   */
   readonly bulk?: number;
-  /** Values in its body, if the body is still stored. At most 8. */
+  /** Values in the body of the event, if the body is still stored. At most 8. */
   readonly body?: readonly BodyCondition[];
 }
 

@@ -9,7 +9,7 @@ import type { Transfer } from './transfer.ts';
 import type { Waits } from './waits.ts';
 
 /**
- * The part of an inbox that `hookbox/ops` uses. An inbox without it can receive and process events, but operators
- * cannot see its events.
+ * The part of an inbox that `hookbox/ops` uses. An inbox without this part can receive and process events, but
+ * operators cannot see its events.
  */
 export interface Operations extends Search, Acts, Audit, Removal, Transfer, Counts, Marks, Waits, Pauses {}

@@ -13,19 +13,22 @@ import type { By } from './acts.ts';
 import { auditLine } from './audit.ts';
 import { actingBy, type Clock, type OperatorTables } from './sql.ts';
 
-/** A pause, and the number of its pending events. */
+/** A pause, and the number of pending events of the paused type. */
 export interface Pause extends StoredPause {
-  /** The number of its pending events, counted up to a limit. */
+  /** The number of pending events of the paused type, counted up to a limit. */
   readonly waiting: number;
-  /** `true` if there are or may be more. */
+  /** `true` if there are, or may be, more than `waiting`. */
   readonly more: boolean;
 }
 
 /** Pauses of types. The transaction of each also writes its audit line. */
 export interface Pauses {
-  /** Pauses a type. `changed` is `false` if it was already paused; the earlier pause then stays unchanged. */
+  /**
+   * Pauses a type. `changed` is `false` if the type was already paused, in which case the earlier pause stays
+   * unchanged.
+   */
   pauseType(lane: EndpointType, by: By): Promise<{ readonly pause: StoredPause; readonly changed: boolean }>;
-  /** Resumes a type. Returns the ended pause, or `null`. */
+  /** Resumes a type. Returns the pause that was ended, or `null` if there was none. */
   resumeType(lane: EndpointType, by: By): Promise<StoredPause | null>;
   /** Lists paused types by endpoint and type. */
   pausedTypes(): Promise<readonly Pause[]>;

@@ -37,11 +37,11 @@ export interface PruneStep {
 /** The result of {@link eraseEntity}. */
 export interface EraseReport {
   /**
-   * The number of events whose bodies and errors are gone. It includes pending events. It also includes events of other
+   * The number of events whose bodies and errors were erased. This number includes pending events, and events of other
    * entities if their conflicting bodies were about this entity.
    */
   readonly erased: number;
-  /** The number of events whose handlers are running. Erase again when these handlers have finished. */
+  /** The number of events whose handlers are running. Call `eraseEntity` again when these handlers have finished. */
   readonly inProcessing: number;
   /**
    * The `seq` of the audit line, which contains only a hash of the entity's name. `null` for a dry run, or if the
@@ -49,10 +49,10 @@ export interface EraseReport {
    */
   readonly audit: number | null;
   /**
-   * `true` if the write-ahead log was emptied. `false` if another process was reading the log; erase again, or wait for
-   * a later checkpoint. A dry run empties the log only if it finds no events, and otherwise returns `false`. `null` on
-   * Postgres, where VACUUM removes the rows, and where the settings of the database determine how long logs, standbys
-   * and archives keep the data.
+   * `true` if the write-ahead log was emptied. `false` if another process was reading the log; in that case, call
+   * `eraseEntity` again or wait for a later checkpoint. A dry run empties the log only if it finds no events, and
+   * otherwise returns `false`. `null` on Postgres: there, VACUUM removes the rows, and the settings of the database
+   * determine how long logs, standbys and archives keep the data.
    */
   readonly logEmptied: boolean | null;
 }
@@ -71,7 +71,9 @@ export interface EraseOptions {
    * @defaultValue `false`
    */
   readonly dryRun?: boolean;
-  /** Stops after the current batch. The report has the numbers so far. To continue, call `eraseEntity` again. */
+  /**
+   * Stops after the current batch. The report then contains the numbers so far. To continue, call `eraseEntity` again.
+   */
   readonly signal?: AbortSignal;
   /** Called with the progress. */
   readonly onProgress?: (progress: EraseProgress) => void;
@@ -88,8 +90,8 @@ export interface Removal {
   /** Counts the events that match the criteria, up to `limit`, which may be `Infinity`. */
   prunable(criteria: PruneCriteria, limit: number, options?: CountOptions): Promise<number>;
   /**
-   * Turns up to `limit` events into tombstones in one transaction. It ends early if it would otherwise block the writer
-   * for long.
+   * Turns up to `limit` events into tombstones in one transaction. The transaction ends early if it would otherwise
+   * block the writer for long.
    *
    * @param progress - where the previous step ended, and the audit line whose count of `pruned` grows
    */

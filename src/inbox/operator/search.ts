@@ -11,21 +11,23 @@ export interface EventSummary extends EventKey {
   readonly state: EventState;
   readonly deadReason: DeadReason | null;
   readonly receivedAt: Date;
-  /** When it was processed, ignored or discarded, or became dead. */
+  /** When the event was processed, ignored or discarded, or became dead. */
   readonly settledAt: Date | null;
   /** When a pending event is due. */
   readonly dueAt: Date | null;
   /** How many attempts have begun. */
   readonly attempts: number;
-  /** How many attempts have failed since it was stored or rerun. */
+  /** How many attempts have failed since the event was stored or rerun. */
   readonly failures: number;
-  /** How often the service sent the event again. */
+  /** How many times the service sent the event again. */
   readonly redeliveries: number;
-  /** How often the service sent a different body with the event's id. */
+  /** How many times the service sent a different body with the event's id. */
   readonly conflicts: number;
-  /** Its latest error. For an invalid event, the places that do not fit the current schemas. */
+  /**
+   * The latest error of the event. For an invalid event, the places in its body that do not fit the current schemas.
+   */
   readonly lastError: { readonly name: string; readonly message: string } | null;
-  /** The group of dead events that it belongs to. `null` for a tombstone. */
+  /** The group of dead events that this event belongs to. `null` for a tombstone. */
   readonly fingerprint: string | null;
   /** `true` for a tombstone: its body is gone. */
   readonly pruned: boolean;
@@ -35,11 +37,11 @@ export interface EventSummary extends EventKey {
 export interface EventPage {
   /** Newest first, unless `order` is set. */
   readonly events: readonly EventSummary[];
-  /** Pass it as `before` to get the next page. `null` if all events were examined. */
+  /** Pass this value as `before` to get the next page. `null` if all events were examined. */
   readonly next: number | null;
-  /** In the order `failed`, pass it as `beforeAt` to get the next page. */
+  /** In the order `failed`, pass this value as `beforeAt` to get the next page. */
   readonly nextAt?: Date;
-  /** How many events this page examined. A page may contain few or no events and still have a `next`. */
+  /** How many events hookbox examined for this page. A page may contain few or no events and still have a `next`. */
   readonly examined: number;
 }
 
@@ -50,7 +52,7 @@ export interface DeadGroup {
   /** The error of the newest event. */
   readonly sample: { readonly name: string; readonly message: string } | null;
   readonly count: number;
-  /** `true` if there are more than `count`. */
+  /** `true` if there are more events than `count`. */
   readonly more: boolean;
   readonly newest: EventSummary;
   readonly oldest: EventSummary;
@@ -88,11 +90,11 @@ export interface CountRequest extends Abortable {
 /** The number of events that match a filter, counted up to a limit. */
 export interface EventCount {
   readonly count: number;
-  /** `true` if there are more than `count`. */
+  /** `true` if there are more events than `count`. */
   readonly more: boolean;
   /**
    * `true` if the count ended before all events were examined, for a reason other than the limit. There may be more
-   * than `count`.
+   * events than `count`.
    */
   readonly cut: boolean;
 }
@@ -106,24 +108,26 @@ export interface FoundName {
 /** Searches of events. */
 export interface Search {
   /**
-   * Searches events, newest first unless another order is set. A page examines at most a few thousand events.
+   * Searches events, newest first unless another order is set. For each page, the inbox examines at most a few thousand
+   * events.
    *
    * @throws `signal.reason` if the signal is aborted
    */
   search(filter: EventFilter, page: SearchRequest): Promise<EventPage>;
   /**
-   * Counts up to 10,000 events. It examines at most `examined` events, 20,000 by default; with 0, it examines none and
-   * returns the number only if an index has it.
+   * Counts up to 10,000 events. The function examines at most `examined` events, 20,000 by default; with 0, it examines
+   * no events and returns the number only if an index provides it.
    *
    * @throws `signal.reason` if the signal is aborted
    */
   countFound(filter: EventFilter, options: CountRequest): Promise<EventCount>;
   /**
-   * Returns the names that begin with a text, in alphabetical order: event ids, entity names, ids in entity names, and
-   * merchants. The case of the letters A to Z does not matter. `limit` is the maximum number of names of each kind.
+   * Returns the names that begin with a text, in alphabetical order. The names are event ids, entity names, ids in
+   * entity names, and merchants. The case of the letters A to Z is ignored. `limit` is the maximum number of names of
+   * each kind.
    */
   namesLike(text: string, limit: number): Promise<readonly FoundName[]>;
-  /** Returns the summary of one event, or `null`. */
+  /** Returns the summary of one event, or `null` if the event is unknown. */
   summary(key: EventKey): Promise<EventSummary | null>;
   /**
    * Returns the groups of dead events, largest first. At most 200.
@@ -132,11 +136,11 @@ export interface Search {
    */
   deadGroups(request?: Abortable): Promise<readonly DeadGroup[]>;
   /**
-   * Adds one batch of new events to the index of entities and merchants. Returns the number of events left. Deliveries
-   * do not wait for it, and a search also finds events that are not indexed yet.
+   * Adds one batch of new events to the index of entities and merchants. Returns the number of events that are left to
+   * index. Deliveries do not wait for this work, and a search also finds events that are not indexed yet.
    *
-   * @param upTo - the `seq` of the last event to index; without it, the number left also counts events that arrive
-   * meanwhile, so it may never reach 0
+   * @param upTo - the `seq` of the last event to index; without it, the returned number also counts events that arrive
+   * in the meantime, so it may never reach 0
    */
   indexNew(limit: number, upTo?: number): Promise<number>;
 }

@@ -40,6 +40,6 @@ export interface Transfer {
   ): Promise<ImportCounts>;
   /** Returns the maximum size, in bytes, that a copy of the live file can have. */
   bytes(): Promise<number>;
-  /** Copies the live file to a path that must not exist yet. Returns its size in bytes. */
+  /** Copies the live file to a path that must not exist yet. Returns the size of the copy in bytes. */
   backup(file: string): Promise<number>;
 }

@@ -3,45 +3,48 @@ import type { Gauge } from './counts.ts';
 import type { StoredPause } from '../rules/pauses.ts';
 import type { EventSummary } from './search.ts';
 
-/** Why an event has not been processed, by the rules that processors follow. */
+/** Why an event has not been processed, according to the rules that processors follow. */
 export type Wait =
-  /** Its handler is running. */
+  /** The handler of the event is running. */
   | { readonly reason: 'running'; readonly since: Date; readonly waiting: Gauge }
-  /** Its type is paused until an operator resumes it. */
+  /** The type of the event is paused until an operator resumes it. */
   | { readonly reason: 'paused'; readonly pause: StoredPause }
-  /** No running processor handles its type. `lastSeen` is `null` if no processor ever did. */
+  /** No running processor handles the type of the event. `lastSeen` is `null` if no processor ever did. */
   | { readonly reason: 'no processor'; readonly lastSeen: Date | null }
   /** Another event of its entity comes first. */
   | { readonly reason: 'behind'; readonly blocker: Blocker }
-  /** It is not due yet. */
+  /** The event is not due yet. */
   | { readonly reason: 'later'; readonly dueAt: Date; readonly waiting: Gauge }
-  /** It was running when its process died, and another such event is running now. Such events run one at a time. */
+  /**
+   * The event was being handled when a process died, and another such event is being handled now. Such events are
+   * handled one at a time.
+   */
   | { readonly reason: 'suspect'; readonly waiting: Gauge }
-  /** A processor will claim it next. `lastSeen`: when a processor that handles its type was last seen. */
+  /** A processor will claim the event next. `lastSeen`: when a processor that handles its type was last seen. */
   | { readonly reason: 'next'; readonly lastSeen: Date; readonly waiting: Gauge }
-  /** An operator discarded it. */
+  /** An operator discarded the event. */
   | { readonly reason: 'discarded' }
   /**
-   * It was ignored because no processor handled its type. `lastSeen`: when such a processor was last seen; `null` if
-   * never.
+   * The event was ignored because no processor handled its type. `lastSeen`: when such a processor was last seen;
+   * `null` if never.
    */
   | { readonly reason: 'not handled'; readonly lastSeen: Date | null };
 
 /** The event that other events of its entity wait for. */
 export interface Blocker {
   readonly event: EventSummary;
-  /** When its handler started. `null` if this event is waiting too. */
+  /** When the handler of this event started. `null` if this event is waiting too. */
   readonly runningSince: Date | null;
-  /** `true` if its type is paused. */
+  /** `true` if the type of this event is paused. */
   readonly paused?: boolean;
-  /** How many events of its entity wait behind it. */
+  /** How many events of the same entity wait behind this event. */
   readonly waiting: Gauge;
 }
 
 export interface Waits {
   /**
-   * Explains why each event is not processed yet. `null` for an event that is processed, dead or unknown. The work for
-   * each event is limited, however many events wait.
+   * Explains why each event has not been processed yet. `null` for an event that is processed, dead or unknown. The
+   * work for each event is limited, no matter how many events are waiting.
    *
    * @param now - milliseconds since 1970
    */

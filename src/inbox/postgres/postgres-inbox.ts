@@ -20,27 +20,27 @@ export type { PostgresSource } from './driver/connections.ts';
 /** The options of {@link postgresInbox}. */
 export interface PostgresInboxOptions {
   /**
-   * The Postgres schema of the inbox. The inbox creates it if it is missing.
+   * The Postgres schema of the inbox. The inbox creates this schema if it is missing.
    *
    * @defaultValue `'hookbox'`
    */
   readonly schema?: string;
   /**
-   * `false` if your deployment creates and changes the tables. The inbox then rejects a missing or old schema.
+   * `false` if your deployment creates and changes the tables. The inbox then rejects a missing or outdated schema.
    *
    * @defaultValue `true`
    */
   readonly migrate?: boolean;
   /**
-   * Whether hookbox prepares its statements. With `auto`, it stops doing so behind a pooler that does not support
-   * prepared statements. With `false`, it never prepares them.
+   * Whether hookbox prepares its statements. With `auto`, hookbox stops preparing statements behind a pooler that does
+   * not support prepared statements. With `false`, hookbox never prepares its statements.
    *
    * @defaultValue `'auto'`
    */
   readonly prepare?: 'auto' | false;
   /**
    * Where the inbox listens for events that other machines store. Pass a URL that bypasses any pooler. `auto` uses the
-   * URL of the inbox, if it has one. With `false`, processors look for new events once a second.
+   * URL of the inbox, if the inbox has one. With `false`, processors look for new events once a second.
    *
    * @defaultValue `'auto'`
    */
@@ -64,11 +64,12 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
 /**
  * Creates an inbox in Postgres, in its own schema beside your tables. Any number of processes and machines may share
- * it. hookbox answers a delivery only after its commit is durable. Needs Postgres 14 or newer and the package `pg`.
+ * the inbox. hookbox answers a delivery only after its event has been committed durably. The inbox needs Postgres 14 or
+ * newer and the package `pg`.
  *
- * The inbox connects at its first call. If hookbox cannot open the inbox, that call rejects with an `InboxOpenError`
- * that says what to grant or change. Possible causes are missing rights, missing tables, an old server, a standby
- * server, and a server on which `fsync` or `synchronous_commit` is off.
+ * The inbox connects at its first call. If hookbox cannot open the inbox, this first call rejects with an
+ * `InboxOpenError` that says what to grant or change. Possible causes are missing rights, missing tables, an old
+ * server, a standby server, and a server on which `fsync` or `synchronous_commit` is off.
  *
  * @param source - a URL; or `{ pool }` with an open `pg` pool, which you close yourself; or `{ connect }`, which opens
  * one connection for each use. If `source` is `undefined`, for example because an environment variable is not set,

@@ -1,7 +1,7 @@
 /** The schedule of attempts. */
 export interface RetryOptions {
   /**
-   * How many attempts an event has before it is dead.
+   * How many attempts an event gets before it becomes dead.
    *
    * @defaultValue 20
    */

@@ -55,7 +55,8 @@ const OVERHEAD_BYTES = 512;
 
 /**
  * Opens an inbox in SQLite, in its own file or in your database, beside your tables. Several processes on one machine
- * may share the file. hookbox answers a delivery only after its commit is on disk (WAL with `synchronous=FULL`).
+ * may share the file. hookbox answers a delivery only after the commit of its event is on disk (WAL with
+ * `synchronous=FULL`).
  *
  * @typeParam Database - the type of the connection that `ctx.transaction` passes to its function
  * @param source - the path of a file, which hookbox creates if it is missing and its folder exists; or `{ database }`

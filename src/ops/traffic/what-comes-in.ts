@@ -12,18 +12,20 @@ export interface Traffic {
   readonly endpoint: string | null;
   /**
    * When a delivery was last accepted, accurate to the second, minute or hour. `null` if unknown. hookbox examines the
-   * counts of the last 36 days. For one endpoint, while others receive deliveries, it examines only the last
-   * nine days.
+   * counts of the last 36 days. For one endpoint, while other endpoints receive deliveries, hookbox examines only the
+   * last nine days.
    */
   readonly lastReceived: Date | null;
   /** The usual time between deliveries at this hour, in milliseconds. `null` if unknown or if deliveries are rare. */
   readonly usualGapMs: number | null;
-  /** Deliveries since the last accepted one. If that one arrived in the last hour, all deliveries in the last hour. */
+  /**
+   * Deliveries since the last accepted one or, if that one arrived in the last hour, all deliveries in the last hour.
+   */
   readonly lately: {
     readonly since: Date;
     readonly accepted: number;
     readonly rejected: number;
-    /** The most frequent reason for rejection. `null` if none was rejected. */
+    /** The most frequent reason for rejection. `null` if no delivery was rejected. */
     readonly cause: string | null;
   };
   /**
@@ -36,7 +38,7 @@ export interface Traffic {
 /** The traffic of an inbox. */
 export interface AllTraffic {
   readonly all: Traffic;
-  /** The traffic of each endpoint, if there are several. */
+  /** The traffic of each endpoint, if there are several endpoints. */
   readonly endpoints: readonly Traffic[];
 }
 

@@ -9,31 +9,43 @@ import { usableSecret } from './usable-secret.ts';
 
 /** Who may see the page. Set at least one option. */
 export interface AuthorizationOptions {
-  /** Your own login. It returns the visitor, or `null` to deny access. It must not read the body of the request. */
+  /**
+   * Your own login: a function that returns the visitor, or `null` to deny access. This function must not read the body
+   * of the request.
+   */
   readonly authorize?: (request: Request) => Visitor | null | Promise<Visitor | null>;
   /**
-   * Users who sign in with a password; the browser asks for it. They are viewers unless `role` is set. Use passwords
-   * only over HTTPS.
+   * Users who sign in with a password; the browser asks for it. These users are viewers unless `role` is set. Use
+   * passwords only over HTTPS.
    */
   readonly basic?: readonly {
     readonly user: string;
-    /** May come from an environment variable. If it is unset or empty, the page cannot be created. */
+    /**
+     * The password, for example from an environment variable. If the password is unset or empty, the page cannot be
+     * created.
+     */
     readonly password: string | undefined;
     readonly role?: Visitor['role'];
   }[];
-  /** Tokens for programs, such as a collector of `/metrics`. Programs are viewers unless `role` is set. */
+  /**
+   * Tokens for programs, such as a metrics collector that scrapes `/metrics`. Programs are viewers unless `role` is
+   * set.
+   */
   readonly bearer?: readonly {
-    /** May come from an environment variable. If it is unset or empty, the page cannot be created. */
+    /**
+     * The token, for example from an environment variable. If the token is unset or empty, the page cannot be created.
+     */
     readonly token: string | undefined;
     readonly role?: Visitor['role'];
     readonly name?: string;
   }[];
   /**
-   * Makes each visitor on this machine an operator, unless `role` is set, and denies access to connections from other
-   * machines and through proxies. It cannot detect a proxy on this machine that sends neither `X-Forwarded-For` nor
-   * `Forwarded`. The audit shows these visitors as `name`.
+   * Lets visitors on this machine use the page without a login, as operators unless `role` is set. Connections from
+   * other machines or through proxies are denied access. hookbox cannot detect a proxy on this machine that sends
+   * neither `X-Forwarded-For` nor `Forwarded`. The audit records the actions of these visitors under `name`.
    *
-   * @defaultValue `false` for `opsPage`; for `sandboxPage`, `true` if no login is set. `name` is `local` unless set
+   * @defaultValue `false` for `opsPage`; for `sandboxPage`, `true` if no login is set. `name` is `local` unless you set
+   * it
    */
   readonly unsafeOpen?: boolean | { readonly name: string; readonly role?: Visitor['role'] };
 }
@@ -41,7 +53,8 @@ export interface AuthorizationOptions {
 /** Logs and secrets of logins. */
 export interface LoginOptions {
   /**
-   * The logger for failed logins. It gets at most one line in ten seconds, and no credentials. `false` turns it off.
+   * The logger for failed logins. hookbox logs at most one failed login every ten seconds, and never logs credentials.
+   * `false` turns this log off.
    *
    * @defaultValue the console
    */

@@ -32,11 +32,12 @@ export type Guard = (request: Request, peer: string | null) => string | null;
 export interface GuardOptions {
   /**
    * The host names of the page, such as `ops.shop.example` or `10.0.0.7:8080`; a name without a port allows any port.
-   * Set them if `authorize` decides by the address or network of a request. Otherwise a site whose name points to your
-   * server (DNS rebinding) could act from your address, but without your cookies and password.
+   * Set the host names if `authorize` decides by the address or network of a request. Otherwise, an attacker's site
+   * whose name points to your server (DNS rebinding) could act from the address of a visitor, but without the cookies
+   * and password of that visitor.
    *
    * @defaultValue an open page accepts only loopback names, and only direct connections from its own machine; a page
-   * with a login accepts any name, but accepts forms only from the same name
+   * with a login accepts any name, but accepts a form only from a page under the same name
    */
   readonly hosts?: readonly string[];
 }

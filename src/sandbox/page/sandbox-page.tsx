@@ -1,5 +1,5 @@
 /**
- * The sandbox's dashboard. Mount it in a Hono app or with an adapter's `pageHandler`.
+ * The sandbox's dashboard. Mount the dashboard in a Hono app or with an adapter's `pageHandler`.
  *
  * @module
  */
@@ -54,10 +54,13 @@ export interface SandboxPageOptions extends AuthorizationOptions, GuardOptions, 
    * @defaultValue `'sandbox'`
    */
   readonly title?: string;
-  /** The path of the dashboard in the browser, if a proxy removes part of it. By default, derived from each request. */
+  /**
+   * The path of the dashboard in the browser, if a proxy removes part of it. By default, hookbox derives this path from
+   * each request.
+   */
   readonly base?: string;
   /**
-   * The address of the service, for the examples.
+   * The address of the service that the examples show.
    *
    * @defaultValue the address of the dashboard without its path
    */
@@ -73,12 +76,12 @@ const OPTIONS: KnownOptions<SandboxPageOptions> = {
 };
 
 /**
- * Creates the dashboard of a sandbox (sections 5.2, 6 and 6.4.4 of the service's interface). It shows API keys, webhook
- * endpoints, deliveries, dead letters, orders, stock, the clock and faults, and lets you change them. It needs no
- * JavaScript.
+ * Creates the dashboard of a sandbox (sections 5.2, 6 and 6.4.4 of the service's interface). The dashboard shows API
+ * keys, webhook endpoints, deliveries, dead letters, orders, stock, the clock and faults, and lets you change them. The
+ * dashboard needs no JavaScript.
  *
- * Without `authorize`, `basic` or `bearer` there is no login. The dashboard then accepts only direct connections from
- * its own machine, under a loopback name. Its server must pass the client's address to the dashboard, as
+ * Without `authorize`, `basic` or `bearer`, there is no login. The dashboard then accepts only direct connections from
+ * its own machine, under a loopback name. The server that mounts the dashboard must pass the client's address to it, as
  * @hono/node-server, Bun and Deno do.
  *
  * @param sandbox - a sandbox from `createSandbox`, which you close yourself

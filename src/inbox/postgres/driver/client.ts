@@ -5,7 +5,7 @@ export interface PostgresClient {
 
 /** A connection from a pool, or one that your `connect` function opened. */
 export interface PostgresConnection extends PostgresClient {
-  /** `true` if the connection accepts a query before it has answered the earlier ones. */
+  /** `true` if the connection accepts a query before it has answered earlier queries. */
   readonly pipeline?: boolean;
   /**
    * Returns `T` in a transaction, `E` in a failed transaction, and `I` outside a transaction. Absent in older versions
@@ -25,14 +25,18 @@ export interface PostgresConnection extends PostgresClient {
 /** A notice from Postgres. */
 export interface PostgresNotice {
   readonly message?: string | undefined;
-  /** Its SQLSTATE. */
+  /** The SQLSTATE of the notice. */
   readonly code?: string | undefined;
 }
 
 /** The part of a `pg` pool that hookbox uses. */
 export interface PostgresPool<Connection extends PostgresConnection = PostgresConnection> {
-  // Twice, as that of `pg` has a second one with a callback, and TypeScript infers from the last of as many as there are here.
+  /** Takes a connection from the pool. */
   connect(): Promise<Connection>;
+  /**
+   * The same signature again. A `pg` pool declares two, and TypeScript infers `Connection` correctly only if there are
+   * two here as well.
+   */
   connect(): Promise<Connection>;
 }
 
@@ -54,6 +58,6 @@ export interface PostgresResult {
   /** The columns of a row. */
   readonly fields?: readonly { readonly name: string }[];
   readonly rowCount: number | null;
-  /** The command that Postgres reports. It is `ROLLBACK` for the `COMMIT` of a failed transaction. */
+  /** The command that Postgres reports. This is `ROLLBACK` for the `COMMIT` of a failed transaction. */
   readonly command: string;
 }

@@ -20,15 +20,15 @@ export interface SqliteInboxOptions {
    */
   readonly maxWaitingBytes?: number;
   /**
-   * `true` allows hosts that do not keep their disk, such as AWS Lambda. It also allows a `database` in memory, for
+   * `true` allows hosts that do not keep their disk, such as AWS Lambda. `true` also allows a `database` in memory, for
    * tests. In both cases, stored events are eventually lost.
    *
    * @defaultValue `false`
    */
   readonly ephemeral?: boolean;
   /**
-   * By default the inbox writes in a separate thread, so the disk does not block your server. With `false`, it writes
-   * on the event loop and blocks the event loop during each commit. If the thread cannot start, the inbox writes on the
+   * By default, the inbox writes in a separate thread, so the disk does not block your server. With `false`, the inbox
+   * writes on the event loop and blocks it during each commit. If the thread cannot start, the inbox writes on the
    * event loop.
    *
    * @defaultValue `true`
