@@ -137,7 +137,7 @@ describe('connections', () => {
 
     expect(report.probes.at(-1)).toMatchObject({
       verdict: 'pass',
-      note: 'the endpoint closes the connection after each answer',
+      note: 'the endpoint closes the connection after each response',
     });
   });
 

@@ -159,7 +159,7 @@ describe('hookbox verify --explain', () => {
         'not valid',
         '',
         'prefix: the signature begins with "sha256="',
-        '  X-Signature must be 64 hexadecimal digits without a prefix; a different service uses this prefix.',
+        '  X-Signature must be 64 hexadecimal digits without a prefix; the prefix of this value is that of another service.',
         '  To do: remove the prefix.',
         '',
         're-serialised: the same JSON was signed, with two decimals in amounts (6.50 for 6.5)',

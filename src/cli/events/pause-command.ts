@@ -42,6 +42,6 @@ export function resumeCommand(): Command {
 function withPause(made: Command): Command {
   const paused = made
     .optionsGroup(GROUP.act)
-    .option('--endpoint <name>', 'the endpoint that receives the type', 'default');
+    .option('--endpoint <name>', 'the endpoint that receives events of this type', 'default');
   return withInbox(withBy(paused), 'print JSON');
 }

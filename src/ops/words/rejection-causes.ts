@@ -34,7 +34,7 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   'not-an-event': {
     cause: 'The signature is valid, but the body is not a JSON object with an id.',
     advice:
-      'A sender that has your secret is sending requests that are not events to this URL. Check the URL in the dashboard.',
+      'This URL receives requests that are signed with your secret but are not events. Check the URL in the dashboard.',
   },
   'body-incomplete': {
     cause: 'The connection closed before the whole body arrived.',
@@ -71,7 +71,7 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
     advice: `${LATER} look for a slow network or proxy, or for an attacker who holds connections open.`,
   },
   'body-no-room': {
-    cause: 'All bodies that were being read had together reached maxReadingBytes.',
+    cause: 'Together, the bodies that were being read had reached maxReadingBytes.',
     advice: `${LATER} many senders are slow, or somebody attacks the server. If the deliveries are genuine, raise maxReadingBytes.`,
   },
   'body-consumed': {

@@ -13,7 +13,7 @@ const SAYS_YES: Advice = {
     'ignore this warning.',
 };
 const TAKES_PUT: Advice = {
-  why: 'The service uses POST. A request with a different method can bypass checks that guard only POST. (This is a warning, because the request was correctly signed.)',
+  why: 'The service uses POST. A request with a different method can bypass checks that guard only POST. (This is only a warning, because the request was correctly signed.)',
   mend: 'Mount the route only for POST: app.post, not app.use or app.all.',
 };
 const OTHERWISE: Advice = {
