@@ -30,8 +30,7 @@ export function exportCommand(): Command {
     .option('--force', 'replace an existing file');
   return withNotes(withDb(withBy(withFilter(made))), {
     notes: [
-      'Without a filter, this writes all events, including pruned ones. The last line confirms that the export is ' +
-        'complete.',
+      'Without a filter, this writes all events, including pruned ones. The last line of an exact export confirms that the export is complete.',
       "Only the exact format can be imported. In csv, a single quote (') precedes text that a spreadsheet would run as a formula.",
     ],
   }).action(async (options: ExportCommandOptions) => {

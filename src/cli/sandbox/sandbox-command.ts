@@ -59,7 +59,7 @@ export function sandboxCommand(): Command {
     ),
     {
       notes: [
-        'The sandbox prints a line for each delivery attempt, and the signing secret of a new endpoint once. ' +
+        'The sandbox prints a line for each delivery attempt. It prints the signing secret of a new endpoint only once. ' +
           'docs/sandbox.md lists what the sandbox assumes where the interface leaves a choice.',
         'The subcommands control a sandbox that you run on this machine. On Ctrl-C, the command finishes the work in progress and exits; press Ctrl-C again to exit immediately.',
       ],

@@ -95,8 +95,8 @@ function fault(): Command {
     notes: [
       'Without an argument, this command lists the faults that have not occurred yet.',
       nameList('Faults', {
-        before: 'fail an operation before it changes anything',
-        after: 'fail an operation after it has made its change',
+        before: 'make an operation fail before it changes anything',
+        after: 'make an operation fail after it has made its change',
         'lost-answer': 'carry out an operation, but send no response',
         slow: 'delay an operation',
         decline: 'decline the payment of an order',

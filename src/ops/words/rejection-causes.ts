@@ -49,8 +49,7 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   'body-in-tiny-chunks': {
     cause: 'The body arrived in thousands of chunks of a few bytes each.',
     advice:
-      'The service does not send such chunks. If your proxy does, make it forward larger ones. Otherwise an attacker is ' +
-      'trying to keep the server busy.',
+      'The service does not send such chunks. If your proxy sends them, make it forward larger chunks. If not, an attacker is probably trying to keep the server busy.',
   },
   'encoding-unsupported': {
     cause:
@@ -64,7 +63,8 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   },
   'body-not-base64': {
     cause: 'The body was flagged as base64, but is not base64.',
-    advice: 'Your code decodes the body but does not clear the flag. Pass the gateway’s event to hookbox unchanged.',
+    advice:
+      'Your code decodes the body but does not clear the flag isBase64Encoded. Pass the gateway’s event to hookbox unchanged.',
   },
   'body-too-slow': {
     cause: 'The body did not arrive within the deadline.',
@@ -85,8 +85,8 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   overloaded: {
     cause: 'Too many deliveries were waiting to be stored.',
     advice: {
-      file: `${LATER} check the disk, and the answer latency on the Overview screen.`,
-      postgres: `${LATER} check the load on Postgres, and the answer latency on the Overview screen.`,
+      file: `${LATER} check the disk, and the response latency on the Overview screen.`,
+      postgres: `${LATER} check the load on Postgres, and the response latency on the Overview screen.`,
     },
   },
   closing: {
@@ -102,7 +102,7 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   },
   internal: {
     cause: 'Unexpected error.',
-    advice: 'See the log of the process that answered. The service sends the event again.',
+    advice: 'See the log of the process that received the delivery. The service sends the event again.',
   },
   'not-passed-on-in-time': {
     cause: 'The event could not be forwarded in time.',

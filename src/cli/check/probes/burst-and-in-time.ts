@@ -11,7 +11,7 @@ const AT_ONCE = 50;
 const LATE_UNDER_LOAD: Advice = {
   why:
     'The endpoint answers single deliveries in time, but not the many that arrive at once after an outage. ' +
-    'Those deliveries fail, and the service later sends all of them again together.',
+    'Those deliveries fail, and the service later resends all of them together.',
   mend: 'Before you answer, only verify and store the event. Store many events in one transaction, and handle them afterwards.',
 };
 const REFUSES_UNDER_LOAD: Advice = {

@@ -6,7 +6,7 @@ import { isTaken } from '../check-run.ts';
 import type { Probe } from './probe.ts';
 
 const SAYS_YES: Advice = {
-  why: 'The service never uses GET. A 2xx for a GET makes monitors and people believe that deliveries work, even if they fail.',
+  why: 'The service never uses GET. A 2xx for a GET makes monitors and people believe that deliveries work, even when they fail.',
   mend:
     'Mount the route only for POST, and return 405 for other methods. If you serve a page of your own at this ' +
     'address, ' +
