@@ -107,7 +107,7 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
     about: 'order moves',
     decision:
       'The status goes from created to confirmed, then ready, then completed. Until an order is completed, it can be ' +
-      'cancelled or fail; if it was submitted, the sandbox puts its items back in stock and refunds its charge. The Order body ' +
+      'cancelled or fail; if it was submitted, the sandbox restocks its items and refunds its charge. The Order body ' +
       'has no status. No customer or address field is required.',
     values: ['confirmedAfterMs', 'readyAfterMs', 'completedAfterMs'],
   },
@@ -150,7 +150,7 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   A9: {
     about: 'checks and sizes',
     decision:
-      'Checks run in this order: key, limit, permission, fault, syntax, validation, existence, state. A missing or unparsable value causes a 400 MISSING_REQUIRED_FIELD, an invalid value a 422 with details, and an unknown path a 404. Bodies of 5xx responses have no code. Content-Type is ignored. A string has at most 1,000 characters.',
+      'Checks run in this order: key, limit, permission, fault, syntax, validation, existence, state. A missing or unparsable value causes 400 MISSING_REQUIRED_FIELD, an invalid value 422 with details, and an unknown path 404. Bodies of 5xx responses have no code. Content-Type is ignored. A string has at most 1,000 characters.',
     values: ['maxBodyBytes', 'maxItems'],
   },
   A10: {
@@ -166,7 +166,7 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
     about: 'money and payment',
     decision:
       'Amounts are decimal USD, rounded half up to cents. Payment methods are pm_ok, pm_declined, ' +
-      'pm_insufficient_funds and pm_expired. Creating a setup intent returns 201 and the URL of a local page on which a payment method can be added. merchant_id filters the list of payment methods.',
+      'pm_insufficient_funds and pm_expired. Creating a setup intent returns 201 and the URL of a local page for adding a payment method. merchant_id filters the list of payment methods.',
     values: ['taxRate', 'deliveryFee'],
   },
   A12: {
