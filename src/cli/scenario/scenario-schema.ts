@@ -95,7 +95,7 @@ const delivery = z
   });
 
 const down = z.strictObject({
-  from: duration.describe('when it begins, measured from the start of the scenario'),
+  from: duration.describe('when the outage begins, measured from the start of the scenario'),
   for: duration.refine((ms) => ms > 0, 'expected a number above 0'),
 });
 

@@ -25,7 +25,7 @@ export function verifyCommand(): Command {
     .option('--also <file...>', 'with --explain, also try the bodies in these files')
     .option(
       '--old-secret-file <path>',
-      'with --explain, also try the secret from before a rotation that is in this file; SIGNING_SECRET_OLD is also tried',
+      'with --explain, also try the old secret (from before a rotation) in this file; SIGNING_SECRET_OLD is also tried',
     )
     .option('--json', 'print the verdict as JSON');
   return withSecret(verify).action(async (file: string, options: VerifyOptions) => {

@@ -71,7 +71,7 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
     advice: `${LATER} look for a slow network or proxy, or for an attacker who holds connections open.`,
   },
   'body-no-room': {
-    cause: 'Together, the bodies that were being read had reached maxReadingBytes.',
+    cause: 'The total size of the bodies that were being read had reached maxReadingBytes.',
     advice: `${LATER} many senders are slow, or somebody attacks the server. If the deliveries are genuine, raise maxReadingBytes.`,
   },
   'body-consumed': {

@@ -174,15 +174,11 @@ function* mistakenValues(body: Buffer): Generator<Candidate> {
   const escaped = attempt(() => encodeURIComponent(text));
   yield* candidates(
     'double-encoded',
-    'the signature was computed over the URL-encoded body (%7B for {, for example)',
+    'the signature was computed over the URL-encoded body (for example, %7B for {)',
     escaped,
   );
   const unescaped = attempt(() => decodeURIComponent(text));
-  yield* candidates(
-    'double-encoded',
-    'the signature was computed over the body without its URL encoding (%)',
-    unescaped,
-  );
+  yield* candidates('double-encoded', 'the signature was computed over the URL-decoded body', unescaped);
 }
 
 function* writings(body: Buffer): Generator<Candidate> {

@@ -62,7 +62,7 @@ export const CAUSES = {
   },
   'empty-body': {
     meaning: 'one side hashed an empty body, because other code read the body first or did not forward it',
-    fix: 'read the raw bytes once, before any other code reads the body, and pass them on.',
+    fix: 'read the raw bytes once, before any other code reads the body, and pass the bytes to that code.',
   },
   'headers-in-file': {
     meaning: 'the file contains a whole HTTP message, but the signature covers only its body',
@@ -118,7 +118,7 @@ export const CAUSES = {
     fix: 'set the secret without quotation marks; docker run --env-file, for example, does not remove them.',
   },
   'secret-encoding': {
-    meaning: 'one side decoded the secret; the other side used it without decoding',
+    meaning: 'one side decoded the secret; the other side used it without decoding it',
     fix: 'use the secret as the dashboard shows it, encoded in UTF-8.',
   },
   'secret-prefix': {

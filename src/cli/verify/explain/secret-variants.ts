@@ -78,12 +78,12 @@ function addDecoded(
     usual('secret-prefix', 'the signature was computed with the secret without its prefix', bare);
     usual(
       'secret-encoding',
-      'the signature was computed with the base64 after the prefix of the secret, decoded',
+      'the signature was computed with the decoded base64 that follows the prefix of the secret',
       ...base64(bare),
     );
     usual(
       'secret-encoding',
-      'the signature was computed with the hexadecimal digits after the prefix of the secret, decoded',
+      'the signature was computed with the decoded hexadecimal digits that follow the prefix of the secret',
       ...hex(bare),
     );
   }

@@ -40,10 +40,10 @@ export function otherSchemes(body: Uint8Array, timestamp: string | null): readon
     by('algorithm', 'the body and the secret were swapped: the body was used as the key', (key, bytes) =>
       hmac('sha256', Buffer.from(bytes), key),
     ),
-    by('algorithm', 'the signature was computed over the SHA-256 of the body, in hexadecimal', (key, bytes) =>
+    by('algorithm', 'the signature was computed over the hexadecimal SHA-256 of the body', (key, bytes) =>
       hmac('sha256', key, Buffer.from(hash('sha256', bytes))),
     ),
-    by('algorithm', 'the signature was computed over the SHA-256 of the body', (key, bytes) =>
+    by('algorithm', 'the signature was computed over the binary SHA-256 of the body', (key, bytes) =>
       hmac('sha256', key, Buffer.from(hash('sha256', bytes), 'hex')),
     ),
     ...known.flatMap((time) => [

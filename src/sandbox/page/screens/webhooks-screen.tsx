@@ -71,7 +71,7 @@ function NewEndpointForm({ visit }: { readonly visit: SandboxVisit }) {
 function UrlField({ value = '' }: { readonly value?: string }) {
   return (
     <label class="field">
-      <span>URL (https; for this machine, also http)</span>
+      <span>URL (https, unless it points to this machine)</span>
       <input type="text" name="url" value={value} inputmode="url" maxlength={2000} required autocomplete="off" />
     </label>
   );
