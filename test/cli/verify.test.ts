@@ -162,7 +162,7 @@ describe('hookbox verify --explain', () => {
         '  X-Signature must be 64 hexadecimal digits without a prefix; the prefix of this value is that of another service.',
         '  To do: remove the prefix.',
         '',
-        're-serialised: the same JSON was signed, with two decimals in amounts (6.50 for 6.5)',
+        're-serialised: the signature was computed over the same JSON, with two decimals in amounts (6.50 for 6.5)',
         '  One side parsed the JSON and wrote it again: the values are the same, but the bytes differ.',
         '  To do: sign and verify the raw bytes. Mount the webhook route before any body parser, and never hash JSON.stringify(request.body).',
         '',
