@@ -19,7 +19,7 @@ const SAID = {
   dead: 'event is dead; to see why, run the command in this log entry',
   lost: 'the lease expired before the handler ended; the handler will run again',
   lostInline: 'the lease expired before the handler ended; the next delivery of the event runs the handler again',
-  failedLate: 'handler failed after its transaction was committed, so it does not run again',
+  failedLate: 'handler failed after its transaction was committed, so the handler does not run again',
   withoutFile: 'ctx.transaction is not available now; the handler will run again, and this attempt does not count',
   spoiled: COMMITTED_BY_ITSELF,
   outlived:

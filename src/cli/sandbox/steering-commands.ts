@@ -67,7 +67,7 @@ function send(): Command {
   return withNotes(withSteering(made), {
     notes: [
       'The sandbox sets the id and the time of the event, and signs it. It sends the event to every ' +
-        'endpoint that is registered for all events or for this type, and retries it like any other event. Nothing else in the sandbox changes. If the event ' +
+        'endpoint that is registered for all events or for this type, and retries failed deliveries as usual. Nothing else in the sandbox changes. If the event ' +
         'does ' +
         'not fit your schema, the command warns you and still sends it.',
     ],

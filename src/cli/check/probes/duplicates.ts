@@ -34,7 +34,7 @@ export const duplicates: Probe = async (run) => {
 };
 
 const STUMBLES_AT_ONCE: Advice = {
-  why: 'The service sends the event again, so it is not lost, but each of these deliveries counts as failed.',
+  why: 'The service sends the event again, so the event is not lost, but each of these deliveries counts as failed.',
   mend:
     'Two requests search for the id before either inserts it. Insert first, with a unique key: INSERT … ON CONFLICT DO NOTHING. Return a 2xx whether or not this ' +
     'inserts a row.',
