@@ -36,7 +36,7 @@ export function loggerOf(given: Logger | false | undefined): Logger {
   }
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `logger must have the methods ${LEVELS.join(', ')}, which hookbox calls with (facts, message) as in pino. For no log, set it to false.`,
+    `logger must have the methods ${LEVELS.join(', ')}, which hookbox calls with (facts, message) as in pino. To disable logging, set it to false.`,
   );
 }
 

@@ -185,7 +185,7 @@ function assertPlace({ among, takenFor, name }: FindPlace): void {
   if (PARTS.includes(among) && READINGS.includes(takenFor) && typeof name === 'string') return;
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `at must be the value of next from the previous step, in which among is one of ${PARTS.join(', ')}.`,
+    `at must be the value of next from the previous step. Its field among must be one of: ${PARTS.join(', ')}.`,
   );
 }
 

@@ -203,6 +203,6 @@ function endedEarly(lines: number, place: 'before' | 'within'): string {
   if (place === 'before') return 'The export is empty.';
   return (
     `The export ends early, after line ${lines}: its last line is missing, and events may be missing too. ` +
-    `The lines that it has were imported. ${SAFE_AGAIN}`
+    `The lines that it contains were imported. ${SAFE_AGAIN}`
   );
 }

@@ -182,7 +182,7 @@ function known(by: 'type' | 'reason', detail: string, types: ReadonlySet<string>
 
 function histograms(totals: readonly CountTotal[]): Family[] {
   return [
-    histogram('hookbox_answer_seconds', 'Time from the arrival of a delivery to its answer', 'answer-ms', totals),
+    histogram('hookbox_answer_seconds', 'Time from the arrival of a delivery to its response', 'answer-ms', totals),
     histogram('hookbox_handler_seconds', 'Run time of handlers', 'handler-ms', totals),
   ];
 }

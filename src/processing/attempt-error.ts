@@ -98,7 +98,7 @@ function textOf(read: () => unknown, characters: number): string {
     // Cuts a far too long text first, and searches only the rest for secrets.
     return cut(withoutPasswords(cut(text, 2 * characters)).replaceAll(SIGNATURE, '…'), characters);
   } catch {
-    return 'a value without a text';
+    return 'a value that cannot be converted to text';
   }
 }
 

@@ -13,13 +13,13 @@ import { loggedError } from './logged-error.ts';
 const SAID = {
   processed: 'event processed',
   skipped: 'event skipped by its handler',
-  failed: 'handler failed and will be retried; run the given command for details',
-  later: 'handler requested a later retry; the given command shows details',
+  failed: 'handler failed and will be retried; for details, run the command in this log entry',
+  later: 'handler requested a later retry; for details, run the command in this log entry',
   failedInline: 'handler failed; the next delivery of the event runs the handler again',
-  dead: 'event is dead; run the given command to see why',
+  dead: 'event is dead; to see why, run the command in this log entry',
   lost: 'the lease expired before the handler ended; the handler will run again',
   lostInline: 'the lease expired before the handler ended; the next delivery of the event runs the handler again',
-  failedLate: 'handler failed after its transaction was committed, so it does not run again',
+  failedLate: 'handler failed after its transaction was committed, so the handler does not run again',
   withoutFile: 'ctx.transaction is not available now; the handler will run again, and this attempt does not count',
   spoiled: COMMITTED_BY_ITSELF,
   outlived:

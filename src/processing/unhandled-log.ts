@@ -66,8 +66,7 @@ export function unhandledLog(logger: Logger) {
         const command = rerunIgnoredCommand({ endpoint, types: named, ignoredSince: since }, inbox);
         logger.warn(
           { endpoint, count: here.some(({ more }) => more) ? `more than ${count}` : count, command },
-          'events that this processor can handle were ignored in the last seven days; run the given command to ' +
-            'rerun them',
+          'events that this processor can handle were ignored in the last seven days; to rerun them, run the command in this log entry',
         );
       }
     },

@@ -17,7 +17,7 @@ export function deliveryLog(logger: Logger, endpoint: string): DeliveryLog {
     uselessEntity(id, error) {
       seldom('entity', (suppressed) => {
         const message =
-          'the entity function gave no usable name, so the event has no entity and may be handled in any order';
+          'the entity function returned no usable name, so the event has no entity and may be handled in any order';
         logger.error({ endpoint, id, error, suppressed }, message);
       });
     },

@@ -93,7 +93,7 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
     decision:
       'user_id, location_id and fulfillment_method are required; status, if present, must be Active. The sandbox ' +
       'returns 201 and the new id. Each added item becomes a new line. The location must sell the product. If the ' +
-      'quantity exceeds the stock, the answer contains a message of level Warning.',
+      'quantity exceeds the stock, the response contains a message of level Warning.',
     values: [],
   },
   A2: {
@@ -107,14 +107,14 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
     about: 'order moves',
     decision:
       'The status goes from created to confirmed, then ready, then completed. Until an order is completed, it can be ' +
-      'cancelled or fail; if it was submitted, the sandbox returns its stock and refunds its charge. The Order body ' +
+      'cancelled or fail; if it was submitted, the sandbox restocks its items and refunds its charge. The Order body ' +
       'has no status. No customer or address field is required.',
     values: ['confirmedAfterMs', 'readyAfterMs', 'completedAfterMs'],
   },
   A4: {
     about: 'Submit Order',
     decision:
-      'Submit Order charges the payment method, takes the stock and returns 200. A second submission returns 409. A ' +
+      'Submit Order charges the payment method, takes the items from stock and returns 200. A second submission returns 409. A ' +
       'declined payment returns 422 PAYMENT_FAILED, and the order can be submitted again. If the quantity exceeds the ' +
       'stock, Create Order and Submit Order both return 422.',
     values: [],
@@ -123,8 +123,7 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
     about: 'events',
     decision:
       'Create Order causes order.created; Submit Order causes inventory.updated for each product. The clock, or a ' +
-      'change by hand, causes order.confirmed, order.ready (at estimated_ready_time) and order.completed. A change by ' +
-      'hand also causes order.cancelled and order.failed; a fault causes order.failed. Other stock changes cause ' +
+      'change by hand, causes order.confirmed, order.ready (at estimated_ready_time) and order.completed. A change by hand can also cause order.cancelled or order.failed; a fault can cause order.failed. Other stock changes cause ' +
       'inventory.updated.',
     values: [],
   },
@@ -151,9 +150,7 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   A9: {
     about: 'checks and sizes',
     decision:
-      'Checks run in this order: key, limit, permission, fault, syntax, validation, existence, state. A missing or ' +
-      'unparsable value returns 400 MISSING_REQUIRED_FIELD, an invalid value 422 with details, and an unknown path ' +
-      '404. Bodies of 5xx answers have no code. Content-Type is ignored. A string has at most 1,000 characters.',
+      'Checks run in this order: key, limit, permission, fault, syntax, validation, existence, state. A missing or unparsable value causes 400 MISSING_REQUIRED_FIELD, an invalid value 422 with details, and an unknown path 404. Bodies of 5xx responses have no code. Content-Type is ignored. A string has at most 1,000 characters.',
     values: ['maxBodyBytes', 'maxItems'],
   },
   A10: {
@@ -169,8 +166,7 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
     about: 'money and payment',
     decision:
       'Amounts are decimal USD, rounded half up to cents. Payment methods are pm_ok, pm_declined, ' +
-      'pm_insufficient_funds and pm_expired. Creating a setup intent returns 201 and the URL of a local page that ' +
-      'adds a payment method. merchant_id filters the list of payment methods.',
+      'pm_insufficient_funds and pm_expired. Creating a setup intent returns 201 and the URL of a local page for adding a payment method. merchant_id filters the list of payment methods.',
     values: ['taxRate', 'deliveryFee'],
   },
   A12: {

@@ -235,7 +235,10 @@ function typesIn(events: string | null): readonly EventType[] | null {
 function checkedUrl(text: string, allowRemote: boolean): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw new ConfigurationError('INVALID_OPTION', 'The URL of a webhook must use https, or http on this machine.');
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      'The URL of a webhook must use https, unless it points to this machine.',
+    );
   }
   if (url.username !== '' || url.password !== '') {
     const message = 'The URL of a webhook must not contain a user name or password, because URLs end up in logs.';

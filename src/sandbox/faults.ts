@@ -94,7 +94,9 @@ export function addFault(tx: Transaction, fault: ServiceFault): string {
   const isDelay = ms !== null && Number.isSafeInteger(ms) && ms >= 0 && ms <= MOST_MS;
   check(
     kind === 'slow' ? isDelay : ms === null,
-    kind === 'slow' ? `ms, the delay of the answer, must be from 0 to ${MOST_MS}` : 'only the kind slow takes ms',
+    kind === 'slow'
+      ? `ms, the delay of the response, must be from 0 to ${MOST_MS}`
+      : 'only a fault of kind slow takes ms',
   );
   const id = tx.newId('fault');
   insert(tx, 'faults', {

@@ -52,7 +52,7 @@ export function keySource(
     throw new ConfigurationError(
       'UNUSABLE_SECRET',
       'secret is missing. Set it to the signing secret from the dashboard, for example through SIGNING_SECRET; ' +
-        'for an account without one, set unsafeUnsigned: true.',
+        'for an account without a secret, set unsafeUnsigned: true.',
     );
   }
   if (typeof secret !== 'function') {

@@ -82,7 +82,7 @@ it('by the keyboard alone a group is exported, and those that are chosen', async
   // Past what else the row has, to its menu.
   await tabTo(page, 'Export group…');
   await keyboard.press('Enter');
-  await tabTo(page, 'exact, for import');
+  await tabTo(page, 'exact copy, which can be imported');
   const exact = await idsIn(page, () => keyboard.press('Enter'));
   expect(exact).toEqual([...GROUP].toSorted());
   await tabTo(page, 'Export…');

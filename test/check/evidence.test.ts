@@ -136,7 +136,7 @@ describe('what was stored first', () => {
 
     expect(report.probes.at(-1)).toMatchObject({
       verdict: 'pass',
-      note: 'judged by the answers of the endpoint: it recognised the event, but its answers do not show whether the event was on disk',
+      note: 'judged by the responses of the endpoint: it recognised the event, but its responses do not show whether the event was on disk',
     });
   });
 });

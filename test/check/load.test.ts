@@ -95,7 +95,7 @@ describe('connections', () => {
     );
 
     expect(probesWith(report, 'fault')).toEqual(['slow-body']);
-    expect(findingOf(report, 'slow-body').why).toContain('blocks the answers to all deliveries');
+    expect(findingOf(report, 'slow-body').why).toContain('delays the responses to all deliveries');
   });
 
   it('finds that only the first piece of a body is read', async () => {
@@ -111,7 +111,7 @@ describe('connections', () => {
       { only: ['slow-body'] },
     );
 
-    expect(findingOf(report, 'slow-body').mend).toContain('the first piece');
+    expect(findingOf(report, 'slow-body').mend).toContain('the first chunk');
   });
 
   it('finds that a connection ends between two deliveries without a word', async () => {
@@ -137,7 +137,7 @@ describe('connections', () => {
 
     expect(report.probes.at(-1)).toMatchObject({
       verdict: 'pass',
-      note: 'the endpoint closes the connection after each answer',
+      note: 'the endpoint closes the connection after each response',
     });
   });
 

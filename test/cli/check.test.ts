@@ -231,8 +231,8 @@ describe('hookbox check', () => {
     expect(code).toBe(0);
     for (const name of probeNames) expect(stdout).toContain(`  ${name} `);
     const help = stdout.replaceAll(/\s+/g, ' ');
-    expect(help).toContain('{"rows": n, "count": n}: how many times the event was stored');
-    expect(help).toContain('stores an event less than a millisecond after its answer, the check cannot notice');
+    expect(help).toContain('rows is how many times the event was stored');
+    expect(help).toContain('stores an event less than a millisecond after its response, the check cannot notice');
     expect(help).toContain('The ids of the test events begin with evt_check_');
   });
 });

@@ -362,7 +362,7 @@ describe('the rest', () => {
     expect(judgeClock(Date.UTC(2101, 0, 1), 0, [])).toMatchObject({ status: 'problem' });
     expect(judgeClock(now, 0, [{ file, at: now + 3_600_000 }])).toMatchObject({
       status: 'warning',
-      what: `the clock shows 2026-01-01T00:00:00.000Z, but ${file} was written after that time`,
+      what: `the clock shows 2026-01-01T00:00:00.000Z, but ${file} was last modified after that time`,
     });
     expect(judgeClock(now, -4_000, [])).toMatchObject({ status: 'warning' });
   });

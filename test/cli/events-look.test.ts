@@ -268,7 +268,7 @@ describe('the group of a dead event', () => {
 it('the timeline says of redeliveries that are not known one by one that they are from there on', () => {
   const at = new Date('2026-01-01T00:00:00Z');
   expect(timelineLines([{ what: 'redeliveries', at, count: 1_234 }])).toEqual([
-    expect.stringMatching(/delivered again 1,234 times after this, besides the redeliveries below$/),
+    expect.stringMatching(/delivered again 1,234 times after this, in addition to the redeliveries listed below$/),
   ]);
 });
 

@@ -66,7 +66,7 @@ it('a pause at an endpoint that no processor names says so: what was meant goes 
   await announced(['test']);
   await announced(['live']);
   expect(await told()).toContain(
-    'No running processor handles the endpoint default. Running processors handle live and test.\n',
+    'No running processor handles events of the endpoint default. Running processors handle live and test.\n',
   );
   expect(await told('--endpoint', 'live')).not.toMatch(/No (?:running )?processor/);
   await announced('*');

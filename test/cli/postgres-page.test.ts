@@ -52,7 +52,9 @@ describe.skipIf(fromSource)('hookbox ui on Postgres', () => {
     const erased = await post('maintenance/erase', { entity: 'ord_42', confirm: '1', typed: 'ord_42' });
     expect(erased.status).toBe(303);
     const done = await page(erased.headers.get('location')?.slice(1) ?? '');
-    expect(done).toContain('1 event was erased. Postgres keeps the erased data in dead rows until VACUUM removes them');
+    expect(done).toContain(
+      '1 event was erased. Postgres keeps the erased data in dead rows until VACUUM removes the rows',
+    );
 
     const dump = `pg_dump --format=custom --schema=${there.schema} --file=hookbox.dump`;
     const maintenance = await page('maintenance');

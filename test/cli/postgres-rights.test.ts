@@ -60,10 +60,10 @@ it('the doctor says of a role that is named as the schema where its own tables w
     const args = ['doctor', '--port', '0', '--schema', role];
     return (await runHookbox(args, { cwd: there.cwd, env: { HOOKBOX_DB: there.urlOf(role) } })).stdout;
   };
-  const said = `if a statement names no schema, Postgres creates objects in ${role}, among the tables of the inbox, because the role and the schema have the same name`;
+  const said = `if a CREATE statement names no schema, Postgres creates the object in ${role}, where the tables of the inbox are, because the role and the schema have the same name`;
   expect(await doctor()).toContain(said);
   await there.pool.query(`ALTER ROLE ${role} SET search_path = public`);
-  expect(await doctor()).not.toContain('among the tables of the inbox');
+  expect(await doctor()).not.toContain('where the tables of the inbox are');
 });
 
 it('the doctor says of such a role that the next start makes no tables', async () => {

@@ -160,7 +160,7 @@ describe('hookbox scenario run', () => {
     for (const line of [
       '✗ delivery 0 (order.failed) gets 500, but found: 200',
       '✗ delivery 1 (a body) is delivered, but found: dead-lettered',
-      '✗ requests without an answer: 1, but found: 0',
+      '✗ requests without a response: 1, but found: 0',
       '✗ faults: 1, but found: 0',
       '✗ dead letters: 0, but found: 1',
       '✓ every event is stored once',
@@ -290,7 +290,7 @@ describe('hookbox scenario run --to', () => {
     expect(ran.code).toBe(1);
     expect(ran.stdout).toContain('✗ copies of delivery 0 (order.ready) get 200, but found: 500\n');
     expect(ran.stdout).toContain('✗ copies of delivery 1 (order.ready) get 500, but found: 200\n');
-    expect(ran.stdout).toContain('✗ no other answers, but found: 500 (2 times)\n');
+    expect(ran.stdout).toContain('✗ no other responses, but found: 500 (2 times)\n');
   });
 
   it('says at once which types no handler takes', async () => {

@@ -175,7 +175,7 @@ describe('hookbox trigger', () => {
     const { stdout } = await runHookbox(['trigger', 'order.ready', '--to', server.url, ...args]);
     const [failed, delivered] = stdout.trimEnd().split('\n');
     expect(failed).toMatch(/again now$/);
-    expect(delivered).toMatch(/ ms {2}invalid for hookbox: data\.total: .*expected number/);
+    expect(delivered).toMatch(/ ms {2}hookbox considers it invalid: data\.total: .*expected number/);
   });
 
   it.each([

@@ -384,7 +384,9 @@ describe('no mistake that can be guessed', () => {
   it('says both when a malformed signature would not be right either', () => {
     const { mistakes } = explainMismatch({ body: fixture('order.ready'), signature: 'AB'.repeat(31), secret: SECRET });
     expect(mistakes.map(({ cause }) => cause)).toEqual(['malformed-signature', 'wrong-bytes']);
-    expect(mistakes[0]?.what).toBe('the digits are in uppercase, the signature has 62 digits instead of 64');
+    expect(mistakes[0]?.what).toBe(
+      'the digits of the signature are in uppercase, the signature has 62 digits instead of 64',
+    );
   });
 
   it('has nothing to say about a right signature', () => {

@@ -84,7 +84,7 @@ describe('pino as the logger', () => {
       'a redelivery has the same id but a different body; the first body is kept',
       'the event was stored as dead(invalid)',
       'delivery rejected',
-      'event is dead; run the given command to see why',
+      'event is dead; to see why, run the command in this log entry',
       'delivery not stored',
     ]) {
       expect(messages).toContain(expected);

@@ -110,7 +110,7 @@ export function testBulkOutcomes(name: string, open: () => Promise<Inbox>): void
       const outcome = await bulkOutcome(inbox, id);
       expect(outcome).toEqual({ acted: 2, counts: none, again: 0, forgotten: 2 });
       expect(outcome && outcomeInWords('rerun', outcome)).toBe(
-        'The outcome of 2 events is no longer known: a bulk action keeps its list of events for a week after it ends.',
+        'The outcome of 2 events is no longer known: the list of its events is kept for only a week after a bulk action ends.',
       );
       // The event itself still knows.
       const history = await getEvent(inbox, { endpoint: 'default', id: 'a' });

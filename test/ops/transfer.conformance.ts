@@ -346,7 +346,7 @@ export function testTransfer(name: string, store: TransferStore): void {
         const importing = importEvents(inbox, lines.slice(0, 2), ADA);
         await expect(importing).rejects.toThrow(
           'The export ends early, after line 2: its last line is missing, and events may be missing too. ' +
-            'The lines that it has were imported. Importing them again is safe.',
+            'The lines that it contains were imported. Importing them again is safe.',
         );
         expect(await inbox.list()).toMatchObject([{ id: 'one' }]);
         expect((await auditLines(inbox)).lines).toMatchObject([{ act: 'import', counts: { imported: 1 } }]);

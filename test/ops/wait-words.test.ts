@@ -36,7 +36,7 @@ it.each<[Wait | null, string]>([
     { reason: 'later', dueAt: ago(-5), waiting: { count: 1, more: false } },
     'is delayed; first attempt in 5 min; 1 event is waiting behind',
   ],
-  [{ reason: 'next', lastSeen: ago(4), waiting: none }, 'is due, and a processor for order.created'],
+  [{ reason: 'next', lastSeen: ago(4), waiting: none }, 'is due, and a processor that handles order.created'],
   [{ reason: 'running', since: ago(2), waiting: none }, 'has been running for 2 min'],
   [{ reason: 'suspect', waiting: none }, 'is waiting for its turn: a process ended while handling it'],
   [{ reason: 'discarded' }, 'was discarded by an operator'],

@@ -81,7 +81,9 @@ describe('onFailed and onDead', () => {
     await closing;
     expect(await inbox.get(orderEvent('evt_1'))).toMatchObject({ state: 'dead' });
     expect(calls).toMatchObject([{ hook: 'onDead', id: 'evt_1', error: { name: 'TimeoutError' }, reason: 'failed' }]);
-    expect(lines.map(({ message }) => message)).toContain('event is dead; run the given command to see why');
+    expect(lines.map(({ message }) => message)).toContain(
+      'event is dead; to see why, run the command in this log entry',
+    );
   });
 
   it('are told of the crash of another process by whoever finds it', async () => {

@@ -339,7 +339,7 @@ describe('what comes out of order', () => {
       ['/webhooks', 'Register an endpoint', { url: 'https://a.example', signing: 'own' }, 'secret'],
       ['/clock', 'Advance the clock by another duration', { by: 'tomorrow' }, 'not "tomorrow"'],
       ['/clock', 'Advance the clock by another duration', { by: '9999999999 d' }, 'Nothing was done.'],
-      ['/faults', 'Add an operation fault', { kind: 'slow' }, 'ms, the delay of the answer'],
+      ['/faults', 'Add an operation fault', { kind: 'slow' }, 'ms, the delay of the response'],
       ['/faults', 'Add an operation fault', { kind: 'decline', operation: 'getCart' }, 'takes no operation'],
       ['/faults', 'Add an operation fault', { times: '0' }, 'times must be'],
       ['/faults', 'Add a delivery fault', { kind: 'late', times: '0' }, 'how many times it occurs: 1 or more'],

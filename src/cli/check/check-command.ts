@@ -34,13 +34,13 @@ export function checkCommand(): Command {
     .option('--skip <probe...>', 'skip these probes', collectedFrom(probeNames))
     .option(
       '--effects <url>',
-      'a URL with {id} that returns {"rows": n, "count": n}: how many times the event was stored, and how ' +
-        'many times its handler ran. It can also return one number, the larger of the two. Without --effects, the probes "stored-first" and "duplicates" can judge ' +
-        'only endpoints built with hookbox',
+      'a URL that contains {id} and returns {"rows": n, "count": n}: rows is how many times the event was stored, ' +
+        'and count is how many times its handler ran. It can also return one number, the larger of the two. Without ' +
+        '--effects, hookbox can judge the probes "stored-first" and "duplicates" only for endpoints built with hookbox',
     )
     .option(
       '--deadline <ms>',
-      'report an answer as a fault if it takes longer than this',
+      'report a fault if a response takes longer than this',
       wholeNumber(1, MAX_DEADLINE_MS),
       10_000,
     )
@@ -54,8 +54,7 @@ export function checkCommand(): Command {
       'Check only a test endpoint: its handlers treat the test events as real ones. The ids of the ' +
         'test events begin with evt_check_, so you can find them. Afterwards, discard the test events that ' +
         'are dead or pending. If the endpoint returns 429, or 503 with Retry-After, hookbox sends the ' +
-        'delivery again later; only the probe burst judges such answers. If an endpoint stores an event less ' +
-        'than a millisecond after its answer, the check cannot notice that the answer came first.',
+        'delivery again later; only the probe "burst" judges such responses. If an endpoint stores an event less than a millisecond after its response, the check cannot notice that the response came first.',
     ],
     exitCodes: {
       0: 'no fault (warnings and unknown results do not count)',

@@ -32,7 +32,7 @@ export function unknown(sent: string, received: string | Exchange, advice: Advic
 }
 
 const TOLD_TO_WAIT: Advice = {
-  why: 'The endpoint asked hookbox twice to wait, so the check cannot judge how the endpoint treats this delivery.',
+  why: 'Twice, the endpoint asked hookbox to wait, so the check cannot judge how the endpoint treats this delivery.',
   mend: 'During the check, lift the rate limit on the route, or run only a few probes at a time with --only.',
 };
 
@@ -72,7 +72,7 @@ function plain(text: string): string {
 const REFUSES_AUTHENTIC: Advice = {
   why: 'The endpoint treats an authentic event as forged. After the last retry, the event is lost.',
   mend:
-    'Use the same secret on both sides, without quotes or a newline around it. Compute the HMAC over the raw bytes. ' +
+    'Use the same secret on both sides, without surrounding quotes or newlines. Compute the HMAC over the raw bytes. ' +
     'In ' +
     "Express, give the route express.raw({ type: '*/*' }) and mount it before express.json().",
 };
@@ -100,7 +100,7 @@ const LATE: Advice = {
 };
 const NEARLY_LATE: Advice = {
   why:
-    'The answer takes more than half the time that the service allows. Under load or on a slow network, ' +
+    'The response takes more than half the time that the service allows. Under load or on a slow network, ' +
     'deliveries ' +
     'will fail.',
   mend: LATE.mend,
@@ -143,8 +143,8 @@ function adviceFor(status: number): Advice {
 }
 
 const TELLS_THE_SIGNATURE: Advice = {
-  why: 'The answer contains the correct signature of the request, so a forger can copy it and send forged events.',
-  mend: 'Answer only that the signature is wrong. Do not log the expected signature or the secret.',
+  why: 'The response contains the correct signature of the request, so a forger can copy the signature and send forged events.',
+  mend: 'In the response, say only that the signature is wrong. Do not log the expected signature or the secret.',
 };
 const WRONG_STATUS: Advice = {
   why:

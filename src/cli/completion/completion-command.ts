@@ -19,8 +19,8 @@ export function completionCommand(program: () => Promise<Command>): Command {
     notes: [
       'In bash, add the first example below to ~/.bashrc. In zsh, add the second one to ~/.zshrc, after ' +
         'compinit. In fish, run the third one once. Completion works for the command hookbox, not for npx ' +
-        'hookbox. So put hookbox on your ' +
-        "PATH (npm install -g hookbox), or define alias hookbox='npx hookbox'.",
+        'hookbox. Therefore, put hookbox on your PATH (npm install -g hookbox), or define the alias ' +
+        "hookbox='npx hookbox'.",
     ],
   }).action(async (shell: (typeof shells)[number]) => {
     const { scriptFor } = await import('./completion-script.ts');

@@ -108,6 +108,6 @@ async function freePort(): Promise<number> {
   const address = server.address();
   server.close();
   await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('a port has a number');
+  if (address === null || typeof address === 'string') throw new Error('the demo server has no port number');
   return address.port;
 }

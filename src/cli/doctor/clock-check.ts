@@ -32,7 +32,7 @@ export function judgeClock(
   if (now < EARLIEST || now > LATEST) return problem('clock', `the clock shows ${shown}`, ADVICE);
   const future = files.find(({ at }) => at > now + TOLERATED_FUTURE_MS);
   if (future !== undefined) {
-    const what = `the clock shows ${shown}, but ${future.file} was written after that time`;
+    const what = `the clock shows ${shown}, but ${future.file} was last modified after that time`;
     return warning('clock', what, `${ADVICE} The clock was ahead then, or is behind now.`);
   }
   if (Math.abs(driftMs) > TOLERATED_DRIFT_MS) {

@@ -65,7 +65,7 @@ function look(database: SqliteDatabase, file: string): readonly Finding[] {
       : warning(
           'inbox',
           `${file} is in journal mode ${mode}`,
-          'Nothing. hookbox sets WAL mode when it opens the file as an inbox.',
+          'Nothing to do: hookbox sets WAL mode when it opens the file as an inbox.',
         );
   return [journal, checkVersion(versionOf(database))];
 }

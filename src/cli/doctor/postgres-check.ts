@@ -102,7 +102,7 @@ async function checkContents(session: Session, schema: string): Promise<readonly
     : ` (doctor checked up to number ${found.behind}; processors check every event once a day)`;
   const others = [...missing, ...judgeSequences(await sequenceFaults(session, tables))];
   if (lost !== null) return [...others, problem('events', lost.what, lost.advice)];
-  return [...others, ok('events', `no event is lost: each has a state${upTo}`)];
+  return [...others, ok('events', `every event has a state, so none is lost${upTo}`)];
 }
 
 function judgeSequences(faults: Awaited<ReturnType<typeof sequenceFaults>>): readonly Finding[] {

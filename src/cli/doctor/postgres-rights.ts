@@ -19,7 +19,7 @@ export function judgeRights(rights: Rights, schema: string): Finding {
 export function judgeSearchPath({ role, isFirst }: Rights, schema: string): readonly Finding[] {
   if (!isFirst) return [];
   const own = role === schema ? ', because the role and the schema have the same name' : '';
-  const what = `if a statement names no schema, Postgres creates objects in ${schema}, among the tables of the inbox${own}`;
+  const what = `if a CREATE statement names no schema, Postgres creates the object in ${schema}, where the tables of the inbox are${own}`;
   const advice = `Rename the role, or run ALTER ROLE ${quoted(role)} SET search_path = public`;
   return [warning('search_path', what, advice)];
 }

@@ -33,7 +33,7 @@ function judgeSecret(secret: string, where: string): Finding {
 }
 
 function oddity(secret: string): string | null {
-  if (secret.trim() !== secret) return 'begins or ends with white space, which hookbox uses as part of the secret';
+  if (secret.trim() !== secret) return 'begins or ends with white space, which hookbox treats as part of the secret';
   if (/^(["'`]).*\1$/s.test(secret)) return 'has quotation marks around it, which are part of the secret';
   if (/[^\S ]/.test(secret) || !isPrintable(secret)) return 'contains invisible characters';
   if (/[^\x20-\x7e]/.test(secret)) return 'contains non-ASCII characters';

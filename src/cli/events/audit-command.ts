@@ -12,7 +12,7 @@ export function auditCommand(): Command {
   ]);
   const filtered = made
     .optionsGroup('Which entries:')
-    .option('--actor <name>', 'entries of this operator, as named in the audit')
+    .option('--actor <name>', 'entries by this operator, as named in the audit')
     .option('--since <time>', 'entries from this time on: an age (2h) or an ISO date (UTC)')
     .option('--until <time>', 'entries from before this time');
   return withNewest(filtered).action(async (options: AuditOptions) => {

@@ -8,7 +8,7 @@ export function backupCommand(): Command {
     'hookbox events backup /backups/hookbox-$(date +%F).db',
   ]).argument('<file>', 'the new file');
   return withNotes(withInbox(withBy(made)), {
-    notes: ['The copy contains the state of the inbox at one moment. You can use the copy as an inbox.'],
+    notes: ['The copy contains all data of the inbox at one moment. You can use the copy as an inbox.'],
   }).action(async (file: string, options: InboxOptions & ByOptions) => {
     const { backUp } = await import('./backup.ts');
     process.exitCode = await backUp(file, options);

@@ -19,7 +19,7 @@ export function eraseCommand(): Command {
     ],
     exitCodes: {
       0: 'all events of the entity are erased',
-      3: 'some events are being processed and are not erased',
+      3: 'some events are being processed, so they were not erased',
       4: 'no event of this entity was found',
     },
   }).action(async (entity: string, options: EraseOptions) => {

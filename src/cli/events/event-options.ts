@@ -80,12 +80,12 @@ export function withFilter(command: Command): Command {
     .option('--text <text>', 'events with this text in the id, type, entity or last error, ignoring case')
     .option(
       '--body <path=value>',
-      'events whose body has this value, such as data.items[0].name=Tea (repeatable up to 8 times)',
+      'events whose body has this value at this path, such as data.items[0].name=Tea (repeatable up to 8 times)',
       collected,
     )
     .option(
       '--fingerprint <group>',
-      'the events in this group: dead events or, with --retrying, events that wait for a retry; "events list --groups" shows the groups',
+      'the events in this group: dead events or, with --retrying, events that are waiting for a retry; "events list --groups" shows the groups',
     )
     .option(
       '--dead-reason <reason>',
@@ -106,7 +106,7 @@ export function withFilter(command: Command): Command {
     .option('--ignored-since <time>', 'events ignored at or after this time because their type had no handler')
     .option(
       '--bulk <bulk-id>',
-      'events changed by this bulk action; hookbox finds them until a week after the action ends',
+      'events changed by this bulk action; hookbox can find them for a week after it ends',
       wholeNumber(1),
     )
     .option('--endpoint <name>', 'events received at this endpoint (default: any)');

@@ -14,7 +14,7 @@ export function findCommand(): Command {
   ])
     .argument(
       '<text>',
-      'an id of an event, order, cart, product or merchant; the first characters of such an id; or part of ' +
+      'the id of an event, order, cart, product or merchant; the first characters of such an id; or part of ' +
         'an error, ignoring case',
     )
     .optionsGroup(GROUP.output)

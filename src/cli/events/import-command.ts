@@ -30,9 +30,8 @@ export function importCommand(): Command {
     notes: [
       'Without --trusted, hookbox stores every event as not verified, reads its entity from the body, and uses only ' +
         'the bodies to find the newest processed event of each entity. It rejects a line whose facts contradict its body.',
-      'Events that are already in this inbox do not change, so you can repeat an import. If the inbox does not exist, hookbox creates it. The processor of this inbox handles the pending events, so first stop the processor of ' +
-        'the old inbox.',
-      'With --handled, a later delivery of one of these ids is a duplicate. If an event is already stored ' +
+      'Events that are already in this inbox do not change, so you can repeat an import. If the inbox does not exist, hookbox creates it. The processor of this inbox handles the imported pending events, so first stop the processor of the old inbox.',
+      'With --handled, hookbox treats a later delivery with one of these ids as a duplicate. If an event is already stored ' +
         'but not processed, the command prints its id and exits with 3.',
     ],
     exitCodes: {

@@ -59,7 +59,7 @@ export async function importHandledFrom(path: string, options: ImportHandledComm
   );
   for (const { id, state } of notProcessed) tell(`not changed: ${oneLine(id)} is stored and ${state}`);
   if (signal.aborted) {
-    tell('Stopped. To continue, run the command again: ids that are already recorded do not change.');
+    tell('Stopped. To continue, run the command again. It leaves ids that are already recorded unchanged.');
     return EXIT.interrupted;
   }
   if (notProcessed.length > 0) tell(NOT_PROCESSED);
@@ -90,4 +90,4 @@ async function* idsOf(lines: AsyncIterable<string>): AsyncGenerator<string, void
   if (found === 0) throw new ConfigurationError('INVALID_OPTION', 'The file contains no ids.');
 }
 
-const SAFE_TO_REPEAT = 'Write one id per line, and import the file again: ids that are already recorded do not change.';
+const SAFE_TO_REPEAT = 'Write one id per line, and import the file again. Ids that are already recorded do not change.';

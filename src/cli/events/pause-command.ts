@@ -14,12 +14,12 @@ export function pauseCommand(): Command {
     'hookbox events pause order.created --reason "the till is down"',
     'hookbox events pause',
   ])
-    .argument('[type]', 'the type to pause; without it, list the paused types')
+    .argument('[type]', 'the type to pause; without a type, list the paused types')
     .optionsGroup(GROUP.act)
     .option('--unseen', 'pause the type even if the inbox has no event of this type yet');
   return withNotes(withPause(made), {
     notes: [
-      'Deliveries still get a 200. Handlers that are already running finish. Newer events of the same order, cart or product ' +
+      'Deliveries still get a 200. Handlers that are already running are not interrupted. Newer events of the same order, cart or product ' +
         'wait behind the paused events.',
     ],
   }).action(async (type: string | undefined, options: PauseOptions) => {
@@ -42,6 +42,6 @@ export function resumeCommand(): Command {
 function withPause(made: Command): Command {
   const paused = made
     .optionsGroup(GROUP.act)
-    .option('--endpoint <name>', 'the endpoint that receives the type', 'default');
+    .option('--endpoint <name>', 'the endpoint that receives events of this type', 'default');
   return withInbox(withBy(paused), 'print JSON');
 }

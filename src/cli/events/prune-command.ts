@@ -27,7 +27,7 @@ export function pruneCommand(): Command {
     notes: [
       'A pruned event cannot be rerun, and exports do not contain its body. hookbox still recognises its redeliveries as duplicates.',
       'You can prune while deliveries arrive. The inbox keeps its size on disk and reuses the freed space.',
-      'Pruning also merges old counts and indexes new events. If only serverless functions use the inbox, run prune ' +
+      'Pruning also indexes new events and merges old counts. If only serverless functions use the inbox, run prune ' +
         'once an hour.',
     ],
   }).action(async (options: PruneCommandOptions) => {

@@ -7,7 +7,7 @@ import type { RejectedOptions } from './rejected.ts';
 
 /** `hookbox events rejected` */
 export function rejectedCommand(): Command {
-  const made = command('rejected', 'list rejected deliveries and their causes', [
+  const made = command('rejected', 'list rejected deliveries and the causes of the rejections', [
     'hookbox events rejected',
     'hookbox events rejected --json | jq -r \'select(.reason == "signature-mismatch").source\'',
   ])

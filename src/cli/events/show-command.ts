@@ -13,7 +13,7 @@ export function showCommand(): Command {
     "hookbox events show evt_3PqT8mXkRz4VwYb2 --json | jq '.timeline[].attempt.error.stack'",
     'hookbox events show evt_…wYb2',
   ])
-    .argument('<event-id>', 'the id of the event, or its last characters if no other id ends with them (wYb2)')
+    .argument('<event-id>', 'the id of the event, or its last characters (such as wYb2) if no other id ends with them')
     .optionsGroup(GROUP.output)
     .option('--mask <path>', 'hide this field of the body (repeatable)', collected)
     .option('--raw', 'print only the stored body, byte for byte')

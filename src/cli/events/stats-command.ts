@@ -17,8 +17,7 @@ export function statsCommand(): Command {
     .option('--steps <n>', 'divide the period into this many steps', wholeNumber(1, 1_000), 24);
   return withNotes(withInbox(made), {
     notes: [
-      'Latencies are upper bounds. In JSON, a latency is in milliseconds: null if nothing was measured, and "inf" if it exceeds a ' +
-        'minute.',
+      'Latencies are upper bounds. In JSON, a latency is a number of milliseconds, null if nothing was measured, or "inf" if it exceeds a minute.',
     ],
   }).action(async (options: StatsCommandOptions) => {
     const { printStats } = await import('./stats.ts');

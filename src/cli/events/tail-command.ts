@@ -16,7 +16,7 @@ export function tailCommand(): Command {
     .option('-f, --follow', 'print new and changed events until you press Ctrl-C');
   return withNotes(withInbox(withFilter(tail), 'print one line of JSON per event or change'), {
     notes: [
-      'With --follow, every half second, hookbox looks for new events, and for changes in the few hundred most recent ones.',
+      'With --follow, hookbox checks every half second for new events and for changes in the few hundred most recent events.',
     ],
   }).action(async (options: TailOptions) => {
     const { tail } = await import('./tail.ts');

@@ -27,7 +27,9 @@ function entryLines(entry: Exclude<TimelineEntry, { what: 'due' }> | FoldedAttem
     case 'redelivered':
       return ['delivered again'];
     case 'redeliveries':
-      return [`delivered again ${plural(entry.count, 'time')} after this, besides the redeliveries below`];
+      return [
+        `delivered again ${plural(entry.count, 'time')} after this, in addition to the redeliveries listed below`,
+      ];
     case 'conflict':
       return [styled('yellow', 'delivered with a different body')];
     case 'act':

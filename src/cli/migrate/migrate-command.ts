@@ -24,7 +24,7 @@ export function migrateCommand(): Command {
         '  GRANT SELECT, INSERT, UPDATE, DELETE',
         '    ON ALL TABLES IN SCHEMA hookbox TO …;',
       ],
-      'To grant these rights for all future tables, name the role that runs migrate:',
+      'To grant these rights on all future tables as well, specify the role that runs migrate:',
       [
         '  ALTER DEFAULT PRIVILEGES FOR ROLE … IN SCHEMA hookbox',
         '    GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO …;',

@@ -37,11 +37,10 @@ export function replayCommand(): Command {
     .option('--dry-run', 'list what would be sent; send nothing')
     .optionsGroup(GROUP.delivery)
     .option('--rate <n>', 'send at most this many deliveries per second', positiveNumber);
-  return withNotes(withDb(sending, 'the inbox that has the stored events'), {
+  return withNotes(withDb(sending, 'the inbox that contains the stored events'), {
     notes: [
       'Use replay to send events to a different receiver, or to send events that your receiver has lost. A ' +
-        'hookbox receiver that already has an event answers "duplicate" and runs no handler (an inline receiver ' +
-        'runs the handler again if it has failed). To run the handler of a ' +
+        'hookbox receiver that already has an event answers "duplicate" and runs no handler (an inline receiver runs a failed handler again). To run the handler of a ' +
         'dead event again, use "hookbox events rerun". replay does not follow redirects.',
     ],
     exitCodes: {

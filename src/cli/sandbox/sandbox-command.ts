@@ -9,7 +9,7 @@ import { steeringCommands } from './steering-commands.ts';
 
 /** `hookbox sandbox`, and what steers one that runs. */
 export function sandboxCommand(): Command {
-  const sandbox = command('sandbox', 'imitate the service locally: operations, state, webhooks and dashboard', [
+  const sandbox = command('sandbox', 'simulate the service locally: operations, state, webhooks and dashboard', [
     'hookbox sandbox --to http://localhost:3000/webhooks',
     'hookbox sandbox --to http://localhost:3000/webhooks --db shop.db',
     'hookbox sandbox --clock frozen --seed 7 --plan Free',
@@ -28,7 +28,7 @@ export function sandboxCommand(): Command {
       collected,
     )
     .addOption(
-      new Option('--clock <which>', 'use a clock that runs, or a frozen one that you advance')
+      new Option('--clock <which>', 'use a real-time clock, or a frozen clock that you advance')
         .choices(['real', 'frozen'])
         .default('real'),
     )
@@ -37,7 +37,11 @@ export function sandboxCommand(): Command {
       '--plan <plan>',
       'apply this plan: Free, Developer, Business, Enterprise, or limits such as perSecond=5,perMonth=100',
     )
-    .option('--assume <name=value>', 'choose behaviour that the interface does not define (repeatable)', collected)
+    .option(
+      '--assume <name=value>',
+      'choose how the sandbox behaves where the interface defines nothing (repeatable)',
+      collected,
+    )
     .optionsGroup(GROUP.server)
     .option('--port <n>', 'listen on this port; 0 selects a free port', wholeNumber(0, 65_535), DEFAULT_PORT)
     .option(
@@ -55,10 +59,9 @@ export function sandboxCommand(): Command {
     ),
     {
       notes: [
-        'The sandbox prints a line for each delivery attempt, and the signing secret of a new endpoint once. ' +
+        'The sandbox prints a line for each delivery attempt. It prints the signing secret of a new endpoint only once. ' +
           'docs/sandbox.md lists what the sandbox assumes where the interface leaves a choice.',
-        'The subcommands control a sandbox that you run on this machine. On Ctrl-C, the command finishes its ' +
-          'work in progress and exits; press Ctrl-C again to exit immediately.',
+        'The subcommands control a sandbox that you run on this machine. On Ctrl-C, the command finishes the work in progress and exits; press Ctrl-C again to exit immediately.',
       ],
     },
   )

@@ -67,7 +67,7 @@ function send(): Command {
   return withNotes(withSteering(made), {
     notes: [
       'The sandbox sets the id and the time of the event, and signs it. It sends the event to every ' +
-        'endpoint that is registered for all events or for this type, and retries it like any other event. Nothing else in the sandbox changes. If the event ' +
+        'endpoint that is registered for all events or for this type, and retries failed deliveries as usual. Nothing else in the sandbox changes. If the event ' +
         'does ' +
         'not fit your schema, the command warns you and still sends it.',
     ],
@@ -90,17 +90,17 @@ function fault(): Command {
       'the kind of fault, with operation=, times=, status=, ms= or outcome= if the kind takes such a setting',
     )
     .optionsGroup(GROUP.act)
-    .option('--clear', 'remove all faults that have not happened yet');
+    .option('--clear', 'remove all faults that have not occurred yet');
   return withNotes(withSteering(made), {
     notes: [
-      'Without an argument, fault lists the faults that have not happened yet.',
+      'Without an argument, this command lists the faults that have not occurred yet.',
       nameList('Faults', {
-        before: 'fail an operation before it changes anything',
-        after: 'fail an operation after it has made its change',
-        'lost-answer': 'carry out an operation, but send no answer',
+        before: 'make an operation fail before it changes anything',
+        after: 'make an operation fail after it has made its change',
+        'lost-answer': 'carry out an operation, but send no response',
         slow: 'delay an operation',
         decline: 'decline the payment of an order',
-        'fail-order': 'fail an order',
+        'fail-order': 'make an order fail',
         'delivery:…': 'late, burst, duplicate, tampered-body, tampered-signature, cut, slow-body, lost-answer',
       }),
       'docs/sandbox.md describes each fault and lists the operations.',

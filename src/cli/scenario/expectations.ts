@@ -57,10 +57,10 @@ function onRequests({ expect }: Scenario, run: ScenarioRun): readonly Verdict[] 
   const isComplete = Object.keys(expect.statuses).length > 0;
   return [
     ...Object.entries(expect.statuses).map(([status, count]) => {
-      const what = status === 'none' ? 'requests without an answer' : `requests that got ${status}`;
+      const what = status === 'none' ? 'requests without a response' : `requests that got ${status}`;
       return counted(what, count, statuses[status] ?? 0);
     }),
-    ...(isComplete ? [judged('no other answers', others.length === 0, summed(others))] : []),
+    ...(isComplete ? [judged('no other responses', others.length === 0, summed(others))] : []),
     ...(expect.faults === undefined ? [] : [counted('faults', expect.faults, faultsIn(run.requests).count)]),
     ...(expect.deadLetters === undefined ? [] : [counted('dead letters', expect.deadLetters, run.deadLetters)]),
   ];

@@ -31,7 +31,11 @@ function runCommand(): Command {
       'derive the ids and faults from this seed; the same seed gives the same run',
       wholeNumber(0, 2 ** 32 - 1),
     )
-    .option('--time-scale <n>', 'wait in real time, with each wait divided by n (default: do not wait)', positiveNumber)
+    .option(
+      '--time-scale <n>',
+      'wait between steps as in the scenario, n times as fast (default: do not wait)',
+      positiveNumber,
+    )
     .option('--allow-remote', 'allow deliveries to other machines');
   withSecret(run)
     .optionsGroup(GROUP.output)

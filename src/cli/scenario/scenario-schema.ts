@@ -33,7 +33,7 @@ const attemptFaults = z
 
 const source = {
   type: z.enum(eventTypes).optional().describe('a new event of this type, based on its fixture'),
-  data: z.record(z.string(), z.unknown()).optional().describe('fields that replace fields of its data'),
+  data: z.record(z.string(), z.unknown()).optional().describe('fields that replace those in the data of the event'),
   fixture: z.string().optional().describe('the exact bytes of a fixture, such as edge/unknown-type'),
   body: z.string().optional().describe('the exact text of the body'),
   again: z.string().optional().describe('repeat the events of the earlier delivery with this name'),
@@ -48,13 +48,15 @@ const delivery = z
       .min(1)
       .optional()
       .describe('a name, so that a later delivery can repeat these events with "again"'),
-    at: duration.default(0).describe('when the first event is due, counted from the start'),
+    at: duration.default(0).describe('when the first event is due, measured from the start of the scenario'),
     count: atLeastOne.default(1).describe('the number of events'),
     every: duration.default(0).describe('the time between two events'),
-    times: atLeastOne.default(1).describe('the number of copies of each event, sent at once'),
+    times: atLeastOne.default(1).describe('how many copies of each event to send simultaneously'),
     created: duration
       .optional()
-      .describe('the time at which the event is created, counted from the start (default: when the event is due)'),
+      .describe(
+        'the time at which the event is created, measured from the start of the scenario (default: when the event is due)',
+      ),
     subject: z
       .string()
       .optional()
@@ -72,11 +74,11 @@ const delivery = z
         statuses: z
           .array(z.union([z.int().min(100).max(599), z.null()]))
           .optional()
-          .describe('the status of each attempt; null for no answer'),
+          .describe('the status of each attempt; null for no response'),
         copies: z
           .array(z.union([z.int().min(100).max(599), z.null()]))
           .optional()
-          .describe('the allowed answers to each copy of a duplicate (default: one of "statuses")'),
+          .describe('the allowed responses to each copy of a duplicate (default: one of "statuses")'),
       })
       .default({}),
   })
@@ -93,7 +95,7 @@ const delivery = z
   });
 
 const down = z.strictObject({
-  from: duration.describe('when it begins, counted from the start'),
+  from: duration.describe('when the outage begins, measured from the start of the scenario'),
   for: duration.refine((ms) => ms > 0, 'expected a number above 0'),
 });
 
@@ -105,7 +107,7 @@ function areApart(windows: readonly z.output<typeof down>[]): boolean {
 }
 
 const behaviour = z.strictObject({
-  failsFirst: count.default(0).describe('for each event, how many of the first runs fail'),
+  failsFirst: count.default(0).describe('for each event, how many runs fail before one succeeds'),
   fails: z.literal('always').optional().describe('every run fails, so the event becomes dead'),
   takes: duration.default(0).describe('how long a run takes, in real time'),
 });
@@ -116,10 +118,10 @@ const once = z.union([z.literal('once'), count], { error: 'expected "once" or a 
 export const scenarioSchema = z.strictObject({
   $schema: z.string().optional(),
   about: z.string().min(1).describe('what happens, in one or two sentences'),
-  startAt: z.iso.datetime().default('2026-01-01T00:00:00Z').describe('the time at the start'),
+  startAt: z.iso.datetime().default('2026-01-01T00:00:00Z').describe('the time at which the scenario starts'),
   sender: z
     .strictObject({
-      timeout: duration.default(10_000).describe('how long an answer may take, in real time'),
+      timeout: duration.default(10_000).describe('how long a response may take, in real time'),
       concurrency: atLeastOne.max(1_000).default(16).describe('the number of concurrent requests'),
     })
     .prefault({}),

@@ -34,16 +34,15 @@ export function serveCommand(): Command {
   ])
     .argument(
       '[handlers]',
-      'a module (.js, .mjs, .ts) that exports your handlers by type (as default or as `handlers`) and the ' +
-        'schemas of your own types (as `events`)',
+      'a module (.js, .mjs, .ts) that exports your handlers keyed by event type (as its default export or as `handlers`) and the schemas of your own types (as `events`)',
     )
     .optionsGroup(GROUP.server);
   withReceiverPort(made, 'listen on this port; 0 selects a free port')
     .option('--watch', 'restart when the handler module or a file that it imports changes')
-    .option('--forward-to <url>', 'after the answer, forward accepted deliveries to this address')
+    .option('--forward-to <url>', 'forward accepted deliveries to this address after the response is sent')
     .option('--host <address>', 'listen on this address', '127.0.0.1')
     .option('--path <path>', 'the path of the webhook', absolutePath, '/webhooks')
-    .option('--unsafe-unsigned', 'do not check signatures; use it only for an account without a secret')
+    .option('--unsafe-unsigned', 'do not check signatures; use this only for an account without a secret')
     .option('--allow-remote', 'allow forwarding to other machines')
     .addOption(new Option('--watched', 'used by --watch for the process that it starts').hideHelp());
   withSecret(made)
@@ -59,10 +58,9 @@ export function serveCommand(): Command {
     notes: [
       'A handler module:',
       ['  export default {', "    'order.created': (event) => console.log('new order:', event.data.id),", '  };'],
-      'Forwarding keeps the body, X-Signature and Content-Type, and its result does not change the answer. ' +
+      'A forwarded delivery keeps its body, X-Signature and Content-Type. A forwarding failure does not change the response to the sender. ' +
         'hookbox serve does not forward a delivery that another hookbox serve forwarded to it.',
-      'Handler output goes to standard error. inbox.attempts() returns the stack of each error. On Ctrl-C, the command ' +
-        'finishes its work in progress and exits; press Ctrl-C again to exit immediately.',
+      'Handler output goes to standard error. inbox.attempts() returns the stack of each error. On Ctrl-C, the command finishes the work in progress and exits; press Ctrl-C again to exit immediately.',
     ],
   }).action(run);
 }

@@ -42,7 +42,7 @@ export function withHelp(made: Command): void {
   const help = new Option('-h, --help', 'show this help');
   const heading = headings.includes(GROUP.output) ? GROUP.output : headings.at(-1);
   made.addHelpOption(heading === undefined ? help : help.helpGroup(heading));
-  if (made.commands.length > 0) made.helpCommand('help [command]', 'show the help of a command');
+  if (made.commands.length > 0) made.helpCommand('help [command]', 'show help for a command');
 }
 
 /** Gives a command notes, which its help shows before the examples. */

@@ -67,7 +67,7 @@ export async function deliverOnSchedule(makeBody: BodyMaker, options: ScheduleOp
 
 function printAttempt(attempt: DeliveryAttempt, issue: Issue | null, timeScale: number): void {
   const { id, type, number, status, why, ms } = attempt;
-  const fate = issue === null ? '' : `invalid for hookbox: ${issueText(issue)}`;
+  const fate = issue === null ? '' : `hookbox considers it invalid: ${issueText(issue)}`;
   const columns = [
     styled(why === null ? 'green' : 'red', String(status ?? '---')),
     why === null ? 'delivered' : oneLine(why),

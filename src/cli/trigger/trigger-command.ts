@@ -47,14 +47,14 @@ export function triggerCommand(): Command {
     {
       notes: [
         nameList('Types', EVENT_MEANINGS),
-        'Each event that trigger creates is about its own order, cart or product. To send several events about the same order, cart or product, use --override data.id=… (data.product_id=… for inventory events). A failing handler then ' +
+        'Each created event is about a different order, cart or product. To send several events about the same order, cart or product, use --override data.id=… (data.product_id=… for inventory events). A failing handler then ' +
           'holds back the later events. For a type of your own, data has only the fields that you set with --override. trigger ' +
           'does not follow redirects.',
       ],
       exitCodes: {
-        0: 'all answers were as expected',
-        1: 'no answer was as expected',
-        3: 'only some answers were as expected',
+        0: 'all responses were as expected',
+        1: 'no response was as expected',
+        3: 'only some responses were as expected',
       },
     },
   ).action(async (event: string, options: TriggerOptions) => {

@@ -26,7 +26,7 @@ export function uiCommand(): Command {
   return withNotes(withDb(made), {
     notes: [
       'HOOKBOX_UI_USER is the user name for the login (default: operator). A program that sends HOOKBOX_UI_TOKEN as ' +
-        'a bearer token can read the page, for example to collect /metrics. The page runs no handlers; your processor handles the events that you rerun. On Ctrl-C, the command finishes its work in progress and exits; press Ctrl-C again to exit immediately.',
+        'a bearer token can read the page, for example to scrape /metrics. The page runs no handlers; your processor handles the events that you rerun. On Ctrl-C, the command finishes the work in progress and exits; press Ctrl-C again to exit immediately.',
     ],
   }).action(async (options: UiOptions) => {
     const { ui } = await import('./serve-page.ts');

@@ -14,7 +14,7 @@ interface VerifyOptions extends SecretOptions {
 
 /** `hookbox verify` */
 export function verifyCommand(): Command {
-  const verify = command('verify', 'check the signature of a body; --explain finds the mistake', [
+  const verify = command('verify', 'check the signature of a body; --explain looks for the cause of a mismatch', [
     'hookbox verify body.json --signature "$(cat signature.txt)"',
     'hookbox verify body.json --signature 5f3a… --explain',
     'hookbox verify body.json --signature 5f3a… --explain --old-secret-file old.txt --also other.json',
@@ -25,7 +25,7 @@ export function verifyCommand(): Command {
     .option('--also <file...>', 'with --explain, also try the bodies in these files')
     .option(
       '--old-secret-file <path>',
-      'with --explain, also try the secret in this file, which was used before a rotation; SIGNING_SECRET_OLD is also tried',
+      'with --explain, also try the old secret (from before a rotation) in this file; SIGNING_SECRET_OLD is also tried',
     )
     .option('--json', 'print the verdict as JSON');
   return withSecret(verify).action(async (file: string, options: VerifyOptions) => {

@@ -76,7 +76,7 @@ function deliveries(entries: Entries): Pick<SyncStore, 'insert' | 'known' | 'sav
     },
     known(key) {
       const entry = entries.find(key);
-      if (entry === undefined) throw new RangeError('a key is known only when its event could not be stored');
+      if (entry === undefined) throw new RangeError('the event of a known key is missing');
       return { ...entry, invalid: entry.deadReason === 'invalid' };
     },
     saveAgain({ event, beside, replacement, isVerified }) {

@@ -190,7 +190,7 @@ function acceptAllKnown(store: Store, known: readonly DatedArrival[]): Promise<r
       for (const { arrival, event } of known) {
         const key = keyOf(event);
         const before = stored.get(key);
-        if (before === undefined) throw new RangeError('every known key has an event');
+        if (before === undefined) throw new RangeError('the event of a known key is missing');
         if (arrival.isUnsure && isOwnCommit(before, event)) {
           acceptances.push(await ownAcceptance(store, session, arrival));
           continue;

@@ -139,7 +139,7 @@ export function unknownBulk(id: number): ConfigurationError {
 }
 
 export function notFilling(id: number): ConfigurationError {
-  return invalid(`The preview of bulk action ${id} has ended or has taken more than an hour. Preview again.`);
+  return invalid(`The preview of bulk action ${id} has already ended, or took more than an hour. Preview again.`);
 }
 
 function invalid(message: string): ConfigurationError {

@@ -78,7 +78,7 @@ export function outcomeWords(act: Act, outcome: BulkOutcome): readonly (string |
         `${again === 1 ? 'it is counted in its current state' : 'they are counted in their current states'}.`,
     forgotten > 0 &&
       `The outcome of ${plural(forgotten, 'event')} is no longer known: ` +
-        'a bulk action keeps its list of events for a week after it ends.',
+        'the list of its events is kept for only a week after a bulk action ends.',
   ];
   const sentences = rest.filter((sentence) => sentence !== false).join(' ');
   if (known <= 0) return [sentences];

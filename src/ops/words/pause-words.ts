@@ -19,7 +19,7 @@ export function strangerInWords(endpoint: string, named: readonly string[]): str
   const shown = named.slice(0, MOST_ENDPOINTS).map((each) => oneLine(each, 40));
   const rest = named.length - shown.length;
   const all = listed(rest === 0 ? shown : [...shown, plural(rest, 'other')]);
-  return `No running processor handles the endpoint ${oneLine(endpoint, 40)}. Running processors handle ${all}.`;
+  return `No running processor handles events of the endpoint ${oneLine(endpoint, 40)}. Running processors handle ${all}.`;
 }
 
 /** Why nothing may come of a rerun for now, a sentence for each reason. */

@@ -11,7 +11,7 @@ export const SPREADSHEET_MARK = '\ufeff';
 
 /** How each is offered. */
 export const EXPORT_FORMATS = {
-  exact: 'exact, for import',
+  exact: 'exact copy, which can be imported',
   json: 'readable JSON',
   csv: 'CSV for a spreadsheet',
 } as const satisfies Record<(typeof exportFormats)[number], string>;

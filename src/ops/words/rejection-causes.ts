@@ -34,7 +34,7 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   'not-an-event': {
     cause: 'The signature is valid, but the body is not a JSON object with an id.',
     advice:
-      'A sender that has your secret is sending requests that are not events to this URL. Check the URL in the dashboard.',
+      'This URL receives requests that are signed with your secret but are not events. Check the URL in the dashboard.',
   },
   'body-incomplete': {
     cause: 'The connection closed before the whole body arrived.',
@@ -49,8 +49,7 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   'body-in-tiny-chunks': {
     cause: 'The body arrived in thousands of chunks of a few bytes each.',
     advice:
-      'The service does not send such chunks. If your proxy does, make it forward larger ones. Otherwise an attacker is ' +
-      'trying to keep the server busy.',
+      'The service does not send such chunks. If your proxy sends them, make it forward larger chunks. If not, an attacker is probably trying to keep the server busy.',
   },
   'encoding-unsupported': {
     cause:
@@ -64,14 +63,15 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   },
   'body-not-base64': {
     cause: 'The body was flagged as base64, but is not base64.',
-    advice: 'Your code decodes the body but does not clear the flag. Pass the gateway’s event to hookbox unchanged.',
+    advice:
+      'Your code decodes the body but does not clear the flag isBase64Encoded. Pass the gateway’s event to hookbox unchanged.',
   },
   'body-too-slow': {
     cause: 'The body did not arrive within the deadline.',
     advice: `${LATER} look for a slow network or proxy, or for an attacker who holds connections open.`,
   },
   'body-no-room': {
-    cause: 'All bodies that were being read had together reached maxReadingBytes.',
+    cause: 'The total size of the bodies that were being read had reached maxReadingBytes.',
     advice: `${LATER} many senders are slow, or somebody attacks the server. If the deliveries are genuine, raise maxReadingBytes.`,
   },
   'body-consumed': {
@@ -85,8 +85,8 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   overloaded: {
     cause: 'Too many deliveries were waiting to be stored.',
     advice: {
-      file: `${LATER} check the disk, and the answer latency on the Overview screen.`,
-      postgres: `${LATER} check the load on Postgres, and the answer latency on the Overview screen.`,
+      file: `${LATER} check the disk, and the response latency on the Overview screen.`,
+      postgres: `${LATER} check the load on Postgres, and the response latency on the Overview screen.`,
     },
   },
   closing: {
@@ -102,7 +102,7 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   },
   internal: {
     cause: 'Unexpected error.',
-    advice: 'See the log of the process that answered. The service sends the event again.',
+    advice: 'See the log of the process that received the delivery. The service sends the event again.',
   },
   'not-passed-on-in-time': {
     cause: 'The event could not be forwarded in time.',

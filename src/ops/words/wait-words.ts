@@ -35,7 +35,7 @@ export function waitInWords(event: EventSummary, wait: Wait | null, now: Date): 
           `at a time${behindIt(wait.waiting)}`,
       ];
     case 'next': {
-      const seen = `is due, and a processor for ${typeOf(event)} was last seen ${relative(wait.lastSeen, now)}`;
+      const seen = `is due, and a processor that handles ${typeOf(event)} last reported ${relative(wait.lastSeen, now)}`;
       return [`${history(event) ?? 'has not been tried'}; ${seen}${behindIt(wait.waiting)}`];
     }
     case 'discarded':

@@ -62,7 +62,7 @@ function trafficWarning(lane: Traffic, inbox: Pick<AnyInbox, 'file'>, now: Date)
     const why = cause === null ? '' : ` ${causeOfRejection(cause, inbox).cause}`;
     return { alarm, endpoint, types: [], text: `${which}.${why}` };
   }
-  const usual = usualGapMs === null ? 'on other days, more deliveries arrived' : usualText(usualGapMs);
+  const usual = usualGapMs === null ? 'on earlier days, deliveries arrived at these hours' : usualText(usualGapMs);
   const since = lastReceived === null ? '' : ` since ${sinceText(lastReceived, now)}`;
   return { alarm: 'silent', endpoint, types: [], text: `No delivery has arrived${at}${since}; ${usual}.` };
 }

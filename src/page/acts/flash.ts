@@ -22,7 +22,7 @@ const SAYINGS = {
   'not-paused': () => 'Nothing was done: the type is not paused at this endpoint.',
   cancelled: () => 'The bulk action is cancelled. The remaining events are unchanged.',
   'events-pruned': ([events = 0]) => `${counted(events)} pruned: their bodies are deleted, and tombstones remain.`,
-  pruning: () => 'Pruning continues even if you leave this page. The latest audit line shows the progress.',
+  pruning: () => 'Pruning continues even if you leave this page. The latest audit entry shows the progress.',
   erased: ([events = 0, inProcessing = 0, log = 0]) =>
     `${counted(events)} erased.` +
     (inProcessing === 0

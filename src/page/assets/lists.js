@@ -181,7 +181,7 @@
       if (older === null || older.dataset.examined === undefined) return;
       const room = Number(byId('events')?.dataset.rows ?? 50) - rowsOf(list).length;
       if (room <= 0) {
-        tell(older, looked, 'Stopped because the page is full.', false);
+        tell(older, looked, 'The search stopped because the page is full.', false);
         return;
       }
       tell(older, looked, '', true);

@@ -19,7 +19,7 @@ export function LatencyChart({ steps, stepMs, now, total }: Span & { readonly to
   return (
     <ChartFigure
       id="latency"
-      title="Answer latency"
+      title="Response latency"
       description={spoken}
       legend={
         <ul class="legend">

@@ -121,7 +121,7 @@ export function createAuthorization(
   const seldom = throttle();
   // A text is no answer to this: that of a variable which says false would let everybody in.
   if (typeof unsafeOpen !== 'boolean')
-    assertOptions('unsafeOpen', unsafeOpen, OPEN, 'Set it to true, or to { name } with the name of the visitor.');
+    assertOptions('unsafeOpen', unsafeOpen, OPEN, 'Set it to true, or to { name } with a name for all visitors.');
   const everybody = unsafeOpen
     ? known({ role: 'operator', name: 'local', ...(unsafeOpen !== true && unsafeOpen) })
     : null;

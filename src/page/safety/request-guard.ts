@@ -84,7 +84,8 @@ export function createGuard({ hosts }: GuardOptions, openToAll: boolean): Guard 
   };
 }
 
-const ELSEWHERE = 'The request came from a different site, or your browser did not report the site. Nothing was done.';
+const ELSEWHERE =
+  'The request came from a different site, or your browser did not report which site sent it. Nothing was done.';
 
 /** Links from elsewhere may lead here; other sites have no business to embed or fetch what is here. */
 function mayRead({ headers }: Request, site: string | null): string | null {

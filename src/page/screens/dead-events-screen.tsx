@@ -108,7 +108,7 @@ function ChosenGroups({ visit }: { readonly visit: Visit }) {
       <div class="actions chosen" id="chosen">
         <span id="chosen-count">Selected:</span>
         <ExportMenu visit={visit} id="export-chosen" what="" />
-        <span class="muted">Rerun and discard work on one group at a time.</span>
+        <span class="muted">You can rerun or discard only one group at a time.</span>
       </div>
     </ActForm>
   );

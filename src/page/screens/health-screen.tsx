@@ -170,7 +170,7 @@ function Standing({
         </dd>
       </div>
       <div>
-        <dt>answer time, last hour</dt>
+        <dt>response time, last hour</dt>
         <dd>
           {answerMs.count === 0
             ? 'none'

@@ -43,9 +43,9 @@ export const LOSES = {
   erase:
     'This permanently deletes the bodies, conflicting bodies and error messages of all its events, whatever their state. ' +
     'Erased pending events will never be handled. The ids stay, so redeliveries are still recognised.',
-  export: 'Nothing is deleted. The file contains every body, so protect it like the inbox.',
+  export: 'Nothing is deleted. The file contains every body, so protect it as you protect the inbox.',
   import: 'Nothing is deleted. Events whose ids are already in the inbox do not change.',
-  backup: 'Nothing is deleted. The file is a complete copy with every body, so protect it like the inbox.',
+  backup: 'Nothing is deleted. The file is a complete copy with every body, so protect it as you protect the inbox.',
 } as const;
 
 /** What an action would do, with the form that does it. */
@@ -87,7 +87,7 @@ function PrunePreview({
         <StoredText text={`${listed(states)}, ${when}, ${ofTypes}${atEndpoint}`} atMost={1_000} />.
       </p>
       {states.some((state) => state !== 'processed') && (
-        <p>Once pruned, dead, ignored and discarded events can no longer be rerun.</p>
+        <p>Dead, ignored and discarded events cannot be rerun after they are pruned.</p>
       )}
       {count > 0 && (
         <ActForm visit={visit} to="/maintenance/prune" label="Confirm the prune">

@@ -42,7 +42,7 @@ function deliveryOf(type: EventType, marks: Marks): NonNullable<ZodOpenApiPathsO
     responses: {
       '2XX': {
         description:
-          'The delivery succeeds if such an answer arrives within 10 seconds. Otherwise, the service redelivers the ' +
+          'The delivery succeeds if a 2xx response arrives within 10 seconds. Otherwise, the service redelivers the ' +
           'event on a schedule.',
       },
       '401': { description: 'The signature does not match.' },

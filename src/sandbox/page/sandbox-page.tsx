@@ -212,6 +212,6 @@ function problemOf(failure: unknown): {
   if (isInstance(failure, ConfigurationError)) return refused(400);
   const sentence = isInstance(failure, HookboxError)
     ? said
-    : `The request failed with ${nameOf(failure)}. The log has a line about it.`;
+    : `The request failed with ${nameOf(failure)}. See the log for details.`;
   return { status: 500, title: 'Request failed', sentence };
 }

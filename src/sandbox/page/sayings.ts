@@ -7,8 +7,7 @@ const SAYINGS = {
   moved: () => 'The status of the order was changed. The event about the change will be delivered.',
   retrying: () => 'The delivery will be retried. If the clock is frozen, this happens when you advance it.',
   'not-retried': () =>
-    'Nothing was done. The delivery has succeeded, is being sent or is waiting for its first attempt, or its ' +
-    'endpoint was removed.',
+    'Nothing was done. Either the delivery has succeeded, is being sent or is waiting for its first attempt, or its endpoint was removed.',
   'retrying-dead': ([dead = 0]) =>
     dead === 0
       ? 'Nothing was done: this endpoint has no dead letters.'

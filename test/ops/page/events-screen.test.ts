@@ -228,7 +228,7 @@ describe('what can be done with all that match', () => {
     expect(fields).toEqual([['act', 'rerun'], ...filter, ['act', 'discard'], ...filter]);
     expect(textOf(acts)).toBe(
       'Rerun this dead event… Discard this dead event… ' +
-        'Export all matching events… exact, for import readable JSON CSV for a spreadsheet',
+        'Export all matching events… exact copy, which can be imported readable JSON CSV for a spreadsheet',
     );
     expect(acts).toMatch(/href="\/ops\/maintenance\/export\?state=dead&amp;since=[^"]*&amp;body=data\.id%3D%22%3E"/);
   });

@@ -217,7 +217,7 @@ test('r and d mean the rows that are chosen, and not the one that is selected', 
   // Groups are acted on one at a time: where some are chosen, none of them is meant alone.
   await page.goto(`${origin}/ops/dead`);
   for (const pressed of ['j', 'x', 'r', 'd']) await page.keyboard.press(pressed);
-  await page.getByText('Rerun and discard work on one group at a time.').waitFor();
+  await page.getByText('You can rerun or discard only one group at a time.').waitFor();
   await page.waitForLoadState('networkidle');
   expect(page.url()).toBe(`${origin}/ops/dead`);
   expect(await listBulks(inbox)).toHaveLength(2);

@@ -67,7 +67,7 @@ test('a pause where no processor is says which endpoints they name, and the form
   await inbox.announce({ endpoints: ['live'], types: ['*'] }, START, null);
   const page = await html('/paused');
   expect(textOf(partOf(page, 'pauses'))).toContain(
-    'No running processor handles the endpoint default. Running processors handle live.',
+    'No running processor handles events of the endpoint default. Running processors handle live.',
   );
   const form = tagsOf(partOf(page, 'pause'));
   expect(form.find(({ attributes }) => attributes['list'] === 'known-endpoints')?.attributes['value']).toBe('live');

@@ -830,7 +830,7 @@ describe('Maintenance', () => {
     expect(textOf(preview)).toContain(
       'Would prune 1,234 events: processed and dead, settled more than 30 days ago, of type order.ready, at the endpoint shop-b.',
     );
-    expect(textOf(preview)).toContain('Once pruned, dead, ignored and discarded events can no longer be rerun');
+    expect(textOf(preview)).toContain('Dead, ignored and discarded events cannot be rerun after they are pruned');
     const sent = tagsOf(preview).filter(({ name, attributes }) => name === 'input' && attributes['type'] === 'hidden');
     expect(sent.map(({ attributes: { name, value } }) => `${name}=${value}`)).toEqual([
       'csrf=token-of-ada',

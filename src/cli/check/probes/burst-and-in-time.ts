@@ -11,7 +11,7 @@ const AT_ONCE = 50;
 const LATE_UNDER_LOAD: Advice = {
   why:
     'The endpoint answers single deliveries in time, but not the many that arrive at once after an outage. ' +
-    'Those deliveries fail, and the service later sends all of them again together.',
+    'Those deliveries fail, and the service later resends all of them together.',
   mend: 'Before you answer, only verify and store the event. Store many events in one transaction, and handle them afterwards.',
 };
 const REFUSES_UNDER_LOAD: Advice = {
@@ -31,8 +31,8 @@ export const burst: Probe = async (run) => {
   const isLate = slowest > run.deadlineMs && !run.isLateAlone();
   if (!isLate && run.retries.first !== null)
     return outcome([toldToWaitBefore(run.retries.deliveries, run.retries.first)]);
-  const finding = isLate ? fault(sent, `the last answer arrived after ${duration(slowest)}`, LATE_UNDER_LOAD) : null;
-  return outcome([finding], `the last answer arrived after ${duration(slowest)}`);
+  const finding = isLate ? fault(sent, `the last response arrived after ${duration(slowest)}`, LATE_UNDER_LOAD) : null;
+  return outcome([finding], `the last response arrived after ${duration(slowest)}`);
 };
 
 const PUTS_OFF: Advice = {
@@ -62,5 +62,5 @@ export const inTime: Probe = async (run) => {
   if (run.slowest === null) return outcome([notTaken('a valid delivery', await run.deliver(run.event()))]);
   const { ms, what } = run.slowest;
   const finding = late(what, { ms, deadlineMs: run.deadlineMs });
-  return outcome([finding], finding === null ? `the slowest answer took ${duration(ms)}` : undefined);
+  return outcome([finding], finding === null ? `the slowest response took ${duration(ms)}` : undefined);
 };

@@ -13,7 +13,7 @@ const AT_ONCE = 16;
 
 const REFUSES_DUPLICATES: Advice = {
   why:
-    'The service sends an event again if an answer is lost. If it gets no 2xx, it retries for a day and ' +
+    'The service sends an event again if a response is lost. If the service gets no 2xx, it retries for a day and ' +
     'then gives up, even if you already have the event.',
   mend: 'Return a 2xx for an event whose id you already know, as you did for its first delivery.',
 };
@@ -34,7 +34,7 @@ export const duplicates: Probe = async (run) => {
 };
 
 const STUMBLES_AT_ONCE: Advice = {
-  why: 'The service sends the event again, so it is not lost, but each of these deliveries counts as failed.',
+  why: 'The service sends the event again, so the event is not lost, but each of these deliveries counts as failed.',
   mend:
     'Two requests search for the id before either inserts it. Insert first, with a unique key: INSERT … ON CONFLICT DO NOTHING. Return a 2xx whether or not this ' +
     'inserts a row.',
@@ -72,7 +72,7 @@ interface Copies {
 
 const TAKES_TWICE: Advice = {
   why:
-    'The service sends an event again if an answer is lost, and an operator can resend it at any time. Each copy ' +
+    'The service sends an event again if a response is lost, and an operator can resend it at any time. Each copy ' +
     'then causes one more order, email or refund.',
   mend: 'Put a unique key on the event id. In one transaction, run INSERT … ON CONFLICT DO NOTHING, and do the work only if the INSERT added a row.',
 };

@@ -7,10 +7,10 @@ export const BY_EFFECTS = 'judged by --effects';
 /** The user's address tells rows alone. */
 export const BY_ROWS = 'judged by the rows that the --effects URL reported; the number of handler runs is unknown';
 /** hookbox says of each delivery whether it is a duplicate. */
-export const BY_ANSWERS = 'judged by the answers of the endpoint';
+export const BY_ANSWERS = 'judged by the responses of the endpoint';
 /** An endpoint that keeps its events in memory would say the same. */
 export const KNOWN_BY_ANSWERS =
-  'judged by the answers of the endpoint: it recognised the event, but its answers do not show whether the event was on disk';
+  'judged by the responses of the endpoint: it recognised the event, but its responses do not show whether the event was on disk';
 
 const HOW_TO_FIND_OUT =
   'Pass --effects with a URL that contains {id}. During the test only, serve {"rows": n, "count": n} at ' +
@@ -20,7 +20,7 @@ const HOW_TO_FIND_OUT =
 /** It cannot be seen from outside without help. */
 export function noEvidence(sent: string): Finding {
   return unknown(sent, 'a 2xx, which does not show whether the event was stored', {
-    why: 'From outside, hookbox cannot see whether the endpoint stores an event before it answers, or whether it stores the event only once.',
+    why: 'From outside, hookbox cannot see whether the endpoint stores an event before it responds, or whether it stores each event only once.',
     mend: HOW_TO_FIND_OUT,
   });
 }
@@ -46,9 +46,7 @@ export function stillNothing(sent: string, waitedMs: number): Finding {
 /** An effect that follows the answer and is not said to be a row. */
 export function rowOrWork(sent: string, received: string): Finding {
   return unknown(sent, `${received}, which may be a row or a handler run`, {
-    why:
-      'If the endpoint stores the event after its answer, a crash between the two loses the event. If only ' +
-      'the handler runs after the answer, the event is safe.',
+    why: 'If the endpoint stores the event after it responds, a crash between the two loses the event. If only the handler runs after the response, the event is safe.',
     mend:
       'Make the --effects URL return {"rows": n, "count": n}: the rows in your inbox and the handler runs, ' +
       'counted separately.',

@@ -8,7 +8,7 @@ const CUT: Advice = {
     'The endpoint closed the connection between two deliveries without notice. The second delivery failed, and the ' +
     'service sends its event again.',
   mend:
-    'Send the header Connection: close with the last answer on a connection. Read every body to its end, even if ' +
+    'Send the header Connection: close with the last response on a connection. Read every body to its end, even if ' +
     'you reject the delivery.',
 };
 
@@ -33,5 +33,5 @@ export const keepAlive: Probe = async (run) => {
   } finally {
     agent.destroy();
   }
-  return outcome(findings, reused === 0 ? 'the endpoint closes the connection after each answer' : undefined);
+  return outcome(findings, reused === 0 ? 'the endpoint closes the connection after each response' : undefined);
 };

@@ -9,12 +9,12 @@ const TOO_LARGE = 413;
 const NO_ANSWER: Advice = {
   why: 'A connection that is reset or hangs looks like an outage. The sender cannot see that the event was too large.',
   mend:
-    'Return 413 and keep reading for a moment, so that a client that is still writing receives the answer. Do ' +
+    'Return 413 and keep reading for a moment, so that a client that is still writing receives the response. Do ' +
     'not ' +
     'call request.destroy() at the limit.',
 };
 const WRONG_STATUS: Advice = {
-  why: 'The event was authentic, but the answer does not say that the event was too large.',
+  why: 'The event was authentic, but the response does not say that the event was too large.',
   mend: 'Accept the event, or return 413. In Express, the default limit of express.raw({ limit }) is 100 KiB.',
 };
 

@@ -12,11 +12,11 @@ function brokenOff(run: CheckRun): { readonly id: string; readonly body: Uint8Ar
 }
 
 const TAKES_NONSENSE: Advice = {
-  why: 'The 2xx confirms an event that you cannot read. (This is a warning, because only a sender with the secret can send such a body.)',
+  why: 'The 2xx confirms an event that you cannot read. (This is only a warning, because a sender needs the secret to send such a body.)',
   mend: 'Return 400 for a body that is not a JSON object with an id, unless you store the raw bytes of such a body.',
 };
 const THROWS_ON_NONSENSE: Advice = {
-  why: 'The service treats this answer as an outage and keeps sending the same bytes for a day. (This is a warning, because only a sender with the secret can send such a body.)',
+  why: 'The service treats this response as an outage and keeps sending the same bytes for a day. (This is only a warning, because a sender needs the secret to send such a body.)',
   mend: 'Verify the signature, then call JSON.parse in a try block, and return 400 if it throws.',
 };
 
@@ -43,7 +43,7 @@ const PARSES_FIRST: Advice = {
 /** docs/adapters.md says the same. */
 const PARSER_BEFORE_HOOKBOX: Advice = {
   why:
-    'A parser that runs before hookbox rejects the body, so the answer differs from the answer to a forgery. No event is ' +
+    'A parser that runs before hookbox rejects the body, so the response differs from the response to a forgery. No event is ' +
     'harmed: hookbox verifies, stores and handles the raw bytes, not the result of the parser.',
   mend: 'If the parser must run first, change nothing. Otherwise, mount the route before the parser, as in docs/adapters.md.',
 };

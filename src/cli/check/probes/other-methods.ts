@@ -6,14 +6,14 @@ import { isTaken } from '../check-run.ts';
 import type { Probe } from './probe.ts';
 
 const SAYS_YES: Advice = {
-  why: 'The service never uses GET. A 2xx for a GET makes monitors and people believe that deliveries work, even if they fail.',
+  why: 'The service never uses GET. A 2xx for a GET makes monitors and people believe that deliveries work, even when they fail.',
   mend:
     'Mount the route only for POST, and return 405 for other methods. If you serve a page of your own at this ' +
     'address, ' +
     'ignore this warning.',
 };
 const TAKES_PUT: Advice = {
-  why: 'The service uses POST. A request with a different method can bypass checks that guard only POST. (This is a warning, because the request was correctly signed.)',
+  why: 'The service uses POST. A request with a different method can bypass checks that guard only POST. (This is only a warning, because the request was correctly signed.)',
   mend: 'Mount the route only for POST: app.post, not app.use or app.all.',
 };
 const OTHERWISE: Advice = {

@@ -59,7 +59,7 @@ const DECODES_FIRST: Advice = {
 };
 const STUMBLES: Advice = {
   why:
-    'The endpoint threw an unexpected exception. The service treats this answer as an outage and keeps sending the same ' +
+    'The endpoint threw an unexpected exception. The service treats this response as an outage and keeps sending the same ' +
     'bytes for a day.',
   mend: 'Catch the errors of the decoder and the parser, and return 400.',
 };

@@ -6,12 +6,12 @@ const OTHERS = 3;
 const PAUSE_MS = 1;
 
 const WAITS_FOR_ONE: Advice = {
-  why: 'One slow client blocks the answers to all deliveries, so the deliveries fail.',
+  why: 'One slow client delays the responses to all deliveries, so the deliveries fail.',
   mend: 'Serve requests concurrently: read bodies asynchronously, or run several workers behind the proxy.',
 };
 const GIVES_UP: Advice = {
   why: 'A body can arrive slowly over a bad network. This one took just over a second, yet the event would be lost.',
-  mend: 'Read until the body ends: wait for the "end" event of the request, and do not treat the first piece as the whole body.',
+  mend: 'Read until the body ends: wait for the "end" event of the request, and do not treat the first chunk as the whole body.',
 };
 
 /** One body comes byte by byte and is held back before its end, until others were answered. */

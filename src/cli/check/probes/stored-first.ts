@@ -37,7 +37,7 @@ interface Trial {
 }
 
 const ANSWERS_FIRST: Advice = {
-  why: 'After a 2xx, the service does not send the event again. If the process or the store fails after the answer, the event is lost without a trace.',
+  why: 'After a 2xx, the service does not send the event again. If the process or the store fails after the response, the event is lost without a trace.',
   mend: 'Store first, wait for the commit, then answer: await the INSERT before response.status(200). Handle the stored event afterwards.',
 };
 

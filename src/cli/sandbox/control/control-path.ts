@@ -24,8 +24,8 @@ export function controlPath(sandbox: Sandbox, token: string): Control {
   const seen = new Set<string>();
   return async (request, env) => {
     if (guard(request, peerOf(env, request)) !== null)
-      return refusal(403, 'Control a sandbox from the machine it runs on.');
-    if (request.method !== 'POST') return refusal(405, 'Control a sandbox with POST.');
+      return refusal(403, 'A sandbox can be controlled only from the machine it runs on.');
+    if (request.method !== 'POST') return refusal(405, 'Send control requests with POST.');
     const length = request.headers.get('content-length');
     if (length === null || Number(length) > MOST_BYTES) return refusal(413, `Send at most ${MOST_BYTES} bytes.`);
     const sealed = await request.text();

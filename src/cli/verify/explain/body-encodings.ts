@@ -8,13 +8,13 @@ export function* wrappedBodies(body: Buffer): Generator<Candidate> {
   const text = body.toString('latin1').trim();
   const isBase64 = text.length >= 4 && /^[A-Za-z0-9+/_\s-]+={0,2}$/.test(text);
   const decoded = isBase64 ? Buffer.from(text, 'base64') : null;
-  yield* candidates('base64-body', 'the decoded base64 was signed', decoded);
+  yield* candidates('base64-body', 'the signature was computed over the decoded base64', decoded);
   const base64 = body.toString('base64');
   const inLines = (length: number, newline: string): string =>
     base64.replaceAll(new RegExp(`(.{${length}})(?=.)`, 'g'), `$1${newline}`);
   yield* candidates(
     'base64-body',
-    'the body was signed as base64',
+    'the signature was computed over the body in base64',
     base64,
     body.toString('base64url'),
     `${base64}\n`,
@@ -25,16 +25,21 @@ export function* wrappedBodies(body: Buffer): Generator<Candidate> {
 
   const isHex = /^(?:[0-9a-f]{2})+$/i.test(text);
   const undigited = isHex ? Buffer.from(text, 'hex') : null;
-  yield* candidates('hex-body', 'the decoded hexadecimal digits were signed', undigited);
+  yield* candidates('hex-body', 'the signature was computed over the decoded hexadecimal digits', undigited);
   const digits = body.toString('hex');
-  yield* candidates('hex-body', 'the body was signed in hexadecimal', digits, digits.toUpperCase());
+  yield* candidates(
+    'hex-body',
+    'the signature was computed over the body in hexadecimal',
+    digits,
+    digits.toUpperCase(),
+  );
 
   const within = { maxOutputLength: MOST_DECOMPRESSED };
   for (const decompress of [gunzipSync, inflateSync, brotliDecompressSync]) {
     const content = attempt(() => decompress(body, within));
-    yield* candidates('compressed-body', 'the decompressed body was signed', content);
+    yield* candidates('compressed-body', 'the signature was computed over the decompressed body', content);
   }
-  const compressed = 'the body was signed in compressed form';
+  const compressed = 'the signature was computed over the compressed body';
   for (const level of [6, 9, 1]) yield* candidates('compressed-body', compressed, ...gzipped(body, level));
   yield* candidates('compressed-body', compressed, deflateSync(body));
 }
@@ -53,28 +58,40 @@ function gzipped(body: Buffer, level: number): readonly Buffer[] {
 export function* encodedBodies(body: Buffer): Generator<Candidate> {
   const text = body.toString();
   const windows1252 = new TextDecoder('windows-1252').decode(body);
-  const read = (as: string): string => `the UTF-8 body was read as ${as} before signing`;
+  const read = (as: string): string => `the signature was computed over the UTF-8 body decoded as ${as}`;
   yield* candidates('character-encoding', read('Latin-1'), body.toString('latin1'));
   yield* candidates('character-encoding', read('Windows-1252'), windows1252);
-  yield* candidates('character-encoding', 'invalid UTF-8 in the body was replaced before signing', text);
-  yield* candidates('character-encoding', 'the body was signed in UTF-16', ...utf16(text));
+  yield* candidates(
+    'character-encoding',
+    'invalid UTF-8 in the body was replaced before the signature was computed',
+    text,
+  );
+  yield* candidates('character-encoding', 'the signature was computed over the body in UTF-16', ...utf16(text));
   if (body.byteLength % 2 === 0) {
     const texts = [body, Buffer.from(body).swap16()].map((bytes) =>
       bytes.toString('utf16le').replace(/^\u{FEFF}/u, ''),
     );
-    yield* candidates('character-encoding', 'the body is in UTF-16 and was signed in UTF-8', ...texts);
+    yield* candidates(
+      'character-encoding',
+      'the body is in UTF-16, but the signature was computed over the body in UTF-8',
+      ...texts,
+    );
   }
   if (!Buffer.from(text).equals(body)) return;
 
-  const before = 'the UTF-8 body was read as Latin-1 after signing';
+  const before = 'the UTF-8 body was decoded as Latin-1 after the signature was computed';
   yield* candidates('character-encoding', before, latin1Bytes(text));
   yield* candidates(
     'character-encoding',
-    'the body was signed with ? in place of non-ASCII characters',
+    'the signature was computed over the body with ? in place of non-ASCII characters',
     questioned(text),
   );
   const forms = [text.normalize('NFC'), text.normalize('NFD')];
-  yield* candidates('character-encoding', 'the body was signed in a different Unicode normalization form', ...forms);
+  yield* candidates(
+    'character-encoding',
+    'the signature was computed over a different Unicode normalization form of the body',
+    ...forms,
+  );
 }
 
 function utf16(text: string): readonly Buffer[] {

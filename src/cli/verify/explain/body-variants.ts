@@ -57,13 +57,21 @@ function* newlines(body: Buffer): Generator<Candidate> {
   const last = body.at(-1) === LF ? (body.at(-2) === CR ? 2 : 1) : 0;
   const bare = body.subarray(0, end);
   const followed = (bytes: Buffer, newline: string): Buffer => Buffer.concat([bytes, Buffer.from(newline)]);
-  const without = 'the body was signed without the newline at the end';
+  const without = 'the signature was computed over the body without its final newline';
   yield* candidates('trailing-newline', without, body.subarray(0, body.byteLength - last), bare);
-  yield* candidates('trailing-newline', 'the body was signed with a newline at the end', followed(body, '\n'));
-  yield* candidates('trailing-newline', 'the body was signed with two newlines at the end', followed(body, '\n\n'));
   yield* candidates(
     'trailing-newline',
-    'the body was signed with a different newline at the end',
+    'the signature was computed over the body followed by a newline',
+    followed(body, '\n'),
+  );
+  yield* candidates(
+    'trailing-newline',
+    'the signature was computed over the body followed by two newlines',
+    followed(body, '\n\n'),
+  );
+  yield* candidates(
+    'trailing-newline',
+    'the signature was computed over the body with a different final newline',
     followed(body, '\r\n'),
     followed(bare, '\n'),
     followed(bare, '\r\n'),
@@ -74,32 +82,49 @@ function* ends(body: Buffer): Generator<Candidate> {
   const text = body.toString('latin1'); // one character for each byte
   const back = (changed: string): Buffer => Buffer.from(changed, 'latin1');
   const trimmed = [text.trimEnd(), text.trimStart(), text.trim()].map(back);
-  yield* candidates('white-space', 'the body was signed without the white space around it', ...trimmed);
   yield* candidates(
     'white-space',
-    'the body was signed with a space before or after it',
+    'the signature was computed over the body without the white space around it',
+    ...trimmed,
+  );
+  yield* candidates(
+    'white-space',
+    'the signature was computed over the body with a space before or after it',
     back(`${text} `),
     back(` ${text}`),
   );
   const lf = back(text.replaceAll(/\r\n?/g, '\n'));
   const crlf = back(text.replaceAll(/\r\n|\r|\n/g, '\r\n'));
-  yield* candidates('line-endings', 'the body was signed with LF line breaks', lf);
-  yield* candidates('line-endings', 'the body was signed with CRLF line breaks', crlf);
+  yield* candidates('line-endings', 'the signature was computed over the body with LF line breaks', lf);
+  yield* candidates('line-endings', 'the signature was computed over the body with CRLF line breaks', crlf);
   yield* candidates(
     'line-endings',
-    'the body was signed without its line breaks',
+    'the signature was computed over the body without its line breaks',
     back(text.replaceAll(/[\r\n]/g, '')),
   );
   const mark = '\u00ef\u00bb\u00bf';
   if (text.startsWith(mark)) {
-    yield* candidates('bom', 'the body was signed without its byte order mark', back(text.slice(mark.length)));
+    yield* candidates(
+      'bom',
+      'the signature was computed over the body without its byte order mark',
+      back(text.slice(mark.length)),
+    );
   } else {
-    yield* candidates('bom', 'the body was signed with a byte order mark before it', back(mark + text));
+    yield* candidates(
+      'bom',
+      'the signature was computed over the body with a byte order mark before it',
+      back(mark + text),
+    );
   }
   const blank = /\r?\n\r?\n/.exec(text);
   if (blank === null || !/^(?:[A-Z]+ \S+ HTTP\/|HTTP\/|[\w-]+: )/.test(text)) return;
   const rest = text.slice(blank.index + blank[0].length);
-  yield* candidates('headers-in-file', 'the body after the headers was signed', back(rest), back(rest.trimEnd()));
+  yield* candidates(
+    'headers-in-file',
+    'the signature was computed over the body after the headers',
+    back(rest),
+    back(rest.trimEnd()),
+  );
 }
 
 /** What programs write in place of the body's text. */
@@ -128,18 +153,32 @@ export function leftOfBody(body: Uint8Array): Found | null {
 
 function* mistakenValues(body: Buffer): Generator<Candidate> {
   const text = body.toString();
-  yield* candidates('empty-body', 'an empty body was signed', '');
-  for (const value of MISTAKEN_VALUES) yield* candidates('not-the-body', `the string ${value} was signed`, value);
-  yield* candidates('not-the-body', "Python's text of the bytes, b'…', was signed", `b'${text}'`);
+  yield* candidates('empty-body', 'the signature was computed over an empty body', '');
+  for (const value of MISTAKEN_VALUES)
+    yield* candidates('not-the-body', `the signature was computed over the string ${value}`, value);
+  yield* candidates(
+    'not-the-body',
+    "the signature was computed over the string b'…', as Python prints bytes",
+    `b'${text}'`,
+  );
   const quoted = JSON.stringify(text);
-  yield* candidates('double-encoded', 'the body was signed as a JSON string', quoted, JSON.stringify(quoted));
+  yield* candidates(
+    'double-encoded',
+    'the signature was computed over the body encoded as a JSON string',
+    quoted,
+    JSON.stringify(quoted),
+  );
   const unquoted = attempt(() => JSON.parse(text) as unknown);
   const inner = typeof unquoted === 'string' ? unquoted : null;
-  yield* candidates('double-encoded', 'the text inside the JSON string was signed', inner);
+  yield* candidates('double-encoded', 'the signature was computed over the text inside the JSON string', inner);
   const escaped = attempt(() => encodeURIComponent(text));
-  yield* candidates('double-encoded', 'the body was signed with URL escapes, such as %7B for {', escaped);
+  yield* candidates(
+    'double-encoded',
+    'the signature was computed over the URL-encoded body (for example, %7B for {)',
+    escaped,
+  );
   const unescaped = attempt(() => decodeURIComponent(text));
-  yield* candidates('double-encoded', 'the body was signed without its URL escapes (%)', unescaped);
+  yield* candidates('double-encoded', 'the signature was computed over the URL-decoded body', unescaped);
 }
 
 function* writings(body: Buffer): Generator<Candidate> {
@@ -148,12 +187,12 @@ function* writings(body: Buffer): Generator<Candidate> {
   const text = body.toString().replace(/^\u{FEFF}/u, '');
   for (const { text: written, how } of jsonWritings(text, small ? 'every' : 'usual')) {
     if (withoutBreaks(written) === withoutBreaks(text)) {
-      const broken = 'the body was signed with its line breaks, but the sender removed them, as curl --data does';
+      const broken = 'the sender removed line breaks after it computed the signature, as curl --data does';
       yield* candidates('line-endings', broken, written, `${written}\n`, `${written}\r\n`);
       continue;
     }
-    yield* candidates('re-serialised', `the same JSON was signed, ${how}`, written);
-    const ended = `the same JSON was signed, ${how}, with a newline at its end`;
+    yield* candidates('re-serialised', `the signature was computed over the same JSON, ${how}`, written);
+    const ended = `the signature was computed over the same JSON, ${how}, followed by a newline`;
     if (small) yield* candidates('re-serialised', ended, `${written}\n`, `${written}\r\n`);
   }
 }

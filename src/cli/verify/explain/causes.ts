@@ -30,7 +30,7 @@ export const CAUSES = {
       'breaks.',
   },
   bom: {
-    meaning: 'a byte order mark was added before the body, or removed',
+    meaning: 'a byte order mark before the body was added or removed',
     fix: 'save the file as UTF-8 without BOM, and read bodies as bytes.',
   },
   'base64-body': {
@@ -56,12 +56,13 @@ export const CAUSES = {
     fix: 'send the JSON itself as the body.',
   },
   'not-the-body': {
-    meaning: 'one side hashed a placeholder instead of the body, such as [object Object]',
-    fix: 'hash the raw bytes. A body parser ran first, or your code converted an object to text.',
+    meaning:
+      'one side hashed a placeholder such as [object Object] instead of the body: a body parser ran first, or code converted an object to text',
+    fix: 'hash the raw bytes of the body.',
   },
   'empty-body': {
     meaning: 'one side hashed an empty body, because other code read the body first or did not forward it',
-    fix: 'read the raw bytes once, before other code does, and pass them to that code.',
+    fix: 'read the raw bytes once, before any other code reads the body, and pass the bytes to that code.',
   },
   'headers-in-file': {
     meaning: 'the file contains a whole HTTP message, but the signature covers only its body',
@@ -72,11 +73,12 @@ export const CAUSES = {
     fix: 'use the signature and the body of the same request.',
   },
   'uppercase-hex': {
-    meaning: 'X-Signature is lowercase hexadecimal; receivers reject any other form',
+    meaning: 'X-Signature must be in lowercase hexadecimal; receivers reject any other form',
     fix: 'write the digits in lowercase.',
   },
   prefix: {
-    meaning: 'X-Signature must be 64 hexadecimal digits without a prefix; a different service uses this prefix',
+    meaning:
+      'X-Signature must be 64 hexadecimal digits without a prefix; the prefix of this value is that of another service',
     fix: 'remove the prefix.',
   },
   surroundings: {
@@ -92,7 +94,7 @@ export const CAUSES = {
     fix: 'trim the value, for example after reading it from a file.',
   },
   separators: {
-    meaning: 'the digits are in groups',
+    meaning: 'the digits are written in groups',
     fix: 'write the 64 digits without separators.',
   },
   'base64-signature': {
@@ -101,7 +103,7 @@ export const CAUSES = {
   },
   truncated: {
     meaning: 'the signature is cut off',
-    fix: 'send all 64 digits; check for a column or variable that is too short.',
+    fix: 'send all 64 digits. Check whether a column or variable is too short for them.',
   },
   'several-signatures': {
     meaning: 'the value contains several signatures',
@@ -116,7 +118,7 @@ export const CAUSES = {
     fix: 'set the secret without quotation marks; docker run --env-file, for example, does not remove them.',
   },
   'secret-encoding': {
-    meaning: 'one side decoded the secret; the other side used it as it is',
+    meaning: 'one side decoded the secret; the other side used it without decoding it',
     fix: 'use the secret as the dashboard shows it, encoded in UTF-8.',
   },
   'secret-prefix': {
@@ -132,16 +134,16 @@ export const CAUSES = {
     fix: 'pass both secrets to the receiver (secret: [new, old]) until the last retry that was signed with the old secret has arrived.',
   },
   algorithm: {
-    meaning: 'X-Signature is an HMAC-SHA256; this signature uses a different algorithm',
+    meaning: 'X-Signature must be an HMAC-SHA256, but this signature uses a different algorithm',
     fix: 'use HMAC with SHA-256, with the secret as the key and the body as the message.',
   },
   timestamp: {
     meaning: 'the signer hashed more than the body, as some services do; X-Signature covers only the body',
-    fix: 'hash the raw body and nothing before it.',
+    fix: 'hash only the raw body, without anything before it.',
   },
   'malformed-signature': {
     meaning:
-      'X-Signature is exactly 64 lowercase hexadecimal digits; receivers reject any other value without comparing it',
+      'X-Signature must be exactly 64 lowercase hexadecimal digits; receivers reject any other value without comparing it',
     fix: 'use the value of X-Signature unchanged.',
   },
   'wrong-bytes': {

@@ -20,7 +20,7 @@ export function keyVariants(secret: string, oldSecrets: readonly string[]): read
   };
 
   add(secret, null);
-  const old: Found = { cause: 'old-secret', what: 'the signature was made with the old secret' };
+  const old: Found = { cause: 'old-secret', what: 'the signature was computed with the old secret' };
   for (const one of oldSecrets) add(one, old);
   for (const one of oldSecrets) add(one.trim(), old);
 
@@ -32,7 +32,7 @@ export function keyVariants(secret: string, oldSecrets: readonly string[]): read
   usual('secret-white-space', 'your secret has white space around it', trimmed);
   usual(
     'secret-white-space',
-    'the signature was made with white space around the secret',
+    'the signature was computed with white space around the secret',
     ...['\n', '\r\n', ' ', '\r', '\t'].flatMap((space) => [trimmed + space, space + trimmed]),
     ` ${trimmed} `,
     `${trimmed}  `,
@@ -40,17 +40,17 @@ export function keyVariants(secret: string, oldSecrets: readonly string[]): read
   if (inner !== undefined) usual('secret-quotes', 'your secret has quotation marks around it', inner);
   usual(
     'secret-quotes',
-    'the signature was made with quotation marks around the secret',
+    'the signature was computed with quotation marks around the secret',
     ...['"', "'", '`'].map((quote) => quote + trimmed + quote),
   );
   const assigned = /^(?:export\s+)?[A-Za-z_]\w*\s*=\s*["']?(.+?)["']?$/s.exec(trimmed)?.[1];
   if (assigned !== undefined && !trimmed.endsWith('=')) {
-    usual('secret-prefix', 'your secret begins with the name of a variable', assigned);
+    usual('secret-prefix', 'your secret begins with the name of an environment variable', assigned);
   }
   addDecoded(trimmed, usual);
   usual(
     'secret-unset',
-    'the signature was made without a secret',
+    'the signature was computed without a secret',
     'undefined',
     'null',
     'None',
@@ -71,35 +71,43 @@ function addDecoded(
   const base64 = (text: string): Buffer[] =>
     /^[A-Za-z0-9+/_-]{8,}={0,2}$/.test(text) ? [Buffer.from(text, 'base64')] : [];
 
-  usual('secret-encoding', 'the signature was made with the decoded hexadecimal secret', ...hex(secret));
-  usual('secret-encoding', 'the signature was made with the decoded base64 secret', ...base64(secret));
+  usual('secret-encoding', 'the signature was computed with the secret decoded from hexadecimal', ...hex(secret));
+  usual('secret-encoding', 'the signature was computed with the secret decoded from base64', ...base64(secret));
   const bare = /^[A-Za-z]{1,12}_(.+)$/s.exec(secret)?.[1];
   if (bare !== undefined) {
-    usual('secret-prefix', 'the signature was made without the prefix of the secret', bare);
-    usual('secret-encoding', 'the signature was made with the decoded base64 after the prefix', ...base64(bare));
+    usual('secret-prefix', 'the signature was computed with the secret without its prefix', bare);
     usual(
       'secret-encoding',
-      'the key was the decoded form of the hexadecimal digits after the prefix of the secret',
+      'the signature was computed with the decoded base64 that follows the prefix of the secret',
+      ...base64(bare),
+    );
+    usual(
+      'secret-encoding',
+      'the signature was computed with the decoded hexadecimal digits that follow the prefix of the secret',
       ...hex(bare),
     );
   }
-  usual('secret-prefix', 'the signature was made with a secret that still has its prefix whsec_', `whsec_${secret}`);
+  usual(
+    'secret-prefix',
+    'the signature was computed with a secret that still has its prefix whsec_',
+    `whsec_${secret}`,
+  );
   usual(
     'secret-encoding',
-    'the signature was made with the secret written in hexadecimal',
+    'the signature was computed with the secret written in hexadecimal',
     bytes.toString('hex'),
     bytes.toString('hex').toUpperCase(),
   );
   usual(
     'secret-encoding',
-    'the signature was made with the secret written in base64',
+    'the signature was computed with the secret written in base64',
     bytes.toString('base64'),
     bytes.toString('base64url'),
   );
-  usual('secret-encoding', 'the signature was made with the secret in UTF-16', Buffer.from(secret, 'utf16le'));
-  usual('secret-encoding', 'the signature was made with the secret in Latin-1', Buffer.from(secret, 'latin1'));
-  usual('secret-encoding', 'the signature was made with the secret in lowercase', secret.toLowerCase());
-  usual('secret-encoding', 'the signature was made with the secret in uppercase', secret.toUpperCase());
+  usual('secret-encoding', 'the signature was computed with the secret in UTF-16', Buffer.from(secret, 'utf16le'));
+  usual('secret-encoding', 'the signature was computed with the secret in Latin-1', Buffer.from(secret, 'latin1'));
+  usual('secret-encoding', 'the signature was computed with the secret in lowercase', secret.toLowerCase());
+  usual('secret-encoding', 'the signature was computed with the secret in uppercase', secret.toUpperCase());
   usual(
     'secret-encoding',
     'one side has a byte order mark before the secret',

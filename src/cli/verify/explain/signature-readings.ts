@@ -82,8 +82,8 @@ function readingsOf({ text, found: layers }: Peeled): Reading[] {
   const hex = text.replaceAll(SEPARATORS, '');
   if (/^[0-9a-fA-F]+$/.test(hex) && hex.length >= FEWEST_DIGITS) {
     const spelling: Found[] = [];
-    if (hex !== text) spelling.push(found('separators', 'the digits have separators'));
-    if (/[A-F]/.test(hex)) spelling.push(found('uppercase-hex', 'the digits are in uppercase'));
+    if (hex !== text) spelling.push(found('separators', 'the digits of the signature have separators'));
+    if (/[A-F]/.test(hex)) spelling.push(found('uppercase-hex', 'the digits of the signature are in uppercase'));
     if (hex.length < DIGITS)
       spelling.push(found('truncated', `the signature has ${hex.length} digits instead of ${DIGITS}`));
     add(hex.toLowerCase(), ...spelling);
@@ -95,7 +95,10 @@ function readingsOf({ text, found: layers }: Peeled): Reading[] {
     add(bytes.toString('hex'), found('base64-signature', `the signature is in ${url}`));
     const inner = bytes.toString('latin1');
     if (/^[0-9a-f]{32,128}$/i.test(inner)) {
-      add(inner.toLowerCase(), found('base64-signature', 'the hexadecimal digits were encoded in base64'));
+      add(
+        inner.toLowerCase(),
+        found('base64-signature', 'the hexadecimal digits of the signature were encoded in base64'),
+      );
     }
   }
   return readings;

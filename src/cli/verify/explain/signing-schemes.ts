@@ -37,11 +37,13 @@ export function otherSchemes(body: Uint8Array, timestamp: string | null): readon
     by('algorithm', 'the signature is the SHA-256 of the body and the secret', (key, bytes) =>
       hash('sha256', bytes, key),
     ),
-    by('algorithm', 'the body and the secret are swapped', (key, bytes) => hmac('sha256', Buffer.from(bytes), key)),
-    by('algorithm', 'the SHA-256 of the body was signed, in hexadecimal', (key, bytes) =>
+    by('algorithm', 'the body and the secret were swapped: the body was used as the key', (key, bytes) =>
+      hmac('sha256', Buffer.from(bytes), key),
+    ),
+    by('algorithm', 'the signature was computed over the hexadecimal SHA-256 of the body', (key, bytes) =>
       hmac('sha256', key, Buffer.from(hash('sha256', bytes))),
     ),
-    by('algorithm', 'the SHA-256 of the body was signed', (key, bytes) =>
+    by('algorithm', 'the signature was computed over the binary SHA-256 of the body', (key, bytes) =>
       hmac('sha256', key, Buffer.from(hash('sha256', bytes), 'hex')),
     ),
     ...known.flatMap((time) => [

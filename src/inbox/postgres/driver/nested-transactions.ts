@@ -76,8 +76,7 @@ function refusal(code: 'ENDED_EARLY' | 'NOT_SENT', message: string): Transaction
 }
 
 const ENDED_EARLY =
-  'was not sent, and nothing is committed: hookbox ends the transaction after your function returns. Remove the ' +
-  'statement; to roll back, throw an error.';
+  'was not sent, and nothing is committed. hookbox itself commits when your function returns, and rolls back if the function throws an error. Remove the statement.';
 
 const OTHER_MODE =
   'was not sent: the transaction of ctx.transaction is always READ COMMITTED and READ WRITE, and a transaction ' +

@@ -43,7 +43,7 @@ export async function knownEvents({ session, t, moves }: Scene, keys: readonly E
      ORDER BY place`,
     [keys.map(({ id }) => id), keys.map(({ endpoint }) => endpoint)],
   );
-  if (rows.length < keys.length) throw new RangeError('a key is known only when its event could not be stored');
+  if (rows.length < keys.length) throw new RangeError('the event of a known key is missing');
   const lost = rows.flatMap((row) => (row.lost ? [row.seq] : []));
   if (lost.length > 0) await session.run(moves.shelveLost, [lost]);
   return rows.map((row) => ({

@@ -86,14 +86,14 @@ function Introduction({ server, schemas }: { readonly server: string; readonly s
         <code>Authorization</code> of each request. Bodies are JSON. <Decided marks={[{ id: 'A9' }, { id: 'A12' }]} />
       </p>
       <p>
-        An error answer has the object <code>error</code> with <code>code</code>, <code>message</code>,{' '}
+        An error response has the object <code>error</code> with <code>code</code>, <code>message</code>,{' '}
         <code>request_id</code> and, depending on the code, more fields. After a 429, wait for{' '}
         <code>X-RateLimit-Retry-After</code> seconds, then retry. Retry after any 5xx too, but not after other errors.
-        If the plan has limits, answers have the headers <code>X-RateLimit-Limit</code>,{' '}
+        If the plan has limits, responses have the headers <code>X-RateLimit-Limit</code>,{' '}
         <code>X-RateLimit-Remaining</code> and <code>X-RateLimit-Reset</code>. <Decided marks={[{ id: 'A10' }]} />
       </p>
       <p>
-        A successful answer has <code>data</code>, which depends on the operation, and <code>messages</code>, a list
+        A successful response has <code>data</code>, which depends on the operation, and <code>messages</code>, a list
         that is usually empty:
       </p>
       <FieldTable caption="A message" fields={fieldsOf({ $ref: '#/components/schemas/Message' }, schemas)} />

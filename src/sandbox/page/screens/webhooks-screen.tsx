@@ -71,7 +71,7 @@ function NewEndpointForm({ visit }: { readonly visit: SandboxVisit }) {
 function UrlField({ value = '' }: { readonly value?: string }) {
   return (
     <label class="field">
-      <span>URL (https, or http on this machine)</span>
+      <span>URL (https, unless it points to this machine)</span>
       <input type="text" name="url" value={value} inputmode="url" maxlength={2000} required autocomplete="off" />
     </label>
   );
@@ -176,7 +176,7 @@ export function webhookScreen(visit: SandboxVisit, endpoint: Endpoint): Screen {
             visit={visit}
             to={`/webhooks/${id}/secret`}
             what="Replace the secret"
-            warning="The new secret is shown once. The sandbox signs all further deliveries with it, including waiting ones."
+            warning="The new secret is shown once. The sandbox signs all further deliveries with it, including those that are already waiting."
           />
           <Confirmed
             visit={visit}

@@ -75,7 +75,7 @@ export async function gauges({ database, t, time }: Store): Promise<Gauges> {
     return session.rows<GaugesRow>(selectGauges(t));
   });
   const [row] = rows;
-  if (row === undefined) throw new RangeError('the figures are always there');
+  if (row === undefined) throw new RangeError('the statement for the gauges returned no row');
   const oldest = rows.flatMap((row) => waitingEvent(row, time));
   return {
     pending: gaugeOf(row.aside + row.ready),

@@ -3,8 +3,8 @@ import type { Session } from '../../driver/session.ts';
 import type { Tables } from '../../sql/tables.ts';
 
 /** In `progress`, the first and the last event that an import put among others that were received at other times. */
-const DISORDER_FROM = 'out of order from';
-const DISORDER_THROUGH = 'out of order through';
+const DISORDER_FROM = 'out_of_order_from';
+const DISORDER_THROUGH = 'out_of_order_through';
 
 /** The terms of events up to this `seq` are in the index, for SELECT. */
 export function selectIndexed(t: Tables): string {

@@ -4,8 +4,8 @@ import { statement } from '../../sql/prepared-statement.ts';
 import { progressOf, setProgress } from '../noted-progress.ts';
 
 /** In hookbox_progress, the first and the last event that an import put among others that were received at other times. */
-const DISORDER_FROM = 'out of order from';
-const DISORDER_THROUGH = 'out of order through';
+const DISORDER_FROM = 'out_of_order_from';
+const DISORDER_THROUGH = 'out_of_order_through';
 
 export function disorder(database: SqliteDatabase): SeqRange | null {
   const through = progressOf(database, DISORDER_THROUGH);
