@@ -30,7 +30,7 @@ export interface Metrics {
  * - `hookbox_events{state}`: the current number of events in this state, counted up to 10,000;
  *   `hookbox_events_capped{state}` is 1 if there are more
  * - `hookbox_oldest_pending_seconds`: the age of the oldest pending event; 0 if no event is pending
- * - `hookbox_oldest_due_seconds`: the longest time for which an event has been due, not counting events of paused types
+ * - `hookbox_oldest_due_seconds`: the delay of the event that has waited longest for its attempt, not counting events of paused types
  * - `hookbox_last_received_timestamp_seconds`, `hookbox_usual_gap_seconds`, `hookbox_silent`, `hookbox_rejecting`:
  *   traffic compared with earlier days; if you use several endpoints, there is also a series for each endpoint, with
  *   the label `endpoint`
