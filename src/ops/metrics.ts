@@ -10,7 +10,7 @@ import { EVERYTHING } from '../inbox/work.ts';
 import { isReason } from '../receive/outcome.ts';
 import { VERSION } from '../version.ts';
 import { operationsOf } from './operations-of.ts';
-import { gauge, typeLabels, type Family, type Sample } from './metric-family.ts';
+import { exposition, EXPOSITION_TYPE, gauge, typeLabels, type Family, type Sample } from './metric-family.ts';
 import { vitalSigns } from './vital-signs.ts';
 import { watch } from './watch.ts';
 
@@ -54,18 +54,14 @@ export interface Metrics {
  */
 export async function metrics(inbox: AnyInbox): Promise<Metrics> {
   const operations = operationsOf(inbox);
-  // Loaded by those who are scraped only.
   const now = Date.now();
-  const [{ AggregatorRegistry }, gauges, totals, watched, due, pauses] = await Promise.all([
-    import('prom-client'),
+  const [gauges, totals, watched, due, pauses] = await Promise.all([
     operations.gauges(),
     operations.totals(),
     watch(inbox, now),
     inbox.nextDue(EVERYTHING),
     operations.pausedTypes(),
   ]);
-  // prom-client's own metrics are kept in a process; these are kept in the inbox, so the registry is made of finished
-  // ones.
   const types = typeLabels(Object.keys(watched.lastSeen));
   const families = [
     ...standing(gauges, due, now),
@@ -74,8 +70,7 @@ export async function metrics(inbox: AnyInbox): Promise<Metrics> {
     ...counters(totals, types),
     ...histograms(totals),
   ];
-  const registry = AggregatorRegistry.aggregate([families]);
-  return { contentType: registry.contentType, text: await registry.metrics() };
+  return { contentType: EXPOSITION_TYPE, text: exposition(families) };
 }
 
 function standing(gauges: Gauges, due: number | null, now: number): Family[] {
@@ -169,7 +164,6 @@ function counters(totals: readonly CountTotal[], types: ReadonlySet<string>): Fa
     name,
     help,
     type: 'counter',
-    aggregator: 'sum',
     values: counted.filter(({ counter }) => counter === name),
   }));
 }
@@ -210,7 +204,6 @@ function histogram(name: string, help: string, what: Counted, totals: readonly C
     name,
     help: `${help}; the sum is estimated from bucket midpoints.`,
     type: 'histogram',
-    aggregator: 'sum',
     values,
   };
 }

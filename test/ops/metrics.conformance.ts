@@ -1,4 +1,3 @@
-import { register } from 'prom-client';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { eventTypes } from '../../src/events/event-types.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
@@ -70,11 +69,6 @@ export function testMetrics(name: string, open: () => Promise<MeasuredStore>): v
         'histogram hookbox_handler_seconds',
       ]);
       expect([...families.values()].every(({ help }) => help.length > 10)).toBe(true);
-    });
-
-    it('are of this inbox alone: nothing is registered for the process', async () => {
-      await metrics((await opened()).inbox);
-      expect(register.getMetricsAsArray()).toEqual([]);
     });
 
     it('say what deliveries and attempts came to', async () => {
