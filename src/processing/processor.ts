@@ -43,7 +43,7 @@ export interface ProcessorOptions<Database = DefaultDatabase> extends AttemptHoo
    * @defaultValue `'default'`
    */
   readonly endpoint?: string | readonly string[];
-  /** A handler for each event type. The processor leaves events whose type has no handler to other processors. */
+  /** A handler for each event type. If a type has no handler, its events are left to other processors. */
   readonly handlers: Handlers<Database>;
   /**
    * Schemas for your own event types, and for your own fields in the eleven types. hookbox checks an event before its

@@ -160,7 +160,7 @@ it('compares with what was before the release also where a secret began since, w
   expect(release).toMatchObject({ name: 'v42' });
   expect(failingMore(types).map(({ type }) => type)).toEqual(['order.ready']);
   const alone = await changes(rows, [secret]);
-  expect(alone.spans).toMatch(/^since a new secret for endpoint another shop came into use /);
+  expect(alone.spans).toMatch(/^since a new secret for endpoint another shop is in use /);
 });
 
 it('where no release was ever named it says how to name one, however many secrets have begun', async () => {

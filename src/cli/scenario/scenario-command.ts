@@ -45,7 +45,7 @@ function runCommand(): Command {
     run,
     'the inbox of the receiver at --to (needed to check which events the receiver stored and handled)',
   );
-  return withNotes(checked.option('--endpoint <name>', 'the endpoint in the inbox at --db', 'default'), {
+  return withNotes(checked.option('--endpoint <name>', 'the endpoint to look up in the inbox --db', 'default'), {
     exitCodes: {
       0: 'all expectations were met',
       1: 'some expectations were not met',

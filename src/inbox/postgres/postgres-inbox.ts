@@ -151,7 +151,7 @@ function assertSource<Source>(source: Source): asserts source is Exclude<Source,
   const isNamed = isObject && 'pool' in source && pool !== undefined;
   throw refusal(
     'Pass a URL, { pool } with a pool of pg, or { connect } with a function. ' +
-      (isNamed ? `pool must be a pool of pg, not ${kindOf(pool)} without connect().` : 'Is DATABASE_URL set?'),
+      (isNamed ? `pool must be a Pool from pg; ${kindOf(pool)} has no connect().` : 'Is DATABASE_URL set?'),
   );
 }
 

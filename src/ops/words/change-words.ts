@@ -18,8 +18,8 @@ export function markInWords({ kind, name, endpoint }: Mark): string {
   const where = endpoint === '*' || endpoint === 'default' ? '' : ` at ${oneLine(endpoint, MOST_OF_NAME)}`;
   if (kind === 'release') return `release ${oneLine(name, MOST_OF_NAME)} began${where}`;
   return name === 'default'
-    ? 'a new secret came into use'
-    : `a new secret for endpoint ${oneLine(name, MOST_OF_NAME)} came into use`;
+    ? 'a new secret is in use'
+    : `a new secret for endpoint ${oneLine(name, MOST_OF_NAME)} is in use`;
 }
 
 /** How many of all runs failed; a dash without any. */

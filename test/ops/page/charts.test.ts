@@ -156,7 +156,7 @@ describe('outcomes over time', () => {
     );
     expect(lines.map((line) => figure(line, 'x1'))).toEqual(expect.arrayContaining([10, 40, 50]));
     expect(textOf(partOf(marked, 'marks'))).toMatch(
-      /^release <img src=x>\\u\{202e\} began .+ a new secret came into use .+ release v42 began/,
+      /^release <img src=x>\\u\{202e\} began .+ a new secret is in use .+ release v42 began/,
     );
     expect(tagsOf(marked).filter(({ name }) => name === 'img')).toEqual([]);
   });

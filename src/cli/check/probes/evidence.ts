@@ -14,8 +14,8 @@ export const KNOWN_BY_ANSWERS =
 
 const HOW_TO_FIND_OUT =
   'Pass --effects with a URL that contains {id}. During the test only, serve {"rows": n, "count": n} at ' +
-  'this URL: rows is the number of rows for the event in your inbox, and count is the number of its ' +
-  'handler runs.';
+  'this URL. Here, rows is the number of rows that your inbox has for the event, and count is how often its ' +
+  'handler has run.';
 
 /** It cannot be seen from outside without help. */
 export function noEvidence(sent: string): Finding {

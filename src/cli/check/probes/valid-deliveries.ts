@@ -3,7 +3,7 @@ import { late, notTaken, outcome, type Advice } from '../judge-answers.ts';
 import { isTaken } from '../check-run.ts';
 import type { Probe } from './probe.ts';
 
-const WITHOUT_END = 'the response body did not end; only the status counts';
+const WITHOUT_END = 'the response body was incomplete, so only its status was checked';
 
 /** A delivery that is taken too late is not taken; `in-time` judges one that is merely slow. */
 export const valid: Probe = async (run) => {

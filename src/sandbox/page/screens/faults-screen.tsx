@@ -165,7 +165,7 @@ function Pending({ visit }: { readonly visit: SandboxVisit }) {
   if (rows.length === 0) {
     return (
       <p class="notice" id="none">
-        No operation faults.
+        No faults of operations are active.
       </p>
     );
   }
