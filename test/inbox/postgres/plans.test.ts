@@ -18,6 +18,8 @@ const t = tablesIn(schema);
 const ERROR = { name: 'Error', message: 'fails', stack: null };
 const seen = new Set<string>();
 let asked = 0;
+/** no COMMIT is answered */
+let isLossy = false;
 let pool: Pool;
 
 beforeAll(async () => {
@@ -35,7 +37,7 @@ function counted(): Inbox<PoolClient> {
   const source = interferedPool(pool, (text) => {
     seen.add(text);
     asked += 1;
-    return null;
+    return isLossy && text === 'COMMIT' ? 'unanswered' : null;
   });
   return inboxOnPostgres<PoolClient>({ pool: source }, { ...SETTINGS, schema });
 }
@@ -71,6 +73,15 @@ async function everything(inbox: Inbox<PoolClient>): Promise<void> {
       }
     }
   }
+  const now = START + 10_000;
+  isLossy = true;
+  const lost = [
+    inbox.claim({ ...request, ...EVERYTHING, now }, 10),
+    inbox.accept(incoming({ id: 'started', entity: 'e', receivedAt: now }), later(), { ...request, now }),
+  ];
+  expect((await Promise.allSettled(lost)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  isLossy = false;
+  expect(await inbox.claim({ ...request, ...EVERYTHING, now }, 10)).not.toEqual([]);
   await inbox.claim({ ...request, ...EVERYTHING, now: START - 60_000 }, 10); // by a clock that was set back
   const last = await inbox.claimOne(key('evt_0'), { ...request, ...EVERYTHING, now: START + 20_000 });
   if (typeof last !== 'string') {
