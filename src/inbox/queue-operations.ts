@@ -33,7 +33,7 @@ import { leasesOf, planLeases, type NumberedClaim, type NumberedStart } from './
 import { mayRerun, type Content, type EventToRerun } from './rules/rerun-event.ts';
 import { isRunning, planProcessed, planSettle } from './rules/settle.ts';
 import type { ClaimState, DueEvent, NewLease, NextInQueue, Queue, SizedEvent, Store } from './rules/store.ts';
-import { goneSince, processorsSeen, seenSince, type HandledType, type NotedProcessor } from './rules/takers.ts';
+import { goneSince, processorsSeen, seenSince, type HandledType, type NotedProcessor } from './rules/handled-types.ts';
 import { unhandledTypes, type PendingType, type TypeTotal } from './rules/unhandled-report.ts';
 import type {
   Announced,

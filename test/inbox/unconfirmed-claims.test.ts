@@ -47,7 +47,7 @@ describe('a claim', () => {
     const [one, other] = await Promise.all([ask(claims, lost), ask(claims, lost)]);
     expect([one.lostClaims, other.lostClaims]).toEqual([[before.number], []]);
     expect(one.number).not.toBe(other.number);
-    expect((await ask(claims)).lostClaims.toSorted()).toEqual([one.number, other.number].toSorted());
+    expect(new Set((await ask(claims)).lostClaims)).toEqual(new Set([one.number, other.number]));
   });
 
   it('that cannot be committed is not lost, and those that it was to give back still are', async () => {

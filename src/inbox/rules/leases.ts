@@ -3,7 +3,7 @@ import { crashEnding, endingOf, type Ending } from './attempt-end.ts';
 import { Budget } from './budget.ts';
 import { endAttempt, endLease } from './settle.ts';
 import type { Change, ExpiredEvent, StartAsked, LeasesToEnd } from './store.ts';
-import { seenSince } from './takers.ts';
+import { seenSince } from './handled-types.ts';
 import type { EventKey } from '../event.ts';
 
 /** The number of a claim whose answer cannot be lost. */

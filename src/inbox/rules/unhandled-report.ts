@@ -1,6 +1,6 @@
 import type { Pause } from '../operator/pauses.ts';
 import type { IgnoredType, TypeCount, UnhandledType } from '../work.ts';
-import { seenSince, wasSeenAfter } from './takers.ts';
+import { seenSince, wasSeenAfter } from './handled-types.ts';
 
 /** Counting stops here. */
 export const COUNTED = 1_000;

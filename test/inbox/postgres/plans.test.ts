@@ -4,7 +4,7 @@ import type { Inbox } from '../../../src/inbox/contract.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { movesOf } from '../../../src/inbox/postgres/moves.ts';
 import { tableNames, tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
-import { TAKER_MS } from '../../../src/inbox/rules/takers.ts';
+import { PRESENT_MS } from '../../../src/inbox/rules/handled-types.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
@@ -89,10 +89,10 @@ async function everything(inbox: Inbox<PoolClient>): Promise<void> {
     await inbox.transaction(last.lease, () => {}, attempt);
     await inbox.settle(last.lease, { outcome: 'committed', error: ERROR }, START + 20_000);
   }
-  await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 2 * TAKER_MS, START + TAKER_MS);
-  await inbox.unhandled(START + 2 * TAKER_MS);
-  await inbox.ignoredSince(EVERYTHING, START, START + 2 * TAKER_MS);
-  await inbox.ignoredSince({ endpoints: ['default'], types: ['order.created'] }, START, START + 2 * TAKER_MS);
+  await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 2 * PRESENT_MS, START + PRESENT_MS);
+  await inbox.unhandled(START + 2 * PRESENT_MS);
+  await inbox.ignoredSince(EVERYTHING, START, START + 2 * PRESENT_MS);
+  await inbox.ignoredSince({ endpoints: ['default'], types: ['order.created'] }, START, START + 2 * PRESENT_MS);
   await inbox.prune('*', START + 30_000, 10);
   await inbox.get(key('evt_0'));
   await inbox.attempts(key('evt_0'));

@@ -172,7 +172,7 @@ export const schema: Migration = {
       PRIMARY KEY (entity, endpoint)
     ) WITH (fillfactor = 80);
 
-    CREATE TABLE ${t.takers} (
+    CREATE TABLE ${t.handling} (
       endpoint text COLLATE "C" NOT NULL,
       type     text COLLATE "C" NOT NULL,
       seen_ms  bigint NOT NULL,

@@ -15,7 +15,7 @@ import {
 import type { Author } from '../../../rules/audit-line.ts';
 import { eventsToUnpark } from '../../../rules/entity-order.ts';
 import { askedByKey, type ActMove } from '../../../rules/operator-acts.ts';
-import { seenSince } from '../../../rules/takers.ts';
+import { seenSince } from '../../../rules/handled-types.ts';
 import { textOrNull } from '../../driver/values.ts';
 import { nextInQueues } from '../../engine/entity-queue.ts';
 import type { Scene } from '../../engine/scene.ts';

@@ -1,7 +1,7 @@
 import type { Gauges, WaitingEvent } from '../../../operator/counts.ts';
 import { FIRST, gaugeOf, MOST_COUNTED, TOLD } from '../../../rules/gauges.ts';
 import { fromText } from '../../driver/values.ts';
-import { distinctEndpoints } from '../../engine/takers.ts';
+import { distinctEndpoints } from '../../engine/handled-types.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Store } from '../../store.ts';
 import { DEAD_WITH_BODIES } from '../search/dead-prints.ts';

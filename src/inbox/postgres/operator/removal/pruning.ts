@@ -14,7 +14,7 @@ import {
 import type { Session } from '../../driver/session.ts';
 import { fromText, toText } from '../../driver/values.ts';
 import type { Scene } from '../../engine/scene.ts';
-import { distinctEndpoints } from '../../engine/takers.ts';
+import { distinctEndpoints } from '../../engine/handled-types.ts';
 import { prunableEndpoints, prunableIn } from '../../engine/settled-events.ts';
 import { pruneErrors } from '../../engine/writes.ts';
 import { inOneStatement } from '../../sql/in-one-statement.ts';
