@@ -33,7 +33,7 @@ import { leasesOf, planLeases, type NumberedClaim, type NumberedStart } from './
 import { mayRerun, type Content, type EventToRerun } from './rules/rerun-event.ts';
 import { isRunning, planProcessed, planSettle } from './rules/settle.ts';
 import type { ClaimState, DueEvent, NewLease, NextInQueue, Queue, SizedEvent, Store } from './rules/store.ts';
-import { goneSince, processorsSeen, seenSince, type HandledType, type NotedProcessor } from './rules/takers.ts';
+import { goneSince, processorsSeen, seenSince, type HandledType, type NotedProcessor } from './rules/handled-types.ts';
 import { unhandledTypes, type PendingType, type TypeTotal } from './rules/unhandled-report.ts';
 import type {
   Announced,
@@ -146,9 +146,10 @@ function startClaim(
 ): ClaimState | 'more' {
   const asked = leasesOf(request, onlyFor);
   let start = store.startClaim(asked);
+  let isBehind = false;
   if (start.isSetBack) {
     // For one event, a processor moves what is left.
-    if (store.followClock(request) && onlyFor === undefined) return 'more';
+    isBehind = store.followClock(request) && onlyFor === undefined;
     start = store.startClaim(asked);
   } else {
     store.noteTime(request.now);
@@ -156,7 +157,7 @@ function startClaim(
   const { changes, crashed, more } = planLeases(start, request);
   store.apply(changes);
   progress.crashed.push(...crashed);
-  if (more) return 'more';
+  if (more || isBehind) return 'more';
   return changes.length === 0 ? start : store.claimState();
 }
 

@@ -1,5 +1,5 @@
 import type { AnyInbox } from '../inbox/contract.ts';
-import { IGNORE_AFTER_MS, TAKER_MS, seenSince } from '../inbox/rules/takers.ts';
+import { IGNORE_AFTER_MS, PRESENT_MS, seenSince } from '../inbox/rules/handled-types.ts';
 import type { ProcessorsSeen, RunningProcessor, UnhandledType } from '../inbox/work.ts';
 import { operationsOf } from './operations-of.ts';
 
@@ -68,7 +68,7 @@ export function missingProcessors({ handled }: Pick<ProcessorsSeen, 'handled'>, 
   return [...byEndpoint.keys()].flatMap((endpoint) => {
     const last = lastAt(endpoint);
     if (Math.max(last, lastAt('*')) > seenSince(now) || last <= now - IGNORE_AFTER_MS) return [];
-    if (endpoint === '*' && (lastNamed > seenSince(now) || lastNamed > last + TAKER_MS)) return [];
+    if (endpoint === '*' && (lastNamed > seenSince(now) || lastNamed > last + PRESENT_MS)) return [];
     // What the last ones handled; a type that was dropped days before is not among them.
     const types = (byEndpoint.get(endpoint) ?? []).filter(({ seenAt }) => seenAt.getTime() > seenSince(last));
     return { endpoint, types: types.map(({ type }) => type).toSorted(), since: new Date(last) };
@@ -86,7 +86,7 @@ async function stillMissing(
 ): Promise<readonly MissingProcessors[]> {
   if (missing.length === 0) return [];
   const first = Math.min(...missing.map(({ since }) => since.getTime()));
-  const [totals = []] = await operationsOf(inbox).totalsIn([{ since: first + TAKER_MS, until: now }]);
+  const [totals = []] = await operationsOf(inbox).totalsIn([{ since: first + PRESENT_MS, until: now }]);
   if (!totals.some(({ what }) => what === 'processed')) return missing;
   const processed = await Promise.all(missing.map((one) => isProcessedSince(inbox, one)));
   return missing.filter((_, n) => processed[n] !== true);
@@ -98,5 +98,5 @@ async function isProcessedSince(inbox: AnyInbox, { endpoint, since }: MissingPro
   const page = await operationsOf(inbox).search({ ...at, states: ['processed'], since }, { limit: 1 });
   // What they had begun ends within some minutes. All of them were seen longer ago than that.
   const [newest] = page.events;
-  return (newest?.settledAt?.getTime() ?? 0) > since.getTime() + TAKER_MS;
+  return (newest?.settledAt?.getTime() ?? 0) > since.getTime() + PRESENT_MS;
 }

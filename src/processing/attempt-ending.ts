@@ -3,7 +3,7 @@ import type { Inbox } from '../inbox/contract.ts';
 import { COMMITTED_ALONE } from '../inbox/rules/committed-alone.ts';
 import { movedBack } from '../inbox/rules/set-back.ts';
 import type { ClaimedEvent, Lease, Settled, Settlement } from '../inbox/work.ts';
-import type { Doubt } from './doubt.ts';
+import type { LeaseGrace } from './lease-grace.ts';
 import type { LeaseRenewal } from './lease-renewal.ts';
 import { AGAIN_MS, CLOSE_SHARES } from './limits.ts';
 import type { EndedAttempt } from './attempt-end.ts';
@@ -41,7 +41,7 @@ export interface AttemptEndingOptions {
   readonly inbox: Pick<Inbox, 'settle'>;
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly doubt: Doubt;
+  readonly grace: LeaseGrace;
   readonly leases: LeaseRenewal;
   readonly closeMs: number;
   readonly failed: (what: string, failure: unknown) => void;
@@ -57,7 +57,7 @@ export function attemptEnding({
   inbox,
   clock,
   timers,
-  doubt,
+  grace,
   leases,
   closeMs,
   failed,
@@ -76,7 +76,7 @@ export function attemptEnding({
       const now = clock.now();
       try {
         const isHeld = await inbox.settle(lease, asOf(now, endedAt, settlement), now);
-        doubt.wrote(now, clock.now());
+        grace.wrote(now, clock.now());
         return isHeld;
       } catch (failure) {
         failed('cannot store the result of an attempt', failure);

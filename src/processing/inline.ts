@@ -10,7 +10,7 @@ import type { ClaimedEvent, CrashedEvent } from '../inbox/work.ts';
 import { attemptHooks } from './attempt-hooks.ts';
 import { attemptEnding } from './attempt-ending.ts';
 import { attemptLog } from './attempt-log.ts';
-import { Doubt } from './doubt.ts';
+import { LeaseGrace } from './lease-grace.ts';
 import { leaseRenewal } from './lease-renewal.ts';
 import { AGAIN_MS, limitsOf } from './limits.ts';
 import type { ProcessorOptions } from './processor.ts';
@@ -57,9 +57,9 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
   const retry = { attempts: Infinity, baseMs: 0, maxMs: 0 };
   const limits = { of: (type: string) => ({ ...byType.of(type), retry }) };
   const timers = new Timers(clock);
-  const doubt = new Doubt({ leaseMs, lookMs: AGAIN_MS, now: clock.now() });
-  const leases = leaseRenewal({ inbox, clock, timers, doubt, leaseMs, failed });
-  const ending = attemptEnding({ inbox, clock, timers, doubt, leases, closeMs, failed, tell: [log, hooks] });
+  const grace = new LeaseGrace({ leaseMs, lookMs: AGAIN_MS, now: clock.now() });
+  const leases = leaseRenewal({ inbox, clock, timers, grace, leaseMs, failed });
+  const ending = attemptEnding({ inbox, clock, timers, grace, leases, closeMs, failed, tell: [log, hooks] });
   const logFailure = failureLog(logger);
   /** deliveries that run a handler, or are about to */
   const runs = new Set<Promise<InlineResult>>();
@@ -75,8 +75,8 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
   /** Nothing ticks between deliveries. What the steady clock has counted since the last one was no sleep. */
   function look(): number {
     const next = { now: clock.now(), steady: performance.now() };
-    doubt.wasAwake(Math.min(next.now, looked.now + Math.ceil(next.steady - looked.steady)));
-    doubt.look(next.now);
+    grace.wasAwake(Math.min(next.now, looked.now + Math.ceil(next.steady - looked.steady)));
+    grace.look(next.now);
     looked = next;
     return next.now;
   }
@@ -85,12 +85,12 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
     const now = look();
     const request = { now, leaseMs, endpoints: [key.endpoint], types, ordered: ordering, holds: leases.held() };
     try {
-      const asked = { ...request, expiredBy: doubt.expiredBy(now) };
+      const asked = { ...request, expiredBy: grace.expiredBy(now) };
       const claimed = await inbox.claimOne(key, asked, crashed);
-      doubt.claimed(now, clock.now());
+      grace.claimed(now, clock.now());
       return claimed;
     } catch (failure) {
-      doubt.failed(clock.now());
+      grace.failed(clock.now());
       throw failure;
     }
   }
@@ -104,7 +104,7 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
   }
 
   function failed(what: string, failure: unknown): void {
-    doubt.failed(clock.now());
+    grace.failed(clock.now());
     logFailure(what, failure);
   }
 

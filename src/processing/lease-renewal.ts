@@ -1,7 +1,7 @@
 import type { Clock } from '../host/clock.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { Lease } from '../inbox/work.ts';
-import type { Doubt } from './doubt.ts';
+import type { LeaseGrace } from './lease-grace.ts';
 import { AGAIN_MS } from './limits.ts';
 import type { RunningAttempt } from './run-attempt.ts';
 import type { Timers } from './timers.ts';
@@ -23,12 +23,12 @@ export interface LeaseRenewalOptions {
   readonly inbox: Pick<Inbox, 'renew'>;
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly doubt: Doubt;
+  readonly grace: LeaseGrace;
   readonly leaseMs: number;
   readonly failed: (what: string, failure: unknown) => void;
 }
 
-export function leaseRenewal({ inbox, clock, timers, doubt, leaseMs, failed }: LeaseRenewalOptions): LeaseRenewal {
+export function leaseRenewal({ inbox, clock, timers, grace, leaseMs, failed }: LeaseRenewalOptions): LeaseRenewal {
   const attempts = new Map<Lease, RunningAttempt>();
   /** `null` while no turn is to come: nothing is held, or a turn is under way */
   let cancelNext: (() => void) | null = null;
@@ -61,7 +61,7 @@ export function leaseRenewal({ inbox, clock, timers, doubt, leaseMs, failed }: L
     const leases = [...attempts.keys()];
     const now = clock.now();
     const renewed = new Set(await inbox.renew(leases, now, leaseMs, isClosing));
-    doubt.wrote(now, clock.now());
+    grace.wrote(now, clock.now());
     for (const lease of leases) if (!renewed.has(lease)) attempts.get(lease)?.abort('lost');
   }
 

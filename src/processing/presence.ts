@@ -1,4 +1,4 @@
-import { seenSince } from '../inbox/rules/takers.ts';
+import { seenSince } from '../inbox/rules/handled-types.ts';
 
 /** Which processors are running, as one of them may judge. */
 export interface Presence {

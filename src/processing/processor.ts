@@ -11,13 +11,13 @@ import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { Acceptance, IncomingEvent, Started } from '../inbox/event.ts';
 import type { ClaimedEvent, Scope } from '../inbox/work.ts';
-import { isInScope, TAKER_MS } from '../inbox/rules/takers.ts';
+import { isInScope, PRESENT_MS } from '../inbox/rules/handled-types.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { createAnnouncer } from './announcer.ts';
 import { attemptHooks, type AttemptHooks } from './attempt-hooks.ts';
 import { attemptEnding } from './attempt-ending.ts';
 import { attemptLog } from './attempt-log.ts';
-import { Doubt } from './doubt.ts';
+import { LeaseGrace } from './lease-grace.ts';
 import { endpointsOf } from './endpoint.ts';
 import { assertHandlers, type Handlers } from './handlers.ts';
 import { leaseRenewal } from './lease-renewal.ts';
@@ -119,7 +119,7 @@ const WELL_AGAIN = 3;
 /** A locked file must not keep a processor from closing: then others take it for gone some minutes later. */
 const LEAVE_LIMIT_MS = 1_000;
 /** Well under the ten minutes after which a processor counts as gone. */
-const ANNOUNCE_MS = TAKER_MS / 2;
+const ANNOUNCE_MS = PRESENT_MS / 2;
 
 /**
  * Creates a processor. A processor runs the handler for each stored event, and retries until the handler succeeds or no
@@ -172,9 +172,9 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
   const isOpen = (): boolean => state === 'started';
 
   const timers = new Timers(clock);
-  const doubt = new Doubt({ leaseMs, lookMs: AGAIN_MS, now: now() });
-  const leases = leaseRenewal({ inbox, clock, timers, doubt, leaseMs, failed });
-  const ending = attemptEnding({ inbox, clock, timers, doubt, leases, closeMs, failed, tell: [log, hooks] });
+  const grace = new LeaseGrace({ leaseMs, lookMs: AGAIN_MS, now: now() });
+  const leases = leaseRenewal({ inbox, clock, timers, grace, leaseMs, failed });
+  const ending = attemptEnding({ inbox, clock, timers, grace, leases, closeMs, failed, tell: [log, hooks] });
   const announcer = createAnnouncer({ inbox, scope, clock, logger, isOpen });
   const prune = pruning(retention, { inbox, endpoints, now, isOpen });
   const release = releaseNote(inbox, { release: options.release, endpoints, now });
@@ -230,7 +230,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
 
   async function claim(limit: number): Promise<readonly ClaimedEvent[]> {
     const askedAt = now();
-    const expiredBy = doubt.expiredBy(askedAt);
+    const expiredBy = grace.expiredBy(askedAt);
     const handledSince = announcer.handledSince(askedAt);
     const asked = { ...scope, now: askedAt, leaseMs, ordered: ordering, holds: leases.held(), expiredBy, handledSince };
     const claimed = await inbox.claim({ ...asked, ...slots.room() }, limit, (crashed) => {
@@ -238,7 +238,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
       hooks.crashed(crashed);
     });
     hasFailed = false;
-    doubt.claimed(askedAt, now());
+    grace.claimed(askedAt, now());
     return claimed;
   }
 
@@ -258,7 +258,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
       const acceptance = await inbox.accept(event, deadline, { now: askedAt, leaseMs, ordered: ordering });
       ({ started } = acceptance);
       if (started === undefined) return acceptance;
-      doubt.wrote(askedAt, now());
+      grace.wrote(askedAt, now());
       await begin(firstClaimOf(event, started), leave);
       return acceptance;
     } finally {
@@ -303,7 +303,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
   /** Other processes may have stored something, and what waited may be due. */
   async function poll(): Promise<void> {
     // A claim moves back what was written before the clock was set back; until then nothing seems due.
-    if (doubt.look(now()) || hasFailed) return pump();
+    if (grace.look(now()) || hasFailed) return pump();
     const due = await inbox.nextDue(scope);
     outage.answered();
     if (due === null) return;
@@ -318,7 +318,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
 
   /** Others may not have been able to renew their leases either. */
   function failed(what: string, failure: unknown): void {
-    doubt.failed(now());
+    grace.failed(now());
     unanswered(what, failure);
   }
 
@@ -339,7 +339,7 @@ export function processorOf(options: ProcessorOptions): ReceivingProcessor {
     if (state !== 'new') return;
     state = 'started';
     inOwnContext = ownContext();
-    doubt.startAt(now());
+    grace.startAt(now());
     let sweepOn: () => Promise<void>;
     try {
       sweepOn = await announcer.announce();

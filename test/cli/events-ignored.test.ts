@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
-import { TAKER_MS } from '../../src/inbox/rules/takers.ts';
+import { PRESENT_MS } from '../../src/inbox/rules/handled-types.ts';
 import { discardEvents, stats } from '../../src/ops/index.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
 import { recordedLog } from '../helpers/recorded-log.ts';
@@ -40,13 +40,13 @@ it('the command that a processor logs reruns what was ignored, and nothing else'
   const old = now - 8 * 24 * HOUR_MS;
   const carts = { endpoints: '*', types: ['cart.abandoned'] } as const;
   await store(inbox, at('too old', old));
-  await inbox.announce(carts, old + TAKER_MS, old);
+  await inbox.announce(carts, old + PRESENT_MS, old);
   const before = now - HOUR_MS;
   // Received long ago as well, but ignored in the last seven days.
   await store(inbox, at('one', old), at('two', before), at('discarded', before));
   await store(inbox, at('other type', before, 'order.failed'), at('other endpoint', before, 'order.created', 'shop b'));
   await discardEvents(inbox, [{ endpoint, id: 'discarded' }], { actor: 'ada', now: before });
-  await inbox.announce(carts, before + TAKER_MS, before);
+  await inbox.announce(carts, before + PRESENT_MS, before);
 
   const log = recordedLog();
   const processor = createProcessor({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { Wait } from '../../src/inbox/operator/waits.ts';
-import { TAKER_MS } from '../../src/inbox/rules/takers.ts';
+import { PRESENT_MS } from '../../src/inbox/rules/handled-types.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { whyWaiting } from '../../src/ops/why-waiting.ts';
 import { discardEvents } from '../../src/ops/discard.ts';
@@ -121,7 +121,7 @@ export function testWaits(name: string, open: () => Promise<SearchedStore>): voi
       expect(await why(inbox, 'second')).toEqual({ reason: 'no processor', lastSeen: null });
       await looked(inbox, '*');
       expect(await why(inbox, 'second')).toMatchObject({ reason: 'behind', blocker: { event: { id: 'first' } } });
-      expect(await why(inbox, 'second', NOW + TAKER_MS)).toEqual({ reason: 'no processor', lastSeen: new Date(NOW) });
+      expect(await why(inbox, 'second', NOW + PRESENT_MS)).toEqual({ reason: 'no processor', lastSeen: new Date(NOW) });
     });
 
     it('passes over older ones whose type nobody handles, and does not count those that wait for a handler', async () => {

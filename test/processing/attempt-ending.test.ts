@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { ClaimedEvent, Lease, Settlement } from '../../src/inbox/work.ts';
 import { attemptEnding, type AttemptEndingOptions } from '../../src/processing/attempt-ending.ts';
-import { Doubt } from '../../src/processing/doubt.ts';
+import { LeaseGrace } from '../../src/processing/lease-grace.ts';
 import { leaseRenewal } from '../../src/processing/lease-renewal.ts';
 import type { EndedAttempt } from '../../src/processing/attempt-end.ts';
 import type { AttemptEnd, LoggedAttempt } from '../../src/processing/run-attempt.ts';
@@ -31,7 +31,7 @@ const CLOSE_MS = 5_000;
 function endingWith(settle: Inbox['settle'] = async () => true) {
   const clock = new SetBackClock();
   const timers = new Timers(clock);
-  const doubt = new Doubt({ leaseMs, lookMs: 1_000, now: clock.now() });
+  const grace = new LeaseGrace({ leaseMs, lookMs: 1_000, now: clock.now() });
   const failed = vi.fn<(what: string, failure: unknown) => void>();
   const settled: { readonly at: number; readonly lease: Lease; readonly settlement: Settlement }[] = [];
   /** what the inbox was told of as closing */
@@ -46,11 +46,11 @@ function endingWith(settle: Inbox['settle'] = async () => true) {
       return settle(held, settlement, now);
     },
   };
-  const leases = leaseRenewal({ inbox, clock, timers, doubt, leaseMs, failed });
+  const leases = leaseRenewal({ inbox, clock, timers, grace, leaseMs, failed });
   const ended = vi.fn<AttemptEndingOptions['tell'][number]['ended']>();
   const outlived = vi.fn<(attempt: EndedAttempt) => void>();
   const limits = { leases, closeMs: CLOSE_MS };
-  const ending = attemptEnding({ inbox, clock, timers, doubt, ...limits, failed, tell: [{ ended, outlived }] });
+  const ending = attemptEnding({ inbox, clock, timers, grace, ...limits, failed, tell: [{ ended, outlived }] });
   return { clock, timers, failed, settled, announced, leases, ended, outlived, ending };
 }
 

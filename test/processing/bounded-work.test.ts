@@ -3,7 +3,7 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import type { Scope } from '../../src/inbox/work.ts';
-import { IGNORE_AFTER_MS, TAKER_MS } from '../../src/inbox/rules/takers.ts';
+import { IGNORE_AFTER_MS, PRESENT_MS } from '../../src/inbox/rules/handled-types.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 import type { SqliteDatabase } from '../../src/inbox/sqlite/opening/database.ts';
@@ -78,7 +78,7 @@ describe('no transaction grows with the backlog:', { timeout: 120_000 }, () => {
         await inbox.claim({ ...REQUEST, ...READY }, 10);
       },
       async (inbox, count) => {
-        expect(await announceAll(inbox, READY, START + TAKER_MS, START)).toBe(count);
+        expect(await announceAll(inbox, READY, START + PRESENT_MS, START)).toBe(count);
       },
     );
     expectBounded(measured);
@@ -115,7 +115,7 @@ describe('no transaction grows with the backlog:', { timeout: 120_000 }, () => {
         const now = START + IGNORE_AFTER_MS;
         await inbox.claim({ ...REQUEST, ...READY, now }, 10);
         // All but the one that was claimed, whose lease has run out only now.
-        expect(await announceAll(inbox, READY, now, now - TAKER_MS)).toBe(count - 1);
+        expect(await announceAll(inbox, READY, now, now - PRESENT_MS)).toBe(count - 1);
       },
     );
     expectBounded(measured);
@@ -163,7 +163,7 @@ describe('no transaction grows with the backlog:', { timeout: 120_000 }, () => {
       },
       async (inbox, count) => {
         expect(await inbox.claim({ ...REQUEST, ...every }, 10)).toHaveLength(10);
-        expect(await announceAll(inbox, READY, START + TAKER_MS, START)).toBe(count - 10);
+        expect(await announceAll(inbox, READY, START + PRESENT_MS, START)).toBe(count - 10);
       },
     );
     expectBounded(measured);
@@ -246,7 +246,7 @@ describe('no transaction grows with the bodies:', { timeout: 120_000 }, () => {
       const now = START + IGNORE_AFTER_MS;
       take();
       await known(now);
-      expect(await announceAll(inbox, READY, now, now - TAKER_MS)).toBe(COUNT - 1);
+      expect(await announceAll(inbox, READY, now, now - PRESENT_MS)).toBe(COUNT - 1);
       expectSmall(take());
     }
   });
@@ -257,7 +257,7 @@ describe('no transaction grows with the bodies:', { timeout: 120_000 }, () => {
     await inbox.claim({ ...REQUEST, ...CREATED }, 1);
     await inbox.claim({ ...REQUEST, ...CREATED }, 1);
     take();
-    await announceAll(inbox, READY, START + TAKER_MS, null);
+    await announceAll(inbox, READY, START + PRESENT_MS, null);
     expectSmall(take());
   });
 
@@ -406,7 +406,7 @@ it('more than two thousand parked events with the lowest numbers keep nobody fro
 
   // No processor for carts any more; orders are still held back.
   for (let round = 1; round <= 3; round += 1) {
-    const now = START + TAKER_MS + round;
+    const now = START + PRESENT_MS + round;
     await inbox.announce(CREATED, now, null);
     await announceAll(inbox, READY, now, null);
     const claimed = await inbox.claim({ ...REQUEST, ...READY, now }, 10);

@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { Lease } from '../../src/inbox/work.ts';
-import { Doubt } from '../../src/processing/doubt.ts';
+import { LeaseGrace } from '../../src/processing/lease-grace.ts';
 import { leaseRenewal } from '../../src/processing/lease-renewal.ts';
 import type { RunningAttempt } from '../../src/processing/run-attempt.ts';
 import { Timers } from '../../src/processing/timers.ts';
@@ -15,7 +15,7 @@ const two: Lease = { seq: 2, fence: 1 };
 function renewing(renew: Inbox['renew'] = async (leases) => leases) {
   const clock = new VirtualClock();
   const timers = new Timers(clock);
-  const doubt = new Doubt({ leaseMs: LEASE_MS, lookMs: 1_000, now: clock.now() });
+  const grace = new LeaseGrace({ leaseMs: LEASE_MS, lookMs: 1_000, now: clock.now() });
   const failed = vi.fn<(what: string, failure: unknown) => void>();
   const renewed: { readonly at: number; readonly seqs: readonly number[]; readonly closing?: true }[] = [];
   const inbox: Pick<Inbox, 'renew'> = {
@@ -25,7 +25,7 @@ function renewing(renew: Inbox['renew'] = async (leases) => leases) {
       return renew(leases, now, leaseMs, isClosing);
     },
   };
-  const leases = leaseRenewal({ inbox, clock, timers, doubt, leaseMs: LEASE_MS, failed });
+  const leases = leaseRenewal({ inbox, clock, timers, grace, leaseMs: LEASE_MS, failed });
   return { clock, timers, failed, renewed, leases };
 }
 

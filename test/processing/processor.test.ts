@@ -9,7 +9,7 @@ import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { schemaBy } from '../helpers/own-events.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { EVERYTHING } from '../../src/inbox/work.ts';
-import { TAKER_MS } from '../../src/inbox/rules/takers.ts';
+import { PRESENT_MS } from '../../src/inbox/rules/handled-types.ts';
 import { backoffMs, DEFAULT_RETRY } from '../../src/inbox/rules/backoff.ts';
 import { createProcessor, type Processor, type ProcessorOptions } from '../../src/processing/processor.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
@@ -1366,7 +1366,7 @@ describe('retention', () => {
 it('a type that nobody has handled is put away after ten minutes, which is said, and comes back by a rerun', async () => {
   await store(inbox, orderEvent('ready', { type: 'order.ready' }));
   await started({ 'order.created': () => {} });
-  await clock.advance(TAKER_MS - 1_000);
+  await clock.advance(PRESENT_MS - 1_000);
   expect((await event('ready')).state).toBe('pending');
   await clock.advance(5 * MINUTE + 2_000);
   expect((await event('ready')).state).toBe('ignored');

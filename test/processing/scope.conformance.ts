@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { ClaimRequest, Scope } from '../../src/inbox/work.ts';
-import { IGNORE_AFTER_MS, TAKER_MS } from '../../src/inbox/rules/takers.ts';
+import { IGNORE_AFTER_MS, PRESENT_MS } from '../../src/inbox/rules/handled-types.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { silent } from '../helpers/silent-logger.ts';
@@ -60,7 +60,7 @@ export function testScope(name: string, open: () => Inbox): void {
       await worker.start();
       // Before it sleeps, it has announced itself.
       await expect.poll(async () => (await inbox.processors(now())).processors).toHaveLength(1);
-      sleptMs = IGNORE_AFTER_MS + TAKER_MS;
+      sleptMs = IGNORE_AFTER_MS + PRESENT_MS;
       expect((await inbox.processors(now())).processors).toEqual([]);
       await timers.advance(1_000);
       const seenAt = new Date(now());
@@ -80,12 +80,12 @@ export function testScope(name: string, open: () => Inbox): void {
       const HOUR_MS = 3_600_000;
       await inbox.announce(EVERYWHERE, START + HOUR_MS, null, { name: 'one', startedAt: START });
       await inbox.announce(CREATED, START + HOUR_MS + 1, null, { name: 'other', startedAt: START + 1 });
-      expect(await named(START + HOUR_MS + TAKER_MS - 1)).toEqual(['one', 'other']);
-      expect(await named(START + HOUR_MS + TAKER_MS)).toEqual(['other']);
+      expect(await named(START + HOUR_MS + PRESENT_MS - 1)).toEqual(['one', 'other']);
+      expect(await named(START + HOUR_MS + PRESENT_MS)).toEqual(['other']);
       await claimIds(inbox, START, EVERYWHERE);
       expect(await named(START)).toEqual(['one', 'other']);
-      expect(await named(START + TAKER_MS + 60_000)).toEqual([]);
-      await inbox.announce(CREATED, START + TAKER_MS + 60_000, null, { name: 'next', startedAt: START });
+      expect(await named(START + PRESENT_MS + 60_000)).toEqual([]);
+      await inbox.announce(CREATED, START + PRESENT_MS + 60_000, null, { name: 'next', startedAt: START });
       expect(await named(START)).toEqual(['next']);
     });
   });
@@ -128,13 +128,13 @@ export function testScope(name: string, open: () => Inbox): void {
       await using inbox = await holding(one, other);
       await inbox.announce(SHOP_A, START, null);
       const b: Scope = { endpoints: ['shop-b'], types: ['order.ready'] };
-      await inbox.announce(b, START + TAKER_MS, START);
+      await inbox.announce(b, START + PRESENT_MS, START);
       expect(await states(inbox)).toEqual({ a: 'pending', b: 'ignored' });
     });
 
     it('nothing of another endpoint is ignored, whatever is handled there', async () => {
       await using inbox = await holding(one, other);
-      const result = await inbox.announce({ ...SHOP_B, types: ['order.ready'] }, START + TAKER_MS, START);
+      const result = await inbox.announce({ ...SHOP_B, types: ['order.ready'] }, START + PRESENT_MS, START);
       expect(result).toEqual({ ignored: [{ endpoint: 'shop-b', type: 'order.created', count: 1 }], more: false });
       expect(await states(inbox)).toEqual({ a: 'pending', b: 'ignored' });
     });
@@ -142,7 +142,7 @@ export function testScope(name: string, open: () => Inbox): void {
     it('a processor of every endpoint takes its types for each of them', async () => {
       await using inbox = await holding(one, other);
       await inbox.announce({ endpoints: '*', types: ['order.created'] }, START, null);
-      await inbox.announce({ ...SHOP_B, types: ['order.ready'] }, START + TAKER_MS, START);
+      await inbox.announce({ ...SHOP_B, types: ['order.ready'] }, START + PRESENT_MS, START);
       expect(await states(inbox)).toEqual({ a: 'pending', b: 'pending' });
     });
 
@@ -176,11 +176,11 @@ export function testScope(name: string, open: () => Inbox): void {
       await using inbox = await holding(created);
       await inbox.announce(CREATED, START, null);
       const end = START + IGNORE_AFTER_MS;
-      for (const now of [START + TAKER_MS, START + 2 * TAKER_MS, end - 1]) {
-        expect(await inbox.announce(READY, now, now - TAKER_MS)).toEqual({ ignored: [], more: false });
+      for (const now of [START + PRESENT_MS, START + 2 * PRESENT_MS, end - 1]) {
+        expect(await inbox.announce(READY, now, now - PRESENT_MS)).toEqual({ ignored: [], more: false });
       }
       expect(await states(inbox)).toEqual({ created: 'pending' });
-      await inbox.announce(READY, end, end - TAKER_MS);
+      await inbox.announce(READY, end, end - PRESENT_MS);
       expect(await states(inbox)).toEqual({ created: 'ignored' });
     });
 
@@ -210,12 +210,12 @@ export function testScope(name: string, open: () => Inbox): void {
       await using inbox = await holding(created, { ...created, id: 'second' }, { id: 'ready', type: 'order.ready' });
       await inbox.announce(CREATED, START - 5, null);
       await inbox.announce(READY, START + 1, null);
-      expect(await inbox.unhandled(START + TAKER_MS - 6)).toEqual([]);
-      expect(await inbox.unhandled(START + TAKER_MS)).toEqual([
+      expect(await inbox.unhandled(START + PRESENT_MS - 6)).toEqual([]);
+      expect(await inbox.unhandled(START + PRESENT_MS)).toEqual([
         { endpoint: 'shop-a', type: 'order.created', count: 2, more: false, since: new Date(START - 5) },
       ]);
-      await inbox.announce(CREATED, START + TAKER_MS, null);
-      expect(await inbox.unhandled(START + TAKER_MS)).toEqual([]);
+      await inbox.announce(CREATED, START + PRESENT_MS, null);
+      expect(await inbox.unhandled(START + PRESENT_MS)).toEqual([]);
     });
 
     it('it is told of whether its events were claimed before, wait for others or arrived just then', async () => {
@@ -225,12 +225,12 @@ export function testScope(name: string, open: () => Inbox): void {
       expect(await claimIds(inbox, START, CREATED)).toEqual([]);
       await inbox.settle(lease(first), { outcome: 'interrupted' }, START);
       await inbox.accept(incoming({ ...created, id: 'fresh', endpoint: 'shop-a', receivedAt: START }), later());
-      expect(await inbox.unhandled(START + TAKER_MS)).toMatchObject([{ type: 'order.created', count: 3 }]);
+      expect(await inbox.unhandled(START + PRESENT_MS)).toMatchObject([{ type: 'order.created', count: 3 }]);
     });
 
     it('what nobody ever handled is not told of, unless no processor knows its endpoint', async () => {
       await using inbox = await holding(created, { ...created, id: 'elsewhere', endpoint: 'shop-b' });
-      const now = START + TAKER_MS;
+      const now = START + PRESENT_MS;
       // Handlers may run inline here.
       expect(await inbox.unhandled(now)).toEqual([]);
       await inbox.announce(READY, now, null);
@@ -241,13 +241,13 @@ export function testScope(name: string, open: () => Inbox): void {
 
     it('what was ignored is counted by endpoint and type, with whether somebody handles it now', async () => {
       await using inbox = await holding(created, { ...created, id: 'second' }, { id: 'ready', type: 'order.ready' });
-      await inbox.announce({ endpoints: ['shop-a'], types: ['cart.abandoned'] }, START + TAKER_MS, START);
-      const now = START + 2 * TAKER_MS;
+      await inbox.announce({ endpoints: ['shop-a'], types: ['cart.abandoned'] }, START + PRESENT_MS, START);
+      const now = START + 2 * PRESENT_MS;
       const counted = { endpoint: 'shop-a', type: 'order.created', count: 2, more: false };
       expect(await inbox.ignoredSince(CREATED, START, now)).toEqual([{ ...counted, handled: false }]);
       await inbox.announce(CREATED, now, null);
       expect(await inbox.ignoredSince(CREATED, START, now)).toEqual([{ ...counted, handled: true }]);
-      expect(await inbox.ignoredSince(CREATED, START + TAKER_MS + 1, now)).toEqual([]);
+      expect(await inbox.ignoredSince(CREATED, START + PRESENT_MS + 1, now)).toEqual([]);
       expect(await inbox.ignoredSince(SHOP_B, START, now)).toEqual([]);
       const all = await inbox.ignoredSince(EVERYWHERE, START, now);
       expect(all.map(({ type, count }) => [type, count])).toEqual([

@@ -11,7 +11,7 @@ import {
   type Settlement,
   type StartRequest,
 } from '../../src/inbox/work.ts';
-import { IGNORE_AFTER_MS, TAKER_MS } from '../../src/inbox/rules/takers.ts';
+import { IGNORE_AFTER_MS, PRESENT_MS } from '../../src/inbox/rules/handled-types.ts';
 import { MAX_CRASHES } from '../../src/inbox/rules/attempt-end.ts';
 import { incoming, invalidIncoming, later } from '../helpers/incoming-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
@@ -110,7 +110,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
           await inbox.settle(claimed.lease, claimed.id === 'dead' ? dead() : PROCESSED, START + 10);
         }
         expect((await inbox.list()).map(({ state }) => state)).toEqual(['processed', 'dead', 'dead']);
-        expect(await claimIds(inbox, START + TAKER_MS)).toEqual([]);
+        expect(await claimIds(inbox, START + PRESENT_MS)).toEqual([]);
       });
 
       it('takes an event once, when several are made at the same time', async () => {
@@ -231,7 +231,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
           { id: 'older', type: 'order.created', created: at(1) },
           { id: 'newer', type: 'order.ready', created: at(2) },
         );
-        expect(await claimIds(inbox, START + TAKER_MS, { types: ['order.ready'] })).toEqual(['newer']);
+        expect(await claimIds(inbox, START + PRESENT_MS, { types: ['order.ready'] })).toEqual(['newer']);
       });
 
       it('no longer wait for it either when they were found waiting before', async () => {
@@ -242,10 +242,10 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
           { id: 'older', type: 'order.created', created: at(1) },
           { id: 'newer', type: 'order.ready', created: at(2) },
         );
-        expect(await claimIds(inbox, START + TAKER_MS - 1, { types: ['order.ready'] })).toEqual([]);
+        expect(await claimIds(inbox, START + PRESENT_MS - 1, { types: ['order.ready'] })).toEqual([]);
         // The processor of the newer one says again that it is there, as each does every five minutes.
-        await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + TAKER_MS, null);
-        expect(await claimIds(inbox, START + TAKER_MS, { types: ['order.ready'] })).toEqual(['newer']);
+        await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + PRESENT_MS, null);
+        expect(await claimIds(inbox, START + PRESENT_MS, { types: ['order.ready'] })).toEqual(['newer']);
       });
 
       it('go on when an older one they waited for is ignored', async () => {
@@ -258,7 +258,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         );
         expect(await claimIds(inbox, START + 10, { types: ['order.ready'] })).toEqual([]);
         const now = START + IGNORE_AFTER_MS + 10;
-        await inbox.announce({ endpoints: '*', types: ['order.ready'] }, now, now - TAKER_MS);
+        await inbox.announce({ endpoints: '*', types: ['order.ready'] }, now, now - PRESENT_MS);
         expect(await stateOf(inbox, 'older')).toBe('ignored');
         expect(await claimIds(inbox, now, { types: ['order.ready'] })).toEqual(['newer']);
       });
@@ -858,17 +858,17 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
       it('is ignored once it has been due for ten minutes', async () => {
         await using inbox = open();
         await store(inbox, untaken);
-        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + TAKER_MS - 1, START - 1);
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + PRESENT_MS - 1, START - 1);
         expect(await stateOf(inbox, 'untaken')).toBe('pending');
-        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + TAKER_MS, START);
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + PRESENT_MS, START);
         expect(await stateOf(inbox, 'untaken')).toBe('ignored');
-        expect(await claimIds(inbox, START + TAKER_MS)).toEqual([]);
+        expect(await claimIds(inbox, START + PRESENT_MS)).toEqual([]);
       });
 
       it('is left alone by a processor that has not been up for so long itself', async () => {
         await using inbox = open();
         await store(inbox, untaken);
-        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + 3 * TAKER_MS, null);
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + 3 * PRESENT_MS, null);
         expect(await stateOf(inbox, 'untaken')).toBe('pending');
       });
 
@@ -879,17 +879,17 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         await using inbox = open();
         await store(inbox, untaken);
         await inbox.announce({ endpoints: '*', types }, START + 1, null);
-        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + TAKER_MS, START);
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + PRESENT_MS, START);
         expect(await stateOf(inbox, 'untaken')).toBe('pending');
         const later = START + IGNORE_AFTER_MS + 1;
-        await inbox.announce({ endpoints: '*', types: ['order.created'] }, later, later - TAKER_MS);
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, later, later - PRESENT_MS);
         expect(await stateOf(inbox, 'untaken')).toBe('ignored');
       });
 
       it('is brought back by a rerun, and then waits ten minutes again', async () => {
         await using inbox = open();
         await store(inbox, untaken);
-        const now = START + TAKER_MS;
+        const now = START + PRESENT_MS;
         await inbox.announce({ endpoints: '*', types: ['order.created'] }, now, START);
         const content = { type: 'order.refunded', created: at(0), entity: null };
         expect(await inbox.rerun({ endpoint: 'default', id: 'untaken' }, content, now)).toBe(true);
@@ -902,11 +902,11 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         await using inbox = open();
         await store(inbox, ...['retry', 'running', 'processed', 'dead'].map((id) => ({ ...untaken, id })));
         for (const { id, lease } of await claim(inbox, START + 10)) {
-          if (id === 'retry') await inbox.settle(lease, retry(START + 2 * TAKER_MS), START + 10);
+          if (id === 'retry') await inbox.settle(lease, retry(START + 2 * PRESENT_MS), START + 10);
           if (id === 'processed') await inbox.settle(lease, PROCESSED, START + 10);
           if (id === 'dead') await inbox.settle(lease, dead(), START + 10);
         }
-        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + 2 * TAKER_MS, START + TAKER_MS);
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + 2 * PRESENT_MS, START + PRESENT_MS);
         expect((await inbox.list()).map(({ state }) => state)).toEqual(['pending', 'processing', 'processed', 'dead']);
       });
     });
@@ -1037,11 +1037,11 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         await inbox.accept(invalidIncoming({ id: 'invalid', receivedAt: START }), later());
         for (const { id, lease } of await claim(inbox, START + 10, { types: ['order.created'] })) {
           if (id === 'dead') await inbox.settle(lease, dead(), START + 10);
-          if (id === 'waiting') await inbox.settle(lease, retry(START + 9 * TAKER_MS), START + 10);
+          if (id === 'waiting') await inbox.settle(lease, retry(START + 9 * PRESENT_MS), START + 10);
         }
-        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + TAKER_MS, START + 100);
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + PRESENT_MS, START + 100);
         expect(await stateOf(inbox, 'ignored')).toBe('ignored');
-        expect(await inbox.prune('*', START + 9 * TAKER_MS, 10)).toBe(0);
+        expect(await inbox.prune('*', START + 9 * PRESENT_MS, 10)).toBe(0);
         expect(await bodiless(inbox)).toEqual([]);
       });
     });
@@ -1124,7 +1124,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         [
           'is ignored',
           (inbox: Inbox) =>
-            inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 2 * TAKER_MS, START + 2 * TAKER_MS),
+            inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 2 * PRESENT_MS, START + 2 * PRESENT_MS),
         ],
       ])('runs it again when it %s', async (_, prepare) => {
         await using inbox = await holding({});

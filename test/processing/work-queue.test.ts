@@ -6,7 +6,7 @@ import { sqliteInbox as threaded } from '../../src/inbox/sqlite/sqlite-inbox.ts'
 import { emptiedInbox } from '../helpers/emptied-inbox.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { EVERYTHING, type Lease } from '../../src/inbox/work.ts';
-import { TAKER_MS } from '../../src/inbox/rules/takers.ts';
+import { PRESENT_MS } from '../../src/inbox/rules/handled-types.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
@@ -256,8 +256,13 @@ it('no statement reads the whole table of events: what is handled costs the same
     await inbox.settle(last.lease, { outcome: 'committed', error }, START + 20_000);
   }
   const processor = { name: '1-a', startedAt: START };
-  await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 2 * TAKER_MS, START + TAKER_MS, processor);
-  await inbox.processors(START + 2 * TAKER_MS);
+  await inbox.announce(
+    { endpoints: '*', types: ['order.ready'] },
+    START + 2 * PRESENT_MS,
+    START + PRESENT_MS,
+    processor,
+  );
+  await inbox.processors(START + 2 * PRESENT_MS);
   await inbox.leave(processor.name);
   await inbox.prune('*', START + 30_000, 10);
   await inbox.get(key('evt_0'));
@@ -274,7 +279,7 @@ it('no statement reads the whole table of events: what is handled costs the same
         // As many as there are handlers at work; each of these indexes holds nothing else.
         .filter(({ detail }) => !/INDEX hookbox_events_leased/.test(detail))
         // As many as there are types with a handler, and processors that run.
-        .filter(({ detail }) => !/hookbox_(handling|takers|processors)/.test(detail))
+        .filter(({ detail }) => !/hookbox_(handling|processors)/.test(detail))
         .filter(({ detail }) => !/hookbox_migrations/.test(detail))
         .map(({ detail }) => `${detail}: ${sql.replaceAll(/\s+/g, ' ').slice(0, 160)}`)
     );

@@ -1,12 +1,12 @@
 import { InboxOpenError, InboxUnavailableError, isInstance } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import { databaseTime } from '../../inbox/postgres/database-time.ts';
-import { takenTypesOf } from '../../inbox/postgres/engine/takers.ts';
+import { handledTypesOf } from '../../inbox/postgres/engine/handled-types.ts';
 import { onServer } from '../../inbox/postgres/opening/on-server.ts';
 import { lookAtSchema } from '../../inbox/postgres/opening/open.ts';
 import { postgresInbox } from '../../inbox/postgres/postgres-inbox.ts';
 import { tablesIn } from '../../inbox/postgres/sql/tables.ts';
-import { seenSince } from '../../inbox/rules/takers.ts';
+import { seenSince } from '../../inbox/rules/handled-types.ts';
 import { USUAL_SCHEMA } from '../../host/postgres-url.ts';
 import { shownInbox, type DbOptions } from './db-option.ts';
 import { CommandError, EXIT } from './exit.ts';
@@ -48,7 +48,7 @@ export async function typesOnPostgres(options: DbOptions, endpoint: string): Pro
     const time = databaseTime();
     await time.follow(session);
     const since = seenSince(time.toDatabase(Date.now()));
-    return takenTypesOf({ session, t: tablesIn(schema) }, endpoint, since);
+    return handledTypesOf({ session, t: tablesIn(schema) }, endpoint, since);
   });
   return new Set(types === '*' ? ['*'] : types);
 }

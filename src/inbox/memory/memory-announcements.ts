@@ -1,28 +1,28 @@
 import type { SyncStore } from '../queue-operations.ts';
 import type { ReadyType } from '../rules/announce.ts';
-import { isAmong, isInScope, wasSeenAfter, type HandledType, type NotedProcessor } from '../rules/takers.ts';
+import { isAmong, isInScope, wasSeenAfter, type HandledType, type NotedProcessor } from '../rules/handled-types.ts';
 import type { Scope } from '../work.ts';
 import type { Entries, Entry } from './memory-entry.ts';
 
 /** The processors, and what they handle. */
-export class MemoryTakers {
+export class MemoryHandling {
   types: readonly HandledType[] = [];
   running: readonly NotedProcessor[] = [];
 
   typesSeen(endpoint: string, since: number): Scope['types'] {
-    const types = this.types.flatMap((taker) => (fits(taker.endpoint, endpoint) && taker.at > since ? taker.type : []));
+    const types = this.types.flatMap((one) => (fits(one.endpoint, endpoint) && one.at > since ? one.type : []));
     return types.includes('*') ? '*' : types;
   }
 
   lastSeen(endpoint: string, type: string): number | null {
-    const fitting = this.types.filter((taker) => fits(taker.endpoint, endpoint) && fits(taker.type, type));
+    const fitting = this.types.filter((one) => fits(one.endpoint, endpoint) && fits(one.type, type));
     return fitting.length === 0 ? null : Math.max(...fitting.map(({ at }) => at));
   }
 
   /** Processors that were seen before the clock was set back were seen that much earlier. */
   setBack(now: number, back: number): void {
     const moved = (at: number): number => (at > now ? at - back : at);
-    this.types = this.types.map((taker) => ({ ...taker, at: moved(taker.at) }));
+    this.types = this.types.map((one) => ({ ...one, at: moved(one.at) }));
     this.running = this.running.map((processor) => ({ ...processor, seenAt: moved(processor.seenAt) }));
   }
 }
@@ -49,47 +49,47 @@ type Part = Pick<
 >;
 
 /** Announcements, and what waits by type. Operators pause types, and they do not look into memory. */
-export function memoryAnnouncements(entries: Entries, takers: MemoryTakers): Part {
+export function memoryAnnouncements(entries: Entries, handling: MemoryHandling): Part {
   return {
     noteScope({ endpoints, types, named = [] }, now) {
       for (const endpoint of endpoints === '*' ? ['*'] : endpoints) {
         for (const type of types === '*' ? ['*', ...named] : types) {
-          const isSame = (taker: HandledType): boolean => taker.endpoint === endpoint && taker.type === type;
-          const at = Math.max(now, takers.types.find(isSame)?.at ?? now);
-          takers.types = [...takers.types.filter((taker) => !isSame(taker)), { endpoint, type, at }];
+          const isSame = (one: HandledType): boolean => one.endpoint === endpoint && one.type === type;
+          const at = Math.max(now, handling.types.find(isSame)?.at ?? now);
+          handling.types = [...handling.types.filter((one) => !isSame(one)), { endpoint, type, at }];
         }
       }
     },
     noteProcessor(processor) {
-      takers.running = [...takers.running.filter(({ name }) => name !== processor.name), processor];
+      handling.running = [...handling.running.filter(({ name }) => name !== processor.name), processor];
     },
     forgetProcessors(seenBy) {
-      takers.running = takers.running.filter(({ seenAt }) => seenAt > seenBy);
+      handling.running = handling.running.filter(({ seenAt }) => seenAt > seenBy);
     },
     forgetProcessor(forgotten) {
-      takers.running = takers.running.filter(({ name }) => name !== forgotten);
+      handling.running = handling.running.filter(({ name }) => name !== forgotten);
     },
     processorsAfter: (since) =>
-      takers.running
+      handling.running
         .filter(({ seenAt }) => seenAt > since)
         .toSorted((one, other) => one.startedAt - other.startedAt || (one.name < other.name ? -1 : 1)),
-    handledTypes: () => takers.types,
-    isAnybodyThere: (since) => takers.types.some(({ at }) => at > since),
+    handledTypes: () => handling.types,
+    isAnybodyThere: (since) => handling.types.some(({ at }) => at > since),
     parkedAfter: (seq, limit, handledSince) =>
       entries.all
         .slice(seq)
         .filter(({ isParked }) => isParked)
         .slice(0, limit)
         .map((entry) => {
-          const isHandled = isAmong(takers.typesSeen(entry.endpoint, handledSince), entry.type);
+          const isHandled = isAmong(handling.typesSeen(entry.endpoint, handledSince), entry.type);
           return { ...entry, bytes: bytesOf(entry), isHandled };
         }),
     readyTypes(endpoints, begin, gone, limit) {
       const types = new Map<string, ReadyType>();
       for (const { endpoint, type } of entries.ready()) {
         if (type === null || !isInScope({ endpoints, types: '*' }, { endpoint, type })) continue;
-        if (wasSeenAfter(takers.lastSeen(endpoint, '*'), gone)) continue;
-        const found = { endpoint, type, isPaused: false, lastSeen: takers.lastSeen(endpoint, type) };
+        if (wasSeenAfter(handling.lastSeen(endpoint, '*'), gone)) continue;
+        const found = { endpoint, type, isPaused: false, lastSeen: handling.lastSeen(endpoint, type) };
         if (begin.endpoint !== null && compare(found, { endpoint: begin.endpoint, type: begin.from }) < 0) continue;
         types.set(JSON.stringify([endpoint, type]), found);
       }
@@ -113,13 +113,13 @@ export function memoryAnnouncements(entries: Entries, takers: MemoryTakers): Par
       totalsOf(entries.all.filter(({ state }) => state === 'pending')).map((total) => ({
         ...total,
         isPaused: false,
-        lastSeen: takers.lastSeen(total.endpoint, total.type),
-        wasEndpointHandled: takers.types.some(({ endpoint }) => fits(endpoint, total.endpoint)),
+        lastSeen: handling.lastSeen(total.endpoint, total.type),
+        wasEndpointHandled: handling.types.some(({ endpoint }) => fits(endpoint, total.endpoint)),
       })),
     ignoredTypes: (scope, since) =>
       totalsOf(
         entries.all.filter((entry) => entry.state === 'ignored' && entry.settledAt >= since && isInScope(scope, entry)),
-      ).map((total) => ({ ...total, lastSeen: takers.lastSeen(total.endpoint, total.type) })),
+      ).map((total) => ({ ...total, lastSeen: handling.lastSeen(total.endpoint, total.type) })),
   };
 }
 

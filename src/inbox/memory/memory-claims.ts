@@ -14,15 +14,15 @@ import {
   type RunningEvent,
   type Store,
 } from '../rules/store.ts';
-import { isAmong, isInScope } from '../rules/takers.ts';
+import { isAmong, isInScope } from '../rules/handled-types.ts';
 import type { Scope } from '../work.ts';
 import { entityOf, type Entries, type Entry } from './memory-entry.ts';
-import type { MemoryTakers } from './memory-announcements.ts';
+import type { MemoryHandling } from './memory-announcements.ts';
 
 /** Claims and settlements, by looking through all events. */
 export function memoryClaims(
   entries: Entries,
-  takers: MemoryTakers,
+  handling: MemoryHandling,
 ): Store<'sync'> & Pick<SyncStore, 'ahead' | 'nextInQueues'> {
   /** the newest processed event of each entity */
   const highWater = new Map<string, Instant>();
@@ -44,7 +44,7 @@ export function memoryClaims(
 
   function nextInQueue(queue: Queue, handledSince: number): NextInQueue {
     const all = waiting(queue);
-    const front = frontAmong(queue, takers.typesSeen(queue.endpoint, handledSince));
+    const front = frontAmong(queue, handling.typesSeen(queue.endpoint, handledSince));
     const passed = all.filter((entry) => front === undefined || isBefore(entryFront(entry), front));
     const parked = ({ isParked }: Entry): boolean => isParked;
     return {
@@ -78,7 +78,7 @@ export function memoryClaims(
   const withNext = (entry: Entry, handledSince: number | null): HeldEvent => {
     const event = runningOf(entry);
     if (handledSince === null) return { ...event, next: NOTHING_NEXT, holdsBack: false };
-    const holdsBack = isAmong(takers.typesSeen(event.endpoint, handledSince), event.type);
+    const holdsBack = isAmong(handling.typesSeen(event.endpoint, handledSince), event.type);
     return { ...event, next: nextInQueue(event, handledSince), holdsBack };
   };
   const under = ({ seq, fence }: { seq: number; fence: number }): Entry | undefined => {
@@ -110,7 +110,7 @@ export function memoryClaims(
     followClock({ now, leaseMs }) {
       const back = setBackBy(latest, now);
       latest = latestTime(0, now);
-      takers.setBack(now, back);
+      handling.setBack(now, back);
       for (const entry of entries.all) {
         if (entry.isLeased) entry.leaseUntil = movedBack(entry.leaseUntil, back, now + leaseMs);
         else if (entry.state === 'pending' && !entry.isFresh) entry.dueAt = movedBack(entry.dueAt, back, now);
@@ -137,7 +137,7 @@ export function memoryClaims(
     claimState,
     due({ endpoints, types, except, handles, now, includeSuspects, limit, handledSince }) {
       const holding = (endpoint: string): Scope['types'] => {
-        const taken = takers.typesSeen(endpoint, handledSince);
+        const taken = handling.typesSeen(endpoint, handledSince);
         return handles === '*' || taken === '*' ? '*' : [...handles, ...taken];
       };
       const all = entries

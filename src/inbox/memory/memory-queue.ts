@@ -16,7 +16,7 @@ import {
 } from '../queue-operations.ts';
 import { isRunning } from '../rules/settle.ts';
 import { processedBy } from '../rules/attempt-end.ts';
-import { isInScope, seenSince } from '../rules/takers.ts';
+import { isInScope, seenSince } from '../rules/handled-types.ts';
 import { ignoredTypes } from '../rules/unhandled-report.ts';
 import type { SqliteDatabase } from '../sqlite/opening/database.ts';
 import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';

@@ -3,19 +3,19 @@ import { firstStateOf } from '../rules/accept-event.ts';
 import { isPrunable } from '../rules/pruning.ts';
 import type { SyncStore } from '../queue-operations.ts';
 import { hashOf } from '../rules/tombstone.ts';
-import { isInScope } from '../rules/takers.ts';
+import { isInScope } from '../rules/handled-types.ts';
 import type { Scope } from '../work.ts';
 import type { Entries, Entry } from './memory-entry.ts';
 import { memoryClaims } from './memory-claims.ts';
-import { memoryAnnouncements, MemoryTakers } from './memory-announcements.ts';
+import { memoryAnnouncements, MemoryHandling } from './memory-announcements.ts';
 
 /** What the operations of `queue-operations.ts` need, by looking through everything. */
 export function memoryStore(entries: Entries): SyncStore {
-  const takers = new MemoryTakers();
+  const handling = new MemoryHandling();
   return {
     counts: { count() {}, countType() {}, countMs() {} },
-    ...memoryClaims(entries, takers),
-    ...memoryAnnouncements(entries, takers),
+    ...memoryClaims(entries, handling),
+    ...memoryAnnouncements(entries, handling),
     ...deliveries(entries),
     ...settledEvents(entries),
   };

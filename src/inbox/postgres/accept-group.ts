@@ -2,6 +2,7 @@ import { InboxUnavailableError, isError, isInstance } from '../../errors.ts';
 import type { Acceptance, IncomingEvent, Started } from '../event.ts';
 import type { AnswerJob, CommitOutcome } from '../group-commit.ts';
 import { countDelivery, planAgain, runsAtOnce, STORED, unchanged, type DeliveredAgain } from '../rules/accept-event.ts';
+import { leaseOf } from '../rules/claim.ts';
 import { isOwnType } from '../rules/counted-types.ts';
 import type { NumberedStart } from '../rules/leases.ts';
 import { hasSameBody } from '../rules/tombstone.ts';
@@ -12,7 +13,7 @@ import type { Session } from './driver/session.ts';
 import { readAhead } from './engine/ahead.ts';
 import { insertEvents, keyOf, type Insertion } from './engine/insert-events.ts';
 import { knownEvents, saveAgain, type FoundEvent } from './engine/known-events.ts';
-import { locksOf } from './engine/locks.ts';
+import { claimLocks, locksOf } from './engine/locks.ts';
 import { namedTypes } from './engine/named-types.ts';
 import type { Scene } from './engine/scene.ts';
 import { minuteInDatabase } from './sql/minutes.ts';
@@ -95,7 +96,7 @@ async function acceptTogether(
       const starts = await startsOf(store, session, group);
       const insertions = dated.map(({ event }, at) => ({ ...event, claim: starts[at] }));
       const stored = await insertEvents(session, moves, insertions, { at: minuteInDatabase(time, Date.now()), named });
-      for (const [at, arrival] of group.entries()) noteStart(store, arrival, starts[at], stored[at]);
+      for (const [at, arrival] of group.entries()) noteStart(arrival, starts[at], stored[at]);
       return { dated, stored };
     },
     // Asked again, it finds them known.
@@ -125,8 +126,9 @@ async function startsOf(
   if (asked.length === 0) return [];
   const events = asked.map(({ event }) => event);
   // The slots of these events must not be kept from others while another transaction has the key of one of the group.
+  const numbers = asked.map(({ start }) => start?.number ?? 0);
   const [, aheads] = await Promise.all([
-    session.exec(START_LOCK_TIMEOUT),
+    session.inOneMessage([START_LOCK_TIMEOUT, claimLocks(`'{${numbers.join()}}'`)]),
     readAhead({ session, t, locks: locksOf(session, t) }, events),
   ]);
   const ahead = new Map(asked.map((arrival, at) => [arrival, aheads[at]]));
@@ -138,21 +140,16 @@ async function startsOf(
     if (slot !== null) before.add(slot);
     const found = ahead.get(arrival);
     if (start === undefined || found === undefined) return undefined;
-    const { leaseMs, ordered } = start;
     const now = times.granted(start.now);
-    if (!runsAtOnce({ ...found, isEntityBusy: found.isEntityBusy || isBehind }, { now, ordered })) return undefined;
-    return { now, until: now + leaseMs, ordered, isSuperseded: found.isSuperseded };
+    if (!runsAtOnce({ ...found, isEntityBusy: found.isEntityBusy || isBehind }, { ...start, now })) return undefined;
+    return { ...leaseOf({ ...start, now }, { exclusive: false }), isSuperseded: found.isSuperseded };
   });
 }
 
 /** A known event keeps what an earlier try has noted of it, whose COMMIT was not answered. */
-function noteStart({ given }: Store, arrival: Arrival, start: Start | undefined, stored: Lease | undefined): void {
+function noteStart(arrival: Arrival, start: Start | undefined, stored: Lease | undefined): void {
   if (stored === undefined) return;
   arrival.started = start === undefined ? undefined : { ...stored, superseded: start.isSuperseded };
-  const number = arrival.start?.number;
-  if (start === undefined || number === undefined) return;
-  const { endpoint, entity, id } = arrival.event;
-  given.note(number, { ...stored, slot: slotOf(endpoint, entity, id) });
 }
 
 function storedAs(started: Started | undefined): Acceptance {

@@ -2,7 +2,7 @@ import type { EventKey } from '../event.ts';
 import { ClaimPlan, leaseOf, planOne } from '../rules/claim.ts';
 import { leasesOf, planLeases, type NumberedClaim } from '../rules/leases.ts';
 import type { Candidate, ClaimState, NewLease, Store as RuleStore } from '../rules/store.ts';
-import type { ClaimedEvent, CrashedEvent, Lease, TellCrashed } from '../work.ts';
+import type { ClaimedEvent, ClaimRequest, CrashedEvent, Lease, TellCrashed } from '../work.ts';
 import type { AskedTimes } from './database-time.ts';
 import type { Session } from './driver/session.ts';
 import { postgresStore } from './engine/postgres-store.ts';
@@ -14,7 +14,7 @@ type Step<T> = T | 'more';
 /** Claims due events. See `claimDue` in queue-operations.ts, which does the same without `await`. */
 export function claimDue(
   store: Store,
-  asked: NumberedClaim,
+  asked: ClaimRequest,
   limit: number,
   tell: TellCrashed,
 ): Promise<readonly ClaimedEvent[]> {
@@ -36,7 +36,7 @@ export function claimDue(
 export async function claimByKey(
   store: Store,
   key: EventKey,
-  asked: NumberedClaim,
+  asked: ClaimRequest,
   tell: TellCrashed,
 ): Promise<ClaimedEvent | 'busy' | 'settled'> {
   let isBusy = false;
@@ -90,40 +90,42 @@ async function give(
  */
 async function inSteps(
   store: Store,
-  asked: NumberedClaim,
+  asked: ClaimRequest,
   tell: TellCrashed,
   work: (place: AsyncStore, request: NumberedClaim, crashed: CrashedEvent[]) => Promise<Step<readonly ClaimedEvent[]>>,
 ): Promise<readonly ClaimedEvent[]> {
   const times = store.time.asked();
-  let isUnsure = false;
   for (;;) {
     let claimed: readonly ClaimedEvent[] = [];
     let crashed: CrashedEvent[] = [];
-    const step = await store.database.transaction<Step<readonly ClaimedEvent[]>>({
-      before: (session) => store.writeAt(session, asked.now, times),
-      async work(session) {
-        const request = onDatabaseClock(times, isUnsure ? alsoUnheard(asked) : asked);
-        crashed = [];
-        const result = await work(postgresStore(store.scene(session)), request, crashed);
-        claimed = result === 'more' ? [] : result;
-        return result;
-      },
-      async wasDone(session) {
-        const leases = claimed.map(({ lease }) => lease);
-        if (leases.length > 0 && (await areHeld(store, session, leases))) return { result: claimed };
-        isUnsure = true;
-        return undefined;
-      },
-    });
+    let mayBeCommitted = false;
+    const step = await store.claims.claim(
+      asked,
+      (numbered) =>
+        store.database.transaction<Step<readonly ClaimedEvent[]>>({
+          before: (session) => store.writeAt(session, asked.now, times),
+          async work(session) {
+            const { number, lostClaims } = numbered;
+            // An earlier try may be committed: this one gives back its leases, as the next claim would.
+            const lost = mayBeCommitted ? [...lostClaims, number] : lostClaims;
+            const request = onDatabaseClock(times, { ...numbered, lostClaims: lost });
+            crashed = [];
+            const result = await work(postgresStore(store.scene(session)), request, crashed);
+            claimed = result === 'more' ? [] : result;
+            mayBeCommitted ||= claimed.length > 0 || crashed.length > 0;
+            return result;
+          },
+          async wasDone(session) {
+            const leases = claimed.map(({ lease }) => lease);
+            if (leases.length > 0 && (await areHeld(store, session, leases))) return { result: claimed };
+            return undefined;
+          },
+        }),
+      () => mayBeCommitted,
+    );
     tell(crashed.map((event) => crashedOnCallersClock(store, event)));
     if (step !== 'more') return step.map((event) => claimedOnCallersClock(store, event));
   }
-}
-
-/** The answer to its own COMMIT was lost: it looks for its leases, as the next claim would. */
-function alsoUnheard(asked: NumberedClaim): NumberedClaim {
-  const { number, unheard = [] } = asked;
-  return number === undefined ? asked : { ...asked, unheard: [...new Set([...unheard, number])] };
 }
 
 function claimedOnCallersClock({ time }: Store, event: ClaimedEvent): ClaimedEvent {

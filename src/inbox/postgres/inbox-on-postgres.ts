@@ -6,9 +6,9 @@ import { runUpkeep } from '../operator/background-upkeep.ts';
 import type { Operations } from '../operator/operations.ts';
 import { PING_LIMIT_MS } from '../operator/pinger.ts';
 import type { Acceptance, EventKey, IncomingEvent, StoredEvent } from '../event.ts';
-import type { NumberedClaim, NumberedStart } from '../rules/leases.ts';
-import { Unheard } from '../unheard.ts';
-import type { ClaimRequest, Settled, TellCrashed } from '../work.ts';
+import type { NumberedStart } from '../rules/leases.ts';
+import { UnconfirmedClaims, UnconfirmedSettlements } from '../unconfirmed-claims.ts';
+import type { Settled, StartRequest } from '../work.ts';
 import { acceptGroup, type Arrival } from './accept-group.ts';
 import { claimByKey, claimDue } from './claims.ts';
 import { dailyLook } from './daily-look.ts';
@@ -20,7 +20,6 @@ import { Database } from './driver/database.ts';
 import { asUnavailable } from './driver/faults.ts';
 import { Sessions } from './driver/sessions.ts';
 import { effectTransaction } from './effect-transaction.ts';
-import { GivenLeases } from './given-leases.ts';
 import { LatestTime } from './latest-time.ts';
 import { listAfter } from './listing.ts';
 import { movesOf } from './moves.ts';
@@ -63,7 +62,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   { maxWaiting, maxWaitingBytes, listenAt, ...settings }: InboxSettings,
 ): Inbox<Connection> {
   const store = storeOn(source, settings);
-  const { database, given } = store;
+  const { claims, database } = store;
 
   const listeners = new Set<() => void>();
   const notify = (): void => {
@@ -83,9 +82,9 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     mostUnderWay: 1,
   });
   const settlements = new GroupCommit<SettlementJob>((jobs) => settleGroup(store, jobs));
+  const unconfirmed = new UnconfirmedSettlements();
   const queue = workQueue(store);
   const underWay = new Set<Promise<unknown>>();
-  const unheard = new Unheard();
   let isClosed = false;
 
   /** What is asked of the inbox: failures are such as whoever asks may know, and `close` waits for it. */
@@ -102,27 +101,19 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     }
   }
 
-  /** What was claimed is forgotten when it is heard of; what was not is given back by the next one. */
-  function claiming<T>(
-    request: ClaimRequest,
-    tell: TellCrashed,
-    ask: (claim: NumberedClaim, tell: TellCrashed) => Promise<T>,
-  ): Promise<T> {
-    return asked(() =>
-      unheard.claim(request, tell, async (numbered, tell) => {
-        const claimed = await ask(numbered, tell);
-        given.forget([...(numbered.number === undefined ? [] : [numbered.number]), ...(numbered.unheard ?? [])]);
-        return claimed;
-      }),
-    );
+  const arrivalOf = (event: IncomingEvent, start?: NumberedStart): Arrival => {
+    return { event, start, times: store.time.asked(), receivedAt: null, started: undefined, isUnsure: false };
+  };
+
+  async function submitted(arrival: Arrival, deadline: number): Promise<Acceptance> {
+    const acceptance = await arrivals.submit(arrival, arrival.event.body.byteLength + OVERHEAD_BYTES, deadline);
+    return acceptance as Acceptance; // what acceptGroup answers with
   }
 
-  async function accepted(event: IncomingEvent, deadline: number, start?: NumberedStart): Promise<Acceptance> {
-    const times = store.time.asked();
-    const arrival: Arrival = { event, start, times, receivedAt: null, started: undefined, isUnsure: false };
-    const acceptance = await arrivals.submit(arrival, event.body.byteLength + OVERHEAD_BYTES, deadline);
-    if (start?.number !== undefined) given.forget([start.number]);
-    return acceptance as Acceptance; // what acceptGroup answers with
+  function started(event: IncomingEvent, deadline: number, start: StartRequest): Promise<Acceptance> {
+    let arrival: Arrival | undefined;
+    const ask = (numbered: NumberedStart | undefined) => submitted((arrival = arrivalOf(event, numbered)), deadline);
+    return claims.start(start, ask, () => arrival?.started !== undefined);
   }
 
   async function stop(): Promise<void> {
@@ -150,7 +141,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   const close = (): Promise<void> => (closed ??= stop());
 
   const settle: Inbox['settle'] = (lease, settlement, now) =>
-    unheard.settle(lease, (again) => {
+    unconfirmed.settle(lease, (again) => {
       const job: SettlementJob = { lease, settlement, now, times: store.time.asked(), again };
       return settlements.submitMove(job) as Promise<Settled>; // what settleGroup answers with
     });
@@ -160,18 +151,16 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     transactionsAtOnce: database.mostLent,
     async accept(event, deadline, start) {
       const acceptance = await (start === undefined
-        ? accepted(event, deadline)
-        : unheard.start(start, (numbered) => accepted(event, deadline, numbered)));
+        ? submitted(arrivalOf(event), deadline)
+        : started(event, deadline, start));
       const isWaiting = acceptance.result === 'stored' && acceptance.started === undefined;
       if (isWaiting || acceptance.replaced) stored();
       return acceptance;
     },
     get: (key) => asked(() => eventOf(store, key)),
     list: ({ after = 0, limit = 100 } = {}) => asked(() => listAfter(patient, after, limit)),
-    claim: (request, limit, tell = () => {}) =>
-      claiming(request, tell, (numbered, tell) => claimDue(store, numbered, limit, tell)),
-    claimOne: (key, request, tell = () => {}) =>
-      claiming(request, tell, (numbered, tell) => claimByKey(store, key, numbered, tell)),
+    claim: (request, limit, tell = () => {}) => asked(() => claimDue(store, request, limit, tell)),
+    claimOne: (key, request, tell = () => {}) => asked(() => claimByKey(store, key, request, tell)),
     renew: (...given) => asked(() => queue.renew(...given)),
     settle,
     transaction: <T>(
@@ -244,7 +233,7 @@ export function storeOn(
     answerMs,
   );
   const database = new Database(sessions, answerMs, time.clock);
-  const known = { latest: new LatestTime(t), given: new GivenLeases() };
+  const known = { latest: new LatestTime(t), claims: new UnconfirmedClaims({ bits: 48 }) };
   return storeOf({ database, t, moves: movesOf(t), time, ...known, index: SEARCH_INDEX });
 }
 

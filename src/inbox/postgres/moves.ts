@@ -40,10 +40,10 @@ export function movesOf(t: Tables) {
         SELECT DISTINCT ON (id, endpoint) *
         FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::integer[], $6::text[], $7::smallint[],
           $8::boolean[], $9::bigint[], $10::bytea[], $11::text[], $12::text[], $13::boolean[], $14::text[], $16::text[],
-          $17::bigint[], $18::bigint[], $19::boolean[])
+          $17::bigint[], $18::bigint[], $19::boolean[], $20::bigint[])
           WITH ORDINALITY AS given
             (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, type_key, entity_key,
-             valid, counted, trace, claimed_ms, lease_until_ms, in_order, place)
+             valid, counted, trace, claimed_ms, lease_until_ms, in_order, claim, place)
         ORDER BY id, endpoint, place
       ), stored AS (
         INSERT INTO ${t.events}
@@ -58,10 +58,10 @@ export function movesOf(t: Tables) {
       ), queued AS (
         INSERT INTO ${t.queue}
           (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh, claimed_ms, lease_until_ms, attempts, fence,
-           leased_entity)
+           claim, leased_entity)
         SELECT seq, endpoint, type_key, entity_key, slot, created_ms, created_ns, received_ms, claimed_ms IS NULL, claimed_ms,
           lease_until_ms, (claimed_ms IS NOT NULL)::integer,
-          CASE WHEN claimed_ms IS NULL THEN 0 ELSE ${FIRST_FENCE} END, CASE WHEN in_order THEN entity_key END
+          CASE WHEN claimed_ms IS NULL THEN 0 ELSE ${FIRST_FENCE} END, claim, CASE WHEN in_order THEN entity_key END
         FROM about WHERE valid
         RETURNING seq, fence
       ), shelved AS (
@@ -129,11 +129,11 @@ export function movesOf(t: Tables) {
     claim: `
       WITH claimed AS (
         UPDATE ${t.queue}
-        SET claimed_ms = $2, lease_until_ms = $3, fence = ${NEXT_FENCE}, attempts = attempts + 1, parked = false,
+        SET claimed_ms = $2, lease_until_ms = $3, claim = $6, fence = ${NEXT_FENCE}, attempts = attempts + 1, parked = false,
           fresh = false, closing = false, leased_entity = CASE WHEN $4::boolean THEN entity END,
           leased_suspect = CASE WHEN $5::boolean AND crashes > 0 THEN true END
         WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL
-        RETURNING seq, fence, attempts, failures, slot
+        RETURNING seq, fence, attempts, failures
       )
       SELECT claimed.*, events.endpoint, events.id, events.body, events.verified, events.received_ms, events.trace
       FROM claimed CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = claimed.seq')}`,

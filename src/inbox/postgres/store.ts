@@ -1,11 +1,11 @@
 import type { Database } from './driver/database.ts';
 import type { Session } from './driver/session.ts';
+import type { UnconfirmedClaims } from '../unconfirmed-claims.ts';
 import type { DatabaseTime } from './database-time.ts';
 import type { EventIndex } from './engine/event-index.ts';
 import { locksOf } from './engine/locks.ts';
 import type { Scene } from './engine/scene.ts';
 import { writesOf } from './engine/writes.ts';
-import type { GivenLeases } from './given-leases.ts';
 import { Horizon } from './horizon.ts';
 import type { LatestTime } from './latest-time.ts';
 import type { movesOf } from './moves.ts';
@@ -18,7 +18,7 @@ export interface Store {
   readonly moves: ReturnType<typeof movesOf>;
   readonly time: DatabaseTime;
   readonly latest: LatestTime;
-  readonly given: GivenLeases;
+  readonly claims: UnconfirmedClaims;
   readonly index: EventIndex;
   readonly horizon: Horizon;
   /** Before a transaction that writes leases or due times: the database's time is known, and this one remembered. */
@@ -28,7 +28,7 @@ export interface Store {
 }
 
 export function storeOf(parts: Omit<Store, 'horizon' | 'scene' | 'writeAt'>): Store {
-  const { t, moves, time, latest, given, index } = parts;
+  const { t, moves, time, latest, index } = parts;
   return {
     ...parts,
     horizon: new Horizon(t),
@@ -42,7 +42,6 @@ export function storeOf(parts: Omit<Store, 'horizon' | 'scene' | 'writeAt'>): St
       moves,
       locks: locksOf(session, t),
       writes: writesOf(session, t, moves, time),
-      given,
       index,
     }),
   };

@@ -14,7 +14,7 @@ import type { Queue } from '../rules/store.ts';
 import { eventsToUnpark } from '../rules/entity-order.ts';
 import { postgresStore } from './engine/postgres-store.ts';
 import { openLanes, pausesIn } from '../rules/pauses.ts';
-import { goneSince, processorsSeen, seenSince } from '../rules/takers.ts';
+import { goneSince, processorsSeen, seenSince } from '../rules/handled-types.ts';
 import { mayRerun } from '../rules/rerun-event.ts';
 import { ignoredTypes as ignoredReport, unhandledTypes } from '../rules/unhandled-report.ts';
 import type { EventKey } from '../event.ts';
@@ -35,7 +35,7 @@ import {
 import { nextInQueues } from './engine/entity-queue.ts';
 import { lanesOf } from './engine/due-events.ts';
 import { eventToRerun, prunable, toPending } from './engine/settled-events.ts';
-import { pausesOf, readyEndpoints } from './engine/takers.ts';
+import { pausesOf, readyEndpoints } from './engine/handled-types.ts';
 import { toKey } from './sql/keys.ts';
 import type { Scene } from './engine/scene.ts';
 import type { Store } from './store.ts';

@@ -1,7 +1,7 @@
 import type { Announced } from '../work.ts';
 import { withinBudget, type Budget } from './budget.ts';
 import type { Queue, QueuedEvent, SizedEvent } from './store.ts';
-import { goneSince, wasSeenAfter } from './takers.ts';
+import { goneSince, wasSeenAfter } from './handled-types.ts';
 
 /** One announcement looks at so many parked events. */
 export const PARKED_BATCH = 250;

@@ -5,7 +5,7 @@ import type { NumberedClaim, NumberedStart } from './leases.ts';
 import { isPaused } from './pauses.ts';
 import { Room } from './room.ts';
 import type { Candidate, ClaimState, DueAsked, DueEvent, DueEvents, EventToRun, NewLease } from './store.ts';
-import { isInScope, seenSince } from './takers.ts';
+import { isInScope, seenSince } from './handled-types.ts';
 
 /** Once a transaction has parked so many events, it starts no other round. */
 const PARK_BATCH = 200;

@@ -3,7 +3,7 @@ import { crashEnding, endingOf, type Ending } from './attempt-end.ts';
 import { Budget } from './budget.ts';
 import { endAttempt, endLease } from './settle.ts';
 import type { Change, ExpiredEvent, StartAsked, LeasesToEnd } from './store.ts';
-import { seenSince } from './takers.ts';
+import { seenSince } from './handled-types.ts';
 import type { EventKey } from '../event.ts';
 
 /** The number of a claim whose answer cannot be lost. */
@@ -11,12 +11,12 @@ const UNNUMBERED = 0;
 /** So many expired leases are ended at once. */
 const EXPIRED_BATCH = 100;
 
-/** A claim whose answer may be lost, because the thread or the connection that makes it can die. */
+/** A claim whose answer may be lost, because the thread or the connection that makes it can die (unconfirmed-claims.ts). */
 export interface NumberedClaim extends ClaimRequest {
-  /** its own number, less than 2 ** 32; an engine finds the claim's leases by it */
+  /** its leases carry it */
   readonly number?: number;
   /** the numbers of earlier claims of the same process whose answers were lost; none unless given */
-  readonly unheard?: readonly number[];
+  readonly lostClaims?: readonly number[];
 }
 
 /** An event that is stored as running, with the number of its claim. */
@@ -25,10 +25,14 @@ export interface NumberedStart extends StartRequest {
 }
 
 /** @param onlyFor - only this event and those of its entity */
-export function leasesOf({ now, expiredBy = now, unheard = [] }: NumberedClaim, onlyFor?: EventKey): StartAsked {
+export function leasesOf(
+  { now, expiredBy = now, number = UNNUMBERED, lostClaims = [] }: NumberedClaim,
+  onlyFor?: EventKey,
+): StartAsked {
   return {
     now,
-    lostClaims: unheard,
+    claimNumber: number,
+    lostClaims,
     expiredBy: Math.min(now, expiredBy),
     limit: EXPIRED_BATCH,
     onlyFor,

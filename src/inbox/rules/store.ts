@@ -97,6 +97,8 @@ export interface SizedEvent {
 
 export interface StartAsked {
   readonly now: number;
+  /** its own number; 0 if its answer cannot be lost */
+  readonly claimNumber: number;
   /** claims of this process whose answers were lost */
   readonly lostClaims: readonly number[];
   /** a lease that ended by then has expired */

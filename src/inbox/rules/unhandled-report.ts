@@ -1,5 +1,5 @@
 import type { IgnoredType, TypeCount, UnhandledType } from '../work.ts';
-import { seenSince, wasSeenAfter } from './takers.ts';
+import { seenSince, wasSeenAfter } from './handled-types.ts';
 
 /** Counting stops here. */
 export const COUNTED = 1_000;

@@ -7,7 +7,7 @@ import { isSuspect } from './claim.ts';
 import { isBefore } from './entity-order.ts';
 import { isPaused } from './pauses.ts';
 import type { ClaimState, Front, Queue, QueuedEvent } from './store.ts';
-import { seenSince, wasSeenAfter } from './takers.ts';
+import { seenSince, wasSeenAfter } from './handled-types.ts';
 
 /** At most so many events behind another one are counted. */
 const COUNTED = 1_000;

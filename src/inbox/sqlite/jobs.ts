@@ -14,7 +14,7 @@ import {
   unhandled,
   type ClaimProgress,
 } from '../queue-operations.ts';
-import { seenSince } from '../rules/takers.ts';
+import { seenSince } from '../rules/handled-types.ts';
 import { ignoredTypes } from '../rules/unhandled-report.ts';
 import type { CrashedEvent, Lease, ProcessorIdentity, Scope, Settlement } from '../work.ts';
 import { attemptsOf } from './engine/attempts.ts';

@@ -15,7 +15,7 @@ import { GroupCommit } from '../group-commit.ts';
 import { runUpkeep } from '../operator/background-upkeep.ts';
 import { WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
 import type { ClaimProgress } from '../queue-operations.ts';
-import { Unheard } from '../unheard.ts';
+import { UnconfirmedClaims, UnconfirmedSettlements } from '../unconfirmed-claims.ts';
 import { commitGroup, type Work } from './commit-group.ts';
 import { adoptedConnection, ownConnection } from './connection.ts';
 import { fileOf, isConnectionFault, type SqliteDatabase } from './opening/database.ts';
@@ -204,7 +204,8 @@ export function sqliteInbox(
 
   /** how far each processor of this process has come with what waits */
   const sweeps = new Map<string, Sweep>();
-  const unheard = new Unheard();
+  const claims = new UnconfirmedClaims({ bits: 32 });
+  const settlements = new UnconfirmedSettlements();
   const operations = threads?.operations ?? here;
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= stop());
@@ -218,7 +219,7 @@ export function sqliteInbox(
         commits.submit({ name: 'accept', given }, bytes, deadline) as Promise<MoveResult<'accept'>>;
       const acceptance = await (start === undefined
         ? accepted(event)
-        : unheard.start(start, (numbered) =>
+        : claims.start(start, (numbered) =>
             numbered === undefined ? accepted(event) : accepted(event, numbered, wallTime()),
           ));
       const isWaiting = acceptance.result === 'stored' && acceptance.started === undefined;
@@ -235,24 +236,22 @@ export function sqliteInbox(
     async claim(request, limit, tell = () => {}) {
       const askedAt = wallTime();
       let newestSeq: ClaimProgress['newestSeq'] = null;
-      return unheard.claim(request, tell, async (numbered, tell) => {
-        for (;;) {
-          const done: MoveResult<'claim'> = await move('claim', numbered, limit, newestSeq, askedAt);
-          tell(done.crashed);
-          if (done.step !== 'more') return done.step;
-          ({ newestSeq } = done);
-        }
-      });
+      for (;;) {
+        const { step, crashed, ...progress } = await claims.claim(request, (numbered) =>
+          move('claim', numbered, limit, newestSeq, askedAt),
+        );
+        tell(crashed);
+        if (step !== 'more') return step;
+        ({ newestSeq } = progress);
+      }
     },
     async claimOne(key, request, tell = () => {}) {
       const askedAt = wallTime();
-      return unheard.claim(request, tell, async (numbered, tell) => {
-        for (;;) {
-          const { step, crashed } = await move('claimOne', key, numbered, askedAt);
-          tell(crashed);
-          if (step !== 'more') return step;
-        }
-      });
+      for (;;) {
+        const { step, crashed } = await claims.claim(request, (numbered) => move('claimOne', key, numbered, askedAt));
+        tell(crashed);
+        if (step !== 'more') return step;
+      }
     },
     async renew(leases, now, leaseMs, isClosing = false) {
       const held = await move('renew', leases, now, leaseMs, isClosing, wallTime());
@@ -260,7 +259,7 @@ export function sqliteInbox(
       return leases.filter((lease) => held.some(({ seq, fence }) => seq === lease.seq && fence === lease.fence));
     },
     settle: (lease, settlement, now) =>
-      unheard.settle(lease, (again) => move('settle', lease, settlement, now, again, wallTime())),
+      settlements.settle(lease, (again) => move('settle', lease, settlement, now, again, wallTime())),
     transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt, borrow),
     async announce(scope, now, ignoreBefore, processor) {
       const whose = JSON.stringify(scope);

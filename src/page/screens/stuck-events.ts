@@ -137,7 +137,7 @@ function isTriedAgain(
 
 const OF_A_LANE: ReadonlySet<string | undefined> = new Set<Wait['reason']>(['paused', 'no processor']);
 
-/** The types that are paused or have no taker, each at its endpoint: all of these wait for the same. */
+/** The types that are paused or have no handler, each at its endpoint: all of these wait for the same. */
 function heldLanes(causes: Iterable<Cause>): ReadonlySet<string> {
   return new Set(Array.from(causes).flatMap(({ event, wait }) => (OF_A_LANE.has(wait?.reason) ? [laneOf(event)] : [])));
 }

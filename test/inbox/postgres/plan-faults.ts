@@ -6,7 +6,7 @@ import { tableNames, type Tables } from '../../../src/inbox/postgres/sql/tables.
  * Read whole, as they are few: who handles what, who runs, what is paused, the one row of the clock, how far things have come, and
  * rejections, which are put together as they are noted. The slots' plan is by their numbers.
  */
-const SMALL = new Set<string>(['migrations', 'takers', 'processors', 'pauses', 'clock', 'progress', 'rejected']);
+const SMALL = new Set<string>(['migrations', 'handling', 'processors', 'pauses', 'clock', 'progress', 'rejected']);
 const LARGE = tableNames.filter((name) => !SMALL.has(name));
 
 /** What Postgres is going to do for a statement, whatever its values are. */

@@ -4,7 +4,7 @@ import type { Inbox } from '../../../src/inbox/contract.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { movesOf } from '../../../src/inbox/postgres/moves.ts';
 import { tableNames, tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
-import { TAKER_MS } from '../../../src/inbox/rules/takers.ts';
+import { PRESENT_MS } from '../../../src/inbox/rules/handled-types.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
@@ -18,6 +18,8 @@ const t = tablesIn(schema);
 const ERROR = { name: 'Error', message: 'fails', stack: null };
 const seen = new Set<string>();
 let asked = 0;
+/** no COMMIT is answered */
+let isLossy = false;
 let pool: Pool;
 
 beforeAll(async () => {
@@ -35,7 +37,7 @@ function counted(): Inbox<PoolClient> {
   const source = interferedPool(pool, (text) => {
     seen.add(text);
     asked += 1;
-    return null;
+    return isLossy && text === 'COMMIT' ? 'unanswered' : null;
   });
   return inboxOnPostgres<PoolClient>({ pool: source }, { ...SETTINGS, schema });
 }
@@ -71,6 +73,15 @@ async function everything(inbox: Inbox<PoolClient>): Promise<void> {
       }
     }
   }
+  const now = START + 10_000;
+  isLossy = true;
+  const lost = [
+    inbox.claim({ ...request, ...EVERYTHING, now }, 10),
+    inbox.accept(incoming({ id: 'started', entity: 'e', receivedAt: now }), later(), { ...request, now }),
+  ];
+  expect((await Promise.allSettled(lost)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  isLossy = false;
+  expect(await inbox.claim({ ...request, ...EVERYTHING, now }, 10)).not.toEqual([]);
   await inbox.claim({ ...request, ...EVERYTHING, now: START - 60_000 }, 10); // by a clock that was set back
   const last = await inbox.claimOne(key('evt_0'), { ...request, ...EVERYTHING, now: START + 20_000 });
   if (typeof last !== 'string') {
@@ -78,10 +89,10 @@ async function everything(inbox: Inbox<PoolClient>): Promise<void> {
     await inbox.transaction(last.lease, () => {}, attempt);
     await inbox.settle(last.lease, { outcome: 'committed', error: ERROR }, START + 20_000);
   }
-  await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 2 * TAKER_MS, START + TAKER_MS);
-  await inbox.unhandled(START + 2 * TAKER_MS);
-  await inbox.ignoredSince(EVERYTHING, START, START + 2 * TAKER_MS);
-  await inbox.ignoredSince({ endpoints: ['default'], types: ['order.created'] }, START, START + 2 * TAKER_MS);
+  await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 2 * PRESENT_MS, START + PRESENT_MS);
+  await inbox.unhandled(START + 2 * PRESENT_MS);
+  await inbox.ignoredSince(EVERYTHING, START, START + 2 * PRESENT_MS);
+  await inbox.ignoredSince({ endpoints: ['default'], types: ['order.created'] }, START, START + 2 * PRESENT_MS);
   await inbox.prune('*', START + 30_000, 10);
   await inbox.get(key('evt_0'));
   await inbox.attempts(key('evt_0'));

@@ -13,7 +13,7 @@ import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../.
 import { START } from '../../helpers/virtual-clock.ts';
 import { gatedPool } from './gated-pool.ts';
 import { interferedPool, type Interference } from './interfered-pool.ts';
-import { proxiedPool } from './proxied-pool.ts';
+import { blockedBy, withLateCommit } from './late-commit.ts';
 
 const schema = schemaName();
 const { queue, redeliveries, slots } = tablesIn(schema);
@@ -203,71 +203,22 @@ it('of those that arrive together, the first of each entity runs', async () => {
   expect(await inbox.claim(request, 10)).toEqual([]);
 });
 
-/** The session that waits for the test's advisory lock in its COMMIT. */
-async function committing(): Promise<number> {
-  for (;;) {
-    const { rows } = await pool.query<{ pid: number }>(
-      `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = $1 AND NOT granted`,
-      [ADVISORY],
-    );
-    if (rows[0] !== undefined) return rows[0].pid;
-    await delay(5);
-  }
-}
-
-/** Resolves when a session waits for a lock of this one, or when the work ends. */
-async function blockedBy(pid: number, work: Promise<unknown>): Promise<void> {
-  const text = 'SELECT 1 FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid))';
-  const over = new AbortController();
-  const end = (): void => over.abort();
-  work.then(end, end);
-  while (!over.signal.aborted && (await pool.query(text, [pid])).rowCount === 0) await delay(5);
-}
-
-const ADVISORY = process.pid;
-
 it.each([['order'], [null]])(
   'a claim gives back a lease whose COMMIT is still under way without its connection (entity: %s)',
-  async (entity) => {
-    await pool.query(`
-      CREATE FUNCTION ${schema}.hold() RETURNS trigger LANGUAGE plpgsql AS
-        $$BEGIN PERFORM pg_advisory_xact_lock(${ADVISORY}); RETURN NULL; END$$;
-      CREATE CONSTRAINT TRIGGER hold AFTER INSERT ON ${queue} DEFERRABLE INITIALLY DEFERRED
-        FOR EACH ROW EXECUTE FUNCTION ${schema}.hold()`);
-    const holder = await pool.connect();
-    await holder.query('SELECT pg_advisory_lock($1)', [ADVISORY]);
-    let [isArmed, isDown] = [false, false];
-    let pid = 0;
-    await using inbox = machine(
-      proxiedPool(pool, (client) => ({
-        async query(asked) {
-          if (isArmed && asked.text === 'COMMIT') {
-            [isArmed, isDown] = [false, true];
-            client.query(asked).catch(() => {});
-            pid = await committing();
-          }
-          if (!isDown) return client.query(asked);
-          throw new Error('Connection terminated unexpectedly');
-        },
-      })),
-    );
-    await inbox.list();
-    isArmed = true;
-    try {
+  (entity) =>
+    withLateCommit(pool, schema, async (late) => {
+      await using inbox = machine(late.pool);
+      await inbox.list();
+      late.loseNext();
       await expect(arrive(inbox, { entity })).rejects.toMatchObject({ code: 'FAILED' });
       expect(await leases()).toBe(0);
-      isDown = false;
+      late.reconnect();
       const claiming = inbox.claim({ ...request, now: START + 10 }, 1);
-      await blockedBy(pid, claiming);
-      await holder.query('SELECT pg_advisory_unlock($1)', [ADVISORY]);
+      await late.waitedFor(claiming);
+      await late.release();
       expect(await claiming).toMatchObject([{ id: 'evt_1', attempt: 2, failures: 0 }]);
       expect(await inbox.attempts(key)).toMatchObject([{ number: 1, outcome: 'interrupted' }]);
-    } finally {
-      await holder.query('SELECT pg_advisory_unlock_all()');
-      holder.release();
-      await pool.query(`DROP FUNCTION ${schema}.hold CASCADE`);
-    }
-  },
+    }),
 );
 
 it('a claim that gives back several waits for all their slots at once, and holds none meanwhile', async () => {
@@ -287,7 +238,7 @@ it('a claim that gives back several waits for all their slots at once, and holds
   await client.query(`SELECT 1 FROM ${slots} WHERE slot = $1 FOR UPDATE`, [low.slot]);
   const claiming = inbox.claim({ ...request, now: START + 10 }, 2);
   try {
-    await blockedBy(rows[0]?.pid ?? 0, claiming);
+    await blockedBy(pool, rows[0]?.pid ?? 0, claiming);
     await client.query(`SELECT 1 FROM ${slots} WHERE slot = $1 FOR UPDATE NOWAIT`, [high.slot]);
   } finally {
     await client.query('ROLLBACK');

@@ -15,10 +15,10 @@ import {
   type WaitingEvent,
 } from '../../../src/inbox/rules/announce.ts';
 import { Budget } from '../../../src/inbox/rules/budget.ts';
-import { IGNORE_AFTER_MS, TAKER_MS } from '../../../src/inbox/rules/takers.ts';
+import { IGNORE_AFTER_MS, PRESENT_MS } from '../../../src/inbox/rules/handled-types.ts';
 
 const NOW = 2 * IGNORE_AFTER_MS;
-const BEFORE = NOW - TAKER_MS;
+const BEFORE = NOW - PRESENT_MS;
 const MEBIBYTE = 1024 * 1024;
 const ready = (type: string, parts: Partial<ReadyType> = {}): ReadyType => ({
   endpoint: 'default',

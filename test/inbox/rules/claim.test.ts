@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { ClaimPlan, planOne } from '../../../src/inbox/rules/claim.ts';
 import type { ClaimState, DueEvent, EventToRun } from '../../../src/inbox/rules/store.ts';
 import { EVERYTHING, type ClaimRequest, type Scope } from '../../../src/inbox/work.ts';
-import { TAKER_MS } from '../../../src/inbox/rules/takers.ts';
+import { PRESENT_MS } from '../../../src/inbox/rules/handled-types.ts';
 import { dueEvent } from './plan-events.ts';
 
-const NOW = 2 * TAKER_MS;
+const NOW = 2 * PRESENT_MS;
 const REQUEST: ClaimRequest = { ...EVERYTHING, now: NOW, leaseMs: 1_000, ordered: true };
 const STATE: ClaimState = { pauses: [], isSuspectRunning: false };
 const planOf = (limit = 10, request: Partial<ClaimRequest> = {}, state: Partial<ClaimState> = {}) =>
@@ -35,7 +35,7 @@ describe('a claim', () => {
       handles: ['a', 'b'],
       includeSuspects: true,
       limit: 3,
-      handledSince: NOW - TAKER_MS,
+      handledSince: NOW - PRESENT_MS,
     });
     const asked = planOf(3, { handledSince: 77 }, { isSuspectRunning: true }).toLoad();
     expect(asked).toMatchObject({ types: '*', includeSuspects: false, handledSince: 77 });

@@ -97,9 +97,9 @@ it('an event that a lost claim leased is pending again, and counts as no crash',
   };
   const { changes, crashed } = planLeases(
     { lost: [heldEvent({ seq: 1 }), heldEvent({ seq: 2 })], crashed: [found], expired: [] },
-    { ...REQUEST, unheard: [7, 8] },
+    { ...REQUEST, lostClaims: [7, 8] },
   );
-  expect(leasesOf({ ...REQUEST, unheard: [7, 8] }).lostClaims).toEqual([7, 8]);
+  expect(leasesOf({ ...REQUEST, lostClaims: [7, 8] }).lostClaims).toEqual([7, 8]);
   expect(changes).toMatchObject(
     [1, 2].map((seq) => ({
       kind: 'attempt ended',
@@ -114,7 +114,7 @@ it('an event that a lost claim leased is pending again, and counts as no crash',
 it('a lost lease that has expired too ends once, and counts as no crash', () => {
   const { changes, crashed } = planLeases(
     { lost: [heldEvent({ seq: 1, fence: 1 })], crashed: [], expired: [expiredEvent(1), expiredEvent(2)] },
-    { ...REQUEST, unheard: [7] },
+    { ...REQUEST, lostClaims: [7] },
   );
   expect(endings(changes)).toEqual([
     [1, 'pending', 'interrupted'],

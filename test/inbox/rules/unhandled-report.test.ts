@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { COUNTED, ignoredTypes, unhandledTypes, type PendingType } from '../../../src/inbox/rules/unhandled-report.ts';
-import { TAKER_MS } from '../../../src/inbox/rules/takers.ts';
+import { PRESENT_MS } from '../../../src/inbox/rules/handled-types.ts';
 
-const NOW = 10 * TAKER_MS;
-const LONG_AGO = NOW - TAKER_MS;
+const NOW = 10 * PRESENT_MS;
+const LONG_AGO = NOW - PRESENT_MS;
 const lane = { endpoint: 'default', type: 'order.created' };
 const pending: PendingType = {
   ...lane,

@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { ClaimState } from '../../../src/inbox/rules/store.ts';
-import { TAKER_MS } from '../../../src/inbox/rules/takers.ts';
+import { PRESENT_MS } from '../../../src/inbox/rules/handled-types.ts';
 import { isBefore } from '../../../src/inbox/rules/entity-order.ts';
 import { eventStates } from '../../../src/inbox/state.ts';
 import { COUNTED_BEHIND, planWaits, type WaitingEvent } from '../../../src/inbox/rules/why-waiting.ts';
 import { summary } from '../../ops/page/stub-visit.ts';
 
-const NOW = 2 * TAKER_MS;
+const NOW = 2 * PRESENT_MS;
 const IDLE = { pauses: [], isSuspectRunning: false };
 const waiting = (parts: Partial<WaitingEvent> = {}): WaitingEvent => ({
   seq: 5,
@@ -45,7 +45,7 @@ const events = fc.record({
   dueAt: fc.constantFrom(NOW - 1, NOW + 1),
   claimedAt: fc.constant(NOW),
   yields: fc.boolean(),
-  lastSeen: fc.constantFrom(null, NOW - TAKER_MS, NOW - TAKER_MS + 1),
+  lastSeen: fc.constantFrom(null, NOW - PRESENT_MS, NOW - PRESENT_MS + 1),
   running: fc.constantFrom(undefined, { seq: 11, claimedAt: NOW - 2 }),
   front: fc.constantFrom(undefined, front(4, 0), front(4, 2)),
 });
@@ -59,7 +59,7 @@ it('an event is behind another one only if that comes first, a processor is ther
     fc.property(events, states, (event, state) => {
       const [why] = waitsOf([event], state);
       const isPaused = state.pauses.some(({ endpoint, type }) => endpoint === event.endpoint && type === event.type);
-      const isHandled = event.lastSeen !== null && event.lastSeen > NOW - TAKER_MS;
+      const isHandled = event.lastSeen !== null && event.lastSeen > NOW - PRESENT_MS;
       const isBehind =
         event.entity !== null &&
         (event.running !== undefined || (event.front !== undefined && isBefore(event.front, event)));

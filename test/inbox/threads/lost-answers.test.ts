@@ -133,6 +133,23 @@ describe('a writer that dies between a commit and its answer', () => {
     expect(await outcomes(inbox)).toEqual(['interrupted']);
   });
 
+  it('before the clock is set back: the next claim gives its leases back, in however many transactions it follows', async () => {
+    const answers = lostAnswers();
+    await using inbox = sqliteInbox(scratchFile());
+    const now = Date.now();
+    const waiting = severalIncoming(1_200, { receivedAt: now, entity: null, type: 'waiting' });
+    await Promise.all(waiting.map((event) => inbox.accept({ ...event, id: `waiting ${event.id}` }, later())));
+    await inbox.accept(incoming({ receivedAt: now }), later());
+    const claim = { ...CLAIM, types: ['order.created'] };
+    // It goes through all that has arrived.
+    await inbox.claim({ ...CLAIM, types: ['elsewhere'], now }, 1);
+    answers.loseNext('claim');
+    await expect(inbox.claim({ ...claim, now }, 1)).rejects.toMatchObject({ code: 'FAILED' });
+    const again = await inbox.claim({ ...claim, now: now - 3_600_000 }, 1);
+    expect(again.map(({ id, attempt, failures }) => [id, attempt, failures])).toEqual([['evt_1', 2, 0]]);
+    expect(await outcomes(inbox)).toEqual(['interrupted']);
+  });
+
   it('while another process, and other claims of this one, hold theirs: those are left alone', async () => {
     const answers = lostAnswers();
     const file = scratchFile();

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../../src/inbox/event.ts';
 import type { CountRow } from '../../../src/inbox/operator/counts.ts';
-import { TAKER_MS } from '../../../src/inbox/rules/takers.ts';
+import { PRESENT_MS } from '../../../src/inbox/rules/handled-types.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { watch } from '../../../src/ops/watch.ts';
 import { warningsOf } from '../../../src/ops/words/watch-words.ts';
@@ -291,7 +291,7 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       await inbox.leave('2-b');
       expect((await inbox.processors(NOON + 2)).processors.map(({ name }) => name)).toEqual(['1-a']);
       expect(await warned(NOON + 2)).toEqual([]);
-      expect((await inbox.processors(NOON + TAKER_MS)).processors).toEqual([]);
+      expect((await inbox.processors(NOON + PRESENT_MS)).processors).toEqual([]);
       const gone = NOON + 2 * HOUR;
       expect(await warned(gone)).toEqual([
         'No processor for any type has run since 12:00 UTC (1 h 59 min).',

@@ -1,7 +1,7 @@
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { InboxUnavailableError } from '../../../src/errors.ts';
 import type { Lease } from '../../../src/inbox/work.ts';
-import { IGNORE_AFTER_MS, TAKER_MS } from '../../../src/inbox/rules/takers.ts';
+import { IGNORE_AFTER_MS, PRESENT_MS } from '../../../src/inbox/rules/handled-types.ts';
 import type { Mutation } from './world.ts';
 
 /** Its fault lies in the store. */
@@ -145,7 +145,7 @@ export function forgetful(): Mutation {
   return (inbox) => ({
     ...inbox,
     announce: (scope, now, ignoreBefore) =>
-      inbox.announce(scope, ignoreBefore === null ? now : now + IGNORE_AFTER_MS - TAKER_MS, ignoreBefore),
+      inbox.announce(scope, ignoreBefore === null ? now : now + IGNORE_AFTER_MS - PRESENT_MS, ignoreBefore),
   });
 }
 
@@ -156,7 +156,7 @@ export function ignoredByNobody(): Mutation {
     announce: (scope, now, ignoreBefore) =>
       scope.types.length > 0
         ? inbox.announce(scope, now, ignoreBefore)
-        : inbox.announce({ ...scope, types: ['order.none'] }, now, now - TAKER_MS),
+        : inbox.announce({ ...scope, types: ['order.none'] }, now, now - PRESENT_MS),
   });
 }
 
@@ -164,7 +164,7 @@ export function ignoredByNobody(): Mutation {
 export function ignoredAtFirstSight(): Mutation {
   return (inbox) => ({
     ...inbox,
-    announce: (scope, now, ignoreBefore) => inbox.announce(scope, now, ignoreBefore ?? now - TAKER_MS),
+    announce: (scope, now, ignoreBefore) => inbox.announce(scope, now, ignoreBefore ?? now - PRESENT_MS),
   });
 }
 
@@ -172,7 +172,7 @@ export function ignoredAtFirstSight(): Mutation {
 export function goneByTheClock(): Mutation {
   return (inbox) => ({
     ...inbox,
-    claim: (request, limit) => inbox.claim({ ...request, handledSince: request.now - TAKER_MS }, limit),
+    claim: (request, limit) => inbox.claim({ ...request, handledSince: request.now - PRESENT_MS }, limit),
   });
 }
 

@@ -8,7 +8,7 @@ import {
   type ModelEvent,
   type Worker,
 } from './model-event.ts';
-import { Takers } from './takers.ts';
+import { HandledTypes } from './handled-types.ts';
 import { must } from './violation.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
@@ -33,7 +33,7 @@ export type Clocks = Pick<VirtualClock, 'now' | 'passed'>;
 export class Waiting {
   readonly #events: readonly ModelEvent[];
   readonly #clock: Clocks;
-  readonly #takers = new Takers();
+  readonly #handledTypes = new HandledTypes();
   /** the clock was set back since somebody claimed */
   #isSetBack = false;
 
@@ -46,14 +46,14 @@ export class Waiting {
     this.written(now);
     // Who has waited long to say so was there then, and perhaps not since.
     const waited = Math.max(0, this.#clock.now() - now);
-    this.#takers.announced(by, now, this.#clock.passed - waited);
+    this.#handledTypes.announced(by, now, this.#clock.passed - waited);
   }
 
   /** The clock was set back: what was written before may be moved back with it. */
   setBack(now: number): void {
     this.#isSetBack = true;
     for (const event of this.#events) event.setBackAt = this.#clock.passed;
-    this.#takers.setBack(now);
+    this.#handledTypes.setBack(now);
   }
 
   /** Something is written with this time; returns `setBackAt` for it, as it may be a time before the clock was set back. */
@@ -95,7 +95,8 @@ export class Waiting {
     const judge = { now, passed: this.#clock.passed, startedAt: by.startedAt, startedNow: by.startedNow };
     const isNew = judge.passed - by.startedAt < TAKEN_MS;
     must(!isNew, 'dead only for a reason', say('who did it has just begun to look'));
-    const isTaken = this.#takers.present(event, TAKEN_MS, judge) || this.#takers.remembered(event, HANDLED_MS, judge);
+    const isTaken =
+      this.#handledTypes.present(event, TAKEN_MS, judge) || this.#handledTypes.remembered(event, HANDLED_MS, judge);
     must(!isTaken, 'dead only for a reason', say('its type was handled within seven days'));
   }
 
@@ -115,7 +116,8 @@ export class Waiting {
       if (event.state !== 'pending' || event.crashes > 0 || !this.#isDue(event, judge.now, OVERDUE_MS)) return false;
       if (!workers.some((worker) => isHandled(event, worker))) return false;
       return !this.#ofEntity(event).some(
-        (other) => mayHold(other) || (waitsBefore(other, event) && this.#takers.suspected(other, 2 * TAKEN_MS, judge)),
+        (other) =>
+          mayHold(other) || (waitsBefore(other, event) && this.#handledTypes.suspected(other, 2 * TAKEN_MS, judge)),
       );
     });
   }
@@ -126,7 +128,9 @@ export class Waiting {
   }
 
   #holdsBack(older: ModelEvent, claim: Claim): boolean {
-    return isHandled(older, claim) || this.#takers.present(older, TAKEN_MS, { ...claim, passed: this.#clock.passed });
+    return (
+      isHandled(older, claim) || this.#handledTypes.present(older, TAKEN_MS, { ...claim, passed: this.#clock.passed })
+    );
   }
 
   #ofEntity(event: ModelEvent): ModelEvent[] {

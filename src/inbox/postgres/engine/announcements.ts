@@ -1,12 +1,12 @@
 import type { ParkedEvent, ReadyType, TypePosition, WaitingEvents } from '../../rules/announce.ts';
 import type { QueuedEvent } from '../../rules/store.ts';
-import type { HandledType, NotedProcessor } from '../../rules/takers.ts';
+import type { HandledType, NotedProcessor } from '../../rules/handled-types.ts';
 import { COUNTED, type PendingType, type TypeTotal } from '../../rules/unhandled-report.ts';
 import type { Scope } from '../../work.ts';
 import { toKey } from '../sql/keys.ts';
 import { holding } from './entity-queue.ts';
 import type { Scene } from './scene.ts';
-import { readyEndpoints } from './takers.ts';
+import { readyEndpoints } from './handled-types.ts';
 
 /** Types are the sender's text, so there may be any number of them. */
 const TYPES = 200;
@@ -53,7 +53,7 @@ export async function noteScope(
 ): Promise<void> {
   // In one order, so that two who announce the same do not wait for each other.
   await session.run(
-    `INSERT INTO ${t.takers} AS known (endpoint, type, seen_ms)
+    `INSERT INTO ${t.handling} AS known (endpoint, type, seen_ms)
      SELECT DISTINCT named.endpoint, wanted.type, $3::bigint
      FROM unnest($1::text[]) AS named (endpoint) CROSS JOIN unnest($2::text[]) AS wanted (type) ORDER BY 1, 2
      ON CONFLICT (endpoint, type) DO UPDATE SET seen_ms = excluded.seen_ms WHERE excluded.seen_ms > known.seen_ms`,
@@ -100,13 +100,13 @@ export async function processorsAfter({ session, t }: Scene, since: number): Pro
 
 export async function handledTypes({ session, t }: Scene): Promise<readonly HandledType[]> {
   const rows = await session.rows<HandledType>(
-    `SELECT endpoint, type, seen_ms AS at FROM ${t.takers} ORDER BY endpoint, type`,
+    `SELECT endpoint, type, seen_ms AS at FROM ${t.handling} ORDER BY endpoint, type`,
   );
   return rows.map(({ endpoint, type, at }) => ({ endpoint, type, at }));
 }
 
 export async function isAnybodyThere({ session, t }: Scene, since: number): Promise<boolean> {
-  return (await session.row(`SELECT 1 FROM ${t.takers} WHERE seen_ms > $1 LIMIT 1`, [since])) !== undefined;
+  return (await session.row(`SELECT 1 FROM ${t.handling} WHERE seen_ms > $1 LIMIT 1`, [since])) !== undefined;
 }
 
 /** Parked events in the order of arrival; locks their slots. */
@@ -153,7 +153,7 @@ export async function readyTypes(
        ) SELECT type FROM types LIMIT $4
      ) AS lanes
      WHERE NOT EXISTS (
-       SELECT 1 FROM ${t.takers} WHERE endpoint IN (named.endpoint, '*') AND type = '*' AND seen_ms > $3
+       SELECT 1 FROM ${t.handling} WHERE endpoint IN (named.endpoint, '*') AND type = '*' AND seen_ms > $3
      )
      ORDER BY place, lanes.type LIMIT $4`,
     [named, named.map((name) => toKey(name === begin.endpoint ? begin.from : '')), gone, limit],
@@ -207,7 +207,7 @@ function typeOf({ endpoint, type, seen_ms: lastSeen }: TypeRow): Omit<TypeTotal,
 /** A column: when a processor that handles a type of `named.endpoint` was last seen. */
 function seen(t: Scene['t'], type: string): string {
   return `(
-    SELECT max(seen_ms) FROM ${t.takers} WHERE endpoint IN (named.endpoint, '*') AND type IN (${type}, '*')) AS seen_ms`;
+    SELECT max(seen_ms) FROM ${t.handling} WHERE endpoint IN (named.endpoint, '*') AND type IN (${type}, '*')) AS seen_ms`;
 }
 
 function paused(t: Scene['t'], type: string): string {
@@ -243,7 +243,7 @@ export async function pendingTypes({ session, t }: Scene): Promise<readonly Pend
       ) AS aside GROUP BY endpoint, type
     )
     SELECT named.*, ${seen(t, 'named.type')}, ${paused(t, 'named.type')},
-      EXISTS (SELECT 1 FROM ${t.takers} WHERE endpoint IN (named.endpoint, '*')) AS ever
+      EXISTS (SELECT 1 FROM ${t.handling} WHERE endpoint IN (named.endpoint, '*')) AS ever
     FROM (
       SELECT endpoint, type, min(due_ms) AS due_ms, sum(count)::bigint AS count FROM totals GROUP BY endpoint, type
     ) AS named`);

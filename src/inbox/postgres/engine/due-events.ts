@@ -7,7 +7,7 @@ import { createdOf } from '../sql/records.ts';
 import type { Tables } from '../sql/tables.ts';
 import { front, FRONT_COLUMNS, frontOf, holding, leased, type NextColumns } from './entity-queue.ts';
 import type { Scene } from './scene.ts';
-import { distinctEndpoints, readyEndpoints } from './takers.ts';
+import { distinctEndpoints, readyEndpoints } from './handled-types.ts';
 
 export interface CandidateRow {
   readonly seq: number;

@@ -45,7 +45,7 @@ export function holding(
     SELECT ends.endpoint, ${handled.every} OR coalesce(bool_or(named.type = '*'), false) AS every,
       ${handled.types} || coalesce(array_agg(named.type) FILTER (WHERE named.type IS NOT NULL), '{}') AS types
     FROM (SELECT DISTINCT endpoint FROM ${rows}) AS ends LEFT JOIN LATERAL (
-      SELECT type FROM ${t.takers} WHERE endpoint IN (ends.endpoint, '*') AND seen_ms > ${since}
+      SELECT type FROM ${t.handling} WHERE endpoint IN (ends.endpoint, '*') AND seen_ms > ${since}
       UNION ALL SELECT type FROM ${t.pauses} WHERE endpoint = ends.endpoint
     ) AS named ON true GROUP BY ends.endpoint
   )`;

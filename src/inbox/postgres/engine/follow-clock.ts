@@ -16,7 +16,7 @@ export async function followClock({ session, t, moves }: Scene, now: number, lea
   if (back === 0) return false; // somebody else has done it
   await session.run(moves.moveLeases, [back, now + leaseMs]);
   await session.run(moves.moveDue, [back, now]);
-  for (const table of [t.takers, t.processors]) {
+  for (const table of [t.handling, t.processors]) {
     await session.run(`UPDATE ${table} SET seen_ms = seen_ms - $1::bigint WHERE seen_ms > $2`, [back, now]);
   }
   await session.run(`UPDATE ${t.clock} SET latest_ms = $1`, [latestTime(0, now)]);

@@ -1,5 +1,6 @@
 import { InboxUnavailableError } from '../../../errors.ts';
 import type { EventKey, IncomingEvent } from '../../event.ts';
+import type { NewLease } from '../../rules/store.ts';
 import type { Lease } from '../../work.ts';
 import { firstStateOf } from '../../rules/accept-event.ts';
 import { foldedType } from '../../rules/counted-types.ts';
@@ -10,7 +11,7 @@ import type { Scene } from './scene.ts';
 
 /** An event to store, and the lease that it is stored under. */
 export interface Insertion extends IncomingEvent {
-  readonly claim?: { readonly now: number; readonly until: number; readonly ordered: boolean } | undefined;
+  readonly claim?: Pick<NewLease, 'now' | 'until' | 'ordered' | 'claimNumber'> | undefined;
 }
 
 /**
@@ -46,6 +47,7 @@ export async function insertEvents(
     column(({ claim }) => claim?.now ?? null),
     column(({ claim }) => claim?.until ?? null),
     column(({ claim }) => claim?.ordered ?? false),
+    column(({ claim }) => claim?.claimNumber ?? null),
   ]);
   assertPlaced(rows);
   const stored = new Map(rows.map((row) => [keyOf({ endpoint: row.endpoint, id: row.id }), row]));

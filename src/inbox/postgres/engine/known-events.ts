@@ -1,6 +1,6 @@
 import { firstStateOf, type DeliveredAgain, type KnownEvent } from '../../rules/accept-event.ts';
 import type { Times } from '../../rules/occurrences.ts';
-import { seenSince } from '../../rules/takers.ts';
+import { seenSince } from '../../rules/handled-types.ts';
 import { eventsToUnpark } from '../../rules/entity-order.ts';
 import type { DeadReason, EventState } from '../../state.ts';
 import type { EventKey, IncomingEvent } from '../../event.ts';

@@ -25,6 +25,16 @@ const GONE =
   'the table "slots" is missing rows that hookbox locks: run npx hookbox doctor, which prints the SQL to restore ' +
   'them';
 
+/**
+ * Each transaction of a claim or a start holds the lock of its number. A claim also takes the locks of lost claims, so it waits
+ * for a COMMIT whose connection was lost, and its next statement sees what that transaction wrote.
+ *
+ * @param numbers - SQL of the numbers
+ */
+export function claimLocks(numbers: string): string {
+  return `SELECT pg_advisory_xact_lock(claim) FROM unnest(${numbers}::bigint[]) AS claims (claim)`;
+}
+
 export function locksOf(session: Session, t: Tables): Locks {
   const held = new Set<number>();
   const named = `SELECT slot FROM ${t.slots} WHERE slot = ANY($1::smallint[]) ORDER BY slot FOR UPDATE`;

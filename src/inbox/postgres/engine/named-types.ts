@@ -9,6 +9,6 @@ export async function namedTypes(session: Session, t: Tables): Promise<ReadonlyS
   const named = known.get(t) ?? new NamedTypes();
   known.set(t, named);
   if (named.isFresh) return named.names;
-  const rows = await session.rows<{ type: string }>(`SELECT DISTINCT type FROM ${t.takers}`, []);
+  const rows = await session.rows<{ type: string }>(`SELECT DISTINCT type FROM ${t.handling}`, []);
   return named.learn(rows.map(({ type }) => type));
 }

@@ -28,12 +28,12 @@ import { applyChanges } from './apply-changes.ts';
 import { dueEvents, hasLease, isSuperseded, type CandidateRow } from './due-events.ts';
 import { front, holding, nextColumns, nextOf, type NextColumns } from './entity-queue.ts';
 import { followClock } from './follow-clock.ts';
+import { claimLocks } from './locks.ts';
 import type { Scene } from './scene.ts';
 
 interface LeasedRow {
   readonly seq: number;
   readonly fence: number;
-  readonly slot: number;
   readonly attempts: number;
   readonly failures: number;
   readonly endpoint: string;
@@ -139,16 +139,23 @@ function stateOf(row: StateRow | undefined): ClaimState {
 /** In one statement, if no lease has to end. */
 async function startClaim(scene: Scene, asked: StartAsked): Promise<ClaimStart> {
   const { session, t, moves } = scene;
-  const { now, expiredBy, limit, lostClaims, onlyFor } = asked;
+  const { now, expiredBy, limit, claimNumber, lostClaims, onlyFor } = asked;
   const row = await session.row<StartRow>(
-    `WITH indexed AS (${moves.indexNew.replaceAll('$1', '$3')} AND $4::boolean)
-     SELECT (SELECT latest_ms FROM ${t.clock}) AS latest_ms, ${stateColumns(t)}, (
+    `WITH locked AS MATERIALIZED (${claimLocks('$5')}),
+     indexed AS (${moves.indexNew.replaceAll('$1', '$3')} AND $4::boolean)
+     SELECT (SELECT count(*) FROM locked), (SELECT latest_ms FROM ${t.clock}) AS latest_ms, ${stateColumns(t)}, (
        SELECT json_agg(found)::text FROM (
          SELECT seq, slot FROM ${t.queue} WHERE ${EXPIRED} ORDER BY lease_until_ms LIMIT $2
        ) AS found
      ) AS expired`,
     // A claim of one event waits for its slot below, so it must not hold rows of others.
-    [expiredBy, limit, now, onlyFor === undefined && lostClaims.length === 0],
+    [
+      expiredBy,
+      limit,
+      now,
+      onlyFor === undefined && lostClaims.length === 0,
+      [...new Set([claimNumber, ...lostClaims])],
+    ],
   );
   const isSetBack = setBackBy(row?.latest_ms ?? 0, now) > 0;
   const lost = lostClaims.length === 0 || isSetBack ? NONE_LOST : await lostLeases(scene, asked);
@@ -169,16 +176,24 @@ interface SeqInSlot {
 
 const NONE_LOST = { lost: [], crashed: [] } as const;
 
+/** What lost claims have leased and found. Takes the slots in one statement: one after another, two claims could deadlock. */
 async function lostLeases(
   scene: Scene,
   { lostClaims, handledSince }: StartAsked,
 ): Promise<Pick<ClaimStart, 'lost' | 'crashed'>> {
-  // In one statement: taken claim by claim, two transactions could deadlock.
-  await scene.locks.take(scene.given.slotsUnder(lostClaims));
-  const given = lostClaims.flatMap((number) => scene.given.under(number));
-  const crashed: CrashedEvent[] = [];
-  for (const number of lostClaims) crashed.push(...(await foundBy(scene, number)));
-  return { lost: given.length === 0 ? [] : await stillHeld(scene, given, handledSince), crashed };
+  const { session, t, locks } = scene;
+  const crashed = await foundBy(scene, lostClaims);
+  const leases = await session.rows<Lease>(
+    `SELECT seq, fence FROM ${t.queue}
+     WHERE lease_until_ms IS NOT NULL AND NOT processed AND claim = ANY($1::bigint[])`,
+    [lostClaims],
+  );
+  if (leases.length === 0) return { lost: [], crashed };
+  const seqs = leases.map(({ seq }) => seq);
+  await locks.takeOf(seqs);
+  const events = await heldEvents(scene, seqs, handledSince);
+  const lost = events.filter(({ seq, fence }) => leases.some((lease) => lease.seq === seq && lease.fence === fence));
+  return { lost, crashed };
 }
 
 /** The expired leases of one event and of its entity, whose slot is held from now on. */
@@ -217,14 +232,6 @@ async function expiredEvents(
     [expiredBy, handledSince, ours],
   );
   return rows.map((row) => ({ ...heldOf(row), id: row.id, crashes: row.crashes, bytes: 0 }));
-}
-
-/** The leases that still exist. Their slots are held; an event may have moved to another slot since. */
-async function stillHeld(scene: Scene, leases: readonly Lease[], handledSince: number): Promise<readonly HeldEvent[]> {
-  const seqs = leases.map(({ seq }) => seq);
-  await scene.locks.takeOf(seqs);
-  const events = await heldEvents(scene, seqs, handledSince);
-  return events.filter(({ seq, fence }) => leases.some((lease) => lease.seq === seq && lease.fence === fence));
 }
 
 const HOLDS_BACK = '(holding.every OR held.type = ANY(holding.types)) AS holds_back';
@@ -292,7 +299,7 @@ async function eventToRun({ session, t, moves, locks }: Scene, key: EventKey): P
 }
 
 async function lease(
-  { session, moves, given }: Scene,
+  { session, moves }: Scene,
   events: readonly (Candidate & Partial<Pick<EventToRun, 'state'>>)[],
   { now, until, claimNumber, ordered, exclusive }: NewLease,
 ): Promise<readonly LeasedEvent[]> {
@@ -301,12 +308,11 @@ async function lease(
     await session.run(moves.unshelve, [[seq], [keyOrNull(type)], [keyOrNull(entity)], null, false, false, null]);
   }
   const seqs = events.map(({ seq }) => seq);
-  const rows = await session.rows<LeasedRow>(moves.claim, [seqs, now, until, ordered, exclusive]);
+  const rows = await session.rows<LeasedRow>(moves.claim, [seqs, now, until, ordered, exclusive, claimNumber]);
   const bySeq = new Map(rows.map((row) => [row.seq, row]));
   return seqs.map((seq) => {
     const row = bySeq.get(seq);
     if (row === undefined) throw new RangeError('a claimed event is not in the queue');
-    if (claimNumber !== 0) given.note(claimNumber, row);
     return leasedOf(row);
   });
 }
@@ -327,8 +333,8 @@ async function outcomesUnder(
   });
 }
 
-/** What a claim has found crashed, and where its event stands by now. */
-async function foundBy({ session, t }: Scene, number: number): Promise<readonly CrashedEvent[]> {
+/** What claims have found crashed, and where the events stand by now. */
+async function foundBy({ session, t }: Scene, numbers: readonly number[]): Promise<readonly CrashedEvent[]> {
   const rows = await session.rows<FoundCrash & EventKey>(
     `SELECT endpoint, id, type, attempt, outcome, ended_ms, error_name, error_message, error_stack, due_ms, dead_reason,
        CASE WHEN attempts = attempt THEN state END AS state
@@ -336,9 +342,9 @@ async function foundBy({ session, t }: Scene, number: number): Promise<readonly 
        SELECT events.endpoint, events.id, events.type, ended.number AS attempt, ended.outcome, ended.seq, ended.ended_ms, ended.error_name,
          ended.error_message, ended.error_stack, queue.due_ms, coalesce(queue.attempts, shelf.attempts) AS attempts, ${STATE}
        FROM ${t.attempts} AS ended CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = ended.seq')} ${places(t)}
-       WHERE ended.found_by = $1
+       WHERE ended.found_by = ANY($1::bigint[])
      ) AS reported ORDER BY ended_ms, seq`,
-    [number],
+    [numbers],
   );
   return rows.map((row) =>
     foundCrash({

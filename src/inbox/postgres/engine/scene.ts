@@ -1,6 +1,5 @@
 import type { Session } from '../driver/session.ts';
 import type { Tables } from '../sql/tables.ts';
-import type { GivenLeases } from '../given-leases.ts';
 import type { movesOf } from '../moves.ts';
 import type { EventIndex } from './event-index.ts';
 import type { Locks } from './locks.ts';
@@ -13,6 +12,5 @@ export interface Scene {
   readonly moves: ReturnType<typeof movesOf>;
   readonly locks: Locks;
   readonly writes: Writes;
-  readonly given: GivenLeases;
   readonly index: EventIndex;
 }

@@ -8,7 +8,7 @@ import { joined, LOST, STATE } from '../sql/records.ts';
 import { slotOf } from '../sql/slots.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { Scene } from './scene.ts';
-import { distinctEndpoints } from './takers.ts';
+import { distinctEndpoints } from './handled-types.ts';
 
 interface RowToRerun {
   readonly seq: number;

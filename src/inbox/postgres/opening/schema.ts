@@ -61,6 +61,8 @@ export const schema: Migration = {
       trigger        text COLLATE "C" NOT NULL DEFAULT 'auto' CHECK (trigger IN ('auto', 'manual')),
       fence          bigint NOT NULL DEFAULT 0,
       claimed_ms     bigint,
+      -- the number of the claim that has leased it; if its answer is lost, the next claim gives the lease back
+      claim          bigint,
       lease_until_ms bigint,
       -- the transaction of its handler is committed; the row keeps the lease until the handler ends
       processed      boolean NOT NULL DEFAULT false,
@@ -170,7 +172,7 @@ export const schema: Migration = {
       PRIMARY KEY (entity, endpoint)
     ) WITH (fillfactor = 80);
 
-    CREATE TABLE ${t.takers} (
+    CREATE TABLE ${t.handling} (
       endpoint text COLLATE "C" NOT NULL,
       type     text COLLATE "C" NOT NULL,
       seen_ms  bigint NOT NULL,

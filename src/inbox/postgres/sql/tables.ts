@@ -8,7 +8,7 @@ export const tableNames = [
   'shelf',
   'attempts',
   'entities',
-  'takers',
+  'handling',
   'redeliveries',
   'conflicts',
   'effects',

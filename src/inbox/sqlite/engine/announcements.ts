@@ -1,15 +1,15 @@
 import type { SyncStore } from '../../queue-operations.ts';
 import type { ParkedEvent, ReadyType, WaitingEvent } from '../../rules/announce.ts';
 import { isPaused } from '../../rules/pauses.ts';
-import { isAmong, wasSeenAfter, type HandledType } from '../../rules/takers.ts';
+import { isAmong, wasSeenAfter, type HandledType } from '../../rules/handled-types.ts';
 import { COUNTED, type PendingType } from '../../rules/unhandled-report.ts';
 import type { Scope } from '../../work.ts';
 import { distinctLanes } from '../sql/distinct-values.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 import { statement } from '../sql/prepared-statement.ts';
-import { EVER_TAKEN, READY } from '../sql/queue-statements.ts';
+import { EVER_HANDLED, READY } from '../sql/queue-statements.ts';
 import { holdingTypesOf } from './entity-queue.ts';
-import { lastSeenOf, pausesOf, readyEndpoints } from './takers.ts';
+import { lastSeenOf, pausesOf, readyEndpoints } from './handled-types.ts';
 
 interface ProcessorRow {
   readonly name: string;
@@ -103,7 +103,7 @@ export function announcements(statements: NamedStatements): Part {
         seenAt: row.seen_ms,
       }));
     },
-    handledTypes: () => statement(database, EVER_TAKEN).all() as HandledType[],
+    handledTypes: () => statement(database, EVER_HANDLED).all() as HandledType[],
     isAnybodyThere: (since) => queue.anybodySeen.get({ since }) !== undefined,
     parkedAfter(seq, limit, handledSince) {
       const rows = queue.parkedAfter.all({ after: seq, limit }) as (ParkedEvent & { readonly type: string })[];

@@ -1,10 +1,10 @@
 import { PASSED_BATCH } from '../../rules/entity-order.ts';
 import { pausedAt } from '../../rules/pauses.ts';
 import { NOTHING_NEXT, type Front, type NextInQueue, type Queue, type SizedEvent } from '../../rules/store.ts';
-import { isAmong } from '../../rules/takers.ts';
+import { isAmong } from '../../rules/handled-types.ts';
 import type { Scope } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
-import { pausesOf, takenTypesOf } from './takers.ts';
+import { pausesOf, handledTypesOf } from './handled-types.ts';
 
 interface FrontRow extends SizedEvent {
   readonly type: string;
@@ -28,7 +28,7 @@ export function holdingTypesOf(
   let found: Scope['types'] | undefined;
   return () => {
     if (found !== undefined) return found;
-    const taken = handles === '*' ? handles : takenTypesOf(statements, endpoint, handledSince);
+    const taken = handles === '*' ? handles : handledTypesOf(statements, endpoint, handledSince);
     found = taken === '*' ? taken : [...new Set([...handles, ...taken, ...pausedAt(pausesOf(statements), endpoint)])];
     return found;
   };

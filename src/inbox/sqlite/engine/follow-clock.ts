@@ -1,6 +1,6 @@
 import { latestTime, movedBack, setBackBy } from '../../rules/set-back.ts';
 import type { ClaimRequest } from '../../work.ts';
-import { readyEndpoints } from './takers.ts';
+import { readyEndpoints } from './handled-types.ts';
 import { Budget } from '../../rules/budget.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 

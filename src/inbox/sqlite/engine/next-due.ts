@@ -2,7 +2,7 @@ import { pausesIn } from '../../rules/pauses.ts';
 import type { Scope } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 import { readyTypesBut } from './sqlite-store.ts';
-import { pausesOf, readyEndpoints } from './takers.ts';
+import { pausesOf, readyEndpoints } from './handled-types.ts';
 
 /** When the next event of a scope is due that is not paused, or a lease runs out. */
 export function nextDue(statements: NamedStatements, scope: Scope): number | null {

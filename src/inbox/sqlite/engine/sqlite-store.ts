@@ -15,7 +15,7 @@ import {
   type LeasedEvent,
   type RunningEvent,
 } from '../../rules/store.ts';
-import { isAmong } from '../../rules/takers.ts';
+import { isAmong } from '../../rules/handled-types.ts';
 import type { DeadReason, EventState } from '../../state.ts';
 import type { Attempt, Lease } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
@@ -28,7 +28,7 @@ import type { EventIndex } from './event-index.ts';
 import { followClock, isSetBack, noteTime } from './follow-clock.ts';
 import { indexNew } from './index-new.ts';
 import { settledEvents } from './settled-events.ts';
-import { pausesOf, readyEndpoints } from './takers.ts';
+import { pausesOf, readyEndpoints } from './handled-types.ts';
 
 interface CandidateRow {
   readonly seq: number;

@@ -20,13 +20,13 @@ export const PRUNABLE = "state = 'processed' AND body IS NOT NULL";
 export const PRUNABLE_ENDPOINTS = distinctValues('endpoints', 'value', 'endpoint', PRUNABLE);
 
 /** The types of an endpoint that somebody handles who was seen since then: a dozen at most, as handlers name them. */
-export const TAKEN_TYPES = `
+export const HANDLED_TYPES = `
   SELECT DISTINCT type FROM hookbox_handling WHERE endpoint IN (:endpoint, '*') AND seen_ms > :since`;
 
 /** A type at an endpoint is paused. */
 const PAUSED = 'SELECT 1 FROM hookbox_pauses AS p WHERE p.endpoint = endpoints.value AND p.type = types.value';
 /** When each endpoint and type was last seen to be handled. */
-export const EVER_TAKEN =
+export const EVER_HANDLED =
   "SELECT endpoint, type, seen_ms AS at FROM hookbox_handling WHERE endpoint >= '' ORDER BY 1, 2";
 
 /** What has failed and lets newer events of its entity pass, which is seldom: by an index of its own. */
@@ -118,7 +118,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     leaseOfEntity: prepare(`
       SELECT 1 FROM hookbox_events WHERE lease_until_ms IS NOT NULL AND entity = :entity AND endpoint = :endpoint LIMIT 1
     `),
-    takenTypes: prepare(TAKEN_TYPES),
+    handledTypes: prepare(HANDLED_TYPES),
     pauses: prepare("SELECT * FROM hookbox_pauses WHERE endpoint >= ''"),
     lastSeen: prepare(`
       SELECT max(seen_ms) AS at FROM hookbox_handling WHERE endpoint IN (:endpoint, '*') AND type IN (:type, '*')

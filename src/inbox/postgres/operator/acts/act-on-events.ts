@@ -15,7 +15,7 @@ import {
 import type { Author } from '../../../operator/author.ts';
 import { eventsToUnpark } from '../../../rules/entity-order.ts';
 import { askedByKey, type ActMove } from '../../../rules/operator-acts.ts';
-import { seenSince } from '../../../rules/takers.ts';
+import { seenSince } from '../../../rules/handled-types.ts';
 import { nextInQueues } from '../../engine/entity-queue.ts';
 import type { Scene } from '../../engine/scene.ts';
 import { inOneStatement, type Write } from '../../sql/in-one-statement.ts';

@@ -1,6 +1,6 @@
 import type { Gauges, WaitingEvent } from '../../../operator/counts.ts';
 import { FIRST, gaugeOf, MOST_COUNTED, TOLD } from '../../../rules/gauges.ts';
-import { distinctEndpoints } from '../../engine/takers.ts';
+import { distinctEndpoints } from '../../engine/handled-types.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Store } from '../../store.ts';
 import { DEAD_WITH_BODIES } from '../search/dead-prints.ts';

@@ -14,7 +14,7 @@ import {
   type FoundEvent,
 } from '../../../rules/erase-events.ts';
 import { entityTerm, entityTerms, termsOf, type NamesInBody, type Term } from '../../../rules/search-words.ts';
-import { seenSince } from '../../../rules/takers.ts';
+import { seenSince } from '../../../rules/handled-types.ts';
 import type { Session } from '../../driver/session.ts';
 import { applyChanges } from '../../engine/apply-changes.ts';
 import { nextInQueues } from '../../engine/entity-queue.ts';

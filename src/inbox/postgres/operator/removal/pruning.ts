@@ -13,7 +13,7 @@ import {
 } from '../../../rules/pruning.ts';
 import type { Session } from '../../driver/session.ts';
 import type { Scene } from '../../engine/scene.ts';
-import { distinctEndpoints } from '../../engine/takers.ts';
+import { distinctEndpoints } from '../../engine/handled-types.ts';
 import { prunableEndpoints, prunableIn } from '../../engine/settled-events.ts';
 import { pruneErrors } from '../../engine/writes.ts';
 import { inOneStatement } from '../../sql/in-one-statement.ts';

@@ -4,7 +4,7 @@ import type { FoundName } from '../../../operator/search.ts';
 import { entityTerm } from '../../../rules/search-words.ts';
 import { putAwayStates, type EventState, type PutAwayState } from '../../../state.ts';
 import type { Session } from '../../driver/session.ts';
-import { distinctEndpoints } from '../../engine/takers.ts';
+import { distinctEndpoints } from '../../engine/handled-types.ts';
 import { toKey } from '../../sql/keys.ts';
 import type { Tables } from '../../sql/tables.ts';
 import { extentOf, receivedIn } from './received-times.ts';

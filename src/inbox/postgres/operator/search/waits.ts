@@ -1,6 +1,6 @@
 import type { EventKey } from '../../../event.ts';
 import type { Waits } from '../../../operator/waits.ts';
-import { seenSince } from '../../../rules/takers.ts';
+import { seenSince } from '../../../rules/handled-types.ts';
 import {
   COUNTED_BEHIND,
   planWaits,
@@ -76,7 +76,7 @@ function selectEvents(t: Tables): string {
         CROSS JOIN ${rowOf(t.events, 'events', 'found.id = asked.id AND found.endpoint = asked.endpoint')} ${places(t)}
     ), ${holding(t, 'given', '$3')}
     SELECT given.*, ${FRONT_COLUMNS}, running.seq AS running, running.claimed_ms AS running_ms, (
-        SELECT max(seen_ms) FROM ${t.takers}
+        SELECT max(seen_ms) FROM ${t.handling}
         WHERE given.type IS NOT NULL AND endpoint IN (given.endpoint, '*') AND type IN (given.type, '*')
       ) AS seen_ms
     FROM given JOIN holding ON holding.endpoint = given.endpoint ${front(t, 'given')}
@@ -136,7 +136,7 @@ async function countsBehind(
        WITH ORDINALITY AS given (entity, endpoint, ms, ns, seq, place)
      CROSS JOIN LATERAL (
        SELECT coalesce(sum(of_type.count), 0)::bigint AS all, coalesce(sum(of_type.count) FILTER (WHERE EXISTS (
-         SELECT 1 FROM ${t.takers} AS known
+         SELECT 1 FROM ${t.handling} AS known
          WHERE known.endpoint IN (given.endpoint, '*') AND known.type IN (of_type.type, '*') AND known.seen_ms > $6
        )), 0)::bigint AS handled
        FROM (

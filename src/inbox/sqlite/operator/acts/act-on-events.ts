@@ -19,7 +19,7 @@ import type { Author } from '../../../operator/author.ts';
 import type { TimeSlice } from '../../../rules/time-slice.ts';
 import { eventsToUnpark } from '../../../rules/entity-order.ts';
 import { askedByKey } from '../../../rules/operator-acts.ts';
-import { seenSince } from '../../../rules/takers.ts';
+import { seenSince } from '../../../rules/handled-types.ts';
 import { holdingTypesOf, nextInQueue } from '../../engine/entity-queue.ts';
 import { noteTime } from '../../engine/follow-clock.ts';
 import { BYTES } from '../../moves.ts';

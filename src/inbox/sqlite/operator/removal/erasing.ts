@@ -13,7 +13,7 @@ import {
   type FoundEvent,
 } from '../../../rules/erase-events.ts';
 import { entityTerm } from '../../../rules/search-words.ts';
-import { seenSince } from '../../../rules/takers.ts';
+import { seenSince } from '../../../rules/handled-types.ts';
 import { hashOf } from '../../../rules/tombstone.ts';
 import { holdingTypesOf, nextInQueue } from '../../engine/entity-queue.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';

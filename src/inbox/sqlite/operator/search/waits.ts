@@ -1,6 +1,6 @@
 import type { Waits } from '../../../operator/waits.ts';
 import type { Queue } from '../../../rules/store.ts';
-import { isAmong, seenSince } from '../../../rules/takers.ts';
+import { isAmong, seenSince } from '../../../rules/handled-types.ts';
 import {
   COUNTED_BEHIND,
   planWaits,
@@ -11,7 +11,7 @@ import {
 import type { EventState } from '../../../state.ts';
 import type { EventKey } from '../../../event.ts';
 import { frontOf, holdingTypesOf } from '../../engine/entity-queue.ts';
-import { pausesOf, takenTypesOf } from '../../engine/takers.ts';
+import { pausesOf, handledTypesOf } from '../../engine/handled-types.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { keyIs } from '../../sql/event-key.ts';
 import { prepareNamedStatements, type NamedStatements } from '../../sql/named-statements.ts';
@@ -67,7 +67,7 @@ export function waits(access: Access): Waits {
         const isSuspectRunning = statements.queue.runningSuspect.get() !== undefined;
         const events = eventsOf(statements, keys, seenSince(now));
         const plan = planWaits(events, { pauses: pausesOf(statements), isSuspectRunning }, now);
-        const taken = remembered((endpoint: string) => takenTypesOf(statements, endpoint, seenSince(now)));
+        const taken = remembered((endpoint: string) => handledTypesOf(statements, endpoint, seenSince(now)));
         const counts = plan.places.map((place) => countBehind(database, place, taken(place.endpoint)));
         const blockers = plan.blockers.flatMap((seq) => summaryOfSeq(database, seq) ?? []);
         return plan.waits(counts, blockers);
@@ -115,7 +115,7 @@ function eventsOf(
 function countBehind(
   database: SqliteDatabase,
   { entity, endpoint, after }: PlaceInQueue,
-  taken: ReturnType<typeof takenTypesOf>,
+  taken: ReturnType<typeof handledTypesOf>,
 ): CountBehind {
   const { created, seq } = after ?? FIRST;
   const from = { created_ms: created.ms, created_ns: created.ns, seq };

@@ -21,7 +21,7 @@ export interface Judge {
 }
 
 /** When somebody was last seen who handles a type of an endpoint. */
-export class Takers {
+export class HandledTypes {
   readonly #seen = new Map<string, Sight>();
   /** the latest that the clock has shown */
   #highest = -Infinity;
@@ -71,7 +71,7 @@ export class Takers {
 
   #of({ endpoint, type }: ModelEvent): Sight[] {
     return [endpoint, '*'].flatMap((of) =>
-      [type ?? '', '*'].flatMap((taker) => this.#seen.get(JSON.stringify([of, taker])) ?? []),
+      [type ?? '', '*'].flatMap((each) => this.#seen.get(JSON.stringify([of, each])) ?? []),
     );
   }
 }

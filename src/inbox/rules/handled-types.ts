@@ -4,7 +4,7 @@ import type { ProcessorIdentity, ProcessorsSeen, Scope } from '../work.ts';
  * A processor counts as there this long after it was last seen: so long its events hold back newer ones of their entity.
  * It is also how long an event waits before anybody is told that nobody handles it.
  */
-export const TAKER_MS = 10 * 60_000;
+export const PRESENT_MS = 10 * 60_000;
 /** The events of a type are put away when no processor of their endpoint has handled it for so long. */
 export const IGNORE_AFTER_MS = 7 * 24 * 60 * 60_000;
 /** So long after events were put away it is offered to rerun them. */
@@ -12,7 +12,7 @@ const RERUN_OFFERED_MS = 7 * 24 * 60 * 60_000;
 
 /** Whoever was seen after that is still there: so long its events hold back newer ones, and so long nobody is told. */
 export function seenSince(now: number): number {
-  return now - TAKER_MS;
+  return now - PRESENT_MS;
 }
 
 /** What was put away since then is offered to be rerun. */

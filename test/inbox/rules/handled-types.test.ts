@@ -1,26 +1,26 @@
 import { expect, it } from 'vitest';
 import {
   IGNORE_AFTER_MS,
-  TAKER_MS,
+  PRESENT_MS,
   goneSince,
   isAmong,
   isInScope,
   rerunOfferedSince,
   seenSince,
   wasSeenAfter,
-} from '../../../src/inbox/rules/takers.ts';
+} from '../../../src/inbox/rules/handled-types.ts';
 import type { Scope } from '../../../src/inbox/work.ts';
 
 const NOW = 2 * IGNORE_AFTER_MS;
 
 it('somebody is there for ten minutes after being seen', () => {
-  expect(wasSeenAfter(NOW - TAKER_MS + 1, seenSince(NOW))).toBe(true);
-  expect(wasSeenAfter(NOW - TAKER_MS, seenSince(NOW))).toBe(false);
+  expect(wasSeenAfter(NOW - PRESENT_MS + 1, seenSince(NOW))).toBe(true);
+  expect(wasSeenAfter(NOW - PRESENT_MS, seenSince(NOW))).toBe(false);
   expect(wasSeenAfter(null, seenSince(NOW))).toBe(false);
 });
 
 it('somebody is gone after seven days, and not before whoever judges has looked for long enough', () => {
-  expect(goneSince(NOW, NOW - TAKER_MS)).toBe(NOW - IGNORE_AFTER_MS);
+  expect(goneSince(NOW, NOW - PRESENT_MS)).toBe(NOW - IGNORE_AFTER_MS);
   expect(goneSince(NOW, NOW - IGNORE_AFTER_MS - 1)).toBe(NOW - IGNORE_AFTER_MS - 1);
 });
 

@@ -3,12 +3,12 @@ import type { Scope } from '../../work.ts';
 import type { Scene } from './scene.ts';
 
 /** The types of an endpoint that a processor has announced since then. */
-export async function takenTypesOf(
+export async function handledTypesOf(
   { session, t }: Pick<Scene, 'session' | 't'>,
   endpoint: string,
   since: number,
 ): Promise<Scope['types']> {
-  const text = `SELECT DISTINCT type FROM ${t.takers} WHERE endpoint IN ($1, '*') AND seen_ms > $2`;
+  const text = `SELECT DISTINCT type FROM ${t.handling} WHERE endpoint IN ($1, '*') AND seen_ms > $2`;
   const rows = await session.rows<{ type: string }>(text, [endpoint, since]);
   const types = rows.map(({ type }) => type);
   return types.includes('*') ? '*' : types;

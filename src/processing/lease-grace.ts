@@ -1,10 +1,10 @@
 /**
- * Judges whether the leases of other processes have run out. Usually a lease has when its time is over: a process that
- * lives renews its leases. But a process that was suspended, saw its clock jump, or could not write (as when the disk was
- * full) cannot tell which others have crashed meanwhile, because they may not have been able to renew either. It doubts,
- * and gives them the time of one lease to renew theirs.
+ * Decides which leases of other processes have expired. Usually a lease expires when its time is over, because a running
+ * process renews its leases. But a process that was suspended, saw its clock jump, or could not write (for example because
+ * the disk was full) cannot tell which others have crashed meanwhile: they may have been unable to renew, too. It gives them
+ * a grace period, the length of one lease, to renew theirs.
  */
-export class Doubt {
+export class LeaseGrace {
   readonly #leaseMs: number;
   readonly #lookMs: number;
   /** when it last looked, and when it last could write */
@@ -15,7 +15,7 @@ export class Doubt {
   /** leases that ended in between are not judged before `until` */
   #since: number | null = null;
   #until = 0;
-  /** it has judged again without doubt, in a claim that may not be written yet */
+  /** it has judged again after the grace period, in a claim that may not be written yet */
   #isJudging = false;
   /** the clock was set back, and no claim has followed yet */
   #isSetBack = false;
@@ -58,7 +58,7 @@ export class Doubt {
   }
 
   /**
-   * Something was written. Where every write is slow, doubt does not begin again before one claim was made without it:
+   * Something was written. Where every write is slow, no other grace period begins before one claim was made without it:
    * otherwise crashed processes would never be noticed.
    *
    * @param askedAt - when the write was asked for; it may have waited since then, as for a lock
@@ -73,9 +73,9 @@ export class Doubt {
   }
 
   /**
-   * It could not claim, renew or settle. Doubt begins when that has lasted so long that others may have lost their leases.
-   * While there is doubt, the time in which no process could write does not count. A disk that fails only now and then
-   * prolongs doubt by no more than that: otherwise crashed processes would never be noticed.
+   * It could not claim, renew or settle. The grace period begins when that has lasted so long that others may have lost
+   * their leases. During it, the time in which no process could write does not count. A disk that fails only now and then
+   * prolongs it by no more than that: otherwise crashed processes would never be noticed.
    */
   failed(now: number): void {
     this.#isJudging = false;

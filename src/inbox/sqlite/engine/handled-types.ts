@@ -7,8 +7,8 @@ export function pausesOf({ queue }: NamedStatements): readonly StoredPause[] {
 }
 
 /** The types of an endpoint that a processor has announced since then. */
-export function takenTypesOf({ queue }: NamedStatements, endpoint: string, since: number): Scope['types'] {
-  const types = queue.takenTypes.all({ endpoint, since }).map((row) => (row as { type: string }).type);
+export function handledTypesOf({ queue }: NamedStatements, endpoint: string, since: number): Scope['types'] {
+  const types = queue.handledTypes.all({ endpoint, since }).map((row) => (row as { type: string }).type);
   return types.includes('*') ? '*' : types;
 }
 

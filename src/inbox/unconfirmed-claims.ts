@@ -1,0 +1,94 @@
+import { randomInt } from 'node:crypto';
+import { InboxUnavailableError, isInstance } from '../errors.ts';
+import type { NumberedClaim, NumberedStart } from './rules/leases.ts';
+import type { ClaimRequest, Lease, Settled, StartRequest } from './work.ts';
+
+/**
+ * Claims and starts of this process that may be committed, although their answers were lost: a thread died, or a connection
+ * was lost after COMMIT was sent. Each lease carries the number of its claim. The next claim gives back the leases of lost
+ * claims, and reports the crashes that they found.
+ *
+ * Numbers are random, because processes do not share a counter. On SQLite, a number is a half of the fence, so it has 32 bits:
+ * the few processes of one machine hold some dozens of leases. On Postgres it has 48 bits. If thousands of claims are lost
+ * while other machines hold thousands of leases, the chance that one of these leases has the same number is one in millions.
+ */
+export class UnconfirmedClaims {
+  readonly #numbers: number;
+  #lost: readonly number[] = [];
+
+  /** @param bits - at most 48 */
+  constructor({ bits }: { readonly bits: number }) {
+    this.#numbers = 2 ** bits - 1;
+  }
+
+  /**
+   * Makes one transaction of a claim.
+   *
+   * @param mayBeDone - whether the transaction may be committed although `ask` failed
+   */
+  async claim<Answer>(
+    request: ClaimRequest,
+    ask: (claim: NumberedClaim & Required<Pick<NumberedClaim, 'number' | 'lostClaims'>>) => Promise<Answer>,
+    mayBeDone: (failure: unknown) => boolean = () => true,
+  ): Promise<Answer> {
+    const lostClaims = this.#lost;
+    this.#lost = [];
+    // Nobody holds a lease of a lost claim, so its number is used again: each claim adds at most one number.
+    const number = lostClaims[0] ?? this.#newNumber();
+    try {
+      return await ask({ ...request, number, lostClaims });
+    } catch (failure) {
+      this.#add([...lostClaims, ...(mayBeDone(failure) ? [number] : [])]);
+      throw failure;
+    }
+  }
+
+  /**
+   * Stores an event as running.
+   *
+   * @param ask - without a start, it stores the event for a claim
+   */
+  async start<Answer>(
+    request: StartRequest,
+    ask: (start: NumberedStart | undefined) => Promise<Answer>,
+    mayBeDone: (failure: unknown) => boolean = hasBegun,
+  ): Promise<Answer> {
+    // A disk that stays full must not add a number for each delivery.
+    if (this.#lost.length > 0) return ask(undefined);
+    const number = this.#newNumber();
+    try {
+      return await ask({ ...request, number });
+    } catch (failure) {
+      if (mayBeDone(failure)) this.#add([number]);
+      throw failure;
+    }
+  }
+
+  #newNumber(): number {
+    return randomInt(1, this.#numbers);
+  }
+
+  #add(numbers: readonly number[]): void {
+    this.#lost = [...new Set([...this.#lost, ...numbers])];
+  }
+}
+
+/** Settlements of this process that may be committed, although their answers were lost. */
+export class UnconfirmedSettlements {
+  readonly #leases = new WeakSet<Lease>();
+
+  /** @param ask - told whether an earlier call may have ended the attempt */
+  async settle(lease: Lease, ask: (again: boolean) => Promise<Settled>): Promise<Settled> {
+    try {
+      return await ask(this.#leases.has(lease));
+    } catch (failure) {
+      this.#leases.add(lease);
+      throw failure;
+    }
+  }
+}
+
+/** An inbox that is full, closed or late has not begun to store the event. */
+function hasBegun(failure: unknown): boolean {
+  return !isInstance(failure, InboxUnavailableError) || failure.code === 'FAILED';
+}
