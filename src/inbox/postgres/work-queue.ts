@@ -129,7 +129,7 @@ export function workQueue(store: Store): Part {
         async work(session) {
           const place = scene(session);
           const event = await eventToRerun(place, key, readFrom);
-          if (event === undefined || !mayRerun(event)) return false;
+          if (!mayRerun(event)) return false;
           await toPending(place, [{ event, content }], times.toDatabase(now));
           place.writes.counts.countType('rerun', content.type);
           await place.writes.flush();

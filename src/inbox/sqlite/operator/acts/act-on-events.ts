@@ -29,7 +29,6 @@ import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
 import { addAuditLine, noteActed } from '../audit-line.ts';
 import { rowsOf, sqlite } from '../operator-tables.ts';
-import { SEARCH_INDEX } from '../search/search-words.ts';
 
 /** Acts on events that are named. */
 export function actsOnEvents(access: Access): Pick<Acts, 'act'> {
@@ -88,16 +87,12 @@ export function actOn(
   return plan;
 }
 
-function move({ database, moves }: Statements, { event, move }: EventMove, now: number): void {
-  const { seq, endpoint, id } = event;
+function move({ store, moves }: Statements, { event, move }: EventMove, now: number): void {
+  const { seq } = event;
   switch (move.name) {
-    case 'toPending': {
-      const { type, created, entity } = move.content;
-      const content = { type, created_ms: created?.ms, created_ns: created?.ns, entity };
-      moves.toPending.run({ id, endpoint, now, ...content, readFrom: null });
-      if (entity !== event.entity) SEARCH_INDEX.add(database, event);
+    case 'toPending':
+      store.toPending(event, move.content, now);
       break;
-    }
     case 'processedToPending':
       moves.processedToPending.run({ seq, now });
       break;
