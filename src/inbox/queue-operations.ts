@@ -82,7 +82,8 @@ export interface SyncStore extends Store<'sync'>, Counting {
   ignoredTypes(scope: Scope, since: number): readonly TypeTotal[];
   /** @param readFrom - the body that its content was read from */
   eventToRerun(key: EventKey, readFrom: Uint8Array | undefined): EventToRerun | undefined;
-  toPending(key: EventKey, content: Content, now: number): void;
+  /** @param event - with the entity that it has had */
+  toPending(event: EventKey & Pick<EventToRerun, 'entity'>, content: Content, now: number): void;
   /** Events that were processed before a time and have a body, those of an endpoint in the order of that time. */
   prunable(endpoints: Scope['endpoints'], before: number, limit: number): readonly SizedEvent[];
   /** Leaves tombstones of events: their bodies go, other bodies beside them, and what errors said. */
@@ -248,8 +249,9 @@ export function rerun(
   now: number,
   readFrom: Uint8Array | undefined,
 ): boolean {
-  if (!mayRerun(store.eventToRerun(key, readFrom))) return false;
-  store.toPending(key, content, now);
+  const event = store.eventToRerun(key, readFrom);
+  if (!mayRerun(event)) return false;
+  store.toPending({ id: key.id, endpoint: key.endpoint, entity: event.entity }, content, now);
   store.noteTime(now);
   store.counts.countType('rerun', content.type);
   return true;

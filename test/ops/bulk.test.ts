@@ -154,7 +154,7 @@ it('no statement of an act or a bulk reads a whole table of events or of snapsho
       .all()
       // Bulks are acts of people: few. Types are stepped through (queue-statements.ts).
       .filter(({ detail }) =>
-        /^SCAN (?!json_each|CONSTANT|\(|hookbox_migrations|hookbox_bulks$|b$|types$|acts$)/.test(detail),
+        /^SCAN (?!json_each|CONSTANT|\(|hookbox_migrations|hookbox_bulks$|bulks$|types$|acts$)/.test(detail),
       )
       .map(({ detail }) => `${detail}: ${sql.replaceAll(/\s+/g, ' ')}`),
   );

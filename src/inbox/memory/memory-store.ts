@@ -101,9 +101,9 @@ function settledEvents(entries: Entries): Pick<SyncStore, 'eventToRerun' | 'toPe
     eventToRerun(key, readFrom) {
       const entry = entries.find(key);
       if (entry === undefined) return undefined;
-      const { state, body } = entry;
+      const { entity, state, body } = entry;
       const isAsRead = readFrom === undefined || (body !== null && Buffer.compare(body, readFrom) === 0);
-      return { state, isPruned: body === null, isAsRead };
+      return { entity, state, isPruned: body === null, isAsRead };
     },
     toPending(key, { type, created, entity }, now) {
       const entry = entries.find(key);

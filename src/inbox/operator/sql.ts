@@ -49,6 +49,16 @@ export interface Dialect {
   readonly returningSeq: string;
   /** Locks the rows that are read, where transactions run side by side. */
   readonly forUpdate: string;
+  /** The time of the server, where there is one. */
+  readonly now: string;
+  /** Joins `events` with the tables that say where an event is, for `state`, `stateToActOn` and `queued`. */
+  readonly places: string;
+  /** The columns `state` and `dead_reason`. */
+  readonly state: string;
+  /** The same columns for actions: an event whose handler still runs is in processing, though it may be processed. */
+  readonly stateToActOn: string;
+  /** The alias of the row that has `due_ms` and `failures`. */
+  readonly queued: string;
 }
 
 /** Which times the tables have: those of the database, where machines share it. */
@@ -66,6 +76,8 @@ export interface Reader extends Clock {
 export interface Change<Result, Row> {
   /** Until the transaction ends, other transactions cannot change this table. */
   readonly locks?: keyof Dialect['t'];
+  /** It does no harm if it is done twice. */
+  readonly isRepeatable?: true;
   readonly load?: (clock: Clock) => readonly Statement[];
   /** @param loaded - the rows of each statement */
   readonly plan: (loaded: readonly (readonly Row[])[], clock: Clock) => Plan<Result>;

@@ -96,14 +96,14 @@ export function movesOf(t: Tables) {
       FROM unnest($1::bigint[], $2::text[], $3::text[]) AS given (seq, type, entity)
         CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = given.seq')}
       WHERE queue.seq = ANY($1::bigint[]) AND queue.seq = given.seq`,
-    /** From the shelf into the queue, with what their events rows say by now; due when they were, unless told otherwise. */
+    /** From the shelf into the queue, with what their events rows say by now, due when they were; or as if they had just arrived. */
     unshelve: `
       WITH taken AS (DELETE FROM ${t.shelf} WHERE seq = ANY($1::bigint[]) RETURNING *)
       INSERT INTO ${t.queue}
         (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh, attempts, failures, crashes, trigger, fence)
       SELECT taken.seq, taken.endpoint, given.type, given.entity, events.slot, events.created_ms, events.created_ns,
-        coalesce($4::bigint, taken.due_ms), $5::boolean, taken.attempts, CASE WHEN $6::boolean THEN 0 ELSE taken.failures END,
-        CASE WHEN $6::boolean THEN 0 ELSE taken.crashes END, coalesce($7, taken.trigger), taken.fence
+        taken.due_ms, $4::boolean, taken.attempts, CASE WHEN $4::boolean THEN 0 ELSE taken.failures END,
+        CASE WHEN $4::boolean THEN 0 ELSE taken.crashes END, taken.trigger, taken.fence
       FROM taken JOIN unnest($1::bigint[], $2::text[], $3::text[]) AS given (seq, type, entity) ON given.seq = taken.seq
         CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = taken.seq')}`,
     /** What bodies that fit no schema take the place of. */

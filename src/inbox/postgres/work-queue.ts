@@ -128,8 +128,9 @@ export function workQueue(store: Store): Part {
         before: (session) => writeAt(session, now, times),
         async work(session) {
           const place = scene(session);
-          if (!mayRerun(await eventToRerun(place, key, readFrom))) return false;
-          await toPending(place, key, content, times.toDatabase(now));
+          const event = await eventToRerun(place, key, readFrom);
+          if (!mayRerun(event)) return false;
+          await toPending(place, [{ event, content }], times.toDatabase(now));
           place.writes.counts.countType('rerun', content.type);
           await place.writes.flush();
           return true;

@@ -6,10 +6,10 @@ import type { EventState } from '../state.ts';
 export interface AlikeEvents {
   readonly state: EventState;
   /** pending, and failed before */
-  readonly failed: boolean;
-  readonly erased: boolean;
+  readonly failed: boolean | 0 | 1;
+  readonly erased: boolean | 0 | 1;
   /** somebody has acted on them after the bulk */
-  readonly again: boolean;
+  readonly again: boolean | 0 | 1;
   readonly count: number;
 }
 

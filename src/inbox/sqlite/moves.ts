@@ -102,7 +102,6 @@ export function prepareMoves(database: SqliteDatabase) {
       SET state = 'pending', dead_reason = NULL, fingerprint = NULL, settled_ms = NULL, due_ms = :now, failures = 0,
           crashes = 0, yields = 0, trigger = 'manual', type = :type, created_ms = :created_ms, created_ns = :created_ns, entity = :entity
       WHERE ${keyIs()} AND state IN ('dead', 'ignored', 'discarded') AND body IS NOT NULL
-        AND (:readFrom IS NULL OR body = :readFrom)
     `),
     prune: prepare('UPDATE hookbox_events SET body = NULL, body_sha256 = :hash WHERE seq = :seq'),
     // Operators: prepared when they are first needed, as most processes never need them.

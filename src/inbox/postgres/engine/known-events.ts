@@ -114,10 +114,7 @@ async function replace({ session, t, moves, index }: Scene, replaced: readonly R
   const valid = replaced.filter(({ event }) => event.valid);
   if (valid.length > 0) {
     const keys = [seqs(valid), column(typeKey, valid), column(({ entity }) => keyOrNull(entity), valid)];
-    await Promise.all([
-      session.run(moves.requeue, keys),
-      session.run(moves.unshelve, [...keys, null, true, true, null]),
-    ]);
+    await Promise.all([session.run(moves.requeue, keys), session.run(moves.unshelve, [...keys, true])]);
   }
 }
 

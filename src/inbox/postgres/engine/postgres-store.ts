@@ -305,7 +305,7 @@ async function lease(
 ): Promise<readonly LeasedEvent[]> {
   for (const { seq, type, entity, state } of events) {
     if (state !== 'dead' && state !== 'ignored') continue;
-    await session.run(moves.unshelve, [[seq], [keyOrNull(type)], [keyOrNull(entity)], null, false, false, null]);
+    await session.run(moves.unshelve, [[seq], [keyOrNull(type)], [keyOrNull(entity)], false]);
   }
   const seqs = events.map(({ seq }) => seq);
   const rows = await session.rows<LeasedRow>(moves.claim, [seqs, now, until, ordered, exclusive, claimNumber]);

@@ -12,6 +12,7 @@ import { distinctEndpoints } from './handled-types.ts';
 
 interface RowToRerun {
   readonly seq: number;
+  readonly entity: string | null;
   readonly state: EventState;
   readonly pruned: boolean;
   readonly as_read: boolean;
@@ -23,41 +24,52 @@ export async function eventToRerun(
   { session, t, moves, locks }: Scene,
   key: EventKey,
   readFrom: Uint8Array | undefined,
-): Promise<EventToRerun | undefined> {
+): Promise<(EventToRerun & Rerun['event']) | undefined> {
   await locks.takeOfKeys([key]);
   const row = await session.row<RowToRerun>(
-    `SELECT events.seq, ${STATE}, events.body IS NULL AS pruned, ${LOST} AS lost,
+    `SELECT events.seq, events.entity, ${STATE}, events.body IS NULL AS pruned, ${LOST} AS lost,
        $3::bytea IS NULL OR events.body IS NOT DISTINCT FROM $3::bytea AS as_read
      FROM ${joined(t)} WHERE events.id = $1 AND events.endpoint = $2`,
     [key.id, key.endpoint, readFrom === undefined ? null : Buffer.from(readFrom)],
   );
-  if (row?.lost === true) await session.run(moves.shelveLost, [[row.seq]]);
-  return row && { state: row.state, isPruned: row.pruned, isAsRead: row.as_read };
+  if (row === undefined) return undefined;
+  const { seq, entity, state, pruned, as_read: isAsRead, lost } = row;
+  if (lost) await session.run(moves.shelveLost, [[seq]]);
+  return { id: key.id, endpoint: key.endpoint, seq, entity, state, isPruned: pruned, isAsRead };
 }
 
-export async function toPending(
-  { session, t, moves, locks, index }: Scene,
-  { endpoint, id }: EventKey,
-  { type, created, entity }: Content,
-  now: number,
-): Promise<void> {
-  const found = await session.row<{ seq: number; entity: string | null }>(
-    `SELECT seq, entity FROM ${t.events} WHERE id = $1 AND endpoint = $2`,
-    [id, endpoint],
-  );
-  if (found === undefined) return;
-  const { seq } = found;
-  const slot = slotOf(endpoint, entity, id);
-  // It joins the queue of another entity, should it get one only now.
-  await locks.take([slot]);
-  const about = [type, created?.ms ?? null, created?.ns ?? null, entity, slot];
-  await session.run(
-    moves.describeMany,
-    [seq, ...about].map((value) => [value]),
-  );
-  // An invalid event has got its entity only now.
-  if (entity !== found.entity) await index.add(session, t, seq);
-  await session.run(moves.unshelve, [[seq], [keyOrNull(type)], [keyOrNull(entity)], now, false, true, 'manual']);
+/** An event of the shelf, and what its body says today. */
+export interface Rerun {
+  readonly event: EventKey & { readonly seq: number; readonly entity: string | null };
+  readonly content: Content;
+}
+
+/** Makes events pending again, whose slots are locked. */
+export async function toPending(scene: Scene, reruns: readonly Rerun[], now: number): Promise<void> {
+  const { session, t, moves, locks, index } = scene;
+  const seqs = reruns.map(({ event }) => event.seq);
+  const contents = reruns.map(({ content }) => content);
+  const slots = reruns.map(({ event, content }) => slotOf(event.endpoint, content.entity, event.id));
+  const named = reruns.filter(({ event, content }) => event.entity !== content.entity);
+  // An invalid event gets its entity only now, and joins the queue of that.
+  if (named.length > 0) await locks.take(slots);
+  await Promise.all([
+    session.run(moves.describeMany, [
+      seqs,
+      contents.map(({ type }) => type),
+      contents.map(({ created }) => created?.ms ?? null),
+      contents.map(({ created }) => created?.ns ?? null),
+      contents.map(({ entity }) => entity),
+      slots,
+    ]),
+    session.run(moves.unshelveMany, [
+      seqs,
+      contents.map(({ type }) => keyOrNull(type)),
+      contents.map(({ entity }) => keyOrNull(entity)),
+      now,
+    ]),
+  ]);
+  for (const { event } of named) await index.add(session, t, event.seq);
 }
 
 /** Processed events with a body that no other transaction prunes. One look through an index for each endpoint. */

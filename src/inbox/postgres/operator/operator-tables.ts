@@ -1,5 +1,7 @@
 import { type Dialect, type OperatorTables, type Reader, type Statement } from '../../operator/sql.ts';
+import type { Asked } from '../driver/database.ts';
 import type { Session } from '../driver/session.ts';
+import { places, STATE, stateToActOn } from '../sql/records.ts';
 import { rowOf, type Tables } from '../sql/tables.ts';
 import type { Access } from './access.ts';
 import { doneOnce } from './done-once.ts';
@@ -15,6 +17,11 @@ export function postgres(t: Tables): Dialect {
     ready: `${t.queue} AS ready WHERE ready.lease_until_ms IS NULL AND NOT ready.parked`,
     returningSeq: 'RETURNING seq',
     forUpdate: 'FOR UPDATE',
+    now: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
+    places: places(t),
+    state: STATE,
+    stateToActOn: stateToActOn(t),
+    queued: 'queue',
   };
 }
 
@@ -32,19 +39,20 @@ export function operatorTables({ store, ask, notify }: Access): OperatorTables {
           return work({ toDatabase, toCaller, rows: rowsIn(session) });
         }),
       ),
-    change: ({ locks, load, plan }) =>
-      ask(() =>
-        doneOnce(store, {
-          before: (session) => time.follow(session),
-          async work(session) {
-            const all = (statements: readonly Statement[]) => Promise.all(statements.map(rowsIn(session)));
-            if (locks !== undefined) await session.exec(`LOCK TABLE ${t[locks]} IN SHARE ROW EXCLUSIVE MODE`);
-            const loaded = await all(load?.(time) ?? []);
-            const { save = [], result } = plan(loaded as never, time); // the rows of its statements
-            return result(await all(save));
-          },
-        }),
-      ),
+    change({ locks, isRepeatable = false, load, plan }) {
+      const done = <T>(asked: Omit<Asked<T>, 'wasDone'>) =>
+        ask(() => (isRepeatable ? database.transaction(asked) : doneOnce(store, asked)));
+      return done({
+        before: (session) => time.follow(session),
+        async work(session) {
+          const all = (statements: readonly Statement[]) => Promise.all(statements.map(rowsIn(session)));
+          if (locks !== undefined) await session.exec(`LOCK TABLE ${t[locks]} IN SHARE ROW EXCLUSIVE MODE`);
+          const loaded = await all(load?.(time) ?? []);
+          const { save = [], result } = plan(loaded as never, time); // the rows of its statements
+          return result(await all(save));
+        },
+      });
+    },
     notify,
   };
 }

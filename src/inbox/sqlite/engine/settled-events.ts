@@ -6,6 +6,7 @@ import type { NamedStatements } from '../sql/named-statements.ts';
 import type { EventIndex } from './event-index.ts';
 
 interface RowToRerun {
+  readonly entity: string | null;
   readonly state: EventState;
   readonly pruned: 0 | 1;
   readonly as_read: 0 | 1;
@@ -19,13 +20,14 @@ export function settledEvents(
   return {
     eventToRerun({ id, endpoint }, readFrom) {
       const row = queue.eventToRerun.get({ id, endpoint, readFrom: readFrom ?? null }) as RowToRerun | undefined;
-      return row && { state: row.state, isPruned: row.pruned === 1, isAsRead: row.as_read === 1 };
+      return row && { entity: row.entity, state: row.state, isPruned: row.pruned === 1, isAsRead: row.as_read === 1 };
     },
-    toPending({ id, endpoint }, { type, created, entity }, now) {
+    toPending(event, { type, created, entity }, now) {
+      const { id, endpoint } = event;
       const content = { type, created_ms: created?.ms, created_ns: created?.ns, entity };
-      moves.toPending.run({ id, endpoint, now, ...content, readFrom: null });
+      moves.toPending.run({ id, endpoint, now, ...content });
       // An invalid event has got its entity only now.
-      index.add(database, { id, endpoint });
+      if (entity !== event.entity) index.add(database, event);
     },
     prunable(endpoints, before, limit) {
       const found: SizedEvent[] = [];

@@ -1,11 +1,4 @@
-import {
-  actedEvents,
-  auditLine,
-  countsOfLine,
-  moreCounts,
-  recountedLine,
-  type AuditLine,
-} from '../../operator/audit.ts';
+import { actedEvents, auditLine, countsOfLine, moreCounts, type AuditLine } from '../../operator/audit.ts';
 import type { Author } from '../../operator/author.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { rowsOf, sqlite } from './operator-tables.ts';
@@ -22,10 +15,6 @@ export function addAuditLine(
 ): number {
   const [row] = rowsOf(database, auditLine(sqlite, act, author, filter, counts));
   return (row as { seq: number }).seq; // its column
-}
-
-export function recountAuditLine(database: SqliteDatabase, seq: number, counts: AuditLine['counts']): void {
-  rowsOf(database, recountedLine(t, seq, counts));
 }
 
 export function noteActed(database: SqliteDatabase, line: number, events: readonly number[], now: number): void {

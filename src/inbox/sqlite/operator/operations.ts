@@ -1,10 +1,11 @@
 import { audit } from '../../operator/audit.ts';
+import { bulks } from '../../operator/bulks.ts';
 import { marks } from '../../operator/marks.ts';
 import type { Operations } from '../../operator/operations.ts';
 import { pauses } from '../../operator/pauses.ts';
 import type { Access } from './access.ts';
 import { actsOnEvents } from './acts/act-on-events.ts';
-import { bulks } from './acts/run-bulks.ts';
+import { bulkEngine } from './acts/run-bulks.ts';
 import { operatorTables } from './operator-tables.ts';
 import { counts } from './counts/stored-counts.ts';
 import { erasing } from './removal/erasing.ts';
@@ -22,7 +23,7 @@ export function sqliteOperations(access: Access): Omit<Operations, 'backup'> {
     ...search(access),
     ...waits(access),
     ...actsOnEvents(access),
-    ...bulks(access),
+    ...bulks(tables, bulkEngine(access)),
     ...pauses(tables),
     ...audit(tables),
     ...pruning(access),

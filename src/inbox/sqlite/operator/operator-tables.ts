@@ -3,6 +3,7 @@ import type { SqliteDatabase } from '../opening/database.ts';
 import { keyIs } from '../sql/event-key.ts';
 import { statement } from '../sql/prepared-statement.ts';
 import { READY } from '../sql/queue-statements.ts';
+import { STATE_TO_ACT_ON } from '../sql/records.ts';
 import type { Access } from './access.ts';
 
 const aside = (parked: 1 | 2, limit: number): string => `
@@ -21,6 +22,11 @@ export const sqlite: Dialect = {
   ready: `hookbox_events AS ready WHERE ${READY}`,
   returningSeq: '',
   forUpdate: '',
+  now: "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)",
+  places: '',
+  state: 'state, dead_reason',
+  stateToActOn: `${STATE_TO_ACT_ON}, dead_reason`,
+  queued: 'events',
 };
 
 /** The tables of a file. */
@@ -48,10 +54,13 @@ function clockAfter(waitedMs: number): Clock {
 /** Runs a statement. If it returns no rows, the result is the `seq` of the last inserted row. */
 export function rowsOf(database: SqliteDatabase, { text, values = [] }: Statement): readonly unknown[] {
   const prepared = statement(database, text);
-  const named = Object.fromEntries(
-    values.map((value, at) => [at + 1, Array.isArray(value) ? JSON.stringify(value) : value]),
-  );
+  const named = Object.fromEntries(values.map((value, at) => [at + 1, parameterOf(value)]));
   const given = values.length === 0 ? [] : [named];
   if (prepared.reader) return prepared.all(...given);
   return [{ seq: Number(prepared.run(...given).lastInsertRowid) }];
+}
+
+function parameterOf(value: unknown): unknown {
+  if (typeof value === 'boolean') return Number(value);
+  return Array.isArray(value) ? JSON.stringify(value) : value;
 }

@@ -265,7 +265,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     `),
 
     eventToRerun: prepare(`
-      SELECT state, body IS NULL AS pruned, :readFrom IS NULL OR body IS :readFrom AS as_read
+      SELECT entity, state, body IS NULL AS pruned, :readFrom IS NULL OR body IS :readFrom AS as_read
       FROM hookbox_events WHERE ${keyIs()}
     `),
     prunableEndpoints: prepare(

@@ -18,9 +18,9 @@ import { askedByKey, type ActMove } from '../../../rules/operator-acts.ts';
 import { seenSince } from '../../../rules/handled-types.ts';
 import { nextInQueues } from '../../engine/entity-queue.ts';
 import type { Scene } from '../../engine/scene.ts';
+import { toPending } from '../../engine/settled-events.ts';
 import { inOneStatement, type Write } from '../../sql/in-one-statement.ts';
 import { keyOrNull } from '../../sql/keys.ts';
-import { slotOf } from '../../sql/slots.ts';
 import type { Access } from '../access.ts';
 import { actedEvents } from '../../../operator/audit.ts';
 import { addAuditLine } from '../audit-line.ts';
@@ -87,7 +87,8 @@ async function actOnKeys(
  * @returns what advances their queues: `writeTogether` has to follow in the same transaction
  */
 export async function saveMoves(scene: Scene, moves: readonly EventMove[], now: number): Promise<readonly Write[]> {
-  await rerun(scene, named(moves, 'toPending'), now);
+  const reruns = named(moves, 'toPending').map(({ event, move }) => ({ event, content: move.content }));
+  if (reruns.length > 0) await toPending(scene, reruns, now);
   await Promise.all([
     rerunProcessed(scene, named(moves, 'processedToPending'), now),
     discard(scene, named(moves, 'discard'), now),
@@ -110,34 +111,6 @@ export async function writeTogether({ session, writes }: Scene, more: readonly W
 }
 
 type Move<N extends ActMove['name']> = EventMove & { readonly move: Extract<ActMove, { name: N }> };
-
-async function rerun(scene: Scene, all: readonly Move<'toPending'>[], now: number): Promise<void> {
-  if (all.length === 0) return;
-  const { session, t, moves, locks, index } = scene;
-  const seqs = seqsOf(all);
-  const contents = all.map(({ move }) => move.content);
-  const slots = all.map(({ event, move }) => slotOf(event.endpoint, move.content.entity, event.id));
-  const named = all.filter(({ event, move }) => event.entity !== move.content.entity);
-  // An invalid event gets its entity only now, and joins the queue of that.
-  if (named.length > 0) await locks.take(slots);
-  await Promise.all([
-    session.run(moves.describeMany, [
-      seqs,
-      contents.map(({ type }) => type),
-      contents.map(({ created }) => created?.ms ?? null),
-      contents.map(({ created }) => created?.ns ?? null),
-      contents.map(({ entity }) => entity),
-      slots,
-    ]),
-    session.run(moves.unshelveMany, [
-      seqs,
-      contents.map(({ type }) => keyOrNull(type)),
-      contents.map(({ entity }) => keyOrNull(entity)),
-      now,
-    ]),
-  ]);
-  for (const { event } of named) await index.add(session, t, event.seq);
-}
 
 async function rerunProcessed(
   { session, moves }: Scene,

@@ -1,9 +1,16 @@
 import type { EventKey } from '../../../event.ts';
+import {
+  actedColumns,
+  actedInOrder,
+  actedRow,
+  selectActed,
+  type ActedColumns,
+} from '../../../operator/act-on-events.ts';
 import type { ActedRow } from '../../../rules/act-on-events.ts';
-import type { DeadReason, EventState } from '../../../state.ts';
 import type { Scene } from '../../engine/scene.ts';
-import { joined, places, stateToActOn } from '../../sql/records.ts';
+import { places } from '../../sql/records.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
+import { postgres } from '../operator-tables.ts';
 
 type Place = Pick<Scene, 'session' | 't'>;
 
@@ -13,7 +20,8 @@ export async function heldByKey(scene: Scene, keys: readonly EventKey[]): Promis
   await locks.takeOfKeys(keys);
   const given = valuesOf(keys);
   await keepUnpruned(scene, `ARRAY(SELECT events.seq FROM ${eventsOfKeys(t)})`, given);
-  const rows = await session.rows<Columns>(`SELECT ${columns(t)} FROM ${eventsOfKeys(t)} ${places(t)}`, given);
+  const text = `SELECT ${actedColumns(postgres(t))} FROM ${eventsOfKeys(t)} ${places(t)}`;
+  const rows = await session.rows<ActedColumns>(text, given);
   const found = new Map(rows.map(actedRow).map((row) => [nameOf(row), row]));
   await shelveLost(scene, [...found.values()]);
   return keys.map((key) => found.get(nameOf(key)) ?? null);
@@ -24,18 +32,13 @@ export async function heldBySeq(scene: Scene, seqs: readonly number[]): Promise<
   if (seqs.length === 0) return [];
   await scene.locks.takeOfSeqs(seqs);
   await keepUnpruned(scene, '$1::bigint[]', [seqs]);
-  const found = await readBySeq(scene, seqs);
-  await shelveLost(scene, [...found.values()]);
-  return seqs.map((seq) => found.get(seq) ?? null);
-}
-
-export async function readBySeq(
-  { session, t }: Place,
-  seqs: readonly number[],
-): Promise<ReadonlyMap<number, ActedRow>> {
-  const text = `SELECT ${columns(t)} FROM ${joined(t)} WHERE events.seq = ANY($1::bigint[])`;
-  const rows = await session.rows<Columns>(text, [seqs]);
-  return new Map(rows.map((row) => [row.seq, actedRow(row)]));
+  const { text, values } = selectActed(postgres(scene.t), seqs);
+  const rows = actedInOrder(seqs, await scene.session.rows(text, values));
+  await shelveLost(
+    scene,
+    rows.filter((row) => row !== null),
+  );
+  return rows;
 }
 
 export async function readBodies(
@@ -74,37 +77,6 @@ function eventsOfKeys(t: Tables): string {
 
 function valuesOf(keys: readonly EventKey[]): readonly unknown[] {
   return [keys.map(({ id }) => id), keys.map(({ endpoint }) => endpoint)];
-}
-
-interface Columns {
-  readonly seq: number;
-  readonly endpoint: string;
-  readonly id: string;
-  readonly type: string | null;
-  readonly entity: string | null;
-  readonly state: EventState;
-  readonly dead_reason: DeadReason | null;
-  readonly pruned: boolean;
-  readonly erased: boolean;
-  readonly due_ms: number | null;
-  readonly bytes: number;
-}
-
-const columns = (t: Tables): string => `
-  events.seq, events.endpoint, events.id, events.type, events.entity, ${stateToActOn(t)}, events.body IS NULL AS pruned,
-  events.erased_ms IS NOT NULL AS erased, queue.due_ms,
-  coalesce(octet_length(events.body), 0) AS bytes`;
-
-function actedRow({ endpoint, id, type, entity, dead_reason: deadReason, due_ms: dueMs, ...row }: Columns): ActedRow {
-  return {
-    ...row,
-    endpoint,
-    id,
-    type,
-    entity,
-    deadReason,
-    ...(dueMs !== null && { dueMs }),
-  };
 }
 
 function nameOf({ endpoint, id }: EventKey): string {

@@ -1,4 +1,5 @@
 import type { EventKey } from '../../../event.ts';
+import { actedColumns, actedRow, type ActedColumns } from '../../../operator/act-on-events.ts';
 import type { Act, ActOptions, ActReport, Acts } from '../../../operator/acts.ts';
 import { atCommit, authorOf } from '../../../operator/author.ts';
 import {
@@ -22,15 +23,12 @@ import { askedByKey } from '../../../rules/operator-acts.ts';
 import { seenSince } from '../../../rules/handled-types.ts';
 import { holdingTypesOf, nextInQueue } from '../../engine/entity-queue.ts';
 import { noteTime } from '../../engine/follow-clock.ts';
-import { BYTES } from '../../moves.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { keyIs } from '../../sql/event-key.ts';
-import { statement } from '../../sql/prepared-statement.ts';
-import { STATE_TO_ACT_ON } from '../../sql/records.ts';
 import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
 import { addAuditLine, noteActed } from '../audit-line.ts';
-import { SEARCH_INDEX } from '../search/search-words.ts';
+import { rowsOf, sqlite } from '../operator-tables.ts';
 
 /** Acts on events that are named. */
 export function actsOnEvents(access: Access): Pick<Acts, 'act'> {
@@ -89,16 +87,12 @@ export function actOn(
   return plan;
 }
 
-function move({ database, moves }: Statements, { event, move }: EventMove, now: number): void {
-  const { seq, endpoint, id } = event;
+function move({ store, moves }: Statements, { event, move }: EventMove, now: number): void {
+  const { seq } = event;
   switch (move.name) {
-    case 'toPending': {
-      const { type, created, entity } = move.content;
-      const content = { type, created_ms: created?.ms, created_ns: created?.ns, entity };
-      moves.toPending.run({ id, endpoint, now, ...content, readFrom: null });
-      if (entity !== event.entity) SEARCH_INDEX.add(database, event);
+    case 'toPending':
+      store.toPending(event, move.content, now);
       break;
-    }
     case 'processedToPending':
       moves.processedToPending.run({ seq, now });
       break;
@@ -122,26 +116,12 @@ export function advanceQueues(statements: Statements, moves: readonly EventMove[
   statements.store.apply([{ kind: 'unparked', seqs: eventsToUnpark(next) }]);
 }
 
-const COLUMNS = `seq, endpoint, id, type, entity, ${STATE_TO_ACT_ON}, dead_reason AS deadReason, body IS NULL AS pruned,
-  erased_ms IS NOT NULL AS erased, due_ms AS dueMs, ${BYTES}`;
-
-export function actedBySeq(database: SqliteDatabase, seq: number): ActedRow | null {
-  return actedRow(statement(database, `SELECT ${COLUMNS} FROM hookbox_events WHERE seq = ?`).get(seq));
-}
-
 function actedByKey(database: SqliteDatabase, { id, endpoint }: EventKey): ActedRow | null {
-  return actedRow(statement(database, `SELECT ${COLUMNS} FROM hookbox_events WHERE ${keyIs()}`).get({ id, endpoint }));
+  const text = `SELECT ${actedColumns(sqlite)} FROM hookbox_events AS events WHERE ${keyIs('$1', '$2')}`;
+  const [row] = rowsOf(database, { text, values: [id, endpoint] }) as readonly ActedColumns[];
+  return row === undefined ? null : actedRow(row);
 }
 
 function bytesOf(database: SqliteDatabase, keys: readonly EventKey[]): number {
   return keys.reduce((bytes, key) => bytes + (actedByKey(database, key)?.bytes ?? 0), 0);
-}
-
-type Flag = 'pruned' | 'erased';
-
-function actedRow(found: unknown): ActedRow | null {
-  if (found === undefined) return null;
-  // The CHECKs of the table hold the unions.
-  const row = found as Omit<ActedRow, Flag> & Readonly<Record<Flag, 0 | 1>>;
-  return { ...row, pruned: row.pruned === 1, erased: row.erased === 1 };
 }

@@ -1,0 +1,375 @@
+import type { EntityOf } from '../../events/entity.ts';
+import { positiveWhole } from '../../number-option.ts';
+import type { EventMove } from '../rules/act-on-events.ts';
+import { changedBy, outcomeOf, type AlikeEvents, type WorkedEvent } from '../rules/bulk-outcome.ts';
+import {
+  CLEARED_AT_ONCE,
+  hasEnded,
+  MOST_AT_ONCE,
+  MOST_CLEARINGS,
+  notFilling,
+  oldBulks,
+  planProgress,
+  planSnapshot,
+  planStart,
+  refuseTooMany,
+  unknownBulk,
+  type BulkStep,
+  type FillingBulk,
+} from '../rules/bulks.ts';
+import { actedInOrder, selectActed } from './act-on-events.ts';
+import type { Act, ActCounts, ActResult, Acts, Bulk, StoredBulk } from './acts.ts';
+import { actedEvents, auditLine, recountedLine } from './audit.ts';
+import { authorOf, type Author } from './author.ts';
+import type { OutcomePart } from './bulk-outcome.ts';
+import { assertFilter } from './check-filter.ts';
+import type { EventFilter } from './filter.ts';
+import { pageBounds } from './page-bounds.ts';
+import {
+  actingBy,
+  type Clock,
+  type Dialect,
+  type OperatorTables,
+  type Plan,
+  type Reader,
+  type Statement,
+} from './sql.ts';
+
+/** What each engine does itself of bulks. */
+export interface BulkEngine {
+  /** Works one batch. The first batch of a bulk begins it, and the last one ends it. */
+  readonly advance: (id: number, limit: number, author: Author, entity: EntityOf | undefined) => Promise<BulkStep>;
+  /**
+   * Deletes events of the snapshots of bulks.
+   *
+   * @param old - which of `bulks`
+   * @param limit - the most events
+   * @returns a statement with a row for each of them
+   */
+  readonly clear: (old: string, limit: string) => string;
+}
+
+/** Acts on snapshots. */
+export function bulks(tables: OperatorTables, { advance, clear }: BulkEngine): Omit<Acts, 'act'> {
+  const { dialect } = tables;
+  const { t, list, anyOf, forUpdate, now } = dialect;
+  const columns = bulkColumns(dialect);
+
+  async function clearOldBulks(author: (clock: Clock) => Author): Promise<void> {
+    // A preview that is still filling a bulk finds it created at 0, and gives up.
+    const giveUp = `UPDATE ${t.bulks} SET created_ms = 0 WHERE state = 'filling' AND created_ms BETWEEN 1 AND $1`;
+    const cancelOld = `
+      UPDATE ${t.bulks} SET state = 'cancelled', ended_ms = $2 WHERE state = 'previewed' AND created_ms < $1`;
+    const old = `
+      bulks.state = 'filling' AND bulks.created_ms = 0 OR bulks.state = 'cancelled' AND bulks.started_ms IS NULL
+      OR bulks.state IN ('done', 'cancelled') AND bulks.ended_ms < $1`;
+    for (let clearings = 0; clearings < MOST_CLEARINGS; clearings += 1) {
+      const cleared = await tables.change({
+        isRepeatable: true,
+        plan(_, clock) {
+          const { now } = author(clock);
+          const { fillingSince, previewedBefore, endedBefore } = oldBulks(now);
+          const first = [
+            { text: giveUp, values: [fillingSince] },
+            { text: cancelOld, values: [previewedBefore, now] },
+          ];
+          return {
+            save: [
+              ...(clearings === 0 ? first : []),
+              { text: clear(old, '$2'), values: [endedBefore, CLEARED_AT_ONCE] },
+            ],
+            result: (saved) => saved.at(-1)?.length ?? 0,
+          };
+        },
+      });
+      if (cleared < CLEARED_AT_ONCE) return;
+    }
+  }
+
+  return {
+    async createBulk(act, filter, by, force) {
+      const author = actingBy(by);
+      assertFilter(filter);
+      await clearOldBulks(author);
+      const text = `
+        INSERT INTO ${t.bulks} (act, state, force, filter, actor, reason, created_ms)
+        VALUES ($1, 'filling', $2, $3, $4, $5, $6) RETURNING id`;
+      return tables.change({
+        plan(_, clock) {
+          const { actor, reason, now } = author(clock);
+          return {
+            save: [{ text, values: [act, force, JSON.stringify(filter), actor, reason, now] }],
+            result: ([rows = []]) => (rows[0] as { id: number }).id,
+          };
+        },
+      });
+    },
+
+    async addToBulk(id, seqs) {
+      refuseTooMany(seqs);
+      const filling = `SELECT id, act, force, filter, breakdown, created_ms FROM ${t.bulks} WHERE ${FILLING} ${forUpdate}`;
+      const known = `SELECT seq FROM ${t.bulk_events} WHERE bulk = $1 AND ${anyOf('seq', '$2', 'bigint')}`;
+      const isFilling = await tables.change({
+        load: () => [{ text: filling, values: [id] }, selectActed(dialect, seqs), { text: known, values: [id, seqs] }],
+        plan([bulks = [], events = [], known = []]: readonly (readonly unknown[])[]) {
+          const [bulk] = bulks as readonly BulkRow[];
+          if (bulk === undefined) return { result: () => false };
+          const seqsKnown = new Set((known as readonly { seq: number }[]).map(({ seq }) => seq));
+          const { added, breakdown } = planSnapshot(fillingOf(bulk), actedInOrder(seqs, events), seqsKnown);
+          const add = `INSERT INTO ${t.bulk_events} (bulk, seq) SELECT $1, value FROM ${list('$2', 'bigint')}`;
+          const count = `UPDATE ${t.bulks} SET total = total + $2, breakdown = $3 WHERE id = $1`;
+          return {
+            save: [
+              { text: add, values: [id, added] },
+              { text: count, values: [id, added.length, JSON.stringify(breakdown)] },
+            ],
+            result: () => true,
+          };
+        },
+      });
+      if (!isFilling) throw notFilling(id);
+    },
+
+    async sealBulk(id) {
+      const text = `UPDATE ${t.bulks} SET state = 'previewed' WHERE ${FILLING} RETURNING ${columns}`;
+      const sealed = await tables.change({
+        plan: (_, clock) => ({ save: [{ text, values: [id] }], result: ([rows]) => bulkIn(rows, clock) }),
+      });
+      if (sealed === null) throw notFilling(id);
+      return sealed;
+    },
+
+    bulk: (id) => tables.read(async (reader) => bulkIn(await reader.rows(selectBulk(dialect, id)), reader)),
+
+    async bulks(page) {
+      const { before, limit } = pageBounds(page);
+      const text = `SELECT ${columns} FROM ${t.bulks} WHERE id < $1 AND state <> 'filling' ORDER BY id DESC LIMIT $2`;
+      return tables.read(async (reader) => {
+        const rows = await reader.rows<BulkRow>({ text, values: [before, limit] });
+        return rows.map((row) => bulkOf(row, reader));
+      });
+    },
+
+    async advanceBulk(id, limit, by, { entity }) {
+      positiveWhole('limit', limit, MOST_AT_ONCE);
+      const { bulk, moved } = await advance(id, limit, authorOf(by), entity);
+      if (moved) tables.notify();
+      if (bulk === null) throw unknownBulk(id);
+      return bulk;
+    },
+
+    async reportBulk(id, stops) {
+      const text = `UPDATE ${t.bulks} SET heartbeat_ms = ${now}, stopped = $2 WHERE id = $1`;
+      const save = [{ text, values: [id, stops] }];
+      await tables.change({ isRepeatable: true, plan: () => ({ save, result: () => {} }) });
+    },
+
+    async outcomePart(id, after, limit) {
+      positiveWhole('limit', limit, MOST_AT_ONCE);
+      return tables.read(async (reader) => {
+        const bulk = bulkIn(await reader.rows(selectBulk(dialect, id)), reader);
+        return bulk && outcome(dialect, reader, bulk, after, limit);
+      });
+    },
+
+    async cancelBulk(id, by) {
+      const author = actingBy(by);
+      const text = `UPDATE ${t.bulks} SET state = 'cancelled', ended_ms = $2 WHERE id = $1 RETURNING ${columns}`;
+      const cancelled = await tables.change({
+        load: () => [heldBulk(dialect, id)],
+        plan([rows]: readonly (readonly BulkRow[])[], clock): Plan<StoredBulk | null> {
+          const bulk = bulkIn(rows, clock);
+          if (bulk === null || hasEnded(bulk)) return { result: () => bulk };
+          const by = author(clock);
+          const counts = { worked: bulk.worked, left: bulk.total - bulk.worked };
+          return {
+            save: [auditLine(dialect, 'cancel', by, { bulk: id }, counts), { text, values: [id, by.now] }],
+            result: ([, changed]) => bulkIn(changed, clock),
+          };
+        },
+      });
+      if (cancelled === null) throw unknownBulk(id);
+      return cancelled;
+    },
+  };
+}
+
+async function outcome(
+  { t, list, joinRow, places, state, queued }: Dialect,
+  { rows }: Reader,
+  { id, audit }: StoredBulk,
+  after: number,
+  limit: number,
+): Promise<OutcomePart> {
+  const results = `
+    SELECT seq, result FROM ${t.bulk_events} WHERE bulk = $1 AND seq > $2 AND result IS NOT NULL
+    ORDER BY bulk, seq LIMIT $3`;
+  const alike = `
+    SELECT state, failed, erased, again, count(*) AS count FROM (
+      SELECT ${state}, coalesce(${queued}.failures > 0, false) AS failed, events.erased_ms IS NOT NULL AS erased,
+        (SELECT 1 FROM ${t.event_acts} AS acts WHERE acts.seq = events.seq AND acts.audit > $2 LIMIT 1) IS NOT NULL AS again
+      FROM ${list('$1', 'bigint')} ${joinRow(t.events, 'events', (row) => `${row}.seq = value`)} ${places}
+    ) AS event GROUP BY state, failed, erased, again`;
+  const worked = await rows<WorkedEvent>({ text: results, values: [id, after, limit] });
+  const seqs = changedBy(worked);
+  const changed = seqs.length === 0 ? [] : await rows<AlikeEvents>({ text: alike, values: [seqs, audit] });
+  return outcomeOf(worked, changed, limit);
+}
+
+/** By their names: a newer version may add others, and Postgres refuses what is prepared to say `*` after that. */
+function bulkColumns({ now }: Dialect): string {
+  return `id, act, state, force, filter, actor, reason, created_ms, started_ms, ended_ms, total, breakdown, worked, counts,
+    audit, heartbeat_ms, stopped, ${now} - heartbeat_ms AS silent_ms`;
+}
+
+/** A bulk that was created at 0 was given up. */
+const FILLING = "id = $1 AND state = 'filling' AND created_ms > 0";
+
+/** A bulk whose snapshot is complete. */
+function selectBulk(dialect: Dialect, id: number): Required<Statement> {
+  const text = `SELECT ${bulkColumns(dialect)} FROM ${dialect.t.bulks} WHERE id = $1 AND state <> 'filling'`;
+  return { text, values: [id] };
+}
+
+/** Of two machines that change a bulk, one waits here until the other has done so: each event is worked once. */
+export function heldBulk(dialect: Dialect, id: number): Required<Statement> {
+  const { text, values } = selectBulk(dialect, id);
+  return { text: `${text} ${dialect.forUpdate}`, values };
+}
+
+/** The line of the audit, which the first batch of a bulk writes. Its counts grow with the other batches. */
+export function startLine(dialect: Dialect, bulk: StoredBulk, by: Author): Required<Statement> {
+  const { author, target } = planStart(bulk, by);
+  return auditLine(dialect, bulk.act, author, target, {});
+}
+
+/** What a batch has done to a bulk that it holds. */
+export interface WorkedBatch {
+  readonly bulk: StoredBulk;
+  /** the line of the audit */
+  readonly audit: number;
+  readonly author: Author;
+  /** the events without a result before the batch, at least one more than it may work if there are more */
+  readonly open: readonly number[];
+  /** of the first of them; a batch may end early */
+  readonly results: readonly ActResult[];
+  readonly moves: readonly EventMove[];
+}
+
+/**
+ * Writes what a batch has done.
+ *
+ * @param more - what an engine also sets, after nine values
+ * @returns `save` has the row of the bulk, and `notes` say what became of its events
+ */
+export function batchWrites(
+  dialect: Dialect,
+  { bulk, audit, author, open, results, moves }: WorkedBatch,
+  more: Required<Statement> = { text: '', values: [] },
+): { readonly save: Required<Statement>; readonly notes: readonly Required<Statement>[] } {
+  const { t, anyOf, now } = dialect;
+  const { actor, reason, started, worked, counts, state, ended } = planProgress(bulk, author, open, results);
+  const save = `
+    UPDATE ${t.bulks}
+    SET actor = $2, reason = $3, audit = $4, started_ms = $5, worked = $6, counts = $7, state = $8, ended_ms = $9,
+      heartbeat_ms = ${now}, stopped = false ${more.text}
+    WHERE id = $1 RETURNING ${bulkColumns(dialect)}`;
+  const note = `UPDATE ${t.bulk_events} SET result = $2 WHERE ${anyOf('seq', '$1', 'bigint')} AND bulk = $3`;
+  const moved = moves.map(({ event }) => event.seq);
+  const byResult = Map.groupBy(results.keys(), (at) => results[at]);
+  return {
+    save: {
+      text: save,
+      values: [bulk.id, actor, reason, audit, started, worked, JSON.stringify(counts), state, ended, ...more.values],
+    },
+    notes: [
+      ...Array.from(byResult, ([result, of]) => ({ text: note, values: [of.map((at) => open[at]), result, bulk.id] })),
+      recountedLine(t, audit, counts),
+      ...(moved.length === 0 ? [] : [actedEvents(dialect, audit, moved, author.now)]),
+    ],
+  };
+}
+
+/** A bulk as it is stored; the CHECKs of the table hold the unions, and the texts without a name are JSON. */
+interface BulkRow {
+  readonly id: number;
+  readonly act: Act;
+  readonly state: Bulk['state'];
+  readonly force: boolean | 0 | 1;
+  readonly filter: string;
+  readonly actor: string;
+  readonly reason: string | null;
+  readonly created_ms: number;
+  readonly started_ms: number | null;
+  readonly ended_ms: number | null;
+  readonly total: number;
+  readonly breakdown: string;
+  readonly worked: number;
+  readonly counts: string;
+  readonly audit: number | null;
+  readonly heartbeat_ms: number | null;
+  readonly stopped: boolean | 0 | 1;
+  /** since its last heartbeat, by the clock that wrote that */
+  readonly silent_ms: number | null;
+}
+
+/**
+ * The bulk of the first row.
+ *
+ * @param clock - unless given, the times stay those of the tables
+ */
+export function bulkIn(rows: readonly unknown[] = [], clock?: Clock): StoredBulk | null {
+  const [row] = rows as readonly BulkRow[]; // of these statements
+  return row === undefined ? null : bulkOf(row, clock);
+}
+
+function bulkOf(row: BulkRow, { toCaller }: Pick<Clock, 'toCaller'> = { toCaller: (ms) => ms }): StoredBulk {
+  const timeOf = (ms: number | null): Date | null => (ms === null ? null : new Date(toCaller(ms)));
+  return {
+    id: row.id,
+    act: row.act,
+    state: row.state,
+    filter: filterOf(row.filter),
+    force: Boolean(row.force),
+    actor: row.actor,
+    reason: row.reason,
+    createdAt: new Date(toCaller(row.created_ms)),
+    startedAt: timeOf(row.started_ms),
+    endedAt: timeOf(row.ended_ms),
+    total: row.total,
+    breakdown: breakdownOf(row),
+    worked: row.worked,
+    counts: JSON.parse(row.counts) as ActCounts, // written by advanceBulk
+    audit: row.audit,
+    heartbeat: heartbeatOf(row),
+  };
+}
+
+function heartbeatOf({ heartbeat_ms: ms, silent_ms: silentMs, stopped }: BulkRow): StoredBulk['heartbeat'] {
+  return ms === null || silentMs === null ? null : { ms, silentMs, stopped: Boolean(stopped) };
+}
+
+function fillingOf(row: BulkRow): FillingBulk {
+  const { id, act, force, filter, created_ms: createdMs } = row;
+  return { id, act, force: Boolean(force), filter: filterOf(filter), breakdown: breakdownOf(row), createdMs };
+}
+
+function breakdownOf({ breakdown }: Pick<BulkRow, 'breakdown'>): Bulk['breakdown'] {
+  const stored = JSON.parse(breakdown) as Partial<Bulk['breakdown']>; // written by addToBulk
+  return { states: {}, types: {}, deadReasons: {}, endpoints: {}, ...stored };
+}
+
+const TIMES = new Set([
+  'since',
+  'until',
+  'failedSince',
+  'failedUntil',
+  'ignoredSince',
+] satisfies (keyof EventFilter)[] as string[]);
+
+/** As it was given: JSON has no dates. */
+function filterOf(json: string): EventFilter {
+  return JSON.parse(json, (key, value: unknown) =>
+    TIMES.has(key) && typeof value === 'string' ? new Date(value) : value,
+  ) as EventFilter; // written by createBulk
+}
