@@ -17,7 +17,7 @@ import {
   type BulkStep,
   type FillingBulk,
 } from '../rules/bulks.ts';
-import { actedInOrder, selectActed } from './act-on-events.ts';
+import { actedInOrder, selectActed } from './acted-events.ts';
 import type { Act, ActCounts, ActResult, Acts, Bulk, StoredBulk } from './acts.ts';
 import { actedEvents, auditLine, recountedLine } from './audit.ts';
 import { authorOf, type Author } from './author.ts';

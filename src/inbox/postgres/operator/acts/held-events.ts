@@ -5,7 +5,7 @@ import {
   actedRow,
   selectActed,
   type ActedColumns,
-} from '../../../operator/act-on-events.ts';
+} from '../../../operator/acted-events.ts';
 import type { ActedRow } from '../../../rules/act-on-events.ts';
 import type { Scene } from '../../engine/scene.ts';
 import { places } from '../../sql/records.ts';

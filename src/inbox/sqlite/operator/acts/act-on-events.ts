@@ -1,5 +1,5 @@
 import type { EventKey } from '../../../event.ts';
-import { actedColumns, actedRow, type ActedColumns } from '../../../operator/act-on-events.ts';
+import { actedColumns, actedRow, type ActedColumns } from '../../../operator/acted-events.ts';
 import type { Act, ActOptions, ActReport, Acts } from '../../../operator/acts.ts';
 import { atCommit, authorOf } from '../../../operator/author.ts';
 import {

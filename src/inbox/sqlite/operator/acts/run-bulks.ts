@@ -1,5 +1,5 @@
 import type { EntityOf } from '../../../../events/entity.ts';
-import { actedInOrder, selectActed } from '../../../operator/act-on-events.ts';
+import { actedInOrder, selectActed } from '../../../operator/acted-events.ts';
 import type { ActResult } from '../../../operator/acts.ts';
 import { atCommit, type Author } from '../../../operator/author.ts';
 import { batchWrites, bulkIn, heldBulk, startLine, type BulkEngine } from '../../../operator/bulks.ts';
