@@ -45,6 +45,15 @@ export interface Dialect {
   readonly aside: (limit: number) => string;
   /** Pending events that may be claimed, for `FROM`: `ready`, with `endpoint` and `type`. */
   readonly ready: string;
+  /**
+   * Where events are and how they went: the joins to `events`, and the columns `state`, `dead_reason`, `settled_ms`, `due_ms`,
+   * `attempts`, `failures`, `fingerprint` and `put_away_ms` beside `events.*`. `put_away_ms` is null for processed events.
+   */
+  readonly event: { readonly joins: string; readonly columns: string };
+  /** Dead events with bodies as an index has them, for `FROM`, and the `print` by which they are grouped. */
+  readonly dead: { readonly from: string; readonly print: string };
+  /** A text as an index has it: Postgres has only hashes of long ones. */
+  readonly toKey: (text: string) => string;
   /** For an INSERT, whose row then has the `seq`. In SQLite, RETURNING would go through each table that refers to this one. */
   readonly returningSeq: string;
   /** Locks the rows that are read, where transactions run side by side. */
@@ -78,11 +87,20 @@ export interface Plan<Result> {
   readonly result: (saved: readonly (readonly unknown[])[]) => Result;
 }
 
+/** Reads from one connection. It may be tried again. */
+export type Read = <T>(work: (reader: Reader) => Promise<T>) => Promise<T>;
+
 /** The tables of an inbox, as operators reach them. */
 export interface OperatorTables {
   readonly dialect: Dialect;
   /** Reads from one connection. It may be tried again. */
   read<T>(work: (reader: Reader) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /**
+   * Does what takes several reads. Closing the inbox waits for it.
+   *
+   * @param signal - once aborted, no read begins: it throws the reason
+   */
+  inSteps<T>(work: (read: Read) => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Makes a change once, even if its answer was lost. */
   change<T, Row>(change: Change<T, Row>): Promise<T>;
   /** Tells processors that events may have become due. */

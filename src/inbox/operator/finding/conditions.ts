@@ -3,6 +3,7 @@ import { retryGroupOf } from '../../rules/retry-groups.ts';
 import type { Term } from '../../rules/search-words.ts';
 import type { EventFilter } from '../filter.ts';
 import { bodyPath, type BodyStep } from '../body-path.ts';
+import type { Clock } from '../sql.ts';
 
 /** A filter, read once for a page. */
 export interface Conditions {
@@ -41,4 +42,18 @@ export function conditionsOf(filter: EventFilter): Conditions {
     keys: filter.events === undefined ? null : new Set(filter.events.map(keyText)),
     body: (filter.body ?? []).map(({ path, value }) => ({ steps: bodyPath(path), value })),
   };
+}
+
+/** Events have the times of the database. */
+export function inDatabaseTime({ filter, ...others }: Conditions, { toDatabase }: Clock): Conditions {
+  const at = (date: Date): Date => new Date(toDatabase(date.getTime()));
+  const { since, until, failedSince, failedUntil, ignoredSince } = filter;
+  const times = {
+    ...(since !== undefined && { since: at(since) }),
+    ...(until !== undefined && { until: at(until) }),
+    ...(failedSince !== undefined && { failedSince: at(failedSince) }),
+    ...(failedUntil !== undefined && { failedUntil: at(failedUntil) }),
+    ...(ignoredSince !== undefined && { ignoredSince: at(ignoredSince) }),
+  };
+  return { ...others, filter: { ...filter, ...times } };
 }

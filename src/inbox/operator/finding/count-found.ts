@@ -4,8 +4,8 @@ import type { EventFilter } from '../filter.ts';
 import type { CountRequest, EventCount } from '../search.ts';
 import { SlicedWork } from '../turns.ts';
 import { exactPart } from './candidates.ts';
-import { conditionsOf } from './conditions.ts';
-import { examine, Found, indexSome, type Searched, type SearchedRow } from './find-page.ts';
+import { conditionsOf, inDatabaseTime } from './conditions.ts';
+import { examine, Found, indexSome, type Searched } from './find-page.ts';
 import { wayFor } from './ways.ts';
 
 /** So many events are looked at for a count: whoever only wants to know how many there are does not wait for more. */
@@ -13,23 +13,25 @@ const MOST_EXAMINED = 20_000;
 const STEP = 2_500;
 
 /** How many events fit, from what an index knows where that is enough. */
-export async function countFound<Row extends SearchedRow>(
-  engine: Searched<Row>,
+export async function countFound(
+  engine: Searched,
   filter: EventFilter,
   { signal, examined: most = MOST_EXAMINED }: CountRequest,
 ): Promise<EventCount> {
   assertFilter(filter);
   signal?.throwIfAborted();
-  const conditions = conditionsOf(filter);
-  if (conditions.terms.length > 0) await indexSome(engine, signal);
+  const asked = conditionsOf(filter);
+  if (asked.terms.length > 0) await indexSome(engine, signal);
 
   const work = await SlicedWork.begin(signal);
-  const { indexed, exact, way } = await engine.look(async (tables) => {
+  const { conditions, indexed, exact, way } = await engine.look(async (tables, clock) => {
+    const conditions = inDatabaseTime(asked, clock);
     const extent = await tables.extent();
     const part = exactPart(conditions, extent);
     const counted = part && (await tables.count(part, MOST_COUNTED));
     const isDone = counted !== null || most === 0;
     return {
+      conditions,
       indexed: extent.indexed,
       exact: counted,
       way: isDone ? null : await wayFor(tables, conditions, {}, extent),

@@ -11,7 +11,10 @@ export function selectIndexed(t: Tables): string {
   return `coalesce((SELECT first - 1 FROM ${t.unindexed} ORDER BY first LIMIT 1), ${Number.MAX_SAFE_INTEGER})`;
 }
 
-export async function extentOf(session: Session, t: Tables): Promise<Extent> {
+/** Where statements are asked. */
+export type Asking = Pick<Session, 'row' | 'rows'>;
+
+export async function extentOf(session: Asking, t: Tables): Promise<Extent> {
   const noted = (what: string): string => `(SELECT seq FROM ${t.progress} WHERE what = '${what}')`;
   const row = await session.row<{ newest: number; indexed: number; from: number; through: number | null }>(
     `SELECT coalesce((SELECT max(seq) FROM ${t.events}), 0) AS newest, ${selectIndexed(t)} AS indexed,
@@ -24,7 +27,7 @@ export async function extentOf(session: Session, t: Tables): Promise<Extent> {
 
 /** The times at which the first events of each range were received. */
 export async function receivedIn(
-  session: Session,
+  session: Asking,
   t: Tables,
   ranges: readonly SeqRange[],
   limit: number,

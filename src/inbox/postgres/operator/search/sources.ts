@@ -3,7 +3,7 @@ import { inOrder, type SeqOrder, type SeqRange } from '../../../operator/finding
 import type { FoundName } from '../../../operator/search.ts';
 import { entityTerm } from '../../../rules/search-words.ts';
 import { putAwayStates, type EventState, type PutAwayState } from '../../../state.ts';
-import type { Session } from '../../driver/session.ts';
+import type { Asking } from './received-times.ts';
 import { distinctEndpoints } from '../../engine/takers.ts';
 import { toKey } from '../../sql/keys.ts';
 import type { Tables } from '../../sql/tables.ts';
@@ -16,7 +16,7 @@ const SORTED = 5_000;
 type Listing = (range: SeqRange, limit: number, order: SeqOrder) => Promise<readonly number[] | null>;
 
 /** The indexes of a schema, for one transaction. */
-export function searchTables(session: Session, t: Tables): SearchTables {
+export function searchTables(session: Asking, t: Tables): SearchTables {
   return {
     // A third of the statements of halving, for little more than twice the rows.
     samplesAtOnce: 7,
@@ -41,7 +41,7 @@ export function searchTables(session: Session, t: Tables): SearchTables {
  * A partial index is asked for in its own words, and in an order that no other has: where the statistics say that a table is
  * small, Postgres would go through all of it by its `seq`.
  */
-function listingOf(session: Session, t: Tables, index: Index): Listing {
+function listingOf(session: Asking, t: Tables, index: Index): Listing {
   const listing = (text: (direction: 'ASC' | 'DESC') => string, ...values: readonly unknown[]): Listing => {
     return async ({ from, before }, limit, order) => {
       const rows = await session.rows<{ seq: number }>(text(direction(order)), [from, before, limit, ...values]);
@@ -142,7 +142,7 @@ function diedValues(span: FailureSpan, place: Died | null, limit: number): reado
 }
 
 async function diedBefore(
-  session: Session,
+  session: Asking,
   t: Tables,
   ...given: Parameters<typeof diedValues>
 ): Promise<readonly Died[]> {
@@ -150,7 +150,7 @@ async function diedBefore(
   return rows.map(({ seq, settled_ms: settledMs }) => ({ seq, settledMs }));
 }
 
-async function countOf(session: Session, events: string, values: readonly unknown[]): Promise<number> {
+async function countOf(session: Asking, events: string, values: readonly unknown[]): Promise<number> {
   const counted = `SELECT count(*) AS count FROM (${events}) AS events`;
   return (await session.row<{ count: number }>(counted, values))?.count ?? 0;
 }
@@ -162,7 +162,7 @@ export function onShelf(state: PutAwayState): string {
 
 /** In one statement, since processors move events from one place to the other; `null` where one of them cannot. */
 function inStates(
-  session: Session,
+  session: Asking,
   t: Tables,
   states: readonly EventState[],
   types: readonly string[] | undefined,
@@ -222,7 +222,7 @@ function readyOfTypes(t: Tables): string {
  * hashes.
  */
 async function namesBeginning(
-  session: Session,
+  session: Asking,
   t: Tables,
   kind: FoundName['what'],
   text: string,

@@ -1,4 +1,6 @@
 import type { EventKey } from '../../../event.ts';
+import type { OperatorTables } from '../../../operator/sql.ts';
+import { summariesOf } from '../../../operator/summaries.ts';
 import type { Waits } from '../../../operator/waits.ts';
 import { seenSince } from '../../../rules/takers.ts';
 import {
@@ -24,7 +26,7 @@ import { keyOrNull } from '../../sql/keys.ts';
 import { createdOf, places, STATE } from '../../sql/records.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
-import { summariesOf } from './summary.ts';
+import { rowsIn } from '../operator-tables.ts';
 
 interface EventRow extends Omit<NextColumns, 'passed' | 'yielding'> {
   /** the number of its key, from 1 */
@@ -45,8 +47,9 @@ interface EventRow extends Omit<NextColumns, 'passed' | 'yielding'> {
   readonly running_ms: number | null;
 }
 
-export function waits({ store, ask }: Access): Waits {
+export function waits({ store, ask }: Access, { dialect }: OperatorTables): Waits {
   const { database, t, time } = store;
+  const { toDatabase, toCaller } = time;
   return {
     waits: (keys, now) =>
       ask(() =>
@@ -57,7 +60,7 @@ export function waits({ store, ask }: Access): Waits {
           const plan = planWaits(events, state, time.toDatabase(now));
           const [counts, blockers] = await Promise.all([
             plan.places.length === 0 ? [] : countsBehind(session, t, plan.places, since),
-            plan.blockers.length === 0 ? [] : summariesOf(session, store, plan.blockers),
+            summariesOf({ toDatabase, toCaller, rows: rowsIn(session) }, dialect, plan.blockers),
           ]);
           return plan.waits(counts, blockers, (ms) => new Date(time.toCaller(ms)));
         }),

@@ -1,3 +1,4 @@
+import { summariesBySeq, summaryOf, type SummaryRow } from '../../../operator/summaries.ts';
 import type { Waits } from '../../../operator/waits.ts';
 import type { Queue } from '../../../rules/store.ts';
 import { isAmong, seenSince } from '../../../rules/takers.ts';
@@ -19,8 +20,8 @@ import { statement } from '../../sql/prepared-statement.ts';
 import { WAITING } from '../../sql/queue-statements.ts';
 import { createdOf } from '../../sql/records.ts';
 import type { Access } from '../access.ts';
+import { clockAfter, rowsOf, sqlite } from '../operator-tables.ts';
 import { readTogether } from '../read-together.ts';
-import { summaryOfSeq } from './summary.ts';
 
 interface EventRow {
   readonly seq: number;
@@ -69,8 +70,11 @@ export function waits(access: Access): Waits {
         const plan = planWaits(events, { pauses: pausesOf(statements), isSuspectRunning }, now);
         const taken = remembered((endpoint: string) => takenTypesOf(statements, endpoint, seenSince(now)));
         const counts = plan.places.map((place) => countBehind(database, place, taken(place.endpoint)));
-        const blockers = plan.blockers.flatMap((seq) => summaryOfSeq(database, seq) ?? []);
-        return plan.waits(counts, blockers);
+        const blockers = rowsOf(database, summariesBySeq(sqlite, plan.blockers)) as readonly SummaryRow[];
+        return plan.waits(
+          counts,
+          blockers.map((row) => summaryOf(row, clockAfter(0))),
+        );
       });
     },
   };
