@@ -2,17 +2,17 @@ import type { Search } from '../search.ts';
 import type { OperatorTables, Read, Reader } from '../sql.ts';
 import { summariesOf, summaryOfKey } from '../summaries.ts';
 import { BodiesInTurn } from './bodies-in-turn.ts';
-import type { SearchTables } from './candidates.ts';
 import { countFound } from './count-found.ts';
 import { findPage, indexSome, type Searched } from './find-page.ts';
 import { fittingEvents, fittingRow, type FittingColumns } from './fitting-rows.ts';
 import { namesBeginning } from './names-beginning.ts';
+import { searchTables, type SearchIndexes } from './sources.ts';
 
 /** What each database has of its own for a search. */
 export interface SearchEngine {
   /** @param signal - once aborted, no transaction begins */
   readonly indexNew: (limit: number, upTo?: number, signal?: AbortSignal) => Promise<number>;
-  readonly searchTables: (reader: Reader) => SearchTables;
+  readonly indexes: (reader: Reader) => SearchIndexes;
 }
 
 export function search(tables: OperatorTables, engine: SearchEngine): Omit<Search, 'deadGroups'> {
@@ -20,7 +20,7 @@ export function search(tables: OperatorTables, engine: SearchEngine): Omit<Searc
   /** A connection is held for a few statements, and not while the search rests. */
   const searched = (read: Read, signal?: AbortSignal): Searched => ({
     indexNew: (limit, upTo) => engine.indexNew(limit, upTo, signal),
-    look: (decide) => read((reader) => decide(engine.searchTables(reader), reader)),
+    look: (decide) => read((reader) => decide(searchTables(reader, dialect, engine.indexes(reader)), reader)),
     async fitting(conditions, seqs, indexed) {
       const asked = fittingEvents(dialect, conditions, seqs, indexed);
       const found = await read(({ rows }) => rows<FittingColumns>(asked));

@@ -28,7 +28,7 @@ export function postgresOperations(access: Access): Operations {
     ...audit(tables),
     ...pruning(access),
     ...erasing(access),
-    ...exporting(access, found.search),
+    ...exporting(access, (...given) => found.search(...given)),
     ...importing(access),
     ...copies(access),
     ...counts(access),

@@ -4,21 +4,14 @@ import type { Search } from '../../../operator/search.ts';
 import type { OperatorTables } from '../../../operator/sql.ts';
 import type { Access } from '../access.ts';
 import { indexNew } from './search-words.ts';
-import { searchTables } from './sources.ts';
+import { searchIndexes } from './sources.ts';
 
 export function search({ store, ask }: Access, tables: OperatorTables): Search {
   return {
     ...searchOf(tables, {
       indexNew: (limit, upTo, signal) =>
         ask(() => indexNew({ ...store, database: store.database.until(signal) }, limit, upTo)),
-      searchTables: ({ rows }) =>
-        searchTables(
-          {
-            rows: (text, values = []) => rows({ text, values }),
-            row: async (text, values = []) => (await rows<never>({ text, values }))[0],
-          },
-          store.t,
-        ),
+      indexes: (reader) => searchIndexes(reader, store.t),
     }),
     // No other statement of the server waits for its processor for long.
     ...deadGroups(tables, { counted: 100, shown: 200 }),

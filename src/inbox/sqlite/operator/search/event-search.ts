@@ -4,14 +4,14 @@ import type { Search } from '../../../operator/search.ts';
 import type { Access } from '../access.ts';
 import { operatorTables } from '../operator-tables.ts';
 import { indexNew } from './search-words.ts';
-import { searchTables } from './sources.ts';
+import { searchIndexes } from './sources.ts';
 
 export function search(access: Access): Search {
   const tables = operatorTables(access);
   // The connection is taken anew each time, because the inbox may open the file again.
-  const indexes = searchTables(() => access.database());
+  const indexes = searchIndexes(() => access.database());
   return {
-    ...searchOf(tables, { indexNew: (limit, upTo) => indexNew(access, limit, upTo), searchTables: () => indexes }),
+    ...searchOf(tables, { indexNew: (limit, upTo) => indexNew(access, limit, upTo), indexes: () => indexes }),
     // Deliveries are taken in between two groups.
     ...deadGroups(tables, { counted: 1, shown: 1 }),
   };
