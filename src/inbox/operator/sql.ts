@@ -23,6 +23,7 @@ export const sharedTables = [
   'marks',
   'pauses',
   'terms',
+  'progress',
   'redeliveries',
   'conflicts',
   'bulks',

@@ -1,7 +1,7 @@
 import { entityTerm } from '../../rules/search-words.ts';
 import type { EventState, PutAwayState } from '../../state.ts';
 import type { FoundName } from '../search.ts';
-import type { Dialect, Reader } from '../sql.ts';
+import type { Dialect, Reader, Statement } from '../sql.ts';
 import type { Died, FailureSpan, Index, SearchTables } from './candidates.ts';
 import { placed, type Extent, type ReceivedTimes, type SeqOrder, type SeqRange } from './seq-ranges.ts';
 
@@ -20,6 +20,8 @@ export interface Listing {
 
 /** The indexes that each database has in its own way. */
 export interface SearchIndexes extends ReceivedTimes {
+  /** A value: the terms of events up to this `seq` are in the index. */
+  readonly indexed: string;
   readonly everything: Listing;
   readonly retrying: Listing;
   readonly group: (fingerprint: string) => Listing;
@@ -33,7 +35,6 @@ export interface SearchIndexes extends ReceivedTimes {
   readonly died: string;
   /** Selects the first id that is equal to a value or greater, or the first greater one. */
   readonly nextId: (is: '>=' | '>', value: string) => string;
-  extent(): Extent | Promise<Extent>;
   /** As of one moment, as processors move events from one state to another; `null` for too many to put them in this order. */
   inStates(
     states: readonly EventState[],
@@ -80,7 +81,7 @@ export function searchTables({ rows }: Reader, dialect: Dialect, indexes: Search
 
   return {
     samplesAtOnce,
-    extent: () => indexes.extent(),
+    extent: () => extentOf(rows, dialect, indexes),
     receivedIn: (ranges, limit) => indexes.receivedIn(ranges, limit),
     list: (parts, limit, order) => Promise.all(parts.map(({ index, range }) => list(index, range, limit, order))),
     async count({ index, range }, most) {
@@ -97,6 +98,33 @@ export function searchTables({ rows }: Reader, dialect: Dialect, indexes: Search
       return found.filter((name) => name.startsWith(begin + text)).map((name) => name.slice(begin.length));
     },
   };
+}
+
+/** In `progress`, the first and the last event that an import put among others that were received at other times. */
+const DISORDER_FROM = 'out_of_order_from';
+const DISORDER_THROUGH = 'out_of_order_through';
+
+async function extentOf(rows: Reader['rows'], { t }: Dialect, { indexed }: SearchIndexes): Promise<Extent> {
+  const noted = (what: string): string => `(SELECT seq FROM ${t.progress} WHERE what = '${what}')`;
+  const text = `
+    SELECT coalesce((SELECT max(seq) FROM ${t.events}), 0) AS "newestSeq", ${indexed} AS indexed,
+      coalesce(${noted(DISORDER_FROM)}, 0) AS first, ${noted(DISORDER_THROUGH)} AS last`;
+  type Row = Pick<Extent, 'newestSeq' | 'indexed'> & { readonly first: number; readonly last: number | null };
+  const [row] = await rows<Row>({ text });
+  if (row === undefined) throw new RangeError('the statement for the extent returned no row');
+  const { first, last, ...extent } = row;
+  return { ...extent, disorder: last === null ? null : { from: first, before: last + 1 } };
+}
+
+/** Notes that an import put events among others that were received at other times. Two machines may import at once. */
+export function disorder({ t }: Pick<Dialect, 't'>, first: number, last: number): readonly Required<Statement>[] {
+  const note = (what: string, seq: number, isBetter: '<' | '>'): Required<Statement> => {
+    const text = `
+      INSERT INTO ${t.progress} AS known (what, seq) VALUES ($1, $2)
+      ON CONFLICT (what) DO UPDATE SET seq = CASE WHEN excluded.seq ${isBetter} known.seq THEN excluded.seq ELSE known.seq END`;
+    return { text, values: [what, seq] };
+  };
+  return [note(DISORDER_FROM, first, '<'), note(DISORDER_THROUGH, last, '>')];
 }
 
 function listingOf(

@@ -5,7 +5,7 @@ import { putAwayStates, type EventState, type PutAwayState } from '../../../stat
 import { distinctEndpoints } from '../../engine/takers.ts';
 import { toKey } from '../../sql/keys.ts';
 import type { Tables } from '../../sql/tables.ts';
-import { extentOf, receivedIn } from './received-times.ts';
+import { receivedIn, selectIndexed } from './received-times.ts';
 
 /**
  * The indexes of a schema. A partial index is asked for in its own words, and in an order that no other has: where the statistics
@@ -19,6 +19,7 @@ export function searchIndexes({ rows }: Reader, t: Tables): SearchIndexes {
   });
   const place = '(coalesce(fingerprint, dead_reason), seq)';
   return {
+    indexed: selectIndexed(t),
     everything: { from: `${t.events} WHERE true` },
     retrying: aside(`${t.queue} WHERE lease_until_ms IS NULL AND failures > 0`),
     group: (fingerprint) => ({
@@ -34,7 +35,6 @@ export function searchIndexes({ rows }: Reader, t: Tables): SearchIndexes {
     // A third of the statements of halving, for little more than twice the rows.
     samplesAtOnce: 7,
     receivedIn: (ranges, limit) => receivedIn(rows, t, ranges, limit),
-    extent: () => extentOf(rows, t),
     inStates: (...given) => inStates(rows, t, ...given),
   };
 }

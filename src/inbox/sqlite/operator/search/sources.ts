@@ -2,13 +2,12 @@ import { placed, type SeqOrder, type SeqRange } from '../../../operator/finding/
 import { SORTED, type SearchIndexes } from '../../../operator/finding/sources.ts';
 import type { EventState } from '../../../state.ts';
 import type { SqliteDatabase, SqliteStatement } from '../../opening/database.ts';
-import { newestSeq } from '../../sql/newest-seq.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import { PUT_AWAY, READY, READY_ENDPOINTS } from '../../sql/queue-statements.ts';
 import { readTogether } from '../read-together.ts';
 import { DEAD, PRINT } from './dead-prints.ts';
-import { disorder, receivedIn } from './received-times.ts';
-import { indexedUpTo } from './search-words.ts';
+import { receivedIn } from './received-times.ts';
+import { INDEXED } from './search-words.ts';
 
 /** At most so many reads for pending events: one for each endpoint, or for each type at each endpoint. */
 const LOOKS = 1_000;
@@ -21,6 +20,7 @@ const LOOKS = 1_000;
  */
 export function searchIndexes(connection: () => SqliteDatabase): SearchIndexes {
   return {
+    indexed: `coalesce((SELECT seq FROM hookbox_progress WHERE what = '${INDEXED}'), 0)`,
     everything: { from: 'hookbox_events NOT INDEXED WHERE TRUE' },
     retrying: { from: "hookbox_events INDEXED BY hookbox_events_retrying WHERE state = 'pending' AND failures > 0" },
     group: (fingerprint) => ({ from: `${DEAD} AND ${PRINT} = +$4`, values: [fingerprint] }),
@@ -36,10 +36,6 @@ export function searchIndexes(connection: () => SqliteDatabase): SearchIndexes {
     // A statement costs next to nothing, and each sample reads rows.
     samplesAtOnce: 1,
     receivedIn: (ranges, limit) => ranges.map((range) => receivedIn(connection(), range, limit)),
-    extent() {
-      const database = connection();
-      return { newestSeq: newestSeq(database), indexed: indexedUpTo(database), disorder: disorder(database) };
-    },
     inStates: (...given) => inStates(connection(), ...given),
   };
 }
