@@ -2,9 +2,8 @@ import type { Search } from '../search.ts';
 import type { OperatorTables, Read, Reader } from '../sql.ts';
 import { summariesOf, summaryOfKey } from '../summaries.ts';
 import { BodiesInTurn } from './bodies-in-turn.ts';
-import { countFound } from './count-found.ts';
-import { findPage, indexSome, type Searched } from './find-page.ts';
-import { fittingEvents, fittingRow, type FittingColumns } from './fitting-rows.ts';
+import { countFound, findPage, indexSome, type Searched } from './find-page.ts';
+import { fittingEvents, fittingRow, type FittingColumns } from './conditions.ts';
 import { namesBeginning } from './names-beginning.ts';
 import { searchTables, type SearchIndexes } from './sources.ts';
 

@@ -1,18 +1,17 @@
 import { delay } from '../../../host/real-timers.ts';
+import { gaugeOf, MOST_COUNTED } from '../../rules/gauges.ts';
 import { retryPrintOf } from '../../rules/retry-groups.ts';
 import { termsOf } from '../../rules/search-words.ts';
 import { assertFilter } from '../check-filter.ts';
 import type { EventFilter } from '../filter.ts';
 import { pageBounds } from '../page-bounds.ts';
 import { readPlaces } from '../body-places.ts';
-import type { EventPage, EventSummary, Search, SearchRequest } from '../search.ts';
+import type { CountRequest, EventCount, EventPage, EventSummary, Search, SearchRequest } from '../search.ts';
 import type { Clock } from '../sql.ts';
 import { SlicedWork } from '../turns.ts';
 import { namesIn } from './body-names.ts';
-import type { SearchTables } from './candidates.ts';
-import { conditionsOf, inDatabaseTime, keyText, type Conditions } from './conditions.ts';
-import type { FittingRow } from './fitting-rows.ts';
-import { assertOrder, wayFor } from './ways.ts';
+import { assertOrder, candidatesFor, exactPart, type SearchTables } from './candidates.ts';
+import { conditionsOf, inDatabaseTime, keyText, type Conditions, type FittingRow } from './conditions.ts';
 import { readsAs } from './written-value.ts';
 
 /** How many stored events a page looks at: few pages have to take the second step. */
@@ -23,6 +22,9 @@ const MOST_BYTES = 64 * 1024 * 1024;
 const MOST_MS = 5_000;
 /** Looked up at once. */
 const CHUNK = 250;
+/** So many events are looked at for a count: whoever only wants to know how many there are does not wait for more. */
+const MOST_EXAMINED = 20_000;
+const COUNTED_AT_ONCE = 2_500;
 /** What a search by entity or merchant enters into the index before it begins, and how long it waits for that. */
 const INDEX_STEPS = 4;
 const INDEX_BATCH = 500;
@@ -57,29 +59,75 @@ export async function findPage(engine: Searched, filter: EventFilter, page: Sear
   if (asked.terms.length > 0) await indexSome(engine, page.signal);
 
   const work = await SlicedWork.begin(page.signal);
-  const { conditions, indexed, way } = await engine.look(async (tables, clock) => {
+  const { conditions, indexed, candidates } = await engine.look(async (tables, clock) => {
     const conditions = inDatabaseTime(asked, clock);
     const extent = await tables.extent();
-    return { conditions, indexed: extent.indexed, way: await wayFor(tables, conditions, page, extent) };
+    return { conditions, indexed: extent.indexed, candidates: await candidatesFor(tables, conditions, page, extent) };
   });
   const found = new Found(conditions, indexed, limit, work);
   let next: number | null = null;
   for (const step of STEPS) {
     // One more than is looked at tells whether there are others.
-    const seqs = await engine.look((tables) => way.next(tables, step + 1));
+    const seqs = await engine.look((tables) => candidates.next(tables, step + 1));
     const examined = await examine(engine, found, seqs.slice(0, step), async (fitting) => {
       found.events.push(...(await engine.summaries(fitting)));
     });
     next = examined < seqs.length ? (seqs[examined - 1] ?? null) : null;
-    if (next !== null) way.goOn(next);
+    if (next !== null) candidates.continueAfter(next);
     if (next === null || found.isFull()) break;
   }
   const { events, examined } = found;
-  return { events, examined, next, ...(next !== null && way.at !== null && { nextAt: new Date(way.at) }) };
+  return {
+    events,
+    examined,
+    next,
+    ...(next !== null && candidates.at !== null && { nextAt: new Date(candidates.at) }),
+  };
+}
+
+/** How many events fit, from what an index knows where that is enough. */
+export async function countFound(
+  engine: Searched,
+  filter: EventFilter,
+  { signal, examined: most = MOST_EXAMINED }: CountRequest,
+): Promise<EventCount> {
+  assertFilter(filter);
+  signal?.throwIfAborted();
+  const asked = conditionsOf(filter);
+  if (asked.terms.length > 0) await indexSome(engine, signal);
+
+  const work = await SlicedWork.begin(signal);
+  const { conditions, indexed, exact, candidates } = await engine.look(async (tables, clock) => {
+    const conditions = inDatabaseTime(asked, clock);
+    const extent = await tables.extent();
+    const part = exactPart(conditions, extent);
+    const counted = part && (await tables.count(part, MOST_COUNTED));
+    const isDone = counted !== null || most === 0;
+    return {
+      conditions,
+      indexed: extent.indexed,
+      exact: counted,
+      candidates: isDone ? null : await candidatesFor(tables, conditions, {}, extent),
+    };
+  });
+  if (exact !== null) return { ...gaugeOf(exact), cut: false };
+  if (candidates === null) return { count: 0, more: false, cut: true };
+
+  const found = new Found(conditions, indexed, MOST_COUNTED, work);
+  let isThrough = false;
+  while (!isThrough && !found.isFull() && found.examined < most) {
+    const seqs = await engine.look((tables) => candidates.next(tables, COUNTED_AT_ONCE));
+    const looked = await examine(engine, found, seqs, async () => {});
+    isThrough = looked === seqs.length && seqs.length < COUNTED_AT_ONCE;
+    const last = seqs[looked - 1];
+    if (last !== undefined) candidates.continueAfter(last);
+  }
+  const counted = gaugeOf(found.count);
+  return { ...counted, cut: !isThrough && !counted.more };
 }
 
 /** A page as far as it has come, or a count. */
-export class Found {
+class Found {
   readonly events: EventSummary[] = [];
   /** how many fit */
   count = 0;
@@ -107,7 +155,7 @@ export class Found {
  *
  * @param take - is given those that fit, some at a time
  */
-export async function examine(
+async function examine(
   engine: Searched,
   found: Found,
   seqs: readonly number[],
