@@ -75,12 +75,12 @@ async function groupsOf(
 ): Promise<readonly DeadGroup[]> {
   const ends = await reader.rows<EndsRow>({ text, values: [groups.map(({ print }) => print)] });
   const byPrint = new Map(ends.map((row) => [row.print, row]));
-  const seqs = new Set(ends.flatMap(({ newest, oldest }) => [newest ?? [], oldest ?? []].flat()));
+  const seqs = new Set(ends.flatMap(({ newest, oldest }) => [newest, oldest]).filter((seq) => seq !== null));
   const summaries = new Map((await summariesOf(reader, dialect, [...seqs])).map((summary) => [summary.seq, summary]));
   return groups.flatMap(({ print, count }) => {
-    const { newest: newestSeq = null, oldest: oldestSeq = null } = byPrint.get(print) ?? {};
-    const newest = summaries.get(newestSeq ?? 0);
-    const oldest = summaries.get(oldestSeq ?? 0);
+    const found = byPrint.get(print);
+    const newest = summaries.get(found?.newest ?? 0);
+    const oldest = summaries.get(found?.oldest ?? 0);
     return newest === undefined || oldest === undefined ? [] : groupOf(count, newest, oldest);
   });
 }
