@@ -52,7 +52,7 @@ export function planOf(database: SqliteDatabase, sql: string): string[] {
  * are paused, and types that handlers name.
  */
 const SMALL = [
-  /^SCAN (json_each|candidate|endpoints|prints|aside|acts|counted)\b/,
+  /^SCAN (json_each|candidate|endpoints|prints|names|aside|acts|counted)\b/,
   /^SCAN (\(subquery-\d+\)|CONSTANT ROW)/,
   /^SCAN hookbox_events USING COVERING INDEX hookbox_events_leased$/,
   /^SCAN hookbox_pauses$/,

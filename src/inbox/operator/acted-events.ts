@@ -29,8 +29,8 @@ export function actedRow({ dead_reason: deadReason, due_ms: dueMs, pruned, erase
 
 /** Finds events by their numbers, for `actedInOrder`. */
 export function selectActed(dialect: Dialect, seqs: readonly number[]): Required<Statement> {
-  const { t, places, anyOf } = dialect;
-  const from = `${t.events} AS events ${places} WHERE ${anyOf('events.seq', '$1', 'bigint')}`;
+  const { t, event, anyOf } = dialect;
+  const from = `${t.events} AS events ${event.joins} WHERE ${anyOf('events.seq', '$1', 'bigint')}`;
   return { text: `SELECT ${actedColumns(dialect)} FROM ${from}`, values: [seqs] };
 }
 

@@ -195,7 +195,7 @@ export function bulks(tables: OperatorTables, { advance, clear }: BulkEngine): O
 }
 
 async function outcome(
-  { t, list, joinRow, places, state, queued }: Dialect,
+  { t, list, joinRow, event, state, queued }: Dialect,
   { rows }: Reader,
   { id, audit }: StoredBulk,
   after: number,
@@ -208,7 +208,7 @@ async function outcome(
     SELECT state, failed, erased, again, count(*) AS count FROM (
       SELECT ${state}, coalesce(${queued}.failures > 0, false) AS failed, events.erased_ms IS NOT NULL AS erased,
         (SELECT 1 FROM ${t.event_acts} AS acts WHERE acts.seq = events.seq AND acts.audit > $2 LIMIT 1) IS NOT NULL AS again
-      FROM ${list('$1', 'bigint')} ${joinRow(t.events, 'events', (row) => `${row}.seq = value`)} ${places}
+      FROM ${list('$1', 'bigint')} ${joinRow(t.events, 'events', (row) => `${row}.seq = value`)} ${event.joins}
     ) AS event GROUP BY state, failed, erased, again`;
   const worked = await rows<WorkedEvent>({ text: results, values: [id, after, limit] });
   const seqs = changedBy(worked);

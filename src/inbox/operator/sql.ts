@@ -23,6 +23,7 @@ export const sharedTables = [
   'marks',
   'pauses',
   'terms',
+  'progress',
   'redeliveries',
   'conflicts',
   'bulks',
@@ -45,15 +46,22 @@ export interface Dialect {
   readonly aside: (limit: number) => string;
   /** Pending events that may be claimed, for `FROM`: `ready`, with `endpoint` and `type`. */
   readonly ready: string;
+  /**
+   * Where events are and how they went: the joins to `events`, and the columns `state`, `dead_reason`, `settled_ms`, `due_ms`,
+   * `attempts`, `failures`, `fingerprint` and `put_away_ms` beside `events.*`. `put_away_ms` is null for processed events.
+   */
+  readonly event: { readonly joins: string; readonly columns: string };
+  /** Dead events with bodies as an index has them, for `FROM`, and the `print` by which they are grouped. */
+  readonly dead: { readonly from: string; readonly print: string };
+  /** A text as an index has it: Postgres has only hashes of long ones. */
+  readonly toKey: (text: string) => string;
   /** For an INSERT, whose row then has the `seq`. In SQLite, RETURNING would go through each table that refers to this one. */
   readonly returningSeq: string;
   /** Locks the rows that are read, where transactions run side by side. */
   readonly forUpdate: string;
   /** The time of the server, where there is one. */
   readonly now: string;
-  /** Joins `events` with the tables that say where an event is, for `state`, `stateToActOn` and `queued`. */
-  readonly places: string;
-  /** The columns `state` and `dead_reason`. */
+  /** The columns `state` and `dead_reason`, behind the joins of `event`. */
   readonly state: string;
   /** The same columns for actions: an event whose handler still runs is in processing, though it may be processed. */
   readonly stateToActOn: string;
@@ -90,11 +98,20 @@ export interface Plan<Result> {
   readonly result: (saved: readonly (readonly unknown[])[]) => Result;
 }
 
+/** Reads from one connection. It may be tried again. */
+export type Read = <T>(work: (reader: Reader) => Promise<T>) => Promise<T>;
+
 /** The tables of an inbox, as operators reach them. */
 export interface OperatorTables {
   readonly dialect: Dialect;
   /** Reads from one connection. It may be tried again. */
   read<T>(work: (reader: Reader) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /**
+   * Does what takes several reads. Closing the inbox waits for it.
+   *
+   * @param signal - once aborted, no read begins: it throws the reason
+   */
+  inSteps<T>(work: (read: Read) => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Makes a change once, even if its answer was lost. */
   change<T, Row>(change: Change<T, Row>): Promise<T>;
   /** Tells processors that events may have become due. */

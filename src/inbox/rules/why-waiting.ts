@@ -33,6 +33,24 @@ export interface WaitingEvent extends QueuedEvent {
   readonly front: Front | undefined;
 }
 
+/** The columns of a waiting event. */
+export interface WaitingRow extends Pick<WaitingEvent, 'seq' | 'endpoint' | 'type' | 'entity' | 'state' | 'crashes'> {
+  readonly created_ms: number | null;
+  readonly created_ns: number | null;
+  readonly due_ms: number;
+  readonly claimed_ms: number | null;
+  readonly yields: unknown;
+}
+
+export function waitingEvent(
+  { created_ms: ms, created_ns: ns, due_ms: dueAt, claimed_ms: claimedAt, yields, ...row }: WaitingRow,
+  others: Pick<WaitingEvent, 'lastSeen' | 'running' | 'front'>,
+): WaitingEvent {
+  const created = ms === null ? null : { ms, ns: ns ?? 0 };
+  const { seq, endpoint, type, entity, state, crashes } = row;
+  return { seq, endpoint, type, entity, created, state, crashes, dueAt, claimedAt, yields: Boolean(yields), ...others };
+}
+
 /** A place in the queue of an entity; `null` is before all events. */
 export interface PlaceInQueue extends Queue {
   readonly after: Pick<Front, 'seq' | 'created'> | null;

@@ -1,11 +1,14 @@
+import { ConfigurationError } from '../../../errors.ts';
 import type { Term } from '../../rules/search-words.ts';
 import { putAwayStates, type EventState, type PutAwayState } from '../../state.ts';
-import type { FoundName } from '../search.ts';
+import type { FoundName, SearchRequest } from '../search.ts';
 import type { Conditions } from './conditions.ts';
 import {
   inOrder,
   nonEmpty,
   overlap,
+  rangesBeyond,
+  rangesWithin,
   type Extent,
   type ReceivedTimes,
   type SeqOrder,
@@ -213,4 +216,75 @@ function exactIndex({
   if (conflict !== undefined) return conflict ? { of: 'conflict' } : null;
   if (redelivered !== undefined) return redelivered ? { of: 'redelivered' } : null;
   return { of: 'everything' };
+}
+
+/** The events that a page looks at, in its order, as far as it has gone. */
+interface Candidates {
+  /** The next events, at most so many. */
+  next(tables: SearchTables, limit: number): Promise<readonly number[]>;
+  /** @param seq - one of those, the last that was looked at */
+  continueAfter(seq: number): void;
+  /** When the last one died, in the order of deaths. */
+  readonly at: number | null;
+}
+
+/** @throws ConfigurationError `INVALID_OPTION` for an unknown order, and for half a place */
+export function assertOrder({ order = 'newest', before = null, beforeAt }: SearchRequest): void {
+  if (order !== 'newest' && order !== 'oldest' && order !== 'failed') {
+    throw new ConfigurationError('INVALID_OPTION', 'order must be newest, oldest or failed.');
+  }
+  const isPlace = order === 'failed' ? (before === null) === (beforeAt === undefined) : beforeAt === undefined;
+  if (isPlace) return;
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    "The order 'failed' needs both before and beforeAt (next and nextAt of the previous page); no other order " +
+      'accepts beforeAt.',
+  );
+}
+
+/** The events from where the page begins. */
+export async function candidatesFor(
+  tables: SearchTables,
+  conditions: Conditions,
+  { order = 'newest', before = null, beforeAt }: SearchRequest,
+  extent: Extent,
+): Promise<Candidates> {
+  if (order === 'failed') {
+    const place = before === null || beforeAt === undefined ? null : { seq: before, settledMs: beforeAt.getTime() };
+    return byDeath(failureSpan(conditions.filter) ?? { from: 0, before: Number.MAX_SAFE_INTEGER }, place);
+  }
+  const page =
+    order === 'newest'
+      ? { from: 1, before: before ?? Number.MAX_SAFE_INTEGER }
+      : { from: (before ?? 0) + 1, before: Number.MAX_SAFE_INTEGER };
+  let ranges = await rangesWithin(tables, conditions.filter, page, extent);
+  const source = await narrowestSource(tables, conditions, ranges, extent.indexed);
+  return {
+    async next(now, limit) {
+      const found = await listed(now, source, ranges, limit, order);
+      // Since it was chosen, its index may have grown too large to be put in order.
+      return found ?? (await listed(now, EVERYTHING, ranges, limit, order)) ?? [];
+    },
+    continueAfter(seq) {
+      ranges = rangesBeyond(ranges, seq, order);
+    },
+    at: null,
+  };
+}
+
+function byDeath(span: FailureSpan, begin: Died | null): Candidates {
+  let place = begin;
+  let found: readonly Died[] = [];
+  return {
+    async next(tables, limit) {
+      found = await tables.diedBefore(span, place, limit);
+      return found.map(({ seq }) => seq);
+    },
+    continueAfter(seq) {
+      place = found.find((one) => one.seq === seq) ?? place;
+    },
+    get at() {
+      return place?.settledMs ?? null;
+    },
+  };
 }

@@ -3,6 +3,10 @@ import { retryGroupOf } from '../../rules/retry-groups.ts';
 import type { Term } from '../../rules/search-words.ts';
 import type { EventFilter } from '../filter.ts';
 import { bodyPath, type BodyStep } from '../body-path.ts';
+import type { EventSummary } from '../search.ts';
+import type { Clock, Dialect, Statement } from '../sql.ts';
+import { eventsIn, lastErrorOf, lastFailed, listedEvents, type SummaryRow } from '../summaries.ts';
+import type { Sized } from './bodies-in-turn.ts';
 
 /** A filter, read once for a page. */
 export interface Conditions {
@@ -41,4 +45,111 @@ export function conditionsOf(filter: EventFilter): Conditions {
     keys: filter.events === undefined ? null : new Set(filter.events.map(keyText)),
     body: (filter.body ?? []).map(({ path, value }) => ({ steps: bodyPath(path), value })),
   };
+}
+
+/** Events have the times of the database. */
+export function inDatabaseTime({ filter, ...others }: Conditions, { toDatabase }: Clock): Conditions {
+  const at = (date: Date): Date => new Date(toDatabase(date.getTime()));
+  const { since, until, failedSince, failedUntil, ignoredSince } = filter;
+  const times = {
+    ...(since !== undefined && { since: at(since) }),
+    ...(until !== undefined && { until: at(until) }),
+    ...(failedSince !== undefined && { failedSince: at(failedSince) }),
+    ...(failedUntil !== undefined && { failedUntil: at(failedUntil) }),
+    ...(ignoredSince !== undefined && { ignoredSince: at(ignoredSince) }),
+  };
+  return { ...others, filter: { ...filter, ...times } };
+}
+
+/** An event as a search sees it, with its last error where the text of that matters. */
+export interface FittingRow extends EventKey, Sized {
+  readonly type: string | null;
+  readonly entity: string | null;
+  readonly lastError: EventSummary['lastError'];
+}
+
+export type FittingColumns = Pick<
+  SummaryRow,
+  'seq' | 'endpoint' | 'id' | 'type' | 'entity' | 'bytes' | 'error_name' | 'error_message'
+>;
+
+const RETRYING = "state = 'pending' AND failures > 0";
+const DEAD = "state = 'dead' AND body IS NOT NULL";
+
+/** One statement for every filter: candidates are looked up one by one, so no condition has to choose an index. */
+function selectFitting(dialect: Dialect): string {
+  const { t, anyOf } = dialect;
+  const there = (table: string, where: string): string =>
+    `((SELECT 1 FROM ${table} AS found WHERE found.seq = event.seq AND ${where} LIMIT 1) IS NOT NULL)`;
+  const isFlag = (parameter: string, condition: string): string =>
+    `(CAST(${parameter} AS bigint) IS NULL OR CASE WHEN ${condition} THEN 1 ELSE 0 END = ${parameter})`;
+  const isIn = (column: string, parameter: string): string =>
+    `(${anyOf(column, parameter, 'text')} OR ${parameter} IS NULL)`;
+  const isIndexed = (term: string): string =>
+    `(CAST(${term} AS text) IS NULL OR seq > $17 OR ${there(t.terms, `found.term = ${term}`)})`;
+  const errorColumn = (column: 'error_name' | 'error_message'): string =>
+    `CASE WHEN CAST($18 AS bigint) = 1 THEN ${lastFailed(t, column)} END AS ${column}`;
+  /** When an event failed for the last time, as a filter asks for it. */
+  const failedAt = `CASE WHEN ${DEAD} THEN put_away_ms WHEN ${RETRYING} THEN (
+      SELECT ended_ms FROM ${t.attempts} WHERE seq = event.seq ORDER BY number DESC LIMIT 1) END`;
+  return `
+    SELECT seq, endpoint, id, type, entity, length(body) AS bytes, ${errorColumn('error_name')},
+      ${errorColumn('error_message')}
+    FROM ${eventsIn(dialect, listedEvents(dialect))}
+    WHERE (CAST($2 AS text) IS NULL OR endpoint = $2)
+      AND (CAST($3 AS text) IS NULL OR id = $3)
+      AND ${isIn('type', '$4')} AND ${isIn('state', '$5')} AND ${isIn('dead_reason', '$6')}
+      AND (CAST($7 AS bigint) IS NULL OR received_ms >= $7)
+      AND (CAST($8 AS bigint) IS NULL OR received_ms < $8)
+      AND (CAST($9 AS text) IS NULL OR (${DEAD} AND coalesce(fingerprint, dead_reason) = $9))
+      AND (CAST($10 AS bigint) IS NULL OR (state = 'ignored' AND put_away_ms >= $10))
+      AND ${isFlag('$11', RETRYING)}
+      AND ${isFlag('$12', there(t.redeliveries, 'true'))}
+      AND ${isFlag('$13', there(t.conflicts, 'true'))}
+      AND (CAST($14 AS bigint) = 0 OR ${there(t.attempts, 'found.error_name IS NOT NULL')})
+      AND ${isIndexed('$15')} AND ${isIndexed('$16')}
+      AND (CAST($19 AS bigint) IS NULL OR ${failedAt} >= $19)
+      AND (CAST($20 AS bigint) IS NULL OR ${failedAt} < $20)
+      AND (CAST($21 AS bigint) IS NULL OR ${there(t.bulk_events, "found.bulk = $21 AND found.result = 'done'")})`;
+}
+
+/** Selects those of some events that fit as far as their columns say, and the index of terms as far as that goes. */
+export function fittingEvents(
+  dialect: Dialect,
+  { filter, error, text, retryGroup, terms: [term, otherTerm] }: Conditions,
+  seqs: readonly number[],
+  indexed: number,
+): Statement {
+  const values = [
+    seqs,
+    filter.endpoint ?? null,
+    filter.id ?? null,
+    filter.types ?? null,
+    filter.states ?? null,
+    filter.deadReasons ?? null,
+    filter.since?.getTime() ?? null,
+    filter.until?.getTime() ?? null,
+    filter.fingerprint ?? null,
+    filter.ignoredSince?.getTime() ?? null,
+    asNumber(filter.retrying),
+    asNumber(filter.redelivered),
+    asNumber(filter.conflict),
+    Number(error !== null),
+    term === undefined ? null : dialect.toKey(term),
+    otherTerm === undefined ? null : dialect.toKey(otherTerm),
+    indexed,
+    Number(retryGroup !== null || text !== null || error !== null),
+    filter.failedSince?.getTime() ?? null,
+    filter.failedUntil?.getTime() ?? null,
+    filter.bulk ?? null,
+  ];
+  return { text: selectFitting(dialect), values };
+}
+
+function asNumber(flag: boolean | undefined): number | null {
+  return flag === undefined ? null : Number(flag);
+}
+
+export function fittingRow({ seq, endpoint, id, type, entity, bytes, ...error }: FittingColumns): FittingRow {
+  return { seq, endpoint, id, type, entity, bytes, lastError: lastErrorOf(error) };
 }

@@ -1,17 +1,17 @@
 import { delay } from '../../../host/real-timers.ts';
+import { gaugeOf, MOST_COUNTED } from '../../rules/gauges.ts';
 import { retryPrintOf } from '../../rules/retry-groups.ts';
 import { termsOf } from '../../rules/search-words.ts';
 import { assertFilter } from '../check-filter.ts';
 import type { EventFilter } from '../filter.ts';
 import { pageBounds } from '../page-bounds.ts';
 import { readPlaces } from '../body-places.ts';
-import type { EventKey } from '../../event.ts';
-import type { EventPage, EventSummary, Search, SearchRequest } from '../search.ts';
+import type { CountRequest, EventCount, EventPage, EventSummary, Search, SearchRequest } from '../search.ts';
+import type { Clock } from '../sql.ts';
 import { SlicedWork } from '../turns.ts';
 import { namesIn } from './body-names.ts';
-import type { SearchTables } from './candidates.ts';
-import { conditionsOf, keyText, type Conditions } from './conditions.ts';
-import { assertOrder, wayFor } from './ways.ts';
+import { assertOrder, candidatesFor, exactPart, type SearchTables } from './candidates.ts';
+import { conditionsOf, inDatabaseTime, keyText, type Conditions, type FittingRow } from './conditions.ts';
 import { readsAs } from './written-value.ts';
 
 /** How many stored events a page looks at: few pages have to take the second step. */
@@ -22,81 +22,112 @@ const MOST_BYTES = 64 * 1024 * 1024;
 const MOST_MS = 5_000;
 /** Looked up at once. */
 const CHUNK = 250;
+/** So many events are looked at for a count: whoever only wants to know how many there are does not wait for more. */
+const MOST_EXAMINED = 20_000;
+const COUNTED_AT_ONCE = 2_500;
 /** What a search by entity or merchant enters into the index before it begins, and how long it waits for that. */
 const INDEX_STEPS = 4;
 const INDEX_BATCH = 500;
 const INDEX_MS = 500;
 
-/** An event as a search sees it. */
-export interface SearchedRow extends EventKey {
-  readonly seq: number;
-  readonly type: string | null;
-  readonly entity: string | null;
-  /** of its body; `null` for a tombstone */
-  readonly bytes: number | null;
-}
-
-/** Everything that a search needs of an engine. SQLite answers immediately. */
-export interface Searched<Row extends SearchedRow> extends Pick<Search, 'indexNew'> {
+/** Everything that a search needs of an engine. */
+export interface Searched extends Pick<Search, 'indexNew'> {
   /** Decides where to look; Postgres lends a connection for it. */
-  look<T>(decide: (tables: SearchTables) => Promise<T>): Promise<T>;
+  look<T>(decide: (tables: SearchTables, clock: Clock) => Promise<T>): Promise<T>;
   /**
    * Those of some events that fit as far as their columns say, and, up to `indexed`, the index of terms; whether the text of an
    * error or the values in a body fit is not asked here.
    */
-  fitting(
-    conditions: Conditions,
-    seqs: readonly number[],
-    indexed: number,
-  ): FittingRows<Row> | Promise<FittingRows<Row>>;
-  summaries(rows: readonly Row[]): readonly EventSummary[] | Promise<readonly EventSummary[]>;
+  fitting(conditions: Conditions, seqs: readonly number[], indexed: number): Promise<FittingRows>;
+  summaries(seqs: readonly number[]): Promise<readonly EventSummary[]>;
 }
 
-export interface FittingRows<Row> {
+export interface FittingRows {
   /** by their `seq` */
-  readonly rows: ReadonlyMap<number, Row>;
-  /** The error of its last attempt that has one. */
-  lastError(row: Row): EventSummary['lastError'];
+  readonly rows: ReadonlyMap<number, FittingRow>;
   /** The text of its body; `null` where that is not JSON, or gone. Asked once for each, in the order of the events. */
-  bodyText(row: Row): string | null | Promise<string | null>;
+  bodyText(seq: number): Promise<string | null>;
 }
 
 /** One page of a search, whatever keeps the events. */
-export async function findPage<Row extends SearchedRow>(
-  engine: Searched<Row>,
-  filter: EventFilter,
-  page: SearchRequest,
-): Promise<EventPage> {
+export async function findPage(engine: Searched, filter: EventFilter, page: SearchRequest): Promise<EventPage> {
   assertFilter(filter);
   const { limit } = pageBounds(page);
   assertOrder(page);
   page.signal?.throwIfAborted();
-  const conditions = conditionsOf(filter);
-  if (conditions.terms.length > 0) await indexSome(engine, page.signal);
+  const asked = conditionsOf(filter);
+  if (asked.terms.length > 0) await indexSome(engine, page.signal);
 
   const work = await SlicedWork.begin(page.signal);
-  const { indexed, way } = await engine.look(async (tables) => {
+  const { conditions, indexed, candidates } = await engine.look(async (tables, clock) => {
+    const conditions = inDatabaseTime(asked, clock);
     const extent = await tables.extent();
-    return { indexed: extent.indexed, way: await wayFor(tables, conditions, page, extent) };
+    return { conditions, indexed: extent.indexed, candidates: await candidatesFor(tables, conditions, page, extent) };
   });
   const found = new Found(conditions, indexed, limit, work);
   let next: number | null = null;
   for (const step of STEPS) {
     // One more than is looked at tells whether there are others.
-    const seqs = await engine.look((tables) => way.next(tables, step + 1));
-    const examined = await examine(engine, found, seqs.slice(0, step), async (rows) => {
-      found.events.push(...(await engine.summaries(rows)));
+    const seqs = await engine.look((tables) => candidates.next(tables, step + 1));
+    const examined = await examine(engine, found, seqs.slice(0, step), async (fitting) => {
+      found.events.push(...(await engine.summaries(fitting)));
     });
     next = examined < seqs.length ? (seqs[examined - 1] ?? null) : null;
-    if (next !== null) way.goOn(next);
+    if (next !== null) candidates.continueAfter(next);
     if (next === null || found.isFull()) break;
   }
   const { events, examined } = found;
-  return { events, examined, next, ...(next !== null && way.at !== null && { nextAt: new Date(way.at) }) };
+  return {
+    events,
+    examined,
+    next,
+    ...(next !== null && candidates.at !== null && { nextAt: new Date(candidates.at) }),
+  };
+}
+
+/** How many events fit, from what an index knows where that is enough. */
+export async function countFound(
+  engine: Searched,
+  filter: EventFilter,
+  { signal, examined: most = MOST_EXAMINED }: CountRequest,
+): Promise<EventCount> {
+  assertFilter(filter);
+  signal?.throwIfAborted();
+  const asked = conditionsOf(filter);
+  if (asked.terms.length > 0) await indexSome(engine, signal);
+
+  const work = await SlicedWork.begin(signal);
+  const { conditions, indexed, exact, candidates } = await engine.look(async (tables, clock) => {
+    const conditions = inDatabaseTime(asked, clock);
+    const extent = await tables.extent();
+    const part = exactPart(conditions, extent);
+    const counted = part && (await tables.count(part, MOST_COUNTED));
+    const isDone = counted !== null || most === 0;
+    return {
+      conditions,
+      indexed: extent.indexed,
+      exact: counted,
+      candidates: isDone ? null : await candidatesFor(tables, conditions, {}, extent),
+    };
+  });
+  if (exact !== null) return { ...gaugeOf(exact), cut: false };
+  if (candidates === null) return { count: 0, more: false, cut: true };
+
+  const found = new Found(conditions, indexed, MOST_COUNTED, work);
+  let isThrough = false;
+  while (!isThrough && !found.isFull() && found.examined < most) {
+    const seqs = await engine.look((tables) => candidates.next(tables, COUNTED_AT_ONCE));
+    const looked = await examine(engine, found, seqs, async () => {});
+    isThrough = looked === seqs.length && seqs.length < COUNTED_AT_ONCE;
+    const last = seqs[looked - 1];
+    if (last !== undefined) candidates.continueAfter(last);
+  }
+  const counted = gaugeOf(found.count);
+  return { ...counted, cut: !isThrough && !counted.more };
 }
 
 /** A page as far as it has come, or a count. */
-export class Found {
+class Found {
   readonly events: EventSummary[] = [];
   /** how many fit */
   count = 0;
@@ -124,18 +155,18 @@ export class Found {
  *
  * @param take - is given those that fit, some at a time
  */
-export async function examine<Row extends SearchedRow>(
-  engine: Searched<Row>,
+async function examine(
+  engine: Searched,
   found: Found,
   seqs: readonly number[],
-  take: (rows: readonly Row[]) => Promise<void>,
+  take: (fitting: readonly number[]) => Promise<void>,
 ): Promise<number> {
   const { conditions, indexed, work } = found;
   let at = 0;
   while (at < seqs.length && (found.examined === 0 || !found.isFull())) {
     const chunk = seqs.slice(at, at + CHUNK);
     const fitting = await engine.fitting(conditions, chunk, indexed);
-    const rows: Row[] = [];
+    const fits: number[] = [];
     for (const seq of chunk) {
       if (work.isOver) await work.rest();
       at += 1;
@@ -144,18 +175,18 @@ export async function examine<Row extends SearchedRow>(
       if (row === undefined) continue;
       found.bytes += bytesToLookAt(conditions, row, indexed);
       if (await fitsClosely(found, fitting, row)) {
-        rows.push(row);
+        fits.push(seq);
         found.count += 1;
       }
       if (found.isFull()) break;
     }
-    await take(rows);
+    await take(fits);
   }
   return at;
 }
 
 /** How many bytes of its body have to be looked at, counted once for each condition. */
-function bytesToLookAt({ terms, body }: Conditions, row: SearchedRow, indexed: number): number {
+function bytesToLookAt({ terms, body }: Conditions, row: FittingRow, indexed: number): number {
   const inBody = body.length + (row.seq > indexed ? terms.length : 0);
   return inBody * (row.bytes ?? 0);
 }
@@ -165,20 +196,20 @@ function bytesToLookAt({ terms, body }: Conditions, row: SearchedRow, indexed: n
  * values in its body. The body comes last, as it costs the most; it is read once, whatever is asked of it. Rests within a row,
  * too: a body may be large.
  */
-async function fitsClosely<Row extends SearchedRow>(
+async function fitsClosely(
   { conditions: { terms, error, text: wanted, keys, retryGroup, body }, indexed, work }: Found,
-  fitting: FittingRows<Row>,
-  row: Row,
+  fitting: FittingRows,
+  row: FittingRow,
 ): Promise<boolean> {
   if (keys !== null && !keys.has(keyText(row))) return false;
-  if (wanted !== null && !hasText(row, wanted) && !errorText(fitting.lastError(row)).includes(wanted)) return false;
-  if (retryGroup !== null && retryPrintOf(fitting.lastError(row)) !== retryGroup) return false;
-  if (error !== null && !errorText(fitting.lastError(row)).includes(error)) return false;
+  if (wanted !== null && !hasText(row, wanted) && !errorText(row.lastError).includes(wanted)) return false;
+  if (retryGroup !== null && retryPrintOf(row.lastError) !== retryGroup) return false;
+  if (error !== null && !errorText(row.lastError).includes(error)) return false;
   const unknown = row.seq > indexed ? terms : [];
   if (unknown.length === 0 && body.length === 0) return true;
 
   if (work.isOver) await work.rest();
-  const text = await fitting.bodyText(row);
+  const text = await fitting.bodyText(row.seq);
   if (unknown.length > 0) {
     const own = termsOf(row.entity, namesIn(text));
     if (!unknown.every((term) => own.has(term))) return false;
@@ -196,7 +227,7 @@ async function fitsClosely<Row extends SearchedRow>(
   }
 }
 
-function hasText({ id, type, entity }: SearchedRow, text: string): boolean {
+function hasText({ id, type, entity }: FittingRow, text: string): boolean {
   return [id, type, entity].some((name) => name?.toLowerCase().includes(text));
 }
 

@@ -13,6 +13,17 @@ export function inOrder(seqs: readonly number[], order: SeqOrder): readonly numb
   return seqs.toSorted(order === 'newest' ? (a, b) => b - a : (a, b) => a - b);
 }
 
+/** Those of some events that are in a range, the first in an order. */
+export function placed(
+  seqs: readonly number[],
+  { from, before }: SeqRange,
+  limit: number,
+  order: SeqOrder,
+): readonly number[] {
+  const within = seqs.filter((seq) => seq >= from && seq < before);
+  return inOrder(within, order).slice(0, limit);
+}
+
 /** The part of a range that is in another one; it may be empty. */
 export function overlap(one: SeqRange, other: SeqRange): SeqRange {
   return { from: Math.max(one.from, other.from), before: Math.min(one.before, other.before) };

@@ -10,7 +10,6 @@ import { operatorTables } from './operator-tables.ts';
 import { counts } from './counts/stored-counts.ts';
 import { erasing } from './removal/erasing.ts';
 import { pruning } from './removal/pruning.ts';
-import { deadGroups } from './search/dead-groups.ts';
 import { search } from './search/event-search.ts';
 import { waits } from './search/waits.ts';
 import { copies } from './transfer/copies.ts';
@@ -20,19 +19,17 @@ import { importing } from './transfer/importing.ts';
 /** What operators do, on the tables of a schema. */
 export function postgresOperations(access: Access): Operations {
   const tables = operatorTables(access);
-  const found = search(access);
+  const found = search(access, tables);
   return {
     ...found,
-    ...waits(access),
-    deadGroups: ({ signal } = {}) =>
-      access.ask(() => deadGroups({ ...access.store, database: access.store.database.until(signal) })),
+    ...waits(access, tables),
     ...actsOnEvents(access),
     ...bulks(tables, bulkEngine(access)),
     ...pauses(tables),
     ...audit(tables),
     ...pruning(access),
     ...erasing(access),
-    ...exporting(access, found.search),
+    ...exporting(access, (...given) => found.search(...given)),
     ...importing(access),
     ...copies(access),
     ...counts(access),

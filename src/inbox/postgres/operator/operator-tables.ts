@@ -1,10 +1,12 @@
-import { type Dialect, type OperatorTables, type Reader, type Statement } from '../../operator/sql.ts';
+import { type Dialect, type OperatorTables, type Read, type Reader, type Statement } from '../../operator/sql.ts';
 import type { Asked } from '../driver/database.ts';
 import type { Session } from '../driver/session.ts';
+import { toKey } from '../sql/keys.ts';
 import { places, STATE, stateToActOn } from '../sql/records.ts';
 import { rowOf, type Tables } from '../sql/tables.ts';
 import type { Access } from './access.ts';
 import { doneOnce } from './done-once.ts';
+import { DEAD_WITH_BODIES, PRINT } from './search/dead-prints.ts';
 
 export function postgres(t: Tables): Dialect {
   return {
@@ -15,14 +17,31 @@ export function postgres(t: Tables): Dialect {
     list: (parameter, type) => `unnest(${parameter}::${type}[]) AS list (value)`,
     aside: (limit) => `SELECT endpoint, type, 1 AS list FROM ${t.queue} WHERE parked ORDER BY seq + 0 LIMIT ${limit}`,
     ready: `${t.queue} AS ready WHERE ready.lease_until_ms IS NULL AND NOT ready.parked`,
+    event: { joins: places(t), columns: eventColumns(t) },
+    dead: { from: `${t.shelf} WHERE ${DEAD_WITH_BODIES}`, print: PRINT },
+    toKey,
     returningSeq: 'RETURNING seq',
     forUpdate: 'FOR UPDATE',
     now: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
-    places: places(t),
     state: STATE,
     stateToActOn: stateToActOn(t),
     queued: 'queue',
   };
+}
+
+/**
+ * Of an event that was processed only its attempts tell how it went: its failures are those since it was stored or rerun.
+ */
+function eventColumns(t: Tables): string {
+  const ofAttempts = (column: string): string =>
+    `(SELECT ${column} FROM ${t.attempts} WHERE seq = events.seq ORDER BY number DESC LIMIT 1)`;
+  const failures = `
+    (SELECT count(*) FROM ${t.attempts} WHERE seq = events.seq AND outcome = 'failed' AND number >= coalesce(
+      (SELECT max(number) FROM ${t.attempts} WHERE seq = events.seq AND trigger = 'manual'), 0))`;
+  return `${STATE}, shelf.settled_ms AS put_away_ms,
+    CASE WHEN queue.seq IS NULL THEN coalesce(shelf.settled_ms, ${ofAttempts('ended_ms')}) END AS settled_ms, queue.due_ms,
+    coalesce(queue.attempts, shelf.attempts, ${ofAttempts('number')}, 0) AS attempts,
+    coalesce(queue.failures, shelf.failures, ${failures}) AS failures, shelf.fingerprint`;
 }
 
 /** The tables of a schema. */
@@ -30,15 +49,18 @@ export function operatorTables({ store, ask, notify }: Access): OperatorTables {
   const { database, t, time } = store;
   const dialect = postgres(t);
   const { toDatabase, toCaller } = time;
+  const readUntil = (signal: AbortSignal | undefined): Read => {
+    const until = database.until(signal);
+    return (work) =>
+      until.read(async (session) => {
+        await time.follow(session);
+        return work({ toDatabase, toCaller, rows: rowsIn(session) });
+      });
+  };
   return {
     dialect,
-    read: (work, signal) =>
-      ask(() =>
-        database.until(signal).read(async (session) => {
-          await time.follow(session);
-          return work({ toDatabase, toCaller, rows: rowsIn(session) });
-        }),
-      ),
+    read: (work, signal) => ask(() => readUntil(signal)(work)),
+    inSteps: (work, signal) => ask(() => work(readUntil(signal))),
     change({ locks, isRepeatable = false, load, plan }) {
       const done = <T>(asked: Omit<Asked<T>, 'wasDone'>) =>
         ask(() => (isRepeatable ? database.transaction(asked) : doneOnce(store, asked)));
@@ -57,6 +79,6 @@ export function operatorTables({ store, ask, notify }: Access): OperatorTables {
   };
 }
 
-function rowsIn(session: Session): Reader['rows'] {
+export function rowsIn(session: Session): Reader['rows'] {
   return ({ text, values = [] }) => session.rows(text, values);
 }

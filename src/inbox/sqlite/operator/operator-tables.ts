@@ -1,10 +1,18 @@
-import { sharedTables, type Clock, type Dialect, type OperatorTables, type Statement } from '../../operator/sql.ts';
+import {
+  sharedTables,
+  type Clock,
+  type Dialect,
+  type OperatorTables,
+  type Read,
+  type Statement,
+} from '../../operator/sql.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { keyIs } from '../sql/event-key.ts';
 import { statement } from '../sql/prepared-statement.ts';
 import { READY } from '../sql/queue-statements.ts';
 import { STATE_TO_ACT_ON } from '../sql/records.ts';
 import type { Access } from './access.ts';
+import { DEAD, PRINT } from './search/dead-prints.ts';
 
 const aside = (parked: 1 | 2, limit: number): string => `
   SELECT * FROM (
@@ -20,10 +28,12 @@ export const sqlite: Dialect = {
   list: (parameter) => `json_each(${parameter})`,
   aside: (limit) => `${aside(1, limit)} UNION ALL ${aside(2, limit)}`,
   ready: `hookbox_events AS ready WHERE ${READY}`,
+  event: { joins: '', columns: 'events.settled_ms AS put_away_ms' },
+  dead: { from: DEAD, print: PRINT },
+  toKey: (text) => text,
   returningSeq: '',
   forUpdate: '',
   now: "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)",
-  places: '',
   state: 'state, dead_reason',
   stateToActOn: `${STATE_TO_ACT_ON}, dead_reason`,
   queued: 'events',
@@ -31,10 +41,12 @@ export const sqlite: Dialect = {
 
 /** The tables of a file. */
 export function operatorTables({ database, write, notify }: Access): OperatorTables {
+  const read: Read = (work) =>
+    work({ ...clockAfter(0), rows: async <Row>(asked: Statement) => rowsOf(database(), asked) as Row[] });
   return {
     dialect: sqlite,
-    read: (work) =>
-      work({ ...clockAfter(0), rows: async <Row>(asked: Statement) => rowsOf(database(), asked) as Row[] }),
+    read,
+    inSteps: (work) => work(read),
     change: ({ load, plan }) =>
       write(({ database: writing }, waitedMs) => {
         const clock = clockAfter(waitedMs);
@@ -47,7 +59,7 @@ export function operatorTables({ database, write, notify }: Access): OperatorTab
 }
 
 /** The clock of a transaction that has waited for the file, while the clock may have been set. */
-function clockAfter(waitedMs: number): Clock {
+export function clockAfter(waitedMs: number): Clock {
   return { toDatabase: (ms) => ms + waitedMs, toCaller: (ms) => ms };
 }
 

@@ -1,4 +1,5 @@
 import { delay } from '../../../../host/real-timers.ts';
+import { BodiesInTurn, type Sized } from '../../../operator/finding/bodies-in-turn.ts';
 import { namesIn } from '../../../operator/finding/body-names.ts';
 import { termsOf, type Term } from '../../../rules/search-words.ts';
 import type { Session } from '../../driver/session.ts';
@@ -7,7 +8,7 @@ import { timeSlice } from '../../engine/time-slice.ts';
 import { toKey } from '../../sql/keys.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Store } from '../../store.ts';
-import { BodiesInTurn, type Sized } from './bodies-in-turn.ts';
+import { postgres, rowsIn } from '../operator-tables.ts';
 import { noteOutOfOrder, selectIndexed } from './received-times.ts';
 
 /** What operators search is kept in the transactions that move events. */
@@ -87,7 +88,7 @@ async function indexBatch(session: Session, t: Tables, limit: number): Promise<b
     [limit],
   );
   const slice = timeSlice();
-  const bodies = new BodiesInTurn(t, rows);
+  const bodies = new BodiesInTurn(postgres(t), rows);
   const terms: [Term, number][] = [];
   const worked: UnindexedRow[] = [];
   for (const row of rows) {
@@ -150,11 +151,11 @@ export async function holdIndex(session: Session, t: Tables): Promise<void> {
 async function ownTerms(session: Session, t: Tables, seq: number): Promise<readonly Term[]> {
   await holdIndex(session, t);
   const row = await session.row<TermRow>(`SELECT ${TERM_COLUMNS} FROM ${t.events} WHERE seq = $1`, [seq]);
-  return row === undefined ? [] : [...(await termsOfRow(session, new BodiesInTurn(t, [row]), row))];
+  return row === undefined ? [] : [...(await termsOfRow(session, new BodiesInTurn(postgres(t), [row]), row))];
 }
 
 async function termsOfRow(session: Session, bodies: BodiesInTurn, row: TermRow): Promise<ReadonlySet<Term>> {
-  const text = await bodies.text(row.seq, (work) => work(session));
+  const text = await bodies.text(row.seq, rowsIn(session));
   return termsOf(row.entity, namesIn(text));
 }
 

@@ -1,14 +1,17 @@
 import type { EventKey } from '../../../event.ts';
+import type { OperatorTables } from '../../../operator/sql.ts';
+import { summariesOf } from '../../../operator/summaries.ts';
 import type { Waits } from '../../../operator/waits.ts';
 import { seenSince } from '../../../rules/handled-types.ts';
 import {
   COUNTED_BEHIND,
   planWaits,
+  waitingEvent,
   type CountBehind,
   type PlaceInQueue,
   type WaitingEvent,
+  type WaitingRow,
 } from '../../../rules/why-waiting.ts';
-import type { EventState } from '../../../state.ts';
 import type { Session } from '../../driver/session.ts';
 import {
   bothInOrder,
@@ -21,32 +24,22 @@ import {
 } from '../../engine/entity-queue.ts';
 import { claimState } from '../../engine/postgres-store.ts';
 import { keyOrNull } from '../../sql/keys.ts';
-import { createdOf, places, STATE } from '../../sql/records.ts';
+import { places, STATE } from '../../sql/records.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
-import { summariesOf } from './summary.ts';
+import { rowsIn } from '../operator-tables.ts';
 
-interface EventRow extends Omit<NextColumns, 'passed' | 'yielding'> {
+interface EventRow extends WaitingRow, Omit<NextColumns, 'passed' | 'yielding'> {
   /** the number of its key, from 1 */
   readonly place: number;
-  readonly seq: number;
-  readonly endpoint: string;
-  readonly type: string | null;
-  readonly entity: string | null;
-  readonly created_ms: number | null;
-  readonly created_ns: number | null;
-  readonly state: EventState;
-  readonly crashes: number;
-  readonly due_ms: number;
-  readonly claimed_ms: number | null;
-  readonly yields: boolean;
   readonly seen_ms: number | null;
   readonly running: number | null;
   readonly running_ms: number | null;
 }
 
-export function waits({ store, ask }: Access): Waits {
+export function waits({ store, ask }: Access, { dialect }: OperatorTables): Waits {
   const { database, t, time } = store;
+  const { toDatabase, toCaller } = time;
   return {
     waits: (keys, now) =>
       ask(() =>
@@ -57,7 +50,7 @@ export function waits({ store, ask }: Access): Waits {
           const plan = planWaits(events, state, time.toDatabase(now));
           const [counts, blockers] = await Promise.all([
             plan.places.length === 0 ? [] : countsBehind(session, t, plan.places, since),
-            plan.blockers.length === 0 ? [] : summariesOf(session, store, plan.blockers),
+            summariesOf({ toDatabase, toCaller, rows: rowsIn(session) }, dialect, plan.blockers),
           ]);
           return plan.waits(counts, blockers, (ms) => new Date(time.toCaller(ms)));
         }),
@@ -104,22 +97,12 @@ async function eventsOf(
 }
 
 function eventOf(row: EventRow): WaitingEvent {
-  const { seq, state, crashes, yields, running, running_ms: runningMs } = row;
-  return {
-    seq,
-    endpoint: row.endpoint,
-    type: row.type,
-    entity: row.entity,
-    created: createdOf(row),
-    state,
-    crashes,
-    dueAt: row.due_ms,
-    claimedAt: row.claimed_ms,
-    yields,
+  const { running, running_ms: runningMs } = row;
+  return waitingEvent(row, {
     lastSeen: row.seen_ms,
     running: running === null || runningMs === null ? undefined : { seq: running, claimedAt: runningMs },
     front: frontOf(row),
-  };
+  });
 }
 
 async function countsBehind(

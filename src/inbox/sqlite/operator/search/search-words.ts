@@ -21,7 +21,7 @@ export interface TermRow {
 }
 
 /** The row of hookbox_progress that says how far the index goes. */
-const INDEXED = 'terms';
+export const INDEXED = 'terms';
 
 /** The terms of events up to this `seq` are in the index. */
 export function indexedUpTo(database: SqliteDatabase): number {

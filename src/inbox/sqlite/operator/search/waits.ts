@@ -1,14 +1,16 @@
+import { summariesBySeq, summaryOf, type SummaryRow } from '../../../operator/summaries.ts';
 import type { Waits } from '../../../operator/waits.ts';
 import type { Queue } from '../../../rules/store.ts';
 import { isAmong, seenSince } from '../../../rules/handled-types.ts';
 import {
   COUNTED_BEHIND,
   planWaits,
+  waitingEvent,
   type CountBehind,
   type PlaceInQueue,
   type WaitingEvent,
+  type WaitingRow,
 } from '../../../rules/why-waiting.ts';
-import type { EventState } from '../../../state.ts';
 import type { EventKey } from '../../../event.ts';
 import { frontOf, holdingTypesOf } from '../../engine/entity-queue.ts';
 import { pausesOf, handledTypesOf } from '../../engine/handled-types.ts';
@@ -17,24 +19,9 @@ import { keyIs } from '../../sql/event-key.ts';
 import { prepareNamedStatements, type NamedStatements } from '../../sql/named-statements.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import { WAITING } from '../../sql/queue-statements.ts';
-import { createdOf } from '../../sql/records.ts';
 import type { Access } from '../access.ts';
+import { clockAfter, rowsOf, sqlite } from '../operator-tables.ts';
 import { readTogether } from '../read-together.ts';
-import { summaryOfSeq } from './summary.ts';
-
-interface EventRow {
-  readonly seq: number;
-  readonly endpoint: string;
-  readonly type: string | null;
-  readonly entity: string | null;
-  readonly created_ms: number | null;
-  readonly created_ns: number | null;
-  readonly state: EventState;
-  readonly crashes: number;
-  readonly due_ms: number;
-  readonly claimed_ms: number | null;
-  readonly yields: 0 | 1;
-}
 
 const EVENT = `
   SELECT seq, endpoint, type, entity, created_ms, created_ns, state, crashes, due_ms, claimed_ms, yields
@@ -69,8 +56,11 @@ export function waits(access: Access): Waits {
         const plan = planWaits(events, { pauses: pausesOf(statements), isSuspectRunning }, now);
         const taken = remembered((endpoint: string) => handledTypesOf(statements, endpoint, seenSince(now)));
         const counts = plan.places.map((place) => countBehind(database, place, taken(place.endpoint)));
-        const blockers = plan.blockers.flatMap((seq) => summaryOfSeq(database, seq) ?? []);
-        return plan.waits(counts, blockers);
+        const blockers = rowsOf(database, summariesBySeq(sqlite, plan.blockers)) as readonly SummaryRow[];
+        return plan.waits(
+          counts,
+          blockers.map((row) => summaryOf(row, clockAfter(0))),
+        );
       });
     },
   };
@@ -84,31 +74,22 @@ function eventsOf(
   const { database, queue } = statements;
   const holding = remembered((endpoint: string) => holdingTypesOf(statements, endpoint, since));
   const lastSeen = remembered(
-    (lane: Pick<EventRow, 'endpoint' | 'type'>) => (queue.lastSeen.get(lane) as { at: number | null }).at,
+    (lane: Pick<WaitingRow, 'endpoint' | 'type'>) => (queue.lastSeen.get(lane) as { at: number | null }).at,
   );
   const ofQueue = remembered(({ entity, endpoint }: Queue): Pick<WaitingEvent, 'running' | 'front'> => ({
     running: statement(database, RUNNING).get({ entity, endpoint }) as WaitingEvent['running'],
     front: frontOf(statements, { entity, endpoint }, holding(endpoint)),
   }));
   return keys.map(({ id, endpoint }) => {
-    const row = statement(database, EVENT).get({ id, endpoint }) as EventRow | undefined;
+    const row = statement(database, EVENT).get({ id, endpoint }) as WaitingRow | undefined;
     if (row === undefined) return undefined;
-    const { seq, type, entity, state, crashes } = row;
-    const isQueued = state === 'pending' && entity !== null;
-    return {
-      seq,
-      endpoint,
-      type,
-      entity,
-      created: createdOf(row),
-      state,
-      crashes,
-      dueAt: row.due_ms,
-      claimedAt: row.claimed_ms,
-      yields: row.yields === 1,
+    const { type, entity } = row;
+    return waitingEvent(row, {
       lastSeen: type === null ? null : lastSeen({ endpoint, type }),
-      ...(isQueued ? ofQueue({ endpoint, entity }) : { running: undefined, front: undefined }),
-    };
+      ...(row.state === 'pending' && entity !== null
+        ? ofQueue({ endpoint, entity })
+        : { running: undefined, front: undefined }),
+    });
   });
 }
 

@@ -1,0 +1,120 @@
+import type { EventKey } from '../event.ts';
+import { invalidityOf, MOST_READ_BYTES } from '../rules/invalidity.ts';
+import type { DeadReason, EventState } from '../state.ts';
+import type { EventSummary } from './search.ts';
+import type { Clock, Dialect, Reader, Statement } from './sql.ts';
+
+/** A row of `selectSummaries`; the CHECKs of the tables hold the unions. */
+export interface SummaryRow extends EventKey {
+  readonly seq: number;
+  readonly type: string | null;
+  readonly entity: string | null;
+  readonly verified: unknown;
+  readonly state: EventState;
+  readonly dead_reason: DeadReason | null;
+  readonly received_ms: number;
+  readonly settled_ms: number | null;
+  readonly due_ms: number | null;
+  readonly attempts: number;
+  readonly failures: number;
+  readonly fingerprint: string | null;
+  /** `null` for a tombstone */
+  readonly bytes: number | null;
+  readonly redeliveries: number | null;
+  readonly conflicts: number | null;
+  readonly error_name: string | null;
+  readonly error_message: string | null;
+  /** the body of an invalid event, unless it is large */
+  readonly unread: Uint8Array | null;
+}
+
+/** A column of the last attempt of `event` that has an error. */
+export function lastFailed(t: Dialect['t'], column: 'error_name' | 'error_message'): string {
+  return `(
+    SELECT ${column} FROM ${t.attempts} WHERE seq = event.seq AND error_name IS NOT NULL ORDER BY number DESC LIMIT 1)`;
+}
+
+/** The rows of the table of events with the columns of `Dialect.event`, for FROM. */
+export function eventsIn({ event: { columns, joins } }: Pick<Dialect, 'event'>, events: string): string {
+  return `(SELECT events.*, ${columns} FROM ${events} ${joins}) AS event`;
+}
+
+/** The rows of some events, with the list of their `seq` as the first parameter. */
+export function listedEvents({ t, list, joinRow }: Pick<Dialect, 't' | 'list' | 'joinRow'>): string {
+  return `${list('$1', 'bigint')} ${joinRow(t.events, 'events', (row) => `${row}.seq = value`)}`;
+}
+
+/** What is shown of events, everything but their bytes. */
+function selectSummaries(dialect: Dialect, events: string): string {
+  const { t } = dialect;
+  return `
+    SELECT seq, endpoint, id, type, entity, verified, state, dead_reason, received_ms, settled_ms, due_ms, attempts, failures,
+      fingerprint, length(body) AS bytes,
+      (SELECT again.count FROM ${t.redeliveries} AS again WHERE again.seq = event.seq) AS redeliveries,
+      (SELECT other.count FROM ${t.conflicts} AS other WHERE other.seq = event.seq) AS conflicts,
+      ${lastFailed(t, 'error_name')} AS error_name, ${lastFailed(t, 'error_message')} AS error_message,
+      CASE WHEN dead_reason = 'invalid' AND length(body) <= ${MOST_READ_BYTES} THEN body END AS unread
+    FROM ${eventsIn(dialect, events)}`;
+}
+
+/** Selects the summaries of events by their `seq`, in any order. */
+export function summariesBySeq(dialect: Dialect, seqs: readonly number[]): Required<Statement> {
+  return { text: selectSummaries(dialect, listedEvents(dialect)), values: [seqs] };
+}
+
+/** The summaries of events by their `seq`, in this order; those that are not there are left out. */
+export async function summariesOf(
+  { rows, ...clock }: Reader,
+  dialect: Dialect,
+  seqs: readonly number[],
+): Promise<readonly EventSummary[]> {
+  if (seqs.length === 0) return [];
+  const found = await rows<SummaryRow>(summariesBySeq(dialect, seqs));
+  const summaries = new Map(found.map((row) => [row.seq, summaryOf(row, clock)]));
+  return seqs.flatMap((seq) => summaries.get(seq) ?? []);
+}
+
+/** The summary of the event of a key, or `null`. */
+export async function summaryOfKey(
+  { rows, ...clock }: Reader,
+  dialect: Dialect,
+  { id, endpoint }: EventKey,
+): Promise<EventSummary | null> {
+  const text = `${selectSummaries(dialect, `${dialect.t.events} AS events`)} WHERE ${dialect.keyIs('$1', '$2')}`;
+  const [row] = await rows<SummaryRow>({ text, values: [id, endpoint] });
+  return row === undefined ? null : summaryOf(row, clock);
+}
+
+/** A row as it is shown, by the caller's clock. */
+export function summaryOf(row: SummaryRow, { toCaller }: Pick<Clock, 'toCaller'>): EventSummary {
+  const at = (ms: number | null): Date | null => (ms === null ? null : new Date(toCaller(ms)));
+  return {
+    seq: row.seq,
+    endpoint: row.endpoint,
+    id: row.id,
+    type: row.type,
+    entity: row.entity,
+    verified: Boolean(row.verified),
+    state: row.state,
+    deadReason: row.dead_reason,
+    receivedAt: new Date(toCaller(row.received_ms)),
+    settledAt: at(row.settled_ms),
+    dueAt: row.state === 'pending' ? at(row.due_ms) : null,
+    attempts: row.attempts,
+    failures: row.failures,
+    redeliveries: row.redeliveries ?? 0,
+    conflicts: row.conflicts ?? 0,
+    lastError: lastErrorOf(row) ?? (row.unread === null ? null : invalidityOf(row.unread)),
+    // Where nobody has said why, the reason is what an event is grouped by. A tombstone is in no group.
+    fingerprint: row.state === 'dead' && row.bytes !== null ? (row.fingerprint ?? row.dead_reason) : null,
+    pruned: row.bytes === null,
+  };
+}
+
+/** The error of the last attempt that has one. */
+export function lastErrorOf({
+  error_name: name,
+  error_message: message,
+}: Pick<SummaryRow, 'error_name' | 'error_message'>): EventSummary['lastError'] {
+  return name === null ? null : { name, message: message ?? '' };
+}
