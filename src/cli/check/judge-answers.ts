@@ -32,7 +32,7 @@ export function unknown(sent: string, received: string | Exchange, advice: Advic
 }
 
 const TOLD_TO_WAIT: Advice = {
-  why: 'Twice, the endpoint asked hookbox to wait, so the check cannot judge how the endpoint treats this delivery.',
+  why: 'The endpoint asked hookbox to wait twice, so the check cannot tell how the endpoint handles this delivery.',
   mend: 'During the check, lift the rate limit on the route, or run only a few probes at a time with --only.',
 };
 

@@ -12,7 +12,7 @@ const LATE_UNDER_LOAD: Advice = {
   why:
     'The endpoint answers single deliveries in time, but not the many that arrive at once after an outage. ' +
     'Those deliveries fail, and the service later resends all of them together.',
-  mend: 'Before you answer, only verify and store the event. Store many events in one transaction, and handle them afterwards.',
+  mend: 'Before you respond, verify and store the event, and do nothing else. Store many events in one transaction, and handle them after the response.',
 };
 const REFUSES_UNDER_LOAD: Advice = {
   why: 'Each of these deliveries counts as failed, and the service sends its event again after five minutes or more.',
