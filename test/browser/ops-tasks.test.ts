@@ -19,7 +19,7 @@ const MOST = 5;
 const TOLD = new Map(
   readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
     .split('\n')
-    .map((line) => /^- \*\*(.+[?.])\*\* .+: (\d+)$/.exec(line))
+    .map((line) => /^- \*\*(.+[?.])\*\* .+ \((\d+)\)$/.exec(line))
     .flatMap((row) => (row === null ? [] : [[row[1] ?? '', Number(row[2])] as const])),
 );
 const tried = new Set<string>();

@@ -121,7 +121,7 @@ function* ends(body: Buffer): Generator<Candidate> {
   const rest = text.slice(blank.index + blank[0].length);
   yield* candidates(
     'headers-in-file',
-    'the signature was computed over the body after the headers',
+    'the file also contains the headers, but the signature was computed over the body alone',
     back(rest),
     back(rest.trimEnd()),
   );
