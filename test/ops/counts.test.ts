@@ -1,6 +1,9 @@
 import type Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { counts } from '../../src/inbox/sqlite/operator/counts/stored-counts.ts';
+import { counts } from '../../src/inbox/operator/counts.ts';
+import type { Access } from '../../src/inbox/sqlite/operator/access.ts';
+import { countEngine } from '../../src/inbox/sqlite/operator/counts.ts';
+import { operatorTables } from '../../src/inbox/sqlite/operator/operator-tables.ts';
 import type { Statements } from '../../src/inbox/sqlite/statements.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
@@ -61,7 +64,7 @@ describe('coarsening', () => {
     })();
     const changes = database.prepare<[], number>('SELECT total_changes()').pluck();
     const perTransaction: number[] = [];
-    const operations = counts({
+    const access: Access = {
       database: () => database,
       write: async (work) => {
         const before = changes.get() ?? 0;
@@ -71,7 +74,8 @@ describe('coarsening', () => {
       },
       alone: async (work) => work(database),
       notify() {},
-    });
+    };
+    const operations = counts(operatorTables(access), countEngine(access));
     await operations.coarsen(NOON + DAY);
     // Each row is added to two sums at most, and deleted.
     expect(Math.max(...perTransaction)).toBeLessThanOrEqual(3_000);
@@ -85,7 +89,7 @@ describe('query plans', () => {
   const READ_WHOLE = [
     /^SCAN hookbox_events USING COVERING INDEX hookbox_events_(due_of_endpoint|retrying|leased)$/,
     /^SCAN (hookbox_counts|hookbox_rejected USING (COVERING )?INDEX hookbox_rejected_latest)$/,
-    /^SCAN (CONSTANT ROW|endpoints|candidates|oldest( LEFT-JOIN)?|\(subquery-\d+\))$/,
+    /^SCAN (CONSTANT ROW|one|endpoints|candidates|waiting|oldest( LEFT-JOIN)?|first|counted|\(subquery-\d+\))$/,
   ];
 
   async function scans(prepareFor: (database: Database.Database) => void = () => {}): Promise<string[]> {

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { Access } from '../../src/inbox/sqlite/operator/access.ts';
-import { counts } from '../../src/inbox/sqlite/operator/counts/stored-counts.ts';
+import { counts } from '../../src/inbox/operator/counts.ts';
+import { countEngine } from '../../src/inbox/sqlite/operator/counts.ts';
+import { operatorTables } from '../../src/inbox/sqlite/operator/operator-tables.ts';
 import { search } from '../../src/inbox/sqlite/operator/search/event-search.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
@@ -124,7 +126,7 @@ describe('deliveries have their turn', () => {
       alone: async (work) => work(database),
       notify() {},
     };
-    const looked = counts(access);
+    const looked = counts(operatorTables(access), countEngine(access));
     const totalsIn: typeof operations.totalsIn = (spans) => looked.totalsIn(spans);
     const counted: Inbox = { ...inbox, operations: { ...operations, totalsIn } };
     let over = false;

@@ -1,52 +1,14 @@
 import type { EventKey } from '../event.ts';
+import { MINUTE_MS, minutesApart, type CountRow, type CountTotal } from '../rules/counted.ts';
+import { gaugeOf, MOST_COUNTED, type Gauge } from '../rules/gauges.ts';
+import { pinger } from './pinger.ts';
+import { rejections, type RejectedDelivery, type Rejection, type RejectionEngine } from './rejections.ts';
 import type { Abortable } from './search.ts';
+import type { Clock, Dialect, OperatorTables, Reader } from './sql.ts';
+import { SlicedWork } from './turns.ts';
 
-export { LATENCY_BUCKETS_MS } from '../rules/latency-buckets.ts';
-
-/** What is counted, by the minute. */
-export type Counted =
-  /**
-   * detail: the type of the event, one of the eleven, or of an application's own that handlers name; `other`, or
-   * `invalid`. None for
-   * duplicates and conflicts.
-   */
-  | 'stored'
-  | 'duplicate'
-  | 'conflict'
-  | 'processed'
-  /** an attempt that failed and is tried again; detail: the type */
-  | 'failed'
-  | 'dead'
-  | 'ignored'
-  | 'rerun'
-  | 'discarded'
-  /** detail: the reason */
-  | 'rejected'
-  /** a delivery that a receiver has taken in, known or not; detail: the endpoint */
-  | 'arrived'
-  /** one that it has not; detail: the reason, a space, and the endpoint */
-  | 'refused'
-  /** detail: the upper bound of a bucket in milliseconds, one of `LATENCY_BUCKETS_MS`, or `inf` */
-  | 'answer-ms'
-  | 'handler-ms'
-  /** detail: the type, a space, and such an upper bound of how long its handler ran */
-  | 'type-ms';
-
-/** The upper bound that the detail of a latency says. */
-export function latencyBound(detail: string): number {
-  return detail === 'inf' ? Infinity : Number(detail);
-}
-
-export interface CountRow {
-  /** the beginning of the minute, or of the hour for counts that are older than a day; milliseconds since 1970 */
-  readonly at: number;
-  readonly what: Counted;
-  readonly detail: string;
-  readonly count: number;
-}
-
-/** Everything that was counted of a kind. */
-export type CountTotal = Omit<CountRow, 'at'>;
+export { LATENCY_BUCKETS_MS, latencyBound, type Counted, type CountRow, type CountTotal } from '../rules/counted.ts';
+export type { Gauge } from '../rules/gauges.ts';
 
 /** The minutes and hours that begin in it; milliseconds since 1970. */
 export interface CountSpan {
@@ -59,26 +21,6 @@ export interface DeliveryCounts {
   /** when the oldest of all counts begins that is kept; `null` where nothing was counted */
   readonly begin: number | null;
   readonly rows: readonly CountRow[];
-}
-
-/** A rejected delivery. */
-export interface Rejection {
-  readonly endpoint: string;
-  readonly reason: string;
-  /** The size, in bytes, of the part of the body that was read. */
-  readonly bytes: number | null;
-  /** The SHA-256 of the body in lowercase hex, if the body was read. */
-  readonly sha256: string | null;
-  /** The address of the sender, if the adapter knows it. */
-  readonly source: string | null;
-}
-
-/** Rejected deliveries that differ only in time. */
-export interface RejectedDelivery extends Rejection {
-  readonly seq: number;
-  readonly count: number;
-  readonly firstAt: Date;
-  readonly lastAt: Date;
 }
 
 /** The current numbers of events. hookbox counts each number only up to a limit. */
@@ -102,12 +44,6 @@ export interface WaitingEvent extends EventKey {
   readonly receivedAt: Date;
   /** When the event was last rerun, if it has not failed since then; otherwise, when it was received. */
   readonly since: Date;
-}
-
-/** A number that is counted up to a limit. `more` is `true` if the actual number is higher. */
-export interface Gauge {
-  readonly count: number;
-  readonly more: boolean;
 }
 
 export interface Counts {
@@ -148,4 +84,262 @@ export interface Counts {
    * with the time one day ago.
    */
   coarsen(before: number): Promise<void>;
+}
+
+type SpanInTables = readonly [since: number, until: number];
+
+/** What each engine does itself of counts. */
+export interface CountEngine extends RejectionEngine {
+  /** The spans whose totals are read together. */
+  readonly spansAtOnce: number;
+  /** Rows of spans, for `FROM`, with the first two values. */
+  readonly inSpans: (
+    rows: (since: string, until: string) => string,
+    spans: readonly SpanInTables[],
+  ) => readonly { readonly from: string; readonly values: readonly unknown[] }[];
+  readonly coarsen: Counts['coarsen'];
+  readonly gauges: GaugeSources;
+  /** Writes and removes a row on the disk. */
+  readonly tryToWrite: () => Promise<void>;
+}
+
+/** What is counted in an inbox. */
+export function counts(tables: OperatorTables, engine: CountEngine): Counts {
+  const { dialect } = tables;
+  const { t } = dialect;
+  const summed = 'what, detail, CAST(sum(count) AS bigint) AS count';
+  const totalsOf = (rows: string): string => `SELECT ${summed} FROM (${rows}) AS counted GROUP BY 1, 2 ORDER BY 1, 2`;
+  return {
+    async count(rows) {
+      if (rows.length > 0) await tables.append((clock) => engine.addCounts(clock, rows));
+    },
+    async counts(since, until) {
+      const text = `
+        SELECT at, ${summed} FROM (${countedBetween(t, '$1', '$2')}) AS counted GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
+      return tables.read(async ({ rows, ...clock }) => {
+        const apart = minutesApart(clock);
+        const found = await rows<CountRow>({ text, values: inTables({ since, until }, apart) });
+        return found.map((row) => ({ ...row, at: row.at - apart }));
+      });
+    },
+    totals() {
+      const text = totalsOf(`
+        SELECT what, detail, count FROM ${t.counts}
+        UNION ALL SELECT what, detail, count FROM ${t.count_sums} WHERE per = 'all'`);
+      return tables.read(({ rows }) => rows<CountTotal>({ text }));
+    },
+    async totalsIn(spans, { signal } = {}) {
+      const text = totalsOf(countedBetween(t, '$1', '$2'));
+      const work = await SlicedWork.begin(signal);
+      const all: (readonly CountTotal[])[] = [];
+      while (all.length < spans.length) {
+        const some = spans.slice(all.length, all.length + engine.spansAtOnce);
+        const read = ({ rows, ...clock }: Reader) => {
+          const apart = minutesApart(clock);
+          return Promise.all(some.map((span) => rows<CountTotal>({ text, values: inTables(span, apart) })));
+        };
+        all.push(...(await tables.read(read, signal)));
+        await work.rest();
+      }
+      return all;
+    },
+    deliveries: (spans, per) =>
+      tables.read(async ({ rows, ...clock }) => {
+        const apart = minutesApart(clock);
+        const [first] = await rows<{ at: number | null }>({ text: firstCounted(t) });
+        const begin = first === undefined || first.at === null ? null : first.at - apart;
+        const counted = (since: string, until: string) => countedBetween(t, since, until);
+        const asked = engine.inSpans(
+          counted,
+          spans.map((span) => inTables(span, apart)),
+        );
+        const found = await Promise.all(
+          asked.map(({ from, values }) =>
+            rows<CountRow>({ text: selectDeliveries(from, per), values: [...values, apart] }),
+          ),
+        );
+        return { begin, rows: found.flat() };
+      }),
+    gauges: () =>
+      tables.read(async ({ rows, toCaller }) =>
+        gaugesOf(await rows<GaugesRow>({ text: selectGauges(dialect, engine.gauges) }), toCaller),
+      ),
+    ...rejections(tables, engine),
+    ping: pinger(engine.tryToWrite),
+    coarsen: engine.coarsen,
+  };
+}
+
+/** Minutes begin at whole milliseconds, and a span is cut into equal parts. */
+function inTables({ since, until }: CountSpan, apart: number): SpanInTables {
+  return [Math.ceil(since) + apart, Math.ceil(until) + apart];
+}
+
+/** What was counted in a span: a minute that was taken in before it was over stands in two places, so they are added up. */
+function countedBetween(t: Dialect['t'], since: string, until: string): string {
+  const sums = (per: 'minute' | 'hour'): string => `
+    SELECT at_ms, what, detail, count FROM ${t.count_sums}
+    WHERE per = '${per}' AND at_ms >= ${since} AND at_ms < ${until}`;
+  return `
+    SELECT minute_ms AS at, what, detail, count FROM ${t.counts} WHERE minute_ms >= ${since} AND minute_ms < ${until}
+    UNION ALL ${sums('minute')} UNION ALL ${sums('hour')}`;
+}
+
+/** When the oldest count begins; the first of each index. */
+function firstCounted(t: Dialect['t']): string {
+  const first = (from: string, at: string): string =>
+    `SELECT * FROM (SELECT ${at} AS at FROM ${from} ORDER BY ${at} LIMIT 1) AS first`;
+  const sums = (per: 'minute' | 'hour'): string => first(`${t.count_sums} WHERE per = '${per}'`, 'at_ms');
+  return `
+    SELECT min(at) AS at FROM (
+      ${first(t.counts, 'minute_ms')} UNION ALL ${sums('minute')} UNION ALL ${sums('hour')}
+    ) AS firsts`;
+}
+
+/** What is counted of deliveries. */
+const DELIVERIES = "'stored', 'duplicate', 'rejected', 'arrived', 'refused'";
+/** Of these it does not matter what the event was. */
+const WITHOUT_DETAIL = "'stored', 'duplicate'";
+
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** Minutes and hours of the caller's clock, which lie whole minutes from those of the tables. */
+function selectDeliveries(from: string, per: 'minute' | 'hour'): string {
+  const at = startOf('(counted.at - CAST($3 AS bigint))', per === 'hour' ? HOUR_MS : MINUTE_MS);
+  return `
+    SELECT ${at} AS at, what, CASE WHEN what IN (${WITHOUT_DETAIL}) THEN '' ELSE detail END AS detail,
+      CAST(sum(count) AS bigint) AS count
+    FROM ${from} AS counted WHERE what IN (${DELIVERIES}) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
+}
+
+/** The beginning of the minute or hour that a time is in, before 1970 too, where the rest is negative. */
+function startOf(at: string, length: number): string {
+  return `${at} - (${at} % ${length} + ${length}) % ${length}`;
+}
+
+const KEPT_MS = 400 * 24 * HOUR_MS;
+/** Rows moved in one transaction, which takes a few milliseconds. */
+export const MOVED_AT_ONCE = 1_000;
+
+/** A way that rows of counts go. Nothing depends on when, or how often, or on clocks: what comes late follows later. */
+export interface CountMove {
+  readonly from: 'counts' | 'count_sums';
+  /** which of the rows, beside their time */
+  readonly which: string;
+  /** the column with their time */
+  readonly at: 'minute_ms' | 'at_ms';
+  /** the sums they are added to, and at which time */
+  readonly to: readonly (readonly [per: 'minute' | 'hour' | 'all', at: string])[];
+}
+
+const sumsOf = (per: 'minute' | 'hour'): Omit<CountMove, 'to'> => {
+  return { from: 'count_sums', which: `per = '${per}'`, at: 'at_ms' };
+};
+
+/** Only here does anything get into the sum of all, so that it holds what has left the counts, each of them once. */
+const TAKE_IN: CountMove = {
+  from: 'counts',
+  which: 'true',
+  at: 'minute_ms',
+  to: [
+    ['all', '0'],
+    ['minute', 'minute_ms'],
+  ],
+};
+const MAKE_HOURS: CountMove = { ...sumsOf('minute'), to: [['hour', startOf('at_ms', HOUR_MS)]] };
+const FORGET: CountMove = { ...sumsOf('hour'), to: [] };
+
+/** @param moveSome - moves some of the rows of before; as many as are moved at once, unless there are no more */
+export async function coarsenInSteps(
+  before: number,
+  moveSome: (move: CountMove, before: number) => Promise<number>,
+): Promise<void> {
+  const wholeHours = Math.floor(before / HOUR_MS) * HOUR_MS;
+  const moves: readonly (readonly [CountMove, before: number])[] = [
+    [TAKE_IN, Number.MAX_SAFE_INTEGER],
+    [MAKE_HOURS, wholeHours],
+    [FORGET, wholeHours - KEPT_MS],
+  ];
+  for (const [move, until] of moves) {
+    let moved = MOVED_AT_ONCE;
+    while (moved >= MOVED_AT_ONCE) moved = await moveSome(move, until);
+  }
+}
+
+/** Where the events of gauges are, each by its own index. */
+export interface GaugeSources {
+  /** The events of each figure, for `FROM`. */
+  readonly figures: Readonly<Record<Figure, string>>;
+  /** The endpoints with events that may be claimed, `endpoints (value)` of a WITH RECURSIVE. */
+  readonly readyEndpoints: string;
+  /** The `seq` of the first pending events of each order. */
+  readonly candidates: readonly string[];
+  /** Joins the row of a candidate that has `due_ms` and `failures`, where `events` has not. */
+  readonly queueRow: string;
+}
+
+type Figure = 'aside' | 'ready' | 'retrying' | 'processing' | 'dead' | 'ignored' | 'discarded';
+
+type GaugesRow = Readonly<Record<Figure, number>> & {
+  readonly endpoint: string | null;
+  readonly id: string | null;
+  readonly received_ms: number | null;
+  readonly since_ms: number | null;
+};
+
+/** How many of the first in each order are looked at for the oldest one. */
+const FIRST = 100;
+/** How many of the oldest are shown. */
+const OLDEST_SHOWN = 20;
+
+/** The first events in an order. */
+export function firstOf(events: string, order: string): string {
+  return `SELECT seq FROM ${events} ORDER BY ${order} LIMIT ${FIRST}`;
+}
+
+/**
+ * One statement, so that all figures are of one moment. No order is exactly that of receiving: clocks step, and what was
+ * rerun, interrupted or has failed is due later than it was received. So the first hundred of each order are looked at.
+ * The row is repeated for each of the oldest.
+ */
+function selectGauges({ t, joinRow, queued }: Dialect, sources: GaugeSources): string {
+  const counted = Object.entries(sources.figures).map(
+    ([figure, from]) => `(SELECT count(*) FROM (SELECT 1 FROM ${from} LIMIT ${MOST_COUNTED}) AS counted) AS ${figure}`,
+  );
+  // A rerun begins anew, until it fails.
+  const isRerun = `${queued}.trigger = 'manual' AND ${queued}.failures = 0`;
+  const since = `CASE WHEN ${isRerun} THEN ${queued}.due_ms ELSE events.received_ms END`;
+  const entity = `${queued}.endpoint, ${queued}.entity, CASE WHEN ${queued}.entity IS NULL THEN events.seq END`;
+  return `
+    WITH RECURSIVE
+    candidates (seq) AS (${sources.candidates.map((first) => `SELECT * FROM (${first}) AS first`).join(' UNION ')}),
+    ${sources.readyEndpoints},
+    waiting AS (
+      SELECT events.endpoint, events.id, events.seq, events.received_ms, ${since} AS since_ms,
+        row_number() OVER (PARTITION BY ${entity} ORDER BY ${since}, events.seq) AS place
+      FROM candidates ${joinRow(t.events, 'events', (row) => `${row}.seq = candidates.seq`)} ${sources.queueRow}
+    ),
+    oldest AS (SELECT * FROM waiting WHERE place = 1 ORDER BY since_ms, seq LIMIT ${OLDEST_SHOWN})
+    SELECT ${counted.join(', ')}, oldest.endpoint, oldest.id, oldest.received_ms, oldest.since_ms
+    FROM (SELECT 1) AS one LEFT JOIN oldest ON true ORDER BY oldest.since_ms, oldest.seq`;
+}
+
+function gaugesOf(rows: readonly GaugesRow[], toCaller: Clock['toCaller']): Gauges {
+  const [row] = rows;
+  if (row === undefined) throw new RangeError('the statement for the gauges returned no row');
+  const at = (ms: number): Date => new Date(toCaller(ms));
+  const oldest = rows.flatMap(({ endpoint, id, received_ms: receivedMs, since_ms: sinceMs }) => {
+    if (endpoint === null || id === null || receivedMs === null || sinceMs === null) return [];
+    return [{ endpoint, id, receivedAt: at(receivedMs), since: at(sinceMs) }];
+  });
+  return {
+    pending: gaugeOf(row.aside + row.ready),
+    retrying: gaugeOf(row.retrying),
+    processing: gaugeOf(row.processing),
+    dead: gaugeOf(row.dead),
+    ignored: gaugeOf(row.ignored),
+    discarded: gaugeOf(row.discarded),
+    oldestPending: oldest[0] ?? null,
+    oldest,
+  };
 }

@@ -114,6 +114,8 @@ export interface OperatorTables {
   inSteps<T>(work: (read: Read) => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Makes a change once, even if its answer was lost. */
   change<T, Row>(change: Change<T, Row>): Promise<T>;
+  /** Adds rows in one transaction, once, even if its answer was lost. It waits for no other machine. */
+  append(statements: (clock: Clock) => readonly Statement[]): Promise<void>;
   /** Tells processors that events may have become due. */
   notify(): void;
 }

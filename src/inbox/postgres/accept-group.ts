@@ -3,6 +3,7 @@ import type { Acceptance, IncomingEvent, Started } from '../event.ts';
 import type { AnswerJob, CommitOutcome } from '../group-commit.ts';
 import { countDelivery, planAgain, runsAtOnce, STORED, unchanged, type DeliveredAgain } from '../rules/accept-event.ts';
 import { leaseOf } from '../rules/claim.ts';
+import { minuteInTables } from '../rules/counted.ts';
 import { isOwnType } from '../rules/counted-types.ts';
 import type { NumberedStart } from '../rules/leases.ts';
 import { hasSameBody } from '../rules/tombstone.ts';
@@ -16,7 +17,6 @@ import { knownEvents, saveAgain, type FoundEvent } from './engine/known-events.t
 import { claimLocks, locksOf } from './engine/locks.ts';
 import { namedTypes } from './engine/named-types.ts';
 import type { Scene } from './engine/scene.ts';
-import { minuteInDatabase } from './sql/minutes.ts';
 import { slotOf } from './sql/slots.ts';
 import type { Store } from './store.ts';
 
@@ -95,7 +95,7 @@ async function acceptTogether(
       });
       const starts = await startsOf(store, session, group);
       const insertions = dated.map(({ event }, at) => ({ ...event, claim: starts[at] }));
-      const stored = await insertEvents(session, moves, insertions, { at: minuteInDatabase(time, Date.now()), named });
+      const stored = await insertEvents(session, moves, insertions, { at: minuteInTables(time, Date.now()), named });
       for (const [at, arrival] of group.entries()) noteStart(arrival, starts[at], stored[at]);
       return { dated, stored };
     },

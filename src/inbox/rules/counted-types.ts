@@ -1,6 +1,6 @@
 import { performance } from '../../host/real-timers.ts';
 import { isEventType } from '../../events/event-types.ts';
-import type { CountTotal } from '../operator/counts.ts';
+import type { CountTotal } from './counted.ts';
 
 /** So many types of an application's own are counted by their names. */
 export const MOST_OWN_TYPES = 50;

@@ -1,13 +1,13 @@
-import type { Gauge } from '../operator/counts.ts';
+/** A number that is counted up to a limit. `more` is `true` if the actual number is higher. */
+export interface Gauge {
+  readonly count: number;
+  readonly more: boolean;
+}
 
 /** Counting stops here: beyond it the figure says enough, and a backlog of a million must not make it slow. */
 const COUNTED = 10_000;
 /** So many are counted to know whether there are more. */
 export const MOST_COUNTED = COUNTED + 1;
-/** How many of the first in each order are looked at for the oldest one. */
-export const FIRST = 100;
-/** How many of the oldest are told. */
-export const TOLD = 20;
 
 /** @param count - up to `MOST_COUNTED`, or of parts of which each is */
 export function gaugeOf(count: number): Gauge {

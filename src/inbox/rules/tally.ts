@@ -1,6 +1,5 @@
-import type { Counted, CountTotal } from '../operator/counts.ts';
 import { countedType } from './counted-types.ts';
-import { latencyBucket } from './latency-buckets.ts';
+import { latencyBucket, type Counted, type CountTotal } from './counted.ts';
 
 /** Counts for operators; an engine without operators counts nothing. */
 export interface Counting {
@@ -52,11 +51,4 @@ export class Tally implements Required<Counting['counts']> {
       throw failure;
     }
   }
-}
-
-export const MINUTE_MS = 60_000;
-
-/** The beginning of the minute that a time is in. */
-export function minuteOf(at: number): number {
-  return Math.floor(at / MINUTE_MS) * MINUTE_MS;
 }

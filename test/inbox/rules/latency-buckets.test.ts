@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { latencyBucket, LATENCY_BUCKETS_MS } from '../../../src/inbox/rules/latency-buckets.ts';
+import { latencyBucket, LATENCY_BUCKETS_MS } from '../../../src/inbox/rules/counted.ts';
 
 it.each([
   [0, '1'],

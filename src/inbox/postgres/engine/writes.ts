@@ -46,7 +46,8 @@ export function writesOf(
     const at = Date.now();
     return [
       countsToAdd(
-        { t, time },
+        t,
+        time,
         counted.map((sum) => ({ at, ...sum })),
       ),
     ];

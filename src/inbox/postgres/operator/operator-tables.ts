@@ -1,4 +1,5 @@
 import { type Dialect, type OperatorTables, type Read, type Reader, type Statement } from '../../operator/sql.ts';
+import { appendOnce } from '../driver/append-once.ts';
 import type { Asked } from '../driver/database.ts';
 import type { Session } from '../driver/session.ts';
 import { toKey } from '../sql/keys.ts';
@@ -74,6 +75,10 @@ export function operatorTables({ store, ask, notify }: Access): OperatorTables {
           return result(await all(save));
         },
       });
+    },
+    append(statements) {
+      const append = (session: Session) => Promise.all(statements(time).map(rowsIn(session)));
+      return ask(() => appendOnce(database, (session) => time.follow(session), append));
     },
     notify,
   };

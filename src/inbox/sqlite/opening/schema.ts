@@ -224,7 +224,7 @@ export const schema: Migration = {
       seq  INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
 
-    -- New counts, and the sums that they are moved to now and then (operator/counts/).
+    -- New counts, and the sums that they are moved to now and then (operator/counts.ts).
     CREATE TABLE hookbox_counts (
       minute_ms INTEGER NOT NULL,
       what      TEXT    NOT NULL,

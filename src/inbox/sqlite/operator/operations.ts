@@ -1,5 +1,6 @@
 import { audit } from '../../operator/audit.ts';
 import { bulks } from '../../operator/bulks.ts';
+import { counts } from '../../operator/counts.ts';
 import { marks } from '../../operator/marks.ts';
 import type { Operations } from '../../operator/operations.ts';
 import { pauses } from '../../operator/pauses.ts';
@@ -7,7 +8,7 @@ import type { Access } from './access.ts';
 import { actsOnEvents } from './acts/act-on-events.ts';
 import { bulkEngine } from './acts/run-bulks.ts';
 import { operatorTables } from './operator-tables.ts';
-import { counts } from './counts/stored-counts.ts';
+import { countEngine } from './counts.ts';
 import { erasing } from './removal/erasing.ts';
 import { pruning } from './removal/pruning.ts';
 import { search } from './search/event-search.ts';
@@ -31,7 +32,7 @@ export function sqliteOperations(access: Access): Omit<Operations, 'backup'> {
     ...exporting(access),
     ...importing(access),
     ...fileSize(access),
-    ...counts(access),
+    ...counts(tables, countEngine(access)),
     ...marks(tables),
   };
 }

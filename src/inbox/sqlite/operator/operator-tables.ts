@@ -54,6 +54,8 @@ export function operatorTables({ database, write, notify }: Access): OperatorTab
         const { save = [], result } = plan(loaded as never, clock); // the rows of its statements
         return result(save.map((asked) => rowsOf(writing, asked)));
       }),
+    append: (statements) =>
+      write(({ database: writing }) => statements(clockAfter(0)).forEach((asked) => rowsOf(writing, asked))),
     notify,
   };
 }

@@ -1,9 +1,13 @@
-import type { CountTotal } from '../../operator/counts.ts';
 import { foldTypes, hasOwnType, NamedTypes } from '../../rules/counted-types.ts';
+import { minuteOf, type CountTotal } from '../../rules/counted.ts';
 import { Tally } from '../../rules/tally.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
-import { addCount } from './add-count.ts';
 import { statement } from './prepared-statement.ts';
+
+/** Adds to what was counted in a minute. */
+export const ADD_COUNT = `
+  INSERT INTO hookbox_counts (minute_ms, what, detail, count) VALUES ($1, $2, $3, $4)
+  ON CONFLICT (minute_ms, what, detail) DO UPDATE SET count = count + excluded.count`;
 
 /**
  * Counts what one transaction does, and writes the sums with it: one row a minute for each kind, however many events share
@@ -22,8 +26,9 @@ export class MinuteCounts extends Tally {
   write(): void {
     const sums = this.#byKnownType(this.take());
     if (sums.length === 0) return;
-    const at = Date.now();
-    for (const sum of sums) addCount(this.#database, { at, ...sum });
+    const minute = minuteOf(Date.now());
+    const add = statement(this.#database, ADD_COUNT);
+    for (const { what, detail, count } of sums) add.run({ 1: minute, 2: what, 3: detail, 4: count });
   }
 
   #byKnownType(sums: readonly CountTotal[]): readonly CountTotal[] {

@@ -8,8 +8,9 @@ import { GroupCommit, type CommitOutcome } from '../../group-commit.ts';
 import { commitGroup, type Work } from '../commit-group.ts';
 import { ownConnection } from '../connection.ts';
 import { runMove, runRead, type Move } from '../jobs.ts';
+import { counts } from '../../operator/counts.ts';
 import { marks } from '../../operator/marks.ts';
-import { counts } from '../operator/counts/stored-counts.ts';
+import { countEngine } from '../operator/counts.ts';
 import { indexNew, SEARCH_INDEX } from '../operator/search/search-words.ts';
 import { accessOf } from '../operator/access.ts';
 import { operatorTables } from '../operator/operator-tables.ts';
@@ -35,9 +36,10 @@ const own = new GroupCommit<Work<Statements>>(
     ),
 );
 const access = accessOf(connection, own, () => send({ kind: 'pending' }));
+const tables = operatorTables(access);
 const operations: WriterOperations = {
-  ...counts(access),
-  ...marks(operatorTables(access)),
+  ...counts(tables, countEngine(access)),
+  ...marks(tables),
   indexNew: (...given) => indexNew(access, ...given),
 };
 /** To a writer that was started again comes what an earlier one has lent: it knows nothing of that. */

@@ -1,0 +1,186 @@
+import { InboxUnavailableError } from '../../../errors.ts';
+import { coarsenInSteps, firstOf, MOVED_AT_ONCE, type CountEngine, type CountMove } from '../../operator/counts.ts';
+import { PING_LIMIT_MS } from '../../operator/pinger.ts';
+import { KIND, KINDS_KEPT } from '../../operator/rejections.ts';
+import { minutesApart } from '../../rules/counted.ts';
+import { BEGIN } from '../driver/database.ts';
+import { distinctEndpoints } from '../engine/handled-types.ts';
+import { countsToAdd } from '../sql/add-counts.ts';
+import { lastNumber, sequenceOf, wordsOfTaken } from '../sql/sequences.ts';
+import { rowOf, type Tables } from '../sql/tables.ts';
+import type { Store } from '../store.ts';
+import type { Access } from './access.ts';
+import { DEAD_WITH_BODIES } from './search/dead-prints.ts';
+import { onShelf } from './search/sources.ts';
+
+// Each condition repeats that of an index.
+const READY = 'lease_until_ms IS NULL AND NOT parked';
+const RETRYING = 'lease_until_ms IS NULL AND failures > 0';
+
+/**
+ * True of every row. Without it Postgres may take all that is ready from the index of types, where it finds everything that is
+ * asked for, and sort that.
+ */
+const BY_DUE = `due_ms + 0 <= ${Number.MAX_SAFE_INTEGER} AND slot >= 0`;
+
+export function countEngine(access: Access): CountEngine {
+  const { store, ask } = access;
+  const { database, t } = store;
+  return {
+    addCounts: (clock, rows) => [countsToAdd(t, clock, rows)],
+    // Rows are only appended: no machine waits for another, nor for one that has frozen.
+    addRejections: ({ toDatabase }, rejections) => [
+      {
+        text: `
+          INSERT INTO ${t.rejected} (${KIND}, count, first_ms, last_ms)
+          SELECT ${KIND}, sum(count), min(at), max(at)
+          FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::bigint[])
+            WITH ORDINALITY AS given (${KIND}, count, at, place)
+          GROUP BY ${KIND} ORDER BY min(place)`,
+        values: [
+          rejections.map(({ endpoint }) => endpoint),
+          rejections.map(({ reason }) => reason),
+          rejections.map(({ bytes }) => bytes),
+          rejections.map(({ sha256 }) => sha256),
+          rejections.map(({ source }) => source),
+          rejections.map(({ count }) => count),
+          rejections.map(({ at }) => toDatabase(at)),
+        ],
+      },
+    ],
+    rejectedKinds: `(
+      SELECT min(seq) AS seq, ${KIND}, sum(count)::bigint AS count, min(first_ms) AS first_ms, max(last_ms) AS last_ms
+      FROM ${t.rejected} GROUP BY ${KIND}
+    ) AS kinds`,
+    mergeRejections: () =>
+      ask(() => database.alone((session) => session.inOneMessage(inOneTransaction(...mergedRejections(t))))),
+    // Many are under way at once, and a transaction lasts as long as these do.
+    spansAtOnce: 60,
+    inSpans: (rows, spans) => [
+      {
+        from: `unnest($1::bigint[], $2::bigint[]) AS span (since, until)
+          CROSS JOIN LATERAL (${rows('span.since', 'span.until')})`,
+        values: [spans.map(([since]) => since), spans.map(([, until]) => until)],
+      },
+    ],
+    coarsen: (before) => coarsen(access, before),
+    gauges: {
+      figures: {
+        aside: `${t.queue} WHERE parked`,
+        ready: `${t.queue} WHERE ${READY}`,
+        retrying: `${t.queue} WHERE ${RETRYING}`,
+        processing: `${t.queue} WHERE lease_until_ms IS NOT NULL AND NOT processed`,
+        dead: `${t.shelf} WHERE ${DEAD_WITH_BODIES}`,
+        ignored: `${t.shelf} WHERE state = 'ignored'`,
+        discarded: `${t.shelf} WHERE ${onShelf('discarded')}`,
+      },
+      readyEndpoints: `endpoints (value) AS (${distinctEndpoints(t.queue, READY, 'endpoint, type')})`,
+      candidates: [
+        firstOf(`${t.queue} WHERE parked`, 'seq + 0'),
+        firstOf(`${t.queue} WHERE ${RETRYING}`, 'seq + 0'),
+        `SELECT ready.seq FROM endpoints CROSS JOIN LATERAL (
+        ${firstOf(`${t.queue} WHERE ${READY} AND endpoint = endpoints.value AND ${BY_DUE}`, 'due_ms + 0, seq')}
+      ) AS ready`,
+      ],
+      queueRow: `CROSS JOIN ${rowOf(t.queue, 'queue', 'found.seq = candidates.seq')}`,
+    },
+    tryToWrite: () => ask(() => tryToWrite(store)),
+  };
+}
+
+/** Each step is asked by itself, so that an inbox that closes waits for one of them. */
+async function coarsen({ store: { database, t, time }, ask }: Access, before: number): Promise<void> {
+  const until = await ask(() =>
+    database.alone(async (session) => {
+      await time.follow(session);
+      return before + minutesApart(time);
+    }),
+  );
+  /** how far each move has come: what it has left behind is only gone once Postgres has cleared it away */
+  const reached = new Map<CountMove, number>();
+  await coarsenInSteps(until, async (move, until) => {
+    const message = inOneTransaction(moveSome(t, move, { from: reached.get(move) ?? null, until }));
+    const [moved] = await ask(() => database.alone((session) => session.inOneMessage<MovedRow>(message)));
+    if (moved === undefined || moved.last === null) return 0;
+    reached.set(move, Number(moved.last));
+    return Number(moved.count);
+  });
+}
+
+/** How many rows were moved, and the time of the last one. */
+interface MovedRow {
+  readonly count: number | string;
+  readonly last: number | string | null;
+}
+
+/**
+ * Postgres carries all of it out, whether or not anybody is there any more to ask for the next part: a machine that freezes half
+ * way holds no lock that others wait for.
+ */
+function inOneTransaction(...statements: readonly string[]): readonly string[] {
+  return [BEGIN, ...statements, 'COMMIT'];
+}
+
+/** Takes rows whose locks nobody else has: several machines do this side by side. */
+function moveSome(
+  t: Tables,
+  { from, which, at, to }: CountMove,
+  { from: since, until }: { readonly from: number | null; readonly until: number },
+): string {
+  const table = t[from];
+  const taken = `
+    WITH taken AS (
+      DELETE FROM ${table} WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM ${table} WHERE ${which} AND ${at} < ${until} ${since === null ? '' : `AND ${at} >= ${since}`}
+        ORDER BY ${from === 'counts' ? 'minute_ms, seq' : 'per, at_ms, what, detail'} LIMIT ${MOVED_AT_ONCE}
+        FOR UPDATE SKIP LOCKED
+      )) RETURNING *
+    )`;
+  const sums = to.map(([per, at]) => `('${per}', ${at})`).join(', ');
+  // In one order, so that two who add to the same sums do not wait for each other in a ring.
+  const added = `, added AS (
+      INSERT INTO ${t.count_sums} AS known (per, at_ms, what, detail, count)
+      SELECT sums.per, sums.at_ms, what, detail, sum(count)
+      FROM taken CROSS JOIN LATERAL (VALUES ${sums}) AS sums (per, at_ms) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+      ON CONFLICT (per, at_ms, what, detail) DO UPDATE SET count = known.count + excluded.count
+    )`;
+  return `${taken}${sums === '' ? '' : added} SELECT count(*) AS count, max(${at}) AS last FROM taken`;
+}
+
+/** What is left is one row of each of the latest kinds, but for rows that another machine puts together just now. */
+function mergedRejections(t: Tables): readonly string[] {
+  const taken = (kinds: string): string => `
+    DELETE FROM ${t.rejected} WHERE seq = ANY(ARRAY(
+      SELECT seq FROM ${t.rejected} WHERE seq = ANY(ARRAY(SELECT unnest(seqs) FROM (${kinds}) AS kinds))
+      ORDER BY seq FOR UPDATE SKIP LOCKED
+    ))`;
+  const kinds = (which: string): string => `SELECT array_agg(seq) AS seqs FROM ${t.rejected} GROUP BY ${KIND} ${which}`;
+  return [
+    taken(kinds(`ORDER BY max(last_ms) DESC, min(seq) DESC OFFSET ${KINDS_KEPT}`)),
+    `WITH taken AS (${taken(kinds('HAVING count(*) > 1'))} RETURNING *)
+     INSERT INTO ${t.rejected} (seq, ${KIND}, count, first_ms, last_ms)
+     SELECT min(seq), ${KIND}, sum(count), min(first_ms), max(last_ms) FROM taken GROUP BY ${KIND}`,
+  ];
+}
+
+/** Postgres gives up first, where it is heard of: a table that is locked makes no connection silent. */
+const ANSWER_MS = PING_LIMIT_MS + 500;
+
+/**
+ * A rollback would leave the disk alone, so the row is committed, and is gone again. The tables that deliveries go to may be
+ * locked by others. Should Postgres not be heard of, it gives up by itself, and the connection goes to nobody else.
+ */
+async function tryToWrite({ database, t }: Store): Promise<void> {
+  const numbers = sequenceOf(t, 'events', 'seq');
+  const message = [
+    BEGIN,
+    `SET LOCAL statement_timeout = ${PING_LIMIT_MS}`,
+    `SELECT true AS taken FROM ${t.events} WHERE seq = (SELECT 1 + ${lastNumber(numbers)})`,
+    `LOCK TABLE ${t.events}, ${t.queue}, ${t.shelf} IN ROW EXCLUSIVE MODE`,
+    `INSERT INTO ${t.counts} (minute_ms, what, detail, count) VALUES (0, 'ping', '', 0)`,
+    `DELETE FROM ${t.counts} WHERE minute_ms = 0 AND what = 'ping'`,
+    'COMMIT',
+  ];
+  const [row] = await database.alone((session) => session.inOneMessage(message, ANSWER_MS));
+  if (row !== undefined) throw new InboxUnavailableError('FAILED', `Postgres: ${wordsOfTaken(numbers)}`);
+}
