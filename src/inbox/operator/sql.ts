@@ -15,6 +15,7 @@ export interface Statement {
 export const sharedTables = [
   'events',
   'attempts',
+  'entities',
   'audit',
   'event_acts',
   'counts',
@@ -42,6 +43,8 @@ export interface Dialect {
   readonly joinRow: (table: string, as: string, where: (row: string) => string) => string;
   /** The values of a list as a table with the column `value`. */
   readonly list: (parameter: string, type: 'bigint' | 'text') => string;
+  /** Lists side by side, the first parameters, as the table `given`. */
+  readonly given: (columns: Readonly<Record<string, 'bigint' | 'text'>>) => string;
   /** Pending events that are set aside, the first of each list: `endpoint`, `type`, and which `list` it is. */
   readonly aside: (limit: number) => string;
   /** Pending events that may be claimed, for `FROM`: `ready`, with `endpoint` and `type`. */

@@ -15,6 +15,10 @@ export function postgres(t: Tables): Dialect {
     anyOf: (column, parameter, type) => `${column} = ANY(${parameter}::${type}[])`,
     joinRow: (table, as, where) => `CROSS JOIN ${rowOf(table, as, where('found'))}`,
     list: (parameter, type) => `unnest(${parameter}::${type}[]) AS list (value)`,
+    given(columns) {
+      const lists = Object.values(columns).map((type, at) => `$${at + 1}::${type}[]`);
+      return `unnest(${lists.join(', ')}) AS given (${Object.keys(columns).join(', ')})`;
+    },
     aside: (limit) => `SELECT endpoint, type, 1 AS list FROM ${t.queue} WHERE parked ORDER BY seq + 0 LIMIT ${limit}`,
     ready: `${t.queue} AS ready WHERE ready.lease_until_ms IS NULL AND NOT ready.parked`,
     event: { joins: places(t), columns: eventColumns(t) },

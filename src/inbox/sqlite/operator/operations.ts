@@ -1,5 +1,6 @@
 import { audit } from '../../operator/audit.ts';
 import { bulks } from '../../operator/bulks.ts';
+import { erasing } from '../../operator/erase-entity.ts';
 import { marks } from '../../operator/marks.ts';
 import type { Operations } from '../../operator/operations.ts';
 import { pauses } from '../../operator/pauses.ts';
@@ -8,8 +9,9 @@ import { actsOnEvents } from './acts/act-on-events.ts';
 import { bulkEngine } from './acts/run-bulks.ts';
 import { operatorTables } from './operator-tables.ts';
 import { counts } from './counts/stored-counts.ts';
-import { erasing } from './removal/erasing.ts';
+import { erasingEngine } from './removal/erasing.ts';
 import { pruning } from './removal/pruning.ts';
+import { secureAccess } from './removal/secure-deletion.ts';
 import { search } from './search/event-search.ts';
 import { waits } from './search/waits.ts';
 import { exporting } from './transfer/exporting.ts';
@@ -27,7 +29,7 @@ export function sqliteOperations(access: Access): Omit<Operations, 'backup'> {
     ...pauses(tables),
     ...audit(tables),
     ...pruning(access),
-    ...erasing(access),
+    ...erasing(operatorTables(secureAccess(access)), erasingEngine(access)),
     ...exporting(access),
     ...importing(access),
     ...fileSize(access),

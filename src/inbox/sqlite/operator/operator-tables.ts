@@ -20,12 +20,15 @@ const aside = (parked: 1 | 2, limit: number): string => `
     LIMIT ${limit}
   )`;
 
+const givenColumn = (name: string, at: number): string => `$${at + 1} ->> json_each.key AS ${name}`;
+
 export const sqlite: Dialect = {
   t: Object.fromEntries(sharedTables.map((name) => [name, `hookbox_${name}`])) as Dialect['t'], // one for each name
   keyIs,
   anyOf: (column, parameter) => `${column} IN (SELECT value FROM json_each(${parameter}))`,
   joinRow: (table, as, where) => `CROSS JOIN ${table} AS ${as} ON ${where(as)}`,
   list: (parameter) => `json_each(${parameter})`,
+  given: (columns) => `(SELECT ${Object.keys(columns).map(givenColumn).join(', ')} FROM json_each($1)) AS given`,
   aside: (limit) => `${aside(1, limit)} UNION ALL ${aside(2, limit)}`,
   ready: `hookbox_events AS ready WHERE ${READY}`,
   event: { joins: '', columns: 'events.settled_ms AS put_away_ms' },
