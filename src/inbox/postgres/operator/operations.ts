@@ -1,6 +1,7 @@
 import { audit } from '../../operator/audit.ts';
 import { bulks } from '../../operator/bulks.ts';
 import { erasing } from '../../operator/erase-entity.ts';
+import { exporting } from '../../operator/export-pages.ts';
 import { marks } from '../../operator/marks.ts';
 import type { Operations } from '../../operator/operations.ts';
 import { pauses } from '../../operator/pauses.ts';
@@ -14,7 +15,6 @@ import { pruning } from './removal/pruning.ts';
 import { search } from './search/event-search.ts';
 import { waits } from './search/waits.ts';
 import { copies } from './transfer/copies.ts';
-import { exporting } from './transfer/exporting.ts';
 import { importing } from './transfer/importing.ts';
 
 /** What operators do, on the tables of a schema. */
@@ -30,7 +30,7 @@ export function postgresOperations(access: Access): Operations {
     ...audit(tables),
     ...pruning(access),
     ...erasing(tables, erasingEngine(access)),
-    ...exporting(access, (...given) => found.search(...given)),
+    ...exporting(tables, (...given) => found.search(...given)),
     ...importing(access),
     ...copies(access),
     ...counts(access),

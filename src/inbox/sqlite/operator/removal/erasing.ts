@@ -1,5 +1,6 @@
 import { atCommit } from '../../../operator/author.ts';
 import type { ErasingEngine } from '../../../operator/erase-entity.ts';
+import { sizesBySeq, sizesInOrder } from '../../../operator/export-pages.ts';
 import { namesIn } from '../../../operator/finding/body-names.ts';
 import { withinBudget } from '../../../rules/budget.ts';
 import { eventsToUnpark } from '../../../rules/entity-order.ts';
@@ -21,9 +22,9 @@ import { STATE_TO_ACT_ON } from '../../sql/records.ts';
 import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
 import { addToAuditLine, noteActed } from '../audit-line.ts';
+import { rowsOf, sqlite } from '../operator-tables.ts';
 import { bodyText } from '../search/body-text.ts';
 import { forgetTerms, hasTerm } from '../search/search-words.ts';
-import { bytesOf } from '../transfer/exporting.ts';
 import { emptyLog, securely } from './secure-deletion.ts';
 
 /** One transaction erases at most so many events: deliveries share its commit, and the event loop stands still. */
@@ -38,9 +39,10 @@ export function erasingEngine(access: Access): ErasingEngine {
       return access.write((statements, waitedMs) => {
         const { database } = statements;
         const { now } = atCommit(author, waitedMs);
+        const given = events.slice(0, BATCH_EVENTS).map(({ seq }) => seq);
+        const sizes = sizesInOrder(given, rowsOf(database, sizesBySeq(sqlite, given)));
         // SQLite overwrites erased bytes, so it writes them twice.
-        const sized = events.slice(0, BATCH_EVENTS).map(({ seq }) => ({ seq, bytes: 2 * bytesOf(database, seq) }));
-        const batch = withinBudget(sized).map(({ seq }) => seq);
+        const batch = withinBudget(sizes.map(({ seq, bytes }) => ({ seq, bytes: 2 * bytes }))).map(({ seq }) => seq);
         const plan = planErase(eventsAbout(foundEvents(database, batch, entity), entity));
         securely(database, () => save(statements, plan, entity, now));
         const { acted, erased, inProcessing } = plan;
