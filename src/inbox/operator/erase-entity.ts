@@ -1,37 +1,30 @@
 import { turn } from '../../host/real-timers.ts';
 import { ConfigurationError } from '../../errors.ts';
-import type { Author } from '../operator/author.ts';
 import { planErase, printOf, type Erased, type EventAbout } from '../rules/erase-events.ts';
 import { ErasedNames } from '../rules/erased-names.ts';
-import { entityTerm, type Term } from '../rules/search-words.ts';
+import { entityTerm } from '../rules/search-words.ts';
 import type { By } from './acts.ts';
-import { authorOf } from './author.ts';
-import { hideInActs, type KeptActs } from './hide-in-acts.ts';
-import type { EraseOptions, EraseReport } from './removal.ts';
+import { auditLine } from './audit.ts';
+import { authorOf, type Author } from './author.ts';
+import { hideInActs } from './hide-in-acts.ts';
+import type { EraseOptions, EraseReport, Removal } from './removal.ts';
+import type { OperatorTables, Statement } from './sql.ts';
 
 const PAGE = 100;
 /** The bodies of these are parsed, and each may have a mebibyte. */
 const CONFLICTS = 2;
 const BATCH_EVENTS = 100;
 
-/** Where what is kept about an entity is removed. */
-export interface ErasingStore {
-  /** Events that the index finds by a term, behind one of them and in their order. */
-  withTerm(term: Term, behind: number, limit: number): readonly number[] | Promise<readonly number[]>;
-  /** Events beside which another body is kept. */
-  withConflict(behind: number, limit: number): readonly number[] | Promise<readonly number[]>;
+/** What each engine does itself of erasing. */
+export interface ErasingEngine {
+  /** Whether an action that is noted later has a higher number. */
+  readonly notesInOrder: boolean;
   /** Those of some events that are about an entity now. */
-  about(seqs: readonly number[], entity: string): readonly EventAbout[] | Promise<readonly EventAbout[]>;
-  /** Answers with the line of the audit. */
-  begin(author: Author, about: unknown, counts: typeof NOTHING): Promise<number>;
+  about(seqs: readonly number[], entity: string): Promise<readonly EventAbout[]>;
   /** Erases some in one transaction; in another what it has not come to. */
   eraseSome(events: readonly EventAbout[], erasing: Erasing): Promise<Erased & { readonly worked: number }>;
-  /** Forgets which events of the entity were processed last. */
-  forgetEntity(entity: string): Promise<void>;
-  readonly acts: KeptActs;
   /** As `EraseReport` says of it. */
   emptyLog(): Promise<boolean | null>;
-  notify(): void;
 }
 
 export interface Erasing {
@@ -44,12 +37,17 @@ export interface Erasing {
 const NOTHING = { erased: 0, inProcessing: 0 };
 
 /** Removes what is kept about an entity. */
-export async function eraseEntity(
-  store: ErasingStore,
-  entity: string,
-  by: By,
-  options: EraseOptions,
-): Promise<EraseReport> {
+export function erasing(tables: OperatorTables, engine: ErasingEngine): Pick<Removal, 'erase'> {
+  return { erase: (entity, by, options) => eraseEntity({ tables, engine }, entity, by, options) };
+}
+
+interface Place {
+  readonly tables: OperatorTables;
+  readonly engine: ErasingEngine;
+}
+
+async function eraseEntity(place: Place, entity: string, by: By, options: EraseOptions): Promise<EraseReport> {
+  const { tables, engine } = place;
   const { dryRun = false, signal, onProgress } = options;
   if (typeof entity !== 'string' || entity === '') {
     throw new ConfigurationError(
@@ -62,7 +60,7 @@ export async function eraseEntity(
   names.addEntity(entity);
   const found: EventAbout[] = [];
   let examined = 0;
-  for await (const page of eventsAbout(store, entity)) {
+  for await (const page of eventsAbout(place, entity)) {
     if (signal?.aborted === true) break;
     found.push(...page.events);
     for (const event of page.events) if (event.whole) names.addNamesOf(event, entity);
@@ -72,21 +70,40 @@ export async function eraseEntity(
   if (signal?.aborted === true && !dryRun) return { ...NOTHING, audit: null, logEmptied: false };
   if (dryRun) {
     // Where nothing is left to erase, an earlier time may have left something in the log.
-    const logEmptied = found.length === 0 && (await store.emptyLog());
+    const logEmptied = found.length === 0 && (await engine.emptyLog());
     const { erased, inProcessing } = planErase(found);
     return { erased, inProcessing, audit: null, logEmptied };
   }
 
-  const reason = names.hideInReason(author.reason);
-  const audit = await store.begin({ ...author, reason }, { entity: printOf(entity) }, NOTHING);
+  const audit = await begin(tables, { ...author, reason: names.hideInReason(author.reason) }, entity);
   // Before the events go: whoever goes on after a crash could not tell any more which ids to hide.
-  const hiddenUpTo = await hideInActs(store.acts, names);
-  const done = await eraseAll(store, found, { entity, audit, author }, options);
-  await store.forgetEntity(entity);
+  const hiddenUpTo = await hideInActs(tables, names);
+  const done = await eraseAll(engine, found, { entity, audit, author }, options);
+  await forgetEntity(tables, entity);
   // And what was done to them meanwhile.
-  await hideInActs(store.acts, names, hiddenUpTo);
-  store.notify();
-  return { ...done, audit, logEmptied: await store.emptyLog() };
+  await hideInActs(tables, names, engine.notesInOrder ? hiddenUpTo : []);
+  tables.notify();
+  return { ...done, audit, logEmptied: await engine.emptyLog() };
+}
+
+/** Answers with the line of the audit. */
+async function begin(tables: OperatorTables, author: Author, entity: string): Promise<number> {
+  return tables.change({
+    plan(_, { toDatabase }) {
+      const by = { ...author, now: toDatabase(author.now) };
+      return {
+        save: [auditLine(tables.dialect, 'erase', by, { entity: printOf(entity) }, NOTHING)],
+        result: ([rows = []]) => (rows[0] as { seq: number }).seq,
+      };
+    },
+  });
+}
+
+/** Forgets which events of the entity were processed last. */
+async function forgetEntity(tables: OperatorTables, entity: string): Promise<void> {
+  const { t, toKey } = tables.dialect;
+  const save = [{ text: `DELETE FROM ${t.entities} WHERE entity = $1`, values: [toKey(entity)] }];
+  await tables.change({ isRepeatable: true, plan: () => ({ save, result: () => {} }) });
 }
 
 /** What one look has come to. */
@@ -100,22 +117,25 @@ interface PageAbout {
  * The events about an entity: those that the index knows to be about it, and those under whose id another body is kept
  * that is. Conflicts are few, and no index knows what their bodies say.
  */
-async function* eventsAbout(store: ErasingStore, entity: string): AsyncGenerator<PageAbout, void> {
-  const term = entityTerm(entity);
-  yield* pagesOf(store, entity, true, (behind) => store.withTerm(term, behind, PAGE));
-  yield* pagesOf(store, entity, false, (behind) => store.withConflict(behind, CONFLICTS));
+async function* eventsAbout(place: Place, entity: string): AsyncGenerator<PageAbout, void> {
+  const { t, toKey } = place.tables.dialect;
+  const withTerm = `SELECT seq FROM ${t.terms} WHERE seq > $1 AND term = $2 ORDER BY seq LIMIT ${PAGE}`;
+  const withConflict = `SELECT seq FROM ${t.conflicts} WHERE seq > $1 ORDER BY seq LIMIT ${CONFLICTS}`;
+  yield* pagesOf(place, entity, true, (behind) => ({ text: withTerm, values: [behind, toKey(entityTerm(entity))] }));
+  yield* pagesOf(place, entity, false, (behind) => ({ text: withConflict, values: [behind] }));
 }
 
 async function* pagesOf(
-  store: ErasingStore,
+  { tables, engine }: Place,
   entity: string,
   whole: boolean,
-  next: (behind: number) => readonly number[] | Promise<readonly number[]>,
+  next: (behind: number) => Statement,
 ): AsyncGenerator<PageAbout, void> {
   for (let seen: number | undefined = 0; seen !== undefined;) {
-    const seqs = await next(seen);
+    const asked = next(seen);
+    const seqs = (await tables.read(({ rows }) => rows<{ seq: number }>(asked))).map(({ seq }) => seq);
     if (seqs.length > 0) {
-      const events = await store.about(seqs, entity);
+      const events = await engine.about(seqs, entity);
       yield { events: events.filter((event) => event.whole === whole), examined: seqs.length };
     }
     seen = seqs.at(-1);
@@ -125,7 +145,7 @@ async function* pagesOf(
 
 /** In as many transactions as their size asks for. */
 async function eraseAll(
-  store: ErasingStore,
+  engine: ErasingEngine,
   events: readonly EventAbout[],
   erasing: Erasing,
   { signal, onProgress }: EraseOptions,
@@ -133,7 +153,7 @@ async function eraseAll(
   const done = { ...NOTHING };
   for (let at = 0; at < events.length;) {
     if (signal?.aborted === true) break;
-    const batch = await store.eraseSome(events.slice(at, at + BATCH_EVENTS), erasing);
+    const batch = await engine.eraseSome(events.slice(at, at + BATCH_EVENTS), erasing);
     at += batch.worked;
     done.erased += batch.erased;
     done.inProcessing += batch.inProcessing;

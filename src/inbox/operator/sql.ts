@@ -15,6 +15,7 @@ export interface Statement {
 export const sharedTables = [
   'events',
   'attempts',
+  'entities',
   'audit',
   'event_acts',
   'counts',
@@ -42,6 +43,8 @@ export interface Dialect {
   readonly joinRow: (table: string, as: string, where: (row: string) => string) => string;
   /** The values of a list as a table with the column `value`. */
   readonly list: (parameter: string, type: 'bigint' | 'text') => string;
+  /** Lists side by side, the first parameters, as the table `given`. */
+  readonly given: (columns: Readonly<Record<string, 'bigint' | 'text'>>) => string;
   /** Pending events that are set aside, the first of each list: `endpoint`, `type`, and which `list` it is. */
   readonly aside: (limit: number) => string;
   /** Pending events that may be claimed, for `FROM`: `ready`, with `endpoint` and `type`. */
@@ -51,6 +54,15 @@ export interface Dialect {
    * `attempts`, `failures`, `fingerprint` and `put_away_ms` beside `events.*`. `put_away_ms` is null for processed events.
    */
   readonly event: { readonly joins: string; readonly columns: string };
+  /**
+   * How events were handled, exactly: joins, and the columns `due_ms`, `settled_ms`, `begun`, `failures`, `crashes`, `trigger`,
+   * `fingerprint` and `yields`. Postgres has nulls where an event was processed, and its attempts say the rest.
+   */
+  readonly handled: { readonly joins: string; readonly columns: string };
+  /** The functions that make JSON of columns and of rows, and one that reads it. Postgres has texts in a code of ours. */
+  readonly jsonObject: string;
+  readonly jsonList: string;
+  readonly fromJson: (json: string) => unknown;
   /** Dead events with bodies as an index has them, for `FROM`, and the `print` by which they are grouped. */
   readonly dead: { readonly from: string; readonly print: string };
   /** A text as an index has it: Postgres has only hashes of long ones. */

@@ -2,6 +2,7 @@ import { type Dialect, type OperatorTables, type Read, type Reader, type Stateme
 import { appendOnce } from '../driver/append-once.ts';
 import type { Asked } from '../driver/database.ts';
 import type { Session } from '../driver/session.ts';
+import { fromJson } from '../driver/values.ts';
 import { toKey } from '../sql/keys.ts';
 import { places, STATE, stateToActOn } from '../sql/records.ts';
 import { rowOf, type Tables } from '../sql/tables.ts';
@@ -16,9 +17,20 @@ export function postgres(t: Tables): Dialect {
     anyOf: (column, parameter, type) => `${column} = ANY(${parameter}::${type}[])`,
     joinRow: (table, as, where) => `CROSS JOIN ${rowOf(table, as, where('found'))}`,
     list: (parameter, type) => `unnest(${parameter}::${type}[]) AS list (value)`,
+    given(columns) {
+      const lists = Object.values(columns).map((type, at) => `$${at + 1}::${type}[]`);
+      return `unnest(${lists.join(', ')}) AS given (${Object.keys(columns).join(', ')})`;
+    },
     aside: (limit) => `SELECT endpoint, type, 1 AS list FROM ${t.queue} WHERE parked ORDER BY seq + 0 LIMIT ${limit}`,
     ready: `${t.queue} AS ready WHERE ready.lease_until_ms IS NULL AND NOT ready.parked`,
     event: { joins: places(t), columns: eventColumns(t) },
+    handled: {
+      joins: `${places(t)} LEFT JOIN ${rowOf(t.imported, 'imported', 'found.seq = events.seq')} ON true`,
+      columns: HANDLED,
+    },
+    jsonObject: 'json_build_object',
+    jsonList: 'json_agg',
+    fromJson,
     dead: { from: `${t.shelf} WHERE ${DEAD_WITH_BODIES}`, print: PRINT },
     toKey,
     returningSeq: 'RETURNING seq',
@@ -29,6 +41,14 @@ export function postgres(t: Tables): Dialect {
     queued: 'queue',
   };
 }
+
+const ofPlace = (column: string): string => `coalesce(queue.${column}, shelf.${column}, imported.${column})`;
+
+const HANDLED = `
+  ${ofPlace('due_ms')} AS due_ms,
+  CASE WHEN queue.seq IS NULL THEN coalesce(shelf.settled_ms, imported.settled_ms) END AS settled_ms,
+  ${ofPlace('attempts')} AS begun, ${ofPlace('failures')} AS failures, ${ofPlace('crashes')} AS crashes,
+  ${ofPlace('trigger')} AS trigger, shelf.fingerprint, queue.yields`;
 
 /**
  * Of an event that was processed only its attempts tell how it went: its failures are those since it was stored or rerun.

@@ -19,7 +19,3 @@ export function toKey(text: string): string {
 export function keyOrNull(text: string | null): string | null {
   return text === null ? null : toKey(text);
 }
-
-export function isHashed(key: string): boolean {
-  return HASH.test(key);
-}

@@ -20,15 +20,26 @@ const aside = (parked: 1 | 2, limit: number): string => `
     LIMIT ${limit}
   )`;
 
+const givenColumn = (name: string, at: number): string => `$${at + 1} ->> json_each.key AS ${name}`;
+
+const HANDLED = `
+  events.due_ms, events.settled_ms, events.attempts AS begun, events.failures, events.crashes, events.trigger,
+  events.fingerprint, events.yields`;
+
 export const sqlite: Dialect = {
   t: Object.fromEntries(sharedTables.map((name) => [name, `hookbox_${name}`])) as Dialect['t'], // one for each name
   keyIs,
   anyOf: (column, parameter) => `${column} IN (SELECT value FROM json_each(${parameter}))`,
   joinRow: (table, as, where) => `CROSS JOIN ${table} AS ${as} ON ${where(as)}`,
   list: (parameter) => `json_each(${parameter})`,
+  given: (columns) => `(SELECT ${Object.keys(columns).map(givenColumn).join(', ')} FROM json_each($1)) AS given`,
   aside: (limit) => `${aside(1, limit)} UNION ALL ${aside(2, limit)}`,
   ready: `hookbox_events AS ready WHERE ${READY}`,
   event: { joins: '', columns: 'events.settled_ms AS put_away_ms' },
+  handled: { joins: '', columns: HANDLED },
+  jsonObject: 'json_object',
+  jsonList: 'json_group_array',
+  fromJson: (json) => JSON.parse(json) as unknown,
   dead: { from: DEAD, print: PRINT },
   toKey: (text) => text,
   returningSeq: '',

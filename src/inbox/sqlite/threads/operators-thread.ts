@@ -9,10 +9,10 @@ import { commitGroup, type Work } from '../commit-group.ts';
 import { ownConnection } from '../connection.ts';
 import { GroupCommit } from '../../group-commit.ts';
 import { accessOf } from '../operator/access.ts';
+import { operatorTables } from '../operator/operator-tables.ts';
 import { sqliteOperations } from '../operator/operations.ts';
 import { SEARCH_INDEX } from '../operator/search/search-words.ts';
 import { exportPagesBefore } from '../../operator/export-pages.ts';
-import { exportSource } from '../operator/transfer/exporting.ts';
 import type { Statements } from '../statements.ts';
 import { answerRequests, beginThread, send } from './thread.ts';
 import type { OperatorsOperations } from './threaded-operations.ts';
@@ -38,7 +38,10 @@ const operations: OperatorsOperations = {
   ...sqliteOperations(access),
   async beginExport(filter, end) {
     lastExport += 1;
-    exportsUnderWay.set(lastExport, exportPagesBefore(exportSource(access), filter, end));
+    exportsUnderWay.set(
+      lastExport,
+      exportPagesBefore(operatorTables(access), (...given) => operations.search(...given), filter, end),
+    );
     return lastExport;
   },
   async nextPage(id) {

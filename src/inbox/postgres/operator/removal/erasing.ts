@@ -1,8 +1,6 @@
 import { jsonText } from '../../../../events/json-tokens.ts';
-import { eraseEntity, type ErasingStore } from '../../../operator/erase-entity.ts';
+import type { ErasingEngine } from '../../../operator/erase-entity.ts';
 import { namesIn } from '../../../operator/finding/body-names.ts';
-import type { Removal } from '../../../operator/removal.ts';
-import type { Author } from '../../../operator/author.ts';
 import { withinBudget } from '../../../rules/budget.ts';
 import { eventsToUnpark } from '../../../rules/entity-order.ts';
 import {
@@ -27,30 +25,17 @@ import { rowOf, type Tables } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
 import { keepUnpruned } from '../acts/held-events.ts';
 import { actedEvents } from '../../../operator/audit.ts';
-import { addAuditLine, addToAuditLine } from '../audit-line.ts';
+import { addToAuditLine } from '../audit-line.ts';
 import { postgres } from '../operator-tables.ts';
 import { doneOnce } from '../done-once.ts';
 import { holdIndex, indexedUpTo } from '../search/search-words.ts';
-import { keptActs } from './kept-acts.ts';
 
 /** Removes what is kept about an entity. */
-export function erasing(access: Access): Pick<Removal, 'erase'> {
-  const { store: there, ask, notify } = access;
-  const { database, t, time, scene, writeAt } = there;
-  const inDatabase = (author: Author): Author => ({ ...author, now: time.toDatabase(author.now) });
-  const seqs = async (text: string, values: readonly unknown[]) => {
-    const rows = await ask(() => database.read((session) => session.rows<{ seq: number }>(text, values)));
-    return rows.map(({ seq }) => seq);
-  };
-  const store: ErasingStore = {
-    withTerm: (term, behind, limit) =>
-      seqs(`SELECT seq FROM ${t.terms} WHERE term = $1 AND seq > $2 ORDER BY seq LIMIT $3`, [
-        toKey(term),
-        behind,
-        limit,
-      ]),
-    withConflict: (behind, limit) =>
-      seqs(`SELECT seq FROM ${t.conflicts} WHERE seq > $1 ORDER BY seq LIMIT $2`, [behind, limit]),
+export function erasingEngine({ store, ask }: Access): ErasingEngine {
+  const { database, t, time, scene, writeAt } = store;
+  return {
+    // They are numbered before they are committed.
+    notesInOrder: false,
     about: (found, entity) =>
       ask(() =>
         database.read(async (session) => {
@@ -63,20 +48,12 @@ export function erasing(access: Access): Pick<Removal, 'erase'> {
           return eventsAbout(await foundEvents(session, t, rows, bodies, entity), entity);
         }),
       ),
-    acts: keptActs(access),
-    begin: (author, about, counts) =>
-      ask(() =>
-        doneOnce(there, {
-          before: (session) => time.follow(session),
-          work: (session) => addAuditLine({ session, t }, 'erase', inDatabase(author), about, counts),
-        }),
-      ),
     eraseSome: (events, { entity, audit, author }) =>
       ask(() =>
-        doneOnce(there, {
+        doneOnce(store, {
           before: (session) => writeAt(session, author.now),
           async work(session) {
-            const { now } = inDatabase(author);
+            const now = time.toDatabase(author.now);
             const place = scene(session);
             const given = events.map(({ seq }) => seq);
             await hold(place, given);
@@ -94,15 +71,9 @@ export function erasing(access: Access): Pick<Removal, 'erase'> {
           },
         }),
       ),
-    async forgetEntity(entity) {
-      const text = `DELETE FROM ${t.entities} WHERE entity = $1`;
-      await ask(() => database.transaction({ work: (session) => session.run(text, [toKey(entity)]) }));
-    },
     // It is the whole server's.
     emptyLog: async () => null,
-    notify,
   };
-  return { erase: (entity, by, options) => eraseEntity(store, entity, by, options) };
 }
 
 /** Nobody moves, prunes or indexes these events until the transaction ends. */

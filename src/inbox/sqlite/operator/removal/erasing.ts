@@ -1,7 +1,7 @@
 import { atCommit } from '../../../operator/author.ts';
-import { eraseEntity, type ErasingStore } from '../../../operator/erase-entity.ts';
+import type { ErasingEngine } from '../../../operator/erase-entity.ts';
+import { sizesBySeq, sizesInOrder } from '../../../operator/export-pages.ts';
 import { namesIn } from '../../../operator/finding/body-names.ts';
-import type { Removal } from '../../../operator/removal.ts';
 import { withinBudget } from '../../../rules/budget.ts';
 import { eventsToUnpark } from '../../../rules/entity-order.ts';
 import {
@@ -21,40 +21,28 @@ import { statement } from '../../sql/prepared-statement.ts';
 import { STATE_TO_ACT_ON } from '../../sql/records.ts';
 import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
-import { addAuditLine, addToAuditLine, noteActed } from '../audit-line.ts';
+import { addToAuditLine, noteActed } from '../audit-line.ts';
+import { rowsOf, sqlite } from '../operator-tables.ts';
 import { bodyText } from '../search/body-text.ts';
 import { forgetTerms, hasTerm } from '../search/search-words.ts';
-import { bytesOf } from '../transfer/exporting.ts';
-import { keptActs } from './erased-names.ts';
 import { emptyLog, securely } from './secure-deletion.ts';
 
 /** One transaction erases at most so many events: deliveries share its commit, and the event loop stands still. */
 const BATCH_EVENTS = 50;
 
-const WITH_TERM = 'SELECT seq FROM hookbox_terms WHERE term = +:term AND seq > :behind ORDER BY seq LIMIT +:limit';
-const WITH_CONFLICT = 'SELECT seq FROM hookbox_conflicts WHERE seq > :behind ORDER BY seq LIMIT +:limit';
-
 /** Removes what is kept about an entity. */
-export function erasing(access: Access): Pick<Removal, 'erase'> {
-  const seqs = (sql: string, parameters: object): readonly number[] =>
-    (statement(access.database(), sql).all(parameters) as readonly { seq: number }[]).map(({ seq }) => seq);
-  const store = {
-    withTerm: (term, behind, limit) => seqs(WITH_TERM, { term, behind, limit }),
-    withConflict: (behind, limit) => seqs(WITH_CONFLICT, { behind, limit }),
-    about: (found, entity) => eventsAbout(foundEvents(access.database(), found, entity), entity),
-    acts: keptActs(access),
-    begin(author, about, counts) {
-      return access.write(({ database }, waitedMs) =>
-        addAuditLine(database, 'erase', atCommit(author, waitedMs), about, counts),
-      );
-    },
+export function erasingEngine(access: Access): ErasingEngine {
+  return {
+    notesInOrder: true,
+    about: async (found, entity) => eventsAbout(foundEvents(access.database(), found, entity), entity),
     eraseSome(events, { entity, audit, author }) {
       return access.write((statements, waitedMs) => {
         const { database } = statements;
         const { now } = atCommit(author, waitedMs);
+        const given = events.slice(0, BATCH_EVENTS).map(({ seq }) => seq);
+        const sizes = sizesInOrder(given, rowsOf(database, sizesBySeq(sqlite, given)));
         // SQLite overwrites erased bytes, so it writes them twice.
-        const sized = events.slice(0, BATCH_EVENTS).map(({ seq }) => ({ seq, bytes: 2 * bytesOf(database, seq) }));
-        const batch = withinBudget(sized).map(({ seq }) => seq);
+        const batch = withinBudget(sizes.map(({ seq, bytes }) => ({ seq, bytes: 2 * bytes }))).map(({ seq }) => seq);
         const plan = planErase(eventsAbout(foundEvents(database, batch, entity), entity));
         securely(database, () => save(statements, plan, entity, now));
         const { acted, erased, inProcessing } = plan;
@@ -63,15 +51,8 @@ export function erasing(access: Access): Pick<Removal, 'erase'> {
         return { erased, inProcessing, worked: batch.length };
       });
     },
-    async forgetEntity(entity) {
-      await access.write(({ database }) =>
-        securely(database, () => statement(database, 'DELETE FROM hookbox_entities WHERE entity = ?').run(entity)),
-      );
-    },
     emptyLog: () => emptyLog(access),
-    notify: () => access.notify(),
-  } satisfies ErasingStore;
-  return { erase: (entity, by, options) => eraseEntity(store, entity, by, options) };
+  };
 }
 
 function foundEvents(database: SqliteDatabase, seqs: readonly number[], entity: string): readonly FoundEvent[] {

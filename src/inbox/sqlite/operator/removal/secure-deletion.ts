@@ -17,6 +17,15 @@ export function securely<T>(database: SqliteDatabase, work: () => T): T {
   }
 }
 
+/** What is written through it is written `securely`. */
+export function secureAccess(access: Access): Access {
+  return {
+    ...access,
+    write: (work) =>
+      access.write((statements, waitedMs) => securely(statements.database, () => work(statements, waitedMs))),
+  };
+}
+
 const TRIES = 10;
 const BETWEEN_TRIES_MS = 50;
 
