@@ -6,13 +6,14 @@ import { exporting } from '../../operator/export-pages.ts';
 import { marks } from '../../operator/marks.ts';
 import type { Operations } from '../../operator/operations.ts';
 import { pauses } from '../../operator/pauses.ts';
+import { pruning } from '../../operator/pruning.ts';
 import type { Access } from './access.ts';
 import { actsOnEvents } from './acts/act-on-events.ts';
 import { bulkEngine } from './acts/run-bulks.ts';
 import { operatorTables } from './operator-tables.ts';
 import { countEngine } from './counts.ts';
 import { erasingEngine } from './removal/erasing.ts';
-import { pruning } from './removal/pruning.ts';
+import { pruningEngine } from './removal/pruning.ts';
 import { search } from './search/event-search.ts';
 import { waits } from './search/waits.ts';
 import { copies } from './transfer/copies.ts';
@@ -29,7 +30,7 @@ export function postgresOperations(access: Access): Operations {
     ...bulks(tables, bulkEngine(access)),
     ...pauses(tables),
     ...audit(tables),
-    ...pruning(access),
+    ...pruning(pruningEngine(access)),
     ...erasing(tables, erasingEngine(access)),
     ...exporting(tables, (...given) => found.search(...given)),
     ...importing(access),

@@ -1,16 +1,8 @@
 import { performance } from '../../../../host/real-timers.ts';
-import type { PrunableState, PruneCriteria, PrunePosition, Removal } from '../../../operator/removal.ts';
+import type { PruningEngine } from '../../../operator/pruning.ts';
+import type { PrunableState, PruneCriteria, PrunePosition } from '../../../operator/removal.ts';
 import { Budget } from '../../../rules/budget.ts';
-import {
-  beginningOf,
-  candidatesAmong,
-  EXAMINED,
-  planPrune,
-  statesToPrune,
-  type LookedAt,
-  type PruneCandidates,
-  type SettledEvent,
-} from '../../../rules/pruning.ts';
+import { planPrune, type LookedAt, type SettledEvent } from '../../../rules/pruning.ts';
 import type { Session } from '../../driver/session.ts';
 import type { Scene } from '../../engine/scene.ts';
 import { distinctEndpoints } from '../../engine/handled-types.ts';
@@ -24,8 +16,6 @@ import { keepUnpruned } from '../acts/held-events.ts';
 import { addToAuditLine } from '../audit-line.ts';
 import { doneOnce } from '../done-once.ts';
 
-/** How many events are counted by one statement. */
-const COUNTED = 1_000;
 /** One transaction prunes bodies of so many bytes at most, and one body more. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
@@ -36,37 +26,19 @@ const MOST_BYTES = 8 * 1024 * 1024;
 const LONGER = 50;
 const RESTS_LESS = 4;
 
-/** Makes tombstones of events that are settled. */
-export function pruning({ store, ask }: Access): Pick<Removal, 'prunable' | 'pruneSome'> {
+export function pruningEngine({ store, ask }: Access): PruningEngine {
   const { database, t, time, scene } = store;
-
-  /** What can be pruned; as of then, and what has changed since is passed over in the transaction. */
-  const candidates = (criteria: PruneCriteria, after: PrunePosition | null, limit: number) =>
-    ask(() =>
-      database.read(async (session) => {
-        await time.follow(session);
-        const settledBefore = new Date(time.toDatabase(criteria.settledBefore.getTime()));
-        return pruneCandidates({ session, t }, { ...criteria, settledBefore }, after, limit);
-      }),
-    );
-
   return {
-    async prunable(criteria, limit, { signal, onProgress } = {}) {
-      let count = 0;
-      let after: PrunePosition | null = null;
-      do {
-        const { found, next } = await candidates(criteria, after, Math.min(COUNTED, limit - count));
-        count += found.length;
-        after = next;
-        onProgress?.(count);
-        if (signal?.aborted === true) break;
-      } while (after !== null && count < limit);
-      return count;
-    },
-
-    async pruneSome(criteria, limit, { after = null, audit } = {}) {
-      const { found, next } = await candidates(criteria, after, limit);
-      if (found.length === 0) return { pruned: 0, next, workMs: 0, heldMs: 0 };
+    hasIndex: () => true,
+    lookAt: (criteria, from, looked) =>
+      ask(() =>
+        database.read(async (session) => {
+          await time.follow(session);
+          const before = time.toDatabase(criteria.settledBefore.getTime());
+          return lookAt({ session, t }, { ...criteria, before }, from, looked);
+        }),
+      ),
+    async prune(found, settledBefore, audit) {
       let heldSince = 0;
       const done = await ask(() =>
         doneOnce(store, {
@@ -75,19 +47,16 @@ export function pruning({ store, ask }: Access): Pick<Removal, 'prunable' | 'pru
             heldSince = performance.now();
             const place = scene(session);
             const settled = await heldEvents(place, found);
-            const before = time.toDatabase(criteria.settledBefore.getTime());
+            const before = time.toDatabase(settledBefore.getTime());
             const plan = planPrune(found, settled, before, new Budget(MOST_BYTES));
             await save(place, plan.prune);
             const pruned = plan.prune.length;
             if (audit !== undefined) await addToAuditLine(place, audit, { pruned });
-            return { pruned, worked: plan.worked, workMs: performance.now() - heldSince };
+            return { pruned, worked: plan.worked, workMs: (performance.now() - heldSince) / LONGER };
           },
         }),
       );
-      const heldMs = (performance.now() - heldSince) / RESTS_LESS;
-      const { pruned, worked } = done;
-      const workMs = done.workMs / LONGER;
-      return { pruned, next: worked === found.length ? next : (found[worked - 1] ?? next), workMs, heldMs };
+      return { ...done, heldMs: (performance.now() - heldSince) / RESTS_LESS };
     },
   };
 }
@@ -126,20 +95,16 @@ interface LookedAtRow extends Pick<LookedAt, 'seq' | 'type' | 'endpoint'> {
   readonly settled_ms: number;
 }
 
-/** Events that can be pruned, state by state, in the order in which they were settled: up to `limit`. */
-async function pruneCandidates(
+/** The first behind a position, in the order in which they were settled. */
+async function lookAt(
   at: { readonly session: Session; readonly t: Tables },
-  criteria: PruneCriteria,
-  after: PrunePosition | null,
-  limit: number,
-): Promise<PruneCandidates> {
-  const [first = null] = statesToPrune(criteria);
-  const from = after ?? beginningOf(first);
-  if (from === null) return { found: [], next: null };
+  { endpoint, before }: Pick<PruneCriteria, 'endpoint'> & { readonly before: number },
+  from: PrunePosition,
+  looked: number,
+): Promise<readonly LookedAt[]> {
   const { state } = from;
-  const looked = criteria.types === undefined ? Math.min(limit, EXAMINED) : EXAMINED;
   const { session, t } = at;
-  const endpoints = criteria.endpoint === undefined ? await endpointsOf(at, state) : [criteria.endpoint];
+  const endpoints = endpoint === undefined ? await endpointsOf(at, state) : [endpoint];
   // What is settled is in the order of its time at each endpoint, and there are few of these.
   const lanes = tablesOf(t, state).map(
     ([table, time, where]) =>
@@ -154,15 +119,9 @@ async function pruneCandidates(
      FROM (SELECT * FROM (${lanes.join(' UNION ALL ')}) AS lanes ORDER BY settled_ms, seq LIMIT $5) AS next
        CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = next.seq')}
      ORDER BY next.settled_ms, next.seq`,
-    [endpoints, criteria.settledBefore.getTime(), from.settledMs, from.seq, looked],
+    [endpoints, before, from.settledMs, from.seq, looked],
   );
-  const lookedAt = rows.map(({ seq, settled_ms: settledMs, type, endpoint }) => ({
-    seq,
-    settledMs,
-    type,
-    endpoint,
-  }));
-  return candidatesAmong(criteria, state, lookedAt, looked, limit);
+  return rows.map(({ settled_ms: settledMs, ...row }) => ({ ...row, settledMs }));
 }
 
 type Lane = readonly [table: string, time: string, where: string];

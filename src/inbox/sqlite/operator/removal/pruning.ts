@@ -1,15 +1,7 @@
-import { performance, turn } from '../../../../host/real-timers.ts';
-import type { PrunableState, PruneCriteria, PrunePosition, Removal } from '../../../operator/removal.ts';
-import {
-  beginningOf,
-  candidatesAmong,
-  EXAMINED,
-  planPrune,
-  statesToPrune,
-  type LookedAt,
-  type PruneCandidates,
-  type SettledEvent,
-} from '../../../rules/pruning.ts';
+import { performance } from '../../../../host/real-timers.ts';
+import type { PruningEngine } from '../../../operator/pruning.ts';
+import type { PrunableState, PruneCriteria, PrunePosition } from '../../../operator/removal.ts';
+import { planPrune, type LookedAt, type SettledEvent } from '../../../rules/pruning.ts';
 import { hashOf } from '../../../rules/tombstone.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
@@ -18,43 +10,22 @@ import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
 import { addToAuditLine } from '../audit-line.ts';
 
-/** How many events are counted between two turns of the event loop. */
-const COUNTED = 1_000;
-
-/** Makes tombstones of events that are settled. */
-export function pruning(access: Access): Pick<Removal, 'prunable' | 'pruneSome'> {
+export function pruningEngine(access: Access): PruningEngine {
   return {
-    async prunable(criteria, limit, { signal, onProgress } = {}) {
-      let count = 0;
-      let after: PrunePosition | null = null;
-      do {
-        const { found, next } = pruneCandidates(access.database(), criteria, after, Math.min(COUNTED, limit - count));
-        count += found.length;
-        after = next;
-        onProgress?.(count);
-        await turn();
-        if (signal?.aborted === true) break;
-      } while (after !== null && count < limit);
-      return count;
-    },
-
-    async pruneSome(criteria, limit, { after = null, audit } = {}) {
-      // Found outside the transaction, where it costs deliveries nothing; what has changed since is passed over in it.
-      const { found, next } = pruneCandidates(access.database(), criteria, after, limit);
-      if (found.length === 0) return { pruned: 0, next, workMs: 0, heldMs: 0 };
-      const before = criteria.settledBefore.getTime();
+    // Of other states there are few.
+    hasIndex: (state) => state === 'processed',
+    lookAt: async (criteria, from, looked) => lookAt(access.database(), criteria, from, looked),
+    async prune(found, settledBefore, audit) {
       let heldSince = 0;
       const done = await access.write((statements) => {
         heldSince = performance.now();
-        const plan = planPrune(found, settledEvents(statements.database, found), before);
+        const plan = planPrune(found, settledEvents(statements.database, found), settledBefore.getTime());
         save(statements, plan.prune);
         const pruned = plan.prune.length;
         if (audit !== undefined) addToAuditLine(statements.database, audit, { pruned });
         return { pruned, worked: plan.worked, workMs: performance.now() - heldSince };
       });
-      const heldMs = performance.now() - heldSince;
-      const { pruned, worked, workMs } = done;
-      return { pruned, next: worked === found.length ? next : (found[worked - 1] ?? next), workMs, heldMs };
+      return { ...done, heldMs: performance.now() - heldSince };
     },
   };
 }
@@ -78,26 +49,6 @@ function save({ moves, queue }: Statements, seqs: readonly number[]): void {
     queue.pruneAttempts.run({ seq });
     queue.pruneConflict.run({ seq });
   }
-}
-
-/** Events that can be pruned, state by state, in the order in which they were settled: up to `limit`. */
-function pruneCandidates(
-  database: SqliteDatabase,
-  criteria: PruneCriteria,
-  after: PrunePosition | null,
-  limit: number,
-): PruneCandidates {
-  const [first = null] = statesToPrune(criteria);
-  const from = after ?? beginningOf(first);
-  if (from === null) return { found: [], next: null };
-  const { state } = from;
-  const looked = criteria.types === undefined && isIndexed(criteria, state) ? Math.min(limit, EXAMINED) : EXAMINED;
-  return candidatesAmong(criteria, state, lookAt(database, criteria, from, looked), looked, limit);
-}
-
-/** Whether an index names the endpoint: of other states there are few. */
-function isIndexed({ endpoint }: PruneCriteria, state: PrunableState): boolean {
-  return endpoint === undefined || state === 'processed';
 }
 
 /** The first behind a position. */
