@@ -6,7 +6,7 @@ import { exporting } from '../../operator/export-pages.ts';
 import { marks } from '../../operator/marks.ts';
 import type { Operations } from '../../operator/operations.ts';
 import { pauses } from '../../operator/pauses.ts';
-import { pruning } from '../../operator/pruning.ts';
+import { pruning } from '../../operator/prune-events.ts';
 import type { Access } from './access.ts';
 import { actsOnEvents } from './acts/act-on-events.ts';
 import { bulkEngine } from './acts/run-bulks.ts';

@@ -1,5 +1,5 @@
 import { performance } from '../../../../host/real-timers.ts';
-import type { PruningEngine } from '../../../operator/pruning.ts';
+import type { PruningEngine } from '../../../operator/prune-events.ts';
 import type { PrunableState, PruneCriteria, PrunePosition } from '../../../operator/removal.ts';
 import { planPrune, type LookedAt, type SettledEvent } from '../../../rules/pruning.ts';
 import { hashOf } from '../../../rules/tombstone.ts';
