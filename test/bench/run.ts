@@ -52,7 +52,13 @@ const sections = [];
 for (const { name, section = 'bench', measure } of tables) {
   if (options.only.length > 0 && !options.only.includes(name)) continue;
   progress(`# ${name}`);
-  sections.push({ name, section, ...(await measure(bench)) });
+  try {
+    sections.push({ name, section, ...(await measure(bench)) });
+  } catch (error) {
+    // The other tables have taken half an hour.
+    progress(`${name} failed: ${error instanceof Error ? error.stack : String(error)}`);
+    process.exitCode = 1;
+  }
 }
 
 /** Each part of the page says where it was measured, and how its goals were met. */

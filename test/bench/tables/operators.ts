@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ownCheckout } from '../against.ts';
 import type { Bench } from '../bench.ts';
 import { atMost, NOT_SLOWER } from '../goals.ts';
 import { table, whole } from '../markdown.ts';
@@ -85,7 +87,9 @@ function notSlower(times: readonly QuestionTime[]): readonly (readonly [goal: st
 async function shopFile(bench: Bench, count: number, checkout?: string): Promise<string> {
   bench.progress(`making a shop's file of ${count} events${checkout === undefined ? '' : ', of the commit before'}`);
   const file = join(bench.folder, `shop-${count}${checkout === undefined ? '' : '-before'}.db`);
-  await runProcess(new URL('../filled-file/shop-file.ts', import.meta.url), [file, String(count)], { checkout });
+  // Written straight into the tables, as that checkout has them.
+  const script = pathToFileURL(join(checkout ?? ownCheckout, 'test/bench/filled-file/shop-file.ts'));
+  await runProcess(script, [file, String(count)], { checkout });
   return file;
 }
 
