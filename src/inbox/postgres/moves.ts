@@ -76,8 +76,9 @@ export function movesOf(t: Tables) {
         FROM about CROSS JOIN unnest(CASE WHEN valid THEN '{stored}' ELSE '{stored,dead}'::text[] END) AS what
         WHERE $15::bigint IS NOT NULL GROUP BY what, counted
       )
-      SELECT stored.*, queued.fence, (SELECT count(*) FROM queued) + (SELECT count(*) FROM shelved) AS placed
-      FROM stored LEFT JOIN queued ON queued.seq = stored.seq`,
+      -- Beside each other, as a join of what was written has no index: it cost a fifth of all.
+      SELECT seq, endpoint, id, NULL::bigint AS fence, (SELECT count(*) FROM queued) + (SELECT count(*) FROM shelved) AS placed
+      FROM stored UNION ALL SELECT seq, NULL, NULL, fence, NULL FROM queued WHERE fence > 0`,
     markVerified: `UPDATE ${t.events} SET verified = true WHERE seq = ANY($1::bigint[])`,
     /** Events get what other bodies say of them. */
     replaceEvents: `

@@ -27,36 +27,41 @@ export async function insertEvents(
   counted: { readonly at: number; readonly named: ReadonlySet<string> } | null,
 ): Promise<readonly (Lease | undefined)[]> {
   const column = (value: (event: Insertion) => unknown): unknown[] => events.map(value);
-  const rows = await session.rows<EventKey & Lease & Placed>(moves.insert, [
-    column(({ endpoint }) => endpoint),
-    column(({ id }) => id),
-    column(({ type }) => type),
-    column(({ created }) => created?.ms ?? null),
-    column(({ created }) => created?.ns ?? null),
-    column(({ entity }) => entity),
-    column(({ endpoint, entity, id }) => slotOf(endpoint, entity, id)),
-    column(({ verified }) => verified),
-    column(({ receivedAt }) => receivedAt),
-    column(({ body }) => Buffer.from(body.buffer, body.byteOffset, body.byteLength)),
-    column(({ type }) => keyOrNull(type)),
-    column(({ entity }) => keyOrNull(entity)),
-    column((event) => firstStateOf(event).state === 'pending'),
-    column(({ type }) => (counted === null ? null : foldedType(type, counted.named))),
-    counted?.at ?? null,
-    column(({ trace }) => trace ?? null),
-    column(({ claim }) => claim?.now ?? null),
-    column(({ claim }) => claim?.until ?? null),
-    column(({ claim }) => claim?.ordered ?? false),
-    column(({ claim }) => claim?.claimNumber ?? null),
-  ]);
-  assertPlaced(rows);
-  const stored = new Map(rows.map((row) => [keyOf({ endpoint: row.endpoint, id: row.id }), row]));
+  const rows = await session.rows<(EventKey & Placed & { seq: number; fence: null }) | (Lease & { id: null })>(
+    moves.insert,
+    [
+      column(({ endpoint }) => endpoint),
+      column(({ id }) => id),
+      column(({ type }) => type),
+      column(({ created }) => created?.ms ?? null),
+      column(({ created }) => created?.ns ?? null),
+      column(({ entity }) => entity),
+      column(({ endpoint, entity, id }) => slotOf(endpoint, entity, id)),
+      column(({ verified }) => verified),
+      column(({ receivedAt }) => receivedAt),
+      column(({ body }) => Buffer.from(body.buffer, body.byteOffset, body.byteLength)),
+      column(({ type }) => keyOrNull(type)),
+      column(({ entity }) => keyOrNull(entity)),
+      column((event) => firstStateOf(event).state === 'pending'),
+      column(({ type }) => (counted === null ? null : foldedType(type, counted.named))),
+      counted?.at ?? null,
+      column(({ trace }) => trace ?? null),
+      column(({ claim }) => claim?.now ?? null),
+      column(({ claim }) => claim?.until ?? null),
+      column(({ claim }) => claim?.ordered ?? false),
+      column(({ claim }) => claim?.claimNumber ?? null),
+    ],
+  );
+  const inserted = rows.filter((row) => row.id !== null);
+  assertPlaced(inserted);
+  const fences = new Map(rows.filter((row) => row.id === null).map(({ seq, fence }) => [seq, fence]));
+  const stored = new Map(inserted.map((row) => [keyOf(row), row.seq]));
   return events.map((event) => {
     const key = keyOf(event);
-    const row = stored.get(key);
+    const seq = stored.get(key);
     // The first of a key was stored, and the others are known by now.
     stored.delete(key);
-    return row === undefined ? undefined : { seq: row.seq, fence: row.fence };
+    return seq === undefined ? undefined : { seq, fence: fences.get(seq) ?? 0 };
   });
 }
 
