@@ -11,7 +11,7 @@ import { askedServer, faultsOf, versionText, type Server } from '../../inbox/pos
 import { missingRows, sequenceFaults, tableFaults } from '../../inbox/postgres/opening/table-faults.ts';
 import { tablesIn } from '../../inbox/postgres/sql/tables.ts';
 import { USUAL_SCHEMA } from '../../host/postgres-url.ts';
-import { shownInbox, type DbOptions } from '../shared/db-option.ts';
+import { shownInbox, type DbOptions } from '../shared/options.ts';
 import { ok, problem, warning, type Finding } from './finding.ts';
 import { judgeRights, judgeSearchPath, mayLook } from './postgres-rights.ts';
 

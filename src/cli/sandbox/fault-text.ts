@@ -1,7 +1,7 @@
 import type { Sandbox, ServiceFault } from '../../sandbox/index.ts';
 import { FAULT_KINDS } from '../../sandbox/faults.ts';
 import { FAULT_KINDS as DELIVERY_FAULT_KINDS } from '../../sender/random-faults.ts';
-import { usageError } from '../shared/exit.ts';
+import { usageError } from '../shared/output.ts';
 
 type DeliveryFaultKind = Parameters<Sandbox['faults']['addToDeliveries']>[0];
 

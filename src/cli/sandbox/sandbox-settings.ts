@@ -1,6 +1,6 @@
 import { parseDuration } from '../../ops/words/read-time.ts';
 import type { Assumptions, PlanLimits, PlanName } from '../../sandbox/index.ts';
-import { usageError } from '../shared/exit.ts';
+import { usageError } from '../shared/output.ts';
 
 /**
  * A plan by its name, or limits of its own: `perSecond=5,perMonth=100`. The sandbox says which there are.

@@ -2,9 +2,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, join, sep } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import { fixturesFolder } from '../../testing/fixtures.ts';
-import { CommandError, EXIT, usageError } from '../shared/exit.ts';
+import { CommandError, EXIT, usageError } from '../shared/output.ts';
 import { oneLine } from '../../printable.ts';
-import { readInput } from '../shared/read-input.ts';
+import { readInput } from '../shared/files.ts';
 import { scenarioSchema, type Scenario } from './scenario-schema.ts';
 
 /** A scenario with what it is called. */

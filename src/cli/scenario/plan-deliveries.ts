@@ -5,7 +5,7 @@ import { labelOf, type EventLabel } from '../../sender/event-label.ts';
 import type { Fault, FaultPlan } from '../../sender/faults.ts';
 import { randomFault, randomFaults, type RandomFaultOptions } from '../../sender/random-faults.ts';
 import { letters, seeded } from '../../sender/seeded-random.ts';
-import { usageError } from '../shared/exit.ts';
+import { usageError } from '../shared/output.ts';
 import { parseExactly, writtenExactly } from '../../sender/exact-json.ts';
 import type { AttemptFaults, Scenario, ScenarioDelivery } from './scenario-schema.ts';
 

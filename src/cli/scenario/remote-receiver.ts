@@ -1,7 +1,7 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import type { StoredEvent } from '../../inbox/event.ts';
-import type { DbOptions } from '../shared/db-option.ts';
-import { existingInbox } from '../shared/existing-inbox.ts';
+import type { DbOptions } from '../shared/options.ts';
+import { existingInbox } from '../shared/inbox.ts';
 import { eventFinding, whenSettled } from './inbox-findings.ts';
 import type { ScenarioReceiver } from './scenario-receiver.ts';
 import { typesHandledLately } from './types-handled-lately.ts';

@@ -1,7 +1,7 @@
 import { openConnection } from '../../inbox/sqlite/opening/better-sqlite.ts';
 import { seenSince } from '../../inbox/rules/handled-types.ts';
 import { HANDLED_TYPES } from '../../inbox/sqlite/sql/queue-statements.ts';
-import { isInPostgres, type DbOptions } from '../shared/db-option.ts';
+import { isInPostgres, type DbOptions } from '../shared/options.ts';
 
 /** The types that some processor of an endpoint has handled lately, as the inbox has them; `*` for all of them. */
 export async function typesHandledLately(options: DbOptions, endpoint: string): Promise<ReadonlySet<string>> {

@@ -1,7 +1,6 @@
 import { oneLine } from '../../printable.ts';
 import { isSuccess } from '../../sender/deliver.ts';
-import { invalidText } from '../shared/invalid-text.ts';
-import { print, printNdjson, styled, tell, tenths, tookText } from '../shared/output.ts';
+import { invalidText, print, printNdjson, styled, tell, tenths, tookText } from '../shared/output.ts';
 import type { Output } from './outputs.ts';
 import type { AttemptReport, DeliveryReport, ForwardReport, ServeReport } from './serve-reports.ts';
 

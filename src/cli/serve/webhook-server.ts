@@ -5,7 +5,7 @@ import { webhookHandler } from '../../../adapters/node.ts';
 import type { Acceptance, IncomingEvent } from '../../inbox/event.ts';
 import type { Outcome } from '../../receive/outcome.ts';
 import type { Receiver } from '../../receive/receiver.ts';
-import { whyInvalid } from '../shared/why-invalid.ts';
+import { whyInvalid } from '../shared/own-module.ts';
 import { FORWARDED_HEADER, type Forwarded } from './forward-request.ts';
 import type { DeliveryReport } from './serve-reports.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Delivery, EventByHand, NewKey, OrderStatus, Sandbox } from '../../../sandbox/index.ts';
-import { CommandError, EXIT } from '../../shared/exit.ts';
+import { CommandError, EXIT } from '../../shared/output.ts';
 import { addFault, OF_DELIVERIES } from '../fault-text.ts';
 import { registerEndpoint } from '../register-endpoint.ts';
 import { LISTS } from './address.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { CommandError, EXIT, usageError } from '../../shared/exit.ts';
-import { isLoopback, withScheme } from '../../shared/target-url.ts';
+import { CommandError, EXIT, usageError } from '../../shared/output.ts';
+import { isLoopback, withScheme } from '../../shared/options.ts';
 import { connectionFailure } from '../../shared/unreachable.ts';
 import type { Act } from './acts.ts';
 import { CONTROL_PATH, DEFAULT_AT } from './address.ts';

@@ -3,7 +3,7 @@ import { peerOf } from '../../../page/safety/peer-address.ts';
 import { createGuard } from '../../../page/safety/request-guard.ts';
 import type { Sandbox } from '../../../sandbox/index.ts';
 import { ApiError } from '../../../sandbox/errors.ts';
-import { CommandError, EXIT } from '../../shared/exit.ts';
+import { CommandError, EXIT } from '../../shared/output.ts';
 import { actSchema, perform } from './acts.ts';
 import { seal, unseal } from './sealed.ts';
 

@@ -1,6 +1,6 @@
 import * as nodeModule from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { EXIT } from '../../shared/exit.ts';
+import { EXIT } from '../../shared/output.ts';
 import { STOP } from './watch-serve.ts';
 
 /** Tells the process that watches which files the handlers are made of, and ends when it says so or is gone. */

@@ -2,10 +2,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
-import { CommandError, EXIT } from '../../shared/exit.ts';
+import { CommandError, EXIT, tell } from '../../shared/output.ts';
 import { firstSignal, type StopSignal } from '../../shared/interruption.ts';
-import { tell } from '../../shared/output.ts';
-import { requireFile } from '../../shared/read-input.ts';
+import { requireFile } from '../../shared/files.ts';
 import { fileWatch } from './file-watch.ts';
 
 /** What tells the other process to end as a signal would. */
