@@ -4,8 +4,7 @@ import type { AnyInbox } from '../inbox/contract.ts';
 import { LONGEST_TEXT } from '../inbox/operator/check-filter.ts';
 import type { EventFilter } from '../inbox/operator/filter.ts';
 import type { EventPage, EventSummary, FoundName } from '../inbox/operator/search.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
-import { positiveWhole } from '../number-option.ts';
+import { assertOptions, type KnownOptions, positiveWhole } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 import { nearest } from '../nearest.ts';
 

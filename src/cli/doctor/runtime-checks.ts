@@ -1,6 +1,6 @@
 import { arch, platform, release } from 'node:os';
 import { messageOf } from '../../errors.ts';
-import { ephemeralHost } from '../../host/ephemeral-host.ts';
+import { ephemeralHost } from '../../host/files.ts';
 import { nodeTooOld } from '../../host/node-version.ts';
 import { openConnection, whyNoTemporaryFiles } from '../../inbox/sqlite/opening/better-sqlite.ts';
 import { ok, problem, warning, type Finding } from './finding.ts';

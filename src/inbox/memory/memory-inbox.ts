@@ -5,7 +5,7 @@
  */
 import { performance } from '../../host/real-timers.ts';
 import { InboxUnavailableError } from '../../errors.ts';
-import { assertLasting } from '../../host/ephemeral-host.ts';
+import { assertLasting } from '../../host/files.ts';
 import { assertOptions, type KnownOptions } from '../../known-options.ts';
 import type { Inbox } from '../contract.ts';
 import type { DefaultDatabase } from '../default-database.ts';

@@ -1,5 +1,4 @@
-import { unquoted } from '../../events/json-characters.ts';
-import { JsonTokens } from '../../events/json-tokens.ts';
+import { unquoted, JsonTokens } from '../../events/json.ts';
 import type { BodyStep } from './body-path.ts';
 
 /** Reading may stop so often, for others to have their turn. */

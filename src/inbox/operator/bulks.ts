@@ -1,5 +1,5 @@
 import type { EntityOf } from '../../events/entity.ts';
-import { positiveWhole } from '../../number-option.ts';
+import { positiveWhole } from '../../known-options.ts';
 import type { EventMove } from '../rules/act-on-events.ts';
 import { changedBy, outcomeOf, type AlikeEvents, type WorkedEvent } from '../rules/bulk-outcome.ts';
 import {

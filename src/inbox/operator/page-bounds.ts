@@ -1,4 +1,4 @@
-import { positiveWhole } from '../../number-option.ts';
+import { positiveWhole } from '../../known-options.ts';
 import type { PageRequest } from './filter.ts';
 
 const USUAL_LIMIT = 50;

@@ -1,5 +1,5 @@
 import { InboxUnavailableError } from '../../errors.ts';
-import { LATE, startDeadline, withinDeadline } from '../../host/deadline.ts';
+import { LATE, startDeadline, withinDeadline } from '../../host/host-limits.ts';
 
 export const PING_LIMIT_MS = 2_000;
 

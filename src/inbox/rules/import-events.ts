@@ -1,4 +1,4 @@
-import { isFarAhead } from '../../events/far-ahead.ts';
+import { isFarAhead } from '../../events/instant.ts';
 import type { EventKey } from '../event.ts';
 import type { ExportedEvent, ExportedMark } from '../operator/export-format.ts';
 import type { ImportCounts, ImportRecord } from '../operator/transfer.ts';

@@ -1,4 +1,4 @@
-import { isFarAhead } from '../../events/far-ahead.ts';
+import { isFarAhead } from '../../events/instant.ts';
 import type { Counting } from './tally.ts';
 import type { Lease, Settled, Settlement } from '../work.ts';
 import { endingOf, type Ending } from './attempt-end.ts';

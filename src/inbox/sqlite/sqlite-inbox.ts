@@ -4,11 +4,11 @@
  * @module
  */
 import { ownContext } from '../../host/own-context.ts';
-import { assertLasting } from '../../host/ephemeral-host.ts';
+import { assertLasting } from '../../host/files.ts';
 import { loggerOf } from '../../host/logger.ts';
 import { messageOf } from '../../errors.ts';
 import { wallTime } from '../../host/real-timers.ts';
-import { positive } from '../../number-option.ts';
+import { positive } from '../../known-options.ts';
 import type { Inbox } from '../contract.ts';
 import type { StoredEvent } from '../event.ts';
 import { GroupCommit } from '../group-commit.ts';

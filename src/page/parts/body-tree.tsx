@@ -1,6 +1,6 @@
 import { oneLine, printableJson } from '../../printable.ts';
 import { number } from '../../ops/words/format.ts';
-import { jsonText } from '../../events/json-tokens.ts';
+import { jsonText } from '../../events/json.ts';
 import { jsonTree, type JsonNode } from '../../ops/body/json-tree.ts';
 import { prettyJson } from '../../ops/body/readable-body.ts';
 

@@ -1,5 +1,5 @@
 import { bounded } from '../../ops/words/format.ts';
-import { rerunIgnoredCommand } from '../../processing/rerun-ignored-command.ts';
+import { rerunIgnoredCommand } from '../../processing/announcer.ts';
 import type { Unhandled } from '../../ops/unhandled.ts';
 import type { Visit } from '../visit.ts';
 import { AtEndpoint } from './at-endpoint.tsx';

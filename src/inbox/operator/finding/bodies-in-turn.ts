@@ -1,4 +1,4 @@
-import { jsonText } from '../../../events/json-tokens.ts';
+import { jsonText } from '../../../events/json.ts';
 import type { Dialect, Reader } from '../sql.ts';
 
 /** So much is read at once. A body that is larger is read alone. */

@@ -1,6 +1,6 @@
-import { type LATE, startDeadline, withinDeadline } from '../../../host/deadline.ts';
+import { type LATE, startDeadline, withinDeadline } from '../../../host/host-limits.ts';
 
-export { LATE } from '../../../host/deadline.ts';
+export { LATE } from '../../../host/host-limits.ts';
 
 /** What a delivery, a claim or the end of an attempt waits for is answered in this time, or nobody will answer it any more. */
 export const ANSWER_MS = 10_000;

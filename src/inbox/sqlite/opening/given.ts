@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../../../errors.ts';
-import { whyNoPath } from '../../../host/file-path.ts';
+import { whyNoPath } from '../../../host/files.ts';
 import { isPostgresUrl } from '../../../host/postgres-url.ts';
 import type { Logger } from '../../../host/logger.ts';
 import { assertAlone, assertOptions, kindOf, type KnownOptions } from '../../../known-options.ts';

@@ -3,7 +3,7 @@ import { platform } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { performance } from '../../../host/real-timers.ts';
 import { InboxOpenError, messageOf } from '../../../errors.ts';
-import { createForOwner } from '../../../host/owner-only.ts';
+import { createForOwner } from '../../../host/files.ts';
 import { whyHidden, whyNoAccess } from './access.ts';
 import { loadBetterSqlite, openConnection, whyNoTemporaryFiles } from './better-sqlite.ts';
 import { fileOf, isBusy, sqliteCode, type SqliteDatabase } from './database.ts';

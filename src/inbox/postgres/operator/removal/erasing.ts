@@ -1,4 +1,4 @@
-import { jsonText } from '../../../../events/json-tokens.ts';
+import { jsonText } from '../../../../events/json.ts';
 import type { ErasingEngine } from '../../../operator/erase-entity.ts';
 import { namesIn } from '../../../operator/finding/body-names.ts';
 import { withinBudget } from '../../../rules/budget.ts';

@@ -1,4 +1,4 @@
-import { jsonText } from '../../../../events/json-tokens.ts';
+import { jsonText } from '../../../../events/json.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 

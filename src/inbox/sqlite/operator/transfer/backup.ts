@@ -9,8 +9,7 @@ import { IN_ANOTHER_LIBRARY, isInAnotherLibrary } from '../../opening/files-in-u
 import { TABLES } from '../../opening/migrations.ts';
 import { startWorker } from '../../threads/start-worker.ts';
 import { whyNoSecondReader } from '../../threads/second-connection.ts';
-import { whyNoPath } from '../../../../host/file-path.ts';
-import { OWNER_ONLY } from '../../../../host/owner-only.ts';
+import { whyNoPath, OWNER_ONLY } from '../../../../host/files.ts';
 import type { Transfer } from '../../../operator/transfer.ts';
 import type { Access } from '../access.ts';
 import type { BackupTask } from './backup-thread.ts';
