@@ -1,9 +1,17 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, join, sep } from 'node:path';
 import { z } from 'zod';
+import { messageOf } from '../../errors.ts';
 import { eventTypes } from '../../events/event-types.ts';
-import { FORGERIES, type Forgery } from '../../sender/forgeries.ts';
-import type { FaultKind } from '../../sender/faults.ts';
-import { FAULT_KINDS } from '../../sender/random-faults.ts';
 import { parseDuration } from '../../ops/words/read-time.ts';
+import { oneLine } from '../../printable.ts';
+import type { FaultKind } from '../../sender/faults.ts';
+import { FORGERIES, type Forgery } from '../../sender/forgeries.ts';
+import { FAULT_KINDS } from '../../sender/random-faults.ts';
+import { fixturesFolder } from '../../testing/fixtures.ts';
+import { CommandError, EXIT, usageError } from '../shared/exit.ts';
+import { print, printJson } from '../shared/output.ts';
+import { readInput } from '../shared/read-input.ts';
 
 const duration = z
   .string()
@@ -175,3 +183,66 @@ export type ScenarioDelivery = Scenario['deliveries'][number];
 export type HandlerBehaviour = z.output<typeof behaviour>;
 /** What goes wrong with one try, as the file says it. */
 export type AttemptFaults = z.output<typeof attemptFaults>;
+
+/** A scenario with what it is called. */
+export interface LoadedScenario {
+  readonly name: string;
+  readonly scenario: Scenario;
+}
+
+/** The names of the scenarios that hookbox brings. */
+export function shippedScenarios(): readonly string[] {
+  return readdirSync(shippedFolder())
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => basename(file, '.json'))
+    .toSorted();
+}
+
+/**
+ * Reads a scenario: a file, standard input for `-`, or one that hookbox brings by its name.
+ *
+ * @throws CommandError that names the file, the place in it and what is expected there
+ */
+export async function loadScenario(fileOrName: string): Promise<LoadedScenario> {
+  const shipped = shippedScenarios();
+  const isFile = fileOrName === '-' || fileOrName.includes(sep) || existsSync(fileOrName);
+  if (!isFile && !shipped.includes(fileOrName)) {
+    const message = `${fileOrName} is neither a file nor a built-in scenario. The scenarios are: ${shipped.join(', ')}.`;
+    throw new CommandError(message, EXIT.notFound);
+  }
+  const path = isFile ? fileOrName : join(shippedFolder(), `${fileOrName}.json`);
+  const name = path === '-' ? 'standard input' : basename(path, '.json');
+  return { name, scenario: parsed(path, await readInput(path)) };
+}
+
+function parsed(path: string, bytes: Buffer): Scenario {
+  let json: unknown;
+  try {
+    json = JSON.parse(bytes.toString());
+  } catch (failure) {
+    throw usageError(`${path} is not JSON: ${oneLine(messageOf(failure))}`);
+  }
+  const result = scenarioSchema.safeParse(json);
+  if (result.success) return result.data;
+  const issues = result.error.issues.map(({ path: place, message }) => {
+    return `${place.length === 0 ? 'the file' : place.map(String).join('.')}: ${message}`;
+  });
+  throw usageError(`${path} is not a scenario. ${oneLine(issues.join('; '), 1_000)}`);
+}
+
+function shippedFolder(): string {
+  return join(fixturesFolder(), 'scenarios');
+}
+
+/** Prints the scenarios that hookbox brings. */
+export async function listScenarios(json: boolean): Promise<void> {
+  const names = shippedScenarios();
+  const all = [];
+  for (const name of names) all.push({ name, about: (await loadScenario(name)).scenario.about });
+  if (json) {
+    printJson(all);
+    return;
+  }
+  const width = Math.max(...names.map(({ length }) => length));
+  for (const { name, about } of all) print(`${name.padEnd(width)}  ${about}`);
+}
