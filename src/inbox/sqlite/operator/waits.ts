@@ -1,7 +1,8 @@
-import { summariesBySeq, summaryOf, type SummaryRow } from '../../../operator/summaries.ts';
-import type { Waits } from '../../../operator/waits.ts';
-import type { Queue } from '../../../rules/store.ts';
-import { isAmong, seenSince } from '../../../rules/handled-types.ts';
+import type { EventKey } from '../../event.ts';
+import { summariesBySeq, summaryOf, type SummaryRow } from '../../operator/summaries.ts';
+import type { Waits } from '../../operator/waits.ts';
+import { isAmong, seenSince } from '../../rules/handled-types.ts';
+import type { Queue } from '../../rules/store.ts';
 import {
   COUNTED_BEHIND,
   planWaits,
@@ -10,18 +11,13 @@ import {
   type PlaceInQueue,
   type WaitingEvent,
   type WaitingRow,
-} from '../../../rules/why-waiting.ts';
-import type { EventKey } from '../../../event.ts';
-import { frontOf, holdingTypesOf } from '../../engine/entity-queue.ts';
-import { pausesOf, handledTypesOf } from '../../engine/handled-types.ts';
-import type { SqliteDatabase } from '../../opening/database.ts';
-import { keyIs } from '../../sql/event-key.ts';
-import { prepareNamedStatements, type NamedStatements } from '../../sql/named-statements.ts';
-import { statement } from '../../sql/prepared-statement.ts';
-import { WAITING } from '../../sql/queue-statements.ts';
-import type { Access } from '../access.ts';
-import { clockAfter, rowsOf, sqlite } from '../operator-tables.ts';
-import { readTogether } from '../read-together.ts';
+} from '../../rules/why-waiting.ts';
+import { frontOf, holdingTypesOf, pausesOf, handledTypesOf } from '../engine/entity-queue.ts';
+import type { SqliteDatabase } from '../opening/database.ts';
+import { prepareNamedStatements, type NamedStatements } from '../sql/named-statements.ts';
+import { WAITING } from '../sql/queue-statements.ts';
+import { keyIs, statement } from '../sql/statement.ts';
+import { type Access, clockAfter, rowsOf, sqlite, readTogether } from './access.ts';
 
 const EVENT = `
   SELECT seq, endpoint, type, entity, created_ms, created_ns, state, crashes, due_ms, claimed_ms, yields

@@ -1,11 +1,14 @@
+import type { EventKey } from '../../event.ts';
+import type { SyncStore } from '../../queue-operations.ts';
 import { firstStateOf } from '../../rules/accept-event.ts';
 import type { Times } from '../../rules/occurrences.ts';
-import type { SyncStore } from '../../queue-operations.ts';
+import type { SizedEvent } from '../../rules/store.ts';
+import { hashOf } from '../../rules/tombstone.ts';
 import type { EventState } from '../../state.ts';
 import { firstFence, FRESH } from '../moves.ts';
-import { idHashOf } from '../sql/event-key.ts';
+import type { SqliteDatabase } from '../opening/database.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
-import type { EventIndex } from './event-index.ts';
+import { idHashOf } from '../sql/statement.ts';
 
 type OfKind<Kind extends string> = Readonly<
   Record<`${Kind}_${'count' | 'first' | 'last'}`, number | null> & Record<`${Kind}_recent`, string | null>
@@ -121,6 +124,60 @@ function timesOf(count: number | null, first: number | null, last: number | null
   return { count, first, last, recent: JSON.parse(recent) as number[] };
 }
 
-export function columnsOf({ count, first, last, recent }: Times) {
+function columnsOf({ count, first, last, recent }: Times) {
   return [count, first, last, JSON.stringify(recent)] as const;
+}
+
+interface RowToRerun {
+  readonly entity: string | null;
+  readonly state: EventState;
+  readonly pruned: 0 | 1;
+  readonly as_read: 0 | 1;
+}
+
+/** Reruns and tombstones, on the tables of a file. */
+export function settledEvents(
+  { database, moves, queue }: NamedStatements,
+  index: EventIndex,
+): Pick<SyncStore, 'eventToRerun' | 'toPending' | 'prunable' | 'prune'> {
+  return {
+    eventToRerun({ id, endpoint }, readFrom) {
+      const row = queue.eventToRerun.get({ id, endpoint, readFrom: readFrom ?? null }) as RowToRerun | undefined;
+      return row && { entity: row.entity, state: row.state, isPruned: row.pruned === 1, isAsRead: row.as_read === 1 };
+    },
+    toPending(event, { type, created, entity }, now) {
+      const { id, endpoint } = event;
+      const content = { type, created_ms: created?.ms, created_ns: created?.ns, entity };
+      moves.toPending.run({ id, endpoint, now, ...content });
+      // An invalid event has got its entity only now.
+      if (entity !== event.entity) index.add(database, event);
+    },
+    prunable(endpoints, before, limit) {
+      const found: SizedEvent[] = [];
+      const named =
+        endpoints === '*' ? queue.prunableEndpoints.all().map((row) => (row as { value: string }).value) : endpoints;
+      for (const endpoint of named) {
+        const rows = queue.prunableOfEndpoint.all({ endpoint, before, limit: limit - found.length });
+        found.push(...(rows as SizedEvent[]));
+        if (found.length >= limit) break;
+      }
+      return found;
+    },
+    prune(seqs) {
+      for (const seq of seqs) {
+        const { body } = queue.bodyOf.get({ seq }) as { body: Uint8Array };
+        moves.prune.run({ seq, hash: hashOf(body) });
+        queue.pruneAttempts.run({ seq });
+        queue.pruneConflict.run({ seq });
+      }
+    },
+  };
+}
+
+/** What finds events by what they say of themselves. It is kept by whoever searches, in the transactions that move events. */
+export interface EventIndex {
+  /** Call it before the entity or the body of an event changes. */
+  forget(database: SqliteDatabase, event: EventKey): void;
+  /** Call it after it has changed. */
+  add(database: SqliteDatabase, event: EventKey): void;
 }

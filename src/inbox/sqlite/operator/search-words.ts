@@ -1,21 +1,17 @@
-import type { EventKey } from '../../../event.ts';
-import { namesIn } from '../../../operator/finding/body-names.ts';
-import { entityTerms, termsOf, type Term } from '../../../rules/search-words.ts';
-import type { SqliteDatabase } from '../../opening/database.ts';
-import type { EventIndex } from '../../engine/event-index.ts';
-import type { Access } from '../access.ts';
-import { statement } from '../../sql/prepared-statement.ts';
-import { timeSlice } from '../../engine/time-slice.ts';
-import { newestSeq } from '../../sql/newest-seq.ts';
-import { progressOf, setProgress } from '../noted-progress.ts';
-import { bodyText } from './body-text.ts';
-import { keyIs } from '../../sql/event-key.ts';
+import { jsonText } from '../../../events/json-tokens.ts';
+import type { EventKey } from '../../event.ts';
+import { namesIn } from '../../operator/finding/body-names.ts';
+import { entityTerms, termsOf, type Term } from '../../rules/search-words.ts';
+import type { EventIndex } from '../engine/deliveries.ts';
+import type { SqliteDatabase } from '../opening/database.ts';
+import { statement, newestSeq, keyIs } from '../sql/statement.ts';
+import { type Access, timeSlice, progressOf, setProgress } from './access.ts';
 
 /** What operators search is kept in the transactions that move events. */
 export const SEARCH_INDEX: EventIndex = { forget: forgetTerms, add: reindex };
 
 /** An event as far as its terms follow from it; its merchant stands in its body. */
-export interface TermRow {
+interface TermRow {
   readonly seq: number;
   readonly entity: string | null;
 }
@@ -24,7 +20,7 @@ export interface TermRow {
 export const INDEXED = 'terms';
 
 /** The terms of events up to this `seq` are in the index. */
-export function indexedUpTo(database: SqliteDatabase): number {
+function indexedUpTo(database: SqliteDatabase): number {
   return progressOf(database, INDEXED);
 }
 
@@ -74,7 +70,7 @@ export function forgetTerms(database: SqliteDatabase, key: EventKey): void {
 }
 
 /** Enters an event afresh; call it in the transaction that has changed its entity or its body, after it did. */
-export function reindex(database: SqliteDatabase, key: EventKey): void {
+function reindex(database: SqliteDatabase, key: EventKey): void {
   const row = indexedRow(database, key);
   if (row !== null) addTerms(database, row);
 }
@@ -91,4 +87,17 @@ function addTerms(database: SqliteDatabase, row: TermRow): void {
   const add = statement(database, 'INSERT OR IGNORE INTO hookbox_terms (term, seq) VALUES (?, ?)');
   const names = namesIn(bodyText(database, 'hookbox_events', row.seq));
   for (const term of termsOf(row.entity, names)) add.run(term, row.seq);
+}
+
+/** Where bodies are kept. */
+type BodyTable = 'hookbox_events' | 'hookbox_conflicts';
+
+/**
+ * The text of a body; `null` where it is not JSON, or gone. SQLite is not asked to read it: it would take the
+ * bytes for text of the encoding that its database has, which an application may have set to UTF-16.
+ */
+export function bodyText(database: SqliteDatabase, table: BodyTable, seq: number): string | null {
+  const row = statement(database, `SELECT body FROM ${table} WHERE seq = ?`).get(seq);
+  const body = (row as { body: Uint8Array | null } | undefined)?.body ?? null;
+  return body === null ? null : jsonText(body);
 }

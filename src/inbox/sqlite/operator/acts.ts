@@ -1,7 +1,9 @@
-import type { EventKey } from '../../../event.ts';
-import { actedColumns, actedRow, type ActedColumns } from '../../../operator/acted-events.ts';
-import type { Act, ActOptions, ActReport, Acts } from '../../../operator/acts.ts';
-import { atCommit, authorOf } from '../../../operator/author.ts';
+import type { EntityOf } from '../../../events/entity.ts';
+import type { EventKey } from '../../event.ts';
+import { actedColumns, actedRow, type ActedColumns, actedInOrder, selectActed } from '../../operator/acted-events.ts';
+import type { Act, ActOptions, ActReport, Acts, ActResult } from '../../operator/acts.ts';
+import { atCommit, authorOf, type Author } from '../../operator/author.ts';
+import { batchWrites, bulkIn, heldBulk, startLine, type BulkEngine } from '../../operator/bulks.ts';
 import {
   auditedTarget,
   bodiesToRead,
@@ -15,20 +17,19 @@ import {
   type Acting,
   type ActsPlan,
   type EventMove,
-} from '../../../rules/act-on-events.ts';
-import type { Author } from '../../../operator/author.ts';
-import type { TimeSlice } from '../../../rules/time-slice.ts';
-import { eventsToUnpark } from '../../../rules/entity-order.ts';
-import { askedByKey } from '../../../rules/operator-acts.ts';
-import { seenSince } from '../../../rules/handled-types.ts';
-import { holdingTypesOf, nextInQueue } from '../../engine/entity-queue.ts';
-import { noteTime } from '../../engine/follow-clock.ts';
-import type { SqliteDatabase } from '../../opening/database.ts';
-import { keyIs } from '../../sql/event-key.ts';
-import type { Statements } from '../../statements.ts';
-import type { Access } from '../access.ts';
-import { addAuditLine, noteActed } from '../audit-line.ts';
-import { rowsOf, sqlite } from '../operator-tables.ts';
+  nextBatch,
+} from '../../rules/act-on-events.ts';
+import { actingOf, hasEnded, type BulkStep } from '../../rules/bulks.ts';
+import { eventsToUnpark } from '../../rules/entity-order.ts';
+import { seenSince } from '../../rules/handled-types.ts';
+import { askedByKey } from '../../rules/operator-acts.ts';
+import type { TimeSlice } from '../../rules/time-slice.ts';
+import { noteTime } from '../engine/clock.ts';
+import { holdingTypesOf, nextInQueue } from '../engine/entity-queue.ts';
+import type { Statements } from '../engine/sqlite-store.ts';
+import type { SqliteDatabase } from '../opening/database.ts';
+import { keyIs } from '../sql/statement.ts';
+import { type Access, addAuditLine, noteActed, rowsOf, sqlite, timeSlice } from './access.ts';
 
 /** Acts on events that are named. */
 export function actsOnEvents(access: Access): Pick<Acts, 'act'> {
@@ -70,7 +71,7 @@ function actOnKeys(
 }
 
 /** Moves these events; `advanceQueues` has to follow in the same transaction. */
-export function actOn(
+function actOn(
   statements: Statements,
   rows: readonly (ActedRow | null)[],
   acting: Acting,
@@ -108,7 +109,7 @@ function move({ store, moves }: Statements, { event, move }: EventMove, now: num
 }
 
 /** Once for each entity, not for each event: a bulk action may move ten thousand events of one entity. */
-export function advanceQueues(statements: Statements, moves: readonly EventMove[], now: number): void {
+function advanceQueues(statements: Statements, moves: readonly EventMove[], now: number): void {
   const handledSince = seenSince(now);
   const next = queuesToAdvance(moves).map((queue) =>
     nextInQueue(statements, queue, holdingTypesOf(statements, queue.endpoint, handledSince)),
@@ -124,4 +125,58 @@ function actedByKey(database: SqliteDatabase, { id, endpoint }: EventKey): Acted
 
 function bytesOf(database: SqliteDatabase, keys: readonly EventKey[]): number {
   return keys.reduce((bytes, key) => bytes + (actedByKey(database, key)?.bytes ?? 0), 0);
+}
+
+/** So many events are read before they are moved. */
+const BATCH = 10;
+
+export function bulkEngine(access: Access): BulkEngine {
+  return {
+    advance: (id, limit, author, entity) =>
+      access.write((statements, waitedMs) => advance(statements, id, limit, atCommit(author, waitedMs), entity)),
+    clear: (old, limit) => `
+      DELETE FROM hookbox_bulk_events WHERE (bulk, seq) IN (
+        SELECT events.bulk, events.seq FROM hookbox_bulks AS bulks
+          CROSS JOIN hookbox_bulk_events AS events ON events.bulk = bulks.id
+        WHERE ${old} LIMIT ${limit}
+      ) RETURNING seq`,
+  };
+}
+
+/** The first events of a snapshot without a result. */
+const OPEN = 'SELECT seq FROM hookbox_bulk_events WHERE bulk = +$1 AND result IS NULL ORDER BY seq LIMIT +$2';
+
+function advance(
+  statements: Statements,
+  id: number,
+  limit: number,
+  author: Author,
+  entity: EntityOf | undefined,
+): BulkStep {
+  const slice = timeSlice(0);
+  const { database } = statements;
+  const bulk = bulkIn(rowsOf(database, heldBulk(sqlite, id)));
+  if (bulk === null || hasEnded(bulk)) return { bulk, moved: false };
+  const audit = bulk.audit ?? seqOf(rowsOf(database, startLine(sqlite, bulk, author))[0]);
+  const acting = actingOf(bulk, author, entity);
+  const open = rowsOf(database, { text: OPEN, values: [id, limit + 1] }).map(seqOf);
+  const seqs = open.slice(0, limit);
+  const results: ActResult[] = [];
+  const moves: EventMove[] = [];
+  while (results.length < seqs.length) {
+    const next = seqs.slice(results.length, results.length + BATCH);
+    const rows = actedInOrder(next, rowsOf(database, selectActed(sqlite, next)));
+    const plan = actOn(statements, nextBatch(rows, BATCH), acting, slice);
+    results.push(...plan.results);
+    moves.push(...plan.moves);
+    if (slice.isOver()) break;
+  }
+  advanceQueues(statements, moves, author.now);
+  const { save, notes } = batchWrites(sqlite, { bulk, audit, author, open, results, moves });
+  for (const note of notes) rowsOf(database, note);
+  return { bulk: bulkIn(rowsOf(database, save)), moved: results.includes('done') };
+}
+
+function seqOf(row: unknown): number {
+  return (row as { seq: number }).seq; // a column of these statements
 }

@@ -8,7 +8,7 @@ import type { NamedStatements } from './named-statements.ts';
 export const STATE_TO_ACT_ON = "iif(lease_until_ms IS NULL, state, 'processing') AS state";
 
 /** A row of hookbox_events, as far as an inbox shows it; the CHECKs of the table hold the unions. */
-export interface EventRow {
+interface EventRow {
   readonly seq: number;
   readonly endpoint: string;
   readonly id: string;
@@ -41,7 +41,7 @@ export function createdOf({
 }
 
 /** Of a row of hookbox_redeliveries or hookbox_conflicts; `null` where there is none. */
-export function timesOf(found: unknown): Times | null {
+function timesOf(found: unknown): Times | null {
   if (found === undefined) return null;
   const { count, first_ms, last_ms, recent } = found as OccurrencesRow;
   return { count, first: first_ms, last: last_ms, recent: JSON.parse(recent) as number[] };

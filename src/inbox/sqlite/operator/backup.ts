@@ -3,16 +3,16 @@ import { existsSync, lstatSync, statSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { dirname, resolve } from 'node:path';
-import { ConfigurationError, InboxUnavailableError, messageOf } from '../../../../errors.ts';
-import { fileOf, type SqliteDatabase } from '../../opening/database.ts';
-import { IN_ANOTHER_LIBRARY, isInAnotherLibrary } from '../../opening/files-in-use.ts';
-import { TABLES } from '../../opening/migrations.ts';
-import { startWorker } from '../../threads/start-worker.ts';
-import { whyNoSecondReader } from '../../threads/second-connection.ts';
-import { whyNoPath } from '../../../../host/file-path.ts';
-import { OWNER_ONLY } from '../../../../host/owner-only.ts';
-import type { Transfer } from '../../../operator/transfer.ts';
-import type { Access } from '../access.ts';
+import { ConfigurationError, InboxUnavailableError, messageOf } from '../../../errors.ts';
+import { whyNoPath } from '../../../host/file-path.ts';
+import { OWNER_ONLY } from '../../../host/owner-only.ts';
+import type { Transfer } from '../../operator/transfer.ts';
+import { fileOf, type SqliteDatabase } from '../opening/database.ts';
+import { IN_ANOTHER_LIBRARY, isInAnotherLibrary } from '../opening/files-in-use.ts';
+import { TABLES } from '../opening/schema.ts';
+import { whyNoSecondReader } from '../opening/files-in-use.ts';
+import { startWorker } from '../threads/start-worker.ts';
+import type { Access } from './access.ts';
 import type { BackupTask } from './backup-thread.ts';
 
 /** Copies of the live file. */

@@ -1,13 +1,25 @@
-import { placed, type SeqOrder, type SeqRange } from '../../../operator/finding/seq-ranges.ts';
-import { SORTED, type SearchIndexes } from '../../../operator/finding/sources.ts';
-import type { EventState } from '../../../state.ts';
-import type { SqliteDatabase, SqliteStatement } from '../../opening/database.ts';
-import { statement } from '../../sql/prepared-statement.ts';
-import { PUT_AWAY, READY, READY_ENDPOINTS } from '../../sql/queue-statements.ts';
-import { readTogether } from '../read-together.ts';
-import { DEAD, PRINT } from './dead-prints.ts';
-import { receivedIn } from './received-times.ts';
-import { INDEXED } from './search-words.ts';
+import { deadGroups } from '../../operator/dead-groups.ts';
+import { search as searchOf } from '../../operator/finding/event-search.ts';
+import { placed, type SeqOrder, type SeqRange, aroundNew, isOutOfOrder } from '../../operator/finding/seq-ranges.ts';
+import { SORTED, type SearchIndexes, disorder } from '../../operator/finding/sources.ts';
+import type { Search } from '../../operator/search.ts';
+import type { EventState } from '../../state.ts';
+import type { SqliteDatabase, SqliteStatement } from '../opening/database.ts';
+import { PUT_AWAY, READY, READY_ENDPOINTS, DEAD, PRINT } from '../sql/queue-statements.ts';
+import { statement } from '../sql/statement.ts';
+import { type Access, operatorTables, readTogether, rowsOf, sqlite } from './access.ts';
+import { indexNew, INDEXED } from './search-words.ts';
+
+export function search(access: Access): Search {
+  const tables = operatorTables(access);
+  // The connection is taken anew each time, because the inbox may open the file again.
+  const indexes = searchIndexes(() => access.database());
+  return {
+    ...searchOf(tables, { indexNew: (limit, upTo) => indexNew(access, limit, upTo), indexes: () => indexes }),
+    // Deliveries are taken in between two groups.
+    ...deadGroups(tables, { counted: 1, shown: 1 }),
+  };
+}
 
 /** At most so many reads for pending events: one for each endpoint, or for each type at each endpoint. */
 const LOOKS = 1_000;
@@ -18,7 +30,7 @@ const LOOKS = 1_000;
  *
  * @param connection - may be another one each time, because the inbox may open the file again
  */
-export function searchIndexes(connection: () => SqliteDatabase): SearchIndexes {
+function searchIndexes(connection: () => SqliteDatabase): SearchIndexes {
   return {
     indexed: `coalesce((SELECT seq FROM hookbox_progress WHERE what = '${INDEXED}'), 0)`,
     everything: { from: 'hookbox_events NOT INDEXED WHERE TRUE' },
@@ -144,4 +156,18 @@ function ready(database: SqliteDatabase, types: readonly string[] | undefined): 
 
 function seqsOf(select: SqliteStatement, parameters: Readonly<Record<string, unknown>> = {}): readonly number[] {
   return select.all(parameters).map((row) => (row as { seq: number }).seq);
+}
+
+/** The times at which the first events of a range were received. */
+function receivedIn(database: SqliteDatabase, { from, before }: SeqRange, limit: number): readonly number[] {
+  const sql = 'SELECT received_ms FROM hookbox_events WHERE seq >= :from AND seq < :before ORDER BY seq LIMIT +:limit';
+  const rows = statement(database, sql).all({ from, before, limit }) as readonly { received_ms: number }[];
+  return rows.map((row) => row.received_ms);
+}
+
+/** Notes whether new events are out of order. Call it in the transaction that stores them. */
+export function noteOutOfOrder(database: SqliteDatabase, first: number, last: number): void {
+  const { range, limit } = aroundNew(first, last);
+  if (!isOutOfOrder(receivedIn(database, range, limit))) return;
+  for (const note of disorder(sqlite, first, last)) rowsOf(database, note);
 }

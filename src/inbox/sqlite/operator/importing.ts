@@ -1,15 +1,12 @@
-import type { ExportedEvent } from '../../../operator/export-format.ts';
-import type { ImportRecord, Transfer } from '../../../operator/transfer.ts';
-import type { StoredBody } from '../../../rules/tombstone.ts';
-import { planImport, type ImportPlan, type KnownBody } from '../../../rules/import-events.ts';
-import { markOf } from '../../engine/sqlite-store.ts';
-import type { SqliteDatabase } from '../../opening/database.ts';
-import { keyIs } from '../../sql/event-key.ts';
-import { statement } from '../../sql/prepared-statement.ts';
-import type { Statements } from '../../statements.ts';
-import type { Access } from '../access.ts';
-import { addToAuditLine } from '../audit-line.ts';
-import { noteOutOfOrder } from '../search/received-times.ts';
+import type { ExportedEvent } from '../../operator/export-format.ts';
+import type { ImportRecord, Transfer } from '../../operator/transfer.ts';
+import { planImport, type ImportPlan, type KnownBody } from '../../rules/import-events.ts';
+import type { StoredBody } from '../../rules/tombstone.ts';
+import { markOf, type Statements } from '../engine/sqlite-store.ts';
+import type { SqliteDatabase } from '../opening/database.ts';
+import { keyIs, statement } from '../sql/statement.ts';
+import { type Access, addToAuditLine } from './access.ts';
+import { noteOutOfOrder } from './search-indexes.ts';
 
 export function importing(access: Access): Pick<Transfer, 'importSome'> {
   return {

@@ -1,7 +1,8 @@
 import type { EventKey, StoredEvent } from '../event.ts';
-import type { Queue } from '../rules/store.ts';
+import type { HandledType, NotedProcessor } from '../rules/handled-types.ts';
 import type { Times } from '../rules/occurrences.ts';
-import type { Attempt } from '../work.ts';
+import type { Queue } from '../rules/store.ts';
+import type { Attempt, Scope } from '../work.ts';
 
 type Shown = Omit<StoredEvent, 'redeliveries' | 'conflict'>;
 
@@ -91,4 +92,31 @@ export function entityOf({ endpoint, entity }: Queue): string {
 
 function nameOf({ endpoint, id }: EventKey): string {
   return JSON.stringify([endpoint, id]);
+}
+
+/** The processors, and what they handle. */
+export class MemoryHandling {
+  types: readonly HandledType[] = [];
+  running: readonly NotedProcessor[] = [];
+
+  typesSeen(endpoint: string, since: number): Scope['types'] {
+    const types = this.types.flatMap((one) => (fits(one.endpoint, endpoint) && one.at > since ? one.type : []));
+    return types.includes('*') ? '*' : types;
+  }
+
+  lastSeen(endpoint: string, type: string): number | null {
+    const fitting = this.types.filter((one) => fits(one.endpoint, endpoint) && fits(one.type, type));
+    return fitting.length === 0 ? null : Math.max(...fitting.map(({ at }) => at));
+  }
+
+  /** Processors that were seen before the clock was set back were seen that much earlier. */
+  setBack(now: number, back: number): void {
+    const moved = (at: number): number => (at > now ? at - back : at);
+    this.types = this.types.map((one) => ({ ...one, at: moved(one.at) }));
+    this.running = this.running.map((processor) => ({ ...processor, seenAt: moved(processor.seenAt) }));
+  }
+}
+
+export function fits(name: string, value: string): boolean {
+  return name === '*' || name === value;
 }

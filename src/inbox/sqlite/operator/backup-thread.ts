@@ -1,11 +1,12 @@
+import { workerData } from 'node:worker_threads';
+import { openConnection } from '../opening/better-sqlite.ts';
+import type { WorkerStart } from '../threads/start-worker.ts';
+
 /**
  * The thread that makes a backup: copying and checking take as long as the disk does, and would block the event loop.
  *
  * @module
  */
-import { workerData } from 'node:worker_threads';
-import { openConnection } from '../../opening/better-sqlite.ts';
-import type { WorkerStart } from '../../threads/start-worker.ts';
 
 export interface BackupTask {
   /** `null` where the copy is made already: this thread must not open the file then */
