@@ -1,8 +1,8 @@
-import type { EntityOf } from '../../../../events/entity.ts';
-import type { ActResult } from '../../../operator/acts.ts';
-import type { Author } from '../../../operator/author.ts';
-import { batchWrites, bulkIn, heldBulk, startLine, type BulkEngine } from '../../../operator/bulks.ts';
-import type { Statement } from '../../../operator/sql.ts';
+import type { EntityOf } from '../../../events/entity.ts';
+import type { ActResult } from '../../operator/acts.ts';
+import type { Author } from '../../operator/author.ts';
+import { batchWrites, bulkIn, heldBulk, startLine, type BulkEngine } from '../../operator/bulks.ts';
+import type { Statement } from '../../operator/sql.ts';
 import {
   bodiesToRead,
   nextBatch,
@@ -10,16 +10,13 @@ import {
   type Acting,
   type ActsPlan,
   type EventMove,
-} from '../../../rules/act-on-events.ts';
-import { actingOf, hasEnded, type BulkStep } from '../../../rules/bulks.ts';
-import type { DatabaseTime } from '../../database-time.ts';
-import type { Scene } from '../../engine/scene.ts';
-import { timeSlice } from '../../engine/time-slice.ts';
-import type { Access } from '../access.ts';
-import { doneOnce } from '../done-once.ts';
-import { postgres } from '../operator-tables.ts';
-import { saveMoves, writeTogether } from './act-on-events.ts';
-import { heldBySeq, readBodies } from './held-events.ts';
+} from '../../rules/act-on-events.ts';
+import { actingOf, hasEnded, type BulkStep } from '../../rules/bulks.ts';
+import type { DatabaseTime } from '../database-time.ts';
+import { type Scene, timeSlice } from '../engine/transaction.ts';
+import { saveMoves, writeTogether, heldBySeq, readBodies } from './acts.ts';
+import { doneOnce } from '../driver/database.ts';
+import { type Access, postgres } from './operator-tables.ts';
 
 /** So many bodies are read at once. */
 const BATCH = 100;
@@ -30,7 +27,7 @@ export function bulkEngine({ store, ask }: Access): BulkEngine {
     advance(id, limit, author, entity) {
       const times = time.asked();
       return ask(() =>
-        doneOnce(store, {
+        doneOnce(store.database, {
           before: (session) => writeAt(session, author.now, times),
           work: (session) => {
             const by = { ...author, now: times.toDatabase(author.now) };
