@@ -291,7 +291,6 @@ function bytesOf(text: string): Buffer {
   return Buffer.from(latin, 'latin1');
 }
 
-
 /** What a delivery, a claim or the end of an attempt waits for is answered in this time, or nobody will answer it any more. */
 export const ANSWER_MS = 10_000;
 /** What operators ask for may have to go through millions of rows. */

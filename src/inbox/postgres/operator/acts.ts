@@ -1,26 +1,21 @@
+import type { EntityOf } from '../../../events/entity.ts';
 import type { EventKey } from '../../event.ts';
 import { actedColumns, actedInOrder, actedRow, selectActed, type ActedColumns } from '../../operator/acted-events.ts';
-import type { Act, ActOptions, ActReport, Acts } from '../../operator/acts.ts';
+import type { Act, ActOptions, ActReport, Acts, ActResult } from '../../operator/acts.ts';
 import { actedEvents } from '../../operator/audit.ts';
 import { authorOf, type Author } from '../../operator/author.ts';
-import {
-  auditedTarget,
-  bodiesToRead,
-  countMoves,
-  planActs,
-  queuesToAdvance,
-  refuseTooManyBytes,
-  refuseTooManyKeys,
-  reportOf,
-  type EventMove,
-  type ActedRow,
-} from '../../rules/act-on-events.ts';
+import { batchWrites, bulkIn, heldBulk, startLine, type BulkEngine } from '../../operator/bulks.ts';
+import type { Statement } from '../../operator/sql.ts';
+import { auditedTarget, bodiesToRead, countMoves, planActs, queuesToAdvance, refuseTooManyBytes, refuseTooManyKeys, reportOf, type EventMove, type ActedRow, nextBatch, type Acting, type ActsPlan } from '../../rules/act-on-events.ts';
+import { actingOf, hasEnded, type BulkStep } from '../../rules/bulks.ts';
 import { eventsToUnpark } from '../../rules/entity-order.ts';
 import { seenSince } from '../../rules/handled-types.ts';
 import { askedByKey, type ActMove } from '../../rules/operator-acts.ts';
+import type { DatabaseTime } from '../database-time.ts';
+import { doneOnce } from '../driver/database.ts';
 import { nextInQueues } from '../engine/entity-queue.ts';
 import { toPending } from '../engine/settled-events.ts';
-import type { Scene } from '../engine/transaction.ts';
+import { type Scene, timeSlice } from '../engine/transaction.ts';
 import { places } from '../sql/records.ts';
 import { inOneStatement, type Write } from '../sql/statements.ts';
 import { keyOrNull, rowOf, type Tables } from '../sql/tables.ts';
@@ -85,7 +80,7 @@ async function actOnKeys(
  *
  * @returns what advances their queues: `writeTogether` has to follow in the same transaction
  */
-export async function saveMoves(scene: Scene, moves: readonly EventMove[], now: number): Promise<readonly Write[]> {
+async function saveMoves(scene: Scene, moves: readonly EventMove[], now: number): Promise<readonly Write[]> {
   const reruns = named(moves, 'toPending').map(({ event, move }) => ({ event, content: move.content }));
   if (reruns.length > 0) await toPending(scene, reruns, now);
   await Promise.all([
@@ -101,7 +96,7 @@ export async function saveMoves(scene: Scene, moves: readonly EventMove[], now: 
 }
 
 /** Makes these writes, and those of the counts, in one round trip. A write about no events is left out. */
-export async function writeTogether({ session, writes }: Scene, more: readonly Write[]): Promise<void> {
+async function writeTogether({ session, writes }: Scene, more: readonly Write[]): Promise<void> {
   const about = more.filter(({ values: [first] }) => !Array.isArray(first) || first.length > 0);
   const all = [...about, ...(await writes.countsToWrite())];
   if (all.length === 0) return;
@@ -173,7 +168,7 @@ async function heldByKey(scene: Scene, keys: readonly EventKey[]): Promise<reado
 }
 
 /** `heldByKey`, for events by their numbers. */
-export async function heldBySeq(scene: Scene, seqs: readonly number[]): Promise<readonly (ActedRow | null)[]> {
+async function heldBySeq(scene: Scene, seqs: readonly number[]): Promise<readonly (ActedRow | null)[]> {
   if (seqs.length === 0) return [];
   await scene.locks.takeOfSeqs(seqs);
   await keepUnpruned(scene, '$1::bigint[]', [seqs]);
@@ -186,7 +181,7 @@ export async function heldBySeq(scene: Scene, seqs: readonly number[]): Promise<
   return rows;
 }
 
-export async function readBodies(
+async function readBodies(
   { session, t }: Place,
   seqs: readonly number[],
 ): Promise<ReadonlyMap<number, Uint8Array>> {
@@ -226,4 +221,77 @@ function valuesOf(keys: readonly EventKey[]): readonly unknown[] {
 
 function nameOf({ endpoint, id }: EventKey): string {
   return JSON.stringify([endpoint, id]);
+}
+
+/** So many bodies are read at once. */
+const BATCH = 100;
+
+export function bulkEngine({ store, ask }: Access): BulkEngine {
+  const { t, time, scene, writeAt } = store;
+  return {
+    advance(id, limit, author, entity) {
+      const times = time.asked();
+      return ask(() =>
+        doneOnce(store.database, {
+          before: (session) => writeAt(session, author.now, times),
+          work: (session) => {
+            const by = { ...author, now: times.toDatabase(author.now) };
+            return advance(scene(session), time, id, limit, by, entity);
+          },
+        }),
+      );
+    },
+    clear: (old, limit) => `
+      DELETE FROM ${t.bulk_events} WHERE ctid = ANY(ARRAY(
+        SELECT old.ctid FROM ${t.bulks} AS bulks CROSS JOIN LATERAL (
+          SELECT ctid FROM ${t.bulk_events} AS events WHERE events.bulk = bulks.id LIMIT ${limit}
+        ) AS old
+        WHERE ${old} LIMIT ${limit}
+      )) RETURNING seq`,
+  };
+}
+
+async function advance(
+  scene: Scene,
+  time: DatabaseTime,
+  id: number,
+  limit: number,
+  author: Author,
+  entity: EntityOf | undefined,
+): Promise<BulkStep> {
+  const { session, t } = scene;
+  const dialect = postgres(t);
+  const ask = ({ text, values = [] }: Statement) => session.rows<{ seq: number }>(text, values);
+  const held = await ask(heldBulk(dialect, id));
+  const bulk = bulkIn(held);
+  if (bulk === null || hasEnded(bulk)) return { bulk: bulkIn(held, time), moved: false };
+  const audit = bulk.audit ?? (await ask(startLine(dialect, bulk, author)))[0]?.seq ?? 0;
+  // What has a result already leaves dead entries in the index, which may be there for as long as somebody else reads.
+  const text = `
+    SELECT seq FROM ${t.bulk_events}
+    WHERE bulk = $1 AND result IS NULL AND seq > (SELECT reached FROM ${t.bulks} WHERE id = $1) ORDER BY seq LIMIT $2`;
+  const open = (await ask({ text, values: [id, limit + 1] })).map(({ seq }) => seq);
+  const { results, moves } = await actOnBatch(scene, open.slice(0, limit), actingOf(bulk, author, entity));
+  const advancing = await saveMoves(scene, moves, author.now);
+  const reached = { text: ', reached = greatest(reached, $10)', values: [open[results.length - 1] ?? 0] };
+  const { save, notes } = batchWrites(dialect, { bulk, audit, author, open, results, moves }, reached);
+  const saved = await ask(save);
+  await writeTogether(scene, [...advancing, ...notes]);
+  return { bulk: bulkIn(saved, time), moved: results.includes('done') };
+}
+
+/** Decides about the first of these events; all are held. */
+async function actOnBatch(scene: Scene, seqs: readonly number[], acting: Acting): Promise<ActsPlan> {
+  const rows = await heldBySeq(scene, seqs);
+  const slice = timeSlice();
+  const results: ActResult[] = [];
+  const moves: EventMove[] = [];
+  while (results.length < rows.length) {
+    const batch = nextBatch(rows.slice(results.length), BATCH);
+    const plan = planActs(batch, await readBodies(scene, bodiesToRead(batch, acting)), acting, slice);
+    results.push(...plan.results);
+    moves.push(...plan.moves);
+    if (slice.isOver()) break;
+  }
+  return { results, moves };
 }
