@@ -6,7 +6,21 @@ import { actedEvents } from '../../operator/audit.ts';
 import { authorOf, type Author } from '../../operator/author.ts';
 import { batchWrites, bulkIn, heldBulk, startLine, type BulkEngine } from '../../operator/bulks.ts';
 import type { Statement } from '../../operator/sql.ts';
-import { auditedTarget, bodiesToRead, countMoves, planActs, queuesToAdvance, refuseTooManyBytes, refuseTooManyKeys, reportOf, type EventMove, type ActedRow, nextBatch, type Acting, type ActsPlan } from '../../rules/act-on-events.ts';
+import {
+  auditedTarget,
+  bodiesToRead,
+  countMoves,
+  planActs,
+  queuesToAdvance,
+  refuseTooManyBytes,
+  refuseTooManyKeys,
+  reportOf,
+  type EventMove,
+  type ActedRow,
+  nextBatch,
+  type Acting,
+  type ActsPlan,
+} from '../../rules/act-on-events.ts';
 import { actingOf, hasEnded, type BulkStep } from '../../rules/bulks.ts';
 import { eventsToUnpark } from '../../rules/entity-order.ts';
 import { seenSince } from '../../rules/handled-types.ts';
@@ -181,10 +195,7 @@ async function heldBySeq(scene: Scene, seqs: readonly number[]): Promise<readonl
   return rows;
 }
 
-async function readBodies(
-  { session, t }: Place,
-  seqs: readonly number[],
-): Promise<ReadonlyMap<number, Uint8Array>> {
+async function readBodies({ session, t }: Place, seqs: readonly number[]): Promise<ReadonlyMap<number, Uint8Array>> {
   if (seqs.length === 0) return new Map();
   const text = `SELECT seq, body FROM ${t.events} WHERE seq = ANY($1::bigint[]) AND body IS NOT NULL`;
   const rows = await session.rows<{ seq: number; body: Buffer }>(text, [seqs]);
