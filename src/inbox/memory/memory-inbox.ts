@@ -125,7 +125,7 @@ function shown(entry: Entry): StoredEvent {
 }
 
 /** The handling half of `memoryInbox`. */
-export function memoryQueue(entries: Entries, store: SyncStore): { queue: WorkQueue; notify: () => void } {
+function memoryQueue(entries: Entries, store: SyncStore): { queue: WorkQueue; notify: () => void } {
   /** how far each processor has come with what waits */
   const sweeps = new Map<string, Sweep>();
   const listeners = new Set<() => void>();

@@ -370,7 +370,7 @@ const SECOND = 'Pass options as the second argument: sqliteInbox({ database }, {
  *
  * @throws ConfigurationError `INVALID_OPTION`
  */
-export function assertGiven(source: unknown, options: unknown): void {
+function assertGiven(source: unknown, options: unknown): void {
   assertAlone('sqliteInbox', source, SOURCES, OPTIONS, SECOND);
   assertOptions('sqliteInbox', options, OPTIONS, SECOND);
   assertSource(source);

@@ -10,7 +10,7 @@ import { pruning } from '../../operator/prune-events.ts';
 import type { Transfer } from '../../operator/transfer.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { type Access, operatorTables } from './access.ts';
-import { actsOnEvents, bulkEngine } from './acts.ts';
+import { actsOnEvents, bulkEngine } from './acts-on-events.ts';
 import { countEngine } from './counts.ts';
 import { erasingEngine, pruningEngine, secureAccess } from './removal.ts';
 import { search } from './search-indexes.ts';
