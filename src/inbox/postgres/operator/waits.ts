@@ -1,8 +1,8 @@
-import type { EventKey } from '../../../event.ts';
-import type { OperatorTables } from '../../../operator/sql.ts';
-import { summariesOf } from '../../../operator/summaries.ts';
-import type { Waits } from '../../../operator/waits.ts';
-import { seenSince } from '../../../rules/handled-types.ts';
+import type { EventKey } from '../../event.ts';
+import type { OperatorTables } from '../../operator/sql.ts';
+import { summariesOf } from '../../operator/summaries.ts';
+import type { Waits } from '../../operator/waits.ts';
+import { seenSince } from '../../rules/handled-types.ts';
 import {
   COUNTED_BEHIND,
   planWaits,
@@ -11,8 +11,8 @@ import {
   type PlaceInQueue,
   type WaitingEvent,
   type WaitingRow,
-} from '../../../rules/why-waiting.ts';
-import type { Session } from '../../driver/session.ts';
+} from '../../rules/why-waiting.ts';
+import type { Session } from '../driver/session.ts';
 import {
   bothInOrder,
   front,
@@ -21,13 +21,11 @@ import {
   holding,
   leased,
   type NextColumns,
-} from '../../engine/entity-queue.ts';
-import { claimState } from '../../engine/postgres-store.ts';
-import { keyOrNull } from '../../sql/keys.ts';
-import { places, STATE } from '../../sql/records.ts';
-import { rowOf, type Tables } from '../../sql/tables.ts';
-import type { Access } from '../access.ts';
-import { rowsIn } from '../operator-tables.ts';
+} from '../engine/entity-queue.ts';
+import { claimState } from '../engine/postgres-store.ts';
+import { places, STATE } from '../sql/records.ts';
+import { keyOrNull, rowOf, type Tables } from '../sql/tables.ts';
+import { type Access, rowsIn } from './operator-tables.ts';
 
 interface EventRow extends WaitingRow, Omit<NextColumns, 'passed' | 'yielding'> {
   /** the number of its key, from 1 */

@@ -1,8 +1,9 @@
-import { jsonText } from '../../../../events/json-tokens.ts';
-import type { ErasingEngine } from '../../../operator/erase-entity.ts';
-import { namesIn } from '../../../operator/finding/body-names.ts';
-import { withinBudget } from '../../../rules/budget.ts';
-import { eventsToUnpark } from '../../../rules/entity-order.ts';
+import { jsonText } from '../../../events/json-tokens.ts';
+import { actedEvents } from '../../operator/audit.ts';
+import type { ErasingEngine } from '../../operator/erase-entity.ts';
+import { namesIn } from '../../operator/finding/body-names.ts';
+import { withinBudget } from '../../rules/budget.ts';
+import { eventsToUnpark } from '../../rules/entity-order.ts';
 import {
   ERASED_ERROR,
   eventsAbout,
@@ -10,25 +11,20 @@ import {
   type ErasableEvent,
   type ErasePlan,
   type FoundEvent,
-} from '../../../rules/erase-events.ts';
-import { entityTerm, entityTerms, termsOf, type NamesInBody, type Term } from '../../../rules/search-words.ts';
-import { seenSince } from '../../../rules/handled-types.ts';
-import type { Session } from '../../driver/session.ts';
-import { applyChanges } from '../../engine/apply-changes.ts';
-import { nextInQueues } from '../../engine/entity-queue.ts';
-import type { Scene } from '../../engine/scene.ts';
-import { inOneStatement, withRows, type Write } from '../../sql/in-one-statement.ts';
-import { toKey } from '../../sql/keys.ts';
-import { joined, stateToActOn } from '../../sql/records.ts';
-import { slotOf } from '../../sql/slots.ts';
-import { rowOf, type Tables } from '../../sql/tables.ts';
-import type { Access } from '../access.ts';
-import { keepUnpruned } from '../acts/held-events.ts';
-import { actedEvents } from '../../../operator/audit.ts';
-import { addToAuditLine } from '../audit-line.ts';
-import { postgres } from '../operator-tables.ts';
-import { doneOnce } from '../done-once.ts';
-import { holdIndex, indexedUpTo } from '../search/search-words.ts';
+} from '../../rules/erase-events.ts';
+import { seenSince } from '../../rules/handled-types.ts';
+import { entityTerm, entityTerms, termsOf, type NamesInBody, type Term } from '../../rules/search-words.ts';
+import type { Session } from '../driver/session.ts';
+import { applyChanges } from '../engine/apply-changes.ts';
+import { nextInQueues } from '../engine/entity-queue.ts';
+import type { Scene } from '../engine/transaction.ts';
+import { joined, stateToActOn } from '../sql/records.ts';
+import { inOneStatement, withRows, type Write } from '../sql/statements.ts';
+import { toKey, slotOf, rowOf, type Tables } from '../sql/tables.ts';
+import { keepUnpruned } from './acts.ts';
+import { doneOnce } from '../driver/database.ts';
+import { type Access, addToAuditLine, postgres } from './operator-tables.ts';
+import { holdIndex, indexedUpTo } from './search-words.ts';
 
 /** Removes what is kept about an entity. */
 export function erasingEngine({ store, ask }: Access): ErasingEngine {
@@ -50,7 +46,7 @@ export function erasingEngine({ store, ask }: Access): ErasingEngine {
       ),
     eraseSome: (events, { entity, audit, author }) =>
       ask(() =>
-        doneOnce(store, {
+        doneOnce(store.database, {
           before: (session) => writeAt(session, author.now),
           async work(session) {
             const now = time.toDatabase(author.now);

@@ -1,20 +1,18 @@
-import { performance } from '../../../../host/real-timers.ts';
-import type { PruningEngine } from '../../../operator/prune-events.ts';
-import type { PrunableState, PruneCriteria, PrunePosition } from '../../../operator/removal.ts';
-import { Budget } from '../../../rules/budget.ts';
-import { planPrune, type LookedAt, type SettledEvent } from '../../../rules/pruning.ts';
-import type { Session } from '../../driver/session.ts';
-import type { Scene } from '../../engine/scene.ts';
-import { distinctEndpoints } from '../../engine/handled-types.ts';
-import { prunableEndpoints, prunableIn } from '../../engine/settled-events.ts';
-import { pruneErrors } from '../../engine/writes.ts';
-import { inOneStatement } from '../../sql/in-one-statement.ts';
-import { joined, STATE } from '../../sql/records.ts';
-import { rowOf, type Tables } from '../../sql/tables.ts';
-import type { Access } from '../access.ts';
-import { keepUnpruned } from '../acts/held-events.ts';
-import { addToAuditLine } from '../audit-line.ts';
-import { doneOnce } from '../done-once.ts';
+import { performance } from '../../../host/real-timers.ts';
+import type { PruningEngine } from '../../operator/prune-events.ts';
+import type { PrunableState, PruneCriteria, PrunePosition } from '../../operator/removal.ts';
+import { Budget } from '../../rules/budget.ts';
+import { planPrune, type LookedAt, type SettledEvent } from '../../rules/pruning.ts';
+import type { Session } from '../driver/session.ts';
+import { distinctEndpoints } from '../engine/due-events.ts';
+import { prunableEndpoints, prunableIn } from '../engine/settled-events.ts';
+import { type Scene, pruneErrors } from '../engine/transaction.ts';
+import { joined, STATE } from '../sql/records.ts';
+import { inOneStatement } from '../sql/statements.ts';
+import { rowOf, type Tables } from '../sql/tables.ts';
+import { keepUnpruned } from './acts.ts';
+import { doneOnce } from '../driver/database.ts';
+import { type Access, addToAuditLine } from './operator-tables.ts';
 
 /** One transaction prunes bodies of so many bytes at most, and one body more. */
 const MOST_BYTES = 8 * 1024 * 1024;
@@ -41,7 +39,7 @@ export function pruningEngine({ store, ask }: Access): PruningEngine {
     async prune(found, settledBefore, audit) {
       let heldSince = 0;
       const done = await ask(() =>
-        doneOnce(store, {
+        doneOnce(store.database, {
           before: (session) => time.follow(session),
           async work(session) {
             heldSince = performance.now();

@@ -1,15 +1,13 @@
-import { delay } from '../../../../host/real-timers.ts';
-import { BodiesInTurn, type Sized } from '../../../operator/finding/bodies-in-turn.ts';
-import { namesIn } from '../../../operator/finding/body-names.ts';
-import { termsOf, type Term } from '../../../rules/search-words.ts';
-import type { Session } from '../../driver/session.ts';
-import type { EventIndex } from '../../engine/event-index.ts';
-import { timeSlice } from '../../engine/time-slice.ts';
-import { toKey } from '../../sql/keys.ts';
-import { rowOf, type Tables } from '../../sql/tables.ts';
-import type { Store } from '../../store.ts';
-import { postgres, rowsIn } from '../operator-tables.ts';
-import { noteOutOfOrder, selectIndexed } from './received-times.ts';
+import { delay } from '../../../host/real-timers.ts';
+import { BodiesInTurn, type Sized } from '../../operator/finding/bodies-in-turn.ts';
+import { namesIn } from '../../operator/finding/body-names.ts';
+import { termsOf, type Term } from '../../rules/search-words.ts';
+import type { Session } from '../driver/session.ts';
+import { type EventIndex, timeSlice } from '../engine/transaction.ts';
+import { toKey, rowOf, type Tables } from '../sql/tables.ts';
+import type { Store } from '../store.ts';
+import { postgres, rowsIn } from './operator-tables.ts';
+import { noteOutOfOrder, selectIndexed } from './search-indexes.ts';
 
 /** What operators search is kept in the transactions that move events. */
 export const SEARCH_INDEX: EventIndex = { forget: forgetTerms, add: reindex };
@@ -125,7 +123,7 @@ function runsOf(seqs: readonly number[]): readonly { readonly from: number; read
 }
 
 /** Takes an event out of the index; call it in the transaction that changes its entity or its body, before it does. */
-export async function forgetTerms(session: Session, t: Tables, seq: number): Promise<void> {
+async function forgetTerms(session: Session, t: Tables, seq: number): Promise<void> {
   const terms = await ownTerms(session, t, seq);
   await session.run(`DELETE FROM ${t.terms} WHERE term = ANY($1::text[]) AND seq = $2`, [terms.map(toKey), seq]);
 }

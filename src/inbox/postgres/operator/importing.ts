@@ -1,21 +1,17 @@
-import type { EventKey } from '../../../event.ts';
-import type { ExportedEvent } from '../../../operator/export-format.ts';
-import { inTime } from '../../../operator/imported-event.ts';
-import type { ImportRecord, Transfer } from '../../../operator/transfer.ts';
-import { planImport, type ImportPlan, type KnownBody } from '../../../rules/import-events.ts';
-import { DatabaseFailure } from '../../driver/faults.ts';
-import type { Session } from '../../driver/session.ts';
-import { assertPlaced, type Placed } from '../../engine/insert-events.ts';
-import type { Scene } from '../../engine/scene.ts';
-import { marksToRaise } from '../../engine/writes.ts';
-import { inOneStatement, withRows } from '../../sql/in-one-statement.ts';
-import { keyOrNull } from '../../sql/keys.ts';
-import { slotOf } from '../../sql/slots.ts';
-import { rowOf, type Tables } from '../../sql/tables.ts';
-import type { Access } from '../access.ts';
-import { addToAuditLine } from '../audit-line.ts';
-import { doneOnce } from '../done-once.ts';
-import { noteOutOfOrder } from '../search/received-times.ts';
+import type { EventKey } from '../../event.ts';
+import type { ExportedEvent } from '../../operator/export-format.ts';
+import { inTime } from '../../operator/imported-event.ts';
+import type { ImportRecord, Transfer } from '../../operator/transfer.ts';
+import { planImport, type ImportPlan, type KnownBody } from '../../rules/import-events.ts';
+import { DatabaseFailure } from '../driver/faults.ts';
+import type { Session } from '../driver/session.ts';
+import { assertPlaced, type Placed } from '../engine/new-events.ts';
+import { type Scene, marksToRaise } from '../engine/transaction.ts';
+import { inOneStatement, withRows } from '../sql/statements.ts';
+import { keyOrNull, slotOf, rowOf, type Tables } from '../sql/tables.ts';
+import { doneOnce } from '../driver/database.ts';
+import { type Access, addToAuditLine } from './operator-tables.ts';
+import { noteOutOfOrder } from './search-indexes.ts';
 
 type Row = readonly unknown[];
 
@@ -30,7 +26,7 @@ export function importing({ store, ask, notify }: Access): Pick<Transfer, 'impor
     async importSome(records, { audit, dryRun = false } = {}) {
       if (dryRun) return ask(() => database.read(async (session) => (await planOf(session, records)).counts));
       const counts = await ask(() =>
-        doneOnce(store, {
+        doneOnce(store.database, {
           before: (session) => time.follow(session),
           async work(session) {
             const now = time.toDatabase(Date.now());
