@@ -217,7 +217,7 @@ const FRESH_MS = 1_000;
  * `/health/live` says that the process answers, `/health/ready` that a delivery could be stored. Probes bring no credentials and
  * know no host name, so these two are open, and tell nothing but that, and what there is to see to by its kind: no name, no figure.
  */
-export function healthRoutes(page: Hono<PageEnv>, inbox: AnyInbox): void {
+function healthRoutes(page: Hono<PageEnv>, inbox: AnyInbox): void {
   let latest: Promise<Readiness> | undefined;
   let endsAt = 0;
 

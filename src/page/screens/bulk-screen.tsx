@@ -19,7 +19,7 @@ import { pageOf, PageLinks } from '../parts/list-query.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
-import { Outcome, countedOutcome, OutcomeInShort } from './bulk-outcome.tsx';
+import { Outcome, countedOutcome, OutcomeInShort } from './bulk-fates.tsx';
 
 /** One bulk action: what it will do, how far it is, what came of it. */
 export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
