@@ -4,7 +4,13 @@ import type { Bulk } from '../../inbox/operator/acts.ts';
 import type { BulkFate } from '../../inbox/operator/bulk-outcome.ts';
 import { type BulkOutcome, type OutcomeAtFirst, bulkOutcome } from '../../ops/bulk-outcome.ts';
 import { number, shortTime } from '../../ops/words/format.ts';
-import { fateInWords, filterOfFate, outcomeWords, presentFates, type FateWords } from '../../ops/words/outcome-words.ts';
+import {
+  fateInWords,
+  filterOfFate,
+  outcomeWords,
+  presentFates,
+  type FateWords,
+} from '../../ops/words/outcome-words.ts';
 import { eventsHref } from '../parts/filter-fields.ts';
 
 /** What became of the events of a bulk action, from how they stand now. */
