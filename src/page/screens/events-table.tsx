@@ -1,16 +1,14 @@
 import type { SearchOrder } from '../../inbox/operator/filter.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
 import type { Wait } from '../../inbox/operator/waits.ts';
-import { WaitInBrief } from './why-it-waits.tsx';
 import { number, plural, relative, shortTime, timestamp } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
+import { eventHref, eventPath, eventsHref } from '../parts/filter-fields.ts';
+import { ROWS, orderedQuery } from '../parts/list-query.tsx';
+import { ChooseHead, State } from '../parts/list-table.tsx';
+import { Listed, listedName, StoredText } from '../parts/stored-text.tsx';
+import { WaitInBrief } from '../parts/why-it-waits.tsx';
 import type { Visit } from '../visit.ts';
-import { ChooseHead } from './choose-head.tsx';
-import { ROWS, orderedQuery } from './list-query.ts';
-import { eventHref, eventPath, eventsHref } from './screen-links.ts';
-import { Listed, listedName } from './shortened.tsx';
-import { State } from './state-badge.tsx';
-import { StoredText } from './stored-text.tsx';
 
 /** What only some events have; a column that none of those shown has anything in is left out. */
 const SELDOM: Readonly<Record<string, (event: EventSummary) => boolean>> = {

@@ -1,13 +1,13 @@
 import type { EventAct } from '../../inbox/operator/audit.ts';
-import { foldedTimeline, type FoldedAttempts } from '../../ops/folded-timeline.ts';
 import type { EventHistory, TimelineEntry } from '../../ops/find.ts';
-import { oneLine, printableLines } from '../../printable.ts';
+import { foldedTimeline, type FoldedAttempts } from '../../ops/folded-timeline.ts';
+import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
 import { afterHowLong, dueInWords } from '../../ops/words/event-words.ts';
 import { age, number, plural, timestamp } from '../../ops/words/format.ts';
-import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
+import { oneLine, printableLines } from '../../printable.ts';
+import { StoredText } from '../parts/stored-text.tsx';
+import { Time } from '../parts/time.tsx';
 import type { Visit } from '../visit.ts';
-import { StoredText } from './stored-text.tsx';
-import { Time } from './time-and-age.tsx';
 
 const MAX_STACK = 20_000;
 

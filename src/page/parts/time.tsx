@@ -1,4 +1,14 @@
 import type { StatsOptions } from '../../ops/stats.ts';
+import { timestamp, relative } from '../../ops/words/format.ts';
+
+/** A time in UTC, and how long ago that is or in how long it will be. */
+export function Time({ at, now }: { readonly at: Date; readonly now: Date }) {
+  return (
+    <>
+      <time datetime={at.toISOString()}>{timestamp(at)}</time> <span class="muted">({relative(at, now)})</span>
+    </>
+  );
+}
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
