@@ -61,7 +61,8 @@ export type RerunResult =
  * `hookbox/ops` does.
  *
  * @param options - pass the `entity` option of your receiver, if it has one. That function names the entity of an
- * invalid event, which hookbox stored without an entity.
+ * invalid event, which hookbox stored without an entity. `now` replaces the current time (milliseconds since 1970), for
+ * tests.
  * @example
  * ```ts
  * import { rerun } from 'hookbox';

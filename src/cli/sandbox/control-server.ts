@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { ConfigurationError, messageOf } from '../../errors.ts';
-import { peerOf } from '../../page/safety/peer-address.ts';
+import { peerOf } from '../../page/safety/request-guard.ts';
 import { createGuard } from '../../page/safety/request-guard.ts';
 import { ApiError } from '../../sandbox/errors.ts';
 import { FAULT_KINDS } from '../../sandbox/faults.ts';

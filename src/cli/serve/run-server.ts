@@ -11,7 +11,7 @@ import type { Inbox } from '../../inbox/contract.ts';
 import type { Acceptance, IncomingEvent } from '../../inbox/event.ts';
 import { COMMITTED_ALONE } from '../../inbox/rules/committed-alone.ts';
 import type { AttemptError, ClaimedEvent, Lease, Settlement } from '../../inbox/work.ts';
-import { isLoopbackAddress } from '../../page/safety/peer-address.ts';
+import { isLoopbackAddress } from '../../page/safety/request-guard.ts';
 import { isAboutAttempt } from '../../processing/attempt-log.ts';
 import { handledTypes, type Handlers } from '../../processing/handlers.ts';
 import type { Outcome } from '../../receive/outcome.ts';
