@@ -3,7 +3,7 @@ import { ConfigurationError, messageOf } from '../errors.ts';
 import { createForOwner, whyNoPath } from '../host/files.ts';
 import { openConnection } from '../inbox/sqlite/opening/better-sqlite.ts';
 import { isBusy, sqliteCode, type SqliteDatabase } from '../inbox/sqlite/opening/database.ts';
-import { statement } from '../inbox/sqlite/sql/prepared-statement.ts';
+import { statement } from '../inbox/sqlite/sql/statement.ts';
 import type { ClockReading, SandboxClock } from './clock.ts';
 import { SandboxClosedError } from './errors.ts';
 

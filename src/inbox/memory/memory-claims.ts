@@ -16,8 +16,7 @@ import {
 } from '../rules/store.ts';
 import { isAmong, isInScope } from '../rules/handled-types.ts';
 import type { Scope } from '../work.ts';
-import { entityOf, type Entries, type Entry } from './memory-entry.ts';
-import type { MemoryHandling } from './memory-announcements.ts';
+import { entityOf, type Entries, type Entry, type MemoryHandling } from './memory-events.ts';
 
 /** Claims and settlements, by looking through all events. */
 export function memoryClaims(

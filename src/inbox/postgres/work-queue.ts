@@ -33,11 +33,10 @@ import {
   waitingOf,
 } from './engine/announcements.ts';
 import { nextInQueues } from './engine/entity-queue.ts';
-import { lanesOf } from './engine/due-events.ts';
+import { lanesOf, pausesOf, readyEndpoints } from './engine/due-events.ts';
 import { eventToRerun, prunable, toPending } from './engine/settled-events.ts';
-import { pausesOf, readyEndpoints } from './engine/handled-types.ts';
-import { toKey } from './sql/keys.ts';
-import type { Scene } from './engine/scene.ts';
+import { toKey } from './sql/tables.ts';
+import type { Scene } from './engine/transaction.ts';
 import type { Store } from './store.ts';
 
 type Part = Pick<

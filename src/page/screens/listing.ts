@@ -13,8 +13,8 @@ import {
 import type { Wait } from '../../inbox/operator/waits.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { newestSeq } from '../../ops/stored-events.ts';
-import { readFilter } from '../parts/filter-query.ts';
-import { readListQuery, ROWS, type ListQuery } from '../parts/list-query.ts';
+import { readFilter } from '../parts/filter-fields.ts';
+import { readListQuery, ROWS, type ListQuery } from '../parts/list-query.tsx';
 import type { Visit } from '../visit.ts';
 
 /** What the URL of the Events screen asks for, and what was found. */

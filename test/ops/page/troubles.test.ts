@@ -9,7 +9,7 @@ import type { TypeChange } from '../../../src/ops/type-changes.ts';
 import type { Warning } from '../../../src/ops/words/watch-words.ts';
 import { overviewScreen } from '../../../src/page/screens/overview-screen.tsx';
 import { findStuck, type Waiting } from '../../../src/page/screens/stuck-events.ts';
-import { troublesOf, type Seen, type Trouble } from '../../../src/page/screens/troubles.ts';
+import { troublesOf, type Seen, type Trouble } from '../../../src/page/screens/overview-headline.tsx';
 import { outageDay } from '../../browser/inboxes/outage-day.ts';
 import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
