@@ -1,5 +1,4 @@
-import type { AnyInbox } from '../inbox/contract.ts';
-import type { Operations } from '../inbox/operator/operations.ts';
+import type { AnyInbox, Operations } from '../inbox/contract.ts';
 
 /** An inbox for a visitor who may go away: once the signal is aborted it starts no more calls, and long ones end. */
 export function abortableInbox(inbox: AnyInbox, signal: AbortSignal): AnyInbox {

@@ -3,7 +3,7 @@ import { delay, performance } from '../host/real-timers.ts';
 import { namesOf } from '../host/shell-words.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { Announced, Scope } from '../inbox/work.ts';
-import { rerunOfferedSince, seenSince, wasSeenAfter } from '../inbox/rules/handled-types.ts';
+import { rerunOfferedSince, seenSince, wasSeenAfter } from '../inbox/rules/processors.ts';
 import type { Logger } from '../host/logger.ts';
 import type { Clock } from '../host/clock.ts';
 import { createPresence } from './presence.ts';

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { isError } from '../errors.ts';
 import { withoutPasswords } from '../host/postgres-url.ts';
-import { ERROR_CHARACTERS } from '../inbox/rules/error-limits.ts';
+import { ERROR_CHARACTERS } from '../inbox/rules/attempt.ts';
 import type { AttemptError } from '../inbox/work.ts';
 import { oneLine } from '../printable.ts';
 

@@ -1,6 +1,6 @@
 import type { Logger } from '../host/logger.ts';
-import { COMMITTED_ALONE } from '../inbox/rules/committed-alone.ts';
-import type { DeadReason } from '../inbox/state.ts';
+import { COMMITTED_ALONE } from '../inbox/rules/attempt.ts';
+import type { DeadReason } from '../inbox/event.ts';
 import type { AttemptError, TellCrashed } from '../inbox/work.ts';
 import type { AttemptEnd, EndedAttempt } from './attempt-end.ts';
 import { HookCalls, type Hook } from './hook-calls.ts';

@@ -2,7 +2,7 @@ import { messageOf } from '../errors.ts';
 import type { Logger } from '../host/logger.ts';
 import { namesOf } from '../host/shell-words.ts';
 import type { Inbox } from '../inbox/contract.ts';
-import { COMMITTED_BY_ITSELF } from '../inbox/rules/committed-alone.ts';
+import { COMMITTED_BY_ITSELF } from '../inbox/rules/attempt.ts';
 import type { AttemptError, CrashedEvent } from '../inbox/work.ts';
 import { oneLine } from '../printable.ts';
 import type { AttemptEnd, AttemptFacts, EndedAttempt } from './attempt-end.ts';

@@ -2,7 +2,7 @@ import { ConfigurationError } from '../errors.ts';
 import type { EventOf, HandledEvent } from '../events/webhook-event.ts';
 import { eventTypes, isEventType } from '../events/event-types.ts';
 import { howToDeclare, schemaOf, type EventSchemas, type HandledType } from '../events/own-events.ts';
-import type { DefaultDatabase } from '../inbox/default-database.ts';
+import type { DefaultDatabase } from '../inbox/work.ts';
 import { didYouMean } from '../nearest.ts';
 import { assertTypeOptions, type TypeOptions } from './type-options.ts';
 

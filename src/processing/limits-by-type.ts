@@ -1,5 +1,5 @@
 import type { HandledEvent } from '../events/webhook-event.ts';
-import type { RetryOptions } from '../inbox/rules/backoff.ts';
+import type { RetryOptions } from '../inbox/rules/attempt.ts';
 import type { Handler, Handlers, HandlerWithOptions } from './handlers.ts';
 import { retryOf, type TypeOptions } from './type-options.ts';
 

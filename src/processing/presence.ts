@@ -1,4 +1,4 @@
-import { seenSince } from '../inbox/rules/handled-types.ts';
+import { seenSince } from '../inbox/rules/processors.ts';
 
 /** Which processors are running, as one of them may judge. */
 export interface Presence {

@@ -13,7 +13,7 @@ import type { Logger } from '../host/logger.ts';
 import { attemptError, skipReason } from './attempt-error.ts';
 import { codeOf, factsOf, type AttemptEnd, type AttemptFacts, type EndedAttempt } from './attempt-end.ts';
 import type { AttemptLog } from './attempt-log.ts';
-import { processedBy, settlementOfFailure, settlementWithoutFile } from '../inbox/rules/attempt-end.ts';
+import { processedBy, settlementOfFailure, settlementWithoutFile } from '../inbox/rules/attempt.ts';
 import type { Clock } from '../host/clock.ts';
 import type { SpanEnd, Tracing } from '../host/tracing.ts';
 import { loggedError } from './logged-error.ts';

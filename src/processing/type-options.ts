@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../errors.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { MAX_TIMER_MS, positive, positiveWhole } from '../number-option.ts';
-import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/backoff.ts';
+import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/attempt.ts';
 
 /** Options for one event type. For each option that you do not set here, the value in `processing` applies. */
 export interface TypeOptions {

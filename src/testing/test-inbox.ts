@@ -1,9 +1,7 @@
-import type { DefaultDatabase } from '../inbox/default-database.ts';
-import { assertInbox } from '../inbox/assert-inbox.ts';
-import type { Inbox } from '../inbox/contract.ts';
+import { type DefaultDatabase, EVERYTHING } from '../inbox/work.ts';
+import { assertInbox, type Inbox } from '../inbox/contract.ts';
 import type { StoredEvent } from '../inbox/event.ts';
 import { memoryInbox } from '../inbox/memory/memory-inbox.ts';
-import { EVERYTHING } from '../inbox/work.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { SteppingClock, type TestClock } from './test-clock.ts';
 import { watchedInbox } from './watched-inbox.ts';

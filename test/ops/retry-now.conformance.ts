@@ -8,7 +8,7 @@ import { deadGroups, getEvent, listEvents } from '../../src/ops/find.ts';
 import { retryEventsNow } from '../../src/ops/retry-events-now.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';
 import { retryGroups } from '../../src/ops/retry-groups.ts';
-import { fingerprintOf } from '../../src/inbox/rules/fingerprint.ts';
+import { fingerprintOf } from '../../src/inbox/rules/error-groups.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';

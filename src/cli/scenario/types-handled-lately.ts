@@ -1,5 +1,5 @@
 import { openConnection } from '../../inbox/sqlite/opening/better-sqlite.ts';
-import { seenSince } from '../../inbox/rules/handled-types.ts';
+import { seenSince } from '../../inbox/rules/processors.ts';
 import { HANDLED_TYPES } from '../../inbox/sqlite/sql/queue-statements.ts';
 import { isInPostgres, type DbOptions } from '../shared/db-option.ts';
 

@@ -1,6 +1,6 @@
 import { performance } from '../../host/real-timers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
-import { COMMITTED_ALONE } from '../../inbox/rules/committed-alone.ts';
+import { COMMITTED_ALONE } from '../../inbox/rules/attempt.ts';
 import type { Acceptance, IncomingEvent } from '../../inbox/event.ts';
 import type { AttemptError, ClaimedEvent, Lease, Settlement } from '../../inbox/work.ts';
 import { labelOf } from '../../sender/event-label.ts';

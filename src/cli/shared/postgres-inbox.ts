@@ -6,7 +6,7 @@ import { onServer } from '../../inbox/postgres/opening/on-server.ts';
 import { lookAtSchema } from '../../inbox/postgres/opening/open.ts';
 import { postgresInbox } from '../../inbox/postgres/postgres-inbox.ts';
 import { tablesIn } from '../../inbox/postgres/sql/tables.ts';
-import { seenSince } from '../../inbox/rules/handled-types.ts';
+import { seenSince } from '../../inbox/rules/processors.ts';
 import { USUAL_SCHEMA } from '../../host/postgres-url.ts';
 import { shownInbox, type DbOptions } from './db-option.ts';
 import { CommandError, EXIT } from './exit.ts';

@@ -1,6 +1,12 @@
 import type { SyncStore } from '../queue-operations.ts';
-import type { ReadyType } from '../rules/announce.ts';
-import { isAmong, isInScope, wasSeenAfter, type HandledType, type NotedProcessor } from '../rules/handled-types.ts';
+import {
+  type ReadyType,
+  isAmong,
+  isInScope,
+  wasSeenAfter,
+  type HandledType,
+  type NotedProcessor,
+} from '../rules/processors.ts';
 import type { Scope } from '../work.ts';
 import type { Entries, Entry } from './memory-entry.ts';
 

@@ -1,6 +1,6 @@
 import type { EventKey, StoredEvent } from '../event.ts';
 import type { Queue } from '../rules/store.ts';
-import type { Times } from '../rules/occurrences.ts';
+import type { Times } from '../rules/accept.ts';
 import type { Attempt } from '../work.ts';
 
 type Shown = Omit<StoredEvent, 'redeliveries' | 'conflict'>;

@@ -1,5 +1,5 @@
 import { TransactionError } from '../../errors.ts';
-import { WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
+import { WHOLE_SWEEP, type Sweep, isInScope, seenSince, ignoredTypes } from '../rules/processors.ts';
 import {
   announce,
   claimDue,
@@ -13,13 +13,11 @@ import {
   unhandled,
   type ClaimProgress,
   type SyncStore,
+  refuseAsyncFunction,
+  refusePromise,
 } from '../queue-operations.ts';
-import { isRunning } from '../rules/settle.ts';
-import { processedBy } from '../rules/attempt-end.ts';
-import { isInScope, seenSince } from '../rules/handled-types.ts';
-import { ignoredTypes } from '../rules/unhandled-report.ts';
+import { isRunning, processedBy } from '../rules/attempt.ts';
 import type { SqliteDatabase } from '../sqlite/opening/database.ts';
-import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
 import type { CrashedEvent, WorkQueue } from '../work.ts';
 import type { Entries } from './memory-entry.ts';
 

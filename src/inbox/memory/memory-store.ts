@@ -1,9 +1,8 @@
 import type { IncomingEvent } from '../event.ts';
-import { firstStateOf } from '../rules/accept-event.ts';
+import { firstStateOf, hashOf } from '../rules/accept.ts';
 import { isPrunable } from '../rules/pruning.ts';
 import type { SyncStore } from '../queue-operations.ts';
-import { hashOf } from '../rules/tombstone.ts';
-import { isInScope } from '../rules/handled-types.ts';
+import { isInScope } from '../rules/processors.ts';
 import type { Scope } from '../work.ts';
 import type { Entries, Entry } from './memory-entry.ts';
 import { memoryClaims } from './memory-claims.ts';

@@ -1,6 +1,5 @@
 import type { EventKey } from '../event.ts';
-import { ClaimPlan, leaseOf, planOne } from '../rules/claim.ts';
-import { leasesOf, planLeases, type NumberedClaim } from '../rules/leases.ts';
+import { ClaimPlan, leaseOf, planOne, leasesOf, planLeases, type NumberedClaim } from '../rules/claim.ts';
 import type { Candidate, ClaimState, NewLease, Store as RuleStore } from '../rules/store.ts';
 import type { ClaimedEvent, ClaimRequest, CrashedEvent, Lease, TellCrashed } from '../work.ts';
 import type { AskedTimes } from './database-time.ts';

@@ -1,12 +1,11 @@
 import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
 import { InboxUnavailableError } from '../../errors.ts';
-import type { Inbox } from '../contract.ts';
+import type { Inbox, Operations } from '../contract.ts';
 import { GroupCommit } from '../group-commit.ts';
-import { runUpkeep } from '../operator/background-upkeep.ts';
-import type { Operations } from '../operator/operations.ts';
-import { PING_LIMIT_MS } from '../operator/pinger.ts';
+import { runUpkeep } from '../operator/turns.ts';
+import { PING_LIMIT_MS } from '../operator/counts.ts';
 import type { Acceptance, EventKey, IncomingEvent, StoredEvent } from '../event.ts';
-import type { NumberedStart } from '../rules/leases.ts';
+import type { NumberedStart } from '../rules/claim.ts';
 import { UnconfirmedClaims, UnconfirmedSettlements } from '../unconfirmed-claims.ts';
 import type { Settled, StartRequest } from '../work.ts';
 import { acceptGroup, type Arrival } from './accept-group.ts';

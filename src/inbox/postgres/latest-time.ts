@@ -1,9 +1,9 @@
-import { latestTime, setBackBy } from '../rules/set-back.ts';
+import { latestTime, setBackBy } from '../rules/claim.ts';
 import type { Session } from './driver/session.ts';
 import type { Tables } from './sql/tables.ts';
 
 /**
- * Remembers the time at which leases and due times are written (rules/set-back.ts), before they are. In a transaction of its
+ * Remembers the time at which leases and due times are written (rules/claim.ts), before they are. In a transaction of its
  * own: all machines share the row, and who held it until the end of another one would hold up all others. It says that it
  * writes, as a role may be set to only read unless told otherwise.
  */

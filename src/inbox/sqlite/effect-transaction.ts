@@ -1,9 +1,7 @@
 import { InboxUnavailableError, isInstance, TransactionError } from '../../errors.ts';
 import { delay } from '../../host/real-timers.ts';
-import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
-import { COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';
-import { processedBy } from '../rules/attempt-end.ts';
-import { settleInTransaction } from '../queue-operations.ts';
+import { refuseAsyncFunction, refusePromise, settleInTransaction } from '../queue-operations.ts';
+import { COMMITTED_BY_ITSELF, processedBy } from '../rules/attempt.ts';
 import type { Lease, TransactionAttempt } from '../work.ts';
 import type { Connection } from './connection.ts';
 import { runOn } from './lent-database.ts';

@@ -1,6 +1,6 @@
 import type { EventKey, IncomingEvent, StoredEvent } from '../event.ts';
-import type { Sweep } from '../rules/announce.ts';
-import type { NumberedClaim, NumberedStart } from '../rules/leases.ts';
+import { type Sweep, seenSince, ignoredTypes } from '../rules/processors.ts';
+import type { NumberedClaim, NumberedStart } from '../rules/claim.ts';
 import {
   accept,
   announce,
@@ -14,8 +14,6 @@ import {
   unhandled,
   type ClaimProgress,
 } from '../queue-operations.ts';
-import { seenSince } from '../rules/handled-types.ts';
-import { ignoredTypes } from '../rules/unhandled-report.ts';
 import type { CrashedEvent, Lease, ProcessorIdentity, Scope, Settlement } from '../work.ts';
 import { attemptsOf } from './engine/attempts.ts';
 import { nextDue } from './engine/next-due.ts';

@@ -1,5 +1,5 @@
 import { lazyStatement } from './sql/lazy-statement.ts';
-import { TOLERATED_MS } from '../rules/set-back.ts';
+import { TOLERATED_MS } from '../rules/claim.ts';
 import type { SqliteDatabase } from './opening/database.ts';
 import { keyIs } from './sql/event-key.ts';
 import { statement } from './sql/prepared-statement.ts';

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../../errors.ts';
-import type { EventFilter } from '../../inbox/operator/filter.ts';
+import type { EventFilter } from '../../inbox/operator/search.ts';
 import { unquoted } from '../../events/json-characters.ts';
 import { jsonText, JsonTokens } from '../../events/json-tokens.ts';
 

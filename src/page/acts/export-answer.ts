@@ -1,4 +1,4 @@
-import { MOST_GROUPS } from '../../inbox/rules/dead-groups.ts';
+import { MOST_GROUPS } from '../../inbox/rules/error-groups.ts';
 import { exportEvents, exportOfEach } from '../../ops/export.ts';
 import { readableLines } from '../../ops/readable-export.ts';
 import { readableFormats } from '../../ops/words/readable-formats.ts';

@@ -3,7 +3,7 @@ import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { parseInstant } from '../../events/instant.ts';
 import type { By } from '../../inbox/operator/acts.ts';
-import type { PruneCriteria } from '../../inbox/operator/removal.ts';
+import type { PruneCriteria } from '../../inbox/rules/pruning.ts';
 import { eraseEntity } from '../../ops/erase.ts';
 import { pruneEvents } from '../../ops/prune.ts';
 import { importEvents } from '../../ops/import.ts';

@@ -1,4 +1,4 @@
-import type { EventFilter } from '../../inbox/operator/filter.ts';
+import type { EventFilter } from '../../inbox/operator/search.ts';
 import { EXPORT_FORMATS, exportFormats } from '../../ops/words/readable-formats.ts';
 import type { Visit } from '../visit.ts';
 import { filterFields } from './screen-links.ts';

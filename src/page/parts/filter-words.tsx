@@ -1,4 +1,4 @@
-import type { EventFilter } from '../../inbox/operator/filter.ts';
+import type { EventFilter } from '../../inbox/operator/search.ts';
 import { timestamp, number } from '../../ops/words/format.ts';
 import type { GroupPlace } from '../../ops/group-samples.ts';
 import { GroupName } from './group-name.tsx';

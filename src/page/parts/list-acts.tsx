@@ -1,8 +1,8 @@
 import type { PropsWithChildren } from 'hono/jsx';
 import type { Act as ActName } from '../../inbox/operator/acts.ts';
-import type { EventFilter } from '../../inbox/operator/filter.ts';
+import type { EventFilter } from '../../inbox/operator/search.ts';
 import type { Visit } from '../visit.ts';
-import { askedByFilter } from '../../inbox/rules/operator-acts.ts';
+import { askedByFilter } from '../../inbox/rules/acts.ts';
 import { actOnAll, type ActedOn } from '../../ops/words/act-words.ts';
 import { ActForm } from './act-form.tsx';
 import { ExportMenu } from './export-menu.tsx';

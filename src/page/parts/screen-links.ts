@@ -1,5 +1,5 @@
 import type { EventKey } from '../../inbox/event.ts';
-import type { EventFilter } from '../../inbox/operator/filter.ts';
+import type { EventFilter } from '../../inbox/operator/search.ts';
 
 /** The fields of a filter as the Events screen has them in its URL and as forms post them; one value each, or several. */
 export function filterFields(filter: EventFilter): [field: string, value: string][] {

@@ -1,7 +1,6 @@
 import type { Act } from '../../inbox/operator/acts.ts';
-import type { EventFilter } from '../../inbox/operator/filter.ts';
-import type { EventCount } from '../../inbox/operator/search.ts';
-import { askedByFilter, mayBeDone, searchedFor, summaryAt } from '../../inbox/rules/operator-acts.ts';
+import type { EventFilter, EventCount } from '../../inbox/operator/search.ts';
+import { askedByFilter, mayBeDone, searchedFor, summaryAt } from '../../inbox/rules/acts.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import type { ActedOn } from '../../ops/words/act-words.ts';
 import type { Visit } from '../visit.ts';

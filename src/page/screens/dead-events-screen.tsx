@@ -1,6 +1,6 @@
 import type { DeadGroup } from '../../inbox/operator/search.ts';
 import { deadGroups } from '../../ops/find.ts';
-import { MOST_GROUPS } from '../../inbox/rules/dead-groups.ts';
+import { MOST_GROUPS } from '../../inbox/rules/error-groups.ts';
 import { ActForm } from '../parts/act-form.tsx';
 import { oneLine } from '../../printable.ts';
 import { number } from '../../ops/words/format.ts';

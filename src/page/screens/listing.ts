@@ -1,6 +1,5 @@
 import { ConfigurationError } from '../../errors.ts';
-import type { EventFilter, SearchOrder } from '../../inbox/operator/filter.ts';
-import type { EventCount, EventSummary, FoundName } from '../../inbox/operator/search.ts';
+import type { EventFilter, SearchOrder, EventCount, EventSummary, FoundName } from '../../inbox/operator/search.ts';
 import { countEvents, listEvents } from '../../ops/find.ts';
 import {
   failedFirst,
@@ -10,7 +9,7 @@ import {
   type Suggestion,
   type TextReading,
 } from '../../ops/find-by-text.ts';
-import type { Wait } from '../../inbox/operator/waits.ts';
+import type { Wait } from '../../inbox/rules/waiting.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { newestSeq } from '../../ops/stored-events.ts';
 import { readFilter } from '../parts/filter-query.ts';

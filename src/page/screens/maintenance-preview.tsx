@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
-import type { EraseReport, PrunableState } from '../../inbox/operator/removal.ts';
+import type { EraseReport } from '../../inbox/operator/erasing.ts';
+import type { PrunableState } from '../../inbox/event.ts';
 import { ActForm } from '../parts/act-form.tsx';
 import { oneLine } from '../../printable.ts';
 import { listed, number, plural } from '../../ops/words/format.ts';

@@ -1,6 +1,6 @@
 import { eventTypes } from '../../events/event-types.ts';
 import { LONGEST_ENDPOINT } from '../../inbox/event.ts';
-import { prunableStates } from '../../inbox/operator/removal.ts';
+import { prunableStates } from '../../inbox/event.ts';
 import { ActForm } from '../parts/act-form.tsx';
 import { ExportMenu } from '../parts/export-menu.tsx';
 import { number } from '../../ops/words/format.ts';
@@ -9,7 +9,7 @@ import { LOSES, Preview, type MaintenancePreview } from './maintenance-preview.t
 import { ReasonField } from '../parts/reason-field.tsx';
 import type { Screen, Visit } from '../visit.ts';
 
-export { prunableStates } from '../../inbox/operator/removal.ts';
+export { prunableStates } from '../../inbox/event.ts';
 export type { MaintenancePreview } from './maintenance-preview.tsx';
 
 /** Prune, erase, export, import and backup: for operators, each with what it would do. */

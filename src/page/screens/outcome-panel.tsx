@@ -1,5 +1,4 @@
-import type { Bulk } from '../../inbox/operator/acts.ts';
-import type { BulkFate } from '../../inbox/operator/bulk-outcome.ts';
+import type { Bulk, BulkFate } from '../../inbox/operator/acts.ts';
 import type { BulkOutcome, OutcomeAtFirst } from '../../ops/bulk-outcome.ts';
 import { number, shortTime } from '../../ops/words/format.ts';
 import {

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { tableNames } from '../../../src/inbox/postgres/sql/tables.ts';
-import { prunableStates } from '../../../src/inbox/operator/removal.ts';
+import { prunableStates } from '../../../src/inbox/event.ts';
 import { cancelBulk, listBulks, previewBulk, runBulk } from '../../../src/ops/bulks.ts';
 import { eraseEntity } from '../../../src/ops/erase.ts';
 import { importEvents } from '../../../src/ops/import.ts';

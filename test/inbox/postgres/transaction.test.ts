@@ -6,7 +6,7 @@ import type { Inbox } from '../../../src/inbox/contract.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { quoted, tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
 import { createReceiver } from '../../../src/receive/receiver.ts';
-import { COMMITTED_BY_ITSELF } from '../../../src/inbox/rules/committed-alone.ts';
+import { COMMITTED_BY_ITSELF } from '../../../src/inbox/rules/attempt.ts';
 import { EVERYTHING, type ClaimedEvent } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { orderDelivery, SECRET } from '../../helpers/order-delivery.ts';

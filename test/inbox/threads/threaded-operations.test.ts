@@ -1,9 +1,8 @@
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../../src/errors.ts';
-import type { Inbox } from '../../../src/inbox/contract.ts';
-import type { EventFilter } from '../../../src/inbox/operator/filter.ts';
-import type { Operations } from '../../../src/inbox/operator/operations.ts';
+import type { Inbox, Operations } from '../../../src/inbox/contract.ts';
+import type { EventFilter } from '../../../src/inbox/operator/search.ts';
 import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';

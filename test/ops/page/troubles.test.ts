@@ -4,7 +4,7 @@ import type { CountRow } from '../../../src/inbox/operator/counts.ts';
 import type { Pause } from '../../../src/inbox/operator/pauses.ts';
 import type { EndpointType } from '../../../src/inbox/rules/pauses.ts';
 import type { EventSummary } from '../../../src/inbox/operator/search.ts';
-import type { Wait } from '../../../src/inbox/operator/waits.ts';
+import type { Wait } from '../../../src/inbox/rules/waiting.ts';
 import type { TypeChange } from '../../../src/ops/type-changes.ts';
 import type { Warning } from '../../../src/ops/words/watch-words.ts';
 import { overviewScreen } from '../../../src/page/screens/overview-screen.tsx';

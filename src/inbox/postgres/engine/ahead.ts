@@ -1,5 +1,5 @@
 import type { IncomingEvent } from '../../event.ts';
-import type { Ahead } from '../../rules/accept-event.ts';
+import type { Ahead } from '../../rules/accept.ts';
 import { keyOrNull } from '../sql/keys.ts';
 import { slotOf } from '../sql/slots.ts';
 import { leased } from './entity-queue.ts';

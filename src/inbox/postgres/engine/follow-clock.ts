@@ -1,8 +1,8 @@
-import { latestTime, setBackBy } from '../../rules/set-back.ts';
+import { latestTime, setBackBy } from '../../rules/claim.ts';
 import type { Scene } from './scene.ts';
 
 /**
- * Moves back what was written before the clock was set back, if it was (see set-back.ts): where times are the database's, when
+ * Moves back what was written before the clock was set back, if it was (see rules/claim.ts): where times are the database's, when
  * another machine has taken over whose clock is late. In one statement each and not in batches as on SQLite: nobody's event loop
  * stands still meanwhile, and whoever claims at the same time waits for the row of the clock.
  *

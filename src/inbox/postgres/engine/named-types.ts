@@ -1,4 +1,4 @@
-import { NamedTypes } from '../../rules/counted-types.ts';
+import { NamedTypes } from '../../rules/counts.ts';
 import type { Session } from '../driver/session.ts';
 import type { Tables } from '../sql/tables.ts';
 

@@ -1,6 +1,5 @@
 import { fromJson } from '../driver/values.ts';
-import { isCommittedAlone } from '../../rules/committed-alone.ts';
-import { foundCrash, type FoundCrash } from '../../rules/found-crash.ts';
+import { isCommittedAlone, foundCrash, type FoundCrash } from '../../rules/attempt.ts';
 import {
   NOTHING_NEXT,
   type AttemptOutcome,
@@ -16,9 +15,8 @@ import {
   type RunningEvent,
   type Store,
 } from '../../rules/store.ts';
-import { setBackBy } from '../../rules/set-back.ts';
-import type { DeadReason, EventState } from '../../state.ts';
-import type { EventKey } from '../../event.ts';
+import { setBackBy } from '../../rules/claim.ts';
+import type { DeadReason, EventState, EventKey } from '../../event.ts';
 import type { Attempt, CrashedEvent, Lease } from '../../work.ts';
 import { keyOrNull } from '../sql/keys.ts';
 import { pauseOf, type PauseRow } from '../../rules/pauses.ts';

@@ -1,7 +1,6 @@
-import type { EventKey } from '../../event.ts';
-import type { Content, EventToRerun } from '../../rules/rerun-event.ts';
+import type { EventKey, EventState } from '../../event.ts';
+import type { Content, EventToRerun } from '../../rules/acts.ts';
 import type { SizedEvent } from '../../rules/store.ts';
-import type { EventState } from '../../state.ts';
 import type { Scope } from '../../work.ts';
 import { keyOrNull } from '../sql/keys.ts';
 import { joined, LOST, STATE } from '../sql/records.ts';

@@ -1,5 +1,4 @@
-import { foldTypes, hasOwnType } from '../../rules/counted-types.ts';
-import { Tally } from '../../rules/tally.ts';
+import { foldTypes, hasOwnType, Tally } from '../../rules/counts.ts';
 import type { RunningEvent } from '../../rules/store.ts';
 import type { DatabaseTime } from '../database-time.ts';
 import type { Session } from '../driver/session.ts';

@@ -1,5 +1,5 @@
 import { auditLine, countsOfLine, moreCounts, type AuditLine } from '../../operator/audit.ts';
-import type { Author } from '../../operator/author.ts';
+import type { Author } from '../../operator/acts.ts';
 import type { Scene } from '../engine/scene.ts';
 
 import { postgres } from './operator-tables.ts';

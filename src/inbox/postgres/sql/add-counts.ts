@@ -1,4 +1,4 @@
-import { minuteInTables, type CountRow } from '../../rules/counted.ts';
+import { minuteInTables, type CountRow } from '../../rules/counts.ts';
 import type { DatabaseTime } from '../database-time.ts';
 import type { Write } from './in-one-statement.ts';
 import { toKey } from './keys.ts';

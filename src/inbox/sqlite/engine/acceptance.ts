@@ -1,7 +1,6 @@
-import { firstStateOf } from '../../rules/accept-event.ts';
-import type { Times } from '../../rules/occurrences.ts';
+import { firstStateOf, type Times } from '../../rules/accept.ts';
 import type { SyncStore } from '../../queue-operations.ts';
-import type { EventState } from '../../state.ts';
+import type { EventState } from '../../event.ts';
 import { firstFence, FRESH } from '../moves.ts';
 import { idHashOf } from '../sql/event-key.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';

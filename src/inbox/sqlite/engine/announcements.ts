@@ -1,8 +1,15 @@
 import type { SyncStore } from '../../queue-operations.ts';
-import type { ParkedEvent, ReadyType, WaitingEvent } from '../../rules/announce.ts';
+import {
+  type ParkedEvent,
+  type ReadyType,
+  type WaitingEvent,
+  isAmong,
+  wasSeenAfter,
+  type HandledType,
+  COUNTED,
+  type PendingType,
+} from '../../rules/processors.ts';
 import { isPaused } from '../../rules/pauses.ts';
-import { isAmong, wasSeenAfter, type HandledType } from '../../rules/handled-types.ts';
-import { COUNTED, type PendingType } from '../../rules/unhandled-report.ts';
 import type { Scope } from '../../work.ts';
 import { distinctLanes } from '../sql/distinct-values.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';

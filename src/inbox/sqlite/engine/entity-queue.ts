@@ -1,7 +1,7 @@
 import { PASSED_BATCH } from '../../rules/entity-order.ts';
 import { pausedAt } from '../../rules/pauses.ts';
 import { NOTHING_NEXT, type Front, type NextInQueue, type Queue, type SizedEvent } from '../../rules/store.ts';
-import { isAmong } from '../../rules/handled-types.ts';
+import { isAmong } from '../../rules/processors.ts';
 import type { Scope } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 import { pausesOf, handledTypesOf } from './handled-types.ts';

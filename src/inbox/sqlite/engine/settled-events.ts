@@ -1,7 +1,7 @@
 import type { SyncStore } from '../../queue-operations.ts';
 import type { SizedEvent } from '../../rules/store.ts';
-import { hashOf } from '../../rules/tombstone.ts';
-import type { EventState } from '../../state.ts';
+import { hashOf } from '../../rules/accept.ts';
+import type { EventState } from '../../event.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 import type { EventIndex } from './event-index.ts';
 

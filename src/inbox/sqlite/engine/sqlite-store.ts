@@ -1,9 +1,7 @@
 import type { SyncStore } from '../../queue-operations.ts';
-import type { EventKey } from '../../event.ts';
-import { isCommittedAlone } from '../../rules/committed-alone.ts';
-import { foundCrash, type FoundCrash } from '../../rules/found-crash.ts';
+import type { EventKey, DeadReason, EventState } from '../../event.ts';
+import { isCommittedAlone, foundCrash, type FoundCrash, countChange } from '../../rules/attempt.ts';
 import { openLanes, pausesIn } from '../../rules/pauses.ts';
-import { countChange } from '../../rules/settle.ts';
 import {
   NOTHING_NEXT,
   type Candidate,
@@ -15,8 +13,7 @@ import {
   type LeasedEvent,
   type RunningEvent,
 } from '../../rules/store.ts';
-import { isAmong } from '../../rules/handled-types.ts';
-import type { DeadReason, EventState } from '../../state.ts';
+import { isAmong } from '../../rules/processors.ts';
 import type { Attempt, Lease } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 import { newestSeq } from '../sql/newest-seq.ts';

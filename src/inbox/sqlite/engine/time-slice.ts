@@ -1,5 +1,5 @@
 import { performance } from '../../../host/real-timers.ts';
-import type { TimeSlice } from '../../rules/time-slice.ts';
+import type { TimeSlice } from '../../rules/budget.ts';
 
 /** For so long one transaction works on what waits: deliveries share its commit, and the event loop stands still. */
 const SLICE_MS = 10;

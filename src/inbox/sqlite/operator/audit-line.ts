@@ -1,5 +1,5 @@
 import { actedEvents, auditLine, countsOfLine, moreCounts, type AuditLine } from '../../operator/audit.ts';
-import type { Author } from '../../operator/author.ts';
+import type { Author } from '../../operator/acts.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { rowsOf, sqlite } from './operator-tables.ts';
 

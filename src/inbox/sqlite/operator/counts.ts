@@ -1,6 +1,13 @@
-import { coarsenInSteps, firstOf, MOVED_AT_ONCE, type CountEngine, type CountMove } from '../../operator/counts.ts';
-import { KIND, KINDS_KEPT } from '../../operator/rejections.ts';
-import { minuteInTables } from '../../rules/counted.ts';
+import {
+  coarsenInSteps,
+  firstOf,
+  MOVED_AT_ONCE,
+  type CountEngine,
+  type CountMove,
+  KIND,
+  KINDS_KEPT,
+} from '../../operator/counts.ts';
+import { minuteInTables } from '../../rules/counts.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { ADD_COUNT } from '../sql/minute-counts.ts';
 import { statement } from '../sql/prepared-statement.ts';

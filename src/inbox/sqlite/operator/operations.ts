@@ -1,12 +1,12 @@
 import { audit } from '../../operator/audit.ts';
 import { bulks } from '../../operator/bulks.ts';
 import { counts } from '../../operator/counts.ts';
-import { erasing } from '../../operator/erase-entity.ts';
-import { exporting } from '../../operator/export-pages.ts';
+import { erasing } from '../../operator/erasing.ts';
+import { exporting } from '../../operator/export.ts';
 import { marks } from '../../operator/marks.ts';
-import type { Operations } from '../../operator/operations.ts';
+import type { Operations } from '../../contract.ts';
 import { pauses } from '../../operator/pauses.ts';
-import { pruning } from '../../operator/prune-events.ts';
+import { pruning } from '../../operator/pruning.ts';
 import type { Access } from './access.ts';
 import { actsOnEvents } from './acts/act-on-events.ts';
 import { bulkEngine } from './acts/run-bulks.ts';

@@ -1,9 +1,9 @@
-import { putAwayStates } from '../../state.ts';
+import { putAwayStates } from '../../event.ts';
 import { lazyStatement } from './lazy-statement.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { distinctValues } from './distinct-values.ts';
 import { BYTES, CLAIMED_UNDER, HELD } from '../moves.ts';
-import { MANY_FRESH } from '../../rules/accept-event.ts';
+import { MANY_FRESH } from '../../rules/accept.ts';
 import { YIELDING_BATCH } from '../../rules/entity-order.ts';
 import { keyIs } from './event-key.ts';
 

@@ -1,4 +1,4 @@
-import type { Operations } from '../../operator/operations.ts';
+import type { Operations } from '../../contract.ts';
 import type { CommitOutcome } from '../../group-commit.ts';
 import { isShortOfDescriptors } from '../opening/access.ts';
 import type { Move, ReadName } from '../jobs.ts';

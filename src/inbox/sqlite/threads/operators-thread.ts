@@ -12,7 +12,7 @@ import { accessOf } from '../operator/access.ts';
 import { operatorTables } from '../operator/operator-tables.ts';
 import { sqliteOperations } from '../operator/operations.ts';
 import { SEARCH_INDEX } from '../operator/search/search-words.ts';
-import { exportPagesBefore } from '../../operator/export-pages.ts';
+import { exportPagesBefore } from '../../operator/export.ts';
 import type { Statements } from '../statements.ts';
 import { answerRequests, beginThread, send } from './thread.ts';
 import type { OperatorsOperations } from './threaded-operations.ts';

@@ -1,5 +1,5 @@
 import type { Acceptance, IncomingEvent } from '../../event.ts';
-import type { NumberedStart } from '../../rules/leases.ts';
+import type { NumberedStart } from '../../rules/claim.ts';
 import type { CommitOutcome } from '../../group-commit.ts';
 import type { Move, MoveGiven } from '../jobs.ts';
 import { failureData, failureFrom, type FailureData } from './failures.ts';

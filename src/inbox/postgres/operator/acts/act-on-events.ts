@@ -1,6 +1,5 @@
 import type { EventKey } from '../../../event.ts';
-import type { Act, ActOptions, ActReport, Acts } from '../../../operator/acts.ts';
-import { authorOf } from '../../../operator/author.ts';
+import { type Act, type ActOptions, type ActReport, type Acts, authorOf, type Author } from '../../../operator/acts.ts';
 import {
   auditedTarget,
   bodiesToRead,
@@ -11,11 +10,11 @@ import {
   refuseTooManyKeys,
   reportOf,
   type EventMove,
-} from '../../../rules/act-on-events.ts';
-import type { Author } from '../../../operator/author.ts';
+  askedByKey,
+  type ActMove,
+} from '../../../rules/acts.ts';
 import { eventsToUnpark } from '../../../rules/entity-order.ts';
-import { askedByKey, type ActMove } from '../../../rules/operator-acts.ts';
-import { seenSince } from '../../../rules/handled-types.ts';
+import { seenSince } from '../../../rules/processors.ts';
 import { nextInQueues } from '../../engine/entity-queue.ts';
 import type { Scene } from '../../engine/scene.ts';
 import { toPending } from '../../engine/settled-events.ts';

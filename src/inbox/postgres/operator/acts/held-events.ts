@@ -1,12 +1,6 @@
 import type { EventKey } from '../../../event.ts';
-import {
-  actedColumns,
-  actedInOrder,
-  actedRow,
-  selectActed,
-  type ActedColumns,
-} from '../../../operator/acted-events.ts';
-import type { ActedRow } from '../../../rules/act-on-events.ts';
+import { actedColumns, actedInOrder, actedRow, selectActed, type ActedColumns } from '../../../operator/summaries.ts';
+import type { ActedRow } from '../../../rules/acts.ts';
 import type { Scene } from '../../engine/scene.ts';
 import { places } from '../../sql/records.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';

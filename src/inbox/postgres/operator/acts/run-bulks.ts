@@ -1,16 +1,8 @@
 import type { EntityOf } from '../../../../events/entity.ts';
-import type { ActResult } from '../../../operator/acts.ts';
-import type { Author } from '../../../operator/author.ts';
+import type { ActResult, Author } from '../../../operator/acts.ts';
 import { batchWrites, bulkIn, heldBulk, startLine, type BulkEngine } from '../../../operator/bulks.ts';
 import type { Statement } from '../../../operator/sql.ts';
-import {
-  bodiesToRead,
-  nextBatch,
-  planActs,
-  type Acting,
-  type ActsPlan,
-  type EventMove,
-} from '../../../rules/act-on-events.ts';
+import { bodiesToRead, nextBatch, planActs, type Acting, type ActsPlan, type EventMove } from '../../../rules/acts.ts';
 import { actingOf, hasEnded, type BulkStep } from '../../../rules/bulks.ts';
 import type { DatabaseTime } from '../../database-time.ts';
 import type { Scene } from '../../engine/scene.ts';

@@ -1,5 +1,5 @@
 import { aroundNew, isOutOfOrder, type SeqRange } from '../../../operator/finding/seq-ranges.ts';
-import { disorder } from '../../../operator/finding/sources.ts';
+import { disorder } from '../../../operator/finding/indexes.ts';
 import type { Reader } from '../../../operator/sql.ts';
 import type { Session } from '../../driver/session.ts';
 import type { Tables } from '../../sql/tables.ts';

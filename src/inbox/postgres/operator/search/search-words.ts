@@ -1,7 +1,7 @@
 import { delay } from '../../../../host/real-timers.ts';
-import { BodiesInTurn, type Sized } from '../../../operator/finding/bodies-in-turn.ts';
-import { namesIn } from '../../../operator/finding/body-names.ts';
-import { termsOf, type Term } from '../../../rules/search-words.ts';
+import { namesIn } from '../../../operator/finding/bodies.ts';
+import { BodiesInTurn, type Sized } from '../../../operator/finding/conditions.ts';
+import { termsOf, type Term } from '../../../rules/entity-terms.ts';
 import type { Session } from '../../driver/session.ts';
 import type { EventIndex } from '../../engine/event-index.ts';
 import { timeSlice } from '../../engine/time-slice.ts';

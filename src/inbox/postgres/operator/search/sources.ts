@@ -1,7 +1,7 @@
 import type { SeqOrder, SeqRange } from '../../../operator/finding/seq-ranges.ts';
-import { SORTED, type Listing, type SearchIndexes } from '../../../operator/finding/sources.ts';
+import { SORTED, type Listing, type SearchIndexes } from '../../../operator/finding/indexes.ts';
 import type { Reader } from '../../../operator/sql.ts';
-import { putAwayStates, type EventState, type PutAwayState } from '../../../state.ts';
+import { putAwayStates, type EventState, type PutAwayState } from '../../../event.ts';
 import { distinctEndpoints } from '../../engine/handled-types.ts';
 import { toKey } from '../../sql/keys.ts';
 import type { Tables } from '../../sql/tables.ts';

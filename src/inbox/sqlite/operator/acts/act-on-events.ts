@@ -1,7 +1,14 @@
 import type { EventKey } from '../../../event.ts';
-import { actedColumns, actedRow, type ActedColumns } from '../../../operator/acted-events.ts';
-import type { Act, ActOptions, ActReport, Acts } from '../../../operator/acts.ts';
-import { atCommit, authorOf } from '../../../operator/author.ts';
+import { actedColumns, actedRow, type ActedColumns } from '../../../operator/summaries.ts';
+import {
+  type Act,
+  type ActOptions,
+  type ActReport,
+  type Acts,
+  atCommit,
+  authorOf,
+  type Author,
+} from '../../../operator/acts.ts';
 import {
   auditedTarget,
   bodiesToRead,
@@ -15,12 +22,11 @@ import {
   type Acting,
   type ActsPlan,
   type EventMove,
-} from '../../../rules/act-on-events.ts';
-import type { Author } from '../../../operator/author.ts';
-import type { TimeSlice } from '../../../rules/time-slice.ts';
+  askedByKey,
+} from '../../../rules/acts.ts';
+import type { TimeSlice } from '../../../rules/budget.ts';
 import { eventsToUnpark } from '../../../rules/entity-order.ts';
-import { askedByKey } from '../../../rules/operator-acts.ts';
-import { seenSince } from '../../../rules/handled-types.ts';
+import { seenSince } from '../../../rules/processors.ts';
 import { holdingTypesOf, nextInQueue } from '../../engine/entity-queue.ts';
 import { noteTime } from '../../engine/follow-clock.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';

@@ -1,9 +1,8 @@
 import type { EntityOf } from '../../../../events/entity.ts';
-import { actedInOrder, selectActed } from '../../../operator/acted-events.ts';
-import type { ActResult } from '../../../operator/acts.ts';
-import { atCommit, type Author } from '../../../operator/author.ts';
+import { actedInOrder, selectActed } from '../../../operator/summaries.ts';
+import { type ActResult, atCommit, type Author } from '../../../operator/acts.ts';
 import { batchWrites, bulkIn, heldBulk, startLine, type BulkEngine } from '../../../operator/bulks.ts';
-import { nextBatch, type EventMove } from '../../../rules/act-on-events.ts';
+import { nextBatch, type EventMove } from '../../../rules/acts.ts';
 import { actingOf, hasEnded, type BulkStep } from '../../../rules/bulks.ts';
 import { timeSlice } from '../../engine/time-slice.ts';
 import type { Statements } from '../../statements.ts';

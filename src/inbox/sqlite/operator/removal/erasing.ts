@@ -1,7 +1,7 @@
-import { atCommit } from '../../../operator/author.ts';
-import type { ErasingEngine } from '../../../operator/erase-entity.ts';
-import { sizesBySeq, sizesInOrder } from '../../../operator/export-pages.ts';
-import { namesIn } from '../../../operator/finding/body-names.ts';
+import { atCommit } from '../../../operator/acts.ts';
+import type { ErasingEngine } from '../../../operator/erasing.ts';
+import { sizesBySeq, sizesInOrder } from '../../../operator/export.ts';
+import { namesIn } from '../../../operator/finding/bodies.ts';
 import { withinBudget } from '../../../rules/budget.ts';
 import { eventsToUnpark } from '../../../rules/entity-order.ts';
 import {
@@ -11,10 +11,10 @@ import {
   type ErasableEvent,
   type ErasePlan,
   type FoundEvent,
-} from '../../../rules/erase-events.ts';
-import { entityTerm } from '../../../rules/search-words.ts';
-import { seenSince } from '../../../rules/handled-types.ts';
-import { hashOf } from '../../../rules/tombstone.ts';
+} from '../../../rules/erasing.ts';
+import { entityTerm } from '../../../rules/entity-terms.ts';
+import { seenSince } from '../../../rules/processors.ts';
+import { hashOf } from '../../../rules/accept.ts';
 import { holdingTypesOf, nextInQueue } from '../../engine/entity-queue.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';

@@ -1,8 +1,9 @@
 import { performance } from '../../../../host/real-timers.ts';
-import type { PruningEngine } from '../../../operator/prune-events.ts';
-import type { PrunableState, PruneCriteria, PrunePosition } from '../../../operator/removal.ts';
+import type { PruningEngine } from '../../../operator/pruning.ts';
+import type { PruneCriteria, PrunePosition } from '../../../rules/pruning.ts';
+import type { PrunableState } from '../../../event.ts';
 import { planPrune, type LookedAt, type SettledEvent } from '../../../rules/pruning.ts';
-import { hashOf } from '../../../rules/tombstone.ts';
+import { hashOf } from '../../../rules/accept.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import { PRUNABLE, PRUNABLE_ENDPOINTS, PUT_AWAY } from '../../sql/queue-statements.ts';

@@ -1,5 +1,5 @@
 import { deadGroups } from '../../../operator/dead-groups.ts';
-import { search as searchOf } from '../../../operator/finding/event-search.ts';
+import { search as searchOf } from '../../../operator/finding/find-page.ts';
 import type { Search } from '../../../operator/search.ts';
 import type { Access } from '../access.ts';
 import { operatorTables } from '../operator-tables.ts';

@@ -1,5 +1,5 @@
 import { aroundNew, isOutOfOrder, type SeqRange } from '../../../operator/finding/seq-ranges.ts';
-import { disorder } from '../../../operator/finding/sources.ts';
+import { disorder } from '../../../operator/finding/indexes.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import { rowsOf, sqlite } from '../operator-tables.ts';

@@ -1,6 +1,6 @@
 import type { EventKey } from '../../../event.ts';
-import { namesIn } from '../../../operator/finding/body-names.ts';
-import { entityTerms, termsOf, type Term } from '../../../rules/search-words.ts';
+import { namesIn } from '../../../operator/finding/bodies.ts';
+import { entityTerms, termsOf, type Term } from '../../../rules/entity-terms.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import type { EventIndex } from '../../engine/event-index.ts';
 import type { Access } from '../access.ts';

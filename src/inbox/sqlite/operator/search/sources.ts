@@ -1,6 +1,6 @@
 import { placed, type SeqOrder, type SeqRange } from '../../../operator/finding/seq-ranges.ts';
-import { SORTED, type SearchIndexes } from '../../../operator/finding/sources.ts';
-import type { EventState } from '../../../state.ts';
+import { SORTED, type SearchIndexes } from '../../../operator/finding/indexes.ts';
+import type { EventState } from '../../../event.ts';
 import type { SqliteDatabase, SqliteStatement } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import { PUT_AWAY, READY, READY_ENDPOINTS } from '../../sql/queue-statements.ts';

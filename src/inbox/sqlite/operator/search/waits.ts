@@ -1,8 +1,6 @@
 import { summariesBySeq, summaryOf, type SummaryRow } from '../../../operator/summaries.ts';
-import type { Waits } from '../../../operator/waits.ts';
-import type { Queue } from '../../../rules/store.ts';
-import { isAmong, seenSince } from '../../../rules/handled-types.ts';
 import {
+  type Waits,
   COUNTED_BEHIND,
   planWaits,
   waitingEvent,
@@ -10,7 +8,9 @@ import {
   type PlaceInQueue,
   type WaitingEvent,
   type WaitingRow,
-} from '../../../rules/why-waiting.ts';
+} from '../../../rules/waiting.ts';
+import type { Queue } from '../../../rules/store.ts';
+import { isAmong, seenSince } from '../../../rules/processors.ts';
 import type { EventKey } from '../../../event.ts';
 import { frontOf, holdingTypesOf } from '../../engine/entity-queue.ts';
 import { pausesOf, handledTypesOf } from '../../engine/handled-types.ts';

@@ -1,0 +1,115 @@
+import { LONGEST_WAIT_MS } from '../../errors.ts';
+import { entityOf, namedEntity, type EntityOf } from '../../events/entity.ts';
+import { parseInstant, type Instant } from '../../events/instant.ts';
+import { unquoted } from '../../events/json-characters.ts';
+import { jsonText } from '../../events/json-tokens.ts';
+import { readEvent } from '../../events/parse.ts';
+import { tokensAt } from './finding/bodies.ts';
+import type { ExportedEvent } from './transfer.ts';
+
+/** What an import believes, and when it takes place. */
+export interface ImportRules {
+  /** what no body says is taken from the line: that a signature was verified, the name of the entity, marks of entities */
+  readonly trusted: boolean;
+  /** how events get their entity, where the line is not believed */
+  readonly entity?: EntityOf | undefined;
+  /** milliseconds since 1970 */
+  readonly now: number;
+}
+
+/** An event as it comes in, or why its line is refused: never with anything of its body. */
+type ImportedEvent =
+  | { readonly event: ExportedEvent; readonly raisesMark: boolean; readonly trusted: boolean }
+  | { readonly fault: string };
+
+/** A pending event waits for no longer than this, whatever the line of a stranger says. */
+const LONGEST_UNTRUSTED_WAIT_MS = 24 * 60 * 60_000;
+
+/**
+ * What an import makes of the line of an event. Its body is what was received, so it says the id, the type, the time,
+ * whether it is valid, and what it is about; the line may be anybody's text. A tombstone has no body to ask.
+ */
+export function importedEvent(line: ExportedEvent, rules: ImportRules): ImportedEvent {
+  const fault =
+    otherId(line.id, line.body, 'body') ?? otherId(line.id, line.conflict?.body ?? null, 'conflicting body');
+  if (fault !== null) return { fault };
+  const content = line.body === null ? contentOfTombstone(line) : contentOf(line, line.body, rules);
+  if (content === null) return { fault: 'its body is invalid, although its state is that of a valid event' };
+  const event = inTime({ ...line, ...content, verified: rules.trusted && line.verified }, rules);
+  const raisesMark = event.state === 'processed' && (rules.trusted || event.body !== null);
+  return { event, raisesMark, trusted: rules.trusted };
+}
+
+/** Bodies without bytes stand for those that were erased. */
+function otherId(id: string, body: Uint8Array | null, name: string): string | null {
+  if (body === null || body.byteLength === 0) return null;
+  const { parsed } = readEvent(body);
+  const own = parsed.ok ? parsed.event.id : parsed.id;
+  if (own === null) return `its ${name} is not valid JSON with an id`;
+  return own === id ? null : `its ${name} contains a different id`;
+}
+
+type Content = Partial<ExportedEvent> & Pick<ExportedEvent, 'type' | 'created' | 'entity'>;
+
+function contentOfTombstone({ type, created, entity }: ExportedEvent): Content {
+  return { type, created, entity };
+}
+
+/** `null` when the line says of a body what cannot have been. */
+function contentOf(
+  line: ExportedEvent,
+  body: Uint8Array,
+  { trusted, entity = entityOf, now }: ImportRules,
+): Content | null {
+  const { parsed, facts } = readEvent(body);
+  const type = facts?.type ?? null;
+  const about = parsed.ok ? namedEntity(entity, parsed.event) : null;
+  if (line.deadReason === 'invalid') {
+    // It may have been valid when it was stored, or be so today: a rerun finds out.
+    const created = line.created === null ? null : createdIn(body);
+    return { type, created, entity: trusted || line.entity === null ? line.entity : about };
+  }
+  if (parsed.ok) return { type, created: facts?.created ?? null, entity: trusted ? line.entity : about };
+  if (line.state === 'pending' || line.state === 'processing') {
+    // As a receiver of today would store it.
+    return { type, created: null, entity: null, state: 'dead', deadReason: 'invalid', settledMs: now };
+  }
+  const created = createdIn(body);
+  return type === null || created === null ? null : { type, created, entity: trusted ? line.entity : null };
+}
+
+/** The time in a body whose data fit no schema of today. */
+function createdIn(body: Uint8Array): Instant | null {
+  const [token = null] = tokensAt(jsonText(body) ?? '', [['created']]);
+  return token?.startsWith('"') === true ? parseInstant(unquoted(token)) : null;
+}
+
+/** Nothing happened later than now, and nothing waits for ever; what was being handled is due, as its handler is elsewhere. */
+export function inTime(event: ExportedEvent, { now, trusted }: Pick<ImportRules, 'now' | 'trusted'>): ExportedEvent {
+  const past = (ms: number): number => Math.min(ms, now);
+  const pastOrNone = (ms: number | null): number | null => (ms === null ? null : past(ms));
+  const interrupted = event.state === 'processing';
+  const { redeliveries, conflict } = event;
+  return {
+    ...event,
+    state: interrupted ? 'pending' : event.state,
+    dueMs: Math.min(event.dueMs, interrupted ? now : now + (trusted ? LONGEST_WAIT_MS : LONGEST_UNTRUSTED_WAIT_MS)),
+    receivedMs: past(event.receivedMs),
+    settledMs: pastOrNone(event.settledMs),
+    erasedMs: pastOrNone(event.erasedMs),
+    attempts: event.attempts.map((attempt) => ({
+      ...attempt,
+      startedMs: past(attempt.startedMs),
+      endedMs: past(attempt.endedMs),
+    })),
+    redeliveries: redeliveries === null ? null : { ...redeliveries, ...pastOccurrences(redeliveries, past) },
+    conflict: conflict === null ? null : { ...conflict, ...pastOccurrences(conflict, past) },
+  };
+}
+
+function pastOccurrences(
+  { firstMs, lastMs, recentMs }: NonNullable<ExportedEvent['redeliveries']>,
+  past: (ms: number) => number,
+): Pick<NonNullable<ExportedEvent['redeliveries']>, 'firstMs' | 'lastMs' | 'recentMs'> {
+  return { firstMs: past(firstMs), lastMs: past(lastMs), recentMs: recentMs.map(past) };
+}
