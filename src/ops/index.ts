@@ -63,10 +63,12 @@ export type { Gauge, Gauges } from '../inbox/operator/counts.ts';
 export type { RejectedDelivery, Rejection } from '../inbox/operator/counts.ts';
 export type { EventFilter, PageRequest, BodyCondition, SearchOrder } from '../inbox/operator/search.ts';
 export type { BulkFate } from '../inbox/operator/acts.ts';
-export type { Pause } from '../inbox/operator/pauses.ts';
-export type { EndpointType, StoredPause } from '../inbox/rules/pauses.ts';
 export type { EraseOptions, EraseProgress, EraseReport } from '../inbox/operator/erasing.ts';
 export type { PruneCriteria } from '../inbox/rules/pruning.ts';
+export type { Blocker, Wait } from '../inbox/rules/waiting.ts';
+export type { Operations } from '../inbox/contract.ts';
+export type { Pause } from '../inbox/operator/pauses.ts';
+export type { EndpointType, StoredPause } from '../inbox/rules/pauses.ts';
 export type {
   DeadGroup,
   EventCount,
@@ -76,6 +78,4 @@ export type {
   RetryGroup,
   SearchRequest,
 } from '../inbox/operator/search.ts';
-export type { Blocker, Wait } from '../inbox/rules/waiting.ts';
 export type { ImportCounts } from '../inbox/operator/transfer.ts';
-export type { Operations } from '../inbox/contract.ts';

@@ -1,8 +1,8 @@
 import { handledTypes, namedTypes, type Handlers } from './handlers.ts';
 import type { Inbox } from '../inbox/contract.ts';
+import type { RetryOptions } from '../inbox/rules/attempt.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { MAX_TIMER_MS, positive, positiveWhole } from '../number-option.ts';
-import type { RetryOptions } from '../inbox/rules/attempt.ts';
 import { limitsByType } from './limits-by-type.ts';
 import { assertRetry } from './type-options.ts';
 

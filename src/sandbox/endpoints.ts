@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ConfigurationError } from '../errors.ts';
 import { eventTypes, isEventType, type EventType } from '../events/event-types.ts';
-import { isLoopbackAddress } from '../page/safety/peer-address.ts';
+import { isLoopbackAddress } from '../page/safety/request-guard.ts';
 import { signingKeys, type Secret } from '../signing/signature.ts';
 import type { DeliveryTarget } from '../testing/delivery-target.ts';
 import { clearLane } from './due.ts';

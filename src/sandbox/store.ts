@@ -4,7 +4,7 @@ import { createForOwner } from '../host/owner-only.ts';
 import { whyNoPath } from '../host/file-path.ts';
 import { openConnection } from '../inbox/sqlite/opening/better-sqlite.ts';
 import { isBusy, sqliteCode, type SqliteDatabase } from '../inbox/sqlite/opening/database.ts';
-import { statement } from '../inbox/sqlite/sql/prepared-statement.ts';
+import { statement } from '../inbox/sqlite/sql/statement.ts';
 import type { ClockReading, SandboxClock } from './clock.ts';
 import { SandboxClosedError } from './errors.ts';
 

@@ -12,7 +12,7 @@ import { scratchFile } from '../helpers/scratch-folder.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { dead, testDeadGroups } from './dead-groups.conformance.ts';
 import { bury, handled, inStates, invalidThen, plantDead } from './events-in-states.ts';
-import { defineIdHash } from '../../src/inbox/sqlite/sql/event-key.ts';
+import { defineIdHash } from '../../src/inbox/sqlite/sql/statement.ts';
 
 const DIGITS = '0123456789';
 const HEX = '0123456789abcdef';

@@ -12,7 +12,7 @@ import { orderEvent } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { FAILED, handled } from './events-in-states.ts';
 import { testPruning, type PrunedRow } from './pruning.conformance.ts';
-import { defineIdHash } from '../../src/inbox/sqlite/sql/event-key.ts';
+import { defineIdHash } from '../../src/inbox/sqlite/sql/statement.ts';
 
 const ADA: By = { actor: 'ada', reason: 'the disk is nearly full', now: START + 5 };
 const LATER = new Date(START + 3_600_001);

@@ -1,11 +1,10 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { messageOf } from '../../errors.ts';
-import { whyNoAccess } from '../../inbox/sqlite/opening/access.ts';
-import { assertOneName } from '../../inbox/sqlite/opening/one-name.ts';
+import { whyNoAccess, assertOneName } from '../../inbox/sqlite/opening/usable-file.ts';
 import { openConnection } from '../../inbox/sqlite/opening/better-sqlite.ts';
 import type { SqliteDatabase } from '../../inbox/sqlite/opening/database.ts';
-import { KNOWN_VERSION, versionOf } from '../../inbox/sqlite/opening/migrations.ts';
+import { KNOWN_VERSION, versionOf } from '../../inbox/sqlite/opening/schema.ts';
 import { ok, problem, warning, type Finding } from './finding.ts';
 
 const BUSY_MS = 1_000;

@@ -3,10 +3,8 @@ import { dirname, join, resolve } from 'node:path';
 import { performance } from '../../host/real-timers.ts';
 import { messageOf } from '../../errors.ts';
 import type { SqliteDatabase } from '../../inbox/sqlite/opening/database.ts';
-import { whyHidden } from '../../inbox/sqlite/opening/access.ts';
-import { longestLog } from '../../inbox/sqlite/opening/log-limit.ts';
-import { mountedType } from '../../inbox/sqlite/opening/mounts.ts';
-import { networkFileSystem } from '../../inbox/sqlite/opening/network-file-system.ts';
+import { whyHidden, mountedType, networkFileSystem } from '../../inbox/sqlite/opening/usable-file.ts';
+import { longestLog } from '../../inbox/sqlite/opening/checkpoints.ts';
 import { assertDurable, openFile, PAGE_BYTES } from '../../inbox/sqlite/opening/open.ts';
 import { ok, problem, warning, type Finding } from './finding.ts';
 

@@ -3,12 +3,19 @@ import { InboxOpenError, isInstance, messageOf } from '../../errors.ts';
 import { driver } from '../../inbox/postgres/driver/connections.ts';
 import { DatabaseFailure } from '../../inbox/postgres/driver/faults.ts';
 import type { Session } from '../../inbox/postgres/driver/session.ts';
-import { lookForLost, NONE_LOST, wordsOfLost, type LostFound } from '../../inbox/postgres/lost-events.ts';
+import { lookForLost, NONE_LOST, wordsOfLost, type LostFound } from '../../inbox/postgres/daily-look.ts';
 import { missingMigrations, NEWEST } from '../../inbox/postgres/opening/migrate.ts';
-import { onServer } from '../../inbox/postgres/opening/on-server.ts';
-import { askedRights } from '../../inbox/postgres/opening/rights.ts';
-import { askedServer, faultsOf, versionText, type Server } from '../../inbox/postgres/opening/server.ts';
-import { missingRows, sequenceFaults, tableFaults } from '../../inbox/postgres/opening/table-faults.ts';
+import { onServer } from '../../inbox/postgres/opening/open.ts';
+import {
+  askedRights,
+  askedServer,
+  faultsOf,
+  versionText,
+  type Server,
+  missingRows,
+  sequenceFaults,
+  tableFaults,
+} from '../../inbox/postgres/opening/server-faults.ts';
 import { tablesIn } from '../../inbox/postgres/sql/tables.ts';
 import { USUAL_SCHEMA } from '../../host/postgres-url.ts';
 import { shownInbox, type DbOptions } from '../shared/db-option.ts';

@@ -1,4 +1,4 @@
-import { missingRight, type Rights } from '../../inbox/postgres/opening/rights.ts';
+import { missingRight, type Rights } from '../../inbox/postgres/opening/server-faults.ts';
 import { quoted } from '../../inbox/postgres/sql/tables.ts';
 import { ok, problem, warning, type Finding } from './finding.ts';
 

@@ -1,9 +1,6 @@
-import { migrationScript, NEWEST } from '../../inbox/postgres/opening/migrate.ts';
-import { migrations } from '../../inbox/postgres/opening/migrations.ts';
-import { onServer } from '../../inbox/postgres/opening/on-server.ts';
-import { lookAtSchema, openSchema } from '../../inbox/postgres/opening/open.ts';
-import { assertSchema } from '../../inbox/postgres/opening/schema-name.ts';
-import { tablesIn } from '../../inbox/postgres/sql/tables.ts';
+import { migrationScript, NEWEST, migrations } from '../../inbox/postgres/opening/migrate.ts';
+import { onServer, lookAtSchema, openSchema } from '../../inbox/postgres/opening/open.ts';
+import { assertSchema, tablesIn } from '../../inbox/postgres/sql/tables.ts';
 import { plural } from '../../ops/words/format.ts';
 import { USUAL_SCHEMA } from '../../host/postgres-url.ts';
 import { isInPostgres, shownInbox, type DbOptions } from '../shared/db-option.ts';

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { isLoopbackAddress } from '../../page/safety/peer-address.ts';
+import { isLoopbackAddress } from '../../page/safety/request-guard.ts';
 
 /** Whether a URL leads to the server that listens at an address of this machine. */
 export function isOwnAddress(url: URL, { address, port }: AddressInfo): boolean {

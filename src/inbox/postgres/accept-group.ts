@@ -1,6 +1,5 @@
 import { InboxUnavailableError, isError, isInstance } from '../../errors.ts';
 import type { Acceptance, IncomingEvent, Started } from '../event.ts';
-import type { AnswerJob, CommitOutcome } from '../group-commit.ts';
 import {
   countDelivery,
   planAgain,
@@ -13,16 +12,14 @@ import {
 import { leaseOf, type NumberedStart } from '../rules/claim.ts';
 import { minuteInTables, isOwnType } from '../rules/counts.ts';
 import type { Lease } from '../work.ts';
+import type { AnswerJob, CommitOutcome } from '../group-commit.ts';
 import type { AskedTimes } from './database-time.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import type { Session } from './driver/session.ts';
-import { readAhead } from './engine/ahead.ts';
-import { insertEvents, keyOf, type Insertion } from './engine/insert-events.ts';
+import { readAhead, insertEvents, keyOf, type Insertion } from './engine/new-events.ts';
 import { knownEvents, saveAgain, type FoundEvent } from './engine/known-events.ts';
-import { claimLocks, locksOf } from './engine/locks.ts';
-import { namedTypes } from './engine/named-types.ts';
-import type { Scene } from './engine/scene.ts';
-import { slotOf } from './sql/slots.ts';
+import { claimLocks, locksOf, namedTypes, type Scene } from './engine/transaction.ts';
+import { slotOf } from './sql/tables.ts';
 import type { Store } from './store.ts';
 
 /** Deliveries of new events wait behind those of known ones, which wait no longer than this for whoever works on their events. */

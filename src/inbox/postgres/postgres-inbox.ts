@@ -12,7 +12,7 @@ import { databaseTime } from './database-time.ts';
 import type { PostgresConnection } from './driver/client.ts';
 import { assertDriver, type PostgresSource } from './driver/connections.ts';
 import { inboxOnPostgres } from './inbox-on-postgres.ts';
-import { assertSchema } from './opening/schema-name.ts';
+import { assertSchema } from './sql/tables.ts';
 
 export type { PostgresConnection, PostgresPool, PostgresQuery, PostgresResult } from './driver/client.ts';
 export type { PostgresSource } from './driver/connections.ts';

@@ -9,7 +9,7 @@ import { opsPage } from '../../../src/page/operators-page.tsx';
 import { hostileTexts } from '../../browser/hostile-texts.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
-import { eventHref } from '../../../src/page/parts/screen-links.ts';
+import { eventHref } from '../../../src/page/parts/filter-fields.ts';
 import { ADA, openedPage, signedIn, tokenIn, VIC } from './opened-page.ts';
 import { partOf, tagsOf, textOf } from './read-html.ts';
 

@@ -1,6 +1,5 @@
 import { ConfigurationError, messageOf } from '../../../errors.ts';
-import { peerOf } from '../../../page/safety/peer-address.ts';
-import { createGuard } from '../../../page/safety/request-guard.ts';
+import { peerOf, createGuard } from '../../../page/safety/request-guard.ts';
 import type { Sandbox } from '../../../sandbox/index.ts';
 import { ApiError } from '../../../sandbox/errors.ts';
 import { CommandError, EXIT } from '../../shared/exit.ts';

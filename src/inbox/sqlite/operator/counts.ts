@@ -9,12 +9,10 @@ import {
 } from '../../operator/counts.ts';
 import { minuteInTables } from '../../rules/counts.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
-import { ADD_COUNT } from '../sql/minute-counts.ts';
-import { statement } from '../sql/prepared-statement.ts';
-import { PUT_AWAY, READY, READY_ENDPOINTS } from '../sql/queue-statements.ts';
-import type { Access } from './access.ts';
-import { sqlite } from './operator-tables.ts';
-import { DEAD_WITH_BODIES } from './search/dead-prints.ts';
+import { ADD_COUNT } from '../sql/named-statements.ts';
+import { statement } from '../sql/statement.ts';
+import { PUT_AWAY, READY, READY_ENDPOINTS, DEAD_WITH_BODIES } from '../sql/queue-statements.ts';
+import { type Access, sqlite } from './access.ts';
 
 // Each condition repeats that of a partial index, so that SQLite uses it.
 const ASIDE = 'hookbox_events WHERE parked > 0';
