@@ -45,10 +45,10 @@ import {
   type NumberedStart,
 } from './rules/claim.ts';
 import { eventsToUnpark } from './rules/entity-order.ts';
-import { mayRerun, type Content, type EventToRerun } from './rules/acts.ts';
+import { mayRerun, type Content, type EventToRerun } from './rules/operator-acts.ts';
 import { isRunning, planProcessed, planSettle } from './rules/attempt.ts';
 import type { ClaimState, DueEvent, NewLease, NextInQueue, Queue, SizedEvent, Store } from './rules/store.ts';
-import type { Counting } from './rules/counts.ts';
+import type { Counting } from './rules/counted.ts';
 import type {
   Announced,
   ClaimedEvent,

@@ -9,7 +9,7 @@ import {
   type ImportCounts,
   type ImportRecord,
 } from '../inbox/operator/transfer.ts';
-import { importedEvent, type ImportRules } from '../inbox/operator/import.ts';
+import { importedEvent, type ImportRules } from '../inbox/operator/imported-event.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import type { EndpointType } from '../inbox/rules/pauses.ts';
 import { operationsOf } from './operations-of.ts';

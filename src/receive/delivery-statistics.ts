@@ -4,7 +4,7 @@ import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import { unheld } from '../host/unheld-timer.ts';
 import type { Delivery } from './delivery.ts';
 import type { Counts, Rejection } from '../inbox/operator/counts.ts';
-import { latencyBucket, minuteOf, Tally } from '../inbox/rules/counts.ts';
+import { latencyBucket, minuteOf, Tally } from '../inbox/rules/counted.ts';
 import type { Outcome } from './outcome.ts';
 
 /** What operators want to know of deliveries: how long their answers took, what was refused, and at which endpoint. */

@@ -10,7 +10,7 @@ import {
   summaryAt,
   type ActDecision,
   type AskedAct,
-} from '../../inbox/rules/acts.ts';
+} from '../../inbox/rules/operator-acts.ts';
 import {
   discardEvents,
   getEvent,

@@ -1,6 +1,6 @@
 import type { EntityOf } from '../../events/entity.ts';
 import { positiveWhole } from '../../number-option.ts';
-import type { EventMove } from '../rules/acts.ts';
+import type { EventMove } from '../rules/operator-acts.ts';
 import {
   changedBy,
   outcomeOf,

@@ -9,13 +9,13 @@ import {
   gaugeOf,
   MOST_COUNTED,
   type Gauge,
-} from '../rules/counts.ts';
+} from '../rules/counted.ts';
 import type { Abortable } from './search.ts';
 import type { Clock, Dialect, OperatorTables, Reader, Statement } from './sql.ts';
 import { SlicedWork } from './turns.ts';
 
-export { LATENCY_BUCKETS_MS, latencyBound, type Counted, type CountRow, type CountTotal } from '../rules/counts.ts';
-export type { Gauge } from '../rules/counts.ts';
+export { LATENCY_BUCKETS_MS, latencyBound, type Counted, type CountRow, type CountTotal } from '../rules/counted.ts';
+export type { Gauge } from '../rules/counted.ts';
 
 /** The minutes and hours that begin in it; milliseconds since 1970. */
 export interface CountSpan {

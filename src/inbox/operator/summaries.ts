@@ -1,6 +1,6 @@
 import { readEvent } from '../../events/parse.ts';
 import type { EventKey, DeadReason, EventState } from '../event.ts';
-import type { ActedRow } from '../rules/acts.ts';
+import type { ActedRow } from '../rules/operator-acts.ts';
 import type { AttemptError } from '../work.ts';
 import type { EventSummary } from './search.ts';
 import type { Clock, Dialect, Reader, Statement } from './sql.ts';

@@ -10,7 +10,7 @@ import {
   hasSameBody,
 } from '../rules/accept.ts';
 import { leaseOf, type NumberedStart } from '../rules/claim.ts';
-import { minuteInTables, isOwnType } from '../rules/counts.ts';
+import { minuteInTables, isOwnType } from '../rules/counted.ts';
 import type { Lease } from '../work.ts';
 import type { AnswerJob, CommitOutcome } from '../group-commit.ts';
 import type { AskedTimes } from './database-time.ts';

@@ -3,7 +3,7 @@ import type { Acceptance, IncomingEvent, EventState, Occurrences } from '../even
 import type { StartRequest } from '../work.ts';
 import { setBackBy } from './claim.ts';
 import type { Queue } from './store.ts';
-import type { Counting } from './counts.ts';
+import type { Counting } from './counted.ts';
 
 export const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, replaced: false });
 const DUPLICATE = { result: 'duplicate', conflict: false, replaced: false } as const;

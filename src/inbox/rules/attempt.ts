@@ -5,7 +5,7 @@ import type { Budget } from './budget.ts';
 import { eventsToUnpark, nextAfter } from './entity-order.ts';
 import { fingerprintOf } from './error-groups.ts';
 import type { Ending, AttemptOutcome, Change, HeldEvent, NextInQueue, RunningEvent } from './store.ts';
-import type { Counting } from './counts.ts';
+import type { Counting } from './counted.ts';
 
 interface SettlePlan {
   readonly result: Settled;

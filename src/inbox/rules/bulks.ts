@@ -2,8 +2,8 @@ import { ConfigurationError } from '../../errors.ts';
 import type { EntityOf } from '../../events/entity.ts';
 import type { DeadReason, EventState } from '../event.ts';
 import type { ActResult, Bulk, StoredBulk, Author, BulkFate, OutcomePart } from '../operator/acts.ts';
-import { actedAt, type ActedRow, type Acting, askedByFilter, mayBeDone } from './acts.ts';
-import { Sums } from './counts.ts';
+import { actedAt, type ActedRow, type Acting, askedByFilter, mayBeDone } from './operator-acts.ts';
+import { Sums } from './counted.ts';
 
 /** So many events are added or worked at once, at most. */
 export const MOST_AT_ONCE = 1_000;

@@ -26,7 +26,7 @@ import {
   type ActedRow,
   type Acting,
   mayRerun,
-} from '../../../src/inbox/rules/acts.ts';
+} from '../../../src/inbox/rules/operator-acts.ts';
 import { orderEvent } from '../../helpers/order-event.ts';
 
 const TODAY: BodyToday = { type: 'order.created', created: { ms: 5, ns: 0 }, entity: 'order:mer_7:ord_7' };

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { EventState } from '../../../src/inbox/event.ts';
 import type { StoredBulk, Author } from '../../../src/inbox/operator/acts.ts';
-import type { ActedRow } from '../../../src/inbox/rules/acts.ts';
+import type { ActedRow } from '../../../src/inbox/rules/operator-acts.ts';
 import {
   actingOf,
   hasEnded,

@@ -10,7 +10,7 @@ import {
   Tally,
   latencyBucket,
   LATENCY_BUCKETS_MS,
-} from '../../../src/inbox/rules/counts.ts';
+} from '../../../src/inbox/rules/counted.ts';
 
 const named = new Set(['order.shipped', 'two words']);
 

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { ImportCounts, ImportRecord } from '../../../src/inbox/operator/transfer.ts';
 import { type StoredBody, hashOf, UNKNOWN_HASH } from '../../../src/inbox/rules/accept.ts';
-import { planImport } from '../../../src/inbox/rules/import.ts';
+import { planImport } from '../../../src/inbox/rules/import-events.ts';
 
 type Exported = Extract<ImportRecord, { readonly event: unknown }>['event'];
 

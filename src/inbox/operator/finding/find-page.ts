@@ -1,5 +1,5 @@
 import { delay } from '../../../host/real-timers.ts';
-import { gaugeOf, MOST_COUNTED } from '../../rules/counts.ts';
+import { gaugeOf, MOST_COUNTED } from '../../rules/counted.ts';
 import { termsOf } from '../../rules/entity-terms.ts';
 import { retryPrintOf } from '../../rules/error-groups.ts';
 import {

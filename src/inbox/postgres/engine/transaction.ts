@@ -1,7 +1,7 @@
 import { InboxUnavailableError } from '../../../errors.ts';
 import { performance } from '../../../host/real-timers.ts';
 import type { EventKey } from '../../event.ts';
-import { foldTypes, hasOwnType, NamedTypes, Tally } from '../../rules/counts.ts';
+import { foldTypes, hasOwnType, NamedTypes, Tally } from '../../rules/counted.ts';
 import type { TimeSlice } from '../../rules/budget.ts';
 import type { RunningEvent } from '../../rules/store.ts';
 import type { DatabaseTime } from '../database-time.ts';

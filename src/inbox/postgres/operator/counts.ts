@@ -9,7 +9,7 @@ import {
   KIND,
   KINDS_KEPT,
 } from '../../operator/counts.ts';
-import { minutesApart } from '../../rules/counts.ts';
+import { minutesApart } from '../../rules/counted.ts';
 import { BEGIN } from '../driver/database.ts';
 import { distinctEndpoints } from '../engine/due-events.ts';
 import { countsToAdd } from '../sql/statements.ts';

@@ -1,7 +1,7 @@
 import type { EventKey } from '../../event.ts';
 import type { ExportedEvent, ImportRecord, Transfer } from '../../operator/transfer.ts';
-import { inTime } from '../../operator/import.ts';
-import { planImport, type ImportPlan, type KnownBody } from '../../rules/import.ts';
+import { inTime } from '../../operator/imported-event.ts';
+import { planImport, type ImportPlan, type KnownBody } from '../../rules/import-events.ts';
 import { DatabaseFailure } from '../driver/faults.ts';
 import type { Session } from '../driver/session.ts';
 import { assertPlaced, type Placed } from '../engine/new-events.ts';

@@ -1,5 +1,5 @@
 import type { Statement } from '../../operator/sql.ts';
-import { minuteInTables, type CountRow } from '../../rules/counts.ts';
+import { minuteInTables, type CountRow } from '../../rules/counted.ts';
 import type { DatabaseTime } from '../database-time.ts';
 import { toKey, type Tables } from './tables.ts';
 

@@ -26,7 +26,7 @@ import {
   type EventMove,
   nextBatch,
   askedByKey,
-} from '../../rules/acts.ts';
+} from '../../rules/operator-acts.ts';
 import { actingOf, hasEnded, type BulkStep } from '../../rules/bulks.ts';
 import { seenSince } from '../../rules/processors.ts';
 import type { TimeSlice } from '../../rules/budget.ts';

@@ -7,7 +7,7 @@ import {
   KIND,
   KINDS_KEPT,
 } from '../../operator/counts.ts';
-import { minuteInTables } from '../../rules/counts.ts';
+import { minuteInTables } from '../../rules/counted.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { ADD_COUNT } from '../sql/named-statements.ts';
 import { statement } from '../sql/statement.ts';

@@ -1,5 +1,5 @@
 import type { ExportedEvent, ImportRecord, Transfer } from '../../operator/transfer.ts';
-import { planImport, type ImportPlan, type KnownBody } from '../../rules/import.ts';
+import { planImport, type ImportPlan, type KnownBody } from '../../rules/import-events.ts';
 import type { StoredBody } from '../../rules/accept.ts';
 import { markOf, type Statements } from '../engine/sqlite-store.ts';
 import type { SqliteDatabase } from '../opening/database.ts';

@@ -1,4 +1,4 @@
-import { foldTypes, hasOwnType, NamedTypes, minuteOf, type CountTotal, Tally } from '../../rules/counts.ts';
+import { foldTypes, hasOwnType, NamedTypes, minuteOf, type CountTotal, Tally } from '../../rules/counted.ts';
 import { prepareMoves } from '../moves.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { prepareKnownEventStatements, prepareQueueStatements } from './queue-statements.ts';

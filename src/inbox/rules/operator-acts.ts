@@ -13,7 +13,7 @@ import {
 import type { Act, ActResult, ActReport } from '../operator/acts.ts';
 import type { EventFilter, EventSummary } from '../operator/search.ts';
 import { Budget, type TimeSlice } from './budget.ts';
-import { type Counting, Sums } from './counts.ts';
+import { type Counting, Sums } from './counted.ts';
 import type { Queue } from './store.ts';
 
 /** What somebody asks for: an action, on events in these states. */
