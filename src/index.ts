@@ -8,7 +8,8 @@ export { createReceiver, type Receiver, type ReceiverOptions } from './receive/r
 export { createProcessor, type Processor, type ProcessorOptions } from './processing/processor.ts';
 export type { RetentionOptions } from './processing/limits.ts';
 export type { ProcessingOptions } from './processing/limits.ts';
-export type { RetryOptions } from './inbox/rules/backoff.ts';
+export type { RetryOptions } from './inbox/rules/attempt.ts';
+export type { DeadReason, EventState } from './inbox/event.ts';
 export { rerun, type RerunResult } from './ops/rerun.ts';
 export { signBody, verifySignature, type Secret } from './signing/signature.ts';
 export type { SecretOption, SecretProvider, Secrets } from './signing/secrets.ts';
@@ -58,7 +59,6 @@ export type {
   UnhandledType,
   WorkQueue,
 } from './inbox/work.ts';
-export type { DeadReason, EventState } from './inbox/state.ts';
 export type { HostLimits } from './host/host-limits.ts';
 export type { Logger } from './host/logger.ts';
 export {

@@ -2,7 +2,7 @@ import { delay as sleep, performance } from '../host/real-timers.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { Act, ActOptions, Bulk, By } from '../inbox/operator/acts.ts';
-import type { EventFilter, PageRequest } from '../inbox/operator/filter.ts';
+import type { EventFilter, PageRequest } from '../inbox/operator/search.ts';
 import { hasEnded, unknownBulk } from '../inbox/rules/bulks.ts';
 import { askedByFilter, searchedFor } from '../inbox/rules/operator-acts.ts';
 import { assertOptions, type KnownOptions, positive } from '../known-options.ts';

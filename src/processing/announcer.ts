@@ -5,7 +5,7 @@ import { type Logger, throttle } from '../host/logger.ts';
 import { delay, performance } from '../host/real-timers.ts';
 import { namesOf, type NamedInbox, inboxOptions, option } from '../host/shell-words.ts';
 import type { Inbox } from '../inbox/contract.ts';
-import { rerunOfferedSince, seenSince, wasSeenAfter } from '../inbox/rules/handled-types.ts';
+import { rerunOfferedSince, seenSince, wasSeenAfter } from '../inbox/rules/processors.ts';
 import type { Announced, Scope, IgnoredType, UnhandledType } from '../inbox/work.ts';
 import { oneLine } from '../printable.ts';
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../host/clock.ts';
 import type { Inbox } from '../inbox/contract.ts';
-import { COMMITTED_ALONE } from '../inbox/rules/committed-alone.ts';
-import { movedBack } from '../inbox/rules/set-back.ts';
+import { COMMITTED_ALONE } from '../inbox/rules/attempt.ts';
+import { movedBack } from '../inbox/rules/claim.ts';
 import type { ClaimedEvent, Lease, Settled, Settlement } from '../inbox/work.ts';
 import type { LeaseGrace, LeaseRenewal } from './leases.ts';
 import { AGAIN_MS, CLOSE_SHARES } from './limits.ts';

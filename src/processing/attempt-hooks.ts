@@ -2,8 +2,8 @@ import { nameOf } from '../errors.ts';
 import { type Logger, throttle } from '../host/logger.ts';
 import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import { unheld } from '../host/unheld-timer.ts';
-import { COMMITTED_ALONE } from '../inbox/rules/committed-alone.ts';
-import type { DeadReason } from '../inbox/state.ts';
+import { COMMITTED_ALONE } from '../inbox/rules/attempt.ts';
+import type { DeadReason } from '../inbox/event.ts';
 import type { AttemptError, TellCrashed } from '../inbox/work.ts';
 import { type AttemptEnd, type EndedAttempt, loggedError } from './attempt-log.ts';
 

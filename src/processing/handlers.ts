@@ -2,8 +2,8 @@ import { ConfigurationError } from '../errors.ts';
 import { eventTypes, isEventType } from '../events/event-types.ts';
 import { howToDeclare, schemaOf, type EventSchemas, type HandledType } from '../events/own-events.ts';
 import type { EventOf, HandledEvent } from '../events/webhook-event.ts';
-import type { DefaultDatabase } from '../inbox/default-database.ts';
-import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/backoff.ts';
+import type { DefaultDatabase } from '../inbox/work.ts';
+import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/attempt.ts';
 import { assertOptions, type KnownOptions, MAX_TIMER_MS, positive, positiveWhole } from '../known-options.ts';
 import { didYouMean } from '../nearest.ts';
 

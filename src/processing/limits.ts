@@ -1,6 +1,6 @@
 import { delay, performance } from '../host/real-timers.ts';
 import type { Inbox } from '../inbox/contract.ts';
-import type { RetryOptions } from '../inbox/rules/backoff.ts';
+import type { RetryOptions } from '../inbox/rules/attempt.ts';
 import type { Scope } from '../inbox/work.ts';
 import { assertOptions, type KnownOptions, MAX_TIMER_MS, positive, positiveWhole } from '../known-options.ts';
 import { handledTypes, namedTypes, type Handlers, limitsByType, assertRetry } from './handlers.ts';

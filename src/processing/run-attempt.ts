@@ -20,7 +20,7 @@ import {
   type AttemptFacts,
   type EndedAttempt,
 } from './attempt-log.ts';
-import { processedBy, settlementOfFailure, settlementWithoutFile } from '../inbox/rules/attempt-end.ts';
+import { processedBy, settlementOfFailure, settlementWithoutFile } from '../inbox/rules/attempt.ts';
 import type { Clock } from '../host/clock.ts';
 import type { SpanEnd, Tracing } from '../host/tracing.ts';
 import { TransactionCalls, type Thrown } from './transaction-calls.ts';

@@ -1,5 +1,5 @@
 import { causesOf, InboxUnavailableError, isInstance, TransactionError } from '../errors.ts';
-import type { DefaultDatabase } from '../inbox/default-database.ts';
+import type { DefaultDatabase } from '../inbox/work.ts';
 import { type HandlerContext, OfferedPromise } from './handlers.ts';
 
 /** What was thrown, which may be anything, also `null`. */

@@ -6,9 +6,8 @@ import { LATE, startDeadline, withinDeadline, type Deadline, askToWait } from '.
 import { outageLog } from '../host/logger.ts';
 import { performance } from '../host/real-timers.ts';
 import { type OpenTelemetryApi, tracingBy } from '../host/tracing.ts';
-import { assertInbox } from '../inbox/assert-inbox.ts';
-import type { AnyInbox, Inbox } from '../inbox/contract.ts';
-import type { DefaultDatabase } from '../inbox/default-database.ts';
+import { assertInbox, type AnyInbox, type Inbox } from '../inbox/contract.ts';
+import type { DefaultDatabase } from '../inbox/work.ts';
 import type { IncomingEvent } from '../inbox/event.ts';
 import type { Marks } from '../inbox/operator/marks.ts';
 import type { SecretChanged } from '../inbox/rules/marks.ts';

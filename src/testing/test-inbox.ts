@@ -1,11 +1,9 @@
 import type { Clock } from '../host/clock.ts';
 import { delay, performance, turn } from '../host/real-timers.ts';
-import { assertInbox } from '../inbox/assert-inbox.ts';
-import type { Inbox } from '../inbox/contract.ts';
-import type { DefaultDatabase } from '../inbox/default-database.ts';
+import { assertInbox, type Inbox } from '../inbox/contract.ts';
+import { type DefaultDatabase, EVERYTHING, type Lease } from '../inbox/work.ts';
 import type { StoredEvent } from '../inbox/event.ts';
 import { memoryInbox } from '../inbox/memory/memory-inbox.ts';
-import { EVERYTHING, type Lease } from '../inbox/work.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 
 /** The options of {@link testInbox}. */

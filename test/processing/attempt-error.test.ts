@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isPermanent, messageOf, nameOf, PermanentError, RetryLaterError, waitAskedFor } from '../../src/errors.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import { fingerprintOf } from '../../src/inbox/rules/fingerprint.ts';
+import { fingerprintOf } from '../../src/inbox/rules/error-groups.ts';
 import { attemptError, codeOf } from '../../src/processing/attempt-log.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
 import { nameAndCode } from '../../src/receive/outcome.ts';

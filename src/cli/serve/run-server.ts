@@ -9,7 +9,7 @@ import { consoleLogger, type Logger } from '../../host/logger.ts';
 import { performance } from '../../host/real-timers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { Acceptance, IncomingEvent } from '../../inbox/event.ts';
-import { COMMITTED_ALONE } from '../../inbox/rules/committed-alone.ts';
+import { COMMITTED_ALONE } from '../../inbox/rules/attempt.ts';
 import type { AttemptError, ClaimedEvent, Lease, Settlement } from '../../inbox/work.ts';
 import { isLoopbackAddress } from '../../page/safety/request-guard.ts';
 import { isAboutAttempt } from '../../processing/attempt-log.ts';

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../../errors.ts';
-import type { EventFilter } from '../../inbox/operator/filter.ts';
+import type { EventFilter } from '../../inbox/operator/search.ts';
 import { unquoted, jsonText, JsonTokens } from '../../events/json.ts';
 
 /** What stands in the place of a masked value. */
