@@ -1,6 +1,6 @@
 import { Argument, Option } from 'commander';
-import { EVENT_MEANINGS } from '../events/event-meanings.ts';
-import { eventStates } from '../inbox/state.ts';
+import { EVENT_MEANINGS } from '../events/event-types.ts';
+import { eventStates } from '../inbox/event.ts';
 import type { CaptureOptions } from './fixtures.ts';
 import type { ReplayOptions } from './replay.ts';
 import type { SchemaOptions } from './schema.ts';

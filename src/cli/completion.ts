@@ -1,7 +1,7 @@
 import type { Command, Option } from 'commander';
 import { eventTypes } from '../events/event-types.ts';
 import { inQuotes } from '../host/shell-words.ts';
-import { deadReasons, eventStates } from '../inbox/state.ts';
+import { deadReasons, eventStates } from '../inbox/event.ts';
 import { probeNames } from './check/probe-names.ts';
 import { hookboxProgram } from './program.ts';
 import { print } from './shared/output.ts';

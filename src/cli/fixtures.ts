@@ -1,9 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../errors.ts';
-import { EVENT_MEANINGS } from '../events/event-meanings.ts';
-import { eventTypes } from '../events/event-types.ts';
-import { OWNER_ONLY } from '../host/owner-only.ts';
+import { EVENT_MEANINGS, eventTypes } from '../events/event-types.ts';
+import { OWNER_ONLY } from '../host/files.ts';
 import { fixture, fixturesFolder } from '../testing/fixtures.ts';
 import { idFor } from './events/search.ts';
 import { refuseUrl } from './shared/files.ts';

@@ -1,4 +1,4 @@
-import { utf8Text } from '../events/utf8.ts';
+import { utf8Text } from '../events/json.ts';
 import type { Issue } from '../events/webhook-event.ts';
 import { inQuotes } from '../host/shell-words.ts';
 import { oneLine, isPrintable } from '../printable.ts';
@@ -9,7 +9,7 @@ import { realClock } from '../sender/sender-clock.ts';
 import { createService, type DeliveryAttempt } from '../sender/service.ts';
 import { signBody } from '../signing/signature.ts';
 import { interruption, STOPS_AFTER_ANSWERS } from './shared/interruption.ts';
-import type { SendingOptions } from './shared/options.ts';
+import { type SendingOptions, targetOf } from './shared/options.ts';
 import {
   EXIT,
   usageError,
@@ -25,7 +25,6 @@ import {
 } from './shared/output.ts';
 import { secretOf } from './shared/secret.ts';
 import { type Outgoing, exitCodeOf, sendAll, tellGone, tellSummary, givenHeaders } from './shared/sending.ts';
-import { targetOf } from './shared/options.ts';
 import { checkedBodies, isMadeWhole, isOfId, type BodyMaker, type Changes, type Judge } from './trigger-body.ts';
 
 /** The options of `trigger`. */

@@ -2,8 +2,7 @@ import type { EntityOf } from '../events/entity.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { ActOptions, ActReport, By } from '../inbox/operator/acts.ts';
-import { decideOnStored } from '../inbox/rules/body-today.ts';
-import { askedByKey } from '../inbox/rules/operator-acts.ts';
+import { decideOnStored, askedByKey } from '../inbox/rules/operator-acts.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { actOnNamed } from './act-on-named.ts';
 
@@ -61,7 +60,8 @@ export type RerunResult =
  * `hookbox/ops` does.
  *
  * @param options - pass the `entity` option of your receiver, if it has one. That function names the entity of an
- * invalid event, which hookbox stored without an entity.
+ * invalid event, which hookbox stored without an entity. `now` replaces the current time (milliseconds since 1970), for
+ * tests.
  * @example
  * ```ts
  * import { rerun } from 'hookbox';

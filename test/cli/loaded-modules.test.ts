@@ -20,7 +20,7 @@ it.each([
   [
     'trigger',
     ['trigger', 'order.ready', '--dry-run'],
-    /\/(inbox|processing|receive)\/(?!sqlite\/opening\/database|state\.)/,
+    /\/(inbox|processing|receive)\/(?!sqlite\/opening\/database|event\.)/,
   ],
 ] as const)('%s loads nothing that it was not asked for', async (_, args, other) => {
   const loaded = await loadedBy(...args);

@@ -2,9 +2,8 @@ import { ConfigurationError } from '../../errors.ts';
 import { turn as nextTurn } from '../../host/real-timers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { EventKey } from '../../inbox/event.ts';
-import { decideOnStored } from '../../inbox/rules/body-today.ts';
-import { BreakdownSums } from '../../inbox/rules/breakdown.ts';
 import {
+  decideOnStored,
   askedByFilter,
   askedByKey,
   decideAct,
@@ -12,6 +11,7 @@ import {
   searchedFor,
   summaryAt,
 } from '../../inbox/rules/operator-acts.ts';
+import { BreakdownSums } from '../../inbox/rules/bulks.ts';
 import { heldUp, lanesOf, type HeldUp } from '../../ops/held-up.ts';
 import {
   cancelBulk,

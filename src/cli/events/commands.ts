@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { prunableStates } from '../../inbox/operator/removal.ts';
+import { prunableStates } from '../../inbox/event.ts';
 import type { Act } from '../../ops/index.ts';
 import { readableFormats } from '../../ops/words/readable-formats.ts';
 import { GROUP, type CommandSpec, type CommandTable } from '../shared/command.ts';

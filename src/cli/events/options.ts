@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { hostname, userInfo } from 'node:os';
-import { deadReasons, eventStates, type DeadReason, type EventState } from '../../inbox/state.ts';
+import { deadReasons, eventStates, type DeadReason, type EventState } from '../../inbox/event.ts';
 import type { BodyCondition, By, EventFilter } from '../../ops/index.ts';
 import { GROUP } from '../shared/command.ts';
 import {

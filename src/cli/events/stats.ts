@@ -16,7 +16,7 @@ import { age, bounded, latency, number, percent } from '../../ops/words/format.t
 import { causeOfRejection } from '../../ops/words/rejection-causes.ts';
 import { calmText, warningsOf } from '../../ops/words/watch-words.ts';
 import { oneLine } from '../../printable.ts';
-import { rerunIgnoredCommand } from '../../processing/rerun-ignored-command.ts';
+import { rerunIgnoredCommand } from '../../processing/announcer.ts';
 import { existingInbox } from '../shared/inbox.ts';
 import { namedInbox, optionalTime, shownInbox, timeOption, type WideOptions } from '../shared/options.ts';
 import { EXIT, usageError, type ExitCode, print, printJson, styled, printNdjson, tell } from '../shared/output.ts';

@@ -3,7 +3,7 @@ import { command, GROUP, withNotes, nameList } from '../shared/command.ts';
 import { withOwnModule } from '../shared/output.ts';
 import { collected, wholeNumber, withWide, type WideOptions } from '../shared/options.ts';
 import { withSecret, type SecretOptions } from '../shared/secret.ts';
-import { DEFAULT_AT, LISTS } from './control/address.ts';
+import { DEFAULT_AT, LISTS } from './sandbox-address.ts';
 
 /** Which sandbox is meant, and how the answer is to read. */
 export interface SteeringOptions {

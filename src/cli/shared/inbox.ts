@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Inbox } from '../../inbox/contract.ts';
-import { whyHidden } from '../../inbox/sqlite/opening/access.ts';
+import { whyHidden } from '../../inbox/sqlite/opening/usable-file.ts';
 import { isInPostgres, type DbOptions } from './options.ts';
 import { CommandError, EXIT } from './output.ts';
 import { requireFile } from './files.ts';

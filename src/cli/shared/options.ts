@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { eventTypes, isEventType } from '../../events/event-types.ts';
-import { whyNoPath } from '../../host/file-path.ts';
+import { whyNoPath } from '../../host/files.ts';
 import { isPostgresUrl, isUrl, shownDatabase } from '../../host/postgres-url.ts';
 import { inboxOptions } from '../../host/shell-words.ts';
 import { didYouMean as nearestOf } from '../../nearest.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { messageOf } from '../../errors.ts';
-import { checkedEvent } from '../../events/own-data.ts';
+import { checkedEvent } from '../../events/known-event.ts';
 import { assertEventSchemas, type EventSchemas, declaredTypes, schemaOf } from '../../events/own-events.ts';
 import { parseEvent } from '../../events/parse.ts';
 import type { Issue } from '../../events/webhook-event.ts';

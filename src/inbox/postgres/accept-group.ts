@@ -1,23 +1,25 @@
 import { InboxUnavailableError, isError, isInstance } from '../../errors.ts';
 import type { Acceptance, IncomingEvent, Started } from '../event.ts';
-import type { AnswerJob, CommitOutcome } from '../group-commit.ts';
-import { countDelivery, planAgain, runsAtOnce, STORED, unchanged, type DeliveredAgain } from '../rules/accept-event.ts';
-import { leaseOf } from '../rules/claim.ts';
-import { minuteInTables } from '../rules/counted.ts';
-import { isOwnType } from '../rules/counted-types.ts';
-import type { NumberedStart } from '../rules/leases.ts';
-import { hasSameBody } from '../rules/tombstone.ts';
+import {
+  countDelivery,
+  planAgain,
+  runsAtOnce,
+  STORED,
+  unchanged,
+  type DeliveredAgain,
+  hasSameBody,
+} from '../rules/accept.ts';
+import { leaseOf, type NumberedStart } from '../rules/claim.ts';
+import { minuteInTables, isOwnType } from '../rules/counted.ts';
 import type { Lease } from '../work.ts';
+import type { AnswerJob, CommitOutcome } from '../group-commit.ts';
 import type { AskedTimes } from './database-time.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import type { Session } from './driver/session.ts';
-import { readAhead } from './engine/ahead.ts';
-import { insertEvents, keyOf, type Insertion } from './engine/insert-events.ts';
+import { readAhead, insertEvents, keyOf, type Insertion } from './engine/new-events.ts';
 import { knownEvents, saveAgain, type FoundEvent } from './engine/known-events.ts';
-import { claimLocks, locksOf } from './engine/locks.ts';
-import { namedTypes } from './engine/named-types.ts';
-import type { Scene } from './engine/scene.ts';
-import { slotOf } from './sql/slots.ts';
+import { claimLocks, locksOf, namedTypes, type Scene } from './engine/transaction.ts';
+import { slotOf } from './sql/tables.ts';
 import type { Store } from './store.ts';
 
 /** Deliveries of new events wait behind those of known ones, which wait no longer than this for whoever works on their events. */

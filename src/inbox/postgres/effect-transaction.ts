@@ -1,15 +1,12 @@
 import { delay, performance } from '../../host/real-timers.ts';
 import { isInstance, TransactionError } from '../../errors.ts';
-import { COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';
-import { processedBy } from '../rules/attempt-end.ts';
-import { planProcessed } from '../rules/settle.ts';
+import { COMMITTED_BY_ITSELF, processedBy, planProcessed } from '../rules/attempt.ts';
 import type { Lease, TransactionAttempt } from '../work.ts';
 import type { PostgresConnection } from './driver/client.ts';
-import { IDLE_TIMEOUT, KNOWN_PLANS, SYNCED, VALUES } from './driver/database.ts';
+import { IDLE_TIMEOUT, KNOWN_PLANS, SYNCED, VALUES, transactionStatus } from './driver/database.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import { lent } from './driver/lent-connection.ts';
 import { rowsOf, type Session } from './driver/session.ts';
-import { transactionStatus } from './driver/transaction-status.ts';
 import { postgresStore } from './engine/postgres-store.ts';
 import type { Store } from './store.ts';
 

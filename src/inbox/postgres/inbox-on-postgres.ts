@@ -1,36 +1,31 @@
-import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
 import { InboxUnavailableError } from '../../errors.ts';
-import type { Inbox } from '../contract.ts';
-import { GroupCommit } from '../group-commit.ts';
-import { runUpkeep } from '../operator/background-upkeep.ts';
-import type { Operations } from '../operator/operations.ts';
-import { PING_LIMIT_MS } from '../operator/pinger.ts';
+import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
+import type { Inbox, Operations } from '../contract.ts';
 import type { Acceptance, EventKey, IncomingEvent, StoredEvent } from '../event.ts';
-import type { NumberedStart } from '../rules/leases.ts';
-import { UnconfirmedClaims, UnconfirmedSettlements } from '../unconfirmed-claims.ts';
+import { runUpkeep } from '../operator/turns.ts';
+import { PING_LIMIT_MS } from '../operator/counts.ts';
+import type { NumberedStart } from '../rules/claim.ts';
 import type { Settled, StartRequest } from '../work.ts';
+import { GroupCommit } from '../group-commit.ts';
+import { UnconfirmedClaims, UnconfirmedSettlements } from '../unconfirmed-claims.ts';
 import { acceptGroup, type Arrival } from './accept-group.ts';
 import { claimByKey, claimDue } from './claims.ts';
 import { dailyLook } from './daily-look.ts';
 import type { DatabaseTime } from './database-time.ts';
 import type { PostgresConnection } from './driver/client.ts';
-import { ANSWER_MS, OPERATORS_MS } from './driver/answer-of.ts';
 import { connectionsOf, type PostgresSource } from './driver/connections.ts';
 import { Database } from './driver/database.ts';
 import { asUnavailable } from './driver/faults.ts';
-import { Sessions } from './driver/sessions.ts';
+import { ANSWER_MS, OPERATORS_MS, Sessions } from './driver/session.ts';
 import { effectTransaction } from './effect-transaction.ts';
-import { LatestTime } from './latest-time.ts';
-import { listAfter } from './listing.ts';
 import { movesOf } from './moves.ts';
-import { connectionRefusal, openSchema } from './opening/open.ts';
-import { placeOf } from './opening/place.ts';
+import { connectionRefusal, openSchema, placeOf } from './opening/open.ts';
 import { postgresOperations } from './operator/operations.ts';
-import { SEARCH_INDEX } from './operator/search/search-words.ts';
+import { SEARCH_INDEX } from './operator/search-words.ts';
 import { settleGroup, type SettlementJob } from './settlements.ts';
 import { selectStored, storedEvent } from './sql/records.ts';
 import { tablesIn } from './sql/tables.ts';
-import { storeOf, type Store } from './store.ts';
+import { LatestTime, storeOf, type Store } from './store.ts';
 import { WakeUp } from './wake-up.ts';
 import { workQueue } from './work-queue.ts';
 
@@ -243,4 +238,26 @@ async function eventOf({ database, t, time }: Store, { id, endpoint }: EventKey)
     return session.row(selectStored(t, 'events.id = $1 AND events.endpoint = $2'), [id, endpoint]);
   });
   return row === undefined ? null : storedEvent(row, time);
+}
+
+/** For so long a list waits for deliveries that are being stored; then it ends before them. */
+const WAIT_MS = 5_000;
+
+/** Events in the order of arrival, up to where nothing more can appear (`Horizon`). */
+async function listAfter(
+  { database, t, time, horizon }: Store,
+  after: number,
+  limit: number,
+): Promise<readonly StoredEvent[]> {
+  const text = `${selectStored(t, 'events.seq > $1 AND events.seq <= $2')} ORDER BY events.seq LIMIT $3`;
+  const rows = await database.read(async (session) => {
+    await time.follow(session);
+    const reached = horizon.reached(session);
+    if (reached > after) {
+      const ready = await session.rows(text, [after, reached, limit]);
+      if (ready.length >= limit) return ready;
+    }
+    return session.rows(text, [after, await horizon.follow(session, WAIT_MS), limit]);
+  });
+  return rows.map((row) => storedEvent(row, time));
 }

@@ -9,16 +9,19 @@ import {
   typesToIgnore,
   WHOLE_SWEEP,
   type Sweep,
-} from '../rules/announce.ts';
+  goneSince,
+  processorsSeen,
+  seenSince,
+  ignoredTypes as ignoredReport,
+  unhandledTypes,
+} from '../rules/processors.ts';
+import { mayRerun } from '../rules/operator-acts.ts';
+import type { EventKey } from '../event.ts';
+import type { Announced, Attempt, AttemptError, ProcessorIdentity, Scope, WorkQueue } from '../work.ts';
 import type { Queue } from '../rules/store.ts';
 import { eventsToUnpark } from '../rules/entity-order.ts';
 import { postgresStore } from './engine/postgres-store.ts';
 import { openLanes, pausesIn } from '../rules/pauses.ts';
-import { goneSince, processorsSeen, seenSince } from '../rules/handled-types.ts';
-import { mayRerun } from '../rules/rerun-event.ts';
-import { ignoredTypes as ignoredReport, unhandledTypes } from '../rules/unhandled-report.ts';
-import type { EventKey } from '../event.ts';
-import type { Announced, Attempt, AttemptError, ProcessorIdentity, Scope, WorkQueue } from '../work.ts';
 import {
   forgetProcessor,
   handledTypes,
@@ -33,11 +36,10 @@ import {
   waitingOf,
 } from './engine/announcements.ts';
 import { nextInQueues } from './engine/entity-queue.ts';
-import { lanesOf } from './engine/due-events.ts';
+import { lanesOf, pausesOf, readyEndpoints } from './engine/due-events.ts';
 import { eventToRerun, prunable, toPending } from './engine/settled-events.ts';
-import { pausesOf, readyEndpoints } from './engine/handled-types.ts';
-import { toKey } from './sql/keys.ts';
-import type { Scene } from './engine/scene.ts';
+import { toKey } from './sql/tables.ts';
+import type { Scene } from './engine/transaction.ts';
 import type { Store } from './store.ts';
 
 type Part = Pick<

@@ -1,9 +1,7 @@
 import type { Pool } from 'pg';
 import type { IncomingEvent } from '../../../src/inbox/event.ts';
-import { toParameter } from '../../../src/inbox/postgres/driver/values.ts';
-import { toKey } from '../../../src/inbox/postgres/sql/keys.ts';
-import { SLOTS, slotOf } from '../../../src/inbox/postgres/sql/slots.ts';
-import type { Tables } from '../../../src/inbox/postgres/sql/tables.ts';
+import { toParameter } from '../../../src/inbox/postgres/driver/session.ts';
+import { toKey, SLOTS, slotOf, type Tables } from '../../../src/inbox/postgres/sql/tables.ts';
 
 /** Puts many dead events there at once, each with its one attempt, without running anything. */
 export async function plantDead(pool: Pool, t: Tables, ...events: readonly IncomingEvent[]): Promise<void> {

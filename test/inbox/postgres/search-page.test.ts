@@ -1,5 +1,5 @@
 import { storeOn } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
-import { noteOutOfOrder } from '../../../src/inbox/postgres/operator/search/received-times.ts';
+import { noteOutOfOrder } from '../../../src/inbox/postgres/operator/search-indexes.ts';
 import { SETTINGS } from '../../helpers/postgres.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { testSearchPage } from '../../ops/search-page.conformance.ts';

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { storeOn } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
-import { noteOutOfOrder } from '../../../src/inbox/postgres/operator/search/received-times.ts';
+import { noteOutOfOrder } from '../../../src/inbox/postgres/operator/search-indexes.ts';
 import { tableNames } from '../../../src/inbox/postgres/sql/tables.ts';
 import { countEvents, findEvents, getEvent, listEvents } from '../../../src/ops/index.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';

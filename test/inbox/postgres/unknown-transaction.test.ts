@@ -1,8 +1,7 @@
 import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { appendOnce } from '../../../src/inbox/postgres/driver/append-once.ts';
+import { appendOnce, doneOnce } from '../../../src/inbox/postgres/driver/database.ts';
 import { inboxOnPostgres, storeOn } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
-import { doneOnce } from '../../../src/inbox/postgres/operator/done-once.ts';
 import { quoted } from '../../../src/inbox/postgres/sql/tables.ts';
 import type { Store } from '../../../src/inbox/postgres/store.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
@@ -62,7 +61,7 @@ it.each<[string, (store: Store) => Promise<unknown>]>([
         (session) => session.run(insert),
       ),
   ],
-  ['what is done', (store) => doneOnce(store, { work: (session) => session.run(insert) })],
+  ['what is done', (store) => doneOnce(store.database, { work: (session) => session.run(insert) })],
 ])('%s once, to a server that took over before its COMMIT, is done there', async (_, ask) => {
   const { source, seen, arm } = takenOver();
   const store = storeOn({ pool: source }, { ...SETTINGS, schema });

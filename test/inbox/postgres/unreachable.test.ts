@@ -1,7 +1,7 @@
 import { Pool } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { InboxOpenError, InboxUnavailableError } from '../../../src/errors.ts';
-import { onServer } from '../../../src/inbox/postgres/opening/on-server.ts';
+import { onServer } from '../../../src/inbox/postgres/opening/open.ts';
 import { postgresInbox, type PostgresSource } from '../../../src/inbox/postgres/postgres-inbox.ts';
 import { postgresUrl } from '../../helpers/postgres.ts';
 

@@ -1,10 +1,9 @@
-import { delay, performance } from '../../../host/real-timers.ts';
 import { isInstance } from '../../../errors.ts';
+import { delay, performance } from '../../../host/real-timers.ts';
 import { CLOCK, type ServerClock } from '../database-time.ts';
 import type { PostgresNotice } from './client.ts';
 import { DatabaseFailure, DENIED } from './faults.ts';
-import type { Session } from './session.ts';
-import type { Sessions } from './sessions.ts';
+import type { Session, Sessions } from './session.ts';
 
 /** A process that is stopped half way must not keep what it has locked: everybody would leave it alone for good. */
 export const IDLE_TIMEOUT = `SET LOCAL idle_in_transaction_session_timeout = '15s'`;
@@ -266,4 +265,83 @@ async function rolledBack(session: Session): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** For so long a transaction whose COMMIT was not answered is waited for; then it counts as done. */
+const UNSURE_MS = 10_000;
+const LOOK_MS = 50;
+
+/** Appends rows by which nobody could tell whether they are there already: should COMMIT not be answered, its id tells. */
+export function appendOnce(
+  database: Database,
+  before: (session: Session) => Promise<void>,
+  append: (session: Session) => Promise<unknown>,
+): Promise<void> {
+  let id: string | undefined;
+  return database.transaction({
+    before,
+    async work(session) {
+      await append(session);
+      id = (await session.row<{ id: string }>('SELECT pg_current_xact_id()::text AS id'))?.id;
+    },
+    async wasDone(session) {
+      return (await wasCommitted(session, id)) ? { result: undefined } : undefined;
+    },
+  });
+}
+
+async function wasCommitted(session: Session, id: string | undefined): Promise<boolean> {
+  for (const until = performance.now() + UNSURE_MS; ; await delay(LOOK_MS)) {
+    const status = await transactionStatus(session, id);
+    if (status !== 'in progress') return status === 'committed';
+    if (performance.now() > until) return true;
+  }
+}
+
+/**
+ * What has become of a transaction: `in progress`, `committed`, `aborted`, or `null` where that was long ago. A server that has
+ * taken over may never have heard of it, and would fail if it were asked: then what it gives out itself is not later.
+ */
+export async function transactionStatus(session: Session, id: string | undefined): Promise<string | null> {
+  const row = await session.row<{ status: string | null }>(
+    `SELECT CASE WHEN $1::xid8 < pg_current_xact_id() THEN pg_xact_status($1::xid8) ELSE 'aborted' END AS status`,
+    [id],
+  );
+  return row?.status ?? null;
+}
+
+const LOOK_AGAIN_MS = 20;
+const MOST_LOOKS = 100;
+
+/**
+ * A transaction whose work is done once: where the connection is lost before COMMIT is answered, Postgres knows what
+ * has become of it by its number.
+ */
+export async function doneOnce<T>(database: Database, { before, work }: Omit<Asked<T>, 'wasDone'>): Promise<T> {
+  let tried: { readonly id: string; readonly result: T } | undefined;
+  return database.transaction({
+    ...(before !== undefined && { before }),
+    async work(session) {
+      tried = undefined;
+      const result = await work(session);
+      const row = await session.row<{ id: string | null }>('SELECT pg_current_xact_id_if_assigned()::text AS id');
+      // What has written nothing has no number, and may be done again.
+      const id = row?.id ?? null;
+      if (id !== null) tried = { id, result };
+      return result;
+    },
+    async wasDone(session) {
+      return tried !== undefined && (await wasCommittedSoon(session, tried.id)) ? { result: tried.result } : undefined;
+    },
+  });
+}
+
+/** @throws DatabaseFailure when it is still under way: a server may go on with what nobody waits for */
+async function wasCommittedSoon(session: Session, id: string): Promise<boolean> {
+  for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
+    const status = await transactionStatus(session, id);
+    if (status !== 'in progress') return status === 'committed';
+    await delay(LOOK_AGAIN_MS);
+  }
+  throw new DatabaseFailure(new Error('a transaction is still running'));
 }

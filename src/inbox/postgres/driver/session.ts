@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
+import { InboxOpenError, isInstance } from '../../../errors.ts';
+import { LATE, startDeadline, withinDeadline } from '../../../host/host-limits.ts';
 import { performance } from '../../../host/real-timers.ts';
-import { answerOf, LATE } from './answer-of.ts';
 import type { PostgresConnection, PostgresQuery, PostgresResult } from './client.ts';
+import type { Connections, LentShare } from './connections.ts';
 import { DatabaseFailure } from './faults.ts';
-import { toParameter, types } from './values.ts';
 
 /** Whether statements are prepared under names; given up where a pooler in between does not keep them. */
-export interface Preparing {
+interface Preparing {
   named: boolean;
 }
 
@@ -132,4 +133,177 @@ function nameOf(text: string): string {
     names.set(text, name);
   }
   return name;
+}
+
+interface Opening {
+  /** Asked before anything else, until it has succeeded once. */
+  readonly open: (session: Session) => Promise<void>;
+  /** What is said to who may not even connect. */
+  readonly refusalOf: (failure: DatabaseFailure) => Error;
+}
+
+/** Connections while they are ours, on an inbox that is open. */
+export class Sessions {
+  readonly #connections: Connections;
+  readonly #preparing: Preparing;
+  readonly #opening: Opening;
+  readonly #takeMs: number;
+  #opened: Promise<void> | undefined;
+  /** when each was heard of last */
+  readonly #heardAt = new WeakMap<PostgresConnection, number>();
+  /** when something was asked that was never answered */
+  #silentAt = -Infinity;
+
+  /** @param takeMs - for so long a connection is waited for */
+  constructor(connections: Connections, preparing: Preparing, opening: Opening, takeMs: number) {
+    this.#connections = connections;
+    this.#preparing = preparing;
+    this.#opening = opening;
+    this.#takeMs = takeMs;
+  }
+
+  get share(): LentShare {
+    return this.#connections.share;
+  }
+
+  isWaitedFor(): boolean {
+    return this.#connections.isWaitedFor();
+  }
+
+  /**
+   * @param answerMs - for so long an answer is waited for on it
+   * @param signal - of a caller that may stop waiting; then the connection goes to another caller
+   */
+  async take(answerMs: number, signal?: AbortSignal): Promise<Session> {
+    const connection = await this.#heard(signal);
+    try {
+      const first = new Session(connection, this.#preparing, this.#takeMs);
+      const opened = (this.#opened ??= this.#opening.open(first).catch((failure: unknown) => {
+        if (first.unansweredAt !== null) this.#silentAt = Math.max(this.#silentAt, first.unansweredAt);
+        this.#opened = undefined;
+        throw failure;
+      }));
+      await opened;
+      return new Session(connection, this.#preparing, answerMs);
+    } catch (failure) {
+      this.#connections.giveBack(connection, true);
+      throw failure;
+    }
+  }
+
+  giveBack({ connection, unansweredAt }: Session, isBroken: boolean): void {
+    if (unansweredAt !== null) this.#silentAt = Math.max(this.#silentAt, unansweredAt);
+    else if (!isBroken) this.#heardAt.set(connection, performance.now());
+    this.#connections.giveBack(connection, isBroken || unansweredAt !== null);
+  }
+
+  close(): Promise<void> {
+    return this.#connections.close();
+  }
+
+  /** What has made one connection silent has most likely done so to all that lay idle then: each would be waited for in its turn. */
+  async #heard(signal: AbortSignal | undefined): Promise<PostgresConnection> {
+    for (;;) {
+      const connection = await this.#connection(signal);
+      if ((this.#heardAt.get(connection) ?? Infinity) >= this.#silentAt) return connection;
+      // One that has something under way is cut off by `pg`; of another one it awaits a goodbye that may never come.
+      connection.query({ text: 'SELECT 1', query_timeout: 1 }).catch(() => {});
+      this.#connections.giveBack(connection, true);
+    }
+  }
+
+  async #connection(signal: AbortSignal | undefined): Promise<PostgresConnection> {
+    signal?.throwIfAborted();
+    try {
+      const taking = this.#connections.take();
+      const connection = await answerOf(unlessAborted(taking, signal), this.#takeMs);
+      if (connection !== LATE) return connection;
+      // Should it come yet, somebody else has it.
+      taking.then((late) => this.#connections.giveBack(late, false)).catch(() => {});
+    } catch (failure) {
+      if (isInstance(failure, InboxOpenError)) throw failure;
+      throw this.#opening.refusalOf(new DatabaseFailure(failure, { isLogin: true }));
+    }
+    signal?.throwIfAborted();
+    throw new DatabaseFailure(new Error('timeout exceeded when trying to connect'));
+  }
+}
+
+/** Resolves with `LATE` as soon as its caller no longer waits. */
+async function unlessAborted<T>(asked: Promise<T>, signal: AbortSignal | undefined): Promise<T | typeof LATE> {
+  if (signal === undefined) return asked;
+  const { promise: aborted, resolve } = Promise.withResolvers<typeof LATE>();
+  const abort = (): void => resolve(LATE);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([asked, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+/**
+ * Postgres' text has no U+0000, which ids, types and errors may have. It is written as U+0001 and a digit, and so is U+0001
+ * itself, so that texts stay apart and, byte by byte, in their order.
+ */
+function toText(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- that is what it is about
+  return /[\0\u0001]/.test(text) ? text.replaceAll('\u0001', '\u00011').replaceAll('\0', '\u00010') : text;
+}
+
+/** What `toText` was given. */
+function fromText(text: string): string {
+  if (!text.includes('\u0001')) return text;
+  // oxlint-disable-next-line no-control-regex -- that is what it is about
+  return text.replaceAll(/\u0001([01])/g, (_, digit: string) => (digit === '0' ? '\0' : '\u0001'));
+}
+
+/** A parameter as it is sent: texts as `toText` writes them, alone and in arrays. */
+export function toParameter(value: unknown): unknown {
+  if (typeof value === 'string') return toText(value);
+  return Array.isArray(value) ? value.map(toParameter) : value;
+}
+
+/** JSON that Postgres has made of columns, whose texts it does not decode. */
+export function fromJson(json: string): unknown {
+  return JSON.parse(json, (_, value: unknown) => (typeof value === 'string' ? fromText(value) : value));
+}
+
+const BOOL = 16;
+const BYTEA = 17;
+const INTEGERS = new Set([20, 21, 23, 26]);
+
+/** Reads texts with `fromText`, and columns of other types, however the application has set up its `pg`: integers are numbers here, as all of ours are safe. */
+const types = {
+  getTypeParser(oid: number): (text: string) => unknown {
+    if (INTEGERS.has(oid)) return Number;
+    if (oid === BOOL) return (text) => text === 't';
+    return oid === BYTEA ? bytesOf : fromText;
+  },
+};
+
+function bytesOf(text: string): Buffer {
+  if (text.startsWith('\\x')) return Buffer.from(text.slice(2), 'hex');
+  // A role with bytea_output = escape: all but printable ASCII is written in octal.
+  const latin = text.replaceAll(/\\(\\|[0-7]{3})/g, (_, code: string) =>
+    code === '\\' ? '\\' : String.fromCharCode(Number.parseInt(code, 8)),
+  );
+  return Buffer.from(latin, 'latin1');
+}
+
+/** What a delivery, a claim or the end of an attempt waits for is answered in this time, or nobody will answer it any more. */
+export const ANSWER_MS = 10_000;
+/** What operators ask for may have to go through millions of rows. */
+export const OPERATORS_MS = 120_000;
+/** A migration may build an index on all that was ever stored. */
+export const MIGRATION_MS = 3_600_000;
+
+/** What is asked of Postgres, or `LATE`. A connection that has gone silent tells nobody: only the time does. */
+async function answerOf<T>(asked: Promise<T>, withinMs: number): Promise<T | typeof LATE> {
+  const deadline = startDeadline(withinMs);
+  try {
+    return await withinDeadline(asked, deadline);
+  } finally {
+    deadline.met();
+  }
 }

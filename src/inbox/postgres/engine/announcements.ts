@@ -1,12 +1,20 @@
-import type { ParkedEvent, ReadyType, TypePosition, WaitingEvents } from '../../rules/announce.ts';
-import type { QueuedEvent } from '../../rules/store.ts';
-import type { HandledType, NotedProcessor } from '../../rules/handled-types.ts';
-import { COUNTED, type PendingType, type TypeTotal } from '../../rules/unhandled-report.ts';
+import {
+  type ParkedEvent,
+  type ReadyType,
+  type TypePosition,
+  type WaitingEvents,
+  type HandledType,
+  type NotedProcessor,
+  COUNTED,
+  type PendingType,
+  type TypeTotal,
+} from '../../rules/processors.ts';
 import type { Scope } from '../../work.ts';
-import { toKey } from '../sql/keys.ts';
+import type { QueuedEvent } from '../../rules/store.ts';
+import { toKey } from '../sql/tables.ts';
 import { holding } from './entity-queue.ts';
-import type { Scene } from './scene.ts';
-import { readyEndpoints } from './handled-types.ts';
+import type { Scene } from './transaction.ts';
+import { readyEndpoints } from './due-events.ts';
 
 /** Types are the sender's text, so there may be any number of them. */
 const TYPES = 200;

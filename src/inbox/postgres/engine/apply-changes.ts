@@ -1,9 +1,8 @@
-import { countChange } from '../../rules/settle.ts';
+import { countChange } from '../../rules/attempt.ts';
 import type { Change } from '../../rules/store.ts';
-import { inOneStatement, type Write } from '../sql/in-one-statement.ts';
+import { inOneStatement, type Write } from '../sql/statements.ts';
 import type { Tables } from '../sql/tables.ts';
-import type { Scene } from './scene.ts';
-import { marksToRaise } from './writes.ts';
+import { type Scene, marksToRaise } from './transaction.ts';
 
 type Ended = Extract<Change, { kind: 'attempt ended' }>;
 

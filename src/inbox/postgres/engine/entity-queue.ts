@@ -1,8 +1,7 @@
 import { PASSED_BATCH, YIELDING_BATCH } from '../../rules/entity-order.ts';
 import type { Front, NextInQueue, Queue } from '../../rules/store.ts';
-import { toKey } from '../sql/keys.ts';
-import type { Tables } from '../sql/tables.ts';
-import type { Scene } from './scene.ts';
+import { toKey, type Tables } from '../sql/tables.ts';
+import type { Scene } from './transaction.ts';
 
 const IN_ORDER = 'ORDER BY created_ms, created_ns, seq';
 /** The end of a WHERE, and the order: the pending events of an entity that hold back others. */

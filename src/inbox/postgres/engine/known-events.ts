@@ -1,16 +1,12 @@
-import { firstStateOf, type DeliveredAgain, type KnownEvent } from '../../rules/accept-event.ts';
-import type { Times } from '../../rules/occurrences.ts';
-import { seenSince } from '../../rules/handled-types.ts';
+import { firstStateOf, type DeliveredAgain, type KnownEvent, type Times } from '../../rules/accept.ts';
+import { seenSince } from '../../rules/processors.ts';
+import type { DeadReason, EventState, EventKey, IncomingEvent } from '../../event.ts';
 import { eventsToUnpark } from '../../rules/entity-order.ts';
-import type { DeadReason, EventState } from '../../state.ts';
-import type { EventKey, IncomingEvent } from '../../event.ts';
-import { inOneStatement, type Write } from '../sql/in-one-statement.ts';
-import { keyOrNull } from '../sql/keys.ts';
+import { inOneStatement, type Write } from '../sql/statements.ts';
+import { keyOrNull, slotOf, rowOf, type Tables } from '../sql/tables.ts';
 import { LOST, places, STATE, timesColumn, timesIn } from '../sql/records.ts';
-import { slotOf } from '../sql/slots.ts';
-import { rowOf, type Tables } from '../sql/tables.ts';
 import { nextInQueues } from './entity-queue.ts';
-import type { Scene } from './scene.ts';
+import type { Scene } from './transaction.ts';
 
 interface KnownRow {
   readonly seq: number;
@@ -30,7 +26,7 @@ interface KnownRow {
 
 export type FoundEvent = KnownEvent & { readonly receivedAt: number };
 
-/** The events of these keys, in their order. Their slots are held, and those that they may move to (accept-group.ts). */
+/** The events of these keys, in their order. Their slots are held, and those that they may move to. */
 export async function knownEvents({ session, t, moves }: Scene, keys: readonly EventKey[]): Promise<FoundEvent[]> {
   const rows = await session.rows<KnownRow>(
     `SELECT events.seq, events.endpoint, events.entity, ${STATE}, events.verified, events.erased_ms IS NOT NULL AS erased,

@@ -1,6 +1,8 @@
-import { fromJson } from '../driver/values.ts';
-import { isCommittedAlone } from '../../rules/committed-alone.ts';
-import { foundCrash, type FoundCrash } from '../../rules/found-crash.ts';
+import type { EventKey, DeadReason, EventState } from '../../event.ts';
+import { isCommittedAlone, foundCrash, type FoundCrash } from '../../rules/attempt.ts';
+import { setBackBy, latestTime } from '../../rules/claim.ts';
+import type { Attempt, CrashedEvent, Lease } from '../../work.ts';
+import { pauseOf, type PauseRow } from '../../rules/pauses.ts';
 import {
   NOTHING_NEXT,
   type AttemptOutcome,
@@ -16,20 +18,13 @@ import {
   type RunningEvent,
   type Store,
 } from '../../rules/store.ts';
-import { setBackBy } from '../../rules/set-back.ts';
-import type { DeadReason, EventState } from '../../state.ts';
-import type { EventKey } from '../../event.ts';
-import type { Attempt, CrashedEvent, Lease } from '../../work.ts';
-import { keyOrNull } from '../sql/keys.ts';
-import { pauseOf, type PauseRow } from '../../rules/pauses.ts';
+import { fromJson } from '../driver/session.ts';
 import { createdOf, joined, LOST, places, STATE } from '../sql/records.ts';
-import { rowOf, type Tables } from '../sql/tables.ts';
+import { keyOrNull, rowOf, type Tables } from '../sql/tables.ts';
 import { applyChanges } from './apply-changes.ts';
 import { dueEvents, hasLease, isSuperseded, type CandidateRow } from './due-events.ts';
 import { front, holding, nextColumns, nextOf, type NextColumns } from './entity-queue.ts';
-import { followClock } from './follow-clock.ts';
-import { claimLocks } from './locks.ts';
-import type { Scene } from './scene.ts';
+import { claimLocks, type Scene } from './transaction.ts';
 
 interface LeasedRow {
   readonly seq: number;
@@ -72,7 +67,7 @@ export function postgresStore(scene: Scene): Store<'async'> {
   const { session, moves } = scene;
   return {
     followClock: ({ now, leaseMs }) => followClock(scene, now, leaseMs),
-    // Before the transaction (latest-time.ts): a transaction that held the row of the clock would delay all others.
+    // Before the transaction (`LatestTime`): a transaction that held the row of the clock would delay all others.
     async noteTime() {},
     // An event is in the indexes that claims read as soon as it is stored.
     newestSeq: async () => 0,
@@ -393,4 +388,26 @@ function runningOf(row: RunningRow): RunningEvent {
     isProcessed: row.processed,
     isClosing: row.closing,
   };
+}
+
+/**
+ * Moves back what was written before the clock was set back (rules/claim.ts): where times are the database's, when
+ * another machine has taken over whose clock is late. In one statement each and not in batches as on SQLite: nobody's event loop
+ * stands still meanwhile, and whoever claims at the same time waits for the row of the clock.
+ *
+ * @returns that nothing is left to move
+ */
+async function followClock({ session, t, moves }: Scene, now: number, leaseMs: number): Promise<false> {
+  const clock = await session.row<{ latest_ms: number }>(`SELECT latest_ms FROM ${t.clock}`);
+  if (setBackBy(clock?.latest_ms ?? 0, now) === 0) return false;
+  const locked = await session.row<{ latest_ms: number }>(`SELECT latest_ms FROM ${t.clock} FOR UPDATE`);
+  const back = setBackBy(locked?.latest_ms ?? 0, now);
+  if (back === 0) return false; // somebody else has done it
+  await session.run(moves.moveLeases, [back, now + leaseMs]);
+  await session.run(moves.moveDue, [back, now]);
+  for (const table of [t.handling, t.processors]) {
+    await session.run(`UPDATE ${table} SET seen_ms = seen_ms - $1::bigint WHERE seen_ms > $2`, [back, now]);
+  }
+  await session.run(`UPDATE ${t.clock} SET latest_ms = $1`, [latestTime(0, now)]);
+  return false;
 }

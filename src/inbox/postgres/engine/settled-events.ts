@@ -1,14 +1,11 @@
-import type { EventKey } from '../../event.ts';
-import type { Content, EventToRerun } from '../../rules/rerun-event.ts';
-import type { SizedEvent } from '../../rules/store.ts';
-import type { EventState } from '../../state.ts';
+import type { EventKey, EventState } from '../../event.ts';
+import type { Content, EventToRerun } from '../../rules/operator-acts.ts';
 import type { Scope } from '../../work.ts';
-import { keyOrNull } from '../sql/keys.ts';
+import type { SizedEvent } from '../../rules/store.ts';
+import { keyOrNull, slotOf, type Tables } from '../sql/tables.ts';
 import { joined, LOST, STATE } from '../sql/records.ts';
-import { slotOf } from '../sql/slots.ts';
-import type { Tables } from '../sql/tables.ts';
-import type { Scene } from './scene.ts';
-import { distinctEndpoints } from './handled-types.ts';
+import type { Scene } from './transaction.ts';
+import { distinctEndpoints } from './due-events.ts';
 
 interface RowToRerun {
   readonly seq: number;

@@ -1,12 +1,13 @@
-import { delay } from '../../../host/real-timers.ts';
 import { InboxOpenError, isInstance } from '../../../errors.ts';
-import { MIGRATION_MS } from '../driver/answer-of.ts';
+import { delay } from '../../../host/real-timers.ts';
 import { committed, IDLE_TIMEOUT } from '../driver/database.ts';
 import { DatabaseFailure } from '../driver/faults.ts';
-import type { Session } from '../driver/session.ts';
+import { MIGRATION_MS, type Session } from '../driver/session.ts';
 import { literal, quoted, type Tables } from '../sql/tables.ts';
-import { migrations } from './migrations.ts';
-import type { Migration } from './schema.ts';
+import { type Migration, schema } from './schema.ts';
+
+/** In their order. Within a minor version the schema stays. */
+export const migrations: readonly Migration[] = [schema];
 
 export const NEWEST = newestOf(migrations);
 

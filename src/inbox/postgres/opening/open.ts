@@ -1,13 +1,23 @@
 import { InboxOpenError, isInstance } from '../../../errors.ts';
+import { isMisread, shownDatabase, TO_BE_ESCAPED } from '../../../host/postgres-url.ts';
 import { inboxOptions } from '../../../host/shell-words.ts';
-import { DatabaseFailure, DENIED } from '../driver/faults.ts';
-import type { Session } from '../driver/session.ts';
+import { type PostgresSource, connectionsOf } from '../driver/connections.ts';
+import { Database } from '../driver/database.ts';
+import { DatabaseFailure, DENIED, asUnavailable } from '../driver/faults.ts';
+import { type Session, ANSWER_MS, Sessions } from '../driver/session.ts';
 import { quoted } from '../sql/tables.ts';
 import { migrate, missingMigrations, NEWEST, type Place } from './migrate.ts';
-import { askedRights, missingRight } from './rights.ts';
+import {
+  askedRights,
+  missingRight,
+  askedServer,
+  faultsOf,
+  type Server,
+  missingRows,
+  refuseFaults,
+  tableFaults,
+} from './server-faults.ts';
 import type { Migration } from './schema.ts';
-import { askedServer, faultsOf, type Server } from './server.ts';
-import { missingRows, refuseFaults, tableFaults } from './table-faults.ts';
 
 /**
  * Looks at the server, and makes the tables unless somebody else is to.
@@ -119,5 +129,46 @@ export function connectionRefusal(failure: DatabaseFailure, place: string | null
       // Of a port, a name or a variable that is wrong nothing else tells.
       if (place !== null && failure.fault === 'lost') failure.message += `: ${place}`;
       return failure;
+  }
+}
+
+/** Where connections of a source go, for people: host, port and database, and never a user or a password; `null` for who knows. */
+export function placeOf(source: PostgresSource): string | null {
+  if (typeof source === 'string') return placeOfUrl(source);
+  if (!('pool' in source)) return null;
+  const options: unknown = Reflect.get(source.pool, 'options');
+  if (typeof options !== 'object' || options === null) return null;
+  const url: unknown = Reflect.get(options, 'connectionString');
+  if (typeof url === 'string') return placeOfUrl(url);
+  const { host = process.env['PGHOST'], port = 5432, database }: Readonly<Record<string, unknown>> = { ...options };
+  if (typeof host !== 'string')
+    return 'localhost, because the pool has neither a connectionString nor a host. Is DATABASE_URL set?';
+  return `${shownDatabase(host)}, port ${String(port)}${typeof database === 'string' ? `, database ${shownDatabase(database)}` : ''}`;
+}
+
+function placeOfUrl(url: string): string {
+  return isMisread(url) ? `${shownDatabase(url)}. ${TO_BE_ESCAPED}` : shownDatabase(url);
+}
+
+/**
+ * Asks a server for something, where there may be no inbox yet. It may be asked again after a connection was lost.
+ *
+ * @throws InboxOpenError for who may not even connect, InboxUnavailableError when nobody answers
+ */
+export async function onServer<T>(url: string, work: (session: Session) => Promise<T>): Promise<T> {
+  const nothing = async (): Promise<void> => {};
+  const opening = {
+    open: nothing,
+    // Who asks says where, but not that the URL is read otherwise than it was meant.
+    refusalOf: (failure: DatabaseFailure) => connectionRefusal(failure, isMisread(url) ? placeOf(url) : null),
+  };
+  const sessions = new Sessions(connectionsOf(url), { named: false }, opening, ANSWER_MS);
+  const database = new Database(sessions, ANSWER_MS);
+  try {
+    return await database.alone(work);
+  } catch (failure) {
+    throw asUnavailable(failure);
+  } finally {
+    await database.close();
   }
 }

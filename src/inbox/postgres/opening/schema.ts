@@ -1,5 +1,4 @@
-import { SLOTS } from '../sql/slots.ts';
-import type { Tables } from '../sql/tables.ts';
+import { SLOTS, type Tables } from '../sql/tables.ts';
 
 /** A step from one version of the schema to the next. */
 export interface Migration {
@@ -238,7 +237,7 @@ export const schema: Migration = {
     );
   
 
-    -- What events are about, as they are found by it; long terms are hashed (sql/keys.ts).
+    -- What events are about, as they are found by it; long terms are hashed.
     CREATE TABLE ${t.terms} (
       term text COLLATE "C" NOT NULL,
       seq  bigint NOT NULL,

@@ -1,17 +1,23 @@
 import { InboxUnavailableError } from '../../../errors.ts';
-import { coarsenInSteps, firstOf, MOVED_AT_ONCE, type CountEngine, type CountMove } from '../../operator/counts.ts';
-import { PING_LIMIT_MS } from '../../operator/pinger.ts';
-import { KIND, KINDS_KEPT } from '../../operator/rejections.ts';
+import {
+  coarsenInSteps,
+  firstOf,
+  MOVED_AT_ONCE,
+  type CountEngine,
+  type CountMove,
+  PING_LIMIT_MS,
+  KIND,
+  KINDS_KEPT,
+} from '../../operator/counts.ts';
 import { minutesApart } from '../../rules/counted.ts';
 import { BEGIN } from '../driver/database.ts';
-import { distinctEndpoints } from '../engine/handled-types.ts';
-import { countsToAdd } from '../sql/add-counts.ts';
+import { distinctEndpoints } from '../engine/due-events.ts';
+import { countsToAdd } from '../sql/statements.ts';
 import { lastNumber, sequenceOf, wordsOfTaken } from '../sql/sequences.ts';
 import { rowOf, type Tables } from '../sql/tables.ts';
 import type { Store } from '../store.ts';
-import type { Access } from './access.ts';
-import { DEAD_WITH_BODIES } from './search/dead-prints.ts';
-import { onShelf } from './search/sources.ts';
+import { type Access, DEAD_WITH_BODIES } from './operator-tables.ts';
+import { onShelf } from './search-indexes.ts';
 
 // Each condition repeats that of an index.
 const READY = 'lease_until_ms IS NULL AND NOT parked';

@@ -1,23 +1,28 @@
+import { ConfigurationError } from '../../../errors.ts';
 import { audit } from '../../operator/audit.ts';
 import { bulks } from '../../operator/bulks.ts';
 import { counts } from '../../operator/counts.ts';
-import { erasing } from '../../operator/erase-entity.ts';
-import { exporting } from '../../operator/export-pages.ts';
+import { erasing } from '../../operator/erasing.ts';
+import { exporting } from '../../operator/export.ts';
+import { search as searchOf } from '../../operator/finding/find-page.ts';
+import type { Operations } from '../../contract.ts';
+import { pruning } from '../../operator/pruning.ts';
+import type { Search } from '../../operator/search.ts';
+import type { Transfer } from '../../operator/transfer.ts';
+import { deadGroups } from '../../operator/dead-groups.ts';
 import { marks } from '../../operator/marks.ts';
-import type { Operations } from '../../operator/operations.ts';
 import { pauses } from '../../operator/pauses.ts';
-import { pruning } from '../../operator/prune-events.ts';
-import type { Access } from './access.ts';
-import { actsOnEvents } from './acts/act-on-events.ts';
-import { bulkEngine } from './acts/run-bulks.ts';
-import { operatorTables } from './operator-tables.ts';
+import type { OperatorTables } from '../../operator/sql.ts';
+import { tableNames } from '../sql/tables.ts';
+import { actsOnEvents, bulkEngine } from './acts.ts';
 import { countEngine } from './counts.ts';
-import { erasingEngine } from './removal/erasing.ts';
-import { pruningEngine } from './removal/pruning.ts';
-import { search } from './search/event-search.ts';
-import { waits } from './search/waits.ts';
-import { copies } from './transfer/copies.ts';
-import { importing } from './transfer/importing.ts';
+import { type Access, operatorTables } from './operator-tables.ts';
+import { erasingEngine } from './erasing.ts';
+import { pruningEngine } from './pruning.ts';
+import { indexNew } from './search-words.ts';
+import { searchIndexes } from './search-indexes.ts';
+import { waits } from './waits.ts';
+import { importing } from './importing.ts';
 
 /** What operators do, on the tables of a schema. */
 export function postgresOperations(access: Access): Operations {
@@ -37,5 +42,36 @@ export function postgresOperations(access: Access): Operations {
     ...copies(access),
     ...counts(tables, countEngine(access)),
     ...marks(tables),
+  };
+}
+
+/** An inbox in Postgres is copied as the rest of the database is. */
+function copies({ store, ask }: Access): Pick<Transfer, 'bytes' | 'backup'> {
+  const { database, t } = store;
+  return {
+    async bytes() {
+      const tables = tableNames.map((name) => t[name]);
+      const text = `SELECT sum(pg_total_relation_size(name::regclass))::bigint AS bytes FROM unnest($1::text[]) AS names (name)`;
+      const row = await ask(() => database.read((session) => session.row<{ bytes: number }>(text, [tables])));
+      return row?.bytes ?? 0;
+    },
+    async backup() {
+      throw new ConfigurationError(
+        'INVALID_OPTION',
+        'To back up an inbox in Postgres, back up its database, for example with pg_dump. To move the inbox to a different database, export it.',
+      );
+    },
+  };
+}
+
+function search({ store, ask }: Access, tables: OperatorTables): Search {
+  return {
+    ...searchOf(tables, {
+      indexNew: (limit, upTo, signal) =>
+        ask(() => indexNew({ ...store, database: store.database.until(signal) }, limit, upTo)),
+      indexes: (reader) => searchIndexes(reader, store.t),
+    }),
+    // No other statement of the server waits for its processor for long.
+    ...deadGroups(tables, { counted: 100, shown: 200 }),
   };
 }

@@ -1,14 +1,12 @@
-import { type Dialect, type OperatorTables, type Read, type Reader, type Statement } from '../../operator/sql.ts';
-import { appendOnce } from '../driver/append-once.ts';
-import type { Asked } from '../driver/database.ts';
-import type { Session } from '../driver/session.ts';
-import { fromJson } from '../driver/values.ts';
-import { toKey } from '../sql/keys.ts';
+import { auditLine, countsOfLine, moreCounts, type AuditLine } from '../../operator/audit.ts';
+import type { Author } from '../../operator/acts.ts';
+import type { Dialect, OperatorTables, Read, Reader, Statement } from '../../operator/sql.ts';
+import { appendOnce, type Asked, doneOnce } from '../driver/database.ts';
+import { type Session, fromJson } from '../driver/session.ts';
+import type { Scene } from '../engine/transaction.ts';
 import { places, STATE, stateToActOn } from '../sql/records.ts';
-import { rowOf, type Tables } from '../sql/tables.ts';
-import type { Access } from './access.ts';
-import { doneOnce } from './done-once.ts';
-import { DEAD_WITH_BODIES, PRINT } from './search/dead-prints.ts';
+import { toKey, rowOf, type Tables } from '../sql/tables.ts';
+import type { Store } from '../store.ts';
 
 export function postgres(t: Tables): Dialect {
   return {
@@ -84,7 +82,7 @@ export function operatorTables({ store, ask, notify }: Access): OperatorTables {
     inSteps: (work, signal) => ask(() => work(readUntil(signal))),
     change({ locks, isRepeatable = false, load, plan }) {
       const done = <T>(asked: Omit<Asked<T>, 'wasDone'>) =>
-        ask(() => (isRepeatable ? database.transaction(asked) : doneOnce(store, asked)));
+        ask(() => (isRepeatable ? database.transaction(asked) : doneOnce(store.database, asked)));
       return done({
         before: (session) => time.follow(session),
         async work(session) {
@@ -107,3 +105,37 @@ export function operatorTables({ store, ask, notify }: Access): OperatorTables {
 export function rowsIn(session: Session): Reader['rows'] {
   return ({ text, values = [] }) => session.rows(text, values);
 }
+
+/** How what operators do reaches the tables. */
+export interface Access {
+  readonly store: Store;
+  /** Carries out what is asked of the inbox: failures are such as whoever asks may know. */
+  readonly ask: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Tells processors that events may have become due. */
+  readonly notify: () => void;
+}
+
+type Place = Pick<Scene, 'session' | 't'>;
+
+/** Adds a line in the transaction of its action, and returns its `seq`. */
+export async function addAuditLine(
+  { session, t }: Place,
+  act: string,
+  author: Author,
+  filter: unknown,
+  counts: AuditLine['counts'],
+): Promise<number> {
+  const { text, values } = auditLine(postgres(t), act, author, filter, counts);
+  return (await session.row<{ seq: number }>(text, values))?.seq ?? 0;
+}
+
+export async function addToAuditLine({ session, t }: Place, seq: number, more: AuditLine['counts']): Promise<void> {
+  const { text, values } = countsOfLine(postgres(t), seq);
+  const row = await session.row<{ seq: number; counts: string }>(text, values);
+  for (const save of moreCounts(t, row, more)) await session.run(save.text, save.values);
+}
+
+/** What a dead event is grouped by, as its index has it. */
+const PRINT = 'coalesce(fingerprint, dead_reason)';
+/** Dead events that somebody can still do something about: no tombstones. Every group has a name, so the condition leaves nothing out. */
+export const DEAD_WITH_BODIES = `state = 'dead' AND NOT pruned AND ${PRINT} > ''`;

@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+import { ConfigurationError } from '../../../errors.ts';
+
 /** The tables of an inbox by their full names: nothing depends on the `search_path` of a session. */
 export type Tables = Readonly<Record<TableName, string>>;
 
@@ -52,4 +55,57 @@ export function quoted(name: string): string {
 /** A text as it stands in a statement. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** So many characters of a text are kept in an index. Postgres takes a third of a page, 2,704 bytes, for all columns. */
+const MOST = 150;
+const HASHED = '\u0001h';
+// oxlint-disable-next-line no-control-regex -- that is what it begins with
+const HASH = /^\u0001h[\w-]{43}$/;
+
+/**
+ * A type or an entity as `queue` and `shelf` have it: the text itself, or a hash of one that is too long for an index, as types
+ * and entities are the sender's. What only begins like a hash is a text like others. One that is a hash, letter by letter, cannot be
+ * told from that of a row on its way back: it waits in the queue of the text whose hash it is, and nothing worse.
+ */
+export function toKey(text: string): string {
+  if (HASH.test(text)) return text; // of a row, on its way back
+  return text.length <= MOST ? text : `${HASHED}${createHash('sha256').update(text).digest('base64url')}`;
+}
+
+export function keyOrNull(text: string | null): string | null {
+  return text === null ? null : toKey(text);
+}
+
+/**
+ * Whoever moves an event holds the lock of its slot meanwhile, so that what is decided about the queue of an entity is still
+ * true when it is written. Rows of a table of their own, made once, are what is locked: rows for entities would have to be
+ * made first, and two who make the same one wait for each other. Entities that share a slot wait for each other's
+ * transactions at most, and claims wait for nobody: they pass over what is locked.
+ */
+export const SLOTS = 4_096;
+
+/** The slot of an event: that of its entity, or one of its own. */
+export function slotOf(endpoint: string, entity: string | null, id: string): number {
+  return entity === null ? hash(`${endpoint}\0\0${id}`) : hash(`${endpoint}\0${entity}`);
+}
+
+/** FNV-1a, which is the same in every version and on every machine. */
+function hash(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return ((hash ^ (hash >>> 15)) >>> 0) % SLOTS;
+}
+
+/** Names are cut to that by Postgres. */
+const MOST_OF_A_NAME = 63;
+
+/** @throws ConfigurationError `INVALID_OPTION` */
+export function assertSchema(schema: unknown): void {
+  const bytes = typeof schema === 'string' ? Buffer.byteLength(schema) : 0;
+  if (bytes > 0 && bytes <= MOST_OF_A_NAME && !String(schema).includes('\0')) return;
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    `schema must be a name of 1 to ${MOST_OF_A_NAME} bytes, not ${typeof schema === 'string' ? `one of ${bytes}` : typeof schema}.`,
+  );
 }

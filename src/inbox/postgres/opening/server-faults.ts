@@ -1,0 +1,285 @@
+import { InboxOpenError } from '../../../errors.ts';
+import type { Session } from '../driver/session.ts';
+import { goOnBehind, lastNumber, mayLook, sequencesOf } from '../sql/sequences.ts';
+import { quoted, tableNames, SLOTS, literal, type Tables } from '../sql/tables.ts';
+import type { Place } from './migrate.ts';
+
+/** What a server says of itself, as far as an inbox depends on it. */
+export interface Server {
+  /** `180004` is 18.4 */
+  readonly version: number;
+  readonly encoding: string;
+  readonly fsync: string;
+  readonly synchronous_commit: string;
+  readonly standby: boolean;
+  readonly role: string;
+}
+
+/** What keeps a server from holding an inbox, and what to change. */
+interface ServerFault {
+  readonly setting: Exclude<keyof Server, 'role'>;
+  readonly code: InboxOpenError['code'];
+  readonly what: string;
+  readonly advice: string;
+}
+
+const SERVER = `
+  SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
+    current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS synchronous_commit,
+    pg_is_in_recovery() AS standby, current_user::text AS role`;
+
+const OLDEST = 140_000;
+
+export async function askedServer(session: Session): Promise<Server> {
+  const server = await session.row<Server>(SERVER);
+  if (server === undefined) throw new InboxOpenError('CANNOT_OPEN', 'The server did not report its Postgres version.');
+  return server;
+}
+
+/** `18.4` */
+export function versionText(version: number): string {
+  return `${Math.floor(version / 10_000)}.${version % 10_000}`;
+}
+
+/** Everything that is wrong with a server, the worst first. */
+export function faultsOf({
+  version,
+  encoding,
+  fsync,
+  synchronous_commit,
+  standby,
+  role,
+}: Server): readonly ServerFault[] {
+  const faults: ServerFault[] = [];
+  if (version < OLDEST) {
+    const what = `hookbox needs Postgres 14 or newer; this server has ${versionText(version)}.`;
+    faults.push({ setting: 'version', code: 'SERVER_TOO_OLD', what, advice: 'Upgrade the server.' });
+  }
+  if (standby) {
+    const what = 'This Postgres server is a read-only standby.';
+    faults.push({ setting: 'standby', code: 'READ_ONLY', what, advice: 'Connect to the primary server.' });
+  }
+  if (encoding !== 'UTF8') {
+    const what = `The encoding of this database is ${encoding}, which cannot represent every character of an event.`;
+    faults.push({ setting: 'encoding', code: 'CANNOT_OPEN', what, advice: "Create a database with ENCODING 'UTF8'." });
+  }
+  if (fsync !== 'on') {
+    const what = 'This Postgres server has fsync = off, so a crash can lose events.';
+    faults.push({ setting: 'fsync', code: 'NOT_DURABLE', what, advice: 'Set fsync to on.' });
+  }
+  if (synchronous_commit === 'off') {
+    faults.push({
+      setting: 'synchronous_commit',
+      code: 'NOT_DURABLE',
+      what: 'synchronous_commit is off for this role or database, so a crash can lose acknowledged events.',
+      advice: `Run: ALTER ROLE ${quoted(role)} SET synchronous_commit = on`,
+    });
+  }
+  return faults;
+}
+
+/** What a role may do with a schema. */
+export interface Rights {
+  readonly role: string;
+  readonly database: string;
+  /** there is such a schema */
+  readonly there: boolean;
+  readonly makesSchemas: boolean;
+  readonly uses: boolean;
+  readonly makesTables: boolean;
+  /** how many of hookbox's tables there are */
+  readonly tables: number;
+  /** those that it cannot read and write */
+  readonly closed: readonly string[];
+  /** what names no schema is made in this one, as where the role is named as it is */
+  readonly isFirst: boolean;
+}
+
+interface RightsRow extends Omit<Rights, 'tables' | 'closed'> {}
+
+const RIGHTS = `
+  SELECT current_user::text AS role, current_database()::text AS database, schema.oid IS NOT NULL AS there,
+    has_database_privilege(current_database(), 'CREATE') AS "makesSchemas",
+    coalesce(has_schema_privilege(schema.oid, 'USAGE'), false) AS uses,
+    coalesce(has_schema_privilege(schema.oid, 'CREATE'), false) AS "makesTables",
+    coalesce(current_schema() = $1, false) OR current_user = $1 AND current_setting('search_path') LIKE '"$user"%'
+      AS "isFirst"
+  FROM (SELECT 1) AS one LEFT JOIN pg_namespace AS schema ON nspname = $1`;
+
+const TABLES = `
+  SELECT relname::text AS name, bool_and(has_table_privilege(pg_class.oid, needed)) AS open
+  FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+  CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed
+  WHERE nspname = $1 AND relkind = 'r' AND relname::text = ANY($2::text[])
+  GROUP BY relname ORDER BY relname`;
+
+export async function askedRights(session: Session, schema: string): Promise<Rights> {
+  const row = await session.row<RightsRow>(RIGHTS, [schema]);
+  const tables = await session.rows<{ name: string; open: boolean }>(TABLES, [schema, [...tableNames]]);
+  const none = {
+    role: '',
+    database: '',
+    there: false,
+    makesSchemas: false,
+    uses: false,
+    makesTables: false,
+    isFirst: false,
+  };
+  const closed = tables.filter(({ open }) => !open).map(({ name }) => name);
+  return { ...(row ?? none), tables: tables.length, closed };
+}
+
+/** What a role may not do that an inbox needs, and what to grant; `null` where nothing is missing. */
+export function missingRight(
+  { role, database, there, makesSchemas, uses, makesTables, tables, closed }: Rights,
+  schema: string,
+): { readonly what: string; readonly advice: string } | null {
+  const [who, named] = [quoted(role), quoted(schema)];
+  const makeThem = 'Run hookbox migrate with a role that can create tables, or allow this role to create them:';
+  if (!there) {
+    if (makesSchemas) return null;
+    const advice = `${makeThem} GRANT CREATE ON DATABASE ${quoted(database)} TO ${who}`;
+    return { what: `the role ${who} cannot create the schema ${schema}`, advice };
+  }
+  const work = `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${named} TO ${who}`;
+  if (!uses) {
+    const advice = `GRANT USAGE ON SCHEMA ${named} TO ${who}; ${work}`;
+    return { what: `the role ${who} cannot use the schema ${schema}`, advice };
+  }
+  if (closed.length > 0) {
+    return { what: `the role ${who} cannot read and write ${closed.join(', ')}`, advice: work };
+  }
+  if (tables < tableNames.length && !makesTables) {
+    const advice = `${makeThem} GRANT CREATE ON SCHEMA ${named} TO ${who}`;
+    return { what: `the role ${who} cannot create the missing tables`, advice };
+  }
+  return null;
+}
+
+/** A setting that makes a table lose or hide rows, and the change that repairs it. */
+interface TableFault {
+  readonly code: InboxOpenError['code'];
+  readonly what: string;
+  readonly advice: string;
+}
+
+interface TableFaultsRow {
+  readonly role: string;
+  readonly name: string;
+  readonly unlogged: boolean;
+  readonly hidden: boolean;
+  /** one that may keep a row from being written, or write another one */
+  readonly trigger: string | null;
+  readonly rule: string | null;
+}
+
+/**
+ * Whether policies leave every row to this role, for each kind of statement. A test row would not show this,
+ * because a policy may depend on the row's values.
+ */
+const OPEN = `(
+  SELECT bool_and(EXISTS (
+    SELECT 1 FROM applied WHERE polpermissive AND polcmd IN (kind, '*') AND (kind = 'a' OR read = 'true')
+      AND (kind NOT IN ('a', 'w') OR coalesce(written, read) = 'true')
+  )) AND NOT EXISTS (
+    SELECT 1 FROM applied WHERE NOT polpermissive AND (coalesce(read, 'true') <> 'true' OR coalesce(written, 'true') <> 'true')
+  ) FROM (VALUES ('r'::"char"), ('a'), ('w'), ('d')) AS kinds (kind)
+)`;
+
+const TABLE_FAULTS = `
+  SELECT current_user::text AS role, relname::text AS name, relpersistence = 'u' AS unlogged,
+    row_security_active(tables.oid) AND NOT (
+      WITH applied AS (
+        SELECT polpermissive, polcmd, pg_get_expr(polqual, polrelid) AS read, pg_get_expr(polwithcheck, polrelid) AS written
+        FROM pg_policy WHERE polrelid = tables.oid AND (
+          0::oid = ANY(polroles) OR EXISTS (SELECT 1 FROM pg_roles WHERE oid = ANY(polroles) AND pg_has_role(oid, 'USAGE'))
+        )
+      ) SELECT ${OPEN}
+    ) AS hidden,
+    (SELECT tgname::text FROM pg_trigger
+     WHERE tgrelid = tables.oid AND NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 3 = 3 ORDER BY tgname LIMIT 1) AS trigger,
+    (SELECT rulename::text FROM pg_rewrite WHERE ev_class = tables.oid ORDER BY rulename LIMIT 1) AS rule
+  FROM pg_class AS tables JOIN pg_namespace ON pg_namespace.oid = relnamespace
+  WHERE nspname = $1 AND relkind IN ('r', 'p') AND relname::text = ANY($2::text[])
+  ORDER BY relname`;
+
+/** The faults of tables that the catalogue shows. It leaves out missing tables. */
+export async function tableFaults(session: Session, schema: string): Promise<readonly TableFault[]> {
+  const rows = await session.rows<TableFaultsRow>(TABLE_FAULTS, [schema, [...tableNames]]);
+  return rows.flatMap((row) => faultsOfTable(row, schema));
+}
+
+function faultsOfTable({ role, name, unlogged, hidden, trigger, rule }: TableFaultsRow, schema: string): TableFault[] {
+  const table = `${quoted(schema)}.${quoted(name)}`;
+  const faults: TableFault[] = [];
+  if (unlogged) {
+    const what = `The table ${table} is UNLOGGED: a crash of Postgres empties the table, and standbys do not have its rows.`;
+    faults.push({ code: 'NOT_DURABLE', what, advice: `Run: ALTER TABLE ${table} SET LOGGED` });
+  }
+  if (hidden) {
+    const what =
+      `Row-level security may hide rows of ${table} from the role ${quoted(role)}, so some events might not be ` +
+      'handled.';
+    const each = `For each table of the schema ${schema}, run: ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY;`;
+    faults.push({ code: 'ACCESS_DENIED', what, advice: `${each} or once: ALTER ROLE ${quoted(role)} BYPASSRLS` });
+  }
+  if (trigger !== null) {
+    const what = `The trigger ${quoted(trigger)} runs before rows of ${table} are written, and may block the write.`;
+    faults.push({ code: 'CANNOT_OPEN', what, advice: `Run: DROP TRIGGER ${quoted(trigger)} ON ${table}` });
+  }
+  if (rule !== null) {
+    const what = `The rule ${quoted(rule)} on ${table} may change the statements of hookbox.`;
+    faults.push({ code: 'CANNOT_OPEN', what, advice: `Run: DROP RULE ${quoted(rule)} ON ${table}` });
+  }
+  return faults;
+}
+
+/** Reports missing rows that exist from the start: without them locks and notifications do not work. */
+export async function missingRows(session: Session, { schema, tables: t }: Place): Promise<readonly TableFault[]> {
+  const row = await session.row<Record<'slots' | 'clock' | 'progress', boolean>>(`
+    SELECT (SELECT count(*) FROM ${t.slots} WHERE slot >= 0 AND slot < ${SLOTS}) < ${SLOTS} AS slots, NOT EXISTS (SELECT 1 FROM ${t.clock}) AS clock,
+      NOT EXISTS (SELECT 1 FROM ${t.progress} WHERE what = 'terms') AS progress`);
+  const fault = (name: 'slots' | 'clock' | 'progress', values: string): TableFault => ({
+    code: 'CANNOT_OPEN',
+    what: `The table ${quoted(schema)}.${name} is missing rows that hookbox created.`,
+    advice: `Run: INSERT INTO ${t[name]} ${values} ON CONFLICT DO NOTHING`,
+  });
+  return [
+    ...(row?.slots === true ? [fault('slots', `SELECT generate_series(0, ${SLOTS - 1})`)] : []),
+    ...(row?.clock === true ? [fault('clock', '(latest_ms) VALUES (0)')] : []),
+    ...(row?.progress === true ? [fault('progress', `VALUES (${literal('terms')}, 0)`)] : []),
+  ];
+}
+
+/**
+ * Sequences that are behind the stored numbers, as after a restore or a replication that leaves them out. The next
+ * stored event fails, or gets a number between others.
+ *
+ * @returns `null` for a role that may not look at them
+ */
+export async function sequenceFaults(
+  session: Session,
+  t: Tables,
+): Promise<readonly Pick<TableFault, 'what' | 'advice'>[] | null> {
+  const faults: Pick<TableFault, 'what' | 'advice'>[] = [];
+  for (const sequence of sequencesOf(t)) {
+    const row = await session.row<{ readable: boolean | null; last: number | null; stored: number }>(
+      `SELECT ${mayLook(sequence)} AS readable, ${lastNumber(sequence)} AS last, ${sequence.stored} AS stored`,
+    );
+    if (row?.readable !== true) return null;
+    const { last, stored } = row;
+    if (stored <= (last ?? 0)) continue;
+    faults.push({
+      what:
+        `The sequence of ${t[sequence.table]} continues at ${(last ?? 0) + 1}, but the table already contains the ` +
+        `number ${stored}.`,
+      advice: `Run: ${goOnBehind(sequence)}`,
+    });
+  }
+  return faults;
+}
+
+/** @throws InboxOpenError for the first of them */
+export function refuseFaults([worst]: readonly TableFault[]): void {
+  if (worst !== undefined) throw new InboxOpenError(worst.code, `${worst.what} ${worst.advice}.`);
+}
