@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { Agent as HttpAgent, STATUS_CODES, validateHeaderName, validateHeaderValue } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { messageOf } from '../../errors.ts';
@@ -8,7 +7,7 @@ import type { StoredEvent } from '../../inbox/event.ts';
 import { number, plural } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { deliver, DeliveryError, isSuccess, type Answer } from '../../sender/deliver.ts';
-import { requireFile } from './files.ts';
+import { readText } from './files.ts';
 import { STOPS_AFTER_ANSWERS, underWay, type Progress } from './interruption.ts';
 import { present } from './options.ts';
 import {
@@ -308,36 +307,28 @@ export function nameOf({ id, source }: { readonly id: string | null; readonly so
 /** They say where the body ends, which its bytes decide. */
 const OF_THE_BODY: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
 
-/**
- * The headers that `--header` gives: `Name: value`, or `@` and a file that has one a line, as curl takes them.
- *
- * @throws CommandError that quotes no value, as it may be a password
- */
+/** The headers of `--header`: `Name: value`, or `@` and a file with one a line. No value is quoted: it may be a password. */
 export function givenHeaders(given: readonly string[] = []): Readonly<Record<string, string>> {
-  const lines = given.flatMap((each) => (each.startsWith('@') ? linesOf(each.slice(1)) : [each]));
-  return Object.fromEntries(lines.map(headerOf));
-}
-
-function headerOf(line: string): readonly [name: string, value: string] {
-  const [, name = '', value = ''] = /^([^:]+):(.*)$/.exec(line) ?? [];
-  try {
-    validateHeaderName(name);
-    validateHeaderValue(name, value.trim());
-  } catch {
-    throw usageError("--header must be 'Name: value', or @ followed by a file with one header per line.");
-  }
-  if (OF_THE_BODY.has(name.toLowerCase()))
-    throw usageError(`--header cannot set ${name}: hookbox sets it from the body.`);
-  return [name, value.trim()];
+  return Object.fromEntries(
+    given
+      .flatMap((each) => (each.startsWith('@') ? linesOf(each.slice(1)) : [each]))
+      .map((line) => {
+        const [, name = '', value = ''] = /^([^:]+):(.*)$/.exec(line) ?? [];
+        try {
+          validateHeaderName(name);
+          validateHeaderValue(name, value.trim());
+        } catch {
+          throw usageError("--header must be 'Name: value', or @ followed by a file with one header per line.");
+        }
+        if (OF_THE_BODY.has(name.toLowerCase()))
+          throw usageError(`--header cannot set ${name}: hookbox sets it from the body.`);
+        return [name, value.trim()];
+      }),
+  );
 }
 
 function linesOf(path: string): readonly string[] {
-  requireFile(path);
-  try {
-    return readFileSync(path, 'utf8')
-      .split(/\r?\n/)
-      .filter((line) => line.trim() !== '');
-  } catch (failure) {
-    throw new CommandError(`hookbox cannot read the file of --header: ${messageOf(failure)}.`, EXIT.notFound);
-  }
+  return readText(path, 'the file of --header')
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== '');
 }
