@@ -6,7 +6,6 @@ import { messageOf } from '../../errors.ts';
 import { isLoopbackAddress } from '../../page/safety/request-guard.ts';
 import { CommandError } from './output.ts';
 
-/** Where a server of a command is to listen. */
 export interface ListenOptions {
   readonly port: number;
   /** what the user sets to choose another port */
@@ -31,7 +30,6 @@ export async function listen(server: Server, { port, portOption, host }: ListenO
   return family === 'IPv6' ? `[${address}]:${actual}` : `${address}:${actual}`;
 }
 
-/** Whether only this machine reaches what listens there. */
 export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || isLoopbackAddress(host);
 }

@@ -9,7 +9,6 @@ import { GROUP } from './command.ts';
 import { usageError, tell } from './output.ts';
 import { withSecret, type SecretOptions } from './secret.ts';
 
-/** Reads the value of an option as a whole number within bounds. */
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = Number(text);
@@ -19,19 +18,16 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (tex
   };
 }
 
-/** Reads the value of an option as a number above 0. */
 export function positiveNumber(text: string): number {
   const value = Number(text);
   if (text.trim() !== '' && Number.isFinite(value) && value > 0) return value;
   throw new InvalidArgumentError('Use a number above 0.');
 }
 
-/** For a repeatable option. */
 export function collected(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];
 }
 
-/** For an option that takes one of some values. */
 export function oneFrom<Value extends string>(values: readonly Value[]): (text: string) => Value {
   return (text) => {
     const value = values.find((each) => each === text);
@@ -40,7 +36,6 @@ export function oneFrom<Value extends string>(values: readonly Value[]): (text: 
   };
 }
 
-/** For a repeatable option that takes one of some values. */
 export function collectedFrom<Value extends string>(
   values: readonly Value[],
 ): (text: string, before?: readonly Value[]) => readonly Value[] {
@@ -93,7 +88,6 @@ export function isInPostgres({ db, schema }: DbOptions): boolean {
   return false;
 }
 
-/** The inbox as people read of it. */
 export function shownInbox({ db }: Pick<DbOptions, 'db'>): string {
   return shownDatabase(db);
 }
@@ -109,7 +103,6 @@ export function commandText(options: DbOptions, ...words: readonly (string | num
   return [...words, ...neededInbox(options)].join(' ');
 }
 
-/** The options that name the inbox to a command for this terminal. */
 export function neededInbox(options: DbOptions): readonly string[] {
   const { db, ...named } = namedInbox(options);
   return inboxOptions(options.db === (process.env['HOOKBOX_DB'] ?? USUAL_FILE) ? named : { db, ...named });
@@ -136,14 +129,12 @@ export function withHeader(command: Command): Command {
 
 const USUAL_PORT = 3000;
 
-/** Adds the port of a receiver, which platforms give as `PORT`. */
 export function withReceiverPort(command: Command, what: string): Command {
   const option = new Option('--port <n>', what).argParser(wholeNumber(0, 65_535)).default(USUAL_PORT);
   // An empty one names nothing.
   return command.addOption(process.env['PORT'] === '' ? option : option.env('PORT'));
 }
 
-/** Where `hookbox serve` listens in the same environment. */
 export function usualTarget(): string {
   const port = Number(process.env['PORT']);
   const isPort = Number.isInteger(port) && port > 0 && port <= 65_535;
@@ -165,14 +156,12 @@ export function optionalTime(name: string, text: string | undefined): Date | und
   return text === undefined ? undefined : timeOption(flag, text);
 }
 
-/** Only the values that are not `undefined`. */
 export function present<Values extends object>(
   values: Values,
 ): { readonly [Name in keyof Values]?: Exclude<Values[Name], undefined> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as typeof values;
 }
 
-/** The options of commands that deliver. */
 export interface SendingOptions extends SecretOptions {
   readonly to: string;
   readonly concurrency: number;
@@ -226,7 +215,6 @@ export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 }
 
-/** Which type was meant, or else all that there are. */
 export function didYouMean(typed: string, types: readonly string[]): string {
   return nearestOf(typed, types) ?? `The types are: ${types.join(', ')}.`;
 }

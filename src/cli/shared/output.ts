@@ -59,7 +59,6 @@ export function styled(style: Style, text: string, stream: NodeJS.WriteStream = 
   return begin === '' ? text : `${MARK}${begin}${MARK}${text}${MARK}${end}${MARK}`;
 }
 
-/** Prints one JSON document. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
 }
@@ -88,7 +87,6 @@ export function tenths(ms: number): number {
   return Math.round(ms * 10) / 10;
 }
 
-/** Milliseconds as lines have them: `12.3 ms`. */
 export function tookText(ms: number): string {
   return `${ms.toFixed(1)} ms`;
 }

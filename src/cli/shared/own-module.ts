@@ -11,7 +11,6 @@ import { oneLine } from '../../printable.ts';
 import { requireFile } from './files.ts';
 import { CommandError, EXIT, usageError, tell } from './output.ts';
 
-/** What a module of the user's may export. */
 export interface OwnModule {
   readonly default?: unknown;
   readonly handlers?: unknown;
@@ -60,7 +59,6 @@ export function exportedSchemas(module: OwnModule, file: string): EventSchemas {
   return schemas;
 }
 
-/** The schemas of a module; throws where it has none. */
 export async function schemasIn(file: string): Promise<EventSchemas> {
   const schemas = exportedSchemas(await importOwn(file), file);
   if (declaredTypes(schemas).length > 0) return schemas;

@@ -12,11 +12,7 @@ import { plural } from '../../ops/words/format.ts';
 import { isInPostgres, shownInbox, type DbOptions } from './options.ts';
 import { CommandError, EXIT, print, printJson, tell, usageError, type ExitCode } from './output.ts';
 
-/**
- * Opens an inbox in Postgres, and asks it something, so that it fails now where it cannot be used.
- *
- * @param options - with `migrate: false` it makes no tables, and throws where they are missing
- */
+/** Opens an inbox in Postgres, and asks it something, so that it fails now where it cannot be used. */
 export async function openOnPostgres(options: DbOptions, { migrate }: { readonly migrate: boolean }): Promise<Inbox> {
   const { db, schema = USUAL_SCHEMA } = options;
   const inbox = postgresInbox(db, { schema, migrate });
@@ -30,7 +26,6 @@ export async function openOnPostgres(options: DbOptions, { migrate }: { readonly
   return inbox as unknown as Inbox;
 }
 
-/** Whether there is an inbox, however old. */
 export async function isOnPostgres(options: DbOptions): Promise<boolean> {
   const { db, schema = USUAL_SCHEMA } = options;
   try {
@@ -75,8 +70,7 @@ function explained(failure: unknown, options: DbOptions): unknown {
   return failure;
 }
 
-/** The options of `migrate`. */
-export interface MigrateOptions extends Partial<DbOptions> {
+interface MigrateOptions extends Partial<DbOptions> {
   readonly print?: boolean;
   readonly json?: boolean;
 }

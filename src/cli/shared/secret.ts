@@ -5,7 +5,6 @@ import { oneLine } from '../../printable.ts';
 import { readText } from './files.ts';
 import { CommandError, EXIT, tell, usageError } from './output.ts';
 
-/** Where the user says the secret is. */
 export interface SecretOptions {
   readonly secretFile?: string;
 }

@@ -55,7 +55,6 @@ export function lineWidth({ wide = false }: WideOptions): number {
   return process.stdout.isTTY && !wide ? process.stdout.columns || USUAL_COLUMNS : Infinity;
 }
 
-/** Prints rows in columns as wide as their widest cell, or as a line allows. */
 export function table(head: readonly Column[], rows: readonly Row[], lineWidth?: number): void {
   growingTable(head, lineWidth)(rows);
 }
@@ -127,9 +126,7 @@ interface Measured extends Floors {
   readonly goes: number | undefined;
 }
 
-/** Between two columns. */
 const GAP = 2;
-/** Before a last column that stands beneath the others. */
 const INDENT = 4;
 /** What is left of the last column beside the others, or it stands beneath them. */
 const LEAST_BESIDE = 32;
