@@ -8,8 +8,7 @@ import {
   type EventSummary,
   type FoundName,
 } from '../inbox/operator/search.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
-import { positiveWhole } from '../number-option.ts';
+import { assertOptions, type KnownOptions, positiveWhole } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 import { nearest } from '../nearest.ts';
 

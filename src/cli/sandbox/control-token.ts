@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, 
 import { hostname, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
-import { OWNER_ONLY } from '../../host/owner-only.ts';
+import { OWNER_ONLY } from '../../host/files.ts';
 
 /**
  * Puts down, for this user alone, what steers the sandbox on a port: whoever reads it is the user who has started it.

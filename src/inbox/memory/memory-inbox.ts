@@ -1,5 +1,5 @@
 import { InboxUnavailableError, TransactionError } from '../../errors.ts';
-import { assertLasting } from '../../host/ephemeral-host.ts';
+import { assertLasting } from '../../host/files.ts';
 import { performance } from '../../host/real-timers.ts';
 import { assertOptions, type KnownOptions } from '../../known-options.ts';
 import type { Inbox } from '../contract.ts';

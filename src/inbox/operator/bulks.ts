@@ -1,5 +1,5 @@
 import type { EntityOf } from '../../events/entity.ts';
-import { positiveWhole } from '../../number-option.ts';
+import { positiveWhole } from '../../known-options.ts';
 import type { EventMove } from '../rules/operator-acts.ts';
 import {
   changedBy,

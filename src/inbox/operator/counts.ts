@@ -1,5 +1,5 @@
 import { InboxUnavailableError } from '../../errors.ts';
-import { LATE, startDeadline, withinDeadline } from '../../host/deadline.ts';
+import { LATE, startDeadline, withinDeadline } from '../../host/host-limits.ts';
 import type { EventKey } from '../event.ts';
 import {
   MINUTE_MS,

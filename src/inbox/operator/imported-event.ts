@@ -1,8 +1,7 @@
 import { LONGEST_WAIT_MS } from '../../errors.ts';
 import { entityOf, namedEntity, type EntityOf } from '../../events/entity.ts';
 import { parseInstant, type Instant } from '../../events/instant.ts';
-import { unquoted } from '../../events/json-characters.ts';
-import { jsonText } from '../../events/json-tokens.ts';
+import { unquoted, jsonText } from '../../events/json.ts';
 import { readEvent } from '../../events/parse.ts';
 import { tokensAt } from './finding/bodies.ts';
 import type { ExportedEvent } from './transfer.ts';

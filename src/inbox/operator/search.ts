@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../../errors.ts';
-import { positiveWhole } from '../../number-option.ts';
+import { positiveWhole } from '../../known-options.ts';
 import { type EventKey, type DeadReason, type EventState, deadReasons, eventStates } from '../event.ts';
 import { bodyPath } from './finding/bodies.ts';
 

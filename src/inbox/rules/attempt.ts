@@ -1,4 +1,4 @@
-import { isFarAhead } from '../../events/far-ahead.ts';
+import { isFarAhead } from '../../events/instant.ts';
 import type { DeadReason, EventKey, EventState } from '../event.ts';
 import type { Attempt, AttemptError, CrashedEvent, Lease, Settled, Settlement } from '../work.ts';
 import type { Budget } from './budget.ts';

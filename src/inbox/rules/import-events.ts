@@ -1,4 +1,4 @@
-import { isFarAhead } from '../../events/far-ahead.ts';
+import { isFarAhead } from '../../events/instant.ts';
 import type { EventKey } from '../event.ts';
 import type { ExportedEvent, ExportedMark, ImportCounts, ImportRecord } from '../operator/transfer.ts';
 import { type StoredBody, isSameBody } from './accept.ts';

@@ -1,7 +1,6 @@
 import { ConfigurationError } from '../../../errors.ts';
 import { entityOf } from '../../../events/entity.ts';
-import { unquoted } from '../../../events/json-characters.ts';
-import { JsonTokens } from '../../../events/json-tokens.ts';
+import { unquoted, JsonTokens } from '../../../events/json.ts';
 import type { UnknownEvent } from '../../../events/webhook-event.ts';
 import type { NamesInBody } from '../../rules/entity-terms.ts';
 

@@ -1,4 +1,4 @@
-import { jsonText } from '../../../events/json-tokens.ts';
+import { jsonText } from '../../../events/json.ts';
 import type { EventKey } from '../../event.ts';
 import { retryGroupOf } from '../../rules/error-groups.ts';
 import type { Term } from '../../rules/entity-terms.ts';

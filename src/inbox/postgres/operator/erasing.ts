@@ -1,4 +1,4 @@
-import { jsonText } from '../../../events/json-tokens.ts';
+import { jsonText } from '../../../events/json.ts';
 import { actedEvents } from '../../operator/audit.ts';
 import type { ErasingEngine } from '../../operator/erasing.ts';
 import { namesIn } from '../../operator/finding/bodies.ts';

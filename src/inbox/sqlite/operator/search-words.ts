@@ -1,4 +1,4 @@
-import { jsonText } from '../../../events/json-tokens.ts';
+import { jsonText } from '../../../events/json.ts';
 import type { EventKey } from '../../event.ts';
 import { namesIn } from '../../operator/finding/bodies.ts';
 import { entityTerms, termsOf, type Term } from '../../rules/entity-terms.ts';
