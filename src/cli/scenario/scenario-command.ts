@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { command, GROUP, withNotes } from '../shared/command.ts';
 import { withOptionalDb } from '../shared/db-option.ts';
 import { positiveNumber, wholeNumber } from '../shared/option-values.ts';
-import type { ScenarioRunOptions } from './run-and-report.ts';
+import type { ScenarioRunOptions } from './scenario-report.ts';
 import { withSecret } from '../shared/secret-option.ts';
 
 /** `hookbox scenario`: run, list and schema. */
@@ -53,7 +53,7 @@ function runCommand(): Command {
       4: 'no scenario has this name',
     },
   }).action(async (scenario: string, options: ScenarioRunOptions) => {
-    const { runAndReport } = await import('./run-and-report.ts');
+    const { runAndReport } = await import('./scenario-report.ts');
     process.exitCode = await runAndReport(scenario, options);
   });
 }
