@@ -5,10 +5,10 @@ const text = (name: string): string => readFileSync(new URL(`./assets/${name}`, 
 /** The files that pages are shown with. In the package this module holds their texts itself (`compile-in.ts`). */
 export const ASSETS = {
   'page.css': text('page.css'),
-  'lists.css': text('lists.css'),
   'sandbox.css': text('sandbox.css'),
   'page.js': text('page.js'),
-  'choice.js': text('choice.js'),
   'keys.js': text('keys.js'),
   'lists.js': text('lists.js'),
 };
+
+export type AssetName = keyof typeof ASSETS;

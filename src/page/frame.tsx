@@ -1,9 +1,13 @@
-import type { Context } from 'hono';
+import type { Context, Env, Hono, MiddlewareHandler } from 'hono';
+import { setCookie } from 'hono/cookie';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { Tokens } from './safety/csrf.ts';
-import type { Flash } from './acts/sayings.ts';
+import { plural } from '../ops/words/format.ts';
+import type { Flash } from './acts/flash.ts';
+import { ASSETS, type AssetName } from './asset-texts.ts';
 import { Layout, PlainPage, type Look } from './layout.tsx';
 import { takenAway } from './mounting.ts';
+import { type Verdict, KNOWN_COOKIE } from './safety/authorization.ts';
+import { type Tokens, peerOf, SAFE_HEADERS, type Guard } from './safety/request-guard.ts';
 import type { Screen, Visitor } from './visit.ts';
 
 /** What the guard leaves for the route that answers the request. */
@@ -112,4 +116,68 @@ async function answer(c: PageContext, status: ContentfulStatusCode, page: { toSt
 function mountedAt(c: PageContext): string {
   const path = takenAway(c.req.raw, c.req.path).replace(/\/+$/, '').replace(/^\/+/, '/');
   return path.replaceAll(/[^\w.~!$&'()*+,;=:@%/-]/g, encodeURIComponent);
+}
+
+/** How long a browser is known that has logged in. */
+const KNOWN_FOR_S = 30 * 86_400;
+
+/** Puts `SAFE_HEADERS` on every answer. */
+export const safeHeaders: MiddlewareHandler<PageEnv> = async (c, next) => {
+  await next();
+  // An answer that came with headers that cannot be changed is copied by Hono.
+  for (const [name, value] of Object.entries(SAFE_HEADERS)) c.header(name, value);
+};
+
+/** What every request has to pass before a page shows or does anything; then it is known who the visitor is. */
+export function entrance(
+  frame: Frame,
+  guard: Guard,
+  authorized: (request: Request, source?: string | null) => Promise<Verdict>,
+): MiddlewareHandler<PageEnv> {
+  const cookieOptions = (c: PageContext) =>
+    ({
+      path: frame.baseOf(c) === '' ? '/' : frame.baseOf(c),
+      maxAge: KNOWN_FOR_S,
+      httpOnly: true,
+      sameSite: 'Lax',
+      secure: new URL(c.req.url).protocol === 'https:',
+    }) as const;
+
+  return async (c, next) => {
+    const peer = peerOf(c.env, c.req.raw);
+    const forged = guard(c.req.raw, peer);
+    if (forged !== null) return frame.problem(c, 403, 'Request from a different site', forged);
+    const verdict = await authorized(c.req.raw, peer);
+    if ('visitor' in verdict) {
+      c.set('visitor', verdict.visitor);
+      await next();
+      if (verdict.known !== undefined) setCookie(c, KNOWN_COOKIE, verdict.known, cookieOptions(c));
+      return;
+    }
+    if (verdict.refused === 429) {
+      c.header('Retry-After', String(verdict.retryAfterS));
+      const sentence = `Too many failed logins. Try again in ${plural(verdict.retryAfterS, 'second')}.`;
+      return frame.problem(c, 429, 'Too many failed logins', sentence);
+    }
+    if (verdict.refused === 403)
+      return frame.problem(c, 403, 'Not allowed', 'Your account has no access to this page.');
+    for (const challenge of verdict.challenges) c.header('WWW-Authenticate', challenge, { append: true });
+    return frame.problem(c, 401, 'Log in', 'This page requires a user name and password, or a token.');
+  };
+}
+
+/** The answer where no other route has one. */
+export function noSuchScreen(frame: Frame): (c: PageContext) => Response | Promise<Response> {
+  return (c) => frame.problem(c, 404, 'Not found', 'This page has no such screen or action.');
+}
+
+/** What every page has: the first of them loads the others. */
+export const SCRIPTS = ['page.js', 'keys.js', 'lists.js'] as const satisfies readonly AssetName[];
+
+/** A page's own files. */
+export function assetRoutes<E extends Env>(page: Hono<E>, names: readonly AssetName[]): void {
+  for (const name of names) {
+    const type = name.endsWith('.css') ? 'text/css' : 'text/javascript';
+    page.get(`/assets/${name}`, (c) => c.body(ASSETS[name], 200, { 'Content-Type': `${type}; charset=utf-8` }));
+  }
 }

@@ -1,46 +1,43 @@
+import { Hono } from 'hono';
+import { tmpdir } from 'node:os';
+import { resolve } from 'node:path';
+import { ConfigurationError, HookboxError, isInstance, nameOf } from '../errors.ts';
+import { isUrl } from '../host/postgres-url.ts';
+import { performance } from '../host/real-timers.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { createMask } from '../ops/body/mask.ts';
+import { readiness, type Readiness } from '../ops/health.ts';
+import { metrics } from '../ops/metrics.ts';
+import { operationsOf } from '../ops/operations-of.ts';
+import { actRoutes, pauseRoutes } from './acts/act-routes.ts';
+import { downloadRoutes } from './acts/download-routes.ts';
+import { backupRoute, maintenanceRoutes } from './acts/maintenance-routes.ts';
+import { assetRoutes, SCRIPTS, entrance, noSuchScreen, safeHeaders } from './frame.tsx';
+import { watchChanges, liveStreams } from './live-updates.ts';
+import { mountable } from './mounting.ts';
+import { withoutEmpty } from './parts/list-query.tsx';
+import { createAuthorization, ENTRANCE, type AuthorizationOptions, type LoginOptions } from './safety/authorization.ts';
+import { csrfTokens, createGuard, type GuardOptions } from './safety/request-guard.ts';
+import { inTurn } from './safety/visitor-queue.ts';
+import { auditScreen } from './screens/audit-screen.tsx';
+import { bulkScreen, bulksScreen } from './screens/bulk-screen.tsx';
+import { deadEventsScreen } from './screens/dead-events-screen.tsx';
+import { eventScreen } from './screens/event-screen.tsx';
+import { eventsScreen } from './screens/events-screen.tsx';
+import { healthScreen } from './screens/health-screen.tsx';
+import { maintenanceScreen } from './screens/maintenance-screen.tsx';
+import { overviewScreen } from './screens/overview-screen.tsx';
+import { pausedScreen } from './screens/paused-screen.tsx';
+import { rejectedScreen } from './screens/rejected-screen.tsx';
+import { keyOf, createShell, type PageEnv } from './shell.tsx';
+import type { Operated, Screen, Visit } from './visit.ts';
+
 /**
  * The operators' page. Mount this page in a Hono app or with an adapter's `pageHandler`, or run `hookbox ui`.
  *
  * @module
  */
-import { tmpdir } from 'node:os';
-import { resolve } from 'node:path';
-import { Hono } from 'hono';
-import { ConfigurationError, HookboxError, isInstance, nameOf } from '../errors.ts';
-import { isUrl } from '../host/postgres-url.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
-import { metrics } from '../ops/metrics.ts';
-import { operationsOf } from '../ops/operations-of.ts';
-import { actRoutes, keyOf } from './acts/act-routes.ts';
-import { assetRoutes, SCRIPTS } from './assets.ts';
-import { auditScreen } from './screens/audit-screen.tsx';
-import { backupRoute } from './acts/backup-route.ts';
-import { createAuthorization, ENTRANCE, type AuthorizationOptions, type LoginOptions } from './safety/authorization.ts';
-import { bulkScreen } from './screens/bulk-screen.tsx';
-import { bulksScreen } from './screens/bulks-screen.tsx';
-import { inTurn } from './safety/visitor-queue.ts';
-import { watchChanges } from './live/watch-changes.ts';
-import { csrfTokens } from './safety/csrf.ts';
-import { entrance, noSuchScreen, safeHeaders } from './safety/entrance.ts';
-import { deadEventsScreen } from './screens/dead-events-screen.tsx';
-import { eventScreen } from './screens/event-screen.tsx';
-import { eventsScreen } from './screens/events-screen.tsx';
-import { createGuard, type GuardOptions } from './safety/request-guard.ts';
-import { downloadRoutes } from './acts/download-routes.ts';
-import { healthRoutes } from './health-routes.ts';
-import { healthScreen } from './screens/health-screen.tsx';
-import { withoutEmpty } from './parts/list-query.ts';
-import { liveStreams } from './live/event-stream.ts';
-import { mountable } from './mounting.ts';
-import { maintenanceScreen } from './screens/maintenance-screen.tsx';
-import { maintenanceRoutes } from './acts/maintenance-routes.ts';
-import { createMask } from '../ops/body/mask.ts';
-import { pausedScreen } from './screens/paused-screen.tsx';
-import { pauseRoutes } from './acts/pause-routes.ts';
-import { overviewScreen } from './screens/overview-screen.tsx';
-import { rejectedScreen } from './screens/rejected-screen.tsx';
-import { createShell, type PageEnv } from './shell.tsx';
-import type { Operated, Screen, Visit } from './visit.ts';
 
 export type { Page } from './mounting.ts';
 export type { Operated, Visitor } from './visit.ts';
@@ -163,7 +160,7 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   page.use('*', entrance(shell, guard, authorized));
 
   // They ask nothing of the inbox, or once for all who listen.
-  assetRoutes(page, ['page.css', 'lists.css', ...SCRIPTS]);
+  assetRoutes(page, ['page.css', ...SCRIPTS]);
   page.get('/live', (c) => live(c.req.raw, c.env));
 
   page.use('*', inTurn(shell));
@@ -211,4 +208,34 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
 /** A command is copied into a terminal whose folder is another one: a file is named by its whole path. */
 function anywhere(db: string | undefined): string | undefined {
   return db === undefined || isUrl(db) ? db : resolve(db);
+}
+
+/** Anybody may ask, so many who ask at once, or one after the other, are answered by one write. */
+const FRESH_MS = 1_000;
+
+/**
+ * `/health/live` says that the process answers, `/health/ready` that a delivery could be stored. Probes bring no credentials and
+ * know no host name, so these two are open, and tell nothing but that, and what there is to see to by its kind: no name, no figure.
+ */
+function healthRoutes(page: Hono<PageEnv>, inbox: AnyInbox): void {
+  let latest: Promise<Readiness> | undefined;
+  let endsAt = 0;
+
+  page.get('/health/live', (c) => c.json({ live: true }));
+  page.get('/health/ready', async (c) => {
+    if (latest === undefined || performance.now() > endsAt) {
+      latest = readiness(inbox);
+      endsAt = Infinity;
+      await latest.finally(() => {
+        endsAt = performance.now() + FRESH_MS;
+      });
+    }
+    const health = await latest;
+    if (health.ready) {
+      const warnings = [...new Set(health.warnings.map(({ alarm }) => alarm))];
+      const isBlind = health.unwatched !== undefined;
+      return c.json({ ready: true, ...(warnings.length > 0 && { warnings }), ...(isBlind && { watched: false }) });
+    }
+    return c.json({ ready: false, code: health.code }, 503);
+  });
 }

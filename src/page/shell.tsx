@@ -1,14 +1,16 @@
-import { abortableInbox } from './abortable-inbox.ts';
+import type { NamedInbox } from '../host/shell-words.ts';
+import type { AnyInbox, Operations } from '../inbox/contract.ts';
+import type { EventKey } from '../inbox/event.ts';
+import type { Mask } from '../ops/body/mask.ts';
 import { flashOf } from './acts/flash.ts';
 import { createFrame, type Frame, type FrameParts, type PageContext } from './frame.tsx';
-import type { NamedInbox } from '../host/shell-words.ts';
-import { OPERATORS_LOOK } from './operators-look.ts';
-import type { Mask } from '../ops/body/mask.ts';
+import type { Look } from './layout.tsx';
+import { fromPathPart } from './parts/filter-fields.ts';
 import type { Operated, Visit } from './visit.ts';
 
 export type { PageContext, PageEnv } from './frame.tsx';
 
-export interface ShellParts extends Pick<FrameParts, 'tokens' | 'site' | 'base'> {
+interface ShellParts extends Pick<FrameParts, 'tokens' | 'site' | 'base'> {
   readonly operated: Operated;
   readonly mask: Mask;
   /** as commands name the inbox, where the page is told */
@@ -43,4 +45,79 @@ export function createShell({ operated, tokens, mask, site, base, named }: Shell
   };
 
   return { ...frame, operated, mask, visitOf };
+}
+
+const NAVIGATION: Look['navigation'] = [
+  ['/', 'Overview'],
+  ['/events', 'Events'],
+  ['/dead', 'Dead events'],
+  ['/rejected', 'Rejected'],
+  ['/bulks', 'Bulk actions'],
+  ['/paused', 'Pauses'],
+  ['/audit', 'Audit'],
+  ['/health', 'Health'],
+  ['/maintenance', 'Maintenance'],
+];
+
+const KEYS: ReturnType<Look['keys']> = [
+  ['/', 'go to the search box'],
+  ['j', 'next row'],
+  ['k', 'previous row'],
+  ['Enter', 'open the row'],
+  ['x', 'select the row'],
+  ['c', 'copy the id in the row'],
+  ['r', 'rerun the selected events, this event, or the group in the row (asks first)'],
+  ['d', 'discard the selected events, this event, or the group in the row (asks first)'],
+  ['?', 'show this list of keys'],
+  ['Esc', 'close the dialog, or leave the field'],
+];
+
+const OF_OPERATORS = new Set(['x', 'r', 'd']);
+
+/** What the operators' page has around its screens. */
+export const OPERATORS_LOOK: Look = {
+  navigation: NAVIGATION,
+  keys: (role) => KEYS.filter(([key]) => role === 'operator' || !OF_OPERATORS.has(key)),
+  styles: ['page.css'],
+  search: { path: '/events', hint: 'Order, event, merchant or error' },
+  footing(role) {
+    const may = role === 'operator' ? 'an operator; the audit records what you do.' : 'a viewer; you can only read.';
+    return `${may} All times are UTC.`;
+  },
+};
+
+/** An inbox for a visitor who may go away: once the signal is aborted it starts no more calls, and long ones end. */
+export function abortableInbox(inbox: AnyInbox, signal: AbortSignal): AnyInbox {
+  const { operations } = inbox;
+  if (operations === undefined) return untilAborted(inbox, signal, {});
+  const seeking: Partial<Operations> = {
+    search: (filter, page) => operations.search(filter, { ...page, signal }),
+    countFound: (filter, request) => operations.countFound(filter, { ...request, signal }),
+    deadGroups: () => operations.deadGroups({ signal }),
+    totalsIn: (spans) => operations.totalsIn(spans, { signal }),
+  };
+  return untilAborted(inbox, signal, { operations: untilAborted(operations, signal, seeking) });
+}
+
+/**
+ * Rejects calls after the signal with its reason. It does not throw, because a caller that makes several calls at once would
+ * abandon the others.
+ *
+ * @param own - what it has in place of the target's
+ */
+function untilAborted<T extends object>(target: T, signal: AbortSignal, own: Partial<T>): T {
+  // A target that is frozen must not be that of the proxy.
+  return new Proxy(Object.create(target) as T, {
+    get(_, name) {
+      const value: unknown = Reflect.get(Object.hasOwn(own, name) ? own : target, name);
+      if (typeof value !== 'function') return value;
+      return (...given: readonly unknown[]): unknown =>
+        signal.aborted ? Promise.reject(signal.reason as Error) : Reflect.apply(value, target, given);
+    },
+  });
+}
+
+/** The event that a path names. */
+export function keyOf(c: PageContext): EventKey {
+  return { endpoint: fromPathPart(c.req.param('endpoint') ?? ''), id: fromPathPart(c.req.param('id') ?? '') };
 }

@@ -1,4 +1,4 @@
-import { isLoopbackAddress, peerOf } from '../page/safety/peer-address.ts';
+import { isLoopbackAddress, peerOf } from '../page/safety/request-guard.ts';
 import type { Assumptions } from './assumptions.ts';
 
 /** Names that lead to this machine without asking anybody, and the one that calls without a port go by. */

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { AnyInbox } from '../../src/inbox/contract.ts';
 import type { Counted } from '../../src/inbox/operator/counts.ts';
 import type { Mark } from '../../src/inbox/rules/marks.ts';
-import { TypeChanges } from '../../src/page/charts/type-changes.tsx';
+import { TypeChanges } from '../../src/page/screens/overview-screen.tsx';
 import { stats } from '../../src/ops/stats.ts';
 import { changesOf, type Changes } from '../../src/ops/what-changed.ts';
 import { brokenInWords, failingMore, verdict } from '../../src/ops/words/change-words.ts';

@@ -3,8 +3,8 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../host/real-timers.ts';
 import { messageOf } from '../../errors.ts';
-import { isLoopbackAddress } from '../../page/safety/peer-address.ts';
-import { CommandError } from './exit.ts';
+import { isLoopbackAddress } from '../../page/safety/request-guard.ts';
+import { CommandError } from './output.ts';
 
 /** Where a server of a command is to listen. */
 export interface ListenOptions {

@@ -1,4 +1,4 @@
-import { TOLERATED_MS } from '../rules/set-back.ts';
+import { TOLERATED_MS } from '../rules/claim.ts';
 import { joined, LOST, LOST_REASON } from './sql/records.ts';
 import { about, aboutEvents } from './sql/statements.ts';
 import { rowOf, type Tables } from './sql/tables.ts';
@@ -89,7 +89,7 @@ export function movesOf(t: Tables) {
     /**
      * Stores the new ones of these events in their order; those with a `claimed_ms` under a lease, as if they had been claimed.
      * It looks for known ones first, because a conflict in the index of keys would use up a number. It counts deliveries as
-     * rules/accept-event.ts does, in the minute `$20`, so that no delivery waits for another statement.
+     * rules/accept.ts does, in the minute `$20`, so that no delivery waits for another statement.
      */
     insert: about(
       `${EVENT}, type_key, entity_key, valid, counted, claimed_ms, lease_until_ms, in_order, claim, place`,

@@ -1,5 +1,5 @@
 import { delay, performance } from '../../host/real-timers.ts';
-import { latestTime, setBackBy } from '../rules/set-back.ts';
+import { latestTime, setBackBy } from '../rules/claim.ts';
 import type { UnconfirmedClaims } from '../unconfirmed-claims.ts';
 import type { DatabaseTime } from './database-time.ts';
 import type { PostgresConnection } from './driver/client.ts';
@@ -39,7 +39,7 @@ export function storeOf(parts: Omit<Store, 'horizon' | 'within' | 'writeAt'>): S
 }
 
 /**
- * Remembers the time at which leases and due times are written (rules/set-back.ts), before they are. It has its own transaction,
+ * Remembers the time at which leases and due times are written (rules/claim.ts), before they are. It has its own transaction,
  * because all machines share the row. The transaction is READ WRITE, because the default of a role may be to read only.
  */
 export class LatestTime {

@@ -1,21 +1,21 @@
 import type { Hono } from 'hono';
-import type { EventKey } from '../../inbox/event.ts';
+import { ConfigurationError } from '../../errors.ts';
+import { type EventKey, eventStates } from '../../inbox/event.ts';
 import type { Act, ActResult, By } from '../../inbox/operator/acts.ts';
-import { eventStates } from '../../inbox/state.ts';
 import { hasEnded } from '../../inbox/rules/bulks.ts';
 import type { InStates } from '../../ops/act-on-named.ts';
 import { cancelBulk, getBulk, previewBulk, runBulk, USUAL_RATE } from '../../ops/bulks.ts';
 import { discardEvents } from '../../ops/discard.ts';
-import { retryEventsNow } from '../../ops/retry-events-now.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
+import { pauseType, resumeType, type PauseOptions } from '../../ops/pauses.ts';
 import { rerunEvents } from '../../ops/rerun.ts';
-import { readFilter } from '../parts/filter-query.ts';
-import { chosenExport } from './export-answer.ts';
-import { withFlash, type FlashCode } from './flash.ts';
-import { begunHref } from '../parts/begun-run.ts';
-import { eventHref, fromPathPart } from '../parts/screen-links.ts';
+import { retryEventsNow } from '../../ops/retry-events-now.ts';
+import { begunHref } from '../screens/bulk-screen.tsx';
+import { readFilter, eventHref } from '../parts/filter-fields.ts';
 import { byOf, fieldOf, fieldsOf, postedForm } from '../safety/posted-form.ts';
-import type { PageContext, PageEnv, Shell } from '../shell.tsx';
+import { keyOf, type PageContext, type PageEnv, type Shell } from '../shell.tsx';
+import { chosenExport } from './download-routes.ts';
+import { withFlash, type FlashCode } from './flash.ts';
 
 const MAX_FORM_BYTES = 256 * 1024;
 const FASTEST = 100_000;
@@ -157,11 +157,6 @@ function shownIn(form: FormData): InStates {
   return shown === '' ? {} : { states };
 }
 
-/** The event that a path names. */
-export function keyOf(c: PageContext): EventKey {
-  return { endpoint: fromPathPart(c.req.param('endpoint') ?? ''), id: fromPathPart(c.req.param('id') ?? '') };
-}
-
 function actOf(text: string): Act | null {
   return text === 'rerun' || text === 'discard' || text === 'retry-now' ? text : null;
 }
@@ -170,4 +165,42 @@ function rateOf(text: string): number | null {
   if (text === '') return USUAL_RATE;
   const rate = Number(text);
   return /^\d+$/.test(text) && rate >= 1 && rate <= FASTEST ? rate : null;
+}
+
+const MAX_PAUSE_BYTES = 16 * 1024;
+
+/** Pausing a type, and resuming it. Each answers with the screen that shows what is paused. */
+export function pauseRoutes(page: Hono<PageEnv>, shell: Shell): void {
+  const { inbox } = shell.operated;
+  const posted = postedForm(shell, MAX_PAUSE_BYTES);
+
+  page.post('/paused/pause', posted, async (c) => {
+    const form = c.get('form');
+    return answered(c, async () => {
+      const options = { ...placeIn(form), unseen: fieldOf(form, 'unseen') === 'yes' };
+      const { changed } = await pauseType(inbox, fieldOf(form, 'type'), byOf(shell, c, form), options);
+      return changed ? 'paused' : 'paused-already';
+    });
+  });
+
+  page.post('/paused/resume', posted, async (c) => {
+    const form = c.get('form');
+    return answered(c, async () => {
+      const ended = await resumeType(inbox, fieldOf(form, 'type'), byOf(shell, c, form), placeIn(form));
+      return ended === null ? 'not-paused' : 'resumed';
+    });
+  });
+
+  async function answered(c: PageContext, act: () => Promise<FlashCode>): Promise<Response> {
+    try {
+      return c.redirect(withFlash(`${shell.baseOf(c)}/paused`, await act()), 303);
+    } catch (failure) {
+      if (!(failure instanceof ConfigurationError)) throw failure;
+      return shell.problem(c, 400, 'Cannot pause', `${failure.message} Nothing was done.`);
+    }
+  }
+}
+
+function placeIn(form: FormData): PauseOptions {
+  return { endpoint: fieldOf(form, 'endpoint') };
 }

@@ -1,9 +1,11 @@
 import type { Hono } from 'hono';
-import { postedForm } from '../safety/posted-form.ts';
-import type { PageContext, PageEnv, Shell } from '../shell.tsx';
-import { keyOf } from './act-routes.ts';
-import { attachment, masked } from './attachment.ts';
-import { chosenExport, exportAnswer } from './export-answer.ts';
+import { MOST_GROUPS } from '../../inbox/rules/error-groups.ts';
+import { exportEvents, exportOfEach } from '../../ops/export.ts';
+import { readableLines } from '../../ops/readable-export.ts';
+import { readableFormats } from '../../ops/words/readable-formats.ts';
+import { readFilter } from '../parts/filter-fields.ts';
+import { postedForm, fieldsOf } from '../safety/posted-form.ts';
+import { keyOf, type PageContext, type PageEnv, type Shell } from '../shell.tsx';
 
 const MAX_FORM_BYTES = 256 * 1024;
 
@@ -52,4 +54,101 @@ export function downloadRoutes(page: Hono<PageEnv>, shell: Shell): void {
       'Content-Disposition': attachment(`${name}.json`),
     });
   }
+}
+
+/** What a browser takes each format for. */
+const FILES = {
+  exact: { type: 'application/x-ndjson', ending: 'ndjson', end: '\n' },
+  json: { type: 'application/x-ndjson', ending: 'ndjson', end: '\n' },
+  csv: { type: 'text/csv', ending: 'csv', end: '\r\n' },
+} as const;
+
+/** What is chosen in a form by boxes: events, or groups of them. */
+export async function chosenExport(c: PageContext, shell: Shell): Promise<Response> {
+  if (shell.mask.masks) return masked(c, shell);
+  const fields = fieldsOf(c.get('form'));
+  // Without any of them it would be an export of all events.
+  const isChosen = [...fields.getAll('event'), ...fields.getAll('fingerprint')].some((value) => value.trim() !== '');
+  if (!isChosen) {
+    return shell.problem(c, 400, 'Nothing selected', 'First select rows with their checkboxes. Nothing was exported.');
+  }
+  return exportAnswer(c, shell, fields);
+}
+
+/** What fits the filter in the fields of a URL or a form, as a file; of several groups each, one after the other. */
+async function exportAnswer(c: PageContext, shell: Shell, fields: URLSearchParams): Promise<Response> {
+  const { inbox } = shell.operated;
+  const { visitor, now } = shell.visitOf(c);
+  const { filter, problems } = readFilter(fields, now);
+  const groups = [...new Set(fields.getAll('fingerprint').filter((value) => value.trim() !== ''))];
+  const wrong =
+    groups.length > MOST_GROUPS ? [`Select at most ${MOST_GROUPS} groups, not ${groups.length}.`] : problems;
+  if (wrong.length > 0) return shell.problem(c, 400, 'Invalid filter', wrong.join(' '));
+  const ended = new AbortController();
+  const by = { actor: visitor.name, via: 'page' } as const;
+  const { signal } = ended;
+  const [fingerprint, ...others] = groups;
+  const exact =
+    fingerprint === undefined || others.length === 0
+      ? exportEvents(inbox, by, filter, { signal })
+      : exportOfEach(
+          inbox,
+          by,
+          [{ ...filter, fingerprint }, ...others.map((other) => ({ ...filter, fingerprint: other }))],
+          { ...filter, fingerprint: groups },
+          { signal },
+        );
+  const format = readableFormats.find((each) => each === fields.get('format'));
+  const lines = format === undefined ? exact : readableLines(format, exact);
+  const { type, ending, end } = FILES[format ?? 'exact'];
+  // What fails at once is said on a page, and not by a file that ends early.
+  const first = await lines.next();
+  return c.body(streamOf(first, lines, end, ended), 200, {
+    'Content-Type': `${type}; charset=utf-8`,
+    'Content-Disposition': attachment(`hookbox-${format === undefined ? 'export' : 'events'}-${stamp(now)}.${ending}`),
+  });
+}
+
+/** Asks for the next line only when the client has taken the one before. */
+function streamOf(
+  first: IteratorResult<string, void>,
+  lines: AsyncGenerator<string, void>,
+  end: string,
+  ended: AbortController,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let next: IteratorResult<string, void> | null = first;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = next ?? (await lines.next());
+        next = null;
+        if (done === true) controller.close();
+        else controller.enqueue(encoder.encode(`${value}${end}`));
+      },
+      async cancel() {
+        ended.abort();
+        await lines.return();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** The header of an answer that a browser saves under this name, and never shows. */
+export function attachment(name: string): string {
+  return `attachment; filename="${name}"`;
+}
+
+/** `2026-01-01T03-12-07Z`, which every file system takes. */
+export function stamp(now: Date): string {
+  return `${now.toISOString().slice(0, 19).replaceAll(':', '-')}Z`;
+}
+
+/** The answer to whoever asks for a copy of what this page masks. */
+export function masked(c: PageContext, shell: Shell): Promise<Response> {
+  const sentence =
+    'This page masks fields, so exports and backups cannot be downloaded. Run hookbox events export or hookbox ' +
+    'events backup on the server.';
+  return shell.problem(c, 403, 'Not available here', sentence);
 }

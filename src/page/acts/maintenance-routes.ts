@@ -1,18 +1,27 @@
 import type { Hono } from 'hono';
-import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
+import { createReadStream } from 'node:fs';
+import { mkdtemp, readdir, rm, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { ConfigurationError } from '../../errors.ts';
 import { parseInstant } from '../../events/instant.ts';
+import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
 import type { By } from '../../inbox/operator/acts.ts';
-import type { PruneCriteria } from '../../inbox/operator/removal.ts';
+import type { PruneCriteria } from '../../inbox/rules/pruning.ts';
+import { prunableStates } from '../../inbox/event.ts';
+import { backup } from '../../ops/backup.ts';
 import { eraseEntity } from '../../ops/erase.ts';
-import { pruneEvents } from '../../ops/prune.ts';
-import { importEvents } from '../../ops/import.ts';
-import { LOGS, withFlash } from './flash.ts';
 import { linesOf } from '../../ops/import-lines.ts';
-import type { AskedAgain } from '../screens/maintenance-preview.tsx';
-import { maintenanceScreen, prunableStates, type MaintenancePreview } from '../screens/maintenance-screen.tsx';
+import { importEvents } from '../../ops/import.ts';
+import { operationsOf } from '../../ops/operations-of.ts';
+import { pruneEvents } from '../../ops/prune.ts';
+import { bytes } from '../../ops/words/format.ts';
+import { copyInPostgres } from '../../ops/words/shell-commands.ts';
 import { byOf, fieldOf, postedForm, valuesOf } from '../safety/posted-form.ts';
+import { type AskedAgain, maintenanceScreen, type MaintenancePreview } from '../screens/maintenance-screen.tsx';
 import type { PageContext, PageEnv, Shell } from '../shell.tsx';
+import { attachment, masked, stamp } from './download-routes.ts';
+import { LOGS, withFlash } from './flash.ts';
 
 const DAY_MS = 86_400_000;
 const MAX_DAYS = 36_500;
@@ -158,4 +167,80 @@ function askedAgain(form: FormData, count: number, why: string): { readonly agai
 
 function confirmedCount(text: string): number | null {
   return /^\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
+const MAX_BACKUP_BYTES = 64 * 1024;
+const PREFIX = 'hookbox-backup-';
+/** Nobody downloads for so long: the process that made it has ended. */
+const LEFT_OVER_MS = 86_400_000;
+
+/**
+ * A copy of all. It lies on the disk for as long as it is downloaded, and the inbox may need that disk: so there is one at a
+ * time, and none that does not fit.
+ *
+ * @param parent - the folder that copies lie in
+ */
+export function backupRoute(page: Hono<PageEnv>, shell: Shell, parent: string): void {
+  const { inbox } = shell.operated;
+  let isUnderWay = false;
+
+  page.post('/maintenance/backup', postedForm(shell, MAX_BACKUP_BYTES), async (c) => {
+    if (inbox.file === undefined) {
+      return shell.problem(c, 409, 'Not available here', copyInPostgres(shell.visitOf(c).named));
+    }
+    if (shell.mask.masks) return masked(c, shell);
+    if (isUnderWay) {
+      const sentence = 'Another backup is running. Try again when it ends. Nothing was done.';
+      return shell.problem(c, 409, 'Backup already running', sentence);
+    }
+    isUnderWay = true;
+    let folder: string | null = null;
+    const end = async (): Promise<void> => {
+      if (folder !== null) await removed(folder);
+      isUnderWay = false;
+    };
+    try {
+      await removeLeftOver(parent);
+      const [needed, free] = await Promise.all([operationsOf(inbox).bytes(), freeBytes(parent)]);
+      if (needed > free) {
+        await end();
+        const sentence =
+          `A backup needs up to ${bytes(needed)} of temporary space, but only ${bytes(free)} is free on this server. ` +
+          'Run hookbox events backup on the server, with a path on another disk. Nothing was done.';
+        return await shell.problem(c, 507, 'Not enough disk space', sentence);
+      }
+      folder = await mkdtemp(join(parent, PREFIX));
+      const copied = await backup(inbox, join(folder, 'inbox.db'), byOf(shell, c, c.get('form')));
+      // Read or not: it closes when the client has it all, and when the client has gone.
+      const copy = createReadStream(copied.file).once('close', () => void end());
+      // Node's type of a web stream is not the one that Response asks for, but the stream is.
+      return c.body(Readable.toWeb(copy) as ReadableStream, 200, {
+        'Content-Type': 'application/vnd.sqlite3',
+        'Content-Length': String(copied.bytes),
+        'Content-Disposition': attachment(`hookbox-backup-${stamp(shell.visitOf(c).now)}.db`),
+      });
+    } catch (failure) {
+      await end();
+      throw failure;
+    }
+  });
+}
+
+async function freeBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
+}
+
+/** What a process that was killed has left. */
+async function removeLeftOver(parent: string): Promise<void> {
+  const names = (await readdir(parent)).filter((name) => name.startsWith(PREFIX));
+  for (const folder of names.map((name) => join(parent, name))) {
+    const made = await stat(folder).catch(() => null);
+    if (made?.isDirectory() === true && made.mtimeMs < Date.now() - LEFT_OVER_MS) await removed(folder);
+  }
+}
+
+/** In a shared folder others have theirs, which stay. */
+async function removed(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true }).catch(() => {});
 }

@@ -1,5 +1,4 @@
 // Live updates and copying. Without the page's scripts everything can be read and all forms work.
-import './choice.js';
 import './keys.js';
 import './lists.js';
 

@@ -1,11 +1,12 @@
 import type { Mark } from '../../inbox/rules/marks.ts';
 import type { StatsStep } from '../../ops/stats.ts';
+import { markInWords } from '../../ops/words/change-words.ts';
 import { age, number, shortTime } from '../../ops/words/format.ts';
-import { outcomeHref, type StepLinks } from '../parts/outcome-links.ts';
-import { Bar, Patterns } from './chart-bar.tsx';
-import { MARK_ROW, MarkLines, MarkList } from './chart-marks.tsx';
-import { across, ChartFigure, Level, TimeAxis, type Span } from './chart-frame.tsx';
-import { barHeight, countOf, OUTCOME_WORDS, outcomes, placedPlots, type Outcome, type PlacedPlot } from './plots.ts';
+import { oneLine } from '../../printable.ts';
+import { eventsHref } from '../parts/filter-fields.ts';
+import { StoredText } from '../parts/stored-text.tsx';
+import { Time } from '../parts/time.tsx';
+import { across, ChartFigure, Level, TimeAxis, type Span, BOTTOM, TOP } from './chart-frame.tsx';
 
 interface Outcomes extends Span {
   readonly base: string;
@@ -195,4 +196,231 @@ function busiest(steps: readonly StatsStep[], now: Date): string {
   return most === null
     ? 'No event died.'
     : `The interval with the most dead events (${number(most.dead)}) began at ${shortTime(most.at, now)}.`;
+}
+
+/** What bars count. */
+const outcomes = ['stored', 'processed', 'failed', 'dead', 'rejected'] as const satisfies readonly (
+  | Ending
+  | 'stored'
+)[];
+type Outcome = (typeof outcomes)[number];
+
+const OUTCOME_WORDS = {
+  stored: 'received',
+  processed: 'processed',
+  failed: 'failed (to be retried)',
+  dead: 'dead',
+  rejected: 'rejected',
+} as const satisfies Record<Outcome, string>;
+
+/** Bars with a scale of their own: a few dead ones are seen however many are processed, and however many are rejected. */
+interface Plot {
+  readonly name: string;
+  /** side by side; of those in one list the first stands at the bottom */
+  readonly bars: readonly (readonly Outcome[])[];
+  readonly height: number;
+}
+
+const WENT_WELL: Plot = { name: 'received and processed', bars: [['stored'], ['processed']], height: 84 };
+const WENT_WRONG: Plot = { name: 'failed and dead', bars: [['dead', 'failed']], height: 84 };
+const REJECTED: Plot = { name: 'rejected', bars: [['rejected']], height: 44 };
+
+interface PlacedPlot extends Plot {
+  /** where it ends, in pixels from the top */
+  readonly baseLine: number;
+  /** what its height stands for */
+  readonly top: number;
+}
+
+/**
+ * The plots of a chart, one below the other, and how high all are.
+ *
+ * @param above - room for what stands above them, in pixels
+ */
+function placedPlots(
+  steps: readonly StatsStep[],
+  above: number,
+): {
+  readonly plots: readonly PlacedPlot[];
+  readonly height: number;
+} {
+  const wasRejected = steps.some(({ rejected }) => rejected > 0);
+  let baseLine = above;
+  const plots = [WENT_WELL, WENT_WRONG, ...(wasRejected ? [REJECTED] : [])].map((plot) => {
+    const highest = Math.max(
+      0,
+      ...steps.flatMap((step) =>
+        plot.bars.map((stack) => stack.reduce((sum, outcome) => sum + countOf(step, outcome), 0)),
+      ),
+    );
+    baseLine += TOP + 4 + plot.height;
+    return { ...plot, baseLine, top: niceCeiling(highest) };
+  });
+  return { plots, height: baseLine + BOTTOM };
+}
+
+function countOf(step: StatsStep, outcome: Outcome): number {
+  return outcome === 'rejected' ? step.rejected : step[outcome];
+}
+
+/** One dead event among a thousand is what one looks for: nothing that happened is too low to be seen. */
+function barHeight(count: number, { top, height }: Pick<PlacedPlot, 'top' | 'height'>): number {
+  return count === 0 ? 0 : Math.max(2, Math.round((count / top) * height * 10) / 10);
+}
+
+/** The next of 2, 4, 6, 8, 10, 20, 40, …: half of it is a whole number, too. */
+function niceCeiling(value: number): number {
+  let unit = 1;
+  for (;;) {
+    for (const factor of [2, 4, 6, 8]) if (value <= factor * unit) return factor * unit;
+    unit *= 10;
+    if (value <= unit) return unit;
+  }
+}
+
+/** How an attempt, or an event, ended; or that a delivery was not taken in. */
+type Ending = 'processed' | 'failed' | 'dead' | 'rejected';
+
+/** A bar in the colour of what it counts, with its pattern over it. */
+export function Bar({
+  chart,
+  outcome,
+  ...place
+}: {
+  /** the id of the chart, which has the patterns */
+  readonly chart: string;
+  readonly outcome: Ending | 'stored';
+  readonly x: string;
+  readonly width: string;
+  readonly y: number;
+  readonly height: number;
+}) {
+  if (place.height === 0) return <></>;
+  return (
+    <>
+      <rect class={outcome} {...place} />
+      {outcome !== 'processed' && outcome !== 'stored' && <rect fill={`url(#${chart}-${outcome})`} {...place} />}
+    </>
+  );
+}
+
+/** Stripes for what failed, a grid for what is dead, lines for what was rejected. */
+export function Patterns({ id }: { readonly id: string }) {
+  return (
+    <defs>
+      <pattern id={`${id}-failed`} width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+        <line class="pattern" x1="1" x2="1" y1="0" y2="5" />
+      </pattern>
+      <pattern id={`${id}-dead`} width="4" height="4" patternUnits="userSpaceOnUse">
+        <line class="pattern" x1="0" x2="4" y1="1" y2="1" />
+        <line class="pattern" x1="1" x2="1" y1="0" y2="4" />
+      </pattern>
+      <pattern id={`${id}-rejected`} width="4" height="4" patternUnits="userSpaceOnUse">
+        <line class="pattern" x1="0" x2="4" y1="1" y2="1" />
+      </pattern>
+      <pattern
+        id={`${id}-unfinished`}
+        width="6"
+        height="6"
+        patternUnits="userSpaceOnUse"
+        patternTransform="rotate(-45)"
+      >
+        <line class="faint" x1="1" x2="1" y1="0" y2="6" />
+      </pattern>
+    </defs>
+  );
+}
+
+/** So many of the newest have a line: more would be a wall. */
+const MOST_LINES = 12;
+const MOST_LISTED = 6;
+/** Room for the name of the newest, through which no line and no dot runs. */
+const NAME_ROW = 16;
+const DOT = 4;
+/** Room above the plots for that and for the dots. */
+const MARK_ROW = NAME_ROW + 2 * DOT + 1;
+
+/** A line from its dot to the bottom where something began. */
+function MarkLines({
+  marks,
+  steps,
+  stepMs,
+  now,
+  height,
+}: Span & { readonly marks: readonly Mark[]; readonly height: number }) {
+  const first = steps[0]?.at.getTime() ?? 0;
+  return (
+    <>
+      {marks.slice(-MOST_LINES).map((mark, n, shown) => {
+        const part = (mark.at.getTime() - first) / stepMs / steps.length;
+        const x = across(part, 1);
+        return (
+          <g class={`began ${mark.kind}`}>
+            <title>
+              {shortTime(mark.at, now)}: {markInWords(mark)}
+            </title>
+            <line x1={x} x2={x} y1={NAME_ROW} y2={height} />
+            <circle cx={x} cy={NAME_ROW + DOT} r={DOT} />
+            {/* Of all it would be on top of one another; beneath, each has its name. */}
+            {n === shown.length - 1 && (
+              <text x={x} dx={part > 0.5 ? -8 : 8} y={12} text-anchor={part > 0.5 ? 'end' : 'start'}>
+                {mark.kind === 'release' ? oneLine(mark.name, 16) : 'new secret'}
+              </text>
+            )}
+          </g>
+        );
+      })}
+    </>
+  );
+}
+
+/** The same in words, the newest first. */
+function MarkList({ marks, now }: { readonly marks: readonly Mark[]; readonly now: Date }) {
+  if (marks.length === 0) return <></>;
+  return (
+    <ul class="marks" id="marks">
+      {marks
+        .slice(-MOST_LISTED)
+        .toReversed()
+        .map((mark) => (
+          <li>
+            <svg class="chart key" width="10" height="14" aria-hidden="true">
+              <g class={`began ${mark.kind}`}>
+                <circle cx="5" cy="8" r="4" />
+              </g>
+            </svg>{' '}
+            <StoredText text={markInWords(mark)} /> <Time at={mark.at} now={now} />
+          </li>
+        ))}
+    </ul>
+  );
+}
+
+/** What a link of a bar needs. */
+interface StepLinks {
+  readonly base: string;
+  readonly stepMs: number;
+}
+
+/** The events that a bar counts, as far as a filter can say. */
+function outcomeHref(
+  outcome: 'stored' | 'processed' | 'failed' | 'dead' | 'rejected',
+  { at }: StatsStep,
+  { base, stepMs }: StepLinks,
+): string {
+  const until = new Date(at.getTime() + stepMs);
+  switch (outcome) {
+    case 'stored':
+      return eventsHref(base, { since: at, until });
+    case 'processed':
+      // It is counted when it was processed, which is soon after it came, if not at once.
+      return eventsHref(base, { states: ['processed'], since: at, until });
+    case 'failed':
+      // Without what has failed again since, or is over by now.
+      return eventsHref(base, { states: ['pending'], retrying: true, failedSince: at, failedUntil: until });
+    case 'dead':
+      return eventsHref(base, { states: ['dead'], failedSince: at, failedUntil: until });
+    case 'rejected':
+      return `${base}/rejected`;
+  }
 }

@@ -1,12 +1,12 @@
 import type { Child } from 'hono/jsx';
 import { eventTypes } from '../../events/event-types.ts';
-import { deadReasons, eventStates } from '../../inbox/state.ts';
-import type { EventFilter } from '../../inbox/operator/filter.ts';
+import { deadReasons, eventStates } from '../../inbox/event.ts';
+import type { EventFilter } from '../../inbox/operator/search.ts';
 import { parseDuration } from '../../ops/words/read-time.ts';
 import { shortTime, timestamp } from '../../ops/words/format.ts';
 import type { Visit } from '../visit.ts';
-import { GroupName } from './group-name.tsx';
-import { FIELDS } from './filter-query.ts';
+import { GroupName } from './filter-words.tsx';
+import { FIELDS } from './filter-fields.ts';
 import { StoredText } from './stored-text.tsx';
 
 /** The filter bar of the Events screen: what is set in it stands in the URL, so that a link shows the same to others. */

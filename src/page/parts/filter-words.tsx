@@ -1,11 +1,11 @@
-import type { EventFilter } from '../../inbox/operator/filter.ts';
-import { timestamp, number } from '../../ops/words/format.ts';
-import type { GroupPlace } from '../../ops/group-samples.ts';
-import { GroupName } from './group-name.tsx';
-import { eventHref } from './screen-links.ts';
+import type { EventFilter } from '../../inbox/operator/search.ts';
 import { MASKED } from '../../ops/body/mask.ts';
-import { LongText, StoredText } from './stored-text.tsx';
+import { type GroupPlace, groupSamples, type GroupSamples } from '../../ops/group-samples.ts';
+import { timestamp, number } from '../../ops/words/format.ts';
+import { groupInWords } from '../../ops/words/group-words.ts';
 import type { Visit } from '../visit.ts';
+import { eventHref } from './filter-fields.ts';
+import { LongText, StoredText } from './stored-text.tsx';
 
 /** The words for the parts of filters and audit lines; anything else is shown by its own name. */
 const LABELS = new Map([
@@ -191,4 +191,15 @@ function fieldsOf(filter: unknown): readonly (readonly [name: string, value: unk
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What one screen has asked for. */
+const samplesOf = new WeakMap<Visit, GroupSamples>();
+
+/** A group of errors by what they say: its fingerprint says nothing to people. */
+export async function GroupName({ place, visit }: { readonly place: GroupPlace; readonly visit: Visit }) {
+  const samples = samplesOf.get(visit) ?? groupSamples(visit.operated.inbox);
+  samplesOf.set(visit, samples);
+  const sample = await samples(place);
+  return <StoredText text={groupInWords(place.fingerprint, sample)} />;
 }

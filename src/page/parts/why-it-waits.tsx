@@ -1,9 +1,8 @@
 import type { EventSummary } from '../../inbox/operator/search.ts';
-import type { Wait } from '../../inbox/operator/waits.ts';
+import type { Wait } from '../../inbox/rules/waiting.ts';
 import { blockerInWords, waitInBrief, waitInWords, type WaitWords } from '../../ops/words/wait-words.ts';
-import { eventHref } from './screen-links.ts';
-import { Listed, listedName } from './shortened.tsx';
-import { StoredText } from './stored-text.tsx';
+import { eventHref } from './filter-fields.ts';
+import { Listed, listedName, StoredText } from './stored-text.tsx';
 
 /** An event that waits, and why; `null` where it waits no more. */
 interface Waiting {

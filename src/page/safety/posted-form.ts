@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { By } from '../../inbox/operator/acts.ts';
 import { bytes } from '../../ops/words/format.ts';
-import { MAX_REASON } from '../parts/reason-field.tsx';
+import { MAX_REASON } from '../parts/act-form.tsx';
 import type { Frame, PageContext, PageEnv } from '../frame.tsx';
 
 /**

@@ -1,26 +1,25 @@
 import type { Child } from 'hono/jsx';
 import type { ActResult, Bulk } from '../../inbox/operator/acts.ts';
-import type { EventFilter } from '../../inbox/operator/filter.ts';
+import type { EventFilter } from '../../inbox/operator/search.ts';
 import { hasEnded } from '../../inbox/rules/bulks.ts';
-import { getBulk, USUAL_RATE } from '../../ops/bulks.ts';
+import { outcomeAtFirst, type OutcomeAtFirst } from '../../ops/bulk-outcome.ts';
+import { getBulk, USUAL_RATE, listBulks } from '../../ops/bulks.ts';
 import { listEvents } from '../../ops/find.ts';
 import { lanesOf } from '../../ops/held-up.ts';
 import { ACT_WORDS } from '../../ops/words/act-words.ts';
 import { doneOf, sentenceOf, stateInWords } from '../../ops/words/bulk-words.ts';
-import { FilterWords } from '../parts/filter-words.tsx';
-import { withDead } from '../../ops/words/tab-words.ts';
-import { Outcome } from './outcome-panel.tsx';
-import { countedOutcome } from './count-outcome.ts';
-import { ActForm } from '../parts/act-form.tsx';
-import { heldUpWarning } from '../parts/held-up.tsx';
-import { age, number, percent, plural } from '../../ops/words/format.ts';
-import { isBegun } from '../parts/begun-run.ts';
-import { eventsHref } from '../parts/screen-links.ts';
-import { ReasonField } from '../parts/reason-field.tsx';
-import { StoredText } from '../parts/stored-text.tsx';
-import { Time } from '../parts/time-and-age.tsx';
-import type { Screen, Visit } from '../visit.ts';
 import { causeOfDeath, causeOfRetry, resultInWords } from '../../ops/words/event-words.ts';
+import { age, number, percent, plural } from '../../ops/words/format.ts';
+import { withDead } from '../../ops/words/tab-words.ts';
+import { oneLine } from '../../printable.ts';
+import { ActForm, heldUpWarning, ReasonField } from '../parts/act-form.tsx';
+import { eventsHref } from '../parts/filter-fields.ts';
+import { FilterWords } from '../parts/filter-words.tsx';
+import { pageOf, PageLinks } from '../parts/list-query.tsx';
+import { StoredText } from '../parts/stored-text.tsx';
+import { Time } from '../parts/time.tsx';
+import type { Screen, Visit } from '../visit.ts';
+import { Outcome, countedOutcome, OutcomeInShort } from './bulk-fates.tsx';
 
 /** One bulk action: what it will do, how far it is, what came of it. */
 export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
@@ -292,4 +291,113 @@ function Acts({ bulk, visit, warning }: { readonly bulk: Bulk; readonly visit: V
       </div>
     </section>
   );
+}
+
+/** Of each it is counted what became of its events. */
+const PAGE = 20;
+
+/** Bulk actions, the newest first. */
+export async function bulksScreen(visit: Visit): Promise<Screen> {
+  const { before } = pageOf(visit.url);
+  const bulks = await listBulks(visit.lasting, { before, limit: PAGE });
+  const last = bulks.at(-1);
+  const { inbox } = visit.operated;
+  const outcomes = new Map(
+    await Promise.all(bulks.map(async (bulk) => [bulk.id, await outcomeAtFirst(inbox, bulk)] as const)),
+  );
+  return {
+    title: 'Bulk actions',
+    current: '/bulks',
+    content: (
+      <div id="live">
+        {bulks.length === 0 ? (
+          <p class="notice" id="none">
+            {before === null
+              ? 'No bulk actions yet. Start one from a group on the Dead events screen, or from a filter on the Events screen.'
+              : 'No older bulk actions.'}
+          </p>
+        ) : (
+          <BulksTable bulks={bulks} outcomes={outcomes} visit={visit} />
+        )}
+        <PageLinks url={visit.url} next={bulks.length === PAGE ? (last?.id ?? null) : null} />
+      </div>
+    ),
+  };
+}
+
+function BulksTable({
+  bulks,
+  outcomes,
+  visit,
+}: {
+  readonly bulks: readonly Bulk[];
+  readonly outcomes: ReadonlyMap<Bulk['id'], OutcomeAtFirst | null>;
+  readonly visit: Visit;
+}) {
+  const { base, now } = visit;
+  return (
+    <table class="list" id="bulks">
+      <thead>
+        <tr>
+          <th scope="col">action</th>
+          <th scope="col">state</th>
+          <th scope="col">events</th>
+          <th scope="col">outcome</th>
+          <th scope="col">filter</th>
+          <th scope="col">by</th>
+          <th scope="col">reason</th>
+          <th scope="col">previewed</th>
+        </tr>
+      </thead>
+      <tbody>
+        {bulks.map((bulk) => (
+          <tr id={`bulk-${bulk.id}`} data-href={`${base}/bulks/${bulk.id}`}>
+            <th scope="row">
+              <a href={`${base}/bulks/${bulk.id}`}>
+                {bulk.act} {number(bulk.id)}
+              </a>
+            </th>
+            <td data-label="state">{stateInWords(bulk)}</td>
+            <td data-label="events">{number(bulk.total)}</td>
+            <td data-label="outcome">
+              <OutcomeInShort bulk={bulk} found={outcomes.get(bulk.id) ?? null} base={base} />
+            </td>
+            <td data-label="filter">
+              <FilterWords filter={bulk.filter} visit={visit} bulk={bulk.id} />
+            </td>
+            <td data-label="by">
+              <InShort text={bulk.actor} atMost={60} />
+            </td>
+            <td data-label="reason">
+              {bulk.reason === null ? (
+                <span class="muted">no reason given</span>
+              ) : (
+                <InShort text={bulk.reason} atMost={80} />
+              )}
+            </td>
+            <td data-label="previewed">
+              <Time at={bulk.createdAt} now={now} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Its screen has the whole of it; here it is as long as this also where each character is shown by its number. */
+function InShort({ text, atMost }: { readonly text: string; readonly atMost: number }) {
+  return <StoredText text={oneLine(text, atMost)} atMost={atMost} />;
+}
+
+// That a run has begun is true until it has ended, so the screen says it and not the action.
+
+/** The screen of a bulk action whose run has just begun. */
+export function begunHref(href: string): string {
+  return `${href}?done=running`;
+}
+
+/** Whether a visitor comes from the button that began it. */
+function isBegun({ searchParams }: URL): boolean {
+  return searchParams.get('done') === 'running';
 }

@@ -1,18 +1,18 @@
-import type { DeadGroup } from '../../inbox/operator/search.ts';
+import type { Child } from 'hono/jsx';
+import type { DeadGroup, EventSummary, RetryGroup } from '../../inbox/operator/search.ts';
+import { MOST_GROUPS } from '../../inbox/rules/error-groups.ts';
 import { deadGroups } from '../../ops/find.ts';
-import { MOST_GROUPS } from '../../inbox/rules/dead-groups.ts';
-import { ActForm } from '../parts/act-form.tsx';
-import { oneLine } from '../../printable.ts';
-import { number } from '../../ops/words/format.ts';
-import { ErrorGroups } from '../parts/error-groups.tsx';
-import { ExportMenu, mayExport } from '../parts/export-menu.tsx';
-import { eventsHref } from '../parts/screen-links.ts';
-import { withDead } from '../../ops/words/tab-words.ts';
-import { Time } from '../parts/time-and-age.tsx';
-import type { Screen, Visit } from '../visit.ts';
 import { retryGroups } from '../../ops/retry-groups.ts';
-import { RetryGroups } from './retry-groups.tsx';
-import { causeOfDeath } from '../../ops/words/event-words.ts';
+import { causeOfDeath, causeOfRetry } from '../../ops/words/event-words.ts';
+import { number, bounded } from '../../ops/words/format.ts';
+import { withDead } from '../../ops/words/tab-words.ts';
+import { oneLine } from '../../printable.ts';
+import { ActForm, ExportMenu, mayExport } from '../parts/act-form.tsx';
+import { eventsHref, eventHref } from '../parts/filter-fields.ts';
+import { ChooseHead, ListTable } from '../parts/list-table.tsx';
+import { StoredText } from '../parts/stored-text.tsx';
+import { Time } from '../parts/time.tsx';
+import type { Screen, Visit } from '../visit.ts';
 
 /** Dead events by what their last errors said, the largest group first; then those that are tried again. */
 export async function deadEventsScreen(visit: Visit): Promise<Screen> {
@@ -133,5 +133,132 @@ function GroupForm({
       <input type="hidden" name="fingerprint" value={fingerprint} />
       <button type="submit">{word} group…</button>
     </ActForm>
+  );
+}
+
+/** Events whose last errors say the same. */
+type ErrorGroup = Parameters<typeof bounded>[0] & { readonly newest: EventSummary; readonly fingerprint: string };
+
+interface GroupRow {
+  readonly id: string;
+  /** where all events of the group are listed */
+  readonly href: string;
+  readonly cause: string;
+  /** one for each of `between` */
+  readonly cells: readonly Child[];
+  /** what an operator can do */
+  readonly acts: Child;
+}
+
+interface ErrorGroupsParts<Group> {
+  readonly visit: Visit;
+  readonly id: string;
+  readonly groups: readonly Group[];
+  /** the columns that stand between the count and the newest event */
+  readonly between: readonly string[];
+  readonly rowOf: (group: Group) => GroupRow;
+  /** the id of the form that boxes belong to, one for each group; without it nothing can be chosen */
+  readonly choiceOf?: string;
+}
+
+/** A table of groups, each with its error, its count, its newest event, and what an operator can do about all of it. */
+function ErrorGroups<Group extends ErrorGroup>({
+  visit,
+  id,
+  groups,
+  between,
+  rowOf,
+  choiceOf,
+}: ErrorGroupsParts<Group>) {
+  const { base, now } = visit;
+  const mayAct = visit.visitor.role === 'operator';
+  const choose = <ChooseHead />;
+  const columns = [
+    ...(choiceOf === undefined ? [] : [choose]),
+    'error',
+    'events',
+    ...between,
+    'newest received',
+    ...(mayAct ? ['action'] : []),
+  ];
+  return (
+    <ListTable id={id} columns={columns}>
+      {groups.map((group) => {
+        const row = rowOf(group);
+        return (
+          <tr id={row.id} data-href={row.href}>
+            {choiceOf !== undefined && (
+              <td data-col="choose">
+                <input
+                  type="checkbox"
+                  name="fingerprint"
+                  value={group.fingerprint}
+                  form={choiceOf}
+                  aria-label={`Select the group ${oneLine(row.cause, 80)}`}
+                />
+              </td>
+            )}
+            <th scope="row">
+              <a href={row.href}>
+                <StoredText text={row.cause} atMost={240} />
+              </a>
+            </th>
+            <td data-label="events">{bounded(group)}</td>
+            {between.map((name, at) => (
+              <td data-label={name}>{row.cells[at]}</td>
+            ))}
+            <td data-label="newest received">
+              <Time at={group.newest.receivedAt} now={now} /> <a href={eventHref(base, group.newest)}>show newest</a>
+            </td>
+            {mayAct && (
+              <td data-label="action" class="actions">
+                {row.acts}
+              </td>
+            )}
+          </tr>
+        );
+      })}
+    </ListTable>
+  );
+}
+
+/** Events that are tried again, by what their last errors said. */
+function RetryGroups({ visit, groups }: { readonly visit: Visit; readonly groups: readonly RetryGroup[] }) {
+  return (
+    <section class="panel" id="retries">
+      <h2>Waiting for a retry</h2>
+      <ErrorGroups
+        visit={visit}
+        id="retry-groups"
+        groups={groups}
+        between={['next attempt']}
+        rowOf={({ fingerprint, sample, nextDueAt }) => {
+          const cause = causeOfRetry(sample);
+          return {
+            id: `retry-${fingerprint}`,
+            href: eventsHref(visit.base, { retrying: true, fingerprint }),
+            cause,
+            cells: [nextDueAt === null ? <span class="muted">–</span> : <Time at={nextDueAt} now={visit.now} />],
+            acts: (
+              <>
+                <ActForm visit={visit} to="/bulks" label={`Retry group now: ${oneLine(cause, 80)}`}>
+                  <input type="hidden" name="act" value="retry-now" />
+                  <input type="hidden" name="retrying" value="yes" />
+                  <input type="hidden" name="fingerprint" value={fingerprint} />
+                  <button type="submit">Retry group now…</button>
+                </ActForm>
+                <ExportMenu
+                  visit={visit}
+                  id={`export-retry-${fingerprint}`}
+                  what="group"
+                  label={oneLine(cause, 80)}
+                  filter={{ retrying: true, fingerprint }}
+                />
+              </>
+            ),
+          };
+        }}
+      />
+    </section>
   );
 }

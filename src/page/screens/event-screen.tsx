@@ -1,4 +1,4 @@
-import { isFarAhead } from '../../events/far-ahead.ts';
+import { isFarAhead } from '../../events/instant.ts';
 import type { Child } from 'hono/jsx';
 import { isImportedId, type StoredEvent, type EventKey } from '../../inbox/event.ts';
 import type { Act as ActName } from '../../inbox/operator/acts.ts';
@@ -6,21 +6,18 @@ import type { EventSummary } from '../../inbox/operator/search.ts';
 import { askedByKey, mayBeDone, summaryAt } from '../../inbox/rules/operator-acts.ts';
 import { getEvent, type EventHistory } from '../../ops/find.ts';
 import { eventCommand } from '../../ops/words/shell-commands.ts';
-import { ActForm } from '../parts/act-form.tsx';
-import { heldUpWarning } from '../parts/held-up.tsx';
-import { Copyable } from '../parts/copyable.tsx';
+import { ActForm, heldUpWarning, Copyable, ReasonField } from '../parts/act-form.tsx';
 import { bytes, number, plural } from '../../ops/words/format.ts';
-import { eventHref, eventsHref, pauseHref } from '../parts/screen-links.ts';
-import { ReasonField } from '../parts/reason-field.tsx';
-import { State } from '../parts/state-badge.tsx';
+import { eventHref, eventsHref, pauseHref } from '../parts/filter-fields.ts';
+import { State } from '../parts/list-table.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
-import { Time } from '../parts/time-and-age.tsx';
-import { Timeline } from '../parts/timeline.tsx';
+import { Time } from '../parts/time.tsx';
+import { Timeline } from './timeline.tsx';
 import { oneLine } from '../../printable.ts';
 import { WhyItWaits } from '../parts/why-it-waits.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { causeOfDeath } from '../../ops/words/event-words.ts';
-import { EventBody } from './event-body.tsx';
+import { EventBody } from '../parts/body-views.tsx';
 
 /** One event: how it stands, what has happened to it, what is in it, and what can be done. */
 export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> {

@@ -1,16 +1,16 @@
-import { FilterForm } from '../parts/filter-form.tsx';
-import { EventsTable } from '../parts/events-table.tsx';
-import { ActsOnAll, ActsOnChosen } from '../parts/list-acts.tsx';
-import { beginningQuery, furtherQuery } from '../parts/list-query.ts';
-import { filterFields } from '../parts/screen-links.ts';
-import { BackLink } from '../parts/older-link.tsx';
-import { TakenFor, NothingFits } from '../parts/text-reading.tsx';
-import { number, percent, plural } from '../../ops/words/format.ts';
-import type { EventCount } from '../../inbox/operator/search.ts';
 import type { Act } from '../../inbox/operator/acts.ts';
+import type { EventCount } from '../../inbox/operator/search.ts';
+import { type Suggestion, type TextReading, filterFor } from '../../ops/find-by-text.ts';
 import type { ActedOn } from '../../ops/words/act-words.ts';
-import { actedOn } from './act-counts.ts';
+import { number, percent, plural } from '../../ops/words/format.ts';
+import { ALSO_BEGINS, TAKEN_FOR } from '../../ops/words/reading-words.ts';
+import { filterFields, eventsHref } from '../parts/filter-fields.ts';
+import { FilterForm } from '../parts/filter-form.tsx';
+import { beginningQuery, furtherQuery, BackLink } from '../parts/list-query.tsx';
+import { Shortened } from '../parts/stored-text.tsx';
 import type { Screen, Visit } from '../visit.ts';
+import { EventsTable } from './events-table.tsx';
+import { ActsOnAll, ActsOnChosen, actedOn } from './list-acts.tsx';
 import { findListing, type Listed, type Listing } from './listing.ts';
 
 /** The stored events that fit the filter in the URL or the text of the search box, a page of them. */
@@ -144,5 +144,72 @@ function Onward({
         {cut ? 'Search further' : 'Next'}
       </a>
     </p>
+  );
+}
+
+/** What the text of the search box was taken for, what finds the same, and what else begins so. */
+function TakenFor({ reading, visit }: { readonly reading: TextReading; readonly visit: Visit }) {
+  const { takenFor, name, others } = reading;
+  return (
+    <p class="taken" id="taken">
+      Searched as {TAKEN_FOR[takenFor]}:{' '}
+      <strong>
+        <Shortened text={name} atMost={60} />
+      </strong>
+      , failed events first.{' '}
+      {takenFor !== 'text' && <a href={eventsHref(visit.base, { text: name })}>Search for it as text</a>}
+      {others.length > 0 && (
+        <span class="others">
+          {' '}
+          {ALSO_BEGINS} <Names names={others} visit={visit} />
+        </span>
+      )}
+    </p>
+  );
+}
+
+function Names({ names, visit }: { readonly names: readonly Suggestion[]; readonly visit: Visit }) {
+  return (
+    <>
+      {names.map((one, n) => (
+        <>
+          {n > 0 && ', '}
+          <a href={eventsHref(visit.base, filterFor(one))}>
+            <Shortened text={one.name} atMost={40} />
+          </a>
+        </>
+      ))}
+    </>
+  );
+}
+
+/** Why there may be nothing, and what may have been meant. */
+function NothingFits({
+  reading,
+  suggestions,
+  isFurther,
+  visit,
+}: {
+  readonly reading: TextReading | null;
+  readonly suggestions: readonly Suggestion[];
+  readonly isFurther: boolean;
+  readonly visit: Visit;
+}) {
+  if (reading === null) return <p>{isFurther ? 'No older events found.' : 'No events found.'}</p>;
+  return (
+    <>
+      <p>
+        {isFurther ? 'No older event has this text.' : 'No event has this text in its id, type, entity or last error.'}
+      </p>
+      {suggestions.length > 0 && (
+        <p id="suggestions">
+          Did you mean <Names names={suggestions} visit={visit} />?
+        </p>
+      )}
+      <p class="muted">
+        The search box does not search bodies; <a href={`${visit.base}/events#filters`}>the filter</a> does. Erased
+        events are found only by their id.
+      </p>
+    </>
   );
 }

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../../errors.ts';
-import type { EventFilter, SearchOrder } from '../../inbox/operator/filter.ts';
-import type { EventCount, EventSummary, FoundName } from '../../inbox/operator/search.ts';
+import type { EventFilter, SearchOrder, EventCount, EventSummary, FoundName } from '../../inbox/operator/search.ts';
+import type { Wait } from '../../inbox/rules/waiting.ts';
 import { countEvents, listEvents } from '../../ops/find.ts';
 import {
   failedFirst,
@@ -10,11 +10,10 @@ import {
   type Suggestion,
   type TextReading,
 } from '../../ops/find-by-text.ts';
-import type { Wait } from '../../inbox/operator/waits.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { newestSeq } from '../../ops/stored-events.ts';
-import { readFilter } from '../parts/filter-query.ts';
-import { readListQuery, ROWS, type ListQuery } from '../parts/list-query.ts';
+import { readFilter } from '../parts/filter-fields.ts';
+import { readListQuery, ROWS, type ListQuery } from '../parts/list-query.tsx';
 import type { Visit } from '../visit.ts';
 
 /** What the URL of the Events screen asks for, and what was found. */

@@ -1,28 +1,24 @@
 import type { Child } from 'hono/jsx';
 import { deadGroups } from '../../ops/find.ts';
+import { pausedTypes } from '../../ops/pauses.ts';
 import { stats, type Stats } from '../../ops/stats.ts';
+import { comparisonOf, type Comparison, type TypeChange } from '../../ops/type-changes.ts';
 import { changesOf } from '../../ops/what-changed.ts';
-import { DeadByTypeChart } from '../charts/dead-by-type-chart.tsx';
+import { failedPart, verdict } from '../../ops/words/change-words.ts';
+import { age, bounded, number, percent, plural, latency } from '../../ops/words/format.ts';
+import { withDead } from '../../ops/words/tab-words.ts';
+import { oneLine } from '../../printable.ts';
 import { LatencyChart } from '../charts/latency-chart.tsx';
 import { OutcomesChart } from '../charts/outcomes-chart.tsx';
-import { TypeChanges } from '../charts/type-changes.tsx';
-import { withDead } from '../../ops/words/tab-words.ts';
-import { age, bounded, number, percent, plural } from '../../ops/words/format.ts';
-import { eventHref, eventsHref } from '../parts/screen-links.ts';
-import { rangeOf, Ranges, stepsOf } from '../parts/time-range.tsx';
-import { AtEndpoint } from '../parts/at-endpoint.tsx';
-import { EntityName } from '../parts/stored-text.tsx';
-import { Shortened } from '../parts/shortened.tsx';
-import { Headline } from './overview-headline.tsx';
-import { pausesToTell } from './troubles.ts';
-import { findStuck, type Stuck, type Waiting } from './stuck-events.ts';
-import { Time } from '../parts/time-and-age.tsx';
-import { pausedTypes } from '../../ops/pauses.ts';
-import { PausedTypes } from '../parts/paused-types.tsx';
-import { UnhandledEvents } from '../parts/unhandled-events.tsx';
+import { AtEndpoint, Shortened, EntityName } from '../parts/stored-text.tsx';
+import { ListTable } from '../parts/list-table.tsx';
+import { PausedTypes, UnhandledEvents } from '../parts/held-types.tsx';
+import { eventHref, eventsHref } from '../parts/filter-fields.ts';
+import { Time, rangeOf, Ranges, stepsOf } from '../parts/time.tsx';
 import { WaitInBrief, WhyItWaits } from '../parts/why-it-waits.tsx';
 import type { Screen, Visit } from '../visit.ts';
-import { ListTable } from '../parts/list-table.tsx';
+import { Headline, pausesToTell } from './overview-headline.tsx';
+import { findStuck, type Stuck, type Waiting } from './stuck-events.ts';
 
 const SHOWN = 5;
 
@@ -69,7 +65,6 @@ export async function overviewScreen(visit: Visit): Promise<Screen> {
           <WaitingLongest visit={visit} stuck={stuck} />
           <div class="charts" id="charts">
             <LatencyChart {...span} total={figures.answerMs} />
-            <DeadByTypeChart byType={figures.byType} />
           </div>
         </div>
       </>
@@ -212,5 +207,103 @@ function WaitingRow({
         )}
       </td>
     </tr>
+  );
+}
+
+/** Rates of failure and durations of each type beside those of before: whether the deployment broke it is one look. */
+export function TypeChanges({
+  changes,
+  spans,
+  isReleaseUnnamed,
+}: {
+  readonly changes: readonly TypeChange[];
+  /** which spans these are, as in `since release 42 began, beside the 3 h before` */
+  readonly spans: string;
+  readonly isReleaseUnnamed: boolean;
+}) {
+  return (
+    <section class="panel" id="types">
+      <h2>By type</h2>
+      {changes.length === 0 ? (
+        <p class="muted">No handler ran in this period or in the one before it.</p>
+      ) : (
+        <>
+          <p id="verdict">{verdict(changes)}</p>
+          <Table
+            changes={changes.slice(0, TYPES_SHOWN)}
+            caption={`Handler runs ${spans}. Durations are upper bounds.`}
+          />
+          {changes.length > TYPES_SHOWN && (
+            <details id="other-types">
+              <summary>{plural(changes.length - TYPES_SHOWN, 'other type')}</summary>
+              <Table changes={changes.slice(TYPES_SHOWN)} caption="The rest" />
+            </details>
+          )}
+        </>
+      )}
+      {isReleaseUnnamed && (
+        <p class="muted" id="no-release">
+          To compare releases, set the option <code>release</code> of your receivers and processors, for example to a
+          version or a commit hash.
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** What is worse comes first, so the rest need not be seen at once. */
+const TYPES_SHOWN = 5;
+
+function Table({ changes, caption }: { readonly changes: readonly TypeChange[]; readonly caption: string }) {
+  return (
+    <ListTable columns={['type', 'runs', 'failed', 'dead', 'median']} caption={caption}>
+      {changes.map((change) => (
+        <Row change={change} />
+      ))}
+    </ListTable>
+  );
+}
+
+function Row({ change }: { readonly change: TypeChange }) {
+  const { type, before, after } = change;
+  const { failures, durations } = comparisonOf(change);
+  return (
+    <tr>
+      <th scope="row">
+        {oneLine(type, 60)
+          .split(/(?<=[._])/)
+          .map((part, n) => (
+            <>
+              {n > 0 && <wbr />}
+              {part}
+            </>
+          ))}
+      </th>
+      <td data-label="runs">{number(after.ended)}</td>
+      <td data-label="failed">
+        <Figure now={failedPart(after)} before={failedPart(before)} compared={failures} />
+      </td>
+      <td data-label="dead">{number(after.dead)}</td>
+      <td data-label="median">
+        <Figure now={latency(after.handlerMs.p50)} before={latency(before.handlerMs.p50)} compared={durations} />
+      </td>
+    </tr>
+  );
+}
+
+function Figure({
+  now,
+  before,
+  compared,
+}: {
+  readonly now: string;
+  readonly before: string;
+  readonly compared: Comparison;
+}) {
+  return (
+    <>
+      {compared === 'worse' ? <strong class="worse">{now} ▲</strong> : now}{' '}
+      <span class="muted">{compared === 'too few' ? 'too few runs' : `was ${before}`}</span>
+    </>
   );
 }

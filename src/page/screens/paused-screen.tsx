@@ -5,13 +5,12 @@ import { namedEndpoints } from '../../ops/named-endpoints.ts';
 import { pausedTypes } from '../../ops/pauses.ts';
 import { bounded } from '../../ops/words/format.ts';
 import { strangerInWords } from '../../ops/words/pause-words.ts';
-import { ActForm } from '../parts/act-form.tsx';
+import { ActForm, ReasonField } from '../parts/act-form.tsx';
 import { ListTable } from '../parts/list-table.tsx';
-import { PausedType } from '../parts/paused-types.tsx';
-import { ReasonField } from '../parts/reason-field.tsx';
-import { eventsHref } from '../parts/screen-links.ts';
+import { PausedType } from '../parts/held-types.tsx';
+import { eventsHref } from '../parts/filter-fields.ts';
 import { StoredText } from '../parts/stored-text.tsx';
-import { Time } from '../parts/time-and-age.tsx';
+import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
 
 /** Types whose events are stored and not handled for a while: what is paused, and the way to pause and to resume. */

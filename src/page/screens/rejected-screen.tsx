@@ -1,12 +1,11 @@
 import type { AnyInbox } from '../../inbox/contract.ts';
-import type { RejectedDelivery } from '../../inbox/operator/rejections.ts';
+import type { RejectedDelivery } from '../../inbox/operator/counts.ts';
 import { rejectedDeliveries, stats, type Stats } from '../../ops/stats.ts';
 import { bytes, number, percent, plural } from '../../ops/words/format.ts';
-import { rangeOf, rangeQuery, Ranges, stepsOf, type Range } from '../parts/time-range.tsx';
+import { rangeOf, rangeQuery, Ranges, stepsOf, type Range, Time } from '../parts/time.tsx';
 import { causeOfRejection } from '../../ops/words/rejection-causes.ts';
-import { eventsHref } from '../parts/screen-links.ts';
+import { eventsHref } from '../parts/filter-fields.ts';
 import { StoredText } from '../parts/stored-text.tsx';
-import { Time } from '../parts/time-and-age.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { ListTable } from '../parts/list-table.tsx';
 

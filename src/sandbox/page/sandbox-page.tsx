@@ -8,9 +8,17 @@ import { Hono } from 'hono';
 import { ConfigurationError, HookboxError, isError, isInstance, nameOf } from '../../errors.ts';
 import { loggerOf } from '../../host/logger.ts';
 import { assertOptions, type KnownOptions } from '../../known-options.ts';
-import { assetRoutes, SCRIPTS } from '../../page/assets.ts';
-import { createFrame, type PageContext, type PageEnv } from '../../page/frame.tsx';
-import { liveStreams } from '../../page/live/event-stream.ts';
+import {
+  assetRoutes,
+  SCRIPTS,
+  createFrame,
+  type PageContext,
+  type PageEnv,
+  entrance,
+  noSuchScreen,
+  safeHeaders,
+} from '../../page/frame.tsx';
+import { liveStreams } from '../../page/live-updates.ts';
 import { mountable } from '../../page/mounting.ts';
 import {
   createAuthorization,
@@ -18,9 +26,7 @@ import {
   type AuthorizationOptions,
   type LoginOptions,
 } from '../../page/safety/authorization.ts';
-import { csrfTokens } from '../../page/safety/csrf.ts';
-import { entrance, noSuchScreen, safeHeaders } from '../../page/safety/entrance.ts';
-import { createGuard, type GuardOptions } from '../../page/safety/request-guard.ts';
+import { csrfTokens, createGuard, type GuardOptions } from '../../page/safety/request-guard.ts';
 import type { Screen } from '../../page/visit.ts';
 import { ApiError, SandboxClosedError } from '../errors.ts';
 import type { Sandbox } from '../create-sandbox.ts';

@@ -1,5 +1,5 @@
 import { age, number, plural } from '../../ops/words/format.ts';
-import { sayings, type Sayings } from '../../page/acts/sayings.ts';
+import { sayings, type Sayings } from '../../page/acts/flash.ts';
 
 /** What an action came to, as the screen that comes after it says. */
 const SAYINGS = {

@@ -1,5 +1,5 @@
 import { clearInterval, setInterval } from '../../host/real-timers.ts';
-import type { Changes } from '../../page/live/event-stream.ts';
+import type { Changes } from '../../page/live-updates.ts';
 import type { Sandbox } from '../create-sandbox.ts';
 
 const EVERY_MS = 1_000;

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import type { Mark } from '../../../src/inbox/rules/marks.ts';
-import { DeadByTypeChart } from '../../../src/page/charts/dead-by-type-chart.tsx';
 import { LatencyChart } from '../../../src/page/charts/latency-chart.tsx';
 import { OutcomesChart } from '../../../src/page/charts/outcomes-chart.tsx';
 import type { Percentiles, StatsStep } from '../../../src/ops/stats.ts';
@@ -221,26 +220,3 @@ function partMarked(html: string): string {
   const from = html.indexOf('class="level mark"');
   return html.slice(html.lastIndexOf('<', from), html.indexOf('</g>', from));
 }
-
-describe('dead by type', () => {
-  const none = { stored: 9, processed: 9, failed: 9 };
-
-  test('shows what died, the most first, and nothing else', () => {
-    const byType = {
-      'order.ready': { ...none, dead: 1 },
-      'order.created': { ...none, dead: 3 },
-      'cart.abandoned': { ...none, dead: 0 },
-    };
-    const html = written(DeadByTypeChart({ byType }));
-    expect(textOf(partOf(html, 'dead-by-type-description'))).toBe('4 events died: 3 order.created, 1 order.ready.');
-    expect(textOf(partOf(html, 'dead-by-type-table'))).toContain('order.created 3 75% order.ready 1 25%');
-    const bars = classed(html, 'rect', 'dead').map((bar) => figure(bar, 'width'));
-    expect(bars).toEqual([100, 33.3333]);
-  });
-
-  test('says that none died', () => {
-    expect(textOf(written(DeadByTypeChart({ byType: { 'order.ready': { ...none, dead: 0 } } })))).toBe(
-      'Dead by type No event died in this period.',
-    );
-  });
-});

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
-import { eventHref } from '../../../src/page/parts/screen-links.ts';
+import { eventHref } from '../../../src/page/parts/filter-fields.ts';
 import { hostileData, hostileTexts } from '../../browser/hostile-texts.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';

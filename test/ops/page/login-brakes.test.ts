@@ -1,8 +1,12 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import { createLoginBrakes, type LoginBrakes } from '../../../src/page/safety/login-brakes.ts';
-import { createAuthorization, type AuthorizationOptions } from '../../../src/page/safety/authorization.ts';
+import {
+  createLoginBrakes,
+  type LoginBrakes,
+  createAuthorization,
+  type AuthorizationOptions,
+} from '../../../src/page/safety/authorization.ts';
 import { recordedLog } from '../../helpers/recorded-log.ts';
 import { ADA, openedPage, signedIn, VIC } from './opened-page.ts';
 

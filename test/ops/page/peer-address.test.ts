@@ -6,7 +6,7 @@ import { getRequestListener } from '@hono/node-server';
 import express from 'express';
 import type { Hono } from 'hono';
 import { expect, onTestFinished, test } from 'vitest';
-import { peerOf } from '../../../src/page/safety/peer-address.ts';
+import { peerOf } from '../../../src/page/safety/request-guard.ts';
 import { openedPage } from './opened-page.ts';
 
 const request = new Request('http://localhost/');

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Operations } from '../../../src/inbox/operator/operations.ts';
+import type { Operations } from '../../../src/inbox/contract.ts';
 import { auditScreen } from '../../../src/page/screens/audit-screen.tsx';
-import { bulkScreen } from '../../../src/page/screens/bulk-screen.tsx';
-import { bulksScreen } from '../../../src/page/screens/bulks-screen.tsx';
+import { bulkScreen, bulksScreen } from '../../../src/page/screens/bulk-screen.tsx';
 import { deadEventsScreen } from '../../../src/page/screens/dead-events-screen.tsx';
 import { healthScreen } from '../../../src/page/screens/health-screen.tsx';
 import { maintenanceScreen } from '../../../src/page/screens/maintenance-screen.tsx';

@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { CountRow, WaitingEvent } from '../../../src/inbox/operator/counts.ts';
-import type { PageRequest } from '../../../src/inbox/operator/filter.ts';
-import type { EventSummary } from '../../../src/inbox/operator/search.ts';
+import type { PageRequest, EventSummary } from '../../../src/inbox/operator/search.ts';
 import { auditScreen } from '../../../src/page/screens/audit-screen.tsx';
-import { bulkScreen } from '../../../src/page/screens/bulk-screen.tsx';
-import { bulksScreen } from '../../../src/page/screens/bulks-screen.tsx';
+import { bulkScreen, bulksScreen } from '../../../src/page/screens/bulk-screen.tsx';
 import { deadEventsScreen } from '../../../src/page/screens/dead-events-screen.tsx';
 import { healthScreen } from '../../../src/page/screens/health-screen.tsx';
 import { maintenanceScreen } from '../../../src/page/screens/maintenance-screen.tsx';
@@ -13,7 +11,7 @@ import { rejectedScreen } from '../../../src/page/screens/rejected-screen.tsx';
 import { causeOfRejection } from '../../../src/ops/words/rejection-causes.ts';
 import type { Screen } from '../../../src/page/visit.ts';
 import { errorOutcome, type Reason } from '../../../src/receive/outcome.ts';
-import { OPERATORS_LOOK } from '../../../src/page/operators-look.ts';
+import { OPERATORS_LOOK } from '../../../src/page/shell.tsx';
 import { partOf, tagsOf, textOf } from './read-html.ts';
 import { ago, bulkOf, counting, deadGroup, htmlOf, noGauges, NOW, stubVisit, summary } from './stub-visit.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { abortableInbox } from '../../../src/page/abortable-inbox.ts';
+import { abortableInbox } from '../../../src/page/shell.tsx';
 import { visitorQueue } from '../../../src/page/safety/visitor-queue.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';

@@ -1,7 +1,15 @@
-import type { ParkedEvent, ReadyType, TypePosition, WaitingEvents } from '../../rules/announce.ts';
-import type { HandledType, NotedProcessor } from '../../rules/handled-types.ts';
+import {
+  type ParkedEvent,
+  type ReadyType,
+  type TypePosition,
+  type WaitingEvents,
+  type HandledType,
+  type NotedProcessor,
+  COUNTED,
+  type PendingType,
+  type TypeTotal,
+} from '../../rules/processors.ts';
 import type { QueuedEvent } from '../../rules/store.ts';
-import { COUNTED, type PendingType, type TypeTotal } from '../../rules/unhandled-report.ts';
 import type { Scope } from '../../work.ts';
 import { toKey } from '../sql/tables.ts';
 import { READY, readyEndpoints } from './due-events.ts';

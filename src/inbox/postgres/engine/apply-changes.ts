@@ -1,4 +1,4 @@
-import { countChange } from '../../rules/settle.ts';
+import { countChange } from '../../rules/attempt.ts';
 import type { Change, RunningEvent } from '../../rules/store.ts';
 import { contentColumns } from '../sql/records.ts';
 import { given, hasRows, lists, writeTogether, type Write } from '../sql/statements.ts';

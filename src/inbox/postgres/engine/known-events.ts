@@ -1,8 +1,7 @@
-import { firstStateOf, type DeliveredAgain, type KnownEvent } from '../../rules/accept-event.ts';
-import type { Times } from '../../rules/occurrences.ts';
-import { seenSince } from '../../rules/handled-types.ts';
+import { firstStateOf, type DeliveredAgain, type KnownEvent, type Times } from '../../rules/accept.ts';
+import { seenSince } from '../../rules/processors.ts';
 import { eventsToUnpark } from '../../rules/entity-order.ts';
-import type { DeadReason } from '../../state.ts';
+import type { DeadReason } from '../../event.ts';
 import type { EventKey, IncomingEvent } from '../../event.ts';
 import { contentColumns, LOST, places, STATE, TIMES, timesIn, timesOfEvents } from '../sql/records.ts';
 import { eventOfKey, given, lists, writeTogether, type Write } from '../sql/statements.ts';

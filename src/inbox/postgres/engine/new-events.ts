@@ -1,7 +1,7 @@
 import { InboxUnavailableError } from '../../../errors.ts';
 import type { EventKey, IncomingEvent } from '../../event.ts';
-import type { Ahead } from '../../rules/accept-event.ts';
-import { foldedType } from '../../rules/counted-types.ts';
+import type { Ahead } from '../../rules/accept.ts';
+import { foldedType } from '../../rules/counted.ts';
 import type { NewLease } from '../../rules/store.ts';
 import type { Lease } from '../../work.ts';
 import type { Session } from '../driver/session.ts';

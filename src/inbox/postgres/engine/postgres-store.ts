@@ -1,7 +1,6 @@
-import { isCommittedAlone } from '../../rules/committed-alone.ts';
-import { foundCrash, type FoundCrash } from '../../rules/found-crash.ts';
+import { isCommittedAlone, foundCrash, type FoundCrash } from '../../rules/attempt.ts';
 import { pauseOf, type PauseRow } from '../../rules/pauses.ts';
-import { latestTime, setBackBy } from '../../rules/set-back.ts';
+import { latestTime, setBackBy } from '../../rules/claim.ts';
 import {
   NOTHING_NEXT,
   type AttemptOutcome,
@@ -17,7 +16,7 @@ import {
   type StartAsked,
   type Store,
 } from '../../rules/store.ts';
-import type { DeadReason, EventState } from '../../state.ts';
+import type { DeadReason, EventState } from '../../event.ts';
 import type { EventKey } from '../../event.ts';
 import type { Attempt, CrashedEvent, Lease } from '../../work.ts';
 import { fromJson } from '../driver/session.ts';
@@ -327,7 +326,7 @@ async function foundBy({ session, t }: Transaction, numbers: readonly number[]):
 }
 
 /**
- * Moves back what was written before the clock was set back (rules/set-back.ts): where times are the database's, when another
+ * Moves back what was written before the clock was set back (rules/claim.ts): where times are the database's, when another
  * machine has taken over whose clock is late. Needs no batches as SQLite does, because no event loop waits; claims wait
  * meanwhile for the row of the clock.
  *

@@ -1,6 +1,5 @@
-import type { ExportedEvent } from '../../operator/export-format.ts';
+import type { ExportedEvent, ImportRecord, Transfer } from '../../operator/transfer.ts';
 import { inTime } from '../../operator/imported-event.ts';
-import type { ImportRecord, Transfer } from '../../operator/transfer.ts';
 import { planImport, type ImportPlan, type KnownBody } from '../../rules/import-events.ts';
 import { DatabaseFailure } from '../driver/faults.ts';
 import { assertPlaced, type Placed } from '../engine/new-events.ts';

@@ -1,6 +1,6 @@
 import type { Instant } from '../../../events/instant.ts';
 import type { IncomingEvent, StoredEvent } from '../../event.ts';
-import { occurrencesOf, type Times } from '../../rules/occurrences.ts';
+import { occurrencesOf, type Times } from '../../rules/accept.ts';
 import type { DatabaseTime } from '../database-time.ts';
 import { keyOrNull, rowOf, type Tables } from './tables.ts';
 

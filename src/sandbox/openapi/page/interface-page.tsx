@@ -1,5 +1,5 @@
 import { eventTypes } from '../../../events/event-types.ts';
-import { PageHead } from '../../../page/page-head.tsx';
+import { PageHead } from '../../../page/layout.tsx';
 import { ASSUMPTIONS, type AssumptionId, type Assumptions } from '../../assumptions.ts';
 import { OPERATION_NAMES, OPERATIONS, type Operation } from '../../service-operations.ts';
 import type { OpenApiDocument } from '../document.ts';

@@ -1,4 +1,4 @@
-import { Copyable } from '../../../page/parts/copyable.tsx';
+import { Copyable } from '../../../page/parts/act-form.tsx';
 import { StoredText } from '../../../page/parts/stored-text.tsx';
 
 /** A value that is shown this once; it stands in no URL. */

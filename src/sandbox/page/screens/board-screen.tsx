@@ -1,7 +1,7 @@
 import { number, timestamp } from '../../../ops/words/format.ts';
-import { Copyable } from '../../../page/parts/copyable.tsx';
+import { Copyable } from '../../../page/parts/act-form.tsx';
 import { StoredText } from '../../../page/parts/stored-text.tsx';
-import { Time } from '../../../page/parts/time-and-age.tsx';
+import { Time } from '../../../page/parts/time.tsx';
 import type { Screen } from '../../../page/visit.ts';
 import type { OrderSummary } from '../../order-list.ts';
 import { ORDER_STATUSES, type OrderStatus } from '../../order-moves.ts';

@@ -1,4 +1,4 @@
-import { Time } from '../../../page/parts/time-and-age.tsx';
+import { Time } from '../../../page/parts/time.tsx';
 import { timestamp } from '../../../ops/words/format.ts';
 import type { Screen } from '../../../page/visit.ts';
 import type { NextDue } from '../../due.ts';

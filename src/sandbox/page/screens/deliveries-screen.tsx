@@ -1,6 +1,6 @@
 import { number } from '../../../ops/words/format.ts';
 import { StoredText } from '../../../page/parts/stored-text.tsx';
-import { Time } from '../../../page/parts/time-and-age.tsx';
+import { Time } from '../../../page/parts/time.tsx';
 import type { Screen } from '../../../page/visit.ts';
 import type { Delivery, DeliveryState } from '../../delivery-list.ts';
 import type { Endpoint } from '../../endpoints.ts';

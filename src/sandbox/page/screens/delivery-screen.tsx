@@ -1,8 +1,7 @@
 import { number } from '../../../ops/words/format.ts';
-import { BodyTree } from '../../../page/parts/body-tree.tsx';
-import { RawText } from '../../../page/parts/raw-body.tsx';
+import { BodyTree, RawText } from '../../../page/parts/body-views.tsx';
 import { StoredText } from '../../../page/parts/stored-text.tsx';
-import { Time } from '../../../page/parts/time-and-age.tsx';
+import { Time } from '../../../page/parts/time.tsx';
 import type { Screen } from '../../../page/visit.ts';
 import type { DeliveryRecord, DeliveryTry } from '../../delivery-list.ts';
 import { EndpointName } from '../parts/endpoint-name.tsx';

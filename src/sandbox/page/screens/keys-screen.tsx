@@ -1,6 +1,6 @@
 import { number, plural } from '../../../ops/words/format.ts';
 import { isBlank, StoredText } from '../../../page/parts/stored-text.tsx';
-import { Time } from '../../../page/parts/time-and-age.tsx';
+import { Time } from '../../../page/parts/time.tsx';
 import type { Screen } from '../../../page/visit.ts';
 import type { CreatedKey, KeyRecord } from '../../keys.ts';
 import { unbrokenCurlLine } from '../../openapi/page/curl-line.ts';

@@ -1,7 +1,6 @@
-import { RawText } from '../../../page/parts/raw-body.tsx';
-import { BodyTree } from '../../../page/parts/body-tree.tsx';
+import { RawText, BodyTree } from '../../../page/parts/body-views.tsx';
 import { StoredText } from '../../../page/parts/stored-text.tsx';
-import { Time } from '../../../page/parts/time-and-age.tsx';
+import { Time } from '../../../page/parts/time.tsx';
 import type { Screen } from '../../../page/visit.ts';
 import { Facts } from '../parts/facts.tsx';
 import { MoveButtons } from '../parts/move-buttons.tsx';

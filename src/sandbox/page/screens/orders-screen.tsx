@@ -1,5 +1,5 @@
 import { StoredText } from '../../../page/parts/stored-text.tsx';
-import { Time } from '../../../page/parts/time-and-age.tsx';
+import { Time } from '../../../page/parts/time.tsx';
 import type { Screen } from '../../../page/visit.ts';
 import type { OrderSummary } from '../../order-list.ts';
 import { ORDER_STATUSES } from '../../order-moves.ts';

@@ -1,5 +1,5 @@
 import { eventTypes } from '../../../events/event-types.ts';
-import { Time } from '../../../page/parts/time-and-age.tsx';
+import { Time } from '../../../page/parts/time.tsx';
 import type { Screen } from '../../../page/visit.ts';
 import type { Endpoint } from '../../endpoints.ts';
 import { EndpointName } from '../parts/endpoint-name.tsx';

@@ -1,0 +1,74 @@
+import type { StatsOptions } from '../../ops/stats.ts';
+import { timestamp, relative } from '../../ops/words/format.ts';
+
+/** A time in UTC, and how long ago that is or in how long it will be. */
+export function Time({ at, now }: { readonly at: Date; readonly now: Date }) {
+  return (
+    <>
+      <time datetime={at.toISOString()}>{timestamp(at)}</time> <span class="muted">({relative(at, now)})</span>
+    </>
+  );
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+export interface Range {
+  /** as it stands in the URL, and on the page */
+  readonly name: string;
+  readonly label: string;
+  readonly spanMs: number;
+  /** what is older than a day is counted by the hour, so long spans take whole hours */
+  readonly stepMs: number;
+}
+
+const HOUR: Range = { name: '1h', label: '1 h', spanMs: HOUR_MS, stepMs: MINUTE_MS };
+
+const ranges: readonly Range[] = [
+  HOUR,
+  { name: '24h', label: '24 h', spanMs: DAY_MS, stepMs: 30 * MINUTE_MS },
+  { name: '7d', label: '7 d', spanMs: 7 * DAY_MS, stepMs: 3 * HOUR_MS },
+  { name: '30d', label: '30 d', spanMs: 30 * DAY_MS, stepMs: 12 * HOUR_MS },
+];
+
+/** The span that a URL asks for with `?range=`; the last hour unless it names one of the ranges. */
+export function rangeOf(url: URL, usual = HOUR.name): Range {
+  const asked = url.searchParams.get('range') ?? usual;
+  return ranges.find(({ name }) => name === asked) ?? HOUR;
+}
+
+/**
+ * The span with steps that begin at round times and end with the one that is under way: so the bars of the past stay as
+ * they are from one look to the next.
+ */
+export function stepsOf({ spanMs, stepMs }: Range, now: Date): Required<StatsOptions> {
+  const end = (Math.floor(now.getTime() / stepMs) + 1) * stepMs;
+  return { since: new Date(end - spanMs), until: new Date(end), steps: spanMs / stepMs };
+}
+
+/** Links to the same screen for other spans; `kept` is what else is chosen there, by its name in the URL. */
+export function Ranges({
+  current,
+  kept = {},
+}: {
+  readonly current: Range;
+  readonly kept?: Readonly<Record<string, string>>;
+}) {
+  return (
+    <nav class="ranges" aria-label="Time range">
+      {ranges.map(({ name, label }) => (
+        <a href={rangeQuery(name, kept)} aria-current={name === current.name ? 'true' : undefined}>
+          {label}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** A query that asks for a span, and for what else is chosen. */
+export function rangeQuery(name: Range['name'], kept: Readonly<Record<string, string>>): string {
+  const query = new URLSearchParams({ range: name });
+  for (const [key, value] of Object.entries(kept)) query.set(key, value.toWellFormed());
+  return `?${query.toString()}`;
+}

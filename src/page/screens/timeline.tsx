@@ -1,0 +1,194 @@
+import type { EventAct } from '../../inbox/operator/audit.ts';
+import type { EventHistory, TimelineEntry } from '../../ops/find.ts';
+import { foldedTimeline, type FoldedAttempts } from '../../ops/folded-timeline.ts';
+import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
+import { afterHowLong, dueInWords } from '../../ops/words/event-words.ts';
+import { age, number, plural, timestamp } from '../../ops/words/format.ts';
+import { oneLine, printableLines } from '../../printable.ts';
+import { StoredText } from '../parts/stored-text.tsx';
+import { Time } from '../parts/time.tsx';
+import type { Visit } from '../visit.ts';
+
+const MAX_STACK = 20_000;
+
+/** Deliveries and attempts of one event, the oldest first, with what went wrong. */
+export function Timeline({
+  history,
+  visit: { base, now },
+}: {
+  readonly history: EventHistory;
+  readonly visit: Pick<Visit, 'base' | 'now'>;
+}) {
+  return (
+    <ol class="timeline">
+      {foldedTimeline(history.timeline).map((entry, n) => (
+        <li id={idOf(entry, n)} class={`entry ${toneOf(entry, now)}`}>
+          {isToCome(entry, now) ? (
+            <>
+              {dueInWords(entry.at, history.summary.attempts > 0, now)} (
+              <time datetime={entry.at.toISOString()}>{timestamp(entry.at)}</time>)
+            </>
+          ) : (
+            <>
+              <Time at={entry.at} now={now} /> <Entry entry={entry} history={history} base={base} now={now} />
+            </>
+          )}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Entry({
+  entry,
+  history: { summary },
+  base,
+  now,
+}: {
+  readonly entry: TimelineEntry | FoldedAttempts;
+  readonly history: EventHistory;
+  readonly base: string;
+  readonly now: Date;
+}) {
+  switch (entry.what) {
+    case 'stored':
+      return <>received and stored{summary.verified ? '' : ', signature not checked'}</>;
+    case 'redelivered':
+      return <>redelivered</>;
+    case 'redeliveries':
+      return <>the first of {plural(entry.count, 'redelivery', 'redeliveries')} that are not listed separately</>;
+    case 'conflict':
+      return (
+        <>
+          redelivered with a different body (conflict): hookbox uses the first body and keeps the newest conflicting one
+        </>
+      );
+    case 'act':
+      return <ActEntry act={entry.act} base={base} />;
+    case 'attempts':
+      return <FoldedEntry folded={entry} now={now} />;
+    case 'attempt':
+      return <AttemptEntry attempt={entry.attempt} />;
+    case 'due':
+      return <>{dueInWords(entry.at, summary.attempts > 0, now)}</>;
+    case 'settled':
+      return (
+        <>
+          <span class={`state-${entry.state}`}>{entry.state}</span>
+          {entry.state === 'dead' && summary.deadReason !== null && ` (${summary.deadReason})`}
+        </>
+      );
+  }
+}
+
+/** Who acted, and why. */
+function ActEntry({ act: { act, actor, via, reason, bulk }, base }: { readonly act: EventAct; readonly base: string }) {
+  return (
+    <>
+      <strong>{oneLine(actInWords(act), 20)}</strong> by <StoredText text={actor} atMost={200} />{' '}
+      <span class="muted">{VIA_WORDS[via]}</span>
+      {bulk !== null && (
+        <>
+          {' '}
+          as part of <a href={`${base}/bulks/${bulk}`}>bulk action {number(bulk)}</a>
+        </>
+      )}
+      {reason === null ? (
+        <span class="muted">, no reason given</span>
+      ) : (
+        <>
+          : <StoredText text={reason} atMost={1_000} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** Attempts that failed alike: what the last of them said, and each of them behind it. */
+function FoldedEntry({ folded: { attempts, last }, now }: { readonly folded: FoldedAttempts; readonly now: Date }) {
+  const [first] = attempts;
+  return (
+    <>
+      attempts {number(first.number)} to {number(last.number)}:{' '}
+      <strong class={`outcome-${last.outcome}`}>{last.outcome}</strong> {number(attempts.length)} times with the same
+      error,{' '}
+      <span class="muted">
+        most recently <Time at={last.startedAt} now={now} />
+      </span>
+      <div class="error">
+        <p>
+          <strong>
+            <StoredText text={last.error?.name ?? ''} />
+          </strong>
+          : <StoredText text={last.error?.message ?? ''} atMost={2_000} />
+        </p>
+      </div>
+      <details id={`each-from-${first.number}`}>
+        <summary>All attempts</summary>
+        <ol class="timeline">
+          {attempts.map((attempt) => (
+            <li class={`entry ${oneLine(attempt.outcome, 20)}`}>
+              <Time at={attempt.startedAt} now={now} /> <AttemptEntry attempt={attempt} />
+            </li>
+          ))}
+        </ol>
+      </details>
+    </>
+  );
+}
+
+function AttemptEntry({ attempt }: { readonly attempt: EventHistory['attempts'][number] }) {
+  const { number: nth, trigger, outcome, startedAt, endedAt, error, skipped } = attempt;
+  return (
+    <>
+      attempt {number(nth)}
+      {trigger === 'manual' && ' (the first after a rerun)'}: <strong class={`outcome-${outcome}`}>{outcome}</strong>
+      <span class="muted">{afterHowLong(outcome, lasted(endedAt.getTime() - startedAt.getTime()))}</span>
+      {skipped !== undefined && (
+        <>
+          , skipped: <StoredText text={skipped} />
+        </>
+      )}
+      {error !== null && (
+        <div class="error">
+          <p>
+            <strong>
+              <StoredText text={error.name} />
+            </strong>
+            : <StoredText text={error.message} atMost={2_000} />
+          </p>
+          {error.stack !== null && (
+            <details id={`stack-${nth}`}>
+              <summary>Stack</summary>
+              <pre tabindex={0} aria-label={`Stack of attempt ${nth}`}>
+                {printableLines(error.stack.slice(0, MAX_STACK))}
+              </pre>
+            </details>
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+function lasted(ms: number): string {
+  return ms < 1_000 ? `${number(Math.max(ms, 0))} ms` : age(ms);
+}
+
+/** So that live updates know an entry again. */
+function idOf(entry: TimelineEntry | FoldedAttempts, n: number): string {
+  if (entry.what === 'attempts') return `attempts-${entry.attempts[0].number}`;
+  return `${entry.what}-${entry.what === 'attempt' ? entry.attempt.number : n}`;
+}
+
+/** Clocks of processes differ, so only of its next attempt it can be told. */
+function isToCome(entry: TimelineEntry | FoldedAttempts, now: Date): boolean {
+  return entry.what === 'due' && entry.at > now;
+}
+
+function toneOf(entry: TimelineEntry | FoldedAttempts, now: Date): string {
+  if (isToCome(entry, now)) return 'to-come';
+  if (entry.what === 'attempts') return oneLine(entry.last.outcome, 20);
+  if (entry.what === 'attempt') return oneLine(entry.attempt.outcome, 20);
+  return entry.what === 'settled' ? entry.state : entry.what;
+}
