@@ -3,7 +3,7 @@ import { existsSync, statSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { arch, platform, release } from 'node:os';
 import { messageOf } from '../../errors.ts';
-import { ephemeralHost } from '../../host/ephemeral-host.ts';
+import { ephemeralHost } from '../../host/files.ts';
 import { nodeTooOld } from '../../host/node-version.ts';
 import { delay, performance } from '../../host/real-timers.ts';
 import { openConnection, whyNoTemporaryFiles } from '../../inbox/sqlite/opening/better-sqlite.ts';

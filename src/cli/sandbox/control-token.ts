@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, 
 import { hostname, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
-import { OWNER_ONLY } from '../../host/owner-only.ts';
+import { OWNER_ONLY } from '../../host/files.ts';
 
 /**
  * Writes the token of the sandbox on a port into a file that only this user can read.

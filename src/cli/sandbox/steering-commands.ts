@@ -1,13 +1,9 @@
 import { Argument, type Command } from 'commander';
 import type { CreatedKey } from '../../sandbox/index.ts';
-import { command, GROUP, withNotes } from '../shared/command.ts';
-import { usageError } from '../shared/exit.ts';
-import { nameList } from '../shared/help-lines.ts';
-import { collected, wholeNumber } from '../shared/option-values.ts';
-import { print, printJson, printNdjson, tell } from '../shared/output.ts';
-import { givenSecret, withSecret, type SecretOptions } from '../shared/secret-option.ts';
-import { withWide, type WideOptions } from '../shared/wide-option.ts';
-import { withOwnModule } from '../shared/with-own-module.ts';
+import { command, GROUP, withNotes, nameList } from '../shared/command.ts';
+import { usageError, print, printJson, printNdjson, tell, withOwnModule } from '../shared/output.ts';
+import { collected, wholeNumber, withWide, type WideOptions } from '../shared/options.ts';
+import { givenSecret, withSecret, type SecretOptions } from '../shared/secret.ts';
 import { oneLine } from '../../printable.ts';
 import type { Act, Retried, SentByHand } from './control-server.ts';
 import { DEFAULT_AT, LISTS, steeringText } from './sandbox-address.ts';
@@ -96,7 +92,7 @@ function retry(): Command {
   return withNotes(withSteering(made), {
     exitCodes: { 0: 'all deliveries succeeded', 1: 'no delivery succeeded', 3: 'only some deliveries succeeded' },
   }).action(async (ids: readonly number[], options: SteeringOptions) => {
-    const { exitCodeOf } = await import('../shared/sending/send-all.ts');
+    const { exitCodeOf } = await import('../shared/sending.ts');
     let ok = 0;
     for (const delivery of ids) {
       const retried = await steerPatiently<Retried>(options, { act: 'retry', delivery });
@@ -136,7 +132,7 @@ function send(): Command {
 }
 
 async function sendByHand(source: string, options: SendOptions): Promise<void> {
-  const { checkedBodies } = await import('../trigger/checked-bodies.ts');
+  const { checkedBodies } = await import('../trigger-body.ts');
   const body = Buffer.from((await checkedBodies(source, options, options.events))()).toString();
   let event: unknown;
   try {
@@ -216,7 +212,7 @@ function webhook(): Command {
     .option('--remove', 'remove the endpoint and its pending deliveries');
   return withSteering(withSecret(made, SECRET_OR_MADE)).action(async (text: string, options: WebhookOptions) => {
     const { unsigned = false, remove = false, json = false } = options;
-    const { targetOf } = await import('../shared/target-url.ts');
+    const { targetOf } = await import('../shared/options.ts');
     const url = targetOf(text, true).href; // the sandbox knows whether it may send elsewhere
     if (remove) {
       await steer(options, { act: 'unhook', url });

@@ -9,7 +9,7 @@ import { letters, seeded } from '../../sender/seeded-random.ts';
 import { realClock, virtualClock } from '../../sender/sender-clock.ts';
 import { createService, type DeadLetter, type DeliveryAttempt, type DeliveryEnd } from '../../sender/service.ts';
 import { fixture } from '../../testing/fixtures.ts';
-import { usageError } from '../shared/exit.ts';
+import { usageError } from '../shared/output.ts';
 import type { AttemptFaults, Scenario, ScenarioDelivery } from './scenario-file.ts';
 import type { Findings, ScenarioReceiver } from './scenario-receivers.ts';
 

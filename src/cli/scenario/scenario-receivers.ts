@@ -9,15 +9,15 @@ import { PermanentError } from '../../errors.ts';
 import { delay, performance } from '../../host/real-timers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { StoredEvent } from '../../inbox/event.ts';
-import { seenSince } from '../../inbox/rules/handled-types.ts';
+import { seenSince } from '../../inbox/rules/processors.ts';
 import { openConnection } from '../../inbox/sqlite/opening/better-sqlite.ts';
 import { HANDLED_TYPES } from '../../inbox/sqlite/sql/queue-statements.ts';
 import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
 import { EVERYTHING } from '../../inbox/work.ts';
 import type { Handlers } from '../../processing/handlers.ts';
 import { createReceiver, type Receiver } from '../../receive/receiver.ts';
-import { isInPostgres, type DbOptions } from '../shared/db-option.ts';
-import { existingInbox } from '../shared/existing-inbox.ts';
+import { isInPostgres, type DbOptions } from '../shared/options.ts';
+import { existingInbox } from '../shared/inbox.ts';
 import { addressOf } from '../shared/listen.ts';
 import type { HandlerBehaviour, Scenario } from './scenario-file.ts';
 

@@ -2,18 +2,20 @@ import { createHash, randomInt } from 'node:crypto';
 import { number } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import type { DeliveryAttempt } from '../../sender/service.ts';
-import type { DbOptions } from '../shared/db-option.ts';
-import { CommandError, EXIT, usageError, type ExitCode } from '../shared/exit.ts';
-import { interruption } from '../shared/interruption.ts';
-import { print, printJson, styled, tell } from '../shared/output.ts';
-import { progressBar } from '../shared/progress-bar.ts';
-import { secretOf, type SecretOptions } from '../shared/secret-option.ts';
-import { targetOf } from '../shared/target-url.ts';
+import { type DbOptions, targetOf } from '../shared/options.ts';
+import { CommandError, EXIT, usageError, type ExitCode, print, printJson, styled, tell } from '../shared/output.ts';
+import { interruption, progressBar } from '../shared/interruption.ts';
+import { secretOf, type SecretOptions } from '../shared/secret.ts';
 import { whyUnreachable } from '../shared/unreachable.ts';
 import { runScenario, type ScenarioRun } from './run-scenario.ts';
 import { loadScenario, type Scenario } from './scenario-file.ts';
-import { ownReceiver, PATIENCE_MS, remoteReceiver } from './scenario-receivers.ts';
-import type { EventFinding, ScenarioReceiver } from './scenario-receivers.ts';
+import {
+  ownReceiver,
+  PATIENCE_MS,
+  remoteReceiver,
+  type EventFinding,
+  type ScenarioReceiver,
+} from './scenario-receivers.ts';
 
 /** The options of `scenario run`. */
 export interface ScenarioRunOptions extends Partial<DbOptions>, SecretOptions {

@@ -9,7 +9,7 @@ import { consoleLogger, type Logger } from '../../host/logger.ts';
 import { performance } from '../../host/real-timers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { Acceptance, IncomingEvent } from '../../inbox/event.ts';
-import { COMMITTED_ALONE } from '../../inbox/rules/committed-alone.ts';
+import { COMMITTED_ALONE } from '../../inbox/rules/attempt.ts';
 import type { AttemptError, ClaimedEvent, Lease } from '../../inbox/work.ts';
 import { isLoopbackAddress } from '../../page/safety/request-guard.ts';
 import { isAboutAttempt } from '../../processing/attempt-log.ts';
@@ -17,14 +17,12 @@ import { assertHandlers, handledTypes, type Handlers } from '../../processing/ha
 import type { Outcome } from '../../receive/outcome.ts';
 import { createReceiver, type Receiver } from '../../receive/receiver.ts';
 import { labelOf } from '../../sender/event-label.ts';
-import { shownInbox, type DbOptions } from '../shared/db-option.ts';
-import { usageError } from '../shared/exit.ts';
+import { shownInbox, type DbOptions } from '../shared/options.ts';
+import { usageError, tell } from '../shared/output.ts';
 import { stopSignal, type StopSignal } from '../shared/interruption.ts';
 import { addressOf, listen, stopListening, type ListenOptions } from '../shared/listen.ts';
-import { openInbox } from '../shared/open-inbox.ts';
-import { tell } from '../shared/output.ts';
-import { exportedSchemas, importOwn, insideDefault, isRecord } from '../shared/own-module.ts';
-import { whyInvalid } from '../shared/why-invalid.ts';
+import { openInbox } from '../shared/inbox.ts';
+import { exportedSchemas, importOwn, insideDefault, isRecord, whyInvalid } from '../shared/own-module.ts';
 import { createForwarder, FORWARDED_HEADER, type Forwarded } from './forwarder.ts';
 import { reporter, type AttemptReport, type DeliveryReport, type Output } from './serve-reports.ts';
 

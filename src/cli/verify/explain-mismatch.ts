@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { isWellFormedSignature } from '../../signing/signature.ts';
 import { print, printJson, styled } from '../shared/output.ts';
-import { readInput } from '../shared/read-input.ts';
-import { secretOf } from '../shared/secret-option.ts';
+import { readInput } from '../shared/files.ts';
+import { secretOf } from '../shared/secret.ts';
 import { bodyVariants, leftOfBody, type BodyVariant, type OtherBody } from './body-variants.ts';
 import { CAUSES, type Cause, type Found } from './causes.ts';
 import {

@@ -1,8 +1,6 @@
 import { delay, performance } from '../../host/real-timers.ts';
 import { isInstance, TransactionError } from '../../errors.ts';
-import { COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';
-import { processedBy } from '../rules/attempt-end.ts';
-import { planProcessed } from '../rules/settle.ts';
+import { COMMITTED_BY_ITSELF, processedBy, planProcessed } from '../rules/attempt.ts';
 import type { Lease, TransactionAttempt } from '../work.ts';
 import type { PostgresConnection } from './driver/client.ts';
 import { IDLE_TIMEOUT, KNOWN_PLANS, SYNCED, VALUES, transactionStatus } from './driver/database.ts';
@@ -240,15 +238,15 @@ async function endProcessed(
 
 /** Without the marker, which goes with it; `false` when the lease is lost. */
 async function endAttempt(
-  { scene }: Store,
+  { within }: Store,
   session: Session,
   lease: Lease,
   settlement: ReturnType<typeof processedBy>,
   now: number,
 ): Promise<boolean> {
-  const place = scene(session);
-  await place.locks.takeOf([lease.seq]);
-  const store = postgresStore(place);
+  const transaction = within(session);
+  await transaction.locks.takeOf([lease.seq]);
+  const store = postgresStore(transaction);
   const [event] = await store.held([lease], null);
   const changes = planProcessed(event, settlement, now);
   if (changes !== null) await store.apply(changes);

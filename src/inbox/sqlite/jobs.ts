@@ -1,7 +1,6 @@
 import { InboxOpenError, InboxUnavailableError } from '../../errors.ts';
 import { wallTime } from '../../host/real-timers.ts';
 import type { EventKey, IncomingEvent, StoredEvent } from '../event.ts';
-import { unavailable, type CommitOutcome } from '../group-commit.ts';
 import {
   accept,
   announce,
@@ -15,11 +14,10 @@ import {
   unhandled,
   type ClaimProgress,
 } from '../queue-operations.ts';
-import type { Sweep } from '../rules/announce.ts';
-import { seenSince } from '../rules/handled-types.ts';
-import type { NumberedClaim, NumberedStart } from '../rules/leases.ts';
-import { ignoredTypes } from '../rules/unhandled-report.ts';
+import { type Sweep, seenSince, ignoredTypes } from '../rules/processors.ts';
+import type { NumberedClaim, NumberedStart } from '../rules/claim.ts';
 import type { CrashedEvent, Lease, ProcessorIdentity, Scope, Settlement, ClaimRequest, StartRequest } from '../work.ts';
+import { unavailable, type CommitOutcome } from '../group-commit.ts';
 import { attemptsOf, nextDue, type Statements } from './engine/sqlite-store.ts';
 import { isBusy, isRowFault } from './opening/database.ts';
 import { storedEvent } from './sql/rows.ts';

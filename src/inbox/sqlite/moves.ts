@@ -1,5 +1,5 @@
 import { lazyStatement, keyIs, statement } from './sql/statement.ts';
-import { TOLERATED_MS } from '../rules/set-back.ts';
+import { TOLERATED_MS } from '../rules/claim.ts';
 import type { SqliteDatabase } from './opening/database.ts';
 
 /** The value of `parked` for an event that no processor has looked at yet. */

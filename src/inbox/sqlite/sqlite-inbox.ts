@@ -1,18 +1,16 @@
 import { messageOf, ConfigurationError } from '../../errors.ts';
-import { assertLasting } from '../../host/ephemeral-host.ts';
-import { whyNoPath } from '../../host/file-path.ts';
+import { assertLasting, whyNoPath } from '../../host/files.ts';
 import { loggerOf, type Logger } from '../../host/logger.ts';
 import { ownContext } from '../../host/own-context.ts';
 import { isPostgresUrl } from '../../host/postgres-url.ts';
 import { wallTime } from '../../host/real-timers.ts';
-import { assertAlone, assertOptions, kindOf, type KnownOptions } from '../../known-options.ts';
-import { positive } from '../../number-option.ts';
+import { assertAlone, assertOptions, kindOf, type KnownOptions, positive } from '../../known-options.ts';
 import type { Inbox } from '../contract.ts';
 import type { StoredEvent } from '../event.ts';
-import { GroupCommit } from '../group-commit.ts';
-import { runUpkeep } from '../operator/background-upkeep.ts';
+import { runUpkeep } from '../operator/turns.ts';
 import type { ClaimProgress } from '../queue-operations.ts';
-import { WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
+import { WHOLE_SWEEP, type Sweep } from '../rules/processors.ts';
+import { GroupCommit } from '../group-commit.ts';
 import { UnconfirmedClaims, UnconfirmedSettlements } from '../unconfirmed-claims.ts';
 import { adoptedConnection, ownConnection } from './connection.ts';
 import { effectTransaction } from './effect-transaction.ts';
@@ -31,7 +29,7 @@ import {
   type ReadResult,
 } from './jobs.ts';
 import { fileOf, isConnectionFault, type SqliteDatabase } from './opening/database.ts';
-import { logGone } from './opening/files-in-use.ts';
+import { logGone, whyNoSecondConnection, whyNoSecondReader } from './opening/files-in-use.ts';
 import { absolutePath, whyTemporaryDataFails } from './opening/open.ts';
 import { accessOf } from './operator/access.ts';
 import { sqliteOperations } from './operator/operations.ts';
@@ -39,7 +37,6 @@ import { SEARCH_INDEX } from './operator/search-words.ts';
 import { backups } from './operator/backup.ts';
 import { newestSeq } from './sql/statement.ts';
 import { InboxThreads } from './threads/inbox-threads.ts';
-import { whyNoSecondConnection, whyNoSecondReader } from './opening/files-in-use.ts';
 import { NoThread } from './threads/thread.ts';
 import { FREE } from './threads/write-lock.ts';
 

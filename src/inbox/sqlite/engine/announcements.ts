@@ -1,9 +1,16 @@
 import type { SyncStore } from '../../queue-operations.ts';
-import type { ParkedEvent, ReadyType, WaitingEvent } from '../../rules/announce.ts';
-import { isPaused } from '../../rules/pauses.ts';
-import { isAmong, wasSeenAfter, type HandledType } from '../../rules/handled-types.ts';
-import { COUNTED, type PendingType } from '../../rules/unhandled-report.ts';
+import {
+  type ParkedEvent,
+  type ReadyType,
+  type WaitingEvent,
+  isAmong,
+  wasSeenAfter,
+  type HandledType,
+  COUNTED,
+  type PendingType,
+} from '../../rules/processors.ts';
 import type { Scope } from '../../work.ts';
+import { isPaused } from '../../rules/pauses.ts';
 import { distinctLanes, EVER_HANDLED, READY } from '../sql/queue-statements.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 import { statement } from '../sql/statement.ts';

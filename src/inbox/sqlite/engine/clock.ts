@@ -1,5 +1,5 @@
 import { Budget } from '../../rules/budget.ts';
-import { latestTime, movedBack, setBackBy } from '../../rules/set-back.ts';
+import { latestTime, movedBack, setBackBy } from '../../rules/claim.ts';
 import type { ClaimRequest } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 import { readyEndpoints } from './entity-queue.ts';
@@ -33,7 +33,7 @@ export function isSetBack({ queue }: NamedStatements, now: number): boolean {
 }
 
 /**
- * Moves back what was written before the clock was set back, if it was (see set-back.ts): leases, and when somebody was
+ * Moves back what was written before the clock was set back, if it was (see rules/claim.ts): leases, and when somebody was
  * seen, at once, as there are no more than handlers that run and types that are handled; and pending events in batches.
  *
  * @returns whether there is more to move

@@ -1,10 +1,9 @@
-import type { EventKey } from '../../event.ts';
+import type { EventKey, DeadReason, EventState } from '../../event.ts';
 import type { SyncStore } from '../../queue-operations.ts';
-import { isCommittedAlone } from '../../rules/committed-alone.ts';
-import { foundCrash, type FoundCrash } from '../../rules/found-crash.ts';
-import { isAmong } from '../../rules/handled-types.ts';
+import { isCommittedAlone, foundCrash, type FoundCrash, countChange } from '../../rules/attempt.ts';
+import { isAmong } from '../../rules/processors.ts';
+import type { Attempt, Lease, Scope } from '../../work.ts';
 import { openLanes, pausesIn } from '../../rules/pauses.ts';
-import { countChange } from '../../rules/settle.ts';
 import {
   NOTHING_NEXT,
   type Candidate,
@@ -16,8 +15,6 @@ import {
   type LeasedEvent,
   type RunningEvent,
 } from '../../rules/store.ts';
-import type { DeadReason, EventState } from '../../state.ts';
-import type { Attempt, Lease, Scope } from '../../work.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { type NamedStatements, prepareNamedStatements } from '../sql/named-statements.ts';
 import { createdOf } from '../sql/rows.ts';

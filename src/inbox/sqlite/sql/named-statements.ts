@@ -1,6 +1,4 @@
-import { foldTypes, hasOwnType, NamedTypes } from '../../rules/counted-types.ts';
-import { minuteOf, type CountTotal } from '../../rules/counted.ts';
-import { Tally } from '../../rules/tally.ts';
+import { foldTypes, hasOwnType, NamedTypes, minuteOf, type CountTotal, Tally } from '../../rules/counted.ts';
 import { prepareMoves } from '../moves.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { prepareKnownEventStatements, prepareQueueStatements } from './queue-statements.ts';

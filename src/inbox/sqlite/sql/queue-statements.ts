@@ -1,6 +1,6 @@
-import { MANY_FRESH } from '../../rules/accept-event.ts';
+import { MANY_FRESH } from '../../rules/accept.ts';
+import { putAwayStates } from '../../event.ts';
 import { YIELDING_BATCH } from '../../rules/entity-order.ts';
-import { putAwayStates } from '../../state.ts';
 import { BYTES, CLAIMED_UNDER, HELD } from '../moves.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { lazyStatement, keyIs } from './statement.ts';

@@ -1,7 +1,6 @@
 import type { Instant } from '../../../events/instant.ts';
-import type { StoredEvent } from '../../event.ts';
-import { occurrencesOf, type Times } from '../../rules/occurrences.ts';
-import type { DeadReason, EventState } from '../../state.ts';
+import type { StoredEvent, DeadReason, EventState } from '../../event.ts';
+import { occurrencesOf, type Times } from '../../rules/accept.ts';
 import type { NamedStatements } from './named-statements.ts';
 
 /** The state of an event for actions: an event whose handler still runs is in processing, though it may be processed. */

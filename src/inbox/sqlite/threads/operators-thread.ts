@@ -5,13 +5,13 @@
  */
 import { InboxUnavailableError } from '../../../errors.ts';
 import type { ExportPage } from '../../operator/transfer.ts';
+import { exportPagesBefore } from '../../operator/export.ts';
 import { commitGroup, type Work } from '../jobs.ts';
 import { ownConnection } from '../connection.ts';
 import { GroupCommit } from '../../group-commit.ts';
 import { accessOf, operatorTables } from '../operator/access.ts';
 import { sqliteOperations } from '../operator/operations.ts';
 import { SEARCH_INDEX } from '../operator/search-words.ts';
-import { exportPagesBefore } from '../../operator/export-pages.ts';
 import type { Statements } from '../engine/sqlite-store.ts';
 import { answerRequests, beginThread, send } from './thread.ts';
 import type { OperatorsOperations } from './inbox-threads.ts';
