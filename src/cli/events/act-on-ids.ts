@@ -2,15 +2,15 @@ import { turn as nextTurn } from '../../host/real-timers.ts';
 import { ConfigurationError } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { EventKey } from '../../inbox/event.ts';
+import { decideOnStored } from '../../inbox/rules/operator-acts.ts';
 import {
-  decideOnStored,
   askedByKey,
   decideAct,
   mayBeDone,
   summaryAt,
   type ActDecision,
   type AskedAct,
-} from '../../inbox/rules/operator-acts.ts';
+} from '../../inbox/rules/decide-act.ts';
 import {
   discardEvents,
   getEvent,

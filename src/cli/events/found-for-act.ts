@@ -1,5 +1,5 @@
 import type { Inbox } from '../../inbox/contract.ts';
-import { askedByFilter, mayBeDone, searchedFor, summaryAt } from '../../inbox/rules/operator-acts.ts';
+import { askedByFilter, mayBeDone, searchedFor, summaryAt } from '../../inbox/rules/decide-act.ts';
 import { BreakdownSums } from '../../inbox/rules/bulks.ts';
 import type { Act, Bulk, EventFilter, EventSummary } from '../../ops/index.ts';
 import { progressBar } from '../shared/progress-bar.ts';

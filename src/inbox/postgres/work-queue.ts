@@ -15,7 +15,7 @@ import {
   ignoredTypes as ignoredReport,
   unhandledTypes,
 } from '../rules/processors.ts';
-import { mayRerun } from '../rules/operator-acts.ts';
+import { mayRerun } from '../rules/decide-act.ts';
 import type { EventKey } from '../event.ts';
 import type { Announced, Attempt, AttemptError, ProcessorIdentity, Scope, WorkQueue } from '../work.ts';
 import type { Queue } from '../rules/store.ts';

@@ -2,7 +2,8 @@ import { ConfigurationError } from '../../errors.ts';
 import type { EntityOf } from '../../events/entity.ts';
 import type { DeadReason, EventState } from '../event.ts';
 import type { ActResult, Bulk, StoredBulk, Author, BulkFate, OutcomePart } from '../operator/acts.ts';
-import { actedAt, type ActedRow, type Acting, askedByFilter, mayBeDone } from './operator-acts.ts';
+import { actedAt, type ActedRow, type Acting } from './operator-acts.ts';
+import { askedByFilter, mayBeDone } from './decide-act.ts';
 import { Sums } from './counted.ts';
 
 /** So many events are added or worked at once, at most. */

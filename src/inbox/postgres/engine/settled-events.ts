@@ -1,5 +1,5 @@
 import type { EventKey, EventState } from '../../event.ts';
-import type { Content, EventToRerun } from '../../rules/operator-acts.ts';
+import type { Content, EventToRerun } from '../../rules/decide-act.ts';
 import type { Scope } from '../../work.ts';
 import type { SizedEvent } from '../../rules/store.ts';
 import { keyOrNull, slotOf, type Tables } from '../sql/tables.ts';
