@@ -3,13 +3,13 @@ import { putAwayStates, type DeadReason, type EventState, type IncomingEvent } f
 import type { Act, ActResult } from '../operator/acts.ts';
 import type { EventFilter, EventSummary } from '../operator/search.ts';
 
-/** What somebody asks for: an action, on events in these states. */
+/** An action, on events in these states. */
 export interface AskedAct {
   readonly act: Act;
   readonly states: readonly EventState[];
 }
 
-/** What decides about an event before its body is read. */
+/** The facts that decide about an event before its body is read. */
 export interface ActedEvent {
   readonly state: EventState;
   readonly deadReason: DeadReason | null;
@@ -21,7 +21,7 @@ export interface ActedEvent {
   readonly inBackoff?: boolean;
 }
 
-/** What today's schemas make of a stored body that fits them. */
+/** The content of a stored body that fits today's schemas. */
 export interface BodyToday {
   readonly type: string | null;
   readonly created: Instant | null;
@@ -30,7 +30,7 @@ export interface BodyToday {
 
 /** A move of an operator's action, by the name that it has in `moves.ts` of an inbox. */
 export type ActMove =
-  /** a dead, ignored or discarded event gets what its body says today */
+  /** a dead, ignored or discarded event gets the content that its body has today */
   | { readonly name: 'toPending'; readonly content: BodyToday }
   /** its type, time and entity stay what they were: they belong to the attempt that has succeeded */
   | { readonly name: 'processedToPending' }
@@ -44,7 +44,6 @@ export function summaryAt(summary: EventSummary, now: Date): EventSummary & Acte
   return { ...summary, inBackoff: summary.dueAt !== null && summary.dueAt > now };
 }
 
-/** What an action makes of one event. */
 export type ActDecision =
   | { readonly result: 'done'; readonly move: ActMove }
   | { readonly result: Exclude<ActResult, 'done'> };
@@ -69,7 +68,7 @@ function appliesTo(act: Act, force: boolean): readonly EventState[] {
  * takes ignored and discarded events only if the filter asks for them, or when it is forced.
  */
 export function askedByFilter(act: Act, force: boolean, filter: EventFilter): AskedAct {
-  // Whoever names events means these, put away or not.
+  // Events that are named are meant, put away or not.
   if (filter.events !== undefined && filter.states === undefined) return askedByKey(act, force);
   const wanted = filter.states ?? (filter.ignoredSince === undefined ? undefined : ['ignored']);
   const { states } = askedByKey(act, force, wanted);
@@ -77,20 +76,20 @@ export function askedByFilter(act: Act, force: boolean, filter: EventFilter): As
   return { act, states: states.filter((state) => wanted !== undefined || force || !isLeft(state)) };
 }
 
-/** What a preview searches for. An event that is retried now has failed before: an index knows these among any number that wait. */
+/** The filter of a preview. An event that is retried now has failed before: an index knows these among any number that wait. */
 export function searchedFor({ act, states }: AskedAct, filter: EventFilter): EventFilter & Pick<AskedAct, 'states'> {
   if (act !== 'retry-now') return { ...filter, states };
   return { ...filter, states: filter.retrying === false ? [] : states, retrying: true };
 }
 
 /**
- * Decides what an action makes of one event. An inbox only carries it out.
+ * Decides what an action makes of one event.
  *
  * A discarded event has a type and a time, which an invalid one has only if its body fits today's schemas. If it does
  * not, it cannot be discarded and stays dead: pruning takes its body, and so does erasing.
  *
- * @param event - `null` where there is none of the key
- * @param today - `null` where the body does not fit, and where `needsBody` has said that it need not be read
+ * @param event - `null` if none has the key
+ * @param today - `null` if the body does not fit, or if `needsBody` returned `false`
  */
 export function decideAct({ act, states }: AskedAct, event: ActedEvent | null, today: BodyToday | null): ActDecision {
   if (event === null) return { result: 'unknown' };
@@ -110,12 +109,12 @@ function done(move: ActMove): ActDecision {
   return { result: 'done', move };
 }
 
-/** Whether what the body says today decides about an event. */
+/** Whether the content of its body today decides about an event. */
 export function needsBody(asked: AskedAct, event: ActedEvent): boolean {
   return decideAct(asked, event, null).result === 'still invalid';
 }
 
-/** Whether an action may be done to an event, as far as can be said without its body: so a preview takes it. */
+/** Whether an action may apply to an event, as far as can be said without its body: so a preview takes it. */
 export function mayBeDone(asked: AskedAct, event: ActedEvent): boolean {
   return needsBody(asked, event) || decideAct(asked, event, null).result === 'done';
 }
@@ -128,7 +127,7 @@ export interface EventToRerun {
   readonly isAsRead: boolean;
 }
 
-/** What today's schemas make of a body. */
+/** The content of a body by today's schemas. */
 export type Content = Pick<IncomingEvent, 'type' | 'created' | 'entity'>;
 
 /** Whether an event may become pending again, by the rule of operators. */

@@ -1,32 +1,59 @@
 import { ConfigurationError } from '../../errors.ts';
-import { type EntityOf, entityOf, namedEntity } from '../../events/entity.ts';
-
+import { entityOf, namedEntity, type EntityOf } from '../../events/entity.ts';
 import { readEvent } from '../../events/parse.ts';
 import type { EventKey, StoredEvent } from '../event.ts';
-import type { Act, ActResult, ActReport } from '../operator/acts.ts';
+import type { Act, ActReport, ActResult } from '../operator/acts.ts';
+import { Budget, type TimeSlice } from './budget.ts';
+import { addNames, recordOf, sumsOf, type Counting } from './counted.ts';
 import {
-  type ActedEvent,
+  decideAct,
+  needsBody,
   type ActDecision,
+  type ActedEvent,
   type ActMove,
   type AskedAct,
   type BodyToday,
-  decideAct,
-  needsBody,
 } from './decide-act.ts';
-import { Budget, type TimeSlice } from './budget.ts';
-import { type Counting, Sums } from './counted.ts';
 import type { Queue } from './store.ts';
+
+/** As `decideAct`, for an event with its body. */
+export function decideOnStored(asked: AskedAct, event: StoredEvent | null, rule?: EntityOf): ActDecision {
+  if (event === null) return decideAct(asked, null, null);
+  const known = { ...event, pruned: event.body === null };
+  const isRead = event.body !== null && needsBody(asked, known);
+  return decideAct(asked, known, isRead ? bodyToday(asked.act, known, event.body, rule) : null);
+}
+
+/**
+ * The content of a stored body by today's schemas; `null` if it does not fit them. An event keeps the entity that its
+ * receiver gave it. One that was stored as invalid has none, and gets one when it is rerun.
+ *
+ * @param rule - the receiver's, if it has one
+ */
+export function bodyToday(
+  act: Act,
+  event: Pick<ActedEvent, 'state' | 'deadReason'> & { readonly entity: string | null },
+  body: Uint8Array,
+  rule: EntityOf = entityOf,
+): BodyToday | null {
+  const { parsed, facts } = readEvent(body);
+  if (!parsed.ok || facts === null) return null;
+  // A discarded one may have been invalid before.
+  const mayHaveNone = event.deadReason === 'invalid' || event.state === 'discarded';
+  const isNamed = act === 'rerun' && mayHaveNone && event.entity === null;
+  return { ...facts, entity: isNamed ? namedEntity(rule, parsed.event) : event.entity };
+}
 
 const MOST_KEYS = 500;
 /** Parsing blocks the event loop: this much takes about ten milliseconds. One event may have more. */
 const MOST_BYTES = 512 * 1024;
 
-/** An event as far as an action decides about it. */
+/** A row of an event that an action decides about. */
 export interface ActedRow extends EventKey, ActedEvent {
   readonly seq: number;
   readonly type: string | null;
   readonly entity: string | null;
-  /** when a pending event may be claimed; of no meaning in another state */
+  /** when a pending event may be claimed; has no meaning in another state */
   readonly dueMs?: number;
   /** the length of its body */
   readonly bytes: number;
@@ -95,15 +122,9 @@ export function planActs(
 
 function afterMove({ event, move }: EventMove): ActedRow {
   const settled = { ...event, deadReason: null, inBackoff: false };
-  switch (move.name) {
-    case 'toPending':
-      return { ...settled, state: 'pending', type: move.content.type, entity: move.content.entity };
-    case 'processedToPending':
-    case 'retry-now':
-      return { ...settled, state: 'pending' };
-    case 'discard':
-      return { ...settled, state: 'discarded', type: move.content?.type ?? event.type };
-  }
+  if (move.name === 'discard') return { ...settled, state: 'discarded', type: move.content?.type ?? event.type };
+  const { type, entity } = move.name === 'toPending' ? move.content : event;
+  return { ...settled, state: 'pending', type, entity };
 }
 
 /** The queues whose fronts may have left. An event that is due now stays where it is. */
@@ -117,7 +138,6 @@ export function queuesToAdvance(moves: readonly EventMove[]): readonly Queue[] {
   return [...left.values()];
 }
 
-/** Counts what operators see of their actions. */
 export function countMoves(counts: Counting['counts'], moves: readonly EventMove[]): void {
   for (const { event, move } of moves) {
     if (move.name === 'toPending') counts.countType('rerun', move.content.type);
@@ -138,11 +158,11 @@ export function nextBatch<T extends ActedRow | null>(rows: readonly T[], most: n
   return batch;
 }
 
-/** What came of an action on keys, but for its line in the audit. */
+/** The report of an action on keys, without its line in the audit. */
 export function reportOf(keys: readonly EventKey[], results: readonly ActResult[]): Omit<ActReport, 'audit'> {
   return {
     results: keys.map((key, at) => ({ key, result: results[at] ?? 'unknown' })),
-    counts: new Sums().add(...results).toRecord(),
+    counts: recordOf(addNames(sumsOf(), ...results)),
   };
 }
 
@@ -177,32 +197,4 @@ export function refuseTooManyBytes({ length }: readonly EventKey[], bytes: numbe
     `One call accepts events whose bodies total at most ${MOST_BYTES} bytes, but the bodies of these ` +
       `${length} events total ${bytes}. Name fewer events, or use a bulk action (previewBulk, then runBulk).`,
   );
-}
-
-/** As `decideAct`, where the event is at hand with its body. */
-export function decideOnStored(asked: AskedAct, event: StoredEvent | null, rule?: EntityOf): ActDecision {
-  if (event === null) return decideAct(asked, null, null);
-  const known = { ...event, pruned: event.body === null };
-  const isRead = event.body !== null && needsBody(asked, known);
-  return decideAct(asked, known, isRead ? bodyToday(asked.act, known, event.body, rule) : null);
-}
-
-/**
- * What today's schemas make of a stored body; `null` when it does not fit them. An event keeps the entity that its receiver
- * gave it. One that was stored as invalid has none, and gets one when it is rerun.
- *
- * @param rule - the receiver's, where it has one
- */
-export function bodyToday(
-  act: Act,
-  event: Pick<ActedEvent, 'state' | 'deadReason'> & { readonly entity: string | null },
-  body: Uint8Array,
-  rule: EntityOf = entityOf,
-): BodyToday | null {
-  const { parsed, facts } = readEvent(body);
-  if (!parsed.ok || facts === null) return null;
-  // A discarded one may have been invalid before.
-  const mayHaveNone = event.deadReason === 'invalid' || event.state === 'discarded';
-  const isNamed = act === 'rerun' && mayHaveNone && event.entity === null;
-  return { ...facts, entity: isNamed ? namedEntity(rule, parsed.event) : event.entity };
 }
