@@ -1,12 +1,11 @@
 import type { NamedInbox } from '../host/shell-words.ts';
-import type { AnyInbox } from '../inbox/contract.ts';
-import type { Operations } from '../inbox/operator/operations.ts';
+import type { AnyInbox, Operations } from '../inbox/contract.ts';
+import type { EventKey } from '../inbox/event.ts';
 import type { Mask } from '../ops/body/mask.ts';
 import { flashOf } from './acts/flash.ts';
 import { createFrame, type Frame, type FrameParts, type PageContext } from './frame.tsx';
 import type { Look } from './layout.tsx';
 import { fromPathPart } from './parts/filter-fields.ts';
-import type { EventKey } from '../inbox/event.ts';
 import type { Operated, Visit } from './visit.ts';
 
 export type { PageContext, PageEnv } from './frame.tsx';

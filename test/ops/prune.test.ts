@@ -1,9 +1,8 @@
 import Database from 'better-sqlite3';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { Inbox } from '../../src/inbox/contract.ts';
+import type { Inbox, Operations } from '../../src/inbox/contract.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
-import type { Operations } from '../../src/inbox/operator/operations.ts';
-import type { PruneStep } from '../../src/inbox/operator/removal.ts';
+import type { PruneStep } from '../../src/inbox/operator/pruning.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { pruneEvents } from '../../src/ops/prune.ts';

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { command, GROUP, withNotes } from '../shared/command.ts';
-import { withOptionalDb } from '../shared/db-option.ts';
-import { positiveNumber, wholeNumber } from '../shared/option-values.ts';
+import { withOptionalDb, positiveNumber, wholeNumber } from '../shared/options.ts';
 import type { ScenarioRunOptions } from './run-and-report.ts';
-import { withSecret } from '../shared/secret-option.ts';
+import { withSecret } from '../shared/secret.ts';
 
 /** `hookbox scenario`: run, list and schema. */
 export function scenarioCommand(): Command {
@@ -62,7 +61,7 @@ function listCommand(): Command {
   return command('list', 'list the built-in scenarios', ['hookbox scenario list'])
     .option('--json', 'print the names and descriptions as JSON')
     .action(async ({ json = false }: { readonly json?: boolean }) => {
-      const { listScenarios } = await import('./list-scenarios.ts');
+      const { listScenarios } = await import('./scenario-file.ts');
       await listScenarios(json);
     });
 }
@@ -73,7 +72,7 @@ function schemaCommand(): Command {
   ]).action(async () => {
     const [{ z }, { scenarioSchema }, { printJson }] = await Promise.all([
       import('zod'),
-      import('./scenario-schema.ts'),
+      import('./scenario-file.ts'),
       import('../shared/output.ts'),
     ]);
     printJson(z.toJSONSchema(scenarioSchema, { io: 'input' }));

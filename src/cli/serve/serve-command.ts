@@ -1,13 +1,10 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { command, GROUP, withNotes } from '../shared/command.ts';
-import { withDb, type DbOptions } from '../shared/db-option.ts';
-import { endProcess } from '../shared/end-process.ts';
-import { EXIT, usageError } from '../shared/exit.ts';
-import { tellFailure } from '../shared/tell-failure.ts';
+import { withDb, type DbOptions, withReceiverPort } from '../shared/options.ts';
+import { endProcess, EXIT, usageError, tellFailure } from '../shared/output.ts';
 import type { StopSignal } from '../shared/interruption.ts';
-import { withReceiverPort } from '../shared/port-option.ts';
-import { givenSecret, secretOf, withSecret, type SecretOptions } from '../shared/secret-option.ts';
-import { outputs, type Output } from './outputs.ts';
+import { givenSecret, secretOf, withSecret, type SecretOptions } from '../shared/secret.ts';
+import type { Output } from './serve-reports.ts';
 
 interface ServeCommandOptions extends DbOptions, SecretOptions {
   readonly port: number;
@@ -51,7 +48,7 @@ export function serveCommand(): Command {
       new Option(
         '--output <how>',
         'the format of the output (default: interactive in a terminal, compact in a pipe)',
-      ).choices(outputs),
+      ).choices(['interactive', 'compact', 'ndjson'] satisfies readonly Output[]),
     )
     .option('-v, --verbose', 'print the stack traces of handler errors');
   return withNotes(withDb(made, 'the inbox, created if missing'), {
@@ -80,7 +77,7 @@ async function watched(file: string | undefined, options: ServeCommandOptions): 
   // Asked for once, and not at each start.
   const isAsked = options.unsafeUnsigned !== true && givenSecret(options) === null;
   if (isAsked) process.env['SIGNING_SECRET'] = await secretOf(options);
-  const { watchServe } = await import('./watch/watch-serve.ts');
+  const { watchServe } = await import('./watch-serve.ts');
   const args = process.argv.slice(2).map((arg) => (arg === '--watch' ? '--watched' : arg));
   return watchServe(file, args);
 }
@@ -90,9 +87,9 @@ async function served(file: string | undefined, options: ServeCommandOptions): P
   const [{ serve }, { loadHandlers }, { targetOf }] = await Promise.all([
     import('./run-server.ts'),
     import('./load-handlers.ts'),
-    import('../shared/target-url.ts'),
+    import('../shared/options.ts'),
   ]);
-  if (options.watched === true) (await import('./watch/under-watch.ts')).underWatch();
+  if (options.watched === true) (await import('./watch-serve.ts')).underWatch();
   const target = forwardTo === undefined ? undefined : targetOf(forwardTo, allowRemote);
   const loaded = file === undefined ? {} : await loadHandlers(file);
   const { port, host, path, db, schema } = options;

@@ -1,8 +1,8 @@
 import type { EventKey, StoredEvent } from '../event.ts';
-import type { HandledType, NotedProcessor } from '../rules/handled-types.ts';
-import type { Times } from '../rules/occurrences.ts';
-import type { Queue } from '../rules/store.ts';
+import type { HandledType, NotedProcessor } from '../rules/processors.ts';
+import type { Times } from '../rules/accept.ts';
 import type { Attempt, Scope } from '../work.ts';
+import type { Queue } from '../rules/store.ts';
 
 type Shown = Omit<StoredEvent, 'redeliveries' | 'conflict'>;
 

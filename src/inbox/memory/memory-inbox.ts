@@ -1,9 +1,9 @@
 import { InboxUnavailableError, TransactionError } from '../../errors.ts';
-import { assertLasting } from '../../host/ephemeral-host.ts';
+import { assertLasting } from '../../host/files.ts';
 import { performance } from '../../host/real-timers.ts';
 import { assertOptions, type KnownOptions } from '../../known-options.ts';
 import type { Inbox } from '../contract.ts';
-import type { DefaultDatabase } from '../default-database.ts';
+import type { DefaultDatabase, CrashedEvent, WorkQueue } from '../work.ts';
 import type { StoredEvent } from '../event.ts';
 import {
   accept,
@@ -19,16 +19,13 @@ import {
   unhandled,
   type ClaimProgress,
   type SyncStore,
+  refuseAsyncFunction,
+  refusePromise,
 } from '../queue-operations.ts';
-import { WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
-import { processedBy } from '../rules/attempt-end.ts';
-import { isInScope, seenSince } from '../rules/handled-types.ts';
-import { occurrencesOf } from '../rules/occurrences.ts';
-import { isRunning } from '../rules/settle.ts';
-import { ignoredTypes } from '../rules/unhandled-report.ts';
+import { WHOLE_SWEEP, type Sweep, isInScope, seenSince, ignoredTypes } from '../rules/processors.ts';
+import { processedBy, isRunning } from '../rules/attempt.ts';
+import { occurrencesOf } from '../rules/accept.ts';
 import type { SqliteDatabase } from '../sqlite/opening/database.ts';
-import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
-import type { CrashedEvent, WorkQueue } from '../work.ts';
 import { Entries, type Entry } from './memory-events.ts';
 import { memoryStore } from './memory-store.ts';
 

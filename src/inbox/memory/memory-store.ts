@@ -1,11 +1,9 @@
 import type { IncomingEvent } from '../event.ts';
 import type { SyncStore } from '../queue-operations.ts';
-import { firstStateOf } from '../rules/accept-event.ts';
-import type { ReadyType } from '../rules/announce.ts';
-import { isInScope, isAmong, wasSeenAfter, type HandledType } from '../rules/handled-types.ts';
-import { isPrunable } from '../rules/pruning.ts';
-import { hashOf } from '../rules/tombstone.ts';
+import { firstStateOf, hashOf } from '../rules/accept.ts';
+import { type ReadyType, isInScope, isAmong, wasSeenAfter, type HandledType } from '../rules/processors.ts';
 import type { Scope } from '../work.ts';
+import { isPrunable } from '../rules/pruning.ts';
 import { memoryClaims } from './memory-claims.ts';
 import { type Entries, type Entry, MemoryHandling, fits } from './memory-events.ts';
 

@@ -1,9 +1,7 @@
-import { isFarAhead } from '../../events/far-ahead.ts';
+import { isFarAhead } from '../../events/instant.ts';
 import type { EventKey } from '../event.ts';
-import type { ExportedEvent, ExportedMark } from '../operator/export-format.ts';
-import type { ImportCounts, ImportRecord } from '../operator/transfer.ts';
-import type { StoredBody } from './tombstone.ts';
-import { isSameBody } from './tombstone.ts';
+import type { ExportedEvent, ExportedMark, ImportCounts, ImportRecord } from '../operator/transfer.ts';
+import { type StoredBody, isSameBody } from './accept.ts';
 
 /** The body of a stored event, or its hash. */
 export interface KnownBody extends EventKey, StoredBody {}
@@ -47,7 +45,7 @@ export function planImport(records: readonly ImportRecord[], known: readonly Kno
   return { counts, events, marks };
 }
 
-/** The mark that the settlement of a processed event left: an export with a filter has no marks. */
+/** The mark that a processed event left: an export with a filter has no marks. */
 function markOf({ endpoint, entity, created, settledMs, receivedMs }: ExportedEvent): readonly ExportedMark[] {
   if (entity === null || created === null || isFarAhead(created, settledMs ?? receivedMs)) return [];
   return [{ endpoint, entity, created }];

@@ -16,10 +16,8 @@ import {
   type ClaimProgress,
   type SyncStore,
 } from '../queue-operations.ts';
-import type { Sweep } from '../rules/announce.ts';
-import { seenSince } from '../rules/handled-types.ts';
-import type { NumberedClaim, NumberedStart } from '../rules/leases.ts';
-import { ignoredTypes } from '../rules/unhandled-report.ts';
+import { type Sweep, seenSince, ignoredTypes } from '../rules/processors.ts';
+import type { NumberedClaim, NumberedStart } from '../rules/claim.ts';
 import type { Attempt, CrashedEvent, Lease, ProcessorIdentity, Scope, Settlement } from '../work.ts';
 import { nextDue, type Statements } from './engine/sqlite-store.ts';
 import { isBusy, isRowFault } from './opening/database.ts';

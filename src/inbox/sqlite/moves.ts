@@ -1,4 +1,4 @@
-import { TOLERATED_MS } from '../rules/set-back.ts';
+import { TOLERATED_MS } from '../rules/claim.ts';
 import type { SqliteDatabase } from './opening/database.ts';
 import type { LeasedRow } from './sql/rows.ts';
 import { keyIs, lazyStatement } from './sql/statement.ts';

@@ -4,20 +4,18 @@
  * @module
  */
 import { messageOf, ConfigurationError } from '../../errors.ts';
-import { assertLasting } from '../../host/ephemeral-host.ts';
-import { whyNoPath } from '../../host/file-path.ts';
+import { assertLasting, whyNoPath } from '../../host/files.ts';
 import { loggerOf, type Logger } from '../../host/logger.ts';
 import { ownContext } from '../../host/own-context.ts';
 import { isPostgresUrl } from '../../host/postgres-url.ts';
 import { wallTime } from '../../host/real-timers.ts';
-import { assertAlone, assertOptions, kindOf, type KnownOptions } from '../../known-options.ts';
-import { positive } from '../../number-option.ts';
+import { assertAlone, assertOptions, kindOf, type KnownOptions, positive } from '../../known-options.ts';
 import type { Inbox } from '../contract.ts';
 import type { StoredEvent } from '../event.ts';
-import { GroupCommit } from '../group-commit.ts';
-import { runUpkeep } from '../operator/background-upkeep.ts';
+import { runUpkeep } from '../operator/turns.ts';
 import type { ClaimProgress } from '../queue-operations.ts';
-import { WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
+import { WHOLE_SWEEP, type Sweep } from '../rules/processors.ts';
+import { GroupCommit } from '../group-commit.ts';
 import { UnconfirmedClaims, UnconfirmedSettlements } from '../unconfirmed-claims.ts';
 import { adoptedConnection, ownConnection } from './connection.ts';
 import { effectTransaction } from './effect-transaction.ts';

@@ -1,4 +1,4 @@
-import type { EventFilter } from '../../inbox/operator/filter.ts';
+import type { EventFilter } from '../../inbox/operator/search.ts';
 import { MASKED } from '../../ops/body/mask.ts';
 import { type GroupPlace, groupSamples, type GroupSamples } from '../../ops/group-samples.ts';
 import { timestamp, number } from '../../ops/words/format.ts';

@@ -1,8 +1,13 @@
 import type { SyncStore } from '../../queue-operations.ts';
-import type { ReadyType, WaitingEvent } from '../../rules/announce.ts';
-import { isAmong, wasSeenAfter } from '../../rules/handled-types.ts';
+import {
+  type ReadyType,
+  isAmong,
+  wasSeenAfter,
+  COUNTED,
+  type PendingType,
+  type WaitingEvent,
+} from '../../rules/processors.ts';
 import { isPaused } from '../../rules/pauses.ts';
-import { COUNTED, type PendingType } from '../../rules/unhandled-report.ts';
 import type { Scope } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 import { distinctTypes, READY } from '../sql/queue-statements.ts';

@@ -1,5 +1,5 @@
 import { Budget } from '../../rules/budget.ts';
-import { latestTime, movedBack, setBackBy } from '../../rules/set-back.ts';
+import { latestTime, movedBack, setBackBy } from '../../rules/claim.ts';
 import type { ClaimRequest } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
 import type { DueRow } from '../sql/rows.ts';
@@ -20,7 +20,7 @@ export function isSetBack({ queue }: NamedStatements, now: number): boolean {
 }
 
 /**
- * Moves back what was written before the clock was set back (rules/set-back.ts): leases and the times of processors at once,
+ * Moves back what was written before the clock was set back (rules/claim.ts): leases and the times of processors at once,
  * since there are few; pending events in batches.
  *
  * @returns whether there is more to move

@@ -1,9 +1,7 @@
 import type { EventKey } from '../../event.ts';
 import type { SyncStore } from '../../queue-operations.ts';
-import { firstStateOf } from '../../rules/accept-event.ts';
-import type { Times } from '../../rules/occurrences.ts';
+import { firstStateOf, type Times, hashOf } from '../../rules/accept.ts';
 import type { SizedEvent } from '../../rules/store.ts';
-import { hashOf } from '../../rules/tombstone.ts';
 import { firstFence, FRESH } from '../moves.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';

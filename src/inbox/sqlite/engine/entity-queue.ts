@@ -1,5 +1,5 @@
 import { PASSED_BATCH } from '../../rules/entity-order.ts';
-import { isAmong } from '../../rules/handled-types.ts';
+import { isAmong } from '../../rules/processors.ts';
 import { pausedAt, pauseOf, type StoredPause } from '../../rules/pauses.ts';
 import { NOTHING_NEXT, type Front, type NextInQueue, type Queue, type SizedEvent } from '../../rules/store.ts';
 import type { Scope } from '../../work.ts';

@@ -1,9 +1,7 @@
 import type { SyncStore } from '../../queue-operations.ts';
-import { isCommittedAlone } from '../../rules/committed-alone.ts';
-import { foundCrash } from '../../rules/found-crash.ts';
-import { isAmong } from '../../rules/handled-types.ts';
+import { isCommittedAlone, foundCrash, countChange } from '../../rules/attempt.ts';
+import { isAmong } from '../../rules/processors.ts';
 import { openLanes, pausesIn } from '../../rules/pauses.ts';
-import { countChange } from '../../rules/settle.ts';
 import {
   NOTHING_NEXT,
   type Candidate,

@@ -2,7 +2,7 @@ import { platform } from 'node:os';
 import { resolve } from 'node:path';
 import { performance } from '../../../host/real-timers.ts';
 import { InboxOpenError, messageOf } from '../../../errors.ts';
-import { createForOwner } from '../../../host/owner-only.ts';
+import { createForOwner } from '../../../host/files.ts';
 import { assertLocal, assertOneName, assertUsable, whyNoAccess } from './usable-file.ts';
 import { loadBetterSqlite, openConnection, whyNoTemporaryFiles } from './better-sqlite.ts';
 import { fileOf, isBusy, sqliteCode, type SqliteDatabase } from './database.ts';

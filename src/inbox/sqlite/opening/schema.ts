@@ -1,5 +1,5 @@
 import { InboxOpenError } from '../../../errors.ts';
-import { deadReasons, eventStates, prunableStates, putAwayStates } from '../../state.ts';
+import { deadReasons, eventStates, prunableStates, putAwayStates } from '../../event.ts';
 import type { SqliteDatabase } from './database.ts';
 
 const list = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(', ');
@@ -201,7 +201,7 @@ export const schema: Migration = {
       reason   TEXT,
       PRIMARY KEY (endpoint, type)
     ) STRICT, WITHOUT ROWID;
-    -- The latest time at which a lease or a due time was written, to see when the clock is set back (rules/set-back.ts). While
+    -- The latest time at which a lease or a due time was written, to see when the clock is set back (rules/claim.ts). While
     -- pending events are moved back by back_ms, it keeps the progress: first the parked ones, up to seq; then those of each
     -- endpoint, up to (due_ms, seq).
     CREATE TABLE hookbox_clock (

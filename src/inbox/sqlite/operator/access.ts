@@ -2,7 +2,8 @@ import { boundToHere } from '../../../host/own-context.ts';
 import { wallTime, performance } from '../../../host/real-timers.ts';
 import type { GroupCommit } from '../../group-commit.ts';
 import { actedEvents, auditLine, countsOfLine, moreCounts, type AuditLine } from '../../operator/audit.ts';
-import type { Author } from '../../operator/author.ts';
+import type { Author } from '../../operator/acts.ts';
+import type { TimeSlice } from '../../rules/budget.ts';
 import {
   sharedTables,
   type Clock,
@@ -11,7 +12,6 @@ import {
   type Read,
   type Statement,
 } from '../../operator/sql.ts';
-import type { TimeSlice } from '../../rules/time-slice.ts';
 import type { Connection } from '../connection.ts';
 import type { Statements } from '../engine/sqlite-store.ts';
 import { type Work, waitedSince } from '../jobs.ts';

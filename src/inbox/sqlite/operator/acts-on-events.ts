@@ -1,9 +1,16 @@
 import type { EntityOf } from '../../../events/entity.ts';
 import type { EventKey } from '../../event.ts';
-import { actedColumns, actedRow, type ActedColumns, actedInOrder, selectActed } from '../../operator/acted-events.ts';
-import type { Act, ActOptions, ActReport, Acts, ActResult } from '../../operator/acts.ts';
-import { atCommit, authorOf, type Author } from '../../operator/author.ts';
-import { batchWrites, bulkIn, heldBulk, startLine, type BulkEngine } from '../../operator/bulks.ts';
+import { actedColumns, actedRow, type ActedColumns, actedInOrder, selectActed } from '../../operator/summaries.ts';
+import {
+  type Act,
+  type ActOptions,
+  type ActReport,
+  type Acts,
+  type ActResult,
+  atCommit,
+  authorOf,
+  type Author,
+} from '../../operator/acts.ts';
 import {
   auditedTarget,
   bodiesToRead,
@@ -18,12 +25,13 @@ import {
   type ActsPlan,
   type EventMove,
   nextBatch,
-} from '../../rules/act-on-events.ts';
+  askedByKey,
+} from '../../rules/operator-acts.ts';
 import { actingOf, hasEnded, type BulkStep } from '../../rules/bulks.ts';
+import { seenSince } from '../../rules/processors.ts';
+import type { TimeSlice } from '../../rules/budget.ts';
+import { batchWrites, bulkIn, heldBulk, startLine, type BulkEngine } from '../../operator/bulks.ts';
 import { eventsToUnpark } from '../../rules/entity-order.ts';
-import { seenSince } from '../../rules/handled-types.ts';
-import { askedByKey } from '../../rules/operator-acts.ts';
-import type { TimeSlice } from '../../rules/time-slice.ts';
 import { noteTime } from '../engine/clock.ts';
 import { holdingTypesOf, nextInQueue } from '../engine/entity-queue.ts';
 import type { Statements } from '../engine/sqlite-store.ts';

@@ -1,5 +1,12 @@
-import { coarsenInSteps, firstOf, MOVED_AT_ONCE, type CountEngine, type CountMove } from '../../operator/counts.ts';
-import { KIND, KINDS_KEPT } from '../../operator/rejections.ts';
+import {
+  coarsenInSteps,
+  firstOf,
+  MOVED_AT_ONCE,
+  type CountEngine,
+  type CountMove,
+  KIND,
+  KINDS_KEPT,
+} from '../../operator/counts.ts';
 import { minuteInTables } from '../../rules/counted.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { ADD_COUNT } from '../sql/named-statements.ts';

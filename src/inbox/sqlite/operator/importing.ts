@@ -1,7 +1,6 @@
-import type { ExportedEvent } from '../../operator/export-format.ts';
-import type { ImportRecord, Transfer } from '../../operator/transfer.ts';
+import type { ExportedEvent, ImportRecord, Transfer } from '../../operator/transfer.ts';
 import { planImport, type ImportPlan, type KnownBody } from '../../rules/import-events.ts';
-import type { StoredBody } from '../../rules/tombstone.ts';
+import type { StoredBody } from '../../rules/accept.ts';
 import { timesColumns } from '../engine/deliveries.ts';
 import { markOf, type Statements } from '../engine/sqlite-store.ts';
 import type { SqliteDatabase } from '../opening/database.ts';

@@ -1,12 +1,18 @@
 import { performance, delay } from '../../../host/real-timers.ts';
-import { atCommit } from '../../operator/author.ts';
-import type { ErasingEngine } from '../../operator/erase-entity.ts';
-import { sizesBySeq, sizesInOrder } from '../../operator/export-pages.ts';
-import { namesIn } from '../../operator/finding/body-names.ts';
-import type { PruningEngine } from '../../operator/prune-events.ts';
-import type { PrunableState, PruneCriteria, PrunePosition } from '../../operator/removal.ts';
+import { atCommit } from '../../operator/acts.ts';
+import type { ErasingEngine } from '../../operator/erasing.ts';
+import { sizesBySeq, sizesInOrder } from '../../operator/export.ts';
+import { namesIn } from '../../operator/finding/bodies.ts';
+import type { PruningEngine } from '../../operator/pruning.ts';
+import type { PrunableState } from '../../event.ts';
+import {
+  type PruneCriteria,
+  type PrunePosition,
+  planPrune,
+  type LookedAt,
+  type SettledEvent,
+} from '../../rules/pruning.ts';
 import { withinBudget } from '../../rules/budget.ts';
-import { eventsToUnpark } from '../../rules/entity-order.ts';
 import {
   ERASED_ERROR,
   eventsAbout,
@@ -14,11 +20,11 @@ import {
   type ErasableEvent,
   type ErasePlan,
   type FoundEvent,
-} from '../../rules/erase-events.ts';
-import { seenSince } from '../../rules/handled-types.ts';
-import { planPrune, type LookedAt, type SettledEvent } from '../../rules/pruning.ts';
-import { entityTerm } from '../../rules/search-words.ts';
-import { hashOf } from '../../rules/tombstone.ts';
+} from '../../rules/erasing.ts';
+import { seenSince } from '../../rules/processors.ts';
+import { entityTerm } from '../../rules/entity-terms.ts';
+import { hashOf } from '../../rules/accept.ts';
+import { eventsToUnpark } from '../../rules/entity-order.ts';
 import { withoutWaiting } from '../connection.ts';
 import { holdingTypesOf, nextInQueue } from '../engine/entity-queue.ts';
 import type { Statements } from '../engine/sqlite-store.ts';

@@ -1,9 +1,9 @@
 import { deadGroups } from '../../operator/dead-groups.ts';
-import { search as searchOf } from '../../operator/finding/event-search.ts';
+import { search as searchOf } from '../../operator/finding/find-page.ts';
 import { placed, type SeqOrder, type SeqRange, aroundNew, isOutOfOrder } from '../../operator/finding/seq-ranges.ts';
-import { SORTED, type SearchIndexes, disorder } from '../../operator/finding/sources.ts';
+import { SORTED, type SearchIndexes, disorder } from '../../operator/finding/indexes.ts';
 import type { Search } from '../../operator/search.ts';
-import type { EventState } from '../../state.ts';
+import type { EventState } from '../../event.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { PUT_AWAY, READY, READY_ENDPOINTS, DEAD, PRINT } from '../sql/queue-statements.ts';
 import { statement } from '../sql/statement.ts';

@@ -1,7 +1,7 @@
-import { jsonText } from '../../../events/json-tokens.ts';
+import { jsonText } from '../../../events/json.ts';
 import type { EventKey } from '../../event.ts';
-import { namesIn } from '../../operator/finding/body-names.ts';
-import { entityTerms, termsOf, type Term } from '../../rules/search-words.ts';
+import { namesIn } from '../../operator/finding/bodies.ts';
+import { entityTerms, termsOf, type Term } from '../../rules/entity-terms.ts';
 import type { EventIndex } from '../engine/deliveries.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { statement, newestSeq, keyIs } from '../sql/statement.ts';

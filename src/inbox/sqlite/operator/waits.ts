@@ -1,9 +1,7 @@
 import type { EventKey } from '../../event.ts';
 import { summariesBySeq, summaryOf, type SummaryRow } from '../../operator/summaries.ts';
-import type { Waits } from '../../operator/waits.ts';
-import { isAmong, seenSince } from '../../rules/handled-types.ts';
-import type { Queue } from '../../rules/store.ts';
 import {
+  type Waits,
   COUNTED_BEHIND,
   planWaits,
   waitingEvent,
@@ -11,7 +9,9 @@ import {
   type PlaceInQueue,
   type WaitingEvent,
   type WaitingRow,
-} from '../../rules/why-waiting.ts';
+} from '../../rules/waiting.ts';
+import { isAmong, seenSince } from '../../rules/processors.ts';
+import type { Queue } from '../../rules/store.ts';
 import { frontOf, holdingTypesOf, pausesOf, handledTypesOf } from '../engine/entity-queue.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { prepareNamedStatements, type NamedStatements } from '../sql/named-statements.ts';

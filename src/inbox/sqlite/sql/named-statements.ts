@@ -1,6 +1,4 @@
-import { foldTypes, hasOwnType, NamedTypes } from '../../rules/counted-types.ts';
-import { minuteOf } from '../../rules/counted.ts';
-import { Tally } from '../../rules/tally.ts';
+import { foldTypes, hasOwnType, NamedTypes, minuteOf, Tally } from '../../rules/counted.ts';
 import { prepareMoves } from '../moves.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { prepareQueueStatements } from './queue-statements.ts';

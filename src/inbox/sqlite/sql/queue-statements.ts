@@ -1,12 +1,10 @@
-import type { EventKey } from '../../event.ts';
-import { MANY_FRESH } from '../../rules/accept-event.ts';
-import type { ParkedEvent, WaitingEvent } from '../../rules/announce.ts';
+import { type EventKey, putAwayStates } from '../../event.ts';
+import { MANY_FRESH } from '../../rules/accept.ts';
+import type { ParkedEvent, WaitingEvent, HandledType } from '../../rules/processors.ts';
 import { YIELDING_BATCH } from '../../rules/entity-order.ts';
-import type { FoundCrash } from '../../rules/found-crash.ts';
-import type { HandledType } from '../../rules/handled-types.ts';
+import type { FoundCrash } from '../../rules/attempt.ts';
 import type { PauseRow } from '../../rules/pauses.ts';
 import type { SizedEvent } from '../../rules/store.ts';
-import { putAwayStates } from '../../state.ts';
 import { BYTES, CLAIMED_UNDER, HELD } from '../moves.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import type {

@@ -2,10 +2,9 @@
  * The rows of statements. The CHECKs of the tables hold the unions.
  */
 import type { Instant } from '../../../events/instant.ts';
-import type { StoredEvent } from '../../event.ts';
-import { occurrencesOf, type Times } from '../../rules/occurrences.ts';
+import type { StoredEvent, DeadReason, EventState } from '../../event.ts';
+import { occurrencesOf, type Times } from '../../rules/accept.ts';
 import type { SizedEvent } from '../../rules/store.ts';
-import type { DeadReason, EventState } from '../../state.ts';
 import type { Attempt, AttemptError, Lease } from '../../work.ts';
 
 type Flag = 0 | 1;

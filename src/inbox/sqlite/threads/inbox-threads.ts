@@ -1,10 +1,9 @@
 import { InboxUnavailableError, isError } from '../../../errors.ts';
 import { entityOf } from '../../../events/entity.ts';
 import type { CommitOutcome } from '../../group-commit.ts';
-import type { EventFilter } from '../../operator/filter.ts';
-import type { Operations } from '../../operator/operations.ts';
-import { pinger } from '../../operator/pinger.ts';
-import type { EventCount, EventPage } from '../../operator/search.ts';
+import type { EventFilter, EventCount, EventPage } from '../../operator/search.ts';
+import type { Operations } from '../../contract.ts';
+import { pinger } from '../../operator/counts.ts';
 import type { ExportPage } from '../../operator/transfer.ts';
 import type { Move, ReadName } from '../jobs.ts';
 import { isShortOfDescriptors } from '../opening/usable-file.ts';

@@ -7,8 +7,8 @@ import {
   nameOf,
 } from '../../../errors.ts';
 import type { Acceptance, IncomingEvent } from '../../event.ts';
+import type { NumberedStart } from '../../rules/claim.ts';
 import type { CommitOutcome } from '../../group-commit.ts';
-import type { NumberedStart } from '../../rules/leases.ts';
 import type { Move, MoveGiven } from '../jobs.ts';
 
 /**

@@ -11,7 +11,7 @@ import { GroupCommit } from '../../group-commit.ts';
 import { accessOf, operatorTables } from '../operator/access.ts';
 import { sqliteOperations } from '../operator/operations.ts';
 import { SEARCH_INDEX } from '../operator/search-words.ts';
-import { exportPagesBefore } from '../../operator/export-pages.ts';
+import { exportPagesBefore } from '../../operator/export.ts';
 import { answerRequests, beginThread, send } from './thread.ts';
 import type { OperatorsOperations } from './inbox-threads.ts';
 import { LockBorrower } from './write-lock.ts';
