@@ -9,10 +9,11 @@ const UNIT = [
   'test/printable.test.ts',
 ];
 
+const { projects, ...rest } = everything.test ?? {};
+
 export default defineConfig({
   test: {
-    ...everything.test,
-    projects: undefined,
+    ...rest,
     name: 'unit',
     include: UNIT,
     // They write to a file of SQLite, start a process, or compare times.
