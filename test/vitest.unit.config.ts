@@ -9,7 +9,7 @@ const UNIT = [
   'test/printable.test.ts',
 ];
 
-const { projects, ...rest } = everything.test ?? {};
+const { projects: _, ...rest } = everything.test ?? {};
 
 export default defineConfig({
   test: {
