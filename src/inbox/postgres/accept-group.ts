@@ -1,4 +1,4 @@
-import { InboxUnavailableError, isError, isInstance } from '../../errors.ts';
+import { InboxUnavailableError, isError } from '../../errors.ts';
 import type { Acceptance, IncomingEvent, Started } from '../event.ts';
 import {
   countDelivery,
@@ -72,7 +72,7 @@ export async function acceptGroup(
 
 function failed(failure: unknown): CommitOutcome {
   const unavailable = asUnavailable(failure);
-  if (isInstance(unavailable, InboxUnavailableError)) return { failure: unavailable };
+  if (unavailable instanceof InboxUnavailableError) return { failure: unavailable };
   const words = isError(failure) ? failure.message : 'Postgres did not store the event';
   return { failure: new InboxUnavailableError('FAILED', words) };
 }
@@ -165,7 +165,7 @@ async function acceptKnown(store: Store, known: readonly DatedArrival[]): Promis
     return (await acceptAllKnown(store, known)).map((result) => ({ result }));
   } catch (failure) {
     // Never thrown: new events beside them are committed, some of them under a lease.
-    const isRefused = isInstance(failure, DatabaseFailure) && failure.fault === 'refused';
+    const isRefused = failure instanceof DatabaseFailure && failure.fault === 'refused';
     if (!isRefused || known.length === 1) return known.map(() => failed(failure));
   }
   const outcomes: CommitOutcome[] = [];
@@ -217,7 +217,7 @@ async function takeLocks({ session, locks }: Transaction, events: readonly Incom
     await Promise.all([session.exec(LOCK_TIMEOUT), locks.takeOfKeys(events)]);
     await locks.take(events.map(({ endpoint, entity, id }) => slotOf(endpoint, entity, id)));
   } catch (failure) {
-    if (!isInstance(failure, DatabaseFailure) || failure.code !== LOCK_TAKEN) throw failure;
+    if (!(failure instanceof DatabaseFailure) || failure.code !== LOCK_TAKEN) throw failure;
     throw new InboxUnavailableError('FAILED', 'a different process has locked the event');
   }
 }

@@ -36,16 +36,16 @@ export interface InboxSettings {
   readonly maxWaiting: number;
   readonly maxWaitingBytes: number;
   readonly time: DatabaseTime;
-  /** where to listen to other machines; `null` for nowhere, and then they are not told either */
+  /** where to listen to other machines; with `null`, the inbox does not notify them either */
   readonly listenAt: string | null;
-  /** for so long an answer of Postgres is waited for that others wait behind; ten seconds unless set */
+  /** how long to wait for an answer of Postgres; ten seconds unless set */
   readonly answerMs?: number;
 }
 
-/** Roughly what a waiting delivery holds beside its body. */
+/** The memory of a waiting delivery beside its body, roughly. */
 const OVERHEAD_BYTES = 512;
 
-/** So many answers `close` waits for, of what is under way; then for connections to end. A server may not answer any more. */
+/** `close` waits this many times `answerMs` for calls, then this long for connections: the server may be gone. */
 const ANSWERS_AT_CLOSE = 2;
 const CLOSE_MS = 5_000;
 
@@ -82,7 +82,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   const underWay = new Set<Promise<unknown>>();
   let isClosed = false;
 
-  /** What is asked of the inbox: failures are such as whoever asks may know, and `close` waits for it. */
+  /** Makes a call of the inbox, for which `close` waits. Its failures are those of the contract. */
   async function asked<T>(work: () => Promise<T>): Promise<T> {
     if (isClosed) throw new InboxUnavailableError('CLOSED', 'the inbox is closed');
     const promise = work();
@@ -156,7 +156,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     list: ({ after = 0, limit = 100 } = {}) => asked(() => listAfter(patient, after, limit)),
     claim: (request, limit, tell = () => {}) => asked(() => claimDue(store, request, limit, tell)),
     claimOne: (key, request, tell = () => {}) => asked(() => claimByKey(store, key, request, tell)),
-    renew: (...given) => asked(() => queue.renew(...given)),
+    ...asking(queue, asked),
     settle,
     transaction: <T>(
       lease: Parameters<Inbox['transaction']>[0],
@@ -165,13 +165,6 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     ) =>
       // The connection is one of the source's, and a promise of a promise is the promise itself.
       asked(() => effectTransaction(store, lease, work as (connection: PostgresConnection) => T, attempt)),
-    nextDue: (scope) => asked(() => queue.nextDue(scope)),
-    announce: (scope, now, ignoreBefore, processor) => asked(() => queue.announce(scope, now, ignoreBefore, processor)),
-    leave: (processor) => asked(() => queue.leave(processor)),
-    processors: (now) => asked(() => queue.processors(now)),
-    unhandled: (now, handledSince) => asked(() => queue.unhandled(now, handledSince)),
-    ignoredSince: (scope, since, now) => asked(() => queue.ignoredSince(scope, since, now)),
-    attempts: (key) => asked(() => queue.attempts(key)),
     async rerun(key, content, now, readFrom) {
       const moved = await asked(() => queue.rerun(key, content, now, readFrom));
       if (moved) stored();
@@ -197,6 +190,18 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** The same calls, each made through `ask`. */
+function asking<C extends { readonly [Name in keyof C]: (...given: never[]) => Promise<unknown> }>(
+  calls: C,
+  ask: (work: () => Promise<unknown>) => Promise<unknown>,
+): C {
+  const asked = Object.entries<(...given: never[]) => Promise<unknown>>(calls).map(([name, call]) => [
+    name,
+    (...given: never[]) => ask(() => call(...given)),
+  ]);
+  return Object.fromEntries(asked) as C; // with the same names
 }
 
 /** Idle connections keep no process alive; while they are closed, one that waits for that must not end. */

@@ -1,4 +1,4 @@
-import { isInstance, TransactionError } from '../../../errors.ts';
+import { TransactionError } from '../../../errors.ts';
 import { boundToHere } from '../../../host/own-context.ts';
 import type { PostgresConnection } from './client.ts';
 import { NestedTransactions } from './nested-transactions.ts';
@@ -48,7 +48,7 @@ export function lent(connection: PostgresConnection): LentConnection {
 
   function query(call: () => unknown): unknown {
     const answer = call();
-    if (!isInstance(answer, Promise)) return answer;
+    if (!(answer instanceof Promise)) return answer;
     unanswered += 1;
     const over = (): void => {
       unanswered -= 1;
@@ -85,7 +85,7 @@ export function lent(connection: PostgresConnection): LentConnection {
       return send(sent, told);
     }
     const answer = send(sent);
-    if (isInstance(answer, Promise)) answer.catch(changed.undo);
+    if (answer instanceof Promise) answer.catch(changed.undo);
     return answer;
   }
 
@@ -118,7 +118,7 @@ export function lent(connection: PostgresConnection): LentConnection {
 }
 
 function codeOf(failure: unknown): string {
-  return isInstance(failure, Error) ? String(Reflect.get(failure, 'code')) : '';
+  return failure instanceof Error ? String(Reflect.get(failure, 'code')) : '';
 }
 
 /** Also of a cursor, and of a stream over one. */

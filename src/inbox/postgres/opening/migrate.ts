@@ -1,4 +1,4 @@
-import { InboxOpenError, isInstance } from '../../../errors.ts';
+import { InboxOpenError } from '../../../errors.ts';
 import { delay } from '../../../host/real-timers.ts';
 import { committed, IDLE_TIMEOUT } from '../driver/database.ts';
 import { DatabaseFailure } from '../driver/faults.ts';
@@ -94,7 +94,7 @@ async function made(session: Session, statements: string): Promise<void> {
   try {
     await session.exec(statements, MIGRATION_MS);
   } catch (failure) {
-    if (isInstance(failure, DatabaseFailure) && failure.code === '55P03') {
+    if (failure instanceof DatabaseFailure && failure.code === '55P03') {
       await session.exec('ROLLBACK');
       await delay(AGAIN_MS * (0.5 + Math.random()));
     }

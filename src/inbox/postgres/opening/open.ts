@@ -1,4 +1,4 @@
-import { InboxOpenError, isInstance } from '../../../errors.ts';
+import { InboxOpenError } from '../../../errors.ts';
 import { isMisread, shownDatabase, TO_BE_ESCAPED } from '../../../host/postgres-url.ts';
 import { inboxOptions } from '../../../host/shell-words.ts';
 import { type PostgresSource, connectionsOf } from '../driver/connections.ts';
@@ -66,7 +66,7 @@ async function refusing<T>(
     await session.exec('ROLLBACK');
     return await work(missing);
   } catch (failure) {
-    throw isInstance(failure, DatabaseFailure) ? await refusalOf(failure, session, { schema, role }) : failure;
+    throw failure instanceof DatabaseFailure ? await refusalOf(failure, session, { schema, role }) : failure;
   }
 }
 
