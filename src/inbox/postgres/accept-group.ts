@@ -16,8 +16,15 @@ import type { AnswerJob, CommitOutcome } from '../group-commit.ts';
 import type { AskedTimes } from './database-time.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import type { Session } from './driver/session.ts';
-import { readAhead, insertEvents, keyOf, type Insertion } from './engine/new-events.ts';
-import { knownEvents, saveAgain, type FoundEvent } from './engine/known-events.ts';
+import {
+  readAhead,
+  insertEvents,
+  keyOf,
+  type Insertion,
+  knownEvents,
+  saveAgain,
+  type FoundEvent,
+} from './engine/accepted-events.ts';
 import { claimLocks, locksOf, namedTypes, type Transaction } from './engine/transaction.ts';
 import { slotOf } from './sql/tables.ts';
 import type { Store } from './store.ts';

@@ -2,7 +2,7 @@ import { delay, performance } from '../../host/real-timers.ts';
 import { TransactionError } from '../../errors.ts';
 import { COMMITTED_BY_ITSELF, processedBy, planProcessed } from '../rules/attempt.ts';
 import type { Lease, TransactionAttempt } from '../work.ts';
-import type { PostgresConnection } from './driver/client.ts';
+import type { PostgresConnection } from './driver/connections.ts';
 import { IDLE_TIMEOUT, KNOWN_PLANS, SYNCED, VALUES, endOf } from './driver/database.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import { lent } from './driver/lent-connection.ts';

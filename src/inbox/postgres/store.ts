@@ -2,7 +2,7 @@ import { delay, performance } from '../../host/real-timers.ts';
 import { latestTime, setBackBy } from '../rules/claim.ts';
 import type { UnconfirmedClaims } from '../unconfirmed-claims.ts';
 import type { DatabaseTime } from './database-time.ts';
-import type { PostgresConnection } from './driver/client.ts';
+import type { PostgresConnection } from './driver/connections.ts';
 import type { Database } from './driver/database.ts';
 import type { Session } from './driver/session.ts';
 import { transactionOn, type EventIndex, type Transaction } from './engine/transaction.ts';

@@ -1,6 +1,6 @@
 import { delay, performance } from '../../../host/real-timers.ts';
 import { CLOCK, type ServerClock } from '../database-time.ts';
-import type { PostgresNotice } from './client.ts';
+import type { PostgresNotice } from './connections.ts';
 import { DatabaseFailure, DENIED } from './faults.ts';
 import type { Session, Sessions } from './session.ts';
 

@@ -1,8 +1,7 @@
 import { InboxUnavailableError, isError } from '../../../errors.ts';
 import { oneLine } from '../../../printable.ts';
 import { TO_BE_ESCAPED } from '../../../host/postgres-url.ts';
-import { sequenceOfKey, wordsOfTaken, type Sequence } from '../sql/sequences.ts';
-import { tablesIn } from '../sql/tables.ts';
+import { sequenceOfKey, wordsOfTaken, type Sequence, tablesIn } from '../sql/tables.ts';
 
 /** What a failure of Postgres means for the caller. */
 export type Fault =

@@ -1,6 +1,6 @@
 import { TransactionError } from '../../../errors.ts';
 import { boundToHere } from '../../../host/own-context.ts';
-import type { PostgresConnection } from './client.ts';
+import type { PostgresConnection } from './connections.ts';
 import { NestedTransactions } from './nested-transactions.ts';
 
 /** A connection in the hands of the application's function. */

@@ -1,7 +1,16 @@
 import { InboxOpenError } from '../../../errors.ts';
 import type { Session } from '../driver/session.ts';
-import { goOnBehind, lastNumber, mayLook, sequencesOf } from '../sql/sequences.ts';
-import { quoted, tableNames, SLOTS, literal, type Tables } from '../sql/tables.ts';
+import {
+  goOnBehind,
+  lastNumber,
+  mayLook,
+  sequencesOf,
+  quoted,
+  tableNames,
+  SLOTS,
+  literal,
+  type Tables,
+} from '../sql/tables.ts';
 import type { Place } from './migrate.ts';
 
 /** What a server says of itself, as far as an inbox depends on it. */

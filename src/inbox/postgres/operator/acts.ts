@@ -35,7 +35,7 @@ import { seenSince } from '../../rules/processors.ts';
 import type { DatabaseTime } from '../database-time.ts';
 import { doneOnce } from '../driver/database.ts';
 import { nextInQueues } from '../engine/entity-queue.ts';
-import { keyOf } from '../engine/new-events.ts';
+import { keyOf } from '../engine/accepted-events.ts';
 import { toPending } from '../engine/settled-events.ts';
 import { timeSlice, type Reading, type Transaction } from '../engine/transaction.ts';
 import { contentColumns, places } from '../sql/records.ts';

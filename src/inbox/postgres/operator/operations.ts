@@ -17,10 +17,8 @@ import { tableNames } from '../sql/tables.ts';
 import { actsOnEvents, bulkEngine } from './acts.ts';
 import { countEngine } from './counts.ts';
 import { type Access, operatorTables } from './operator-tables.ts';
-import { erasingEngine } from './erasing.ts';
-import { pruningEngine } from './pruning.ts';
-import { indexNew } from './search-words.ts';
-import { searchIndexes } from './search-indexes.ts';
+import { erasingEngine, pruningEngine } from './removal.ts';
+import { indexNew, searchIndexes } from './search-indexes.ts';
 import { waits } from './waits.ts';
 import { importing } from './importing.ts';
 
