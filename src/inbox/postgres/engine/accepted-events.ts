@@ -188,9 +188,9 @@ async function replace({ session, t, moves, index }: Transaction, replaced: read
     settled_ms: firstStateOf(event).settledAt,
     valid: event.valid,
   }));
-  for (const { seq } of replaced) await index.forget(session, t, seq);
+  for (const { seq } of replaced) await index.forget({ session, t }, seq);
   await session.run(moves.replaceEvents(rows));
-  for (const { seq } of replaced) await index.add(session, t, seq);
+  for (const { seq } of replaced) await index.add({ session, t }, seq);
   const invalid = rows.filter(({ valid }) => !valid);
   await Promise.all([session.run(moves.stayInvalid(invalid)), session.run(moves.shelveInvalid(invalid))]);
   const valid = rows.filter(({ valid }) => valid);

@@ -88,7 +88,7 @@ async function save({ session, t, moves }: Transaction, { events, marks }: Impor
   ]);
   const [first] = stored;
   if (first === undefined) return;
-  await noteOutOfOrder(session, t, first.seq, (stored.at(-1) ?? first).seq);
+  await noteOutOfOrder({ session, t }, first.seq, (stored.at(-1) ?? first).seq);
 }
 
 function columnsOf(event: ExportedEvent) {

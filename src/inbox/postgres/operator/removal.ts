@@ -35,9 +35,9 @@ import { pruneErrors } from '../moves.ts';
 import { joined, stateToActOn, STATE } from '../sql/records.ts';
 import { writeTogether, type Write } from '../sql/statements.ts';
 import { toKey, slotOf, rowOf, type Tables } from '../sql/tables.ts';
-import { keepUnpruned } from './acts.ts';
+import { holdBySeq } from './acts.ts';
 import { type Access, addToAuditLine, postgres } from './operator-tables.ts';
-import { holdIndex, indexedUpTo } from './search-indexes.ts';
+import { holdIndex, selectIndexed } from './search-indexes.ts';
 
 /** Removes what is kept about an entity. */
 export function erasingEngine({ store, ask }: Access): ErasingEngine {
@@ -48,7 +48,7 @@ export function erasingEngine({ store, ask }: Access): ErasingEngine {
     about: (found, entity) =>
       ask(() =>
         database.read(async (session) => {
-          const rows = [...(await erasableEvents(session, t, found, entity)).values()];
+          const rows = await erasableEvents({ session, t }, found, entity);
           const bodies = await namesInBodies(
             session,
             t.events,
@@ -59,21 +59,25 @@ export function erasingEngine({ store, ask }: Access): ErasingEngine {
       ),
     eraseSome: (events, { entity, audit, author }) =>
       ask(() =>
-        doneOnce(store.database, {
+        doneOnce(database, {
           before: (session) => writeAt(session, author.now),
           async work(session) {
             const now = time.toDatabase(author.now);
-            const place = within(session);
+            const transaction = within(session);
             const given = events.map(({ seq }) => seq);
-            await hold(place, given);
-            const found = await erasableEvents(session, t, given, entity);
+            // No other transaction moves, prunes or indexes these events until this one ends.
+            await holdBySeq(transaction, given);
+            await session.run(transaction.moves.shelveLost(given));
+            await holdIndex(transaction);
+            const rowsFound = await erasableEvents(transaction, given, entity);
+            const found = new Map(rowsFound.map((row) => [row.seq, row]));
             const batch = withinBudget(given.map((seq) => ({ seq, bytes: found.get(seq)?.bytes ?? 0 })));
             const rows = batch.flatMap(({ seq }) => found.get(seq) ?? []);
             const bodies = await namesInBodies(session, t.events, rows);
             const plan = planErase(eventsAbout(await foundEvents(session, t, rows, bodies, entity), entity));
-            await saveErased(place, plan, bodies, entity, now);
+            await saveErased(transaction, plan, bodies, entity, now);
             const { acted, erased, inProcessing } = plan;
-            await addToAuditLine(place, audit, { erased, inProcessing });
+            await addToAuditLine(transaction, audit, { erased, inProcessing });
             if (acted.length > 0) await session.run(actedEvents(postgres(t), audit, acted, now));
             return { erased, inProcessing, worked: batch.length };
           },
@@ -82,15 +86,6 @@ export function erasingEngine({ store, ask }: Access): ErasingEngine {
     // It is the whole server's.
     emptyLog: async () => null,
   };
-}
-
-/** Nobody moves, prunes or indexes these events until the transaction ends. */
-async function hold(transaction: Transaction, seqs: readonly number[]): Promise<void> {
-  const { session, t, moves, locks } = transaction;
-  await locks.takeOfSeqs(seqs);
-  await keepUnpruned(transaction, '$1::bigint[]', [seqs]);
-  await session.run(moves.shelveLost(seqs));
-  await holdIndex(session, t);
 }
 
 interface FoundRow extends ErasableEvent {
@@ -102,29 +97,18 @@ interface FoundRow extends ErasableEvent {
 }
 
 async function erasableEvents(
-  session: Session,
-  t: Tables,
+  { session, t }: Reading,
   seqs: readonly number[],
   entity: string,
-): Promise<ReadonlyMap<number, FoundRow>> {
-  const indexed = await indexedUpTo(session, t);
-  const rows = await session.rows<ErasableEvent & { readonly bytes: number; readonly has_term: boolean }>(
+): Promise<readonly FoundRow[]> {
+  return session.rows<FoundRow>(
     `SELECT events.seq, events.endpoint, events.id, events.type, events.entity, ${stateToActOn(t)},
        coalesce(octet_length(events.body), 0) + coalesce(octet_length(other.body), 0) AS bytes,
-       (SELECT true FROM ${t.terms} AS terms WHERE terms.term = $2 AND terms.seq = events.seq LIMIT 1) IS NOT NULL AS has_term
+       events.seq <= ${selectIndexed(t)} AS "isIndexed",
+       (SELECT true FROM ${t.terms} AS terms WHERE terms.term = $2 AND terms.seq = events.seq LIMIT 1) IS NOT NULL AS "hasTerm"
      FROM ${joined(t)} LEFT JOIN ${rowOf(t.conflicts, 'other', 'found.seq = events.seq')} ON true
      WHERE events.seq = ANY($1::bigint[]) ORDER BY events.seq`,
     [seqs, toKey(entityTerm(entity))],
-  );
-  return new Map(
-    rows.map(({ has_term: hasTerm, ...row }) => [
-      row.seq,
-      {
-        ...row,
-        isIndexed: row.seq <= indexed,
-        hasTerm,
-      },
-    ]),
   );
 }
 
@@ -232,10 +216,7 @@ function termsToForget({ tombstones }: ErasePlan, bodies: Bodies, entity: string
 /** One transaction prunes bodies of so many bytes at most, and one body more. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/**
- * There is no one writer here that deliveries wait for, only the slots of these events: a batch may take so many times as long,
- * and whoever prunes rests for as long as it has worked.
- */
+/** Deliveries wait only for the slots of these events, so a batch may take longer than in SQLite, and pruning rests less. */
 const LONGER = 50;
 const RESTS_LESS = 4;
 
@@ -254,17 +235,17 @@ export function pruningEngine({ store, ask }: Access): PruningEngine {
     async prune(found, settledBefore, audit) {
       let heldSince = 0;
       const done = await ask(() =>
-        doneOnce(store.database, {
+        doneOnce(database, {
           before: (session) => time.follow(session),
           async work(session) {
             heldSince = performance.now();
-            const place = within(session);
-            const settled = await heldEvents(place, found);
+            const transaction = within(session);
+            const settled = await heldEvents(transaction, found);
             const before = time.toDatabase(settledBefore.getTime());
             const plan = planPrune(found, settled, before, new Budget(MOST_BYTES));
-            await savePruned(place, plan.prune);
+            await savePruned(transaction, plan.prune);
             const pruned = plan.prune.length;
-            if (audit !== undefined) await addToAuditLine(place, audit, { pruned });
+            if (audit !== undefined) await addToAuditLine(transaction, audit, { pruned });
             return { pruned, worked: plan.worked, workMs: (performance.now() - heldSince) / LONGER };
           },
         }),
@@ -274,29 +255,23 @@ export function pruningEngine({ store, ask }: Access): PruningEngine {
   };
 }
 
-interface SettledRow extends Pick<SettledEvent, 'state' | 'bytes'> {
-  readonly seq: number;
-  readonly settled_ms: number | null;
-}
-
-/** Nobody moves or prunes these events until the transaction ends. */
+/** No other transaction moves or prunes these events until this one ends. */
 async function heldEvents(
   transaction: Transaction,
   found: readonly PrunePosition[],
 ): Promise<ReadonlyMap<number, SettledEvent>> {
-  const { session, t, locks } = transaction;
+  const { session, t } = transaction;
   const seqs = found.map(({ seq }) => seq);
-  await locks.takeOfSeqs(seqs);
-  await keepUnpruned(transaction, '$1::bigint[]', [seqs]);
-  const rows = await session.rows<SettledRow>(
+  await holdBySeq(transaction, seqs);
+  const rows = await session.rows<SettledEvent & { readonly seq: number }>(
     `SELECT events.seq, ${STATE}, octet_length(events.body) AS bytes,
        coalesce(shelf.settled_ms,
          (SELECT ended_ms FROM ${t.attempts} AS attempts WHERE attempts.seq = events.seq AND prunable LIMIT 1),
-         (SELECT settled_ms FROM ${t.imported} AS imported WHERE imported.seq = events.seq AND prunable)) AS settled_ms
+         (SELECT settled_ms FROM ${t.imported} AS imported WHERE imported.seq = events.seq AND prunable)) AS "settledAt"
      FROM ${joined(t)} WHERE events.seq = ANY($1::bigint[])`,
     [seqs],
   );
-  return new Map(rows.map(({ seq, settled_ms: settledAt, ...row }) => [seq, { ...row, settledAt }]));
+  return new Map(rows.map((row) => [row.seq, row]));
 }
 
 async function savePruned({ session, t, moves }: Transaction, seqs: readonly number[]): Promise<void> {
@@ -305,10 +280,6 @@ async function savePruned({ session, t, moves }: Transaction, seqs: readonly num
     { text: pruneErrors(t), values: [seqs] },
     { text: `DELETE FROM ${t.conflicts} WHERE seq = ANY($1::bigint[])`, values: [seqs] },
   ]);
-}
-
-interface LookedAtRow extends Pick<LookedAt, 'seq' | 'type' | 'endpoint'> {
-  readonly settled_ms: number;
 }
 
 /** The first behind a position, in the order in which they were settled. */
@@ -330,14 +301,13 @@ async function lookAt(
          ORDER BY ${time}, seq LIMIT $5
        ) AS next`,
   );
-  const rows = await session.rows<LookedAtRow>(
-    `SELECT next.seq, next.settled_ms, events.type, events.endpoint
+  return session.rows<LookedAt>(
+    `SELECT next.seq, next.settled_ms AS "settledMs", events.type, events.endpoint
      FROM (SELECT * FROM (${lanes.join(' UNION ALL ')}) AS lanes ORDER BY settled_ms, seq LIMIT $5) AS next
        CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = next.seq')}
      ORDER BY next.settled_ms, next.seq`,
     [endpoints, before, from.settledMs, from.seq, looked],
   );
-  return rows.map(({ settled_ms: settledMs, ...row }) => ({ ...row, settledMs }));
 }
 
 type Lane = readonly [table: string, time: string, where: string];

@@ -7,8 +7,9 @@ import { type SeqOrder, type SeqRange, aroundNew, isOutOfOrder } from '../../ope
 import type { Reader } from '../../operator/sql.ts';
 import { termsOf, type Term } from '../../rules/entity-terms.ts';
 import type { Session } from '../driver/session.ts';
-import { distinctEndpoints } from '../engine/due-events.ts';
-import { type EventIndex, timeSlice } from '../engine/transaction.ts';
+import { distinctEndpoints, READY } from '../engine/due-events.ts';
+import { timeSlice, type EventIndex, type Reading } from '../engine/transaction.ts';
+import { given, lists } from '../sql/statements.ts';
 import { toKey, type Tables, rowOf } from '../sql/tables.ts';
 import type { Store } from '../store.ts';
 import { rowsIn, postgres } from './operator-tables.ts';
@@ -123,19 +124,18 @@ async function inStates(
 
 /** What may be claimed of some types stands by its endpoint, its type and by when it is due. */
 function readyOfTypes(t: Tables): string {
-  const ready = 'lease_until_ms IS NULL AND NOT parked';
   return `
-    SELECT few.seq FROM (${distinctEndpoints(t.queue, ready, 'endpoint, type')}) AS lane
+    SELECT few.seq FROM (${distinctEndpoints(t.queue, READY, 'endpoint, type')}) AS lane
       CROSS JOIN unnest($4::text[]) AS wanted (type)
       CROSS JOIN LATERAL (
         SELECT seq FROM ${t.queue} AS queue
-        WHERE ${ready} AND queue.endpoint = lane.endpoint AND queue.type = wanted.type LIMIT ${SORTED + 1}
+        WHERE ${READY} AND queue.endpoint = lane.endpoint AND queue.type = wanted.type LIMIT ${SORTED + 1}
       ) AS few
     LIMIT ${SORTED + 1}`;
 }
 
 /** The terms of events up to this `seq` are in the index, for SELECT. */
-function selectIndexed(t: Tables): string {
+export function selectIndexed(t: Tables): string {
   return `coalesce((SELECT first - 1 FROM ${t.unindexed} ORDER BY first LIMIT 1), ${Number.MAX_SAFE_INTEGER})`;
 }
 
@@ -160,11 +160,11 @@ async function receivedIn(
 }
 
 /** Notes whether new events are out of order. Call it in the transaction that stores or indexes them. */
-export async function noteOutOfOrder(session: Session, t: Tables, first: number, last: number): Promise<void> {
+export async function noteOutOfOrder({ session, t }: Reading, first: number, last: number): Promise<void> {
   const { range, limit } = aroundNew(first, last);
   const [received = []] = await receivedIn(rowsIn(session), t, [range], limit);
   if (!isOutOfOrder(received)) return;
-  await Promise.all(disorder({ t }, first, last).map(({ text, values }) => session.run(text, values)));
+  await Promise.all(disorder({ t }, first, last).map((write) => session.run(write)));
 }
 
 /** What operators search is kept in the transactions that move events. */
@@ -189,12 +189,6 @@ const TERM_COLUMNS = 'seq, entity, octet_length(body) AS bytes';
 /** The count of unindexed rows ends at this number. */
 const COUNTED = 1_000;
 
-/** The terms of events up to this `seq` are in the index. */
-export async function indexedUpTo(session: Session, t: Tables): Promise<number> {
-  const row = await session.row<{ indexed: number }>(`SELECT ${selectIndexed(t)} AS indexed`);
-  return row?.indexed ?? 0;
-}
-
 /** Enters up to `limit` events that are not in the index yet; resolves with how many are left up to one of them, at least. */
 export async function indexNew(store: Store, limit: number, upTo = Number.MAX_SAFE_INTEGER): Promise<number> {
   const { database, t } = store;
@@ -210,7 +204,7 @@ export async function indexNew(store: Store, limit: number, upTo = Number.MAX_SA
   const before = await left();
   // Without a transaction while there is nothing to do.
   if (before === 0) return 0;
-  const isDone = await database.transaction({ work: (session) => indexBatch(session, t, limit) });
+  const isDone = await database.transaction({ work: (session) => indexBatch({ session, t }, limit) });
   if (isDone) return left();
   await delay(BUSY_MS);
   return before;
@@ -226,7 +220,7 @@ interface UnindexedRow extends TermRow {
  *
  * @returns `false` if another machine is entering events
  */
-async function indexBatch(session: Session, t: Tables, limit: number): Promise<boolean> {
+async function indexBatch({ session, t }: Reading, limit: number): Promise<boolean> {
   // A machine that stands still half way lets go of it.
   await session.exec(`SET LOCAL idle_in_transaction_session_timeout = ${STILL_MS}`);
   const text = `SELECT 1 FROM ${t.progress} WHERE ${INDEXED} FOR NO KEY UPDATE SKIP LOCKED`;
@@ -245,28 +239,26 @@ async function indexBatch(session: Session, t: Tables, limit: number): Promise<b
   );
   const slice = timeSlice();
   const bodies = new BodiesInTurn(postgres(t), rows);
-  const terms: [Term, number][] = [];
+  const terms: TermOfEvent[] = [];
   const worked: UnindexedRow[] = [];
   for (const row of rows) {
-    for (const term of await termsOfRow(session, bodies, row)) terms.push([term, row.seq]);
+    for (const term of await termsOfRow(session, bodies, row)) terms.push({ term, seq: row.seq });
     worked.push(row);
     slice.add(0);
     if (slice.isOver()) break;
   }
-  await addTerms(session, t, terms);
-  await forgetUnindexed(session, t, worked);
+  await addTerms({ session, t }, terms);
+  await forgetUnindexed({ session, t }, worked);
   const seqs = worked.map(({ seq }) => seq).toSorted((a, b) => a - b);
-  for (const { from, to } of runsOf(seqs)) await noteOutOfOrder(session, t, from, to);
+  for (const { from, to } of runsOf(seqs)) await noteOutOfOrder({ session, t }, from, to);
   return true;
 }
 
-async function forgetUnindexed(session: Session, t: Tables, worked: readonly UnindexedRow[]): Promise<void> {
-  const values = [[...new Set(worked.map(({ first }) => first))], worked.map(({ seq }) => seq)];
-  const rest = 'ARRAY(SELECT seq FROM unnest(seqs) AS seq WHERE seq <> ALL($2::bigint[]))';
-  await session.run(`UPDATE ${t.unindexed} SET seqs = ${rest} WHERE first = ANY($1::bigint[])`, values);
-  await session.run(`DELETE FROM ${t.unindexed} WHERE first = ANY($1::bigint[]) AND cardinality(seqs) = 0`, [
-    values[0],
-  ]);
+async function forgetUnindexed({ session, t }: Reading, worked: readonly UnindexedRow[]): Promise<void> {
+  const first = [...new Set(worked.map(({ first }) => first))];
+  const these = `${t.unindexed} SET seqs = ARRAY(SELECT seq FROM unnest(seqs) AS seq WHERE seq <> ALL($2::bigint[]))`;
+  await session.run(`UPDATE ${these} WHERE first = ANY($1::bigint[])`, [first, worked.map(({ seq }) => seq)]);
+  await session.run(`DELETE FROM ${t.unindexed} WHERE first = ANY($1::bigint[]) AND cardinality(seqs) = 0`, [first]);
 }
 
 /** Numbers may lie far apart after a sequence was set. The numbers in between belong to other events. */
@@ -281,18 +273,17 @@ function runsOf(seqs: readonly number[]): readonly { readonly from: number; read
 }
 
 /** Takes an event out of the index; call it in the transaction that changes its entity or its body, before it does. */
-async function forgetTerms(session: Session, t: Tables, seq: number): Promise<void> {
-  const terms = await ownTerms(session, t, seq);
+async function forgetTerms({ session, t }: Reading, seq: number): Promise<void> {
+  const terms = await ownTerms({ session, t }, seq);
   await session.run(`DELETE FROM ${t.terms} WHERE term = ANY($1::text[]) AND seq = $2`, [terms.map(toKey), seq]);
 }
 
 /** Enters an event afresh; call it in the transaction that has changed its entity or its body, after it did. */
-async function reindex(session: Session, t: Tables, seq: number): Promise<void> {
-  const terms = await ownTerms(session, t, seq);
+async function reindex(reading: Reading, seq: number): Promise<void> {
+  const terms = await ownTerms(reading, seq);
   await addTerms(
-    session,
-    t,
-    terms.map((term) => [term, seq]),
+    reading,
+    terms.map((term) => ({ term, seq })),
   );
 }
 
@@ -300,12 +291,12 @@ async function reindex(session: Session, t: Tables, seq: number): Promise<void> 
  * The transaction that enters events and this one wait for each other, so neither reads an event that another is changing. An
  * event that is not in the index yet also waits.
  */
-export async function holdIndex(session: Session, t: Tables): Promise<void> {
+export async function holdIndex({ session, t }: Reading): Promise<void> {
   await session.row(`SELECT 1 FROM ${t.progress} WHERE ${INDEXED} FOR SHARE`);
 }
 
-async function ownTerms(session: Session, t: Tables, seq: number): Promise<readonly Term[]> {
-  await holdIndex(session, t);
+async function ownTerms({ session, t }: Reading, seq: number): Promise<readonly Term[]> {
+  await holdIndex({ session, t });
   const row = await session.row<TermRow>(`SELECT ${TERM_COLUMNS} FROM ${t.events} WHERE seq = $1`, [seq]);
   return row === undefined ? [] : [...(await termsOfRow(session, new BodiesInTurn(postgres(t), [row]), row))];
 }
@@ -315,11 +306,15 @@ async function termsOfRow(session: Session, bodies: BodiesInTurn, row: TermRow):
   return termsOf(row.entity, namesIn(text));
 }
 
-async function addTerms(session: Session, t: Tables, terms: readonly (readonly [Term, number])[]): Promise<void> {
-  if (terms.length === 0) return;
+interface TermOfEvent {
+  readonly term: Term;
+  readonly seq: number;
+}
+
+async function addTerms({ session, t }: Reading, terms: readonly TermOfEvent[]): Promise<void> {
+  const keys = terms.map(({ term, seq }) => ({ term: toKey(term), seq }));
   await session.run(
-    `INSERT INTO ${t.terms} (term, seq) SELECT term, seq FROM unnest($1::text[], $2::bigint[]) AS given (term, seq)
-     ON CONFLICT DO NOTHING`,
-    [terms.map(([term]) => toKey(term)), terms.map(([, seq]) => seq)],
+    `INSERT INTO ${t.terms} (term, seq) SELECT * FROM ${given('term, seq')} ON CONFLICT DO NOTHING`,
+    lists('term, seq', keys),
   );
 }
