@@ -117,7 +117,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   }
 
   // Operators wait longer than deliveries may.
-  const patient: Store = { ...store, database: database.waiting(OPERATORS_MS) };
+  const patient = storeOf({ ...store, database: database.waiting(OPERATORS_MS) });
   const { prune } = workQueue(patient);
   const look = dailyLook(patient, settings.schema);
   const operators = postgresOperations({ store: patient, ask: asked, notify: stored });
@@ -235,32 +235,28 @@ export function storeOn(
   return storeOf({ database, t, moves: movesOf(t), time, ...known, index: SEARCH_INDEX });
 }
 
-async function eventOf({ database, t, time }: Store, { id, endpoint }: EventKey): Promise<StoredEvent | null> {
-  const row = await database.read(async (session) => {
-    await time.follow(session);
-    return session.row<StoredRow>(selectStored(t, 'events.id = $1 AND events.endpoint = $2'), [id, endpoint]);
-  });
+async function eventOf({ time, read }: Store, { id, endpoint }: EventKey): Promise<StoredEvent | null> {
+  const row = await read(({ session, t }) =>
+    session.row<StoredRow>(selectStored(t, 'events.id = $1 AND events.endpoint = $2'), [id, endpoint]),
+  );
   return row === undefined ? null : storedEvent(row, time);
 }
 
-/** For so long a list waits for deliveries that are being stored; then it ends before them. */
+/** A list waits this long for deliveries that are being stored; then it ends before them. */
 const WAIT_MS = 5_000;
 
-/** Events in the order of arrival, up to where nothing more can appear (`Horizon`). */
+/** Events in the order of arrival, up to where no more can appear (`Horizon`). */
 async function listAfter(
-  { database, t, time, horizon }: Store,
+  { time, horizon, read }: Store,
   after: number,
   limit: number,
 ): Promise<readonly StoredEvent[]> {
-  const text = `${selectStored(t, 'events.seq > $1 AND events.seq <= $2')} ORDER BY events.seq LIMIT $3`;
-  const rows = await database.read(async (session) => {
-    await time.follow(session);
+  const rows = await read(async ({ session, t }) => {
+    const text = `${selectStored(t, 'events.seq > $1 AND events.seq <= $2')} ORDER BY events.seq LIMIT $3`;
+    const upTo = (end: number) => session.rows<StoredRow>(text, [after, end, limit]);
     const reached = horizon.reached(session);
-    if (reached > after) {
-      const ready = await session.rows<StoredRow>(text, [after, reached, limit]);
-      if (ready.length >= limit) return ready;
-    }
-    return session.rows<StoredRow>(text, [after, await horizon.follow(session, WAIT_MS), limit]);
+    const ready = reached > after ? await upTo(reached) : [];
+    return ready.length >= limit ? ready : upTo(await horizon.follow(session, WAIT_MS));
   });
   return rows.map((row) => storedEvent(row, time));
 }

@@ -90,7 +90,7 @@ export function faultsOf(server: Server): readonly ServerFault[] {
       advice: `Run: ALTER ROLE ${quoted(server.role)} SET synchronous_commit = on`,
     },
   ];
-  return faults.filter(({ isThere }) => isThere);
+  return faults.flatMap(({ isThere, ...fault }) => (isThere ? [fault] : []));
 }
 
 /** What a role may do with a schema. */
@@ -249,7 +249,7 @@ function faultsOfTable(
       advice: `Run: DROP RULE ${quoted(rule ?? '')} ON ${table}`,
     },
   ];
-  return faults.filter(({ isThere }) => isThere);
+  return faults.flatMap(({ isThere, ...fault }) => (isThere ? [fault] : []));
 }
 
 /** Reports missing rows that exist from the start: without them locks and notifications do not work. */

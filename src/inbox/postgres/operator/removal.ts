@@ -221,15 +221,14 @@ const LONGER = 50;
 const RESTS_LESS = 4;
 
 export function pruningEngine({ store, ask }: Access): PruningEngine {
-  const { database, t, time, within } = store;
+  const { database, time, read, within } = store;
   return {
     hasIndex: () => true,
     lookAt: (criteria, from, looked) =>
       ask(() =>
-        database.read(async (session) => {
-          await time.follow(session);
+        read((reading) => {
           const before = time.toDatabase(criteria.settledBefore.getTime());
-          return lookAt({ session, t }, { ...criteria, before }, from, looked);
+          return lookAt(reading, { ...criteria, before }, from, looked);
         }),
       ),
     async prune(found, settledBefore, audit) {
@@ -284,14 +283,14 @@ async function savePruned({ session, t, moves }: Transaction, seqs: readonly num
 
 /** The first behind a position, in the order in which they were settled. */
 async function lookAt(
-  at: Reading,
+  reading: Reading,
   { endpoint, before }: Pick<PruneCriteria, 'endpoint'> & { readonly before: number },
   from: PrunePosition,
   looked: number,
 ): Promise<readonly LookedAt[]> {
   const { state } = from;
-  const { session, t } = at;
-  const endpoints = endpoint === undefined ? await endpointsIn(at, state) : [endpoint];
+  const { session, t } = reading;
+  const endpoints = endpoint === undefined ? await endpointsIn(reading, state) : [endpoint];
   // What is settled is in the order of its time at each endpoint, and there are few of these.
   const lanes = tablesOf(t, state).map(
     ([table, time, where]) =>

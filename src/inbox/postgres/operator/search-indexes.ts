@@ -11,7 +11,7 @@ import { distinctEndpoints, READY } from '../engine/due-events.ts';
 import { timeSlice, type EventIndex, type Reading } from '../engine/transaction.ts';
 import { given, lists } from '../sql/statements.ts';
 import { toKey, type Tables, rowOf } from '../sql/tables.ts';
-import type { Store } from '../store.ts';
+import type { Database } from '../driver/database.ts';
 import { rowsIn, postgres } from './operator-tables.ts';
 
 /**
@@ -190,8 +190,12 @@ const TERM_COLUMNS = 'seq, entity, octet_length(body) AS bytes';
 const COUNTED = 1_000;
 
 /** Enters up to `limit` events that are not in the index yet; resolves with how many are left up to one of them, at least. */
-export async function indexNew(store: Store, limit: number, upTo = Number.MAX_SAFE_INTEGER): Promise<number> {
-  const { database, t } = store;
+export async function indexNew(
+  database: Database,
+  t: Tables,
+  limit: number,
+  upTo = Number.MAX_SAFE_INTEGER,
+): Promise<number> {
   const left = () =>
     database.read(async (session) => {
       const row = await session.row<{ left: number }>(
