@@ -4,7 +4,7 @@ import { noneInWords, dayBefore, dayOf, spanOfDay } from '../../ops/words/audit-
 import { number } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
-import { pageOf, PageLinks } from '../parts/list-query.tsx';
+import { pageBefore, PageLinks } from '../parts/list-query.tsx';
 import { LongText, StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
@@ -37,7 +37,7 @@ export async function auditScreen(visit: Visit): Promise<Screen> {
 }
 
 function pageOfAudit({ url, operated }: Visit, filter: AuditFilter): Promise<AuditPage> {
-  return auditLines(operated.inbox, { ...filter, before: pageOf(url).before, limit: 50 });
+  return auditLines(operated.inbox, { ...filter, before: pageBefore(url), limit: 50 });
 }
 
 function Lines({
@@ -52,7 +52,7 @@ function Lines({
   readonly visit: Visit;
 }) {
   const isFiltered = Object.keys(filter).length > 0;
-  const isFurther = pageOf(visit.url).before !== null;
+  const isFurther = pageBefore(visit.url) !== null;
   return (
     <div id="live">
       {lines.length === 0 ? (

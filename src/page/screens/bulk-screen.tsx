@@ -15,7 +15,7 @@ import { oneLine } from '../../printable.ts';
 import { ActForm, heldUpWarning, ReasonField } from '../parts/act-form.tsx';
 import { eventsHref } from '../parts/filter-fields.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
-import { pageOf, PageLinks } from '../parts/list-query.tsx';
+import { pageBefore, PageLinks } from '../parts/list-query.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
@@ -298,7 +298,7 @@ const PAGE = 20;
 
 /** Bulk actions, the newest first. */
 export async function bulksScreen(visit: Visit): Promise<Screen> {
-  const { before } = pageOf(visit.url);
+  const before = pageBefore(visit.url);
   const bulks = await listBulks(visit.lasting, { before, limit: PAGE });
   const last = bulks.at(-1);
   const { inbox } = visit.operated;
