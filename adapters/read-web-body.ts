@@ -1,5 +1,5 @@
 import { performance } from '../src/host/real-timers.ts';
-import { startDeadline, withinDeadline } from '../src/host/deadline.ts';
+import { startDeadline, withinDeadline } from '../src/host/host-limits.ts';
 import type { BodyBuffer, BodyRead, BodyReader } from '../src/index.ts';
 import { discardScale, isUnread, LINGER_MS } from './rejected-body.ts';
 

@@ -6,9 +6,10 @@
  */
 export { createReceiver, type Receiver, type ReceiverOptions } from './receive/receiver.ts';
 export { createProcessor, type Processor, type ProcessorOptions } from './processing/processor.ts';
-export type { RetentionOptions } from './processing/retention.ts';
+export type { RetentionOptions } from './processing/limits.ts';
 export type { ProcessingOptions } from './processing/limits.ts';
-export type { RetryOptions } from './inbox/rules/backoff.ts';
+export type { RetryOptions } from './inbox/rules/attempt.ts';
+export type { DeadReason, EventState } from './inbox/event.ts';
 export { rerun, type RerunResult } from './ops/rerun.ts';
 export { signBody, verifySignature, type Secret } from './signing/signature.ts';
 export type { SecretOption, SecretProvider, Secrets } from './signing/secrets.ts';
@@ -35,11 +36,11 @@ export type {
   Handlers,
   HandlerWithOptions,
 } from './processing/handlers.ts';
-export type { OpenTelemetryApi } from './host/tracing-api.ts';
-export type { Hook } from './processing/hook-calls.ts';
+export type { OpenTelemetryApi } from './host/tracing.ts';
+export type { Hook } from './processing/attempt-hooks.ts';
 export type { AttemptHookFacts, AttemptHooks, DeadFacts, FailedFacts, HookError } from './processing/attempt-hooks.ts';
 export type { ConflictFacts, DeliveryHooks, SilentFacts } from './receive/delivery-hooks.ts';
-export type { TypeOptions } from './processing/type-options.ts';
+export type { TypeOptions } from './processing/handlers.ts';
 export type { BodyBuffer, BodyLimits, BodyRead, BodyReader, Delivery } from './receive/delivery.ts';
 export type { AnswerCode, ErrorBody, Outcome, Reason, ErrorOutcome } from './receive/outcome.ts';
 export type { AnyInbox, Inbox } from './inbox/contract.ts';
@@ -58,7 +59,6 @@ export type {
   UnhandledType,
   WorkQueue,
 } from './inbox/work.ts';
-export type { DeadReason, EventState } from './inbox/state.ts';
 export type { HostLimits } from './host/host-limits.ts';
 export type { Logger } from './host/logger.ts';
 export {
@@ -72,6 +72,6 @@ export {
 } from './errors.ts';
 // For adapters, ours and others'.
 export { createVerifier, type VerifiedDelivery, type Verifier, type VerifierOptions } from './receive/verifier.ts';
-export { isErrorOutcome, type ErrorFacts } from './receive/error-outcomes.ts';
-export type { Deadline } from './host/deadline.ts';
+export { isErrorOutcome, type ErrorFacts } from './receive/outcome.ts';
+export type { Deadline } from './host/host-limits.ts';
 export type { EventFacts } from './events/parse.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { EVENT_MEANINGS } from './event-meanings.ts';
-import { eventTypes, type EventType } from './event-types.ts';
+import { EVENT_MEANINGS, eventTypes, type EventType } from './event-types.ts';
 import { eventSchemas } from './webhook-event.ts';
 
 /** The part of JSON Schema (draft 2020-12) that events need. */

@@ -1,10 +1,15 @@
 import type { z } from 'zod';
-import { findDuplicateKey, hasAllThatIsWritten } from './duplicate-keys.ts';
+import { findDuplicateKey, hasAllThatIsWritten, utf8Text } from './json.ts';
 import { isEventType, type EventType } from './event-types.ts';
 import { isInstant, parseInstant, type Instant } from './instant.ts';
-import { eventSchemas, unknownEventSchema, type Issue, type UnknownEvent, type WebhookEvent } from './webhook-event.ts';
-import { orderItem } from './order.ts';
-import { utf8Text } from './utf8.ts';
+import {
+  eventSchemas,
+  unknownEventSchema,
+  type Issue,
+  type UnknownEvent,
+  type WebhookEvent,
+  orderItem,
+} from './webhook-event.ts';
 
 /**
  * The result of {@link parseEvent}. If `ok` is `false`, a body with an `id` is an invalid event, and a body without an

@@ -1,9 +1,59 @@
 import { z } from 'zod';
-import { cartData } from './cart.ts';
 import type { EventType } from './event-types.ts';
-import { inventoryData } from './inventory.ts';
-import { orderConfirmedData, orderData } from './order.ts';
 import type { HandledType, OwnData, OwnType, OwnWireData, WithOwn } from './own-events.ts';
+
+/** Every field may be absent or null: interface 6.2 lists what was seen, not what is always there. */
+export const orderItem = z.object({
+  product_id: z.string().nullish(),
+  quantity: z.number().nullish(),
+  price: z.number().nullish(),
+});
+
+/** `data` of the six order events (interface 6.2). */
+const orderData = z.object({
+  /** reads `order`; another word is an issue, not a reason to refuse */
+  object: z.string().nullish(),
+  id: z.string().nullish(),
+  status: z.string().nullish(),
+  merchant_id: z.string().nullish(),
+  user_id: z.string().nullish(),
+  /** unit and currency are the service's; see `currency` */
+  total: z.number().nullish(),
+  currency: z.string().nullish(),
+  items: z.array(orderItem).nullish(),
+  /** ISO 8601 date-time */
+  estimated_ready_time: z.string().nullish(),
+});
+
+/** `data` of `order.confirmed`, which says more. */
+const orderConfirmedData = orderData.extend({
+  fulfillment_method: z.string().nullish(),
+  special_instructions: z.string().nullish(),
+});
+
+/** `data` of the two cart events (interface 6.2); every field may be absent or null. */
+const cartData = z.object({
+  /** reads `cart`; another word is an issue, not a reason to refuse */
+  object: z.string().nullish(),
+  id: z.string().nullish(),
+  user_id: z.string().nullish(),
+  merchant_id: z.string().nullish(),
+  /** ISO 8601 date-time */
+  last_activity: z.string().nullish(),
+  total_value: z.number().nullish(),
+  item_count: z.int().nullish(),
+});
+
+/** `data` of the three inventory events (interface 6.2); every field may be absent or null. */
+const inventoryData = z.object({
+  /** reads `inventory`; another word is an issue, not a reason to refuse */
+  object: z.string().nullish(),
+  product_id: z.string().nullish(),
+  merchant_id: z.string().nullish(),
+  location_id: z.string().nullish(),
+  previous_quantity: z.number().nullish(),
+  current_quantity: z.number().nullish(),
+});
 
 /**
  * The envelope of one type (interface 6.2). The schemas check and do not change: an event is the parsed JSON itself,

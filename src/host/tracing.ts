@@ -1,13 +1,12 @@
 import { ConfigurationError } from '../errors.ts';
 import { kindOf } from '../known-options.ts';
 import { oneLine } from '../printable.ts';
-import type { HeaderGetter, OpenTelemetryApi, SpanApi } from './tracing-api.ts';
 
 /** A header of a delivery, by its name in lower case. */
-export type ReadHeader = (name: string) => string | null | undefined;
+type ReadHeader = (name: string) => string | null | undefined;
 
 /** A span that is open. None of these throws, whatever the tracer does. */
-export interface OpenSpan {
+interface OpenSpan {
   /** its context, as an inbox keeps it with the event; `null` where nobody traces */
   readonly trace: string | null;
   /** Runs work inside of it: spans that begin there are its children. */
@@ -27,7 +26,7 @@ export interface SpanEnd {
   readonly message?: string;
 }
 
-export interface HandledEvent {
+interface HandledEvent {
   readonly endpoint: string;
   readonly id: string;
   readonly type: string;
@@ -185,4 +184,53 @@ function quietly<T>(work: () => T): T | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * The part of OpenTelemetry that hookbox uses. Pass the namespace of `@opentelemetry/api`. hookbox itself does not
+ * depend on that package.
+ */
+export interface OpenTelemetryApi {
+  readonly trace: {
+    getTracer(name: string): TracerApi;
+    getSpan(context: never): SpanApi | undefined;
+    setSpan(context: never, span: never): unknown;
+  };
+  readonly context: {
+    active(): unknown;
+    with(context: never, work: () => unknown): unknown;
+  };
+  readonly propagation: {
+    extract(context: never, carrier: unknown, getter: HeaderGetter): unknown;
+  };
+  createTraceState(written: string): unknown;
+}
+
+interface TracerApi {
+  startSpan(name: string, options?: SpanOptionsApi, context?: never): SpanApi;
+}
+
+interface SpanOptionsApi {
+  readonly kind?: number;
+  readonly attributes?: Record<string, string | number | boolean>;
+  readonly links?: { context: never }[];
+  readonly root?: boolean;
+}
+
+interface SpanApi {
+  spanContext(): {
+    readonly traceId: string;
+    readonly spanId: string;
+    readonly traceFlags: number;
+    readonly traceState?: { serialize(): string } | undefined;
+  };
+  setAttribute(name: string, value: string | number): unknown;
+  setStatus(status: { code: number; message?: string }): unknown;
+  end(): void;
+}
+
+/** Reads the headers of a delivery for an OpenTelemetry propagator. */
+interface HeaderGetter {
+  keys(carrier: unknown): string[];
+  get(carrier: unknown, name: string): string | undefined;
 }

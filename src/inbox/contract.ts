@@ -1,7 +1,17 @@
-import type { DefaultDatabase } from './default-database.ts';
+import { ConfigurationError } from '../errors.ts';
+import { kindOf } from '../known-options.ts';
 import type { Acceptance, EventKey, IncomingEvent, StoredEvent } from './event.ts';
-import type { Operations } from './operator/operations.ts';
-import type { StartRequest, WorkQueue } from './work.ts';
+import type { Acts } from './operator/acts.ts';
+import type { Audit } from './operator/audit.ts';
+import type { Counts } from './operator/counts.ts';
+import type { Erasure } from './operator/erasing.ts';
+import type { Marks } from './operator/marks.ts';
+import type { Pauses } from './operator/pauses.ts';
+import type { Pruning } from './operator/pruning.ts';
+import type { Search } from './operator/search.ts';
+import type { Transfer } from './operator/transfer.ts';
+import type { Waits } from './rules/waiting.ts';
+import type { DefaultDatabase, StartRequest, WorkQueue } from './work.ts';
 
 /**
  * A durable store for events. `test/inbox/conformance.ts` tests the behaviour that each inbox must have.
@@ -55,3 +65,26 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
 
 /** An inbox, whatever its database type. The functions of `hookbox/ops` accept such an inbox. */
 export type AnyInbox = Inbox<unknown>;
+
+/**
+ * Refuses what is no inbox before the first delivery finds out.
+ *
+ * @param method - what is asked of it first
+ * @throws ConfigurationError `INVALID_OPTION`
+ */
+export function assertInbox(whose: string, inbox: unknown, method: keyof Inbox): void {
+  const isObject = typeof inbox === 'object' && inbox !== null;
+  if (isObject && typeof Reflect.get(inbox, method) === 'function') return;
+  const what = isObject && 'then' in inbox ? 'a promise: await it' : kindOf(inbox);
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    `${whose}: inbox must be the result of sqliteInbox('shop.db') of hookbox/sqlite, postgresInbox(…) of ` +
+      `hookbox/postgres or memoryInbox() of hookbox/memory, not ${what}.`,
+  );
+}
+
+/**
+ * The part of an inbox that `hookbox/ops` uses. An inbox without this part can receive and process events, but
+ * operators cannot see its events.
+ */
+export interface Operations extends Search, Acts, Audit, Pruning, Erasure, Transfer, Counts, Marks, Waits, Pauses {}

@@ -1,3 +1,4 @@
+import { TransactionError } from '../errors.ts';
 import type { Acceptance, EventKey, IncomingEvent } from './event.ts';
 import {
   countDelivery,
@@ -10,7 +11,7 @@ import {
   type DeliveredAgain,
   type FirstState,
   type KnownEvent,
-} from './rules/accept-event.ts';
+} from './rules/accept.ts';
 import {
   announced,
   IGNORE_BATCH,
@@ -24,17 +25,30 @@ import {
   type Sweep,
   type TypePosition,
   type WaitingEvents,
-} from './rules/announce.ts';
-import { ClaimPlan, leaseOf, planOne } from './rules/claim.ts';
+  goneSince,
+  processorsSeen,
+  seenSince,
+  type HandledType,
+  type NotedProcessor,
+  unhandledTypes,
+  type PendingType,
+  type TypeTotal,
+} from './rules/processors.ts';
 import { Budget, withinBudget } from './rules/budget.ts';
-import type { Counting } from './rules/tally.ts';
+import {
+  ClaimPlan,
+  leaseOf,
+  planOne,
+  leasesOf,
+  planLeases,
+  type NumberedClaim,
+  type NumberedStart,
+} from './rules/claim.ts';
 import { eventsToUnpark } from './rules/entity-order.ts';
-import { leasesOf, planLeases, type NumberedClaim, type NumberedStart } from './rules/leases.ts';
-import { mayRerun, type Content, type EventToRerun } from './rules/rerun-event.ts';
-import { isRunning, planProcessed, planSettle } from './rules/settle.ts';
+import { mayRerun, type Content, type EventToRerun } from './rules/operator-acts.ts';
+import { isRunning, planProcessed, planSettle } from './rules/attempt.ts';
 import type { ClaimState, DueEvent, NewLease, NextInQueue, Queue, SizedEvent, Store } from './rules/store.ts';
-import { goneSince, processorsSeen, seenSince, type HandledType, type NotedProcessor } from './rules/handled-types.ts';
-import { unhandledTypes, type PendingType, type TypeTotal } from './rules/unhandled-report.ts';
+import type { Counting } from './rules/counted.ts';
 import type {
   Announced,
   ClaimedEvent,
@@ -322,4 +336,26 @@ export function unhandled(store: SyncStore, handledSince: number): UnhandledType
 /** The running processors, and when each type was last handled. */
 export function processors(store: SyncStore, now: number): ProcessorsSeen {
   return processorsSeen(store.processorsAfter(seenSince(now)), store.handledTypes());
+}
+
+/** An `await` inside a transaction would commit early, so a function that is asynchronous is refused before it runs. */
+export function refuseAsyncFunction(work: unknown): void {
+  if (Object.prototype.toString.call(work) === '[object AsyncFunction]') throw notSynchronous();
+}
+
+/** And one that only turns out to be, before anything is committed. */
+export function refusePromise(result: unknown): void {
+  const isThenable = typeof result === 'object' && result !== null && 'then' in result;
+  if (!isThenable || typeof result.then !== 'function') return;
+  // It has no business failing on its own as well. Other thenables, such as query builders, begin to work when asked.
+  if (result instanceof Promise) result.catch(() => {});
+  throw notSynchronous();
+}
+
+function notSynchronous(): TransactionError {
+  return new TransactionError(
+    'NOT_SYNCHRONOUS',
+    'The function passed to ctx.transaction is asynchronous, so nothing was committed. Await before ' +
+      'ctx.transaction, and only write inside the function.',
+  );
 }

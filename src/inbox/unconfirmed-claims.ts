@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { InboxUnavailableError, isInstance } from '../errors.ts';
-import type { NumberedClaim, NumberedStart } from './rules/leases.ts';
+import type { NumberedClaim, NumberedStart } from './rules/claim.ts';
 import type { ClaimRequest, Lease, Settled, StartRequest } from './work.ts';
 
 /**

@@ -1,6 +1,5 @@
-import type { DefaultDatabase } from './default-database.ts';
-import type { EventKey, IncomingEvent } from './event.ts';
-import type { DeadReason } from './state.ts';
+import type { EventKey, IncomingEvent, DeadReason } from './event.ts';
+import type { SqliteDatabase } from './sqlite/opening/database.ts';
 
 /**
  * The right of one processor to run the handler of one event for a limited time. The fence grows with each claim, so it
@@ -306,3 +305,6 @@ export interface WorkQueue<Database = DefaultDatabase> {
    */
   prune(endpoints: Scope['endpoints'], processedBefore: number, limit: number): Promise<number>;
 }
+
+/** The database type that a handler's transaction uses by default: SQLite's. */
+export type DefaultDatabase = SqliteDatabase;

@@ -1,7 +1,7 @@
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { Act, ActOptions, ActReport, By } from '../inbox/operator/acts.ts';
-import { assertFilter } from '../inbox/operator/check-filter.ts';
+import { assertFilter } from '../inbox/operator/search.ts';
 import { operationsOf } from './operations-of.ts';
 
 /** The option `states` of an operator's action. */

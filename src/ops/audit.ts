@@ -1,6 +1,6 @@
 import type { AnyInbox } from '../inbox/contract.ts';
+import type { PageRequest } from '../inbox/operator/search.ts';
 import type { AuditFilter, AuditPage } from '../inbox/operator/audit.ts';
-import type { PageRequest } from '../inbox/operator/filter.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 

@@ -1,6 +1,5 @@
 import type { AnyInbox } from '../inbox/contract.ts';
-import type { Bulk } from '../inbox/operator/acts.ts';
-import { bulkFates, type BulkFate, type OutcomePart } from '../inbox/operator/bulk-outcome.ts';
+import { type Bulk, bulkFates, type BulkFate, type OutcomePart } from '../inbox/operator/acts.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 

@@ -1,6 +1,6 @@
 import { delay as sleep } from '../host/real-timers.ts';
 import type { Bulk, StoredBulk } from '../inbox/operator/acts.ts';
-import { runOf } from '../inbox/rules/bulk-runs.ts';
+import { runOf } from '../inbox/rules/bulks.ts';
 
 /** The process of a bulk reports so often. */
 export const HEARTBEAT_MS = 2_000;

@@ -1,6 +1,6 @@
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
-import type { EraseOptions, EraseReport } from '../inbox/operator/removal.ts';
+import type { EraseOptions, EraseReport } from '../inbox/operator/erasing.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 

@@ -1,9 +1,9 @@
 import type { AnyInbox } from '../inbox/contract.ts';
-import { performance } from '../host/real-timers.ts';
 import type { By } from '../inbox/operator/acts.ts';
-import { FIRST_LINE, lastLine, pauseLine } from '../inbox/operator/export-format.ts';
-import { isWhole } from '../inbox/operator/export-pages.ts';
-import type { EventFilter } from '../inbox/operator/filter.ts';
+import { FIRST_LINE, lastLine, pauseLine } from '../inbox/operator/transfer.ts';
+import { isWhole } from '../inbox/operator/export.ts';
+import type { EventFilter } from '../inbox/operator/search.ts';
+import { performance } from '../host/real-timers.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 

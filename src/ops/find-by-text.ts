@@ -1,11 +1,14 @@
 import { ConfigurationError } from '../errors.ts';
 import { eventTypes } from '../events/event-types.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
-import { LONGEST_TEXT } from '../inbox/operator/check-filter.ts';
-import type { EventFilter } from '../inbox/operator/filter.ts';
-import type { EventPage, EventSummary, FoundName } from '../inbox/operator/search.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
-import { positiveWhole } from '../number-option.ts';
+import {
+  LONGEST_TEXT,
+  type EventFilter,
+  type EventPage,
+  type EventSummary,
+  type FoundName,
+} from '../inbox/operator/search.ts';
+import { assertOptions, type KnownOptions, positiveWhole } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 import { nearest } from '../nearest.ts';
 

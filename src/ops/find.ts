@@ -1,11 +1,17 @@
 import type { AnyInbox } from '../inbox/contract.ts';
 import { isImportedId, type EventKey, type StoredEvent } from '../inbox/event.ts';
-import type { EventAct } from '../inbox/operator/audit.ts';
-import type { EventFilter } from '../inbox/operator/filter.ts';
-import type { DeadGroup, EventCount, EventPage, EventSummary, SearchRequest } from '../inbox/operator/search.ts';
+import type {
+  EventFilter,
+  DeadGroup,
+  EventCount,
+  EventPage,
+  EventSummary,
+  SearchRequest,
+} from '../inbox/operator/search.ts';
 import type { Attempt } from '../inbox/work.ts';
+import type { Wait } from '../inbox/rules/waiting.ts';
+import type { EventAct } from '../inbox/operator/audit.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
-import type { Wait } from '../inbox/operator/waits.ts';
 import { operationsOf } from './operations-of.ts';
 import { whyWaiting } from './why-waiting.ts';
 

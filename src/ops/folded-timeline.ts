@@ -1,4 +1,4 @@
-import { fingerprintOf } from '../inbox/rules/fingerprint.ts';
+import { fingerprintOf } from '../inbox/rules/error-groups.ts';
 import type { Attempt } from '../inbox/work.ts';
 import type { TimelineEntry } from './find.ts';
 

@@ -1,8 +1,6 @@
 import type { AnyInbox } from '../inbox/contract.ts';
-import { filterFault } from '../inbox/operator/check-filter.ts';
-import type { EventFilter } from '../inbox/operator/filter.ts';
-import type { EventSummary } from '../inbox/operator/search.ts';
-import { retryPrintOf } from '../inbox/rules/retry-groups.ts';
+import { filterFault, type EventFilter, type EventSummary } from '../inbox/operator/search.ts';
+import { retryPrintOf } from '../inbox/rules/error-groups.ts';
 import { operationsOf } from './operations-of.ts';
 
 /** So often a screen looks for one. */

@@ -1,7 +1,7 @@
 import { InboxUnavailableError, isInstance, messageOf } from '../errors.ts';
-import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/deadline.ts';
+import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/host-limits.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
-import { PING_LIMIT_MS } from '../inbox/operator/pinger.ts';
+import { PING_LIMIT_MS } from '../inbox/operator/counts.ts';
 import { operationsOf } from './operations-of.ts';
 import type { Unhandled } from './unhandled.ts';
 import { watch, type Watch } from './watch.ts';

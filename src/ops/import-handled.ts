@@ -2,9 +2,9 @@ import { ConfigurationError } from '../errors.ts';
 import { isUsableId } from '../events/parse.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
-import type { ExportedEvent } from '../inbox/operator/export-format.ts';
-import { UNKNOWN_HASH } from '../inbox/rules/tombstone.ts';
-import type { EventState } from '../inbox/state.ts';
+import type { ExportedEvent } from '../inbox/operator/transfer.ts';
+import { UNKNOWN_HASH } from '../inbox/rules/accept.ts';
+import type { EventState } from '../inbox/event.ts';
 import { assertOptions, kindOf, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../errors.ts';
 import { utf8Of } from './import-text.ts';
-import { LONGEST_LINE } from '../inbox/operator/export-format.ts';
+import { LONGEST_LINE } from '../inbox/operator/transfer.ts';
 
 /**
  * The lines of a stream, in UTF-8 or UTF-16, with a byte order mark or without. Only a line feed ends one: other

@@ -2,9 +2,14 @@ import type { EntityOf } from '../events/entity.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
-import { readExportLine, type ExportedPause, type ExportTotals } from '../inbox/operator/export-format.ts';
+import {
+  readExportLine,
+  type ExportedPause,
+  type ExportTotals,
+  type ImportCounts,
+  type ImportRecord,
+} from '../inbox/operator/transfer.ts';
 import { importedEvent, type ImportRules } from '../inbox/operator/imported-event.ts';
-import type { ImportCounts, ImportRecord } from '../inbox/operator/transfer.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import type { EndpointType } from '../inbox/rules/pauses.ts';
 import { operationsOf } from './operations-of.ts';

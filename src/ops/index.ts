@@ -60,12 +60,15 @@ export { metrics, type Metrics } from './metrics.ts';
 export type { Act, ActCounts, ActOptions, ActReport, ActResult, Bulk, By } from '../inbox/operator/acts.ts';
 export type { AuditFilter, AuditLine, AuditPage, EventAct } from '../inbox/operator/audit.ts';
 export type { Gauge, Gauges } from '../inbox/operator/counts.ts';
-export type { RejectedDelivery, Rejection } from '../inbox/operator/rejections.ts';
-export type { EventFilter, PageRequest, BodyCondition, SearchOrder } from '../inbox/operator/filter.ts';
-export type { BulkFate } from '../inbox/operator/bulk-outcome.ts';
+export type { RejectedDelivery, Rejection } from '../inbox/operator/counts.ts';
+export type { EventFilter, PageRequest, BodyCondition, SearchOrder } from '../inbox/operator/search.ts';
+export type { BulkFate } from '../inbox/operator/acts.ts';
+export type { EraseOptions, EraseProgress, EraseReport } from '../inbox/operator/erasing.ts';
+export type { PruneCriteria } from '../inbox/rules/pruning.ts';
+export type { Blocker, Wait } from '../inbox/rules/waiting.ts';
+export type { Operations } from '../inbox/contract.ts';
 export type { Pause } from '../inbox/operator/pauses.ts';
 export type { EndpointType, StoredPause } from '../inbox/rules/pauses.ts';
-export type { EraseOptions, EraseProgress, EraseReport, PruneCriteria } from '../inbox/operator/removal.ts';
 export type {
   DeadGroup,
   EventCount,
@@ -75,6 +78,4 @@ export type {
   RetryGroup,
   SearchRequest,
 } from '../inbox/operator/search.ts';
-export type { Blocker, Wait } from '../inbox/operator/waits.ts';
 export type { ImportCounts } from '../inbox/operator/transfer.ts';
-export type { Operations } from '../inbox/operator/operations.ts';

@@ -1,5 +1,5 @@
 import { eventTypes } from '../events/event-types.ts';
-import { ownTypesAmong } from '../inbox/rules/counted-types.ts';
+import { ownTypesAmong } from '../inbox/rules/counted.ts';
 
 /** A metric with its samples. Those with the same labels are added up. */
 export interface Family {

@@ -1,5 +1,5 @@
 import type { AnyInbox } from '../inbox/contract.ts';
-import { seenSince } from '../inbox/rules/handled-types.ts';
+import { seenSince } from '../inbox/rules/processors.ts';
 
 /**
  * The endpoints that processors have named, by name. Without any, or while a processor takes every endpoint, none: any name

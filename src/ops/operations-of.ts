@@ -1,7 +1,6 @@
 import { ConfigurationError } from '../errors.ts';
-import type { AnyInbox } from '../inbox/contract.ts';
+import type { AnyInbox, Operations } from '../inbox/contract.ts';
 import { kindOf } from '../known-options.ts';
-import type { Operations } from '../inbox/operator/operations.ts';
 
 /** @throws ConfigurationError for an inbox that cannot be looked into, such as `memoryInbox()`, and for what is none */
 export function operationsOf(inbox: Pick<AnyInbox, 'operations'>): Operations {

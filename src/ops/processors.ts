@@ -1,5 +1,5 @@
 import type { AnyInbox } from '../inbox/contract.ts';
-import { IGNORE_AFTER_MS, PRESENT_MS, seenSince } from '../inbox/rules/handled-types.ts';
+import { IGNORE_AFTER_MS, PRESENT_MS, seenSince } from '../inbox/rules/processors.ts';
 import type { ProcessorsSeen, RunningProcessor, UnhandledType } from '../inbox/work.ts';
 import { operationsOf } from './operations-of.ts';
 

@@ -2,7 +2,9 @@ import { delay } from '../host/real-timers.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
-import { prunableStates, type PruneCriteria, type PrunePosition, type PruneStep } from '../inbox/operator/removal.ts';
+import { prunableStates } from '../inbox/event.ts';
+import type { PruneCriteria, PrunePosition } from '../inbox/rules/pruning.ts';
+import type { PruneStep } from '../inbox/operator/pruning.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 

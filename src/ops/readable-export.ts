@@ -1,8 +1,8 @@
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
-import { readExportLine, type ExportedEvent } from '../inbox/operator/export-format.ts';
-import type { EventFilter } from '../inbox/operator/filter.ts';
-import { jsonText } from '../events/json-tokens.ts';
+import { readExportLine, type ExportedEvent } from '../inbox/operator/transfer.ts';
+import type { EventFilter } from '../inbox/operator/search.ts';
+import { jsonText } from '../events/json.ts';
 import { assertOptions } from '../known-options.ts';
 import { EXPORT_OPTIONS, exportEvents, type ExportOptions } from './export.ts';
 import { SPREADSHEET_MARK, type ReadableFormat } from './words/readable-formats.ts';

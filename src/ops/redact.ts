@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { isInstant } from '../events/instant.ts';
-import { JsonTokens } from '../events/json-tokens.ts';
+import { JsonTokens } from '../events/json.ts';
 
 /**
  * Replaces what is personal or the merchant's business in the body of an event by made-up values of the same shape, so

@@ -1,6 +1,6 @@
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventSummary, RetryGroup } from '../inbox/operator/search.ts';
-import { retryGroupsOf } from '../inbox/rules/retry-groups.ts';
+import { retryGroupsOf } from '../inbox/rules/error-groups.ts';
 import { operationsOf } from './operations-of.ts';
 
 const PAGE = 500;

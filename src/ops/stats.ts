@@ -1,10 +1,7 @@
 import { ConfigurationError } from '../errors.ts';
-import type { AnyInbox } from '../inbox/contract.ts';
-import type { Gauges } from '../inbox/operator/counts.ts';
-import type { RejectedDelivery } from '../inbox/operator/rejections.ts';
-import type { Operations } from '../inbox/operator/operations.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
-import { positiveWhole } from '../number-option.ts';
+import type { AnyInbox, Operations } from '../inbox/contract.ts';
+import type { Gauges, RejectedDelivery } from '../inbox/operator/counts.ts';
+import { assertOptions, type KnownOptions, positiveWhole } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 import { Sums, type Totals, type TypeTotals } from './counted-sums.ts';
 import type { Percentiles } from './percentiles.ts';

@@ -1,6 +1,5 @@
 import type { AnyInbox } from '../inbox/contract.ts';
-import type { StoredEvent } from '../inbox/event.ts';
-import type { EventState } from '../inbox/state.ts';
+import type { StoredEvent, EventState } from '../inbox/event.ts';
 
 /** Which events are meant; all that is given has to fit. */
 export interface StoredEventFilter {

@@ -1,6 +1,6 @@
 import type { AnyInbox } from '../inbox/contract.ts';
 import { EVERYTHING, type IgnoredType, type UnhandledType } from '../inbox/work.ts';
-import { rerunOfferedSince } from '../inbox/rules/handled-types.ts';
+import { rerunOfferedSince } from '../inbox/rules/processors.ts';
 
 /** Events that no processor handles, or that were ignored because no processor handled their type. */
 export interface Unhandled {

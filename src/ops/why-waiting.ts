@@ -1,6 +1,6 @@
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventKey } from '../inbox/event.ts';
-import type { Wait } from '../inbox/operator/waits.ts';
+import type { Wait } from '../inbox/rules/waiting.ts';
 import { operationsOf } from './operations-of.ts';
 
 /**

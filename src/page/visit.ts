@@ -3,7 +3,7 @@ import type { HtmlEscapedString } from 'hono/utils/html';
 import type { EntityOf } from '../events/entity.ts';
 import type { NamedInbox } from '../host/shell-words.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
-import type { EventFilter } from '../inbox/operator/filter.ts';
+import type { EventFilter } from '../inbox/operator/search.ts';
 
 /** The inbox that the page shows: a receiver, or `{ inbox }`. */
 export interface Operated {

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { delay, performance } from '../host/real-timers.ts';
-import { namesOf } from '../host/shell-words.ts';
-import type { Inbox } from '../inbox/contract.ts';
-import type { Announced, Scope } from '../inbox/work.ts';
-import { rerunOfferedSince, seenSince, wasSeenAfter } from '../inbox/rules/handled-types.ts';
-import type { Logger } from '../host/logger.ts';
+import { isEventType } from '../events/event-types.ts';
 import type { Clock } from '../host/clock.ts';
-import { createPresence } from './presence.ts';
-import { unhandledLog } from './unhandled-log.ts';
+import { type Logger, throttle } from '../host/logger.ts';
+import { delay, performance } from '../host/real-timers.ts';
+import { namesOf, type NamedInbox, inboxOptions, option } from '../host/shell-words.ts';
+import type { Inbox } from '../inbox/contract.ts';
+import { rerunOfferedSince, seenSince, wasSeenAfter } from '../inbox/rules/processors.ts';
+import type { Announced, Scope, IgnoredType, UnhandledType } from '../inbox/work.ts';
+import { oneLine } from '../printable.ts';
 
 /** Announces that a processor is running, and puts away events that wait in vain. */
-export interface Announcer {
+interface Announcer {
   /** Resolves when others know. The function it resolves with looks through the events that wait, which may take long. */
   announce(): Promise<() => Promise<void>>;
   /**
@@ -110,6 +110,126 @@ export function createAnnouncer({
       const now = clock.now();
       const since = rerunOfferedSince(now);
       log.putAway(await inbox.ignoredSince(scope, since, now), scope, new Date(since), namesOf(inbox));
+    },
+  };
+}
+
+const HOUR_MS = 60 * 60_000;
+
+/** Says in the log which events no processor handles. A type is the sender's text: all unknown types are reported as one. */
+function unhandledLog(logger: Logger) {
+  const seldom = throttle(HOUR_MS);
+  const told = new Set<string>();
+  const kindOf = (endpoint: string, type: string): string =>
+    JSON.stringify([endpoint, isEventType(type) ? type : 'other']);
+
+  return {
+    /** Once for each type. */
+    ignored(ignored: Announced['ignored']): void {
+      for (const { endpoint, type, count } of ignored) {
+        const kind = kindOf(endpoint, type);
+        if (told.has(kind)) continue;
+        told.add(kind);
+        logger.warn(
+          { endpoint, type: oneLine(type), count },
+          'events were ignored, because no processor has handled their type for seven days; when you have a ' +
+            'handler, rerun them',
+        );
+      }
+    },
+
+    /** Events that wait for a processor. */
+    waiting(unhandled: readonly UnhandledType[]): void {
+      for (const { endpoint, type, count, more, since } of unhandled) {
+        const facts = { endpoint, type: oneLine(type), waiting: more ? `more than ${count}` : count };
+        if (since === null) {
+          seldom(JSON.stringify([endpoint]), () => {
+            logger.warn(
+              facts,
+              'events are stored, but no processor handles their endpoint: start one with createProcessor({ ' +
+                'endpoint }), or call start() of the receiver for this endpoint',
+            );
+          });
+          continue;
+        }
+        seldom(kindOf(endpoint, type), () => {
+          logger.warn(
+            facts,
+            `no processor has handled ${oneLine(type)} since ${since.toISOString()}: its events wait until a ` +
+              'processor that handles this type runs',
+          );
+        });
+      }
+    },
+
+    /**
+     * Events that were put away before this processor came do not come back by themselves: a new handler must not write
+     * to the customers of a whole week.
+     */
+    putAway(ignored: readonly IgnoredType[], { types }: Pick<Scope, 'types'>, since: Date, inbox: NamedInbox): void {
+      for (const endpoint of new Set(ignored.map((one) => one.endpoint))) {
+        const here = ignored.filter((one) => one.endpoint === endpoint && one.handled);
+        if (here.length === 0) continue;
+        const count = here.reduce((sum, one) => sum + one.count, 0);
+        const named = types === '*' ? [] : here.map(({ type }) => type);
+        const command = rerunIgnoredCommand({ endpoint, types: named, ignoredSince: since }, inbox);
+        logger.warn(
+          { endpoint, count: here.some(({ more }) => more) ? `more than ${count}` : count, command },
+          'events that this processor can handle were ignored in the last seven days; to rerun them, run the command in this log entry',
+        );
+      }
+    },
+  };
+}
+
+/** The command that reruns what was ignored for want of a handler. */
+export function rerunIgnoredCommand(
+  {
+    endpoint,
+    types,
+    ignoredSince,
+  }: { readonly endpoint: string; readonly types: readonly string[]; readonly ignoredSince: Date },
+  inbox: NamedInbox,
+): string {
+  return [
+    'hookbox events rerun',
+    ...inboxOptions(inbox),
+    ...option('--endpoint', endpoint),
+    ...types.flatMap((type) => option('--type', type)),
+    ...option('--ignored-since', ignoredSince.toISOString()),
+  ].join(' ');
+}
+
+/** Which processors are running, as one of them may judge. */
+interface Presence {
+  /** This processor has announced itself, as it does every five minutes. */
+  announced(now: number): void;
+  /** A processor that was seen since then is running; milliseconds since 1970. */
+  handledSince(now: number): number;
+  /** For the announcement that is made now: what has been due since then may be put away; `null` for nothing yet. */
+  ignoreBefore(now: number): number | null;
+}
+
+/**
+ * When the clock jumps forward, as on a machine that was suspended, all other processors seem to have gone long ago. So a
+ * processor counts as gone only if it was not seen since this one's own announcement before last. Timers do not jump, so
+ * ten minutes have really passed since then, in which each running processor has announced itself too. Of what the clock
+ * showed at these announcements the earliest counts, because the clock may have been wrong for a while.
+ */
+export function createPresence(): Presence {
+  /** what the clock showed at the last three announcements */
+  const readings: number[] = [];
+  return {
+    announced(now) {
+      readings.push(now);
+      if (readings.length > 3) readings.shift();
+    },
+    handledSince(now) {
+      const [first = now] = readings;
+      return Math.min(seenSince(now), ...(readings.length < 3 ? [seenSince(first)] : readings));
+    },
+    ignoreBefore(now) {
+      return readings.length < 2 ? null : Math.min(seenSince(now), ...readings.slice(-2));
     },
   };
 }

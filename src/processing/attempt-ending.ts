@@ -1,13 +1,12 @@
 import type { Clock } from '../host/clock.ts';
 import type { Inbox } from '../inbox/contract.ts';
-import { COMMITTED_ALONE } from '../inbox/rules/committed-alone.ts';
-import { movedBack } from '../inbox/rules/set-back.ts';
+import { COMMITTED_ALONE } from '../inbox/rules/attempt.ts';
+import { movedBack } from '../inbox/rules/claim.ts';
 import type { ClaimedEvent, Lease, Settled, Settlement } from '../inbox/work.ts';
-import type { LeaseGrace } from './lease-grace.ts';
-import type { LeaseRenewal } from './lease-renewal.ts';
+import type { LeaseGrace, LeaseRenewal } from './leases.ts';
 import { AGAIN_MS, CLOSE_SHARES } from './limits.ts';
-import type { EndedAttempt } from './attempt-end.ts';
-import type { AttemptEnd, LoggedAttempt } from './run-attempt.ts';
+import type { EndedAttempt, AttemptEnd } from './attempt-log.ts';
+import type { LoggedAttempt } from './run-attempt.ts';
 import type { Timers } from './timers.ts';
 
 /** How attempts end, in a processor and in inline mode: their end is written, or their event is given back. */

@@ -1,13 +1,13 @@
-import { messageOf } from '../errors.ts';
+import { inspect } from 'node:util';
+import { messageOf, isError } from '../errors.ts';
 import type { Logger } from '../host/logger.ts';
+import { withoutPasswords } from '../host/postgres-url.ts';
 import { namesOf } from '../host/shell-words.ts';
 import type { Inbox } from '../inbox/contract.ts';
-import { COMMITTED_BY_ITSELF } from '../inbox/rules/committed-alone.ts';
-import type { AttemptError, CrashedEvent } from '../inbox/work.ts';
-import { oneLine } from '../printable.ts';
-import type { AttemptEnd, AttemptFacts, EndedAttempt } from './attempt-end.ts';
-import { eventCommand } from './event-command.ts';
-import { loggedError } from './logged-error.ts';
+import { COMMITTED_BY_ITSELF, ERROR_CHARACTERS } from '../inbox/rules/attempt.ts';
+import type { AttemptError, CrashedEvent, ClaimedEvent, Settlement } from '../inbox/work.ts';
+import { oneLine, printableLines } from '../printable.ts';
+import { eventCommand } from './endpoint.ts';
 
 /** What the lines about attempts say. */
 const SAID = {
@@ -37,7 +37,7 @@ export function isAboutAttempt(message: string): boolean {
   return LINES.has(message);
 }
 
-export interface AttemptLogOptions {
+interface AttemptLogOptions {
   readonly logger: Logger;
   readonly inbox: Pick<Inbox, 'file'>;
   /** `false` keeps the message and the stack of what handlers throw out of the log */
@@ -117,4 +117,205 @@ export function attemptLog({ logger, inbox, logErrors, inline = false }: Attempt
       }
     },
   };
+}
+
+/** What the log is given of what a handler threw, as `err`: pino, and whoever writes JSON, take it as they take an Error. */
+interface LoggedError {
+  readonly name: string;
+  readonly message: string;
+  readonly stack?: string;
+}
+
+/** As JSON, in bytes. */
+const MOST_BYTES = 4_096;
+const NAME_CHARACTERS = 100;
+const MESSAGE_BYTES = 1_536;
+/** The names of the fields, and what stands between them. */
+const FRAME_BYTES = 64;
+
+const FIRST_PLACE = /\n\s+at /;
+
+/** pino names an error by its class, or by its `name` where it has none; and whoever makes a text of it gets one. */
+const PROTOTYPE: object = Object.create(Object.prototype, {
+  constructor: { value: undefined },
+  toString: {
+    value(this: LoggedError) {
+      return `${this.name}: ${this.message}`;
+    },
+  },
+});
+
+/**
+ * What may be logged of an error: its name, message and stack, on lines that are its own, in 4 KiB at most. Other fields of it,
+ * such as the values of a row or the headers of a request, are left out.
+ */
+export function loggedError({ name, message, stack }: AttemptError): LoggedError {
+  const called = oneLine(name, NAME_CHARACTERS);
+  const said = fitting(oneLine(message, Infinity), MESSAGE_BYTES);
+  const logged = Object.assign(Object.create(PROTOTYPE) as object, { name: called, message: said });
+  if (stack === null) return logged;
+  const left = MOST_BYTES - FRAME_BYTES - bytesOf(called) - bytesOf(said);
+  const written = printableLines(withShortHead(stack, `${called}: ${said}`));
+  return Object.assign(logged, { stack: fitting(written, left) });
+}
+
+/** A stack begins with the message: a long one would leave no room for the places. */
+function withShortHead(stack: string, head: string): string {
+  const at = stack.search(FIRST_PLACE);
+  return at <= MESSAGE_BYTES ? stack : head + stack.slice(at);
+}
+
+function bytesOf(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text));
+}
+
+function fitting(text: string, bytes: number): string {
+  if (bytesOf(text) <= bytes) return text;
+  let left = bytes - bytesOf('…');
+  let end = 0;
+  for (const character of text) {
+    left -= bytesOf(character) - bytesOf('');
+    if (left < 0) break;
+    end += character.length;
+  }
+  return `${text.slice(0, end)}…`;
+}
+
+/**
+ * The stored error of a value that a handler threw, an Error or not. The message names its causes too, as `fetch failed` alone says
+ * nothing; signatures and the passwords in URLs are left out. It never throws itself, or the failure would be lost.
+ */
+export function attemptError(thrown: unknown): AttemptError {
+  if (!isError(thrown)) {
+    return { name: typeof thrown, message: textOf(() => thrown, ERROR_CHARACTERS.message), stack: null };
+  }
+  const [, ...causes] = chainOf(thrown);
+  const stacks = causes.map((cause) => `[cause]: ${textOf(() => cause.stack, ERROR_CHARACTERS.stack)}`);
+  return {
+    name: textOf(() => thrown.name, ERROR_CHARACTERS.name),
+    message: cut(saidBy(thrown), ERROR_CHARACTERS.message),
+    stack: cut([textOf(() => thrown.stack, ERROR_CHARACTERS.stack), ...stacks].join('\n'), ERROR_CHARACTERS.stack),
+  };
+}
+
+/** So many errors of a chain are looked at: one may be its own cause, and an AggregateError have thousands. */
+const MOST_ERRORS = 10;
+
+/** An error and the chain of its causes; of an AggregateError, all errors that it has collected. */
+function chainOf(thrown: Error): readonly Error[] {
+  const chain = new Set([thrown]);
+  // The loop also visits errors that it adds.
+  for (const error of chain) {
+    for (const cause of causesOf(error)) if (chain.size < MOST_ERRORS) chain.add(cause);
+  }
+  return [...chain];
+}
+
+function causesOf(error: Error): readonly Error[] {
+  try {
+    const collected: unknown = Reflect.get(error, 'errors');
+    const among: readonly unknown[] = Array.isArray(collected) ? collected.slice(0, MOST_ERRORS) : [];
+    return [error.cause, ...among].filter(isError);
+  } catch {
+    return []; // a getter may throw
+  }
+}
+
+/** Any other code may be text that a person wrote. */
+const CODE = /^[A-Z0-9_]{1,60}$/;
+
+/** The `code` of one error: `23505`, `ECONNREFUSED`, `SQLITE_CONSTRAINT_UNIQUE`. */
+function ownCodeOf(error: Error): string | undefined {
+  try {
+    const code: unknown = Reflect.get(error, 'code');
+    return typeof code === 'string' && CODE.test(code) ? code : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `fetch failed: connect ECONNREFUSED 127.0.0.1:80`. What an error says of its cause itself is not said twice. */
+function saidBy(thrown: Error): string {
+  const [first = '', ...causes] = chainOf(thrown).map((error, at) => (at === 0 ? ownWords(error) : withCode(error)));
+  let said = first;
+  for (const words of causes) {
+    if (said.length > ERROR_CHARACTERS.message) break;
+    if (!said.includes(words)) said += said === '' ? words : `: ${words}`;
+  }
+  return said;
+}
+
+function ownWords(error: Error): string {
+  return textOf(() => error.message, ERROR_CHARACTERS.message);
+}
+
+/** An AggregateError often says nothing itself. */
+function withCode(error: Error): string {
+  const [words, code] = [ownWords(error), ownCodeOf(error)];
+  if (words === '' && causesOf(error).length > 0) return '';
+  const named = words === '' ? textOf(() => error.name, ERROR_CHARACTERS.name) : words;
+  return code === undefined || named.includes(code) ? named : `${named} (code ${code})`;
+}
+
+/** What is kept of why a handler has let its event go by, whatever it has given as a text. */
+export function skipReason(given: unknown): string {
+  const text = oneLine(textOf(() => given, ERROR_CHARACTERS.skipped).trim(), ERROR_CHARACTERS.skipped);
+  return text === '' ? 'no reason given' : text;
+}
+
+/** What a signature looks like: a handler may have quoted one. */
+const SIGNATURE = /\b[0-9a-f]{64}\b/gi;
+
+/** A getter may throw, and may return anything. */
+function textOf(read: () => unknown, characters: number): string {
+  try {
+    const value = read();
+    const text = typeof value === 'string' ? value : inspect(value);
+    // Cuts a far too long text first, and searches only the rest for secrets.
+    return cut(withoutPasswords(cut(text, 2 * characters)).replaceAll(SIGNATURE, '…'), characters);
+  } catch {
+    return 'a value that cannot be converted to text';
+  }
+}
+
+function cut(text: string, characters: number): string {
+  return text.length <= characters ? text : `${text.slice(0, characters)}…`;
+}
+
+/** How an attempt ended: with a settlement to write, or without a lease. */
+export type AttemptEnd =
+  | Settlement
+  /** its function has committed the transaction by itself, so its event is dead */
+  | { readonly outcome: 'committed alone' }
+  | { readonly outcome: 'lost' };
+
+/** Which attempt a line is about. */
+export interface AttemptFacts {
+  readonly endpoint: string;
+  readonly id: string;
+  /** `null` where the body says none any more */
+  readonly type: string | null;
+  readonly attempt: number;
+}
+
+/** What is known of an attempt that has ended. */
+export interface EndedAttempt extends AttemptFacts {
+  /** how long its handler ran */
+  readonly durationMs: number;
+  /** the `code` of what it threw, or of what caused that: the SQLSTATE of an error of Postgres */
+  readonly code?: string;
+}
+
+/** @param type - of its event, which is the sender's text */
+export function factsOf({ endpoint, id, attempt }: ClaimedEvent, type: string | null): AttemptFacts {
+  return { endpoint, id, type: type === null ? null : oneLine(type), attempt };
+}
+
+/** The `code` of an error, or of its causes: `23505`, `ECONNREFUSED`, `SQLITE_CONSTRAINT_UNIQUE`. */
+export function codeOf(thrown: unknown): string | undefined {
+  return isError(thrown)
+    ? chainOf(thrown)
+        .map(ownCodeOf)
+        .find((code) => code !== undefined)
+    : undefined;
 }

@@ -1,5 +1,7 @@
 import { ConfigurationError } from '../errors.ts';
-import { LONGEST_ENDPOINT } from '../inbox/event.ts';
+import { inboxOptions, quoted, type NamedInbox } from '../host/shell-words.ts';
+import { LONGEST_ENDPOINT, type EventKey } from '../inbox/event.ts';
+import type { Act } from '../inbox/operator/acts.ts';
 
 /** The endpoint of receivers and processors that name none. */
 export const DEFAULT_ENDPOINT = 'default';
@@ -42,4 +44,23 @@ export function endpointsOf(endpoint: string | readonly string[] = DEFAULT_ENDPO
     assertEndpoint(name);
     return name;
   });
+}
+
+/**
+ * The command that does the same as a button of the page.
+ *
+ * @param options - the inbox, as far as it is to be named; and whether a processed event is meant, too
+ */
+export function eventCommand(
+  act: 'show' | Act,
+  { endpoint, id }: EventKey,
+  { force = false, ...inbox }: NamedInbox & { readonly force?: boolean } = {},
+): string {
+  const options = [
+    ...inboxOptions(inbox),
+    ...(endpoint === 'default' ? [] : ['--endpoint', quoted(endpoint)]),
+    ...(force ? ['--force'] : []),
+  ];
+  // Behind -- an id may begin with a dash.
+  return ['hookbox events', act, ...options, ...(id.startsWith('-') ? ['--'] : []), quoted(id)].join(' ');
 }

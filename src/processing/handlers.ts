@@ -1,10 +1,11 @@
 import { ConfigurationError } from '../errors.ts';
-import type { EventOf, HandledEvent } from '../events/webhook-event.ts';
 import { eventTypes, isEventType } from '../events/event-types.ts';
 import { howToDeclare, schemaOf, type EventSchemas, type HandledType } from '../events/own-events.ts';
-import type { DefaultDatabase } from '../inbox/default-database.ts';
+import type { EventOf, HandledEvent } from '../events/webhook-event.ts';
+import type { DefaultDatabase } from '../inbox/work.ts';
+import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/attempt.ts';
+import { assertOptions, type KnownOptions, MAX_TIMER_MS, positive, positiveWhole } from '../known-options.ts';
 import { didYouMean } from '../nearest.ts';
-import { assertTypeOptions, type TypeOptions } from './type-options.ts';
 
 /** Facts about the delivery that stored the event. */
 export interface DeliveryFacts {
@@ -93,7 +94,7 @@ interface SynchronousDatabase {
 }
 
 /** Anything but a promise. */
-export type Synchronous<T> = T extends PromiseLike<unknown> ? never : T;
+type Synchronous<T> = T extends PromiseLike<unknown> ? never : T;
 
 /**
  * Handles one event. The event is processed when the function returns or its promise resolves. Any thrown value, even
@@ -185,4 +186,173 @@ function fixFor(value: unknown): string {
     'hookbox does not read methods on a prototype. Write ' +
     "{ 'order.created': (event, context) => shop.orderCreated(event, context) }."
   );
+}
+
+/** Options for one event type. For each option that you do not set here, the value in `processing` applies. */
+export interface TypeOptions {
+  /**
+   * When and how often the handler of a failed event runs again. In inline mode, the retry schedule of the service
+   * applies instead.
+   */
+  readonly retry?: RetryOptions;
+  /** How long the handler may run before its signal is aborted, in milliseconds. */
+  readonly timeoutMs?: number;
+  /**
+   * How many events of this type are handled concurrently in this process, within `processing.concurrency`. Events of
+   * other types do not wait for these events. For `'*'`, all types without their own handler share this limit. This
+   * limit has no effect in inline mode, where each delivery runs the handler of its own event.
+   */
+  readonly concurrency?: number;
+  /**
+   * `false` lets newer events of the entity pass while this event waits for its next attempt. If a newer event has been
+   * processed in the meantime, `ctx.superseded` is `true`.
+   *
+   * @defaultValue `true`
+   */
+  readonly blocks?: boolean;
+}
+
+const KNOWN: KnownOptions<TypeOptions & { readonly handle: unknown }> = {
+  handle: true,
+  retry: true,
+  timeoutMs: true,
+  concurrency: true,
+  blocks: 'boolean',
+};
+const RETRY: KnownOptions<RetryOptions> = { attempts: true, baseMs: true, maxMs: true };
+
+/**
+ * Refuses a handler with options that cannot work.
+ *
+ * @throws ConfigurationError `INVALID_OPTION`
+ */
+function assertTypeOptions(type: string, handler: object): void {
+  const name = `handlers['${type}']`;
+  assertOptions(name, handler, KNOWN, 'Write { handle: (event, context) => …, timeoutMs: 5_000 }.');
+  const { handle, retry, timeoutMs, concurrency }: TypeOptions & { readonly handle?: unknown } = handler;
+  if (typeof handle !== 'function') {
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      `${name}.handle must be a function, not ${typeof handle}. Pass a function, or remove the key ${type}.`,
+    );
+  }
+  if (timeoutMs !== undefined) positive(`${name}.timeoutMs`, timeoutMs, MAX_TIMER_MS);
+  if (concurrency !== undefined) positiveWhole(`${name}.concurrency`, concurrency);
+  if (retry !== undefined) {
+    assertRetry(`${name}.retry`, retry);
+    retryOf(`${name}.retry`, retry);
+  }
+}
+
+/** @throws ConfigurationError `INVALID_OPTION` for options that there are not */
+export function assertRetry(whose: string, retry: RetryOptions): void {
+  assertOptions(whose, retry, RETRY);
+}
+
+/**
+ * With its defaults.
+ *
+ * @param own - what counts before `all`
+ * @throws ConfigurationError `INVALID_OPTION`
+ */
+function retryOf(whose: string, all?: RetryOptions, own?: RetryOptions): Required<RetryOptions> {
+  const { attempts, baseMs, maxMs } = { ...DEFAULT_RETRY, ...all, ...own };
+  return {
+    attempts: positiveWhole(`${whose}.attempts`, attempts, Infinity),
+    baseMs: positive(`${whose}.baseMs`, baseMs),
+    maxMs: positive(`${whose}.maxMs`, maxMs),
+  };
+}
+
+/** How the events of one type are handled. */
+type TypeLimits = Readonly<Record<'timeoutMs', number>> & {
+  readonly retry: Required<RetryOptions>;
+  /** whether a failing event holds back newer ones of its entity until it has succeeded or is dead */
+  readonly blocks: boolean;
+};
+
+/** The options of handlers by the type of an event: those that a handler brings along, and for the rest what all have. */
+export interface LimitsByType {
+  of(type: string): TypeLimits;
+  /** How many events of each handler may run at once; `null` where none has a bound of its own. */
+  readonly bounds: ReadonlyMap<string, number> | null;
+}
+
+/** @param all - what holds where a handler says nothing */
+export function limitsByType(
+  handlers: Handlers,
+  all: Pick<TypeOptions, 'retry'> & { timeoutMs: number },
+): LimitsByType {
+  const limits = new Map<string, TypeLimits>();
+  const bounds = new Map<string, number>();
+  for (const [type, handler] of Object.entries(handlers)) {
+    const own: TypeOptions = typeof handler === 'object' ? handler : {};
+    const { timeoutMs = all.timeoutMs, blocks = true, concurrency = Infinity } = own;
+    limits.set(type, { timeoutMs, blocks, retry: retryOf('retry', all.retry, own.retry) });
+    bounds.set(type, concurrency);
+  }
+  const rest = limits.get('*') ?? { timeoutMs: all.timeoutMs, blocks: true, retry: retryOf('retry', all.retry) };
+  return {
+    of: (type) => limits.get(type) ?? rest,
+    bounds: [...bounds.values()].every((bound) => bound === Infinity) ? null : bounds,
+  };
+}
+
+/** The function for a type, or that of `'*'`. The record's types hold that each is given the event it is written for. */
+export function handlerFor(handlers: Handlers, type: string): Handler<HandledEvent> {
+  const all = handlers as Readonly<Record<string, Handler<never> | HandlerWithOptions<never>>>;
+  const handler = (Object.hasOwn(handlers, type) ? all[type] : undefined) ?? all['*'];
+  if (handler === undefined) throw new Error(`no handler for ${type}`);
+  return (typeof handler === 'function' ? handler : handler.handle) as Handler<HandledEvent>;
+}
+
+/** The promise that was offered first, and who is told when a handler waits for its end. */
+interface Origin {
+  readonly promise: Promise<unknown>;
+  heard(): void;
+}
+
+/**
+ * A promise as it is given to a handler, which need not wait for it. Its rejection is never an unhandled rejection, and
+ * neither is that of a promise made from it with `then`, `catch` or `finally`; code that awaits one of them still gets the
+ * error. What the handler's own callback throws after a success is for the handler to catch, as with any promise.
+ *
+ * It notes when the handler has waited for it, or for a promise made from it: `await`, `return` and `Promise.all` listen
+ * to both success and failure, while `catch` or `finally` alone do not count as waiting.
+ */
+export class OfferedPromise<T> extends Promise<T> {
+  readonly #origin: Origin;
+
+  static override get [Symbol.species](): PromiseConstructor {
+    return Promise;
+  }
+
+  /** @param origin - `promise` itself, or the promise it was made from */
+  constructor(promise: Promise<T>, origin: Origin) {
+    super((resolve) => resolve(promise));
+    this.#origin = origin;
+    origin.promise.catch(() => void super.then(undefined, () => {}));
+  }
+
+  // oxlint-disable-next-line unicorn/no-thenable -- a promise has it; this one notes its use
+  override then<A = T, B = never>(
+    onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
+    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    if (typeof onFulfilled !== 'function' || typeof onRejected !== 'function') {
+      return new OfferedPromise(super.then(onFulfilled, onRejected), this.#origin);
+    }
+    const hearing = <Value, Result>(listener: (value: Value) => Result) => {
+      return (value: Value): Result => {
+        this.#origin.heard();
+        return listener(value);
+      };
+    };
+    return new OfferedPromise(super.then(hearing(onFulfilled), hearing(onRejected)), this.#origin);
+  }
+
+  /** The built-in one would listen to both success and failure. */
+  override finally(onFinally?: (() => void) | null): Promise<T> {
+    return new OfferedPromise(super.then((value) => value).finally(onFinally), this.#origin);
+  }
 }

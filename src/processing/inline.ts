@@ -1,20 +1,18 @@
 import { boundToHere, ownContext } from '../host/own-context.ts';
 import { performance } from '../host/real-timers.ts';
 import { systemClock } from '../host/clock.ts';
-import { LATE, withinDeadline, type Deadline } from '../host/deadline.ts';
-import { askToWait, type HostLimits } from '../host/host-limits.ts';
+import { askToWait, LATE, withinDeadline, type Deadline, type HostLimits } from '../host/host-limits.ts';
 import { tracingBy } from '../host/tracing.ts';
 import { failureLog, type Logger } from '../host/logger.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { ClaimedEvent, CrashedEvent } from '../inbox/work.ts';
 import { attemptHooks } from './attempt-hooks.ts';
 import { attemptEnding } from './attempt-ending.ts';
-import { attemptLog } from './attempt-log.ts';
-import { LeaseGrace } from './lease-grace.ts';
-import { leaseRenewal } from './lease-renewal.ts';
+import { attemptLog, type AttemptEnd } from './attempt-log.ts';
+import { LeaseGrace, leaseRenewal } from './leases.ts';
 import { AGAIN_MS, limitsOf } from './limits.ts';
 import type { ProcessorOptions } from './processor.ts';
-import { runAttempt, type AttemptEnd, type LoggedAttempt } from './run-attempt.ts';
+import { runAttempt, type LoggedAttempt } from './run-attempt.ts';
 import { Timers } from './timers.ts';
 
 /** What became of an event that was run while its delivery waited; `late`, `closing`: its handler could not begin in time. */

@@ -1,28 +1,30 @@
 import { ownContext } from '../host/own-context.ts';
 import { setImmediate } from '../host/real-timers.ts';
 import { assertEventSchemas, type EventSchemas } from '../events/own-events.ts';
-import { failureLog, loggerOf, upkeepLog, type Logger } from '../host/logger.ts';
+import { failureLog, loggerOf, upkeepLog, type Logger, outageLog } from '../host/logger.ts';
 import { systemClock, type Clock } from '../host/clock.ts';
-import { tracingBy } from '../host/tracing.ts';
-import type { OpenTelemetryApi } from '../host/tracing-api.ts';
-import { outageLog } from '../host/outage-log.ts';
-import { assertInbox } from '../inbox/assert-inbox.ts';
-import type { DefaultDatabase } from '../inbox/default-database.ts';
-import type { Inbox } from '../inbox/contract.ts';
+import { tracingBy, type OpenTelemetryApi } from '../host/tracing.ts';
+import { assertInbox, type Inbox } from '../inbox/contract.ts';
+import type { DefaultDatabase, ClaimedEvent, Scope } from '../inbox/work.ts';
 import type { Acceptance, IncomingEvent, Started } from '../inbox/event.ts';
-import type { ClaimedEvent, Scope } from '../inbox/work.ts';
-import { isInScope, PRESENT_MS } from '../inbox/rules/handled-types.ts';
+import { isInScope, PRESENT_MS } from '../inbox/rules/processors.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { createAnnouncer } from './announcer.ts';
 import { attemptHooks, type AttemptHooks } from './attempt-hooks.ts';
 import { attemptEnding } from './attempt-ending.ts';
 import { attemptLog } from './attempt-log.ts';
-import { LeaseGrace } from './lease-grace.ts';
+import { LeaseGrace, leaseRenewal } from './leases.ts';
 import { endpointsOf } from './endpoint.ts';
 import { assertHandlers, type Handlers } from './handlers.ts';
-import { leaseRenewal } from './lease-renewal.ts';
-import { AGAIN_MS, assertProcessing, limitsOf, UPKEEP_EVERY_MS, type ProcessingOptions } from './limits.ts';
-import { pruning, type RetentionOptions } from './retention.ts';
+import {
+  AGAIN_MS,
+  assertProcessing,
+  limitsOf,
+  UPKEEP_EVERY_MS,
+  type ProcessingOptions,
+  pruning,
+  type RetentionOptions,
+} from './limits.ts';
 import { assertRelease, releaseNote } from './release.ts';
 import { Slots } from './slots.ts';
 import { runAttempt } from './run-attempt.ts';

@@ -3,23 +3,27 @@ import { performance } from '../host/real-timers.ts';
 import { isInstance, isPermanent, waitAskedFor } from '../errors.ts';
 import type { HandledEvent, UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
 import { readEvent } from '../events/parse.ts';
-import { checkedEvent } from '../events/own-data.ts';
 import { schemaOf, type EventSchemas } from '../events/own-events.ts';
-import type { HandlerContext, HandlerLog, Handlers } from './handlers.ts';
-import { handlerFor, type LimitsByType } from './limits-by-type.ts';
+import { checkedEvent } from '../events/known-event.ts';
+import { type HandlerContext, type HandlerLog, type Handlers, handlerFor, type LimitsByType } from './handlers.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { ClaimedEvent, Settlement } from '../inbox/work.ts';
 import type { Logger } from '../host/logger.ts';
-import { attemptError, skipReason } from './attempt-error.ts';
-import { codeOf, factsOf, type AttemptEnd, type AttemptFacts, type EndedAttempt } from './attempt-end.ts';
-import type { AttemptLog } from './attempt-log.ts';
-import { processedBy, settlementOfFailure, settlementWithoutFile } from '../inbox/rules/attempt-end.ts';
+import {
+  attemptError,
+  skipReason,
+  type AttemptLog,
+  loggedError,
+  codeOf,
+  factsOf,
+  type AttemptEnd,
+  type AttemptFacts,
+  type EndedAttempt,
+} from './attempt-log.ts';
+import { processedBy, settlementOfFailure, settlementWithoutFile } from '../inbox/rules/attempt.ts';
 import type { Clock } from '../host/clock.ts';
 import type { SpanEnd, Tracing } from '../host/tracing.ts';
-import { loggedError } from './logged-error.ts';
 import { TransactionCalls, type Thrown } from './transaction-calls.ts';
-
-export type { AttemptEnd } from './attempt-end.ts';
 
 /** What an attempt needs to know of its processor. */
 export interface AttemptOptions {

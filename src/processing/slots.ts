@@ -1,5 +1,5 @@
 import type { ClaimRequest } from '../inbox/work.ts';
-import type { LimitsByType } from './limits-by-type.ts';
+import type { LimitsByType } from './handlers.ts';
 
 /** The handlers that may run at once: so many in all, and of each type no more than its handler says. */
 export class Slots {

@@ -1,7 +1,6 @@
 import { causesOf, InboxUnavailableError, isInstance, TransactionError } from '../errors.ts';
-import type { DefaultDatabase } from '../inbox/default-database.ts';
-import type { HandlerContext } from './handlers.ts';
-import { OfferedPromise } from './offered-promise.ts';
+import type { DefaultDatabase } from '../inbox/work.ts';
+import { type HandlerContext, OfferedPromise } from './handlers.ts';
 
 /** What was thrown, which may be anything, also `null`. */
 export interface Thrown {

@@ -1,10 +1,13 @@
-import { isFarAhead } from '../events/far-ahead.ts';
+import { isFarAhead } from '../events/instant.ts';
 import { throttle, type Logger } from '../host/logger.ts';
+import type { Tracing } from '../host/tracing.ts';
 import type { Acceptance } from '../inbox/event.ts';
+import type { Delivery } from './delivery.ts';
+import { isErrorOutcome, type Outcome } from './outcome.ts';
 import type { VerifiedDelivery } from './verifier.ts';
 
 /** What the log says about deliveries that were stored and answered 200, but are odd. */
-export interface DeliveryLog {
+interface DeliveryLog {
   /** The application's rule has named no entity that can be used. */
   uselessEntity(id: string, error: string): void;
   /** An event that fits no schema, or was created far ahead, or another body under a known id. */
@@ -69,4 +72,26 @@ export function startReminder(
       isDue = false;
     },
   };
+}
+
+/**
+ * Takes a delivery in inside a span. What a sender has got wrong is told by its code and is no error of this server.
+ *
+ * @param takeIn - is given the context of the span, which is stored with the event
+ */
+export async function inSpan(
+  tracing: Tracing,
+  endpoint: string,
+  { header }: Delivery,
+  takeIn: (trace: string | null) => Promise<Outcome>,
+): Promise<Outcome> {
+  const span = tracing.receive(endpoint, header);
+  const outcome = await span.run(() => takeIn(span.trace));
+  if (isErrorOutcome(outcome)) {
+    const { kind, status, body } = outcome;
+    span.end({ outcome: kind, errorType: body.error.code, isError: status >= 500 });
+  } else {
+    span.end({ outcome: outcome.kind, id: outcome.id });
+  }
+  return outcome;
 }

@@ -3,10 +3,8 @@ import { ownContext } from '../host/own-context.ts';
 import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import { unheld } from '../host/unheld-timer.ts';
 import type { Delivery } from './delivery.ts';
-import type { Counts } from '../inbox/operator/counts.ts';
-import type { Rejection } from '../inbox/operator/rejections.ts';
-import { latencyBucket, minuteOf } from '../inbox/rules/counted.ts';
-import { Tally } from '../inbox/rules/tally.ts';
+import type { Counts, Rejection } from '../inbox/operator/counts.ts';
+import { latencyBucket, minuteOf, Tally } from '../inbox/rules/counted.ts';
 import type { Outcome } from './outcome.ts';
 
 /** What operators want to know of deliveries: how long their answers took, what was refused, and at which endpoint. */

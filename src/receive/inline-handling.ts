@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../errors.ts';
-import type { Deadline } from '../host/deadline.ts';
-import { ephemeralHost } from '../host/ephemeral-host.ts';
+import type { Deadline } from '../host/host-limits.ts';
+import { ephemeralHost } from '../host/files.ts';
 import { handledTypes } from '../processing/handlers.ts';
 import { createInlineRunner, type InlineResult, type InlineRunnerOptions } from '../processing/inline.ts';
 import type { Delivery } from './delivery.ts';

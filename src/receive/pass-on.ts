@@ -1,7 +1,5 @@
-import { LATE, withinDeadline, type Deadline } from '../host/deadline.ts';
-import { askToWait, type HostLimits } from '../host/host-limits.ts';
-import type { ErrorOutcome } from './outcome.ts';
-import { nameAndCode, type EndWithError } from './error-outcomes.ts';
+import { LATE, withinDeadline, type Deadline, askToWait, type HostLimits } from '../host/host-limits.ts';
+import { type ErrorOutcome, nameAndCode, type EndWithError } from './outcome.ts';
 
 /** The result of your function for a verified delivery. */
 export interface Passed<T> {

@@ -1,34 +1,29 @@
-import { performance } from '../host/real-timers.ts';
 import { InboxUnavailableError } from '../errors.ts';
 import { entityOf, namedEntity, type EntityOf } from '../events/entity.ts';
 import { assertEventSchemas, type EventSchemas } from '../events/own-events.ts';
 import { systemClock, type Clock } from '../host/clock.ts';
-import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/deadline.ts';
-import { askToWait } from '../host/host-limits.ts';
-import { tracingBy } from '../host/tracing.ts';
-import type { OpenTelemetryApi } from '../host/tracing-api.ts';
-import { outageLog } from '../host/outage-log.ts';
-import { assertInbox } from '../inbox/assert-inbox.ts';
-import type { AnyInbox, Inbox } from '../inbox/contract.ts';
-import type { DefaultDatabase } from '../inbox/default-database.ts';
+import { LATE, startDeadline, withinDeadline, type Deadline, askToWait } from '../host/host-limits.ts';
+import { outageLog } from '../host/logger.ts';
+import { performance } from '../host/real-timers.ts';
+import { type OpenTelemetryApi, tracingBy } from '../host/tracing.ts';
+import { assertInbox, type AnyInbox, type Inbox } from '../inbox/contract.ts';
+import type { DefaultDatabase } from '../inbox/work.ts';
 import type { IncomingEvent } from '../inbox/event.ts';
+import type { Marks } from '../inbox/operator/marks.ts';
+import type { SecretChanged } from '../inbox/rules/marks.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { assertEndpoint, DEFAULT_ENDPOINT } from '../processing/endpoint.ts';
 import { assertHandlers, handledTypes, type Handlers } from '../processing/handlers.ts';
-import { assertProcessing, type ProcessingOptions } from '../processing/limits.ts';
+import { inlineHandling } from './inline-handling.ts';
+import { assertProcessing, type ProcessingOptions, type RetentionOptions } from '../processing/limits.ts';
 import { processorOf } from '../processing/processor.ts';
 import { assertRelease, releaseNote } from '../processing/release.ts';
-import type { RetentionOptions } from '../processing/retention.ts';
+import type { SigningKey } from '../signing/signature.ts';
 import { deliveryHooks, type DeliveryHooks } from './delivery-hooks.ts';
-import { deliveryLog, startReminder } from './delivery-log.ts';
+import { deliveryLog, startReminder, inSpan } from './delivery-log.ts';
 import { deliveryStatistics } from './delivery-statistics.ts';
 import type { Delivery } from './delivery.ts';
-import { inlineHandling } from './inline-handling.ts';
-import type { Outcome, Reason, ErrorOutcome } from './outcome.ts';
-import { bodyOf, isErrorOutcome } from './error-outcomes.ts';
-import { inSpan } from './receive-span.ts';
-import { UnderWay } from './deliveries-under-way.ts';
-import { secretChange } from './secret-change.ts';
+import { type Outcome, type Reason, type ErrorOutcome, bodyOf, isErrorOutcome } from './outcome.ts';
 import { upkeepTimer } from './upkeep-timer.ts';
 import { VERIFIER_OPTIONS, verifierOf, type VerifiedDelivery, type VerifierOptions } from './verifier.ts';
 
@@ -325,4 +320,80 @@ const OUTAGES: ReadonlySet<Reason> = new Set(['deadline', 'inbox-failing']);
 
 function reasonOf(failure: unknown): Reason {
   return failure instanceof InboxUnavailableError ? REASONS[failure.code] : 'internal';
+}
+
+/** Deliveries that are not answered yet. */
+class UnderWay {
+  #count = 0;
+  #onNone = (): void => {};
+
+  begin(): void {
+    this.#count += 1;
+  }
+
+  end(): void {
+    this.#count -= 1;
+    if (this.#count === 0) this.#onNone();
+  }
+
+  /** Resolves when all are answered. */
+  none(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onNone = resolve;
+      if (this.#count === 0) resolve();
+    });
+  }
+}
+
+/** So many secrets are told apart; a rotation has two. */
+const MOST_KEYS = 10;
+const AGAIN_MS = 30_000;
+
+/**
+ * Notes when deliveries begin to be signed with another secret than before. Which one that is only this process knows, and
+ * only while it runs: anything of a secret in a file would let its guesses be tested there.
+ */
+function secretChange(
+  marks: Pick<Marks, 'noteSecret'> | undefined,
+  endpoint: string,
+  now: () => number,
+): { matched(key: SigningKey): void } {
+  let current: SigningKey | null = null;
+  let known: SigningKey[] = [];
+  let matchedAt = 0;
+  let unwritten: SecretChanged | null = null;
+  let askedAt = -Infinity;
+
+  function write(at: number): void {
+    if (unwritten === null || marks === undefined || Math.abs(at - askedAt) < AGAIN_MS) return;
+    const writing = unwritten;
+    askedAt = at;
+    marks.noteSecret(writing).then(
+      () => {
+        if (unwritten === writing) unwritten = null;
+      },
+      () => {}, // with the next delivery again
+    );
+  }
+
+  return {
+    matched(key) {
+      const at = now();
+      if (current === null) known = [key];
+      else if (!isSame(key, current)) {
+        // A delivery that was signed before the change may come after it.
+        if (known.some((one) => isSame(one, key))) return;
+        known = [...known, key].slice(-MOST_KEYS);
+        unwritten = { endpoint, after: matchedAt, at };
+        askedAt = -Infinity;
+      }
+      current = key;
+      matchedAt = at;
+      write(at);
+    },
+  };
+}
+
+function isSame(one: SigningKey, other: SigningKey): boolean {
+  return one === other || Buffer.compare(one.bytes, other.bytes) === 0;
 }

@@ -1,17 +1,22 @@
-import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/deadline.ts';
+import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/host-limits.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { InvalidEvent, UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
 import { readEvent, type EventFacts } from '../events/parse.ts';
 import { loggerOf, type Logger } from '../host/logger.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
-import { MAX_TIMER_MS, positive } from '../number-option.ts';
+import { assertOptions, type KnownOptions, MAX_TIMER_MS, positive } from '../known-options.ts';
 import { keySource, type KeySource, type SecretOption } from '../signing/secrets.ts';
 import { isWellFormedSignature, matchingKey, type SigningKey } from '../signing/signature.ts';
 import type { BodyRead, Delivery } from './delivery.ts';
-import type { Reason, ErrorOutcome } from './outcome.ts';
+import {
+  type Reason,
+  type ErrorOutcome,
+  bodyOf,
+  isErrorOutcome,
+  reportedErrorOutcomes,
+  type ErrorFacts,
+} from './outcome.ts';
 import { passOnTo, type Passed } from './pass-on.ts';
 import { readingRoom, type Reading } from './body-memory.ts';
-import { bodyOf, isErrorOutcome, reportedErrorOutcomes, type ErrorFacts } from './error-outcomes.ts';
 
 /** The options of {@link createVerifier}. */
 export interface VerifierOptions {

@@ -1,7 +1,6 @@
 import { ConfigurationError, nameOf } from '../errors.ts';
 import { loggerOf, type Logger } from '../host/logger.ts';
-import { assertOptions, type KnownOptions } from '../known-options.ts';
-import { MAX_TIMER_MS, positiveWhole } from '../number-option.ts';
+import { assertOptions, type KnownOptions, MAX_TIMER_MS, positiveWhole } from '../known-options.ts';
 import type { FaultPlan } from '../sender/faults.ts';
 import { ACCOUNT_TABLES, accountOf, signUp } from './account.ts';
 import { createApp } from './app.ts';

@@ -3,7 +3,7 @@ import { ConfigurationError } from '../errors.ts';
 import { eventTypes, isEventType, type EventType } from '../events/event-types.ts';
 import { isLoopbackAddress } from '../page/safety/request-guard.ts';
 import { signingKeys, type Secret } from '../signing/signature.ts';
-import type { DeliveryTarget } from '../testing/delivery-target.ts';
+import type { DeliveryTarget } from '../testing/deliver-to.ts';
 import { clearLane } from './due.ts';
 import type { LocalReceiver } from './send-webhook.ts';
 import type { Reading, Transaction } from './store.ts';

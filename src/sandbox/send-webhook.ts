@@ -6,8 +6,7 @@ import { DeliveryError, signatureOf, type Answer } from '../sender/deliver.ts';
 import type { Fault, WireFault } from '../sender/faults.ts';
 import { requestWith, sentWith, type Seen } from '../sender/faulty-request.ts';
 import type { Secret } from '../signing/signature.ts';
-import { answerInTime, DEFAULT_PATH } from '../testing/deliver-to.ts';
-import type { DeliveryTarget } from '../testing/delivery-target.ts';
+import { answerInTime, DEFAULT_PATH, type DeliveryTarget } from '../testing/deliver-to.ts';
 import { signedHeaders } from '../testing/signed-request.ts';
 
 /** A target in this process. */

@@ -1,10 +1,9 @@
 import { createHash, randomInt } from 'node:crypto';
 import { ConfigurationError, messageOf } from '../errors.ts';
-import { createForOwner } from '../host/owner-only.ts';
-import { whyNoPath } from '../host/file-path.ts';
+import { createForOwner, whyNoPath } from '../host/files.ts';
 import { openConnection } from '../inbox/sqlite/opening/better-sqlite.ts';
 import { isBusy, sqliteCode, type SqliteDatabase } from '../inbox/sqlite/opening/database.ts';
-import { statement } from '../inbox/sqlite/sql/prepared-statement.ts';
+import { statement } from '../inbox/sqlite/sql/statement.ts';
 import type { ClockReading, SandboxClock } from './clock.ts';
 import { SandboxClosedError } from './errors.ts';
 

@@ -1,4 +1,4 @@
-import { utf8Text } from '../events/utf8.ts';
+import { utf8Text } from '../events/json.ts';
 
 /** What an event calls itself; `null` where its body does not say. */
 export interface EventLabel {

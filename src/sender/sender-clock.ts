@@ -1,5 +1,5 @@
 import { delay, performance, setImmediate } from '../host/real-timers.ts';
-import { MAX_TIMER_MS, positive } from '../number-option.ts';
+import { MAX_TIMER_MS, positive } from '../known-options.ts';
 
 /** Where the sender gets its time from, and how it waits. */
 export interface SenderClock {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Agent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { performance } from '../host/real-timers.ts';
-import { positiveWhole } from '../number-option.ts';
+import { positiveWhole } from '../known-options.ts';
 import { signBody, signingKeys, type Secret } from '../signing/signature.ts';
 import { labelOf, type EventLabel } from './event-label.ts';
 import { copiesIn, delayedBy, noFaults, type Fault, type FaultPlan } from './faults.ts';

@@ -1,7 +1,7 @@
 import { boundToHere } from '../host/own-context.ts';
 import { clearTimeout, performance, setTimeout } from '../host/real-timers.ts';
 import { ConfigurationError, nameOf } from '../errors.ts';
-import { ephemeralHost } from '../host/ephemeral-host.ts';
+import { ephemeralHost } from '../host/files.ts';
 import { signingKeys, type Secrets, type SigningKey } from './signature.ts';
 
 export type { Secrets } from './signature.ts';

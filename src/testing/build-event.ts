@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { didYouMean } from '../nearest.ts';
-import { checkedAtOnce } from '../events/own-data.ts';
+import { checkedAtOnce, markChecked } from '../events/known-event.ts';
 import {
   howToDeclare,
   schemaOf,
@@ -9,7 +9,6 @@ import {
   type HandledType,
 } from '../events/own-events.ts';
 import { eventTypes, isEventType, type EventType } from '../events/event-types.ts';
-import { markChecked } from '../events/known-event.ts';
 import type { SentEventOf, UnknownEvent } from '../events/webhook-event.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { EVENT_BODIES } from './event-bodies.ts';

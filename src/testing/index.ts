@@ -7,7 +7,7 @@
 export { buildEvent, type BuildEventOptions, type EventOverrides } from './build-event.ts';
 export { signedRequest, type Deliverable, type SignedRequestInit } from './signed-request.ts';
 export { deliverTo, type DeliverToOptions } from './deliver-to.ts';
-export type { DeliveryAnswer } from './delivery-answer.ts';
+export type { DeliveryAnswer } from './deliver-to.ts';
 export type {
   DeliveryTarget,
   FetchingTarget,
@@ -16,8 +16,8 @@ export type {
   LambdaTarget,
   NodeTarget,
   ReceivingTarget,
-} from './delivery-target.ts';
-export type { LambdaShape } from './lambda-events.ts';
+} from './deliver-to.ts';
+export type { LambdaShape } from './deliver-to.ts';
 export { testInbox, type TestInbox, type TestInboxOptions } from './test-inbox.ts';
-export type { TestClock } from './test-clock.ts';
+export type { TestClock } from './test-inbox.ts';
 export type { Clock } from '../host/clock.ts';

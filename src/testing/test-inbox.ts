@@ -1,12 +1,10 @@
-import type { DefaultDatabase } from '../inbox/default-database.ts';
-import { assertInbox } from '../inbox/assert-inbox.ts';
-import type { Inbox } from '../inbox/contract.ts';
+import type { Clock } from '../host/clock.ts';
+import { delay, performance, turn } from '../host/real-timers.ts';
+import { assertInbox, type Inbox } from '../inbox/contract.ts';
+import { type DefaultDatabase, EVERYTHING, type Lease } from '../inbox/work.ts';
 import type { StoredEvent } from '../inbox/event.ts';
 import { memoryInbox } from '../inbox/memory/memory-inbox.ts';
-import { EVERYTHING } from '../inbox/work.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
-import { SteppingClock, type TestClock } from './test-clock.ts';
-import { watchedInbox } from './watched-inbox.ts';
 
 /** The options of {@link testInbox}. */
 export interface TestInboxOptions<Database = DefaultDatabase> {
@@ -128,4 +126,157 @@ function leftOver(events: readonly StoredEvent[], withinMs: number, isWaitedFor:
     `${what} Nothing uses the test clock: pass clock and inbox of testInbox to createReceiver or createProcessor, ` +
     'and await start(). In inline mode, deliver the event again to run its handler again.'
   );
+}
+
+/** An inbox that knows whether anything is under way in it. */
+interface WatchedInbox<Database> {
+  readonly inbox: Inbox<Database>;
+  /** Resolves when no call is under way and no handler runs, or none that was not given its time. */
+  readonly rest: () => Promise<void>;
+  readonly isRunning: () => boolean;
+}
+
+/** Turns of the event loop before waiting costs no processor time any more. */
+const BUSY_TURNS = 20;
+
+/** @param patienceMs - how long a handler is waited for, in real time */
+function watchedInbox<Database>(inner: Inbox<Database>, patienceMs: number): WatchedInbox<Database> {
+  const running = new Map<string, number>();
+  let underWay = 0;
+
+  const begin = (lease: Lease): void => void running.set(keyOf(lease), performance.now() + patienceMs);
+  const end = (lease: Lease): void => void running.delete(keyOf(lease));
+
+  async function watch<T>(call: Promise<T>, done: (result: T) => void = () => {}): Promise<T> {
+    underWay += 1;
+    try {
+      const result = await call;
+      done(result);
+      return result;
+    } finally {
+      underWay -= 1;
+    }
+  }
+
+  const isBusy = (): boolean => {
+    const now = performance.now();
+    return underWay > 0 || [...running.values()].some((until) => until > now);
+  };
+
+  const inbox: Inbox<Database> = {
+    ...(inner.operations !== undefined && { operations: inner.operations }),
+    accept: (event, deadline, start) =>
+      watch(inner.accept(event, deadline, start), ({ started }) => {
+        if (started !== undefined) begin(started);
+      }),
+    get: (key) => inner.get(key),
+    list: (page) => inner.list(page),
+    claim: (request, limit, tell) =>
+      watch(inner.claim(request, limit, tell), (claimed) => {
+        for (const { lease } of claimed) begin(lease);
+      }),
+    claimOne: (key, request, tell) =>
+      watch(inner.claimOne(key, request, tell), (claimed) => {
+        if (typeof claimed === 'object') begin(claimed.lease);
+      }),
+    renew: (leases, ...more) =>
+      watch(inner.renew(leases, ...more), (held) => {
+        const kept = new Set(held.map(keyOf));
+        for (const lease of leases) if (!kept.has(keyOf(lease))) end(lease);
+      }),
+    settle: (lease, settlement, now) => watch(inner.settle(lease, settlement, now), () => end(lease)),
+    transaction: (lease, work, attempt) => watch(inner.transaction(lease, work, attempt)),
+    nextDue: (scope) => watch(inner.nextDue(scope)),
+    announce: (scope, now, ignoreBefore, processor) => watch(inner.announce(scope, now, ignoreBefore, processor)),
+    leave: (processor) => watch(inner.leave(processor)),
+    processors: (now) => watch(inner.processors(now)),
+    unhandled: (now, handledSince) => watch(inner.unhandled(now, handledSince)),
+    ignoredSince: (scope, since, now) => watch(inner.ignoredSince(scope, since, now)),
+    onPending: (listener) => inner.onPending(listener),
+    attempts: (key) => inner.attempts(key),
+    rerun: (key, content, now, readFrom) => watch(inner.rerun(key, content, now, readFrom)),
+    prune: (endpoints, processedBefore, limit) => watch(inner.prune(endpoints, processedBefore, limit)),
+    close: () => inner.close(),
+    [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
+  };
+
+  return {
+    inbox,
+    isRunning: () => running.size > 0,
+    async rest() {
+      await turn();
+      for (let turns = 1; isBusy(); turns += 1) await (turns < BUSY_TURNS ? turn() : delay(1));
+    },
+  };
+}
+
+function keyOf({ seq, fence }: Lease): string {
+  return `${seq}:${fence}`;
+}
+
+/** A clock that only your test advances. */
+export interface TestClock extends Clock {
+  /**
+   * Advances the clock by `ms` milliseconds. Runs the work that becomes due, one item after another, and waits for it
+   * to finish. A processor looks for due events once a second on the clock, so a retry can run up to a second late.
+   * `advance` waits for handlers for at most one second of real time. A handler that takes longer is still running when `advance` returns.
+   */
+  advance(ms: number): Promise<void>;
+}
+
+interface Timer {
+  readonly at: number;
+  readonly callback: () => void;
+}
+
+/** The clock with what `handledAll` needs of it. */
+class SteppingClock implements TestClock {
+  readonly #timers = new Set<Timer>();
+  readonly #rest: () => Promise<void>;
+  #now: number;
+
+  /** @param rest - resolves when all that a callback has set off is done */
+  constructor(now: number, rest: () => Promise<void>) {
+    this.#now = now;
+    this.#rest = rest;
+  }
+
+  now(): number {
+    return Math.floor(this.#now); // whole milliseconds, as Date.now() gives them
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    const timer = { at: this.#now + Math.max(0, ms), callback };
+    this.#timers.add(timer);
+    return () => void this.#timers.delete(timer);
+  }
+
+  async advance(ms: number): Promise<void> {
+    const until = this.#now + ms;
+    while (await this.step(until));
+    this.#now = Math.max(this.#now, until);
+    await this.#rest();
+  }
+
+  /** Whether anybody has asked to be called back. */
+  get isWaitedFor(): boolean {
+    return this.#timers.size > 0;
+  }
+
+  /** Leaves out the time until then: timers that are due before it call back late. */
+  skipTo(time: number): void {
+    this.#now = Math.max(this.#now, time);
+  }
+
+  /** Goes on to the next thing that happens by then; `false` when nothing does. */
+  async step(until: number): Promise<boolean> {
+    await this.#rest();
+    let next: Timer | undefined;
+    for (const timer of this.#timers) if (next === undefined || timer.at < next.at) next = timer;
+    if (next === undefined || next.at > until) return false;
+    this.#timers.delete(next);
+    this.#now = Math.max(this.#now, next.at);
+    next.callback();
+    return true;
+  }
 }

@@ -1,6 +1,6 @@
-import { checkEndpoint, type CheckOptions } from '../../src/cli/check/check-endpoint.ts';
+import { checkEndpoint, type CheckOptions, type CheckReport } from '../../src/cli/check/check-endpoint.ts';
 import type { ProbeName } from '../../src/cli/check/probe-names.ts';
-import type { CheckReport, Verdict } from '../../src/cli/check/check-report.ts';
+import type { Verdict } from '../../src/cli/check/findings.ts';
 import { listening } from '../cli/listening.ts';
 
 export const SECRET = 'a secret that only the tests know';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { webhookHandler } from '../../adapters/node.ts';
 import { probeNames, PROBES } from '../../src/cli/check/probe-names.ts';
-import type { CheckReport } from '../../src/cli/check/check-report.ts';
+import type { CheckReport } from '../../src/cli/check/check-endpoint.ts';
 import { createReceiver } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { listening, type Listening } from './listening.ts';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
 
-const script = fileURLToPath(new URL('../../dist/src/cli/demo/run-demo.js', import.meta.url));
+const script = fileURLToPath(new URL('../../examples/demo/demo.mjs', import.meta.url));
 
 function demo(...args: readonly string[]) {
   const folder = scratchFolder();

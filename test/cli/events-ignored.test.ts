@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
-import { PRESENT_MS } from '../../src/inbox/rules/handled-types.ts';
+import { PRESENT_MS } from '../../src/inbox/rules/processors.ts';
 import { discardEvents, stats } from '../../src/ops/index.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
 import { recordedLog } from '../helpers/recorded-log.ts';

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Finding } from '../../src/cli/doctor/finding.ts';
-import { judgeApart, judgeServer } from '../../src/cli/doctor/postgres-check.ts';
-import { judgeRights } from '../../src/cli/doctor/postgres-rights.ts';
+import type { Finding } from '../../src/cli/doctor/machine-checks.ts';
+import { judgeApart, judgeServer, judgeRights } from '../../src/cli/doctor/postgres-check.ts';
 import type { Rights } from '../../src/inbox/postgres/opening/server-faults.ts';
 import { postgresInbox } from '../../src/inbox/postgres/postgres-inbox.ts';
 import { quoted, tableNames, tablesIn } from '../../src/inbox/postgres/sql/tables.ts';

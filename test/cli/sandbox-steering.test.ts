@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { createSandbox } from '../../src/sandbox/index.ts';
 import { OPERATION_NAMES, PERMISSIONS } from '../../src/sandbox/service-operations.ts';
-import { seal } from '../../src/cli/sandbox/control/sealed.ts';
+import { seal } from '../../src/cli/sandbox/control-token.ts';
 import { signBody } from '../../src/signing/signature.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { freePort } from '../helpers/free-port.ts';

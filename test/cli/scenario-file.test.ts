@@ -1,12 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { inWords } from '../../src/cli/scenario/scenario-times.ts';
+import { inWords, verdictsOn } from '../../src/cli/scenario/scenario-report.ts';
 import { parseDuration } from '../../src/ops/words/read-time.ts';
-import { verdictsOn } from '../../src/cli/scenario/expectations.ts';
-import { loadScenario, shippedScenarios } from '../../src/cli/scenario/load-scenario.ts';
-import { planOf, type Plan } from '../../src/cli/scenario/plan-deliveries.ts';
-import type { EventFinding } from '../../src/cli/scenario/scenario-receiver.ts';
+import { loadScenario, shippedScenarios } from '../../src/cli/scenario/scenario-file.ts';
+import { planOf, type Plan } from '../../src/cli/scenario/run-scenario.ts';
+import type { EventFinding } from '../../src/cli/scenario/scenario-receivers.ts';
 import { entityOf } from '../../src/events/entity.ts';
 import { eventTypes } from '../../src/events/event-types.ts';
 import { parseEvent } from '../../src/events/parse.ts';

@@ -7,12 +7,7 @@ import { deliver } from '../../src/sender/deliver.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { SECRET } from './run-hookbox.ts';
 
-const script = fileURLToPath(
-  new URL(
-    process.env['HOOKBOX_FROM_SOURCE'] === '1' ? '../../src/cli/demo/start.ts' : '../../dist/src/cli/demo/start.js',
-    import.meta.url,
-  ),
-);
+const script = fileURLToPath(new URL('../../examples/demo/start.mjs', import.meta.url));
 
 function start(env: Readonly<Record<string, string>>) {
   const child = spawn(process.execPath, [script], { cwd: scratchFolder(), env: { SIGNING_SECRET: SECRET, ...env } });

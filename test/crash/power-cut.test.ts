@@ -35,14 +35,14 @@ const COMMITS_WITHOUT_SYNC: Rewrite = [
 
 /** The writer never copies the whole log itself; it waits for the checkpoint thread. */
 const BY_THE_OTHER_THREAD: Rewrite = [
-  '/threads/log-watch.ts',
+  '/opening/checkpoints.ts',
   'if (checkpoint(database).isBusy) this.#pause();',
   'this.#pause();',
 ];
 
 /** The writer does not sync the frames that it copies, so the disk may lack them. */
 const BEGINS_LOG_TOO_EARLY: Rewrite = [
-  '/threads/log-watch.ts',
+  '/opening/checkpoints.ts',
   "checkpoint(database, isUseful ? 'FULL' : 'NOOP');",
   `
   (database.pragma('synchronous = OFF'), checkpoint(database, isUseful ? 'FULL' : 'NOOP'));

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findDuplicateKey, hasAllThatIsWritten } from '../../src/events/duplicate-keys.ts';
+import { findDuplicateKey, hasAllThatIsWritten } from '../../src/events/json.ts';
 
 const hasAll = (text: string): boolean =>
   hasAllThatIsWritten(new TextEncoder().encode(text), Object.keys(JSON.parse(text) as object).length);

@@ -4,7 +4,7 @@ const REWRITTEN_SOURCE = new URL('../crash/power-cut/rewritten-source.ts', impor
 
 /** hookbox copies the log after so few pages that it does so often while deliveries come. */
 export const OFTEN_COPIED: Rewrite = [
-  '/opening/log-limit.ts',
+  '/opening/checkpoints.ts',
   'CHECKPOINT_BYTES = 32 * 1024 * 1024',
   'CHECKPOINT_BYTES = 50 * 2_048',
 ];

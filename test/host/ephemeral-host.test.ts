@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { ephemeralHost } from '../../src/host/ephemeral-host.ts';
+import { ephemeralHost } from '../../src/host/files.ts';
 import { createReceiver, InboxOpenError, type Inbox, type Receiver, type ReceiverOptions } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';

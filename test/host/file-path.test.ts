@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { whyNoPath } from '../../src/host/file-path.ts';
+import { whyNoPath } from '../../src/host/files.ts';
 import { ConfigurationError } from '../../src/errors.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createSandbox } from '../../src/sandbox/index.ts';

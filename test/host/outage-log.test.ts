@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { outageLog } from '../../src/host/outage-log.ts';
+import { outageLog } from '../../src/host/logger.ts';
 import { recordedLog } from '../helpers/recorded-log.ts';
 
 afterEach(() => vi.restoreAllMocks());

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { runUpkeep } from '../../src/inbox/operator/background-upkeep.ts';
+import { runUpkeep } from '../../src/inbox/operator/turns.ts';
 
 it('counts are put together once a minute, also while a backlog of events is indexed, which may take hours', async () => {
   let ms = 0;

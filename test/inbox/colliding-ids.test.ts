@@ -14,7 +14,7 @@ import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { orderEvent } from '../helpers/order-event.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 
-vi.mock('../../src/inbox/sqlite/sql/event-key.ts', async (original) => ({
+vi.mock('../../src/inbox/sqlite/sql/statement.ts', async (original) => ({
   ...(await original<object>()),
   defineIdHash: (database: Database.Database) =>
     database.function('hookbox_id_hash', { deterministic: true }, (_id: unknown) => 7),

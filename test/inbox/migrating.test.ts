@@ -1,7 +1,6 @@
 import Database from 'better-sqlite3';
 import { expect, it, onTestFinished } from 'vitest';
-import { migrate, versionOf } from '../../src/inbox/sqlite/opening/migrations.ts';
-import { schema, type Migration } from '../../src/inbox/sqlite/opening/schema.ts';
+import { migrate, versionOf, schema, type Migration } from '../../src/inbox/sqlite/opening/schema.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { orderEvent } from '../helpers/order-event.ts';

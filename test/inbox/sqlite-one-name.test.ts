@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { checkDatabase } from '../../src/cli/doctor/database-check.ts';
+import { checkDatabase } from '../../src/cli/doctor/sqlite-checks.ts';
 import { InboxOpenError } from '../../src/errors.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { Child } from '../helpers/child.ts';

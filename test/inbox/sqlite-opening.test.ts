@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync, readdirSync, statSync, symlinkSync, writeFi
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { InboxOpenError } from '../../src/errors.ts';
-import { migrate } from '../../src/inbox/sqlite/opening/migrations.ts';
+import { migrate } from '../../src/inbox/sqlite/opening/schema.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { Child } from '../helpers/child.ts';
 import { incoming, later, severalIncoming } from '../helpers/incoming-event.ts';

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { expect, it, onTestFinished } from 'vitest';
-import type { EventFilter } from '../../src/inbox/operator/filter.ts';
+import type { EventFilter } from '../../src/inbox/operator/search.ts';
 import { exportEvents } from '../../src/ops/export.ts';
 import { deadGroups, listEvents } from '../../src/ops/find.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';

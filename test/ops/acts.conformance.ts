@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import type { EventKey } from '../../src/inbox/event.ts';
+import type { EventKey, EventState } from '../../src/inbox/event.ts';
 import type { ActResult, By } from '../../src/inbox/operator/acts.ts';
-import type { EventState } from '../../src/inbox/state.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { previewBulk, runBulk } from '../../src/ops/bulks.ts';
 import { discardEvents } from '../../src/ops/discard.ts';

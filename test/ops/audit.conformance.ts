@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
-import type { Inbox } from '../../src/inbox/contract.ts';
+import type { Inbox, Operations } from '../../src/inbox/contract.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
+import type { PageRequest } from '../../src/inbox/operator/search.ts';
 import type { AuditFilter } from '../../src/inbox/operator/audit.ts';
-import type { PageRequest } from '../../src/inbox/operator/filter.ts';
-import type { Operations } from '../../src/inbox/operator/operations.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { START } from '../helpers/virtual-clock.ts';

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it, test } from 'vitest';
-import { readPlaces, tokensAt } from '../../src/inbox/operator/body-places.ts';
-import type { BodyStep } from '../../src/inbox/operator/body-path.ts';
+import { readPlaces, tokensAt, type BodyStep } from '../../src/inbox/operator/finding/bodies.ts';
 
 /** What JSON.parse has at a place, as it is written again. */
 function atPlace(json: unknown, steps: readonly BodyStep[]): string | null {

@@ -3,7 +3,7 @@ import { ConfigurationError, InboxUnavailableError } from '../../src/errors.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { EventKey, IncomingEvent } from '../../src/inbox/event.ts';
 import type { Bulk, By } from '../../src/inbox/operator/acts.ts';
-import type { EventFilter } from '../../src/inbox/operator/filter.ts';
+import type { EventFilter } from '../../src/inbox/operator/search.ts';
 import { cancelBulk, getBulk, listBulks, previewBulk, runBulk } from '../../src/ops/bulks.ts';
 import { discardEvents } from '../../src/ops/discard.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';

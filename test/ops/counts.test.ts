@@ -1,10 +1,9 @@
 import type Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { counts } from '../../src/inbox/operator/counts.ts';
-import type { Access } from '../../src/inbox/sqlite/operator/access.ts';
+import { type Access, operatorTables } from '../../src/inbox/sqlite/operator/access.ts';
 import { countEngine } from '../../src/inbox/sqlite/operator/counts.ts';
-import { operatorTables } from '../../src/inbox/sqlite/operator/operator-tables.ts';
-import type { Statements } from '../../src/inbox/sqlite/statements.ts';
+import type { Statements } from '../../src/inbox/sqlite/engine/sqlite-store.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
@@ -14,7 +13,7 @@ import { testCounts, type CountedStore, type FilledEvents } from './counts.confo
 import { testMarks } from './marks.conformance.ts';
 import { bury } from './events-in-states.ts';
 import { planOf } from './query-plan.ts';
-import { defineIdHash } from '../../src/inbox/sqlite/sql/event-key.ts';
+import { defineIdHash } from '../../src/inbox/sqlite/sql/statement.ts';
 
 /** An inbox, what operators do with it, and a connection to its file. */
 function opened(file = scratchFile()) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
-import { fingerprintOf } from '../../src/inbox/rules/fingerprint.ts';
+import { fingerprintOf } from '../../src/inbox/rules/error-groups.ts';
 import type { Settlement } from '../../src/inbox/work.ts';
 import { deadGroups } from '../../src/ops/find.ts';
 import { rerun } from '../../src/ops/rerun.ts';

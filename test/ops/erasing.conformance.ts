@@ -4,7 +4,7 @@ import { InboxUnavailableError } from '../../src/errors.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
-import type { EraseProgress } from '../../src/inbox/operator/removal.ts';
+import type { EraseProgress } from '../../src/inbox/operator/erasing.ts';
 import { previewBulk } from '../../src/ops/bulks.ts';
 import { discardEvents } from '../../src/ops/discard.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';

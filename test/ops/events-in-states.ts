@@ -5,7 +5,7 @@ import type { Settlement } from '../../src/inbox/work.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
-import { defineIdHash } from '../../src/inbox/sqlite/sql/event-key.ts';
+import { defineIdHash } from '../../src/inbox/sqlite/sql/statement.ts';
 import { discardEvents } from '../../src/ops/discard.ts';
 
 export const failure = { name: 'Error', message: 'the shop is down', stack: 'Error: the shop is down' };

@@ -1,5 +1,5 @@
-import type { EventFilter } from '../../src/inbox/operator/filter.ts';
-import { eventStates } from '../../src/inbox/state.ts';
+import type { EventFilter } from '../../src/inbox/operator/search.ts';
+import { eventStates } from '../../src/inbox/event.ts';
 
 const conditions: EventFilter = {
   endpoint: 'default',

@@ -2,7 +2,7 @@ import { readEvent } from '../../src/events/parse.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
-import type { EventFilter } from '../../src/inbox/operator/filter.ts';
+import type { EventFilter } from '../../src/inbox/operator/search.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { eraseEntity } from '../../src/ops/erase.ts';
 import { exportEvents } from '../../src/ops/export.ts';

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { assert, property, string, stringMatching } from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { fingerprintOf } from '../../src/inbox/rules/fingerprint.ts';
+import { fingerprintOf } from '../../src/inbox/rules/error-groups.ts';
 import { oneOf, seeded, whole } from '../../src/sender/seeded-random.ts';
 import { anyCharacter } from '../helpers/any-character.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
@@ -12,7 +12,7 @@ import { scratchFile } from '../helpers/scratch-folder.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { dead, testDeadGroups } from './dead-groups.conformance.ts';
 import { bury, handled, inStates, invalidThen, plantDead } from './events-in-states.ts';
-import { defineIdHash } from '../../src/inbox/sqlite/sql/event-key.ts';
+import { defineIdHash } from '../../src/inbox/sqlite/sql/statement.ts';
 
 const DIGITS = '0123456789';
 const HEX = '0123456789abcdef';

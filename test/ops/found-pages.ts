@@ -1,6 +1,5 @@
 import type { AnyInbox } from '../../src/inbox/contract.ts';
-import type { EventFilter, SearchOrder } from '../../src/inbox/operator/filter.ts';
-import type { EventPage, Search } from '../../src/inbox/operator/search.ts';
+import type { EventFilter, SearchOrder, EventPage, Search } from '../../src/inbox/operator/search.ts';
 import { listEvents } from '../../src/ops/find.ts';
 
 /** All pages of a search, as far as they go. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import type { ClaimRequest } from '../../src/inbox/work.ts';
-import { COUNTED } from '../../src/inbox/rules/unhandled-report.ts';
+import { COUNTED } from '../../src/inbox/rules/processors.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { exportEvents } from '../../src/ops/export.ts';
 import { importEvents } from '../../src/ops/import.ts';

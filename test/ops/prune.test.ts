@@ -1,9 +1,8 @@
 import Database from 'better-sqlite3';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { Inbox } from '../../src/inbox/contract.ts';
+import type { Inbox, Operations } from '../../src/inbox/contract.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
-import type { Operations } from '../../src/inbox/operator/operations.ts';
-import type { PruneStep } from '../../src/inbox/operator/removal.ts';
+import type { PruneStep } from '../../src/inbox/operator/pruning.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { pruneEvents } from '../../src/ops/prune.ts';
@@ -13,7 +12,7 @@ import { orderEvent } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { FAILED, handled } from './events-in-states.ts';
 import { testPruning, type PrunedRow } from './pruning.conformance.ts';
-import { defineIdHash } from '../../src/inbox/sqlite/sql/event-key.ts';
+import { defineIdHash } from '../../src/inbox/sqlite/sql/statement.ts';
 
 const ADA: By = { actor: 'ada', reason: 'the disk is nearly full', now: START + 5 };
 const LATER = new Date(START + 3_600_001);

@@ -9,7 +9,7 @@ import { busyShop } from './busy-shop.ts';
 import { everyFilter } from './every-filter.ts';
 import { sqliteShop } from './searched-store.ts';
 import { faults, planOf, recorded } from './query-plan.ts';
-import { noteOutOfOrder } from '../../src/inbox/sqlite/operator/search/received-times.ts';
+import { noteOutOfOrder } from '../../src/inbox/sqlite/operator/search-indexes.ts';
 
 /** Why all that is not settled waits, as somebody was there just now who handles all of it. */
 async function askWaits(inbox: Inbox): Promise<void> {

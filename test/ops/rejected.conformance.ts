@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Inbox } from '../../src/inbox/contract.ts';
+import type { Inbox, Operations } from '../../src/inbox/contract.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import type { Operations } from '../../src/inbox/operator/operations.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { rejectedDeliveries } from '../../src/ops/stats.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';

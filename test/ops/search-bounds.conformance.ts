@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import type { EventFilter, BodyCondition } from '../../src/inbox/operator/filter.ts';
-import type { EventPage } from '../../src/inbox/operator/search.ts';
+import type { EventFilter, BodyCondition, EventPage } from '../../src/inbox/operator/search.ts';
 import { listEvents } from '../../src/ops/find.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import type { SearchedStore } from './searched-store.ts';

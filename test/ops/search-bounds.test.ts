@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import type { Access } from '../../src/inbox/sqlite/operator/access.ts';
+import { type Access, operatorTables } from '../../src/inbox/sqlite/operator/access.ts';
 import { counts } from '../../src/inbox/operator/counts.ts';
 import { countEngine } from '../../src/inbox/sqlite/operator/counts.ts';
-import { operatorTables } from '../../src/inbox/sqlite/operator/operator-tables.ts';
-import { search } from '../../src/inbox/sqlite/operator/search/event-search.ts';
+import { search } from '../../src/inbox/sqlite/operator/search-indexes.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { stats } from '../../src/ops/stats.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import type { EventFilter } from '../../src/inbox/operator/filter.ts';
+import type { EventFilter } from '../../src/inbox/operator/search.ts';
 import { discardEvents } from '../../src/ops/discard.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';
 import { countEvents, findEvents, listEvents } from '../../src/ops/index.ts';

@@ -1,13 +1,13 @@
 import type Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { noteOutOfOrder } from '../../src/inbox/sqlite/operator/search/received-times.ts';
+import { noteOutOfOrder } from '../../src/inbox/sqlite/operator/search-indexes.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { allPages, idsOf } from './found-pages.ts';
 import { testSearchPage, type Planted, type PlantedStore } from './search-page.conformance.ts';
-import { defineIdHash } from '../../src/inbox/sqlite/sql/event-key.ts';
+import { defineIdHash } from '../../src/inbox/sqlite/sql/statement.ts';
 
 const PENDING = "state = 'pending', settled_ms = NULL";
 const PLANTED: Readonly<Record<Planted, string>> = {

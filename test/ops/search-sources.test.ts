@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { EventFilter } from '../../src/inbox/operator/filter.ts';
+import type { EventFilter } from '../../src/inbox/operator/search.ts';
 import {
   exactPart,
   listed,

@@ -1,10 +1,9 @@
 import { array, assert, asyncProperty, boolean, constantFrom, integer, record, subarray } from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { entityOf } from '../../src/events/entity.ts';
-import { fingerprintOf } from '../../src/inbox/rules/fingerprint.ts';
-import type { IncomingEvent, StoredEvent } from '../../src/inbox/event.ts';
-import type { EventFilter } from '../../src/inbox/operator/filter.ts';
-import { deadReasons, eventStates } from '../../src/inbox/state.ts';
+import { fingerprintOf } from '../../src/inbox/rules/error-groups.ts';
+import { type IncomingEvent, type StoredEvent, deadReasons, eventStates } from '../../src/inbox/event.ts';
+import type { EventFilter } from '../../src/inbox/operator/search.ts';
 import type { Attempt } from '../../src/inbox/work.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';
 import { listEvents } from '../../src/ops/find.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { EventSummary } from '../../src/inbox/operator/search.ts';
-import { fingerprintOf } from '../../src/inbox/rules/fingerprint.ts';
+import { fingerprintOf } from '../../src/inbox/rules/error-groups.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent } from '../helpers/order-event.ts';

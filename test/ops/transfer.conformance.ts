@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { InboxUnavailableError, LONGEST_WAIT_MS } from '../../src/errors.ts';
-import type { Inbox } from '../../src/inbox/contract.ts';
+import type { Inbox, Operations } from '../../src/inbox/contract.ts';
 import type { EventKey, IncomingEvent } from '../../src/inbox/event.ts';
-import type { EventFilter } from '../../src/inbox/operator/filter.ts';
-import type { Operations } from '../../src/inbox/operator/operations.ts';
+import type { EventFilter } from '../../src/inbox/operator/search.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { listEvents } from '../../src/ops/find.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';

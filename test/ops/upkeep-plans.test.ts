@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { By } from '../../src/inbox/operator/acts.ts';
-import { prunableStates } from '../../src/inbox/operator/removal.ts';
+import { prunableStates } from '../../src/inbox/event.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { eraseEntity } from '../../src/ops/erase.ts';
 import { exportEvents } from '../../src/ops/export.ts';

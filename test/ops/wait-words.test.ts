@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Wait } from '../../src/inbox/operator/waits.ts';
+import type { Wait } from '../../src/inbox/rules/waiting.ts';
 import { waitInWords } from '../../src/ops/words/wait-words.ts';
 import { HOSTILE } from './filled-inbox.ts';
 import { ago, NOW, summary } from './page/stub-visit.ts';

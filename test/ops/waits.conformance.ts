@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import type { Wait } from '../../src/inbox/operator/waits.ts';
-import { PRESENT_MS } from '../../src/inbox/rules/handled-types.ts';
+import type { Wait } from '../../src/inbox/rules/waiting.ts';
+import { PRESENT_MS } from '../../src/inbox/rules/processors.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { whyWaiting } from '../../src/ops/why-waiting.ts';
 import { discardEvents } from '../../src/ops/discard.ts';

@@ -3,10 +3,9 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { ClaimedEvent, Lease, Settlement } from '../../src/inbox/work.ts';
 import { attemptEnding, type AttemptEndingOptions } from '../../src/processing/attempt-ending.ts';
-import { LeaseGrace } from '../../src/processing/lease-grace.ts';
-import { leaseRenewal } from '../../src/processing/lease-renewal.ts';
-import type { EndedAttempt } from '../../src/processing/attempt-end.ts';
-import type { AttemptEnd, LoggedAttempt } from '../../src/processing/run-attempt.ts';
+import { LeaseGrace, leaseRenewal } from '../../src/processing/leases.ts';
+import type { EndedAttempt, AttemptEnd } from '../../src/processing/attempt-log.ts';
+import type { LoggedAttempt } from '../../src/processing/run-attempt.ts';
 import { Timers } from '../../src/processing/timers.ts';
 import { rest, START, VirtualClock } from '../helpers/virtual-clock.ts';
 

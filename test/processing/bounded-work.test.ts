@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
-import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import type { Scope } from '../../src/inbox/work.ts';
-import { IGNORE_AFTER_MS, PRESENT_MS } from '../../src/inbox/rules/handled-types.ts';
+import { IGNORE_AFTER_MS, PRESENT_MS } from '../../src/inbox/rules/processors.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 import type { SqliteDatabase } from '../../src/inbox/sqlite/opening/database.ts';

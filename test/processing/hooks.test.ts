@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError, PermanentError } from '../../src/errors.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import type { DeadFacts, FailedFacts } from '../../src/processing/attempt-hooks.ts';
-import { HookCalls } from '../../src/processing/hook-calls.ts';
+import { type DeadFacts, type FailedFacts, HookCalls } from '../../src/processing/attempt-hooks.ts';
 import { createProcessor, type ProcessorOptions } from '../../src/processing/processor.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LeaseGrace } from '../../src/processing/lease-grace.ts';
+import { LeaseGrace } from '../../src/processing/leases.ts';
 
 const LEASE = 15_000;
 const SECOND = 1_000;

@@ -2,8 +2,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { Lease } from '../../src/inbox/work.ts';
-import { LeaseGrace } from '../../src/processing/lease-grace.ts';
-import { leaseRenewal } from '../../src/processing/lease-renewal.ts';
+import { LeaseGrace, leaseRenewal } from '../../src/processing/leases.ts';
 import type { RunningAttempt } from '../../src/processing/run-attempt.ts';
 import { Timers } from '../../src/processing/timers.ts';
 import { START, VirtualClock } from '../helpers/virtual-clock.ts';

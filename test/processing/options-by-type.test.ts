@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import { skipReason } from '../../src/processing/attempt-error.ts';
+import { skipReason } from '../../src/processing/attempt-log.ts';
 import type { Handler, Handlers } from '../../src/processing/handlers.ts';
 import { createProcessor, type ProcessorOptions } from '../../src/processing/processor.ts';
 import { orderEvent, store, type OrderEventParts } from '../helpers/order-event.ts';

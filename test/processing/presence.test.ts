@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createPresence } from '../../src/processing/presence.ts';
+import { createPresence } from '../../src/processing/announcer.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

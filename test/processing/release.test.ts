@@ -1,9 +1,9 @@
 import { expect, it, vi } from 'vitest';
 import { createProcessor, createReceiver } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import type { Operations } from '../../src/inbox/operator/operations.ts';
-import type { ReleaseSeen } from '../../src/inbox/rules/marks.ts';
+import type { Operations } from '../../src/inbox/contract.ts';
 import type { Scope } from '../../src/inbox/work.ts';
+import type { ReleaseSeen } from '../../src/inbox/rules/marks.ts';
 import { SEEN_EVERY_MS } from '../../src/inbox/rules/marks.ts';
 import { releaseNote } from '../../src/processing/release.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { ClaimRequest, Scope } from '../../src/inbox/work.ts';
-import { IGNORE_AFTER_MS, PRESENT_MS } from '../../src/inbox/rules/handled-types.ts';
+import { IGNORE_AFTER_MS, PRESENT_MS } from '../../src/inbox/rules/processors.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { silent } from '../helpers/silent-logger.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { MAX_CRASHES } from '../../src/inbox/rules/attempt-end.ts';
+import { MAX_CRASHES } from '../../src/inbox/rules/attempt.ts';
 import { EVERYTHING, type CrashedEvent } from '../../src/inbox/work.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { START } from '../helpers/virtual-clock.ts';

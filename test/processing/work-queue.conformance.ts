@@ -11,8 +11,8 @@ import {
   type Settlement,
   type StartRequest,
 } from '../../src/inbox/work.ts';
-import { IGNORE_AFTER_MS, PRESENT_MS } from '../../src/inbox/rules/handled-types.ts';
-import { MAX_CRASHES } from '../../src/inbox/rules/attempt-end.ts';
+import { IGNORE_AFTER_MS, PRESENT_MS } from '../../src/inbox/rules/processors.ts';
+import { MAX_CRASHES } from '../../src/inbox/rules/attempt.ts';
 import { incoming, invalidIncoming, later } from '../helpers/incoming-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 

@@ -1,12 +1,12 @@
 import Database from 'better-sqlite3';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
+import { EVERYTHING, type Lease } from '../../src/inbox/work.ts';
+import { PRESENT_MS } from '../../src/inbox/rules/processors.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox as threaded } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { emptiedInbox } from '../helpers/emptied-inbox.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
-import { EVERYTHING, type Lease } from '../../src/inbox/work.ts';
-import { PRESENT_MS } from '../../src/inbox/rules/handled-types.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
-import type { Inbox } from '../../src/inbox/contract.ts';
+import type { Inbox, Operations } from '../../src/inbox/contract.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import type { Operations } from '../../src/inbox/operator/operations.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import type { SilentFacts } from '../../src/receive/delivery-hooks.ts';
 import { createReceiver, type ReceiverOptions } from '../../src/receive/receiver.ts';

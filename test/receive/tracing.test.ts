@@ -9,8 +9,7 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import * as fetchAdapter from '../../adapters/fetch.ts';
 import { ConfigurationError } from '../../src/errors.ts';
-import { tracingBy } from '../../src/host/tracing.ts';
-import type { OpenTelemetryApi } from '../../src/host/tracing-api.ts';
+import { tracingBy, type OpenTelemetryApi } from '../../src/host/tracing.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';

@@ -3,9 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { BodyBuffer, BodyLimits, BodyRead, BodyReader } from '../../src/receive/delivery.ts';
 import { ConfigurationError } from '../../src/errors.ts';
-import type { ErrorOutcome } from '../../src/receive/outcome.ts';
+import { type ErrorOutcome, isErrorOutcome } from '../../src/receive/outcome.ts';
 import { signBody } from '../../src/signing/signature.ts';
-import { isErrorOutcome } from '../../src/receive/error-outcomes.ts';
 import { createVerifier, type Verifier, type VerifierOptions } from '../../src/receive/verifier.ts';
 import { recordedLog } from '../helpers/recorded-log.ts';
 

@@ -1,14 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { startDeadline } from '../../src/host/deadline.ts';
-import type { HostLimits } from '../../src/host/host-limits.ts';
+import { startDeadline, type HostLimits } from '../../src/host/host-limits.ts';
 import type { BodyLimits, BodyRead, Delivery } from '../../src/receive/delivery.ts';
 import { ConfigurationError } from '../../src/errors.ts';
-import type { Reason, ErrorOutcome } from '../../src/receive/outcome.ts';
+import { type Reason, type ErrorOutcome, isErrorOutcome } from '../../src/receive/outcome.ts';
 import { signBody } from '../../src/signing/signature.ts';
 import { recordedLog } from '../helpers/recorded-log.ts';
-import { isErrorOutcome } from '../../src/receive/error-outcomes.ts';
 import { createVerifier, type VerifiedDelivery, type VerifierOptions } from '../../src/receive/verifier.ts';
 
 const secret = 'the-secret-4711';

@@ -1,41 +1,39 @@
 import { randomBytes } from 'node:crypto';
+import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { clearTimeout, delay, performance, setTimeout } from '../../host/real-timers.ts';
 import type { EventType } from '../../events/event-types.ts';
 import { isSuccess } from '../../sender/deliver.ts';
 import { signBody } from '../../signing/signature.ts';
 import { buildEvent } from '../../testing/build-event.ts';
-import { Effects } from './effects-address.ts';
-import { exchange, type Exchange, type RequestParts } from './exchange.ts';
-import { tellsToWait, PatientRetries } from './told-to-wait.ts';
+import { connectionFailure } from '../shared/unreachable.ts';
 
-/** An event that the run has made up. */
+/** A test event. */
 export interface CheckEvent {
   readonly id: string;
   readonly body: Uint8Array;
-  /** what it is, for the report */
+  /** for the report */
   readonly what: string;
 }
 
-/** More or other fields of an envelope. */
-export interface EnvelopeFields extends Readonly<Record<string, unknown>> {
-  readonly type?: string;
-}
-
 /** What is checked, and how patiently. */
-export interface RunOptions {
+export interface RunSettings {
   readonly url: URL;
   readonly secret: string;
+  /** contains `{id}` */
   readonly effects: string | undefined;
   readonly deadlineMs: number;
+  /** how long an effect may take to be seen, and a second one to come */
   readonly settleMs: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 }
 
-/** How a delivery is to differ from those of the service. */
-export type SendOptions = Omit<RequestParts, 'headers' | 'body'> & {
+/** How a delivery differs from those of the service. */
+type SendOptions = Omit<RequestParts, 'headers' | 'body'> & {
   /** instead of the right one; `null` sends none */
   readonly signature?: string | null;
-  /** waits so many times as long for the answer, where the body itself takes its time */
+  /** waits so many times as long for the answer */
   readonly patience?: number;
   /** takes the first answer, even one that says "later" */
   readonly once?: boolean;
@@ -44,99 +42,341 @@ export type SendOptions = Omit<RequestParts, 'headers' | 'body'> & {
 /** How long after the deadline an answer is still waited for, to tell a late one from none. */
 const LEAST_PATIENCE_MS = 2_000;
 
-/** Shorter ones stand in any text by chance. */
+/** Shorter secrets stand in any text by chance. */
 const TELLING_LENGTH = 6;
 
 /** What the probes of one run share. */
 export class CheckRun {
-  readonly url: URL;
-  readonly deadlineMs: number;
-  /** how long an effect may take to be seen, and a second one to come */
-  readonly settleMs: number;
-  readonly signal: AbortSignal;
+  readonly settings: RunSettings;
   readonly effects: Effects | null;
   readonly retries: PatientRetries;
   /** how the id of every event begins */
   readonly ids = `evt_check_${randomBytes(4).toString('hex')}_`;
-  /** the slowest answer to a delivery that came alone and was taken */
+  /** the slowest 2xx to a delivery that came alone */
   slowest: { readonly ms: number; readonly what: string } | null = null;
-  readonly #secret: string;
-  readonly #headers: Readonly<Record<string, string>>;
-  readonly #limits: { readonly patienceMs: number; readonly signal: AbortSignal };
+  readonly #limits: Limits;
   #made = 0;
 
-  constructor({ url, secret, effects, deadlineMs, settleMs, headers, signal }: RunOptions) {
-    this.#headers = headers;
-    this.url = url;
-    this.deadlineMs = deadlineMs;
-    this.settleMs = settleMs;
-    this.signal = signal;
+  constructor(settings: RunSettings) {
+    const { effects, deadlineMs, signal } = settings;
+    this.settings = settings;
     this.retries = new PatientRetries(signal);
-    this.#secret = secret;
     this.#limits = { patienceMs: deadlineMs + Math.max(deadlineMs, LEAST_PATIENCE_MS), signal };
     this.effects = effects === undefined ? null : new Effects(effects, this.#limits);
   }
 
-  /** An id that no other event has. */
-  newId(): string {
+  /** A valid event about an order or a cart of its own, with more or other fields of the envelope. */
+  event(type: EventType = 'order.created', more: { readonly type?: string; readonly [field: string]: unknown } = {}) {
     this.#made += 1;
-    return `${this.ids}${this.#made}`;
-  }
-
-  /** A valid event about an order or a cart of its own, written as JavaScript writes JSON. */
-  event(type: EventType = 'order.created', more: EnvelopeFields = {}): CheckEvent {
-    const id = this.newId();
+    const id = `${this.ids}${this.#made}`;
     const { data, ...envelope } = buildEvent(type, { id });
     const own = 'id' in data ? { ...data, id: `${data.object ?? ''}_${id.slice('evt_'.length)}` } : data;
     const text = JSON.stringify({ ...envelope, data: own, ...more });
-    return { id, body: Buffer.from(text), what: `${more.type ?? type}, id ${id}, correctly signed` };
-  }
-
-  /** Any bytes, under an id that stands in them. */
-  eventOf(id: string, body: string | Uint8Array, what: string): CheckEvent {
-    return { id, body: typeof body === 'string' ? Buffer.from(body) : body, what };
+    return { id, body: Buffer.from(text), text, what: `${more.type ?? type}, id ${id}, correctly signed` };
   }
 
   /** The right signature. */
   sign(body: Uint8Array): string {
-    return signBody(body, this.#secret);
+    return signBody(body, this.settings.secret);
   }
 
-  /**
-   * Sends a body as the service does, under its right signature unless told otherwise; again after a while, where the
-   * answer says "later".
-   */
+  /** Sends a body as the service does; again after a while, if the answer says "later". */
   async send(body: Uint8Array, options: SendOptions = {}): Promise<Exchange> {
+    const { url, secret, headers: given } = this.settings;
     const { signature = this.sign(body), patience = 1, once = false, ...parts } = options;
     const limits = { ...this.#limits, patienceMs: this.#limits.patienceMs * patience };
     const own = signature === null ? {} : { 'X-Signature': signature };
-    const headers = { 'Content-Type': 'application/json', ...own, ...this.#headers };
-    const send = (): Promise<Exchange> => exchange(this.url, { ...parts, headers, body }, limits);
+    const headers = { 'Content-Type': 'application/json', ...own, ...given };
+    const send = (): Promise<Exchange> => exchange(url, { ...parts, headers, body }, limits);
     const first = await send();
     const answer = tellsToWait(first) && !once ? await this.retries.again(first, send) : first;
-    if (answer.status === null || this.#secret.length < TELLING_LENGTH) return answer;
-    return { ...answer, body: answer.body.replaceAll(this.#secret, '<the secret>') };
+    if (answer.status === null || secret.length < TELLING_LENGTH) return answer;
+    return { ...answer, body: answer.body.replaceAll(secret, '<the secret>') };
   }
 
-  /** Delivers an event that has the endpoint to itself, and remembers how long the answer took. */
-  async deliver({ body, what }: CheckEvent, options: SendOptions = {}): Promise<Exchange> {
-    const answer = await this.send(body, options);
+  /** Delivers an event that has the endpoint to itself. */
+  async deliver({ body, what }: CheckEvent): Promise<Exchange> {
+    const answer = await this.send(body);
     if (isTaken(answer) && answer.ms > (this.slowest?.ms ?? -1)) this.slowest = { ms: answer.ms, what };
     return answer;
   }
 
   /** Whether even a delivery that came alone was answered too late. */
   isLateAlone(): boolean {
-    return this.slowest !== null && this.slowest.ms > this.deadlineMs;
-  }
-
-  /** Ends what connections are left. */
-  close(): void {
-    this.effects?.close();
+    return this.slowest !== null && this.slowest.ms > this.settings.deadlineMs;
   }
 }
 
-/** The answer is a success, however late it came. */
+/** The answer is a 2xx, however late it came. */
 export function isTaken({ status }: Exchange): boolean {
   return isSuccess(status);
+}
+
+/** The answer says "later", and nothing about what was sent: a rate limit, or an endpoint that has too much to do. */
+export function tellsToWait(answer: Exchange): boolean {
+  return answer.status === 429 || (answer.status === 503 && answer.headers['retry-after'] !== undefined);
+}
+
+/** Whether an answer of hookbox says that it knew the event; `null` for the answer of any other endpoint. */
+export function duplicateIn(answer: Exchange, id: string): boolean | null {
+  const value = answer.status === 200 ? parsedOrNull(answer.body) : null;
+  const { received, duplicate, id: named } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  return received === true && typeof duplicate === 'boolean' && named === id ? duplicate : null;
+}
+
+const MOST_TRIES = 5;
+const FIRST_WAIT_MS = 500;
+/** Between two deliveries that wait together, so that they do not come together again. */
+const SPACING_MS = 50;
+const LONGEST_WAIT_MS = 10_000;
+/** In the whole run. */
+const MOST_WAITING_MS = 60_000;
+
+/** Waits and sends again if an endpoint says "later", so that a rate limit is not taken for a fault. */
+class PatientRetries {
+  /** how many deliveries waited */
+  deliveries = 0;
+  /** the first answer that said "later" */
+  first: Exchange | null = null;
+  /** deliveries that waited together count once */
+  waitedMs = 0;
+  #until = 0;
+  readonly #signal: AbortSignal;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  /** Sends again after as long as the endpoint asks for; resolves with the last answer if that is too long. */
+  async again(later: Exchange, send: () => Promise<Exchange>): Promise<Exchange> {
+    this.deliveries += 1;
+    this.first ??= later;
+    let answer: Exchange = later;
+    for (let tries = 1; tries <= MOST_TRIES && tellsToWait(answer); tries++) {
+      const ms = this.#waitFor(answer, tries);
+      if (ms === null) return answer;
+      await delay(ms, undefined, { signal: this.#signal });
+      answer = await send();
+    }
+    return answer;
+  }
+
+  #waitFor(answer: Exchange, tries: number): number | null {
+    const now = performance.now();
+    const askedMs = retryAfterMs(answer);
+    const until = Math.max(
+      now + Math.max(askedMs, FIRST_WAIT_MS * 2 ** (tries - 1)),
+      this.#until + SPACING_MS * tries, // wider each time, should the limit be lower than thought
+    );
+    const moreMs = until - Math.max(now, this.#until);
+    if (askedMs > LONGEST_WAIT_MS || this.waitedMs + moreMs > MOST_WAITING_MS) return null;
+    this.waitedMs += moreMs;
+    this.#until = until;
+    return until - now;
+  }
+}
+
+/** Seconds or a date; 0 where it is neither. */
+function retryAfterMs(answer: Exchange): number {
+  const header = (answer.status !== null && answer.headers['retry-after']) || '0';
+  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
+  return Number.isNaN(ms) ? 0 : Math.max(ms, 0);
+}
+
+/** What an event has had done so far; `null` where the `--effects` URL does not say. */
+export interface Effect {
+  /** its rows in the inbox */
+  readonly rows: number | null;
+  /** how often its handler ran; without `rows`, the user may count these in */
+  readonly count: number | null;
+}
+
+/** Why nothing is known. */
+export interface NoCount {
+  readonly why: string;
+}
+
+/** The forms of an answer of the `--effects` URL. */
+export const FORMS = 'a number, {"count": n} or {"rows": n, "count": n}';
+
+/** Asks the `--effects` URL how many effects an event has had. */
+export class Effects {
+  readonly #template: string;
+  readonly #agent: Agent;
+  readonly #limits: Limits;
+
+  constructor(template: string, limits: Limits) {
+    this.#template = template;
+    this.#limits = limits;
+    this.#agent = agentFor(this.#urlFor('evt_check'), Infinity);
+  }
+
+  async of(id: string): Promise<Effect | NoCount> {
+    const answer = await exchange(this.#urlFor(id), { method: 'GET', agent: this.#agent }, this.#limits);
+    if (answer.status === null) return { why: answer.message };
+    if (answer.status !== 200) return { why: `it returned ${answer.status}` };
+    return effectIn(answer.body) ?? { why: `it did not return ${FORMS}` };
+  }
+
+  /** Asks again until there is something to count or the time is over. */
+  async onceThere(id: string, withinMs: number, counted: (effect: Effect) => number): Promise<Effect | NoCount> {
+    const giveUpAt = performance.now() + withinMs;
+    for (;;) {
+      const effect = await this.of(id);
+      if ('why' in effect || counted(effect) > 0 || performance.now() > giveUpAt) return effect;
+      await delay(50, undefined, { signal: this.#limits.signal });
+    }
+  }
+
+  /** Ends its connections. */
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #urlFor(id: string): URL {
+    return new URL(this.#template.replaceAll('{id}', encodeURIComponent(id)));
+  }
+}
+
+function effectIn(text: string): Effect | null {
+  const value = parsedOrNull(text);
+  const given = (typeof value === 'object' && value !== null ? value : { count: value }) as Partial<Effect>;
+  const { rows = null, count = null } = given;
+  const isCount = (each: number | null): boolean => each === null || (Number.isInteger(each) && each >= 0);
+  return (rows ?? count) !== null && isCount(rows) && isCount(count) ? { rows, count } : null;
+}
+
+function parsedOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+/** The result of one request; never an exception, because the check looks at how an endpoint fails. */
+export type Exchange = Answered | Unanswered;
+
+/** A status came, in time or not. */
+interface Answered {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  /** the first 64 KiB of it */
+  readonly body: string;
+  /** the body came to its end, within a second after the status */
+  readonly ended: boolean;
+  /** until the status was there */
+  readonly ms: number;
+  readonly onUsedConnection: boolean;
+}
+
+interface Unanswered {
+  readonly status: null;
+  readonly failure: 'too-late' | 'cut';
+  readonly message: string;
+  readonly ms: number;
+}
+
+interface RequestParts {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string | number>>;
+  readonly body?: Uint8Array;
+  /** writes the body in its own time; the rest of it is dropped when the answer comes first */
+  readonly write?: (write: (part: Uint8Array) => void, body: Uint8Array) => Promise<void>;
+  readonly agent?: Agent;
+}
+
+interface Limits {
+  readonly patienceMs: number;
+  readonly signal: AbortSignal;
+}
+
+type Agent = HttpAgent | HttpsAgent;
+
+/** Connections of one's own, at most so many. */
+export function agentFor(url: URL, maxSockets = 1): Agent {
+  const options = { keepAlive: true, maxSockets };
+  return url.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
+}
+
+const MAX_ANSWER_BYTES = 64 * 1024;
+/** The status is what counts, so the body behind it is not waited for much longer. */
+const BODY_PATIENCE_MS = 1_000;
+
+/**
+ * Sends one request, on a connection of its own unless an agent is given. Redirects are not followed.
+ *
+ * @throws the reason of the signal
+ */
+async function exchange(url: URL, parts: RequestParts, { patienceMs, signal }: Limits): Promise<Exchange> {
+  signal.throwIfAborted();
+  const agent = parts.agent ?? agentFor(url);
+  const late = AbortSignal.timeout(patienceMs);
+  try {
+    const result = await attempt(url, parts, agent, AbortSignal.any([signal, late]));
+    signal.throwIfAborted();
+    if (result.status !== null || !late.aborted) return result;
+    return { ...result, failure: 'too-late', message: `no answer within ${duration(patienceMs)}` };
+  } finally {
+    if (parts.agent === undefined) agent.destroy();
+  }
+}
+
+function attempt(url: URL, parts: RequestParts, agent: Agent, signal: AbortSignal): Promise<Exchange> {
+  const { method = 'POST', headers = {}, body = new Uint8Array() } = parts;
+  const { write = async (write, body) => write(body) } = parts;
+  const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  const began = performance.now();
+  return new Promise((resolve) => {
+    const framing = method === 'GET' ? {} : { 'Content-Length': body.byteLength };
+    const sent = request(url, { method, headers: { ...headers, ...framing }, agent, signal });
+    sent.setNoDelay(true);
+    let answered = false;
+    const failed = (failure: Error): void => {
+      if (answered) return;
+      const ms = performance.now() - began;
+      resolve({ status: null, failure: 'cut', message: connectionFailure(failure), ms });
+    };
+    sent.on('error', failed);
+    sent.on('close', () => failed(new Error('the connection ended without an answer')));
+    sent.on('response', (received) => {
+      answered = true;
+      const ms = performance.now() - began;
+      const { statusCode: status = 0, headers } = received;
+      const onUsedConnection = sent.reusedSocket;
+      void textOf(received).then((text) => {
+        resolve({ status, headers, body: text, ended: received.complete, ms, onUsedConnection });
+        if (!sent.writableFinished) sent.destroy();
+      });
+    });
+    const writeOpen = (part: Uint8Array): unknown => part.byteLength > 0 && isOpen(sent) && sent.write(part);
+    void write(writeOpen, body).then(() => isOpen(sent) && sent.end(), failed);
+  });
+}
+
+function isOpen(sent: ClientRequest): boolean {
+  return !sent.destroyed && !sent.writableEnded;
+}
+
+/** An answer whose body is cut off, or does not end, is an answer. */
+async function textOf(received: IncomingMessage): Promise<string> {
+  const timer = setTimeout(() => received.destroy(), BODY_PATIENCE_MS);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of received as AsyncIterable<Buffer>) {
+      if (size < MAX_ANSWER_BYTES) chunks.push(chunk);
+      size += chunk.byteLength;
+    }
+  } catch {
+    // cut off
+  } finally {
+    clearTimeout(timer);
+  }
+  return Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES).toString();
+}
+
+/** `12 ms` or `1.2 s`. */
+export function duration(ms: number): string {
+  return ms < 1_000 ? `${Math.round(ms)} ms` : `${Number((ms / 1_000).toFixed(1))} s`;
 }

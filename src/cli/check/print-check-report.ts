@@ -1,5 +1,6 @@
 import { probeNames } from './probe-names.ts';
-import type { CheckReport, Finding, ProbeResult, Verdict } from './check-report.ts';
+import type { CheckReport, ProbeResult } from './check-endpoint.ts';
+import type { Finding, Verdict } from './findings.ts';
 import { plural } from '../../ops/words/format.ts';
 import { print, styled, tell } from '../shared/output.ts';
 

@@ -1,7 +1,4 @@
-/**
- * Every probe, in the order in which they run, with what it finds true of a right endpoint. Light, for `--help`. A new
- * one also has its function in probes/, and a line in `RUN` of check-endpoint.ts.
- */
+/** Every probe, in the order in which they run, with what is true of a right endpoint. Light, for `--help`. */
 export const PROBES = {
   valid: 'accepts a signed delivery',
   'every-type': 'accepts each of the eleven types',
@@ -28,8 +25,6 @@ export const PROBES = {
   'in-time': 'answers each delivery in time',
 } as const satisfies Readonly<Record<string, string>>;
 
-/** What a probe is called by, on the command line and in the report. */
 export type ProbeName = keyof typeof PROBES;
 
-/** In the order in which they run. */
 export const probeNames = Object.keys(PROBES) as readonly ProbeName[]; // the keys of the record above

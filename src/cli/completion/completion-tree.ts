@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 import { eventTypes } from '../../events/event-types.ts';
-import { deadReasons, eventStates } from '../../inbox/state.ts';
+import { deadReasons, eventStates } from '../../inbox/event.ts';
 import { probeNames } from '../check/probe-names.ts';
 
 /** Something that may be typed, with what it is for. */

@@ -2,13 +2,18 @@ import { turn } from '../../host/real-timers.ts';
 import { plural } from '../../ops/words/format.ts';
 import { isInPostgres, type DbOptions } from '../shared/db-option.ts';
 import { print, printJson, styled, tell } from '../shared/output.ts';
-import { checkClock } from './clock-check.ts';
-import { checkDatabase } from './database-check.ts';
-import { checkFolder } from './folder-check.ts';
-import type { Finding } from './finding.ts';
-import { checkPort } from './port-check.ts';
-import { checkHost, checkNode, checkPlatform, checkSqlite, checkTemporaryFiles } from './runtime-checks.ts';
-import { checkSecret } from './secret-check.ts';
+import {
+  checkClock,
+  type Finding,
+  checkPort,
+  checkHost,
+  checkNode,
+  checkPlatform,
+  checkSqlite,
+  checkTemporaryFiles,
+  checkSecret,
+} from './machine-checks.ts';
+import { checkDatabase, checkFolder } from './sqlite-checks.ts';
 
 /** Which receiver is meant, and how to print. */
 export interface DoctorOptions extends DbOptions {

@@ -1,26 +1,18 @@
-import { performance } from '../../host/real-timers.ts';
 import { InboxOpenError, isInstance, messageOf } from '../../errors.ts';
+import { USUAL_SCHEMA } from '../../host/postgres-url.ts';
+import { performance } from '../../host/real-timers.ts';
 import { driver } from '../../inbox/postgres/driver/connections.ts';
 import { DatabaseFailure } from '../../inbox/postgres/driver/faults.ts';
 import type { Session } from '../../inbox/postgres/driver/session.ts';
 import { lookForLost, NONE_LOST, wordsOfLost, type LostFound } from '../../inbox/postgres/daily-look.ts';
 import { missingMigrations, NEWEST } from '../../inbox/postgres/opening/migrate.ts';
 import { onServer } from '../../inbox/postgres/opening/open.ts';
-import {
-  askedRights,
-  askedServer,
-  faultsOf,
-  versionText,
-  type Server,
-  missingRows,
-  sequenceFaults,
-  tableFaults,
-} from '../../inbox/postgres/opening/server-faults.ts';
-import { tablesIn } from '../../inbox/postgres/sql/tables.ts';
-import { USUAL_SCHEMA } from '../../host/postgres-url.ts';
+import { askedRights, missingRight, type Rights } from '../../inbox/postgres/opening/server-faults.ts';
+import { askedServer, faultsOf, versionText, type Server } from '../../inbox/postgres/opening/server-faults.ts';
+import { missingRows, sequenceFaults, tableFaults } from '../../inbox/postgres/opening/server-faults.ts';
+import { tablesIn, quoted } from '../../inbox/postgres/sql/tables.ts';
 import { shownInbox, type DbOptions } from '../shared/db-option.ts';
-import { ok, problem, warning, type Finding } from './finding.ts';
-import { judgeRights, judgeSearchPath, mayLook } from './postgres-rights.ts';
+import { ok, problem, warning, type Finding } from './machine-checks.ts';
 
 /** Looks at a server, and changes nothing there. */
 export async function checkPostgres(options: DbOptions): Promise<readonly Finding[]> {
@@ -191,4 +183,26 @@ async function isPooled(session: Session): Promise<boolean> {
   const told: unknown = Reflect.get(session.connection, 'processID');
   const row = await session.row<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   return typeof told === 'number' && told > 0 && told !== row?.pid;
+}
+
+/** Whether it may be asked what the schema holds. */
+export function mayLook({ there, uses, closed }: Rights): boolean {
+  return !there || (uses && !closed.includes('migrations'));
+}
+
+/** Says whether a role may do what an inbox needs, and what to grant. */
+export function judgeRights(rights: Rights, schema: string): Finding {
+  const missing = missingRight(rights, schema);
+  if (missing !== null) return problem('rights', missing.what, missing.advice);
+  const does = rights.there ? 'use an inbox' : `create the schema ${schema}`;
+  return ok('rights', `the role ${quoted(rights.role)} may ${does}`);
+}
+
+/** Says where the application's own tables would be made by mistake; nothing where they would not. */
+export function judgeSearchPath({ role, isFirst }: Rights, schema: string): readonly Finding[] {
+  if (!isFirst) return [];
+  const own = role === schema ? ', because the role and the schema have the same name' : '';
+  const what = `if a CREATE statement names no schema, Postgres creates the object in ${schema}, where the tables of the inbox are${own}`;
+  const advice = `Rename the role, or run ALTER ROLE ${quoted(role)} SET search_path = public`;
+  return [warning('search_path', what, advice)];
 }

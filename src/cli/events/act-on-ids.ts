@@ -2,8 +2,8 @@ import { turn as nextTurn } from '../../host/real-timers.ts';
 import { ConfigurationError } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { EventKey } from '../../inbox/event.ts';
-import { decideOnStored } from '../../inbox/rules/body-today.ts';
 import {
+  decideOnStored,
   askedByKey,
   decideAct,
   mayBeDone,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { deadReasons, eventStates, type DeadReason, type EventState } from '../../inbox/state.ts';
+import { deadReasons, eventStates, type DeadReason, type EventState } from '../../inbox/event.ts';
 import { GROUP } from '../shared/command.ts';
 import { withDb, type DbOptions } from '../shared/db-option.ts';
 import { withWide, type WideOptions } from '../shared/wide-option.ts';

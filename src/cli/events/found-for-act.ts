@@ -1,6 +1,6 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import { askedByFilter, mayBeDone, searchedFor, summaryAt } from '../../inbox/rules/operator-acts.ts';
-import { BreakdownSums } from '../../inbox/rules/breakdown.ts';
+import { BreakdownSums } from '../../inbox/rules/bulks.ts';
 import type { Act, Bulk, EventFilter, EventSummary } from '../../ops/index.ts';
 import { progressBar } from '../shared/progress-bar.ts';
 import { pagesOf } from './event-pages.ts';

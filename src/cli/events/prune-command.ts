@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { prunableStates } from '../../inbox/operator/removal.ts';
+import { prunableStates } from '../../inbox/event.ts';
 import { command, GROUP, withNotes } from '../shared/command.ts';
 import { collected, collectedFrom } from '../shared/option-values.ts';
 import { withBy, withInbox } from './event-options.ts';

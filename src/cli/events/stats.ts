@@ -4,7 +4,7 @@ import { TOTALS } from '../../ops/counted-sums.ts';
 import { changesOf, type Changes } from '../../ops/what-changed.ts';
 import { failedPart, markInWords, verdict } from '../../ops/words/change-words.ts';
 import type { NamedInbox } from '../../host/shell-words.ts';
-import { rerunIgnoredCommand } from '../../processing/rerun-ignored-command.ts';
+import { rerunIgnoredCommand } from '../../processing/announcer.ts';
 import { calmText, warningsOf } from '../../ops/words/watch-words.ts';
 import { age, bounded, latency, number, percent } from '../../ops/words/format.ts';
 import { namedInbox } from '../shared/db-option.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { eventStates } from '../../inbox/state.ts';
+import { eventStates } from '../../inbox/event.ts';
 import { command, GROUP, withNotes } from '../shared/command.ts';
 import { withDb } from '../shared/db-option.ts';
 import { collected, collectedFrom, positiveNumber, wholeNumber } from '../shared/option-values.ts';

@@ -1,4 +1,4 @@
-import type { EventState } from '../../inbox/state.ts';
+import type { EventState } from '../../inbox/event.ts';
 import type { StoredEventFilter } from '../../ops/stored-events.ts';
 import { usageError } from '../shared/exit.ts';
 import { timeOption } from '../shared/time-option.ts';

@@ -1,8 +1,11 @@
+import { getRequestListener } from '@hono/node-server';
+import { Hono } from 'hono';
 import { randomBytes } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { isUrl } from '../../host/postgres-url.ts';
-import { createSandbox, type Sandbox } from '../../sandbox/index.ts';
+import { parseDuration } from '../../ops/words/read-time.ts';
+import { createSandbox, type Sandbox, type Assumptions, type PlanLimits, type PlanName } from '../../sandbox/index.ts';
 import { usageError } from '../shared/exit.ts';
 import { stopSignal, type StopSignal } from '../shared/interruption.ts';
 import { addressOf, isLoopbackHost, listen, stopListening } from '../shared/listen.ts';
@@ -11,13 +14,10 @@ import { requireFile } from '../shared/read-input.ts';
 import { givenSecret, type SecretOptions } from '../shared/secret-option.ts';
 import { isLoopback, targetOf } from '../shared/target-url.ts';
 import { whyUnreachable } from '../shared/unreachable.ts';
-import { dropToken, keepToken } from './control/token-file.ts';
-import { addFault } from './fault-text.ts';
-import { printTry } from './print-try.ts';
-import { registerEndpoint, type Registered, type Signing } from './register-endpoint.ts';
-import { answerWith } from './sandbox-server.ts';
-import { assumptionsOf, planOf } from './sandbox-settings.ts';
-import { tellLeft, tellStart } from './tell-start.ts';
+import { addFault, registerEndpoint, type Registered, type Signing, type Control } from './control-server.ts';
+import { dropToken, keepToken } from './control-token.ts';
+import { printTry, tellLeft, tellStart } from './sandbox-lines.ts';
+import { CONTROL_PATH, DASHBOARD } from './sandbox-address.ts';
 
 /** What the arguments of `sandbox` say. */
 export interface RunSandboxOptions extends SecretOptions {
@@ -112,4 +112,71 @@ async function tellUnreachable({ endpoint: { url } }: Registered): Promise<void>
     tell(
       `note: no server is listening at ${origin} (${why}). The sandbox retries failed deliveries on the schedule of the service.`,
     );
+}
+
+/**
+ * Has a server answer as the whole sandbox: what steers it, its page, and the service everywhere else.
+ *
+ * @param token - what who steers it sends
+ */
+export function answerWith(server: Server, sandbox: Sandbox, token: string): void {
+  let control: Promise<Control> | undefined;
+  let dashboard: Promise<Hono> | undefined;
+  // The first answer does not wait for what few ask for.
+  const openControl = () =>
+    (control ??= import('./control-server.ts').then(({ controlPath }) => controlPath(sandbox, token)));
+  // Without a login it is for this machine alone, also where the service is for others.
+  const openDashboard = () =>
+    (dashboard ??= import('../../sandbox/page/sandbox-page.tsx').then(({ sandboxPage }) =>
+      new Hono().route(DASHBOARD, sandboxPage(sandbox)),
+    ));
+
+  const listener = getRequestListener(async (request, env) => {
+    const path = new URL(request.url).pathname;
+    if (path === CONTROL_PATH) return (await openControl())(request, env);
+    if (path === DASHBOARD || path.startsWith(`${DASHBOARD}/`)) return (await openDashboard()).fetch(request, env);
+    return sandbox.fetch(request, env);
+  });
+  server.on('request', (incoming, outgoing) => void listener(incoming, outgoing));
+}
+
+/**
+ * A plan by its name, or limits of its own: `perSecond=5,perMonth=100`. The sandbox says which there are.
+ *
+ * @throws CommandError for what is neither
+ */
+export function planOf(text: string): PlanName | PlanLimits {
+  if (!text.includes('=')) return text as PlanName;
+  return Object.fromEntries(
+    text.split(',').map((part) => {
+      const [name, value] = namedValue('--plan', part);
+      return [name, Number(value)];
+    }),
+  );
+}
+
+/**
+ * What is assumed: numbers, `true` and `false`, and for times also `30s`. The sandbox says what may be.
+ *
+ * @throws CommandError for what has no name or no value
+ */
+export function assumptionsOf(texts: readonly string[]): Partial<Assumptions> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const [name, value] = namedValue('--assume', text);
+      return [name, settingOf(name, value)];
+    }),
+  );
+}
+
+function settingOf(name: string, value: string): number | boolean {
+  if (value === 'true' || value === 'false') return value === 'true';
+  const number = Number(value);
+  return Number.isNaN(number) && name.endsWith('Ms') ? (parseDuration(value) ?? number) : number;
+}
+
+function namedValue(option: string, text: string): readonly [name: string, value: string] {
+  const [, name, value] = /^\s*(\w+)=(\S+)\s*$/.exec(text) ?? [];
+  if (name !== undefined && value !== undefined) return [name, value];
+  throw usageError(`${option} ${JSON.stringify(text)} must be name=value.`);
 }

@@ -3,7 +3,7 @@ import { command, GROUP, withNotes } from '../shared/command.ts';
 import { EXIT } from '../shared/exit.ts';
 import { collected, wholeNumber } from '../shared/option-values.ts';
 import { withSecret } from '../shared/secret-option.ts';
-import { DEFAULT_PORT } from './control/address.ts';
+import { DEFAULT_PORT } from './sandbox-address.ts';
 import type { RunSandboxOptions } from './run-sandbox.ts';
 import { steeringCommands } from './steering-commands.ts';
 

@@ -1,17 +1,20 @@
-import type { CreatedKey } from '../../sandbox/index.ts';
+import { once } from 'node:events';
+import { request, type ClientRequest, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
 import { oneLine } from '../../printable.ts';
-import { usageError } from '../shared/exit.ts';
+import type { CreatedKey } from '../../sandbox/index.ts';
+import { usageError, CommandError, EXIT } from '../shared/exit.ts';
 import { print, printJson, printNdjson, tell } from '../shared/output.ts';
 import { givenSecret } from '../shared/secret-option.ts';
 import { exitCodeOf } from '../shared/sending/send-all.ts';
 import { lineWidth, table, texts } from '../shared/table.ts';
-import { targetOf } from '../shared/target-url.ts';
-import type { Retried, SentByHand } from './control/acts.ts';
-import type { LISTS } from './control/address.ts';
+import { targetOf, isLoopback, withScheme } from '../shared/target-url.ts';
+import { connectionFailure } from '../shared/unreachable.ts';
 import { checkedBodies } from '../trigger/checked-bodies.ts';
-import { steeringText } from './steering-text.ts';
-import { steer } from './control/control-client.ts';
-import { steerPatiently } from './control/steer-patiently.ts';
+import type { Retried, SentByHand, Act, Answer, UnderWay } from './control-server.ts';
+import { seal, unseal, tokenOf } from './control-token.ts';
+import { type LISTS, steeringText, CONTROL_PATH, DEFAULT_AT } from './sandbox-address.ts';
 import type { KeyOptions, ListOptions, SendOptions, SteeringOptions, WebhookOptions } from './steering-commands.ts';
 
 /** What stands in a list, as JSON has it. */
@@ -141,4 +144,110 @@ function cellOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'object') return Object.values(value).map(cellOf).join(' ');
   return JSON.stringify(value);
+}
+
+/**
+ * Sends an action to a sandbox of this user on this machine, and resolves with its result. It has no time limit: a
+ * clock that moves by days may wait for many deliveries.
+ *
+ * @throws CommandError that says what to do
+ */
+export async function steer<Result>(at: string, act: Act): Promise<Result> {
+  const {
+    status,
+    result,
+    message = `The sandbox returned ${status}.`,
+  } = await post(addressOf(at), JSON.stringify(act));
+  if (status === 200) return result as Result; // as control-path.ts answers
+  throw new CommandError(message, status === 404 ? EXIT.notFound : status === 422 ? EXIT.usage : EXIT.failed);
+}
+
+/** Another machine has no sandbox of this user. */
+function addressOf(at: string): URL {
+  const whole = withScheme(at);
+  const url = URL.canParse(whole) ? new URL(whole) : null;
+  if (url?.protocol === 'http:' && isLoopback(url.hostname)) return url;
+  throw usageError(
+    `--at ${JSON.stringify(at)} is not a sandbox on this machine. Use http://127.0.0.1 with the port of the sandbox, such as ${DEFAULT_AT}.`,
+  );
+}
+
+async function post({ origin, hostname, port }: URL, act: string): Promise<Answer> {
+  const token = tokenOf(Number(port || 80));
+  if (token === null) {
+    const message = `You have no running sandbox at ${origin}. Start one with hookbox sandbox, or pass the address of a running sandbox with --at.`;
+    throw new CommandError(message, EXIT.notFound);
+  }
+  const sent = seal(token, act);
+  const asked = request({
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: Number(port || 80),
+    method: 'POST',
+    path: CONTROL_PATH,
+    agent: false,
+    headers: { Origin: origin, 'Content-Type': 'text/plain', 'Content-Length': sent.length },
+  });
+  asked.end(sent);
+  const opened = unseal(token, await answerOf(asked, origin), sent);
+  if (opened === null) {
+    throw new CommandError(
+      `The program at ${origin} could not read the command, so it is not the sandbox that you started there. Restart the sandbox.`,
+    );
+  }
+  return JSON.parse(opened) as Answer;
+}
+
+async function answerOf(asked: ClientRequest, origin: string): Promise<string> {
+  try {
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    return await text(response);
+  } catch (failure) {
+    const why = connectionFailure(failure);
+    throw new CommandError(`The sandbox at ${origin} does not answer: ${why}. Check that it is running.`);
+  }
+}
+
+const LOOK_EVERY_MS = 1_000;
+
+/**
+ * Steers as `steer` does, for what waits for the answers of receivers: says for whom it waits, once for each try that
+ * takes longer than a moment.
+ *
+ * @throws CommandError that says what to do
+ */
+export async function steerPatiently<Result>(at: string, act: Act): Promise<Result> {
+  const told = new Set<string>();
+  let before: ReadonlySet<string> = new Set();
+  let isOver = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function look(): Promise<void> {
+    // A sandbox that does not answer fails the action itself.
+    const waiting = await steer<readonly UnderWay[]>(at, { act: 'under-way' }).catch(() => []);
+    if (isOver) return;
+    for (const one of waiting) {
+      if (!before.has(keyOf(one)) || told.has(keyOf(one))) continue;
+      told.add(keyOf(one));
+      tell(waitText(one));
+    }
+    before = new Set(waiting.map(keyOf));
+    timer = setTimeout(() => void look(), LOOK_EVERY_MS);
+  }
+
+  timer = setTimeout(() => void look(), LOOK_EVERY_MS);
+  try {
+    return await steer<Result>(at, act);
+  } finally {
+    isOver = true;
+    clearTimeout(timer);
+  }
+}
+
+function keyOf({ delivery, number }: UnderWay): string {
+  return `${delivery}/${number}`;
+}
+
+function waitText({ url, type, event, number }: UnderWay): string {
+  const whom = url ?? 'a receiver in code';
+  return `Waiting for ${whom} to answer ${oneLine(type)} ${event} (attempt ${number}). An attempt fails after 10 s without an answer.`;
 }

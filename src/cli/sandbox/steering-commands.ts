@@ -5,7 +5,7 @@ import { withOwnModule } from '../shared/with-own-module.ts';
 import { collected, wholeNumber } from '../shared/option-values.ts';
 import { withSecret, type SecretOptions } from '../shared/secret-option.ts';
 import { withWide, type WideOptions } from '../shared/wide-option.ts';
-import { DEFAULT_AT, LISTS } from './control/address.ts';
+import { DEFAULT_AT, LISTS } from './sandbox-address.ts';
 
 /** Which sandbox is meant, and how the answer is to read. */
 export interface SteeringOptions {

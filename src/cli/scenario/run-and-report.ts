@@ -9,15 +9,10 @@ import { styled, tell } from '../shared/output.ts';
 import { progressBar } from '../shared/progress-bar.ts';
 import { secretOf, type SecretOptions } from '../shared/secret-option.ts';
 import { targetOf } from '../shared/target-url.ts';
-import { asClock } from './scenario-times.ts';
-import { verdictsOn } from './expectations.ts';
-import { loadScenario } from './load-scenario.ts';
-import { ownReceiver } from './own-receiver.ts';
-import { PATIENCE_MS, type ScenarioReceiver } from './scenario-receiver.ts';
-import { remoteReceiver } from './remote-receiver.ts';
-import { printReport, reportOn } from './scenario-report.ts';
+import { asClock, verdictsOn, printReport, reportOn } from './scenario-report.ts';
+import { loadScenario, type Scenario } from './scenario-file.ts';
+import { ownReceiver, PATIENCE_MS, type ScenarioReceiver, remoteReceiver } from './scenario-receivers.ts';
 import { runScenario } from './run-scenario.ts';
-import type { Scenario } from './scenario-schema.ts';
 
 /** The options of `scenario run`. */
 export interface ScenarioRunOptions extends Partial<DbOptions>, SecretOptions {

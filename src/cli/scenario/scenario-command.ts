@@ -62,7 +62,7 @@ function listCommand(): Command {
   return command('list', 'list the built-in scenarios', ['hookbox scenario list'])
     .option('--json', 'print the names and descriptions as JSON')
     .action(async ({ json = false }: { readonly json?: boolean }) => {
-      const { listScenarios } = await import('./list-scenarios.ts');
+      const { listScenarios } = await import('./scenario-file.ts');
       await listScenarios(json);
     });
 }
@@ -73,7 +73,7 @@ function schemaCommand(): Command {
   ]).action(async () => {
     const [{ z }, { scenarioSchema }, { printJson }] = await Promise.all([
       import('zod'),
-      import('./scenario-schema.ts'),
+      import('./scenario-file.ts'),
       import('../shared/output.ts'),
     ]);
     printJson(z.toJSONSchema(scenarioSchema, { io: 'input' }));

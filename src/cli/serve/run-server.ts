@@ -1,23 +1,31 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { webhookHandler } from '../../../adapters/node.ts';
 import { ConfigurationError } from '../../errors.ts';
 import type { EventSchemas } from '../../events/own-events.ts';
+import { consoleLogger, type Logger } from '../../host/logger.ts';
+import { performance } from '../../host/real-timers.ts';
+import type { Inbox } from '../../inbox/contract.ts';
+import type { Acceptance, IncomingEvent } from '../../inbox/event.ts';
+import { COMMITTED_ALONE } from '../../inbox/rules/attempt.ts';
+import type { AttemptError, ClaimedEvent, Lease, Settlement } from '../../inbox/work.ts';
+import { isLoopbackAddress } from '../../page/safety/request-guard.ts';
 import { isAboutAttempt } from '../../processing/attempt-log.ts';
 import { handledTypes, type Handlers } from '../../processing/handlers.ts';
-import type { Inbox } from '../../inbox/contract.ts';
-import { consoleLogger, type Logger } from '../../host/logger.ts';
+import type { Outcome } from '../../receive/outcome.ts';
 import { createReceiver, type Receiver } from '../../receive/receiver.ts';
+import { labelOf } from '../../sender/event-label.ts';
 import { shownInbox, type DbOptions } from '../shared/db-option.ts';
 import { usageError } from '../shared/exit.ts';
 import { stopSignal, type StopSignal } from '../shared/interruption.ts';
 import { addressOf, listen, stopListening, type ListenOptions } from '../shared/listen.ts';
 import { openInbox } from '../shared/open-inbox.ts';
 import { tell } from '../shared/output.ts';
-import type { Forwarded } from './forward-request.ts';
-import { createForwarder } from './forwarder.ts';
-import { observedInbox } from './observed-inbox.ts';
-import { isOwnAddress } from './own-address.ts';
-import type { Output } from './outputs.ts';
-import { reporter } from './print-serve-report.ts';
-import { noteAcceptance, webhookServer } from './webhook-server.ts';
+import { whyInvalid } from '../shared/why-invalid.ts';
+import { type Forwarded, createForwarder, FORWARDED_HEADER } from './forwarder.ts';
+import { reporter, type DeliveryReport, type AttemptReport, type Output } from './serve-reports.ts';
 
 /** What `serve` is told. */
 export interface ServeOptions extends ListenOptions, DbOptions {
@@ -93,4 +101,197 @@ function notice(facts: Readonly<Record<string, unknown>>, message: string): void
   const isOfHandler = 'type' in facts;
   const hasItsLine = 'id' in facts || ('reason' in facts && !('cause' in facts));
   if (isOfHandler || !hasItsLine) consoleLogger.warn(facts, message);
+}
+
+/** What is known of the delivery that is under way. */
+interface Exchange {
+  outcome?: Outcome;
+  event?: IncomingEvent;
+  acceptance?: Acceptance;
+}
+
+/** Where deliveries go, and who hears of them. */
+export interface WebhookServerOptions {
+  readonly receiver: Receiver;
+  readonly path: string;
+  /** the types that there is a handler for */
+  readonly handled: readonly string[] | '*';
+  readonly delivered: (report: DeliveryReport) => void;
+  /** called for each delivery that was accepted, after it was answered */
+  readonly accepted: (delivery: Forwarded) => void;
+}
+
+const exchanges = new AsyncLocalStorage<Exchange>();
+
+/** What the inbox has made of the delivery that is under way. */
+export function noteAcceptance(event: IncomingEvent, acceptance: Acceptance): void {
+  Object.assign(exchanges.getStore() ?? {}, { event, acceptance });
+}
+
+/** An HTTP server that takes deliveries in at one path, and tells of each. */
+export function webhookServer({ receiver, path, handled, delivered, accepted }: WebhookServerOptions): Server {
+  const handle = webhookHandler({
+    async receive(delivery) {
+      const outcome = await receiver.receive(delivery);
+      Object.assign(exchanges.getStore() ?? {}, { outcome });
+      return outcome;
+    },
+  });
+
+  async function exchange(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const at = new Date();
+    const startedAt = performance.now();
+    const noted: Exchange = {};
+    await exchanges.run(noted, () => handle(request, response));
+    const { outcome, event, acceptance } = noted;
+    if (outcome === undefined) return;
+    const id = 'id' in outcome ? outcome.id : (event?.id ?? null);
+    const type = event?.type ?? null;
+    delivered({
+      kind: 'delivery',
+      at,
+      status: outcome.status,
+      outcome: outcome.kind,
+      type,
+      id,
+      ms: performance.now() - startedAt,
+      reason: 'reason' in outcome ? outcome.reason : null,
+      conflict: acceptance?.conflict ?? false,
+      invalid: event?.valid === false,
+      issue: event?.valid === false ? whyInvalid(event.body) : null,
+      unhandled: event?.valid === true && outcome.kind === 'stored' && !isHandled(event.type, handled),
+    });
+    if (event === undefined || outcome.status >= 300) return;
+    const { 'x-signature': signature, 'content-type': contentType } = request.headers;
+    const wasForwarded = FORWARDED_HEADER.toLowerCase() in request.headers;
+    accepted({ id: event.id, type, body: event.body, signature: signature?.toString(), contentType, wasForwarded });
+  }
+
+  return createServer((request, response) => {
+    const [asked = ''] = request.url?.split('?', 1) ?? [];
+    if (asked === path) {
+      void exchange(request, response);
+      return;
+    }
+    answerNotFound(response, path);
+    if (request.method === 'POST') delivered(misdirected(asked));
+  });
+}
+
+/** Perhaps the service was given another path. */
+function misdirected(asked: string): DeliveryReport {
+  const reason = `no webhook at ${asked}`;
+  const nothing = { type: null, id: null, conflict: false, invalid: false, issue: null, unhandled: false } as const;
+  return { kind: 'delivery', at: new Date(), status: 404, outcome: 'rejected', ms: 0, reason, ...nothing };
+}
+
+/** Without any handlers, that was said at the start. */
+function isHandled(type: string | null, handled: readonly string[] | '*'): boolean {
+  return handled.length === 0 || handled === '*' || (type !== null && handled.includes(type));
+}
+
+function answerNotFound(response: ServerResponse, path: string): void {
+  const error = { code: 'NOT_FOUND', message: `Send deliveries to ${path}.` };
+  response.writeHead(404, { 'Content-Type': 'application/json' }).end(JSON.stringify({ error }));
+}
+
+/** Who is told. */
+export interface Observer {
+  /** an event was accepted, inside the delivery that brought it */
+  accepted(event: IncomingEvent, acceptance: Acceptance): void;
+  attempted(attempt: AttemptReport): void;
+}
+
+interface Running {
+  readonly claimed: ClaimedEvent;
+  readonly startedAt: number;
+  told: boolean;
+}
+
+/** The inbox, telling what its receiver stores and how its handlers end. */
+export function observedInbox(inbox: Inbox, observer: Observer): Inbox {
+  const running = new WeakMap<Lease, Running>();
+
+  function tell(lease: Lease, outcome: AttemptReport['outcome'], error?: AttemptError, againAt?: number): void {
+    const run = running.get(lease);
+    if (run === undefined) return;
+    run.told = true;
+    observer.attempted({
+      kind: 'attempt',
+      at: new Date(),
+      outcome,
+      type: labelOf(run.claimed.body).type,
+      id: run.claimed.id,
+      attempt: run.claimed.attempt,
+      ms: performance.now() - run.startedAt,
+      error: error?.message ?? null,
+      stack: error?.stack ?? null,
+      againAt: againAt === undefined ? null : new Date(againAt),
+    });
+  }
+
+  function tellLost(lease: Lease): void {
+    if (running.get(lease)?.told === false) tell(lease, 'lost');
+  }
+
+  return {
+    ...inbox,
+    async accept(event, deadline) {
+      const acceptance = await inbox.accept(event, deadline);
+      observer.accepted(event, acceptance);
+      return acceptance;
+    },
+    async claim(request, limit, tell) {
+      const claimed = await inbox.claim(request, limit, tell);
+      for (const event of claimed) {
+        running.set(event.lease, { claimed: event, startedAt: performance.now(), told: false });
+      }
+      return claimed;
+    },
+    async renew(leases, ...more) {
+      const held = await inbox.renew(leases, ...more);
+      for (const lease of leases) if (!held.includes(lease)) tellLost(lease);
+      return held;
+    },
+    async settle(lease, settlement, now) {
+      const held = await inbox.settle(lease, settlement, now);
+      if (held === false && settlement.outcome !== 'committed') tellLost(lease);
+      else if (held === 'committed alone') tell(lease, 'dead', COMMITTED_ALONE.error);
+      else tell(lease, outcomeOf(settlement), ...errorOf(settlement));
+      return held;
+    },
+  };
+}
+
+function outcomeOf({ outcome }: Settlement): AttemptReport['outcome'] {
+  switch (outcome) {
+    case 'retry':
+      return 'failed';
+    case 'committed':
+      return 'processed';
+    default:
+      return outcome;
+  }
+}
+
+function errorOf(settlement: Settlement): [AttemptError?, number?] {
+  if (!('error' in settlement) || settlement.error === undefined) return [];
+  const { error } = settlement;
+  return settlement.outcome === 'retry' ? [error, settlement.dueAt] : [error];
+}
+
+/** Whether a URL leads to the server that listens at an address of this machine. */
+export function isOwnAddress(url: URL, { address, port }: AddressInfo): boolean {
+  const portOfUrl = url.port === '' ? { 'http:': 80, 'https:': 443 }[url.protocol] : Number(url.port);
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  return portOfUrl === port && namesOf(address).has(host);
+}
+
+function namesOf(address: string): ReadonlySet<string> {
+  const everywhere = address === '::' || address === '0.0.0.0';
+  const own = everywhere
+    ? Object.values(networkInterfaces()).flatMap((each = []) => each.map((one) => one.address))
+    : [address];
+  const isLoopback = own.some(isLoopbackAddress);
+  return new Set([...own, ...(isLoopback ? ['localhost'] : [])]);
 }

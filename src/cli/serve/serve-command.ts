@@ -7,7 +7,7 @@ import { tellFailure } from '../shared/tell-failure.ts';
 import type { StopSignal } from '../shared/interruption.ts';
 import { withReceiverPort } from '../shared/port-option.ts';
 import { givenSecret, secretOf, withSecret, type SecretOptions } from '../shared/secret-option.ts';
-import { outputs, type Output } from './outputs.ts';
+import type { Output } from './serve-reports.ts';
 
 interface ServeCommandOptions extends DbOptions, SecretOptions {
   readonly port: number;
@@ -51,7 +51,7 @@ export function serveCommand(): Command {
       new Option(
         '--output <how>',
         'the format of the output (default: interactive in a terminal, compact in a pipe)',
-      ).choices(outputs),
+      ).choices(['interactive', 'compact', 'ndjson'] satisfies readonly Output[]),
     )
     .option('-v, --verbose', 'print the stack traces of handler errors');
   return withNotes(withDb(made, 'the inbox, created if missing'), {
@@ -80,7 +80,7 @@ async function watched(file: string | undefined, options: ServeCommandOptions): 
   // Asked for once, and not at each start.
   const isAsked = options.unsafeUnsigned !== true && givenSecret(options) === null;
   if (isAsked) process.env['SIGNING_SECRET'] = await secretOf(options);
-  const { watchServe } = await import('./watch/watch-serve.ts');
+  const { watchServe } = await import('./watch-serve.ts');
   const args = process.argv.slice(2).map((arg) => (arg === '--watch' ? '--watched' : arg));
   return watchServe(file, args);
 }
@@ -92,7 +92,7 @@ async function served(file: string | undefined, options: ServeCommandOptions): P
     import('./load-handlers.ts'),
     import('../shared/target-url.ts'),
   ]);
-  if (options.watched === true) (await import('./watch/under-watch.ts')).underWatch();
+  if (options.watched === true) (await import('./watch-serve.ts')).underWatch();
   const target = forwardTo === undefined ? undefined : targetOf(forwardTo, allowRemote);
   const loaded = file === undefined ? {} : await loadHandlers(file);
   const { port, host, path, db, schema } = options;

@@ -1,7 +1,14 @@
 import type { Issue } from '../../events/webhook-event.ts';
+import { oneLine } from '../../printable.ts';
+import { isSuccess } from '../../sender/deliver.ts';
+import { invalidText } from '../shared/invalid-text.ts';
+import { print, printNdjson, styled, tell, tenths, tookText } from '../shared/output.ts';
+
+/** How `serve` prints what it reports. */
+export type Output = 'interactive' | 'compact' | 'ndjson';
 
 /** What `serve` reports, a line each; as NDJSON they are printed as they are, but for the decimals of `ms`. */
-export type ServeReport = DeliveryReport | AttemptReport | ForwardReport;
+type ServeReport = DeliveryReport | AttemptReport | ForwardReport;
 
 /** A delivery was answered. */
 export interface DeliveryReport {
@@ -55,4 +62,95 @@ export interface ForwardReport {
   readonly answer: string | null;
   /** why there was no answer, or why it was not sent */
   readonly problem: string | null;
+}
+
+/**
+ * Prints what happens: aligned and coloured for people, plain lines for logs, or JSON for programs.
+ *
+ * @param verbose - also the stacks of errors, apart from the lines
+ */
+export function reporter(output: Output, verbose: boolean): (report: ServeReport) => void {
+  return (report) => {
+    if (output === 'ndjson') printNdjson({ ...report, ms: tenths(report.ms) });
+    else print((output === 'interactive' ? interactive : compact)(report, lineOf(report)));
+    if (verbose && report.kind === 'attempt') tellStack(report);
+  };
+}
+
+function tellStack({ stack }: AttemptReport): void {
+  if (stack !== null) tell(stack.split('\n').map((line) => oneLine(line)));
+}
+
+/** The parts of a line that both ways of writing have. */
+interface Line {
+  readonly word: string;
+  readonly good: boolean;
+  /** the event, or why there is none */
+  readonly subject: string;
+  readonly details: string;
+}
+
+function lineOf(report: ServeReport): Line {
+  if (report.kind === 'delivery') return deliveryLine(report);
+  return report.kind === 'attempt' ? attemptLine(report) : forwardLine(report);
+}
+
+function deliveryLine(report: DeliveryReport): Line {
+  const { status, outcome, id, reason, conflict, invalid, issue, unhandled } = report;
+  const remarks = [
+    conflict ? 'a different body with this id' : '',
+    invalid ? invalidText(issue) : '',
+    unhandled ? 'no handler' : '',
+  ];
+  return {
+    word: `${status} ${outcome}`,
+    good: status < 300,
+    subject: oneLine(id ?? reason ?? '-'),
+    details: remarks.filter((remark) => remark !== '').join(', '),
+  };
+}
+
+function attemptLine({ outcome, id, attempt, error, againAt }: AttemptReport): Line {
+  const again = againAt === null ? '' : `, again at ${againAt.toISOString()}`;
+  const threw = outcome === 'processed' ? ', threw after its commit: ' : ': ';
+  return {
+    word: `handler ${outcome}`,
+    good: outcome === 'processed' && error === null,
+    subject: oneLine(id),
+    details: `attempt ${attempt}${error === null ? '' : threw + oneLine(error)}${again}`,
+  };
+}
+
+function forwardLine({ status, id, to, answer, problem }: ForwardReport): Line {
+  const more = problem ?? answer;
+  return {
+    word: `forwarded ${status ?? '---'}`,
+    good: isSuccess(status),
+    subject: oneLine(id),
+    details: more === null ? to : `${to}: ${oneLine(more)}`,
+  };
+}
+
+function compact({ at, type, ms }: ServeReport, { word, subject, details }: Line): string {
+  const parts = [at.toISOString(), word, type === null ? '-' : oneLine(type), subject, tookText(ms)];
+  return details === '' ? parts.join(' ') : `${parts.join(' ')} (${details})`;
+}
+
+function interactive({ at, type, ms, kind }: ServeReport, { word, good, subject, details }: Line): string {
+  const shown = kind === 'delivery' ? word : `  ${word}`;
+  return [
+    styled('dim', clockTime(at)),
+    styled(good ? 'green' : 'red', shown.padEnd(19)),
+    (type === null ? '-' : oneLine(type)).padEnd(22),
+    subject.padEnd(24),
+    styled('dim', tookText(ms).padStart(10)),
+    details,
+  ]
+    .join('  ')
+    .trimEnd();
+}
+
+function clockTime(at: Date): string {
+  const two = (part: number): string => String(part).padStart(2, '0');
+  return [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':');
 }

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { whyNoPath } from '../../host/file-path.ts';
+import { whyNoPath } from '../../host/files.ts';
 import { isPostgresUrl, isUrl, shownDatabase } from '../../host/postgres-url.ts';
 import type { NamedInbox } from '../../host/shell-words.ts';
 import { GROUP } from './command.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Inbox } from '../../inbox/contract.ts';
-import { whyHidden } from '../../inbox/sqlite/opening/access.ts';
+import { whyHidden } from '../../inbox/sqlite/opening/usable-file.ts';
 import { isInPostgres, type DbOptions } from './db-option.ts';
 import { CommandError, EXIT } from './exit.ts';
 import { openFile } from './open-inbox.ts';

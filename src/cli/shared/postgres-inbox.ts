@@ -1,11 +1,11 @@
 import { InboxOpenError, InboxUnavailableError, isInstance } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
+import { seenSince } from '../../inbox/rules/processors.ts';
 import { databaseTime } from '../../inbox/postgres/database-time.ts';
 import { handledTypesOf } from '../../inbox/postgres/engine/due-events.ts';
 import { onServer, lookAtSchema } from '../../inbox/postgres/opening/open.ts';
 import { postgresInbox } from '../../inbox/postgres/postgres-inbox.ts';
 import { tablesIn } from '../../inbox/postgres/sql/tables.ts';
-import { seenSince } from '../../inbox/rules/handled-types.ts';
 import { USUAL_SCHEMA } from '../../host/postgres-url.ts';
 import { shownInbox, type DbOptions } from './db-option.ts';
 import { CommandError, EXIT } from './exit.ts';

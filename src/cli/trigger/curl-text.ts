@@ -1,4 +1,4 @@
-import { utf8Text } from '../../events/utf8.ts';
+import { utf8Text } from '../../events/json.ts';
 import { inQuotes } from '../../host/shell-words.ts';
 import { isPrintable } from '../../printable.ts';
 import { givenHeaders } from '../shared/sending/given-headers.ts';

@@ -1,6 +1,6 @@
 import { messageOf } from '../../errors.ts';
-import { checkedEvent } from '../../events/own-data.ts';
 import { declaredTypes, schemaOf, type EventSchemas } from '../../events/own-events.ts';
+import { checkedEvent } from '../../events/known-event.ts';
 import { parseEvent } from '../../events/parse.ts';
 import { usageError } from '../shared/exit.ts';
 import { tell } from '../shared/output.ts';

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { EVENT_MEANINGS } from '../../events/event-meanings.ts';
+import { EVENT_MEANINGS } from '../../events/event-types.ts';
 import { command, GROUP, withNotes } from '../shared/command.ts';
 import { nameList } from '../shared/help-lines.ts';
 import { collected, positiveNumber, wholeNumber } from '../shared/option-values.ts';

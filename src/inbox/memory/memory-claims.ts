@@ -1,8 +1,10 @@
 import type { SyncStore } from '../queue-operations.ts';
+import { MANY_FRESH } from '../rules/accept.ts';
+import { arrivedBy, latestTime, movedBack, setBackBy } from '../rules/claim.ts';
+import { isAmong, isInScope } from '../rules/processors.ts';
+import type { Scope } from '../work.ts';
 import type { Instant } from '../../events/instant.ts';
-import { MANY_FRESH } from '../rules/accept-event.ts';
 import { isBefore, PASSED_BATCH, YIELDING_BATCH } from '../rules/entity-order.ts';
-import { arrivedBy, latestTime, movedBack, setBackBy } from '../rules/set-back.ts';
 import {
   NOTHING_NEXT,
   type Change,
@@ -14,10 +16,7 @@ import {
   type RunningEvent,
   type Store,
 } from '../rules/store.ts';
-import { isAmong, isInScope } from '../rules/handled-types.ts';
-import type { Scope } from '../work.ts';
-import { entityOf, type Entries, type Entry } from './memory-entry.ts';
-import type { MemoryHandling } from './memory-announcements.ts';
+import { entityOf, type Entries, type Entry, type MemoryHandling } from './memory-events.ts';
 
 /** Claims and settlements, by looking through all events. */
 export function memoryClaims(

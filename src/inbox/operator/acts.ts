@@ -1,8 +1,7 @@
+import { ConfigurationError } from '../../errors.ts';
 import type { EntityOf } from '../../events/entity.ts';
-import type { EventKey } from '../event.ts';
-import type { OutcomePart } from './bulk-outcome.ts';
-import type { DeadReason, EventState } from '../state.ts';
-import type { EventFilter, PageRequest } from './filter.ts';
+import type { EventKey, DeadReason, EventState } from '../event.ts';
+import type { EventFilter, PageRequest } from './search.ts';
 
 /** The operator of an action, for the audit. */
 export interface By {
@@ -176,4 +175,73 @@ export interface Acts {
    * stays unchanged.
    */
   cancelBulk(id: number, by: By): Promise<StoredBulk>;
+}
+
+/** Who acts, as the audit keeps it, and when. */
+export interface Author {
+  readonly actor: string;
+  readonly via: NonNullable<By['via']>;
+  readonly reason: string | null;
+  readonly now: number;
+}
+
+const ACTOR_CHARACTERS = 200;
+const REASON_CHARACTERS = 1_000;
+
+/**
+ * Call it before the transaction: what is thrown inside one takes the deliveries that share it along.
+ *
+ * @throws ConfigurationError `INVALID_OPTION` for actions of nobody, or through nothing that is known
+ */
+export function authorOf({ actor, via = 'code', reason, now = Date.now() }: By): Author {
+  const name = typeof actor === 'string' ? nameOf(actor) : '';
+  if (name === '') {
+    throw new ConfigurationError('INVALID_OPTION', 'actor must be a name, such as ada; the audit records it.');
+  }
+  if (via !== 'code' && via !== 'cli' && via !== 'page') {
+    throw new ConfigurationError('INVALID_OPTION', `via must be 'code', 'cli' or 'page', not ${String(via)}.`);
+  }
+  const why = typeof reason === 'string' ? cut(reason, REASON_CHARACTERS) : '';
+  return { actor: name, via, reason: why === '' ? null : why, now: Math.trunc(now) };
+}
+
+/** Somebody's name as the audit keeps it. */
+export function nameOf(actor: string): string {
+  return cut(actor, ACTOR_CHARACTERS);
+}
+
+/** With the time of the commit: an action may have waited for the database, while the clock was set. */
+export function atCommit(author: Author, waitedMs: number): Author {
+  return { ...author, now: author.now + waitedMs };
+}
+
+function cut(text: string, characters: number): string {
+  return text.trim().slice(0, characters).trimEnd();
+}
+
+/** What has become of an event since a bulk acted on it. */
+export const bulkFates = [
+  'processed',
+  'processing',
+  /** pending: it waits for a processor, an older event of its entity, or the end of a pause */
+  'waiting',
+  /** pending, and has failed since it was rerun; one that was retried now had failed before */
+  'retrying',
+  'dead',
+  'ignored',
+  'discarded',
+  /** erased since: nothing more is known of it */
+  'erased',
+] as const;
+
+/** The current state of an event that a bulk action acted on. */
+export type BulkFate = (typeof bulkFates)[number];
+
+/** What came of some of a bulk's events, in the order of arrival. */
+export interface OutcomePart {
+  readonly counts: Readonly<Partial<Record<BulkFate, number>>>;
+  /** on so many of these somebody has acted again since */
+  readonly again: number;
+  /** where to go on; `null` at the end */
+  readonly next: number | null;
 }

@@ -1,10 +1,7 @@
 import { ConfigurationError } from '../../errors.ts';
 import type { EventKey } from '../event.ts';
-import type { By } from './acts.ts';
-import { nameOf, type Author } from './author.ts';
-import { LONGEST_TEXT } from './check-filter.ts';
-import type { PageRequest } from './filter.ts';
-import { pageBounds } from './page-bounds.ts';
+import { type By, nameOf, type Author } from './acts.ts';
+import { LONGEST_TEXT, type PageRequest, pageBounds } from './search.ts';
 import { actingBy, type Dialect, type OperatorTables, type Statement } from './sql.ts';
 
 /** One action of an operator. */

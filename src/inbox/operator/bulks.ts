@@ -1,8 +1,11 @@
 import type { EntityOf } from '../../events/entity.ts';
-import { positiveWhole } from '../../number-option.ts';
-import type { EventMove } from '../rules/act-on-events.ts';
-import { changedBy, outcomeOf, type AlikeEvents, type WorkedEvent } from '../rules/bulk-outcome.ts';
+import { positiveWhole } from '../../known-options.ts';
+import type { EventMove } from '../rules/operator-acts.ts';
 import {
+  changedBy,
+  outcomeOf,
+  type AlikeEvents,
+  type WorkedEvent,
   CLEARED_AT_ONCE,
   hasEnded,
   MOST_AT_ONCE,
@@ -17,14 +20,20 @@ import {
   type BulkStep,
   type FillingBulk,
 } from '../rules/bulks.ts';
-import { actedInOrder, selectActed } from './acted-events.ts';
-import type { Act, ActCounts, ActResult, Acts, Bulk, StoredBulk } from './acts.ts';
+import { actedInOrder, selectActed } from './summaries.ts';
+import {
+  type Act,
+  type ActCounts,
+  type ActResult,
+  type Acts,
+  type Bulk,
+  type StoredBulk,
+  authorOf,
+  type Author,
+  type OutcomePart,
+} from './acts.ts';
 import { actedEvents, auditLine, recountedLine } from './audit.ts';
-import { authorOf, type Author } from './author.ts';
-import type { OutcomePart } from './bulk-outcome.ts';
-import { assertFilter } from './check-filter.ts';
-import type { EventFilter } from './filter.ts';
-import { pageBounds } from './page-bounds.ts';
+import { assertFilter, type EventFilter, pageBounds } from './search.ts';
 import {
   actingBy,
   type Clock,

@@ -1,14 +1,21 @@
+import { InboxUnavailableError } from '../../errors.ts';
+import { LATE, startDeadline, withinDeadline } from '../../host/host-limits.ts';
 import type { EventKey } from '../event.ts';
-import { MINUTE_MS, minutesApart, type CountRow, type CountTotal } from '../rules/counted.ts';
-import { gaugeOf, MOST_COUNTED, type Gauge } from '../rules/gauges.ts';
-import { pinger } from './pinger.ts';
-import { rejections, type RejectedDelivery, type Rejection, type RejectionEngine } from './rejections.ts';
+import {
+  MINUTE_MS,
+  minutesApart,
+  type CountRow,
+  type CountTotal,
+  gaugeOf,
+  MOST_COUNTED,
+  type Gauge,
+} from '../rules/counted.ts';
 import type { Abortable } from './search.ts';
-import type { Clock, Dialect, OperatorTables, Reader } from './sql.ts';
+import type { Clock, Dialect, OperatorTables, Reader, Statement } from './sql.ts';
 import { SlicedWork } from './turns.ts';
 
 export { LATENCY_BUCKETS_MS, latencyBound, type Counted, type CountRow, type CountTotal } from '../rules/counted.ts';
-export type { Gauge } from '../rules/gauges.ts';
+export type { Gauge } from '../rules/counted.ts';
 
 /** The minutes and hours that begin in it; milliseconds since 1970. */
 export interface CountSpan {
@@ -17,7 +24,7 @@ export interface CountSpan {
 }
 
 /** What became of deliveries, by when: `stored` and `duplicate` without a detail, `rejected`, `arrived` and `refused`. */
-export interface DeliveryCounts {
+interface DeliveryCounts {
   /** when the oldest of all counts begins that is kept; `null` where nothing was counted */
   readonly begin: number | null;
   readonly rows: readonly CountRow[];
@@ -267,7 +274,7 @@ export async function coarsenInSteps(
 }
 
 /** Where the events of gauges are, each by its own index. */
-export interface GaugeSources {
+interface GaugeSources {
   /** The events of each figure, for `FROM`. */
   readonly figures: Readonly<Record<Figure, string>>;
   /** The endpoints with events that may be claimed, `endpoints (value)` of a WITH RECURSIVE. */
@@ -341,5 +348,99 @@ function gaugesOf(rows: readonly GaugesRow[], toCaller: Clock['toCaller']): Gaug
     discarded: gaugeOf(row.discarded),
     oldestPending: oldest[0] ?? null,
     oldest,
+  };
+}
+
+/** A rejected delivery. */
+export interface Rejection {
+  readonly endpoint: string;
+  readonly reason: string;
+  /** The size, in bytes, of the part of the body that was read. */
+  readonly bytes: number | null;
+  /** The SHA-256 of the body in lowercase hex, if the body was read. */
+  readonly sha256: string | null;
+  /** The address of the sender, if the adapter knows it. */
+  readonly source: string | null;
+}
+
+/** Rejected deliveries that differ only in time. */
+export interface RejectedDelivery extends Rejection {
+  readonly seq: number;
+  readonly count: number;
+  readonly firstAt: Date;
+  readonly lastAt: Date;
+}
+
+type Noted = Rejection & { readonly count: number; readonly at: number };
+
+interface Rejections {
+  noteRejected(rejections: readonly Noted[]): Promise<void>;
+  rejected(limit: number): Promise<readonly RejectedDelivery[]>;
+}
+
+/** What each engine does itself of rejections. */
+interface RejectionEngine {
+  /** Adds them to the kinds that are kept. */
+  readonly addRejections: (clock: Clock, rejections: readonly Noted[]) => readonly Statement[];
+  readonly addCounts: (clock: Clock, rows: readonly CountRow[]) => readonly Statement[];
+  /** The kinds that are kept, for `FROM`. */
+  readonly rejectedKinds: string;
+  /** Leaves one row of each kind, where rejections were only appended. */
+  readonly mergeRejections?: () => Promise<unknown>;
+}
+
+/** The columns in which kinds differ. */
+export const KIND = 'endpoint, reason, bytes, sha256, source';
+/** Made-up bodies must not fill the disk: the kinds that were last seen longest ago go. */
+export const KINDS_KEPT = 1_000;
+const NOTED_AT_ONCE = 250;
+/** Longer than any address; a proxy may pass on whatever it was told. */
+const MAX_SOURCE = 200;
+
+/** The rejected deliveries of an inbox. */
+function rejections(tables: OperatorTables, engine: RejectionEngine): Rejections {
+  return {
+    async noteRejected(rejections) {
+      for (let at = 0; at < rejections.length; at += NOTED_AT_ONCE) {
+        const some = rejections.slice(at, at + NOTED_AT_ONCE);
+        const noted = some.map((one) => ({ ...one, source: one.source?.slice(0, MAX_SOURCE) ?? null }));
+        const counted = some.map(({ reason, count, at }) => ({ at, what: 'rejected', detail: reason, count }) as const);
+        await tables.append((clock) => [...engine.addRejections(clock, noted), ...engine.addCounts(clock, counted)]);
+        await engine.mergeRejections?.();
+      }
+    },
+    rejected(limit) {
+      const text = `
+        SELECT seq, ${KIND}, count, first_ms AS "firstAt", last_ms AS "lastAt" FROM ${engine.rejectedKinds}
+        ORDER BY last_ms DESC, seq DESC LIMIT $1`;
+      return tables.read(async ({ rows, toCaller }) => {
+        const found = await rows<RejectedDelivery & { readonly firstAt: number; readonly lastAt: number }>({
+          text,
+          values: [Math.min(limit, KINDS_KEPT)],
+        });
+        const at = (ms: number): Date => new Date(toCaller(ms));
+        return found.map((row) => ({ ...row, firstAt: at(row.firstAt), lastAt: at(row.lastAt) }));
+      });
+    },
+  };
+}
+
+export const PING_LIMIT_MS = 2_000;
+
+/** Asks whether deliveries could be stored now. Who asks while an answer is under way gets the same one. */
+export function pinger(write: () => Promise<void>): () => Promise<void> {
+  // A lock may be held for hours, with probes every few seconds.
+  let underWay: Promise<void> | null = null;
+  return async () => {
+    underWay ??= write().finally(() => {
+      underWay = null;
+    });
+    const deadline = startDeadline(PING_LIMIT_MS);
+    try {
+      if ((await withinDeadline(underWay, deadline)) !== LATE) return;
+    } finally {
+      deadline.met();
+    }
+    throw new InboxUnavailableError('DEADLINE', `the database stayed locked for ${PING_LIMIT_MS / 1_000} s`);
   };
 }

@@ -1,5 +1,5 @@
-import { COUNTED_GROUPS, largestOf, type CountedGroup } from '../rules/dead-groups.ts';
-import { gaugeOf, MOST_COUNTED } from '../rules/gauges.ts';
+import { COUNTED_GROUPS, largestOf, type CountedGroup } from '../rules/error-groups.ts';
+import { gaugeOf, MOST_COUNTED } from '../rules/counted.ts';
 import type { DeadGroup, EventSummary, Search } from './search.ts';
 import type { Dialect, OperatorTables, Reader } from './sql.ts';
 import { summariesOf } from './summaries.ts';

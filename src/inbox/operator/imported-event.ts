@@ -1,11 +1,10 @@
 import { LONGEST_WAIT_MS } from '../../errors.ts';
 import { entityOf, namedEntity, type EntityOf } from '../../events/entity.ts';
 import { parseInstant, type Instant } from '../../events/instant.ts';
-import { unquoted } from '../../events/json-characters.ts';
-import { jsonText } from '../../events/json-tokens.ts';
+import { unquoted, jsonText } from '../../events/json.ts';
 import { readEvent } from '../../events/parse.ts';
-import type { ExportedEvent } from './export-format.ts';
-import { tokensAt } from './body-places.ts';
+import { tokensAt } from './finding/bodies.ts';
+import type { ExportedEvent } from './transfer.ts';
 
 /** What an import believes, and when it takes place. */
 export interface ImportRules {
@@ -18,7 +17,7 @@ export interface ImportRules {
 }
 
 /** An event as it comes in, or why its line is refused: never with anything of its body. */
-export type ImportedEvent =
+type ImportedEvent =
   | { readonly event: ExportedEvent; readonly raisesMark: boolean; readonly trusted: boolean }
   | { readonly fault: string };
 

@@ -8,7 +8,7 @@ import {
   type EndpointType,
   type StoredPause,
 } from '../rules/pauses.ts';
-import { COUNTED, waitingBehind } from '../rules/unhandled-report.ts';
+import { COUNTED, waitingBehind } from '../rules/processors.ts';
 import type { By } from './acts.ts';
 import { auditLine } from './audit.ts';
 import { actingBy, type Clock, type OperatorTables } from './sql.ts';

@@ -1,6 +1,7 @@
-import type { EventKey } from '../event.ts';
-import type { DeadReason, EventState } from '../state.ts';
-import type { EventFilter, PageRequest, SearchOrder } from './filter.ts';
+import { ConfigurationError } from '../../errors.ts';
+import { positiveWhole } from '../../known-options.ts';
+import { type EventKey, type DeadReason, type EventState, deadReasons, eventStates } from '../event.ts';
+import { bodyPath } from './finding/bodies.ts';
 
 /** A stored event without its body, as lists show it. */
 export interface EventSummary extends EventKey {
@@ -143,4 +144,227 @@ export interface Search {
    * in the meantime, so it may never reach 0
    */
   indexNew(limit: number, upTo?: number): Promise<number>;
+}
+
+/**
+ * Conditions for events. An event must match all of these conditions. An empty list matches no event. hookbox throws
+ * for unknown conditions, texts longer than 1,000 characters and lists with more than 100 values.
+ */
+export interface EventFilter {
+  readonly endpoint?: string;
+  /** The event with this exact id. */
+  readonly id?: string;
+  /** One of these events; at most 100. */
+  readonly events?: readonly EventKey[];
+  /** One of these types. */
+  readonly types?: readonly string[];
+  /** In one of these states. */
+  readonly states?: readonly EventState[];
+  /** Dead for one of these reasons. */
+  readonly deadReasons?: readonly DeadReason[];
+  /** Received at or after this time. The result is exact unless the receiver's clock was wrong by more than an hour. */
+  readonly since?: Date;
+  /** Received before this time. */
+  readonly until?: Date;
+  /**
+   * Last failed at or after this time. A dead event matches by the time when it became dead, as long as its body is
+   * stored. A retrying event matches by the end of its last attempt. Other events do not match.
+   */
+  readonly failedSince?: Date;
+  /** Last failed before this time. */
+  readonly failedUntil?: Date;
+  /**
+   * The name of an entity (`order:mer_7:ord_42`), or the id in that name (`ord_42`). For an event without an entity:
+   * the name that `entityOf` returns, or the `id`, `order_id`, `cart_id` or `product_id` in its data.
+   */
+  readonly entity?: string;
+  /** The `merchant_id` in the data of the event. */
+  readonly merchant?: string;
+  /** Text in the latest error of the event, written as `name: message`, ignoring case. */
+  readonly error?: string;
+  /** Text in the id, type, entity name or latest error of the event, ignoring case. Bodies are not searched. */
+  readonly text?: string;
+  /**
+   * The fingerprint of a group of dead events or, with `retrying: true`, of a group of retrying events. Tombstones
+   * never match.
+   */
+  readonly fingerprint?: string;
+  /** Ignored at or after this time because no processor handled its type. */
+  readonly ignoredSince?: Date;
+  /** `true`: an attempt failed and another will follow. */
+  readonly retrying?: boolean;
+  /** Whether the event was delivered more than once. */
+  readonly redelivered?: boolean;
+  /** Whether a different body was delivered with the id of the event. */
+  readonly conflict?: boolean;
+  /**
+   * The id of a bulk action that acted on the event. hookbox keeps the list of these events for a week after the bulk
+   * action ends.
+   */
+  readonly bulk?: number;
+  /** Values in the body of the event, if the body is still stored. At most 8. */
+  readonly body?: readonly BodyCondition[];
+}
+
+/** A value in the body of an event. */
+export interface BodyCondition {
+  /** The path from the root: names joined by dots, and `[n]` for an index from 0, as in `data.items[0].name`. */
+  readonly path: string;
+  /**
+   *  The value as text: the text of a string, or `true`, `false`, `null` or a number. `12.5` and `12.50` are the same
+   *  number.
+   */
+  readonly value: string;
+}
+
+/**
+ * The order of a search. `newest` and `oldest` sort by arrival. `failed` lists only dead events that are not
+ * tombstones, most recently dead first. Each order uses an index.
+ */
+export type SearchOrder = 'newest' | 'oldest' | 'failed';
+
+/** The start and size of a page. */
+export interface PageRequest {
+  /**
+   * The `next` of the previous page.
+   *
+   * @defaultValue the newest
+   */
+  readonly before?: number | null;
+  /**
+   * The maximum number of entries, 500 or less.
+   *
+   * @defaultValue 50
+   */
+  readonly limit?: number;
+}
+
+/** Each of them is looked for in bodies, which may be large. */
+const MOST_BODY_CONDITIONS = 8;
+/** More than anybody needs. A filter may come from a viewer, and must not keep the process busy. */
+const MOST_LISTED = 100;
+export const LONGEST_TEXT = 1_000;
+
+const text = (value: unknown): boolean => typeof value === 'string';
+const flag = (value: unknown): boolean => typeof value === 'boolean';
+const time = (value: unknown): boolean => value instanceof Date && !Number.isNaN(value.getTime());
+const listOf =
+  (fits: (value: unknown) => boolean) =>
+  (value: unknown): boolean =>
+    Array.isArray(value) && value.every((one) => fits(one));
+const oneOf =
+  (names: readonly string[]) =>
+  (value: unknown): boolean =>
+    names.some((name) => name === value);
+
+const checks: Readonly<Record<keyof EventFilter, (value: unknown) => boolean>> = {
+  endpoint: text,
+  id: text,
+  events: listOf(isEventKey),
+  types: listOf(text),
+  states: listOf(oneOf(eventStates)),
+  deadReasons: listOf(oneOf(deadReasons)),
+  since: time,
+  until: time,
+  failedSince: time,
+  failedUntil: time,
+  entity: text,
+  merchant: text,
+  error: text,
+  text,
+  fingerprint: text,
+  ignoredSince: time,
+  retrying: flag,
+  redelivered: flag,
+  conflict: flag,
+  bulk: (value) => Number.isSafeInteger(value) && Number(value) > 0,
+  body: listOf(isBodyCondition),
+};
+
+/**
+ * Refuses a filter that says something else than it seems to: with a condition that is unknown or misspelt, it would find
+ * more events than are meant, and actions on them cannot be undone. Refuses one, too, that asks for more than a
+ * search should be asked for.
+ *
+ * @throws ConfigurationError `INVALID_OPTION`
+ */
+export function assertFilter(filter: EventFilter): void {
+  for (const [name, value] of Object.entries(filter)) {
+    if (value === undefined) continue;
+    if (!Object.hasOwn(checks, name)) {
+      throw refused(
+        `Unknown filter condition ${JSON.stringify(name.slice(0, 100))}. Allowed: ${Object.keys(checks).join(', ')}.`,
+      );
+    }
+    // Before each of them is looked at: there may be very many.
+    if (Array.isArray(value)) assertFew(name, value.length);
+    if (!checks[name as keyof EventFilter](value)) throw refused(`The filter condition ${name} has an invalid value.`);
+    if (textsOf(value).some((one) => one.length > LONGEST_TEXT)) {
+      throw refused(`The filter condition ${name} must have at most ${LONGEST_TEXT} characters.`);
+    }
+  }
+  for (const { path } of filter.body ?? []) bodyPath(path);
+}
+
+/** Why a filter would be refused, or `null`. */
+export function filterFault(filter: EventFilter): string | null {
+  try {
+    assertFilter(filter);
+    return null;
+  } catch (failure) {
+    if (failure instanceof ConfigurationError) return failure.message;
+    throw failure;
+  }
+}
+
+function assertFew(name: string, count: number): void {
+  const most = name === 'body' ? MOST_BODY_CONDITIONS : MOST_LISTED;
+  if (count <= most) return;
+  throw refused(`The filter condition ${name} must have at most ${most} values, not ${count}.`);
+}
+
+/** Every text in a condition that was checked. */
+function textsOf(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (Array.isArray(value)) return value.flatMap(textsOf);
+  if (isEventKey(value)) return [value.endpoint, value.id];
+  return isBodyCondition(value) ? [value.path, value.value] : [];
+}
+
+function refused(message: string): ConfigurationError {
+  return new ConfigurationError('INVALID_OPTION', message);
+}
+
+function isEventKey(value: unknown): value is EventKey {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'endpoint' in value &&
+    text(value.endpoint) &&
+    'id' in value &&
+    text(value.id)
+  );
+}
+
+function isBodyCondition(value: unknown): value is BodyCondition {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'path' in value &&
+    text(value.path) &&
+    'value' in value &&
+    text(value.value)
+  );
+}
+
+const USUAL_LIMIT = 50;
+const MOST = 500;
+
+/**
+ * A page's bounds with what was left out filled in; `before` is exclusive.
+ *
+ * @throws ConfigurationError `INVALID_OPTION` for a limit that is no whole number from 1 to 500
+ */
+export function pageBounds({ before, limit = USUAL_LIMIT }: PageRequest): { before: number; limit: number } {
+  return { before: before ?? Number.MAX_SAFE_INTEGER, limit: positiveWhole('limit', limit, MOST) };
 }

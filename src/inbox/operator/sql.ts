@@ -2,8 +2,7 @@
  * The SQL of operators stands once, for SQLite and Postgres. Both accept `$1`, `$2` … as parameters and `CAST(… AS bigint)`; a
  * dialect has the few words that differ.
  */
-import type { By } from './acts.ts';
-import { authorOf, type Author } from './author.ts';
+import { type By, authorOf, type Author } from './acts.ts';
 
 /** One statement, with a value for each parameter. A list is a value too, for `Dialect.anyOf` and `Dialect.list`. */
 export interface Statement {

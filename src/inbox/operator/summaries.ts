@@ -1,6 +1,7 @@
-import type { EventKey } from '../event.ts';
-import { invalidityOf, MOST_READ_BYTES } from '../rules/invalidity.ts';
-import type { DeadReason, EventState } from '../state.ts';
+import { readEvent } from '../../events/parse.ts';
+import type { EventKey, DeadReason, EventState } from '../event.ts';
+import type { ActedRow } from '../rules/operator-acts.ts';
+import type { AttemptError } from '../work.ts';
 import type { EventSummary } from './search.ts';
 import type { Clock, Dialect, Reader, Statement } from './sql.ts';
 
@@ -117,4 +118,52 @@ export function lastErrorOf({
   error_message: message,
 }: Pick<SummaryRow, 'error_name' | 'error_message'>): EventSummary['lastError'] {
   return name === null ? null : { name, message: message ?? '' };
+}
+
+/** A body that is larger is not read only to say what is wrong with it. */
+const MOST_READ_BYTES = 64 * 1024;
+
+/** What today's schemas find wrong with an invalid event, which no handler has been given. */
+function invalidityOf(body: Uint8Array): Pick<AttemptError, 'name' | 'message'> {
+  const { parsed } = readEvent(body);
+  if (parsed.ok) return { name: 'InvalidEvent', message: 'the event fits the current schemas of hookbox; rerun it' };
+  return { name: 'InvalidEvent', message: parsed.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ') };
+}
+
+/** The columns of an `ActedRow`. */
+export interface ActedColumns extends Omit<ActedRow, 'deadReason' | 'dueMs' | 'pruned' | 'erased'> {
+  readonly dead_reason: DeadReason | null;
+  readonly due_ms: number | null;
+  readonly pruned: unknown;
+  readonly erased: unknown;
+}
+
+/** Selects `ActedColumns` of `events`, joined with its places. */
+export function actedColumns({ stateToActOn, queued }: Dialect): string {
+  return `
+    events.seq, events.endpoint, events.id, events.type, events.entity, ${stateToActOn}, events.body IS NULL AS pruned,
+    events.erased_ms IS NOT NULL AS erased, ${queued}.due_ms, coalesce(length(events.body), 0) AS bytes`;
+}
+
+export function actedRow({ dead_reason: deadReason, due_ms: dueMs, pruned, erased, ...row }: ActedColumns): ActedRow {
+  return {
+    ...row,
+    deadReason,
+    pruned: Boolean(pruned),
+    erased: Boolean(erased),
+    ...(dueMs !== null && { dueMs }),
+  };
+}
+
+/** Finds events by their numbers, for `actedInOrder`. */
+export function selectActed(dialect: Dialect, seqs: readonly number[]): Required<Statement> {
+  const { t, event, anyOf } = dialect;
+  const from = `${t.events} AS events ${event.joins} WHERE ${anyOf('events.seq', '$1', 'bigint')}`;
+  return { text: `SELECT ${actedColumns(dialect)} FROM ${from}`, values: [seqs] };
+}
+
+/** @returns `null` where there is no event of this number */
+export function actedInOrder(seqs: readonly number[], found: readonly unknown[]): readonly (ActedRow | null)[] {
+  const rows = new Map((found as readonly ActedColumns[]).map((row) => [row.seq, actedRow(row)])); // of selectActed
+  return seqs.map((seq) => rows.get(seq) ?? null);
 }

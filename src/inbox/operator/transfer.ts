@@ -1,5 +1,9 @@
-import type { ExportedEvent, ExportedMark } from './export-format.ts';
-import type { EventFilter } from './filter.ts';
+import { z } from 'zod';
+import { isUsableId } from '../../events/parse.ts';
+import { deadReasons, eventStates } from '../event.ts';
+import { ERROR_CHARACTERS } from '../rules/attempt.ts';
+import { LONGEST_OF_LANE } from '../rules/pauses.ts';
+import type { EventFilter } from './search.ts';
 
 /** The numbers of events in an import, by result. */
 export interface ImportCounts {
@@ -42,4 +46,219 @@ export interface Transfer {
   bytes(): Promise<number>;
   /** Copies the live file to a path that must not exist yet. Returns the size of the copy in bytes. */
   backup(file: string): Promise<number>;
+}
+
+/** An export is lines of JSON: a first one, what is paused, the events in the order of arrival, the marks of entities, and a last one. */
+const VERSION = 1;
+
+/** Characters: an event's body, its newest other body and its errors fit many times over. */
+export const LONGEST_LINE = 256 * 1024 * 1024;
+
+/** An event with everything that is kept about it, but for what only means something in the file where it is handled. */
+export type ExportedEvent = z.output<typeof eventSchema>;
+/** The newest event of an entity that was processed. */
+export type ExportedMark = z.output<typeof markSchema>;
+/** A type that is paused. */
+export type ExportedPause = z.output<typeof pauseSchema>;
+/** How many events and marks there are: a file that was cut off lacks this. */
+export type ExportTotals = z.output<typeof totalsSchema>;
+
+type ExportRecord =
+  | { readonly event: ExportedEvent }
+  | { readonly mark: ExportedMark }
+  | { readonly pause: ExportedPause };
+
+/** What a line of an export says, or what is wrong with it. Never quotes the line: it may hold a body. */
+type ExportLine = { readonly first: true } | ExportRecord | { readonly end: ExportTotals } | { readonly fault: string };
+
+export const FIRST_LINE = JSON.stringify({ hookbox: 'export', version: VERSION });
+
+export function lastLine(totals: ExportTotals): string {
+  return JSON.stringify({ end: totals });
+}
+
+export function pauseLine({ endpoint, type, reason }: ExportedPause): string {
+  return JSON.stringify({ pause: { endpoint, type, reason } });
+}
+
+export function markLine(mark: ExportedMark): string {
+  return JSON.stringify({ mark });
+}
+
+export function eventLine(event: ExportedEvent): string {
+  const { body, sha256, conflict, ...rest } = event;
+  return JSON.stringify({
+    event: {
+      ...rest,
+      body: body === null ? null : base64(body),
+      sha256: sha256 === null ? null : Buffer.from(sha256).toString('hex'),
+      conflict: conflict === null ? null : { ...conflict, body: base64(conflict.body) },
+    },
+  });
+}
+
+export function readExportLine(text: string): ExportLine {
+  if (text.length > LONGEST_LINE) return { fault: 'it is too long to come from a hookbox export' };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { fault: 'it is not JSON' };
+  }
+  if (typeof value !== 'object' || value === null) return { fault: NO_LINE };
+  if ('hookbox' in value) return first(value);
+  if ('event' in value) return read(value, eventLineSchema);
+  if ('mark' in value) return read(value, markLineSchema);
+  if ('pause' in value) return read(value, pauseLineSchema);
+  if ('end' in value) return read(value, endLineSchema);
+  return { fault: NO_LINE };
+}
+
+const NO_LINE = 'it is not a line of an exact hookbox export; exports as csv or json cannot be imported';
+
+function first(value: object): ExportLine {
+  if ('version' in value && typeof value.version === 'number' && value.version > VERSION) {
+    return { fault: `the export has version ${value.version}, but this hookbox reads only versions up to ${VERSION}` };
+  }
+  return firstLineSchema.safeParse(value).success ? { first: true } : { fault: NO_LINE };
+}
+
+function read<Line>(value: object, schema: z.ZodType<Line>): Line | { readonly fault: string } {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  // Only names that stand in the schema are in a path; any other is somebody's text.
+  const path = result.error.issues[0]?.path.join('.');
+  return { fault: `its ${path === '' ? 'fields' : path} must not have this value` };
+}
+
+/** No counter comes to more in the life of an inbox, and sums of it stay exact. */
+const whole = z.int().min(0).max(1_000_000_000);
+/** What clocks say: the years 1970 to 9999. */
+const ms = z.int().min(0).max(253_402_300_799_999);
+/** The names that are made of what a body says may be as long as that. */
+const text = z.string().max(4 * 1024 * 1024);
+const endpoint = z.string().min(1).max(1_000);
+/** What a service can say: a date of four digits for the year, in any zone. */
+const instant = z.strictObject({
+  ms: z.int().min(-62_167_305_600_000).max(253_402_387_199_999),
+  ns: z.int().min(0).max(999_999),
+});
+/** What is cut ends with a character that says so. */
+const errorText = (characters: number) => z.string().max(characters + 1);
+const bytes = z
+  .string()
+  .refine((written) => base64(Buffer.from(written, 'base64')) === written)
+  .transform((written): Uint8Array => Buffer.from(written, 'base64'));
+const hash = z
+  .string()
+  .regex(/^([0-9a-f]{64})?$/)
+  .transform((written): Uint8Array => Buffer.from(written, 'hex'));
+const occurrences = {
+  count: whole.min(1),
+  firstMs: ms,
+  lastMs: ms,
+  recentMs: z.array(ms).min(1).max(20),
+};
+const trigger = z.enum(['auto', 'manual']);
+
+const attemptSchema = z.strictObject({
+  number: whole.min(1),
+  trigger,
+  outcome: z.enum(['processed', 'failed', 'crashed', 'interrupted']),
+  startedMs: ms,
+  endedMs: ms,
+  error: z
+    .strictObject({
+      name: errorText(ERROR_CHARACTERS.name),
+      message: errorText(ERROR_CHARACTERS.message).nullable(),
+      stack: errorText(ERROR_CHARACTERS.stack).nullable(),
+    })
+    .nullable(),
+  skipped: errorText(ERROR_CHARACTERS.skipped).optional(),
+});
+
+const eventSchema = z
+  .strictObject({
+    endpoint,
+    id: z.string().refine(isUsableId),
+    type: text.nullable(),
+    created: instant.nullable(),
+    entity: text.nullable(),
+    verified: z.boolean(),
+    state: z.enum(eventStates),
+    deadReason: z.enum(deadReasons).nullable(),
+    receivedMs: ms,
+    settledMs: ms.nullable(),
+    dueMs: ms,
+    /** runs of a handler that have begun */
+    begun: whole,
+    failures: whole,
+    crashes: whole,
+    trigger,
+    fingerprint: z
+      .string()
+      .regex(/^[0-9a-f]{16}$/)
+      .nullable(),
+    erasedMs: ms.nullable(),
+    body: bytes.nullable(),
+    /** of a tombstone's body; empty if the body is unknown, as of an event that other code has handled */
+    sha256: hash.nullable(),
+    attempts: z.array(attemptSchema).max(100_000),
+    redeliveries: z.strictObject(occurrences).nullable(),
+    conflict: z.strictObject({ ...occurrences, body: bytes }).nullable(),
+    /** W3C headers: 55 characters, a space, and a state of up to 512 */
+    trace: z.string().max(600).optional(),
+    /** a pending one that has failed and lets newer events of its entity pass */
+    yields: z.literal(true).optional(),
+  })
+  // What the CHECKs of the tables hold, and more: a line that breaks one shall be told by its number.
+  .superRefine((event, context) => {
+    const settled = event.state !== 'pending' && event.state !== 'processing';
+    const isUnknown = event.sha256?.byteLength === 0 && event.state === 'processed';
+    const numbers = event.attempts.map(({ number }) => number);
+    const sound: Readonly<Record<string, boolean>> = {
+      deadReason: (event.state === 'dead') === (event.deadReason !== null),
+      settledMs: settled === (event.settledMs !== null),
+      type: event.type !== null || event.deadReason === 'invalid' || isUnknown,
+      created: event.created !== null || event.deadReason === 'invalid' || isUnknown,
+      body: event.body === null ? settled : event.erasedMs === null,
+      sha256: (event.body === null) === (event.sha256 !== null) && (event.sha256?.byteLength !== 0 || isUnknown),
+      entity: event.entity === null || event.erasedMs === null,
+      conflict:
+        event.conflict === null ||
+        (isCounted(event.conflict) && (event.erasedMs === null || event.conflict.body.byteLength === 0)),
+      begun: event.begun >= Math.max(numbers.at(-1) ?? 0, event.failures + event.crashes),
+      // Nobody says why a handler has crashed.
+      fingerprint: event.fingerprint === null || event.deadReason === 'failed' || event.deadReason === 'invalid',
+      redeliveries: event.redeliveries === null || isCounted(event.redeliveries),
+      attempts:
+        numbers.every((number, at) => number > (numbers[at - 1] ?? 0)) &&
+        event.attempts.every(({ outcome, error }) => outcome !== 'failed' || error !== null),
+    };
+    for (const [name, isSound] of Object.entries(sound)) {
+      if (!isSound) context.addIssue({ code: 'custom', path: [name], message: '' });
+    }
+  });
+
+const markSchema = z.strictObject({ entity: text, endpoint, created: instant });
+const name = (longest: number) => z.string().min(1).max(longest);
+const pauseSchema = z.strictObject({
+  endpoint: name(LONGEST_OF_LANE.endpoint),
+  type: name(LONGEST_OF_LANE.type),
+  reason: text.nullable(),
+});
+const totalsSchema = z.strictObject({ events: whole, marks: whole });
+
+const firstLineSchema = z.strictObject({ hookbox: z.literal('export'), version: z.literal(VERSION) });
+const eventLineSchema = z.strictObject({ event: eventSchema });
+const markLineSchema = z.strictObject({ mark: markSchema });
+const pauseLineSchema = z.strictObject({ pause: pauseSchema });
+const endLineSchema = z.strictObject({ end: totalsSchema });
+
+function isCounted({ count, recentMs }: { readonly count: number; readonly recentMs: readonly number[] }): boolean {
+  return count >= recentMs.length;
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 }

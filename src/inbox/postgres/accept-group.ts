@@ -1,13 +1,18 @@
 import { InboxUnavailableError, isError, isInstance } from '../../errors.ts';
 import type { Acceptance, IncomingEvent, Started } from '../event.ts';
-import type { AnswerJob, CommitOutcome } from '../group-commit.ts';
-import { countDelivery, planAgain, runsAtOnce, STORED, unchanged, type DeliveredAgain } from '../rules/accept-event.ts';
-import { leaseOf } from '../rules/claim.ts';
-import { minuteInTables } from '../rules/counted.ts';
-import { isOwnType } from '../rules/counted-types.ts';
-import type { NumberedStart } from '../rules/leases.ts';
-import { hasSameBody } from '../rules/tombstone.ts';
+import {
+  countDelivery,
+  planAgain,
+  runsAtOnce,
+  STORED,
+  unchanged,
+  type DeliveredAgain,
+  hasSameBody,
+} from '../rules/accept.ts';
+import { leaseOf, type NumberedStart } from '../rules/claim.ts';
+import { minuteInTables, isOwnType } from '../rules/counted.ts';
 import type { Lease } from '../work.ts';
+import type { AnswerJob, CommitOutcome } from '../group-commit.ts';
 import type { AskedTimes } from './database-time.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import type { Session } from './driver/session.ts';

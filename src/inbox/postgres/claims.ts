@@ -1,8 +1,7 @@
 import type { EventKey } from '../event.ts';
-import { ClaimPlan, leaseOf, planOne } from '../rules/claim.ts';
-import { leasesOf, planLeases, type NumberedClaim } from '../rules/leases.ts';
-import type { Candidate, ClaimState, NewLease, Store as RuleStore } from '../rules/store.ts';
+import { ClaimPlan, leaseOf, planOne, leasesOf, planLeases, type NumberedClaim } from '../rules/claim.ts';
 import type { ClaimedEvent, ClaimRequest, CrashedEvent, Lease, TellCrashed } from '../work.ts';
+import type { Candidate, ClaimState, NewLease, Store as RuleStore } from '../rules/store.ts';
 import type { AskedTimes } from './database-time.ts';
 import type { Session } from './driver/session.ts';
 import { postgresStore } from './engine/postgres-store.ts';

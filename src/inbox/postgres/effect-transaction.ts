@@ -1,8 +1,6 @@
 import { delay, performance } from '../../host/real-timers.ts';
 import { isInstance, TransactionError } from '../../errors.ts';
-import { COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';
-import { processedBy } from '../rules/attempt-end.ts';
-import { planProcessed } from '../rules/settle.ts';
+import { COMMITTED_BY_ITSELF, processedBy, planProcessed } from '../rules/attempt.ts';
 import type { Lease, TransactionAttempt } from '../work.ts';
 import type { PostgresConnection } from './driver/client.ts';
 import { IDLE_TIMEOUT, KNOWN_PLANS, SYNCED, VALUES, transactionStatus } from './driver/database.ts';

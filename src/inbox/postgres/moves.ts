@@ -1,4 +1,4 @@
-import { TOLERATED_MS } from '../rules/set-back.ts';
+import { TOLERATED_MS } from '../rules/claim.ts';
 import { joined, LOST, LOST_REASON } from './sql/records.ts';
 import { rowOf, type Tables } from './sql/tables.ts';
 
@@ -32,7 +32,7 @@ export function movesOf(t: Tables) {
     // A delivery comes in.
     /**
      * As many as are new, in the order they are given; known ones are passed over. They are looked for first, as whoever meets
-     * one in the index of keys has drawn a number for nothing. They are counted as rules/accept-event.ts does, here, so that no
+     * one in the index of keys has drawn a number for nothing. They are counted as rules/accept.ts does, here, so that no
      * delivery waits for another statement. Those with a `claimed_ms` are stored under a lease, as if they had been claimed.
      */
     insert: `

@@ -5,8 +5,7 @@
  */
 import { ConfigurationError } from '../../errors.ts';
 import { isPostgresUrl, USUAL_SCHEMA } from '../../host/postgres-url.ts';
-import { assertAlone, assertOptions, kindOf, type KnownOptions } from '../../known-options.ts';
-import { positive } from '../../number-option.ts';
+import { assertAlone, assertOptions, kindOf, type KnownOptions, positive } from '../../known-options.ts';
 import type { Inbox } from '../contract.ts';
 import { databaseTime } from './database-time.ts';
 import type { PostgresConnection } from './driver/client.ts';

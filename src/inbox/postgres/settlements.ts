@@ -1,7 +1,7 @@
 import { InboxUnavailableError } from '../../errors.ts';
 import type { CommitOutcome } from '../group-commit.ts';
-import { isRunning, planSettle } from '../rules/settle.ts';
-import { seenSince } from '../rules/handled-types.ts';
+import { isRunning, planSettle } from '../rules/attempt.ts';
+import { seenSince } from '../rules/processors.ts';
 import type { Lease, Settlement } from '../work.ts';
 import type { AskedTimes } from './database-time.ts';
 import { asUnavailable } from './driver/faults.ts';

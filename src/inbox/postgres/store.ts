@@ -1,5 +1,5 @@
 import { delay, performance } from '../../host/real-timers.ts';
-import { latestTime, setBackBy } from '../rules/set-back.ts';
+import { latestTime, setBackBy } from '../rules/claim.ts';
 import type { UnconfirmedClaims } from '../unconfirmed-claims.ts';
 import type { DatabaseTime } from './database-time.ts';
 import type { PostgresConnection } from './driver/client.ts';
@@ -46,7 +46,7 @@ export function storeOf(parts: Omit<Store, 'horizon' | 'scene' | 'writeAt'>): St
 }
 
 /**
- * Remembers the time at which leases and due times are written (rules/set-back.ts), before they are. In a transaction of its
+ * Remembers the time at which leases and due times are written (rules/claim.ts), before they are. In a transaction of its
  * own: all machines share the row, and who held it until the end of another one would hold up all others. It says that it
  * writes, as a role may be set to only read unless told otherwise.
  */

@@ -9,16 +9,19 @@ import {
   typesToIgnore,
   WHOLE_SWEEP,
   type Sweep,
-} from '../rules/announce.ts';
+  goneSince,
+  processorsSeen,
+  seenSince,
+  ignoredTypes as ignoredReport,
+  unhandledTypes,
+} from '../rules/processors.ts';
+import { mayRerun } from '../rules/operator-acts.ts';
+import type { EventKey } from '../event.ts';
+import type { Announced, Attempt, AttemptError, ProcessorIdentity, Scope, WorkQueue } from '../work.ts';
 import type { Queue } from '../rules/store.ts';
 import { eventsToUnpark } from '../rules/entity-order.ts';
 import { postgresStore } from './engine/postgres-store.ts';
 import { openLanes, pausesIn } from '../rules/pauses.ts';
-import { goneSince, processorsSeen, seenSince } from '../rules/handled-types.ts';
-import { mayRerun } from '../rules/rerun-event.ts';
-import { ignoredTypes as ignoredReport, unhandledTypes } from '../rules/unhandled-report.ts';
-import type { EventKey } from '../event.ts';
-import type { Announced, Attempt, AttemptError, ProcessorIdentity, Scope, WorkQueue } from '../work.ts';
 import {
   forgetProcessor,
   handledTypes,

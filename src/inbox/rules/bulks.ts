@@ -1,11 +1,9 @@
-import type { EntityOf } from '../../events/entity.ts';
 import { ConfigurationError } from '../../errors.ts';
-import type { ActResult, Bulk, StoredBulk } from '../operator/acts.ts';
-import { actedAt, type ActedRow, type Acting } from './act-on-events.ts';
-import type { Author } from '../operator/author.ts';
-import { BreakdownSums } from './breakdown.ts';
-import { askedByFilter, mayBeDone } from './operator-acts.ts';
-import { Sums } from './sums.ts';
+import type { EntityOf } from '../../events/entity.ts';
+import type { DeadReason, EventState } from '../event.ts';
+import type { ActResult, Bulk, StoredBulk, Author, BulkFate, OutcomePart } from '../operator/acts.ts';
+import { actedAt, type ActedRow, type Acting, askedByFilter, mayBeDone } from './operator-acts.ts';
+import { Sums } from './counted.ts';
 
 /** So many events are added or worked at once, at most. */
 export const MOST_AT_ONCE = 1_000;
@@ -25,7 +23,7 @@ export function hasEnded({ state }: Pick<Bulk, 'state'>): boolean {
   return state === 'done' || state === 'cancelled';
 }
 
-export interface SnapshotPart {
+interface SnapshotPart {
   readonly added: readonly number[];
   /** of the whole snapshot, these events included */
   readonly breakdown: Bulk['breakdown'];
@@ -69,7 +67,7 @@ export function actingOf({ act, force, filter }: StoredBulk, { now }: Author, en
 }
 
 /** What a batch changes of its bulk; milliseconds since 1970. */
-export interface BulkProgress extends Pick<StoredBulk, 'actor' | 'reason' | 'worked' | 'counts'> {
+interface BulkProgress extends Pick<StoredBulk, 'actor' | 'reason' | 'worked' | 'counts'> {
   readonly state: 'running' | 'done';
   readonly started: number;
   readonly ended: number | null;
@@ -108,7 +106,7 @@ export interface BulkStep {
 }
 
 /** The bulks that nobody needs any more; milliseconds since 1970. */
-export interface OldBulks {
+interface OldBulks {
   /** snapshots that have been filled since then or longer are given up: no event is added any more */
   readonly fillingSince: number;
   /** bulks that were previewed before and never run are cancelled */
@@ -144,4 +142,116 @@ export function notFilling(id: number): ConfigurationError {
 
 function invalid(message: string): ConfigurationError {
   return new ConfigurationError('INVALID_OPTION', message);
+}
+
+/** Types are the sender's text: a breakdown names so many of them and of endpoints, and no longer ones. */
+const MOST_NAMES = 100;
+const NAME_CHARACTERS = 200;
+
+/** What is counted of an event. */
+interface Counted {
+  readonly endpoint: string;
+  readonly state: EventState;
+  readonly type: string | null;
+  readonly deadReason: DeadReason | null;
+}
+
+/** What the events of a bulk action are, counted one by one. */
+export class BreakdownSums {
+  readonly #states: Sums;
+  readonly #types: Sums;
+  readonly #deadReasons: Sums;
+  readonly #endpoints: Sums;
+
+  constructor(begun?: Bulk['breakdown']) {
+    const { states = {}, types = {}, deadReasons = {}, endpoints = {} } = begun ?? {};
+    this.#states = new Sums(states);
+    this.#types = new Sums(types);
+    this.#deadReasons = new Sums(deadReasons);
+    this.#endpoints = new Sums(endpoints);
+  }
+
+  add({ state, type, deadReason, endpoint }: Counted): void {
+    this.#states.add(state);
+    this.#types.add(type === null ? 'invalid' : nameAmong(this.#types, type));
+    if (deadReason !== null) this.#deadReasons.add(deadReason);
+    this.#endpoints.add(nameAmong(this.#endpoints, endpoint));
+  }
+
+  toBreakdown(): Bulk['breakdown'] {
+    return {
+      states: this.#states.toRecord(),
+      types: this.#types.toRecord(),
+      deadReasons: this.#deadReasons.toRecord(),
+      endpoints: this.#endpoints.toRecord(),
+    };
+  }
+}
+
+function nameAmong(sums: Sums, named: string): string {
+  const name = named.slice(0, NAME_CHARACTERS).toWellFormed();
+  return sums.has(name) || sums.size < MOST_NAMES ? name : 'other';
+}
+
+/** Events of a bulk that stand alike. */
+export interface AlikeEvents {
+  readonly state: EventState;
+  /** pending, and failed before */
+  readonly failed: boolean | 0 | 1;
+  readonly erased: boolean | 0 | 1;
+  /** somebody has acted on them after the bulk */
+  readonly again: boolean | 0 | 1;
+  readonly count: number;
+}
+
+/** An event of a snapshot that has a result. */
+export interface WorkedEvent {
+  readonly seq: number;
+  readonly result: ActResult;
+}
+
+/** The events that a bulk has changed. */
+export function changedBy(worked: readonly WorkedEvent[]): readonly number[] {
+  return worked.filter(({ result }) => result === 'done').map(({ seq }) => seq);
+}
+
+/**
+ * A part of what became of the events that a bulk has changed.
+ *
+ * @param worked - some of its events, in their order
+ * @param changed - how those stand now that `changedBy` names
+ * @param limit - so many events were asked for
+ */
+export function outcomeOf(worked: readonly WorkedEvent[], changed: readonly AlikeEvents[], limit: number): OutcomePart {
+  const counts: Partial<Record<BulkFate, number>> = {};
+  let again = 0;
+  for (const alike of changed) {
+    const fate = fateOf(alike);
+    counts[fate] = (counts[fate] ?? 0) + alike.count;
+    if (alike.again) again += alike.count;
+  }
+  return { counts, again, next: worked.length === limit ? (worked.at(-1)?.seq ?? null) : null };
+}
+
+/** What has become of an event, as it stands. */
+function fateOf({ state, failed, erased }: Pick<AlikeEvents, 'state' | 'failed' | 'erased'>): BulkFate {
+  if (erased) return 'erased';
+  if (state === 'pending') return failed ? 'retrying' : 'waiting';
+  return state;
+}
+
+/** A slow process, such as one whose disk hangs, reports again within this time. */
+const SILENT_MS = 60_000;
+/** Two clocks of one machine may lie so far apart. */
+const TOLERATED_MS = 1_000;
+
+/**
+ * Why a running bulk has no process: `told` if that process reported that it stops, `silent` if its heartbeats ended. `null`
+ * for one that has a process or needs none.
+ */
+export function runOf({ state, heartbeat }: Pick<StoredBulk, 'state' | 'heartbeat'>): 'reported' | 'silent' | null {
+  if (state !== 'running' || heartbeat === null) return null;
+  if (heartbeat.stopped) return 'reported';
+  // A heartbeat in the future came before the clock was set back.
+  return heartbeat.silentMs > SILENT_MS || heartbeat.silentMs < -TOLERATED_MS ? 'silent' : null;
 }

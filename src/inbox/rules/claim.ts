@@ -1,16 +1,29 @@
-import type { Scope } from '../work.ts';
+import type { EventKey } from '../event.ts';
+import type { Scope, ClaimRequest, CrashedEvent, Lease, StartRequest } from '../work.ts';
+import { crashEnding, endingOf, endAttempt, endLease } from './attempt.ts';
 import { Budget } from './budget.ts';
 import { mustWait } from './entity-order.ts';
-import type { NumberedClaim, NumberedStart } from './leases.ts';
+import { isInScope, seenSince } from './processors.ts';
 import { isPaused } from './pauses.ts';
-import { Room } from './room.ts';
-import type { Candidate, ClaimState, DueAsked, DueEvent, DueEvents, EventToRun, NewLease } from './store.ts';
-import { isInScope, seenSince } from './handled-types.ts';
+import type {
+  Candidate,
+  ClaimState,
+  DueAsked,
+  DueEvent,
+  DueEvents,
+  EventToRun,
+  NewLease,
+  Ending,
+  Change,
+  ExpiredEvent,
+  StartAsked,
+  LeasesToEnd,
+} from './store.ts';
 
 /** Once a transaction has parked so many events, it starts no other round. */
 const PARK_BATCH = 200;
 
-export interface Chosen {
+interface Chosen {
   readonly claimed: readonly DueEvent[];
   /** events that have to wait for another one of their entity */
   readonly parked: readonly number[];
@@ -125,4 +138,178 @@ export function isSuspect({ crashes }: Pick<Candidate, 'crashes'>): boolean {
 /** A name for the queue of an event's entity. */
 function queueOf({ endpoint, entity }: Candidate): string {
   return `${endpoint.length}:${endpoint}${entity ?? ''}`;
+}
+
+/** The number of a claim whose answer cannot be lost. */
+const UNNUMBERED = 0;
+/** So many expired leases are ended at once. */
+const EXPIRED_BATCH = 100;
+
+/** A claim whose answer may be lost, because the thread or the connection that makes it can die (unconfirmed-claims.ts). */
+export interface NumberedClaim extends ClaimRequest {
+  /** its leases carry it */
+  readonly number?: number;
+  /** the numbers of earlier claims of the same process whose answers were lost; none unless given */
+  readonly lostClaims?: readonly number[];
+}
+
+/** An event that is stored as running, with the number of its claim. */
+export interface NumberedStart extends StartRequest {
+  readonly number?: number;
+}
+
+/** @param onlyFor - only this event and those of its entity */
+export function leasesOf(
+  { now, expiredBy = now, number = UNNUMBERED, lostClaims = [] }: NumberedClaim,
+  onlyFor?: EventKey,
+): StartAsked {
+  return {
+    now,
+    claimNumber: number,
+    lostClaims,
+    expiredBy: Math.min(now, expiredBy),
+    limit: EXPIRED_BATCH,
+    onlyFor,
+    handledSince: seenSince(now),
+  };
+}
+
+interface LeasesPlan {
+  readonly changes: readonly Change[];
+  /** crashes to report once the changes are durable */
+  readonly crashed: readonly CrashedEvent[];
+  /** whether other leases may have expired */
+  readonly more: boolean;
+}
+
+/**
+ * Ends leases before a claim. The handler of an event that a lost claim leased never ran, so that is no crash. An expired
+ * lease is a crash, except that:
+ *
+ * - a processor renews its own expired lease: it is alive, but could not renew, for example because the disk was full;
+ * - a processed event only loses its lease;
+ * - if the processor was closing, it was killed before it was done, which says nothing about the handler.
+ */
+export function planLeases(
+  { lost, crashed: foundEarlier, expired }: LeasesToEnd,
+  { now, leaseMs, holds = [], number = UNNUMBERED }: NumberedClaim,
+): LeasesPlan {
+  const budget = new Budget();
+  const changes: Change[] = [];
+  const crashed = [...foundEarlier];
+  for (const event of lost) {
+    changes.push(...endAttempt(event, endingOf({ outcome: 'interrupted' }, now), now, { budget }).changes);
+  }
+  const lostSeqs = new Set(lost.map(({ seq }) => seq));
+  let ended = 0;
+  for (const event of expired) {
+    if (ended > 0 && budget.isSpent) break;
+    ended += 1;
+    // A lost lease may have expired meanwhile: it has ended above.
+    if (lostSeqs.has(event.seq)) continue;
+    budget.spend(event.bytes);
+    if (holds.some((lease) => isSame(lease, event))) {
+      changes.push({ kind: 'lease renewed', lease: event, until: now + leaseMs });
+    } else if (event.isProcessed) {
+      changes.push(...endLease(event, budget));
+    } else {
+      const asked = event.isClosing ? endingOf({ outcome: 'interrupted' }, now) : crashEnding(event.crashes, now);
+      const end = endAttempt(event, asked, now, { budget, foundBy: number });
+      changes.push(...end.changes);
+      crashed.push(crashedEvent(event, end.ending));
+    }
+  }
+  return { changes, crashed, more: ended < expired.length || expired.length === EXPIRED_BATCH };
+}
+
+function isSame(one: Lease, other: Lease): boolean {
+  return one.seq === other.seq && one.fence === other.fence;
+}
+
+function crashedEvent({ endpoint, id, type, attempt }: ExpiredEvent, ending: Ending): CrashedEvent {
+  return {
+    endpoint,
+    id,
+    type,
+    attempt,
+    deadReason: ending.state === 'dead' ? ending.deadReason : null,
+    dueAt: ending.state === 'pending' ? ending.dueAt : null,
+    error: ending.error,
+    ...(ending.outcome === 'interrupted' && { wasClosing: true }),
+  };
+}
+
+/** How many events of each type one claim may still take, where types have bounds of their own. */
+export class Room {
+  readonly #types: Scope['types'];
+  readonly #left: Map<string, number>;
+
+  constructor({ types, room = {} }: Pick<ClaimRequest, 'types' | 'room'>) {
+    this.#types = types;
+    this.#left = new Map(Object.entries(room));
+  }
+
+  isFor(type: string | null): boolean {
+    return (this.#left.get(this.#nameOf(type)) ?? Infinity) > 0;
+  }
+
+  take(type: string | null): void {
+    const name = this.#nameOf(type);
+    const left = this.#left.get(name);
+    if (left !== undefined) this.#left.set(name, left - 1);
+  }
+
+  /** What to look for: the types that there is room for, or every one but some. */
+  typesWithRoom(): { readonly types: Scope['types']; readonly except: readonly string[] } {
+    const isOpen = (type: string): boolean => this.isFor(type);
+    if (this.#types !== '*') return { types: this.#types.filter(isOpen), except: [] };
+    const named = [...this.#left.keys()].filter((type) => type !== '*');
+    if ((this.#left.get('*') ?? Infinity) <= 0) return { types: named.filter(isOpen), except: [] };
+    return { types: '*', except: named.filter((type) => !isOpen(type)) };
+  }
+
+  /** A type without a bound of its own has that of all others. */
+  #nameOf(type: string | null): string {
+    return type !== null && this.#left.has(type) ? type : '*';
+  }
+}
+
+/**
+ * What happens when the clock of a machine is set back: leases and due times that were written before lie in the future
+ * by as much, and nothing would move until the clock has got there again. So an inbox remembers the latest time that
+ * it was told when it wrote one of them. Whoever claims at an earlier time knows by how much the clock was set back, and
+ * moves them all back by that: each lasts as long, from now on, as it had left then. So a live lease stays one, whatever
+ * length its holder gives it, and a backoff stays what its processor has chosen. So does who was seen when: somebody who has
+ * gone must not hold back the newer events of an entity for the length of the jump.
+ */
+
+/** A clock that goes back by less is not minded: things are late by as much. */
+export const TOLERATED_MS = 5_000;
+/** What is remembered is rounded down to this, so that it is written once a second at most. */
+const GRAIN_MS = 1_000;
+
+/** What to remember when something is written. */
+export function latestTime(before: number, now: number): number {
+  return Math.max(before, now - (now % GRAIN_MS));
+}
+
+/** By how many milliseconds the clock was set back since the latest time that is remembered; 0 when it was not. */
+export function setBackBy(latest: number, now: number): number {
+  const back = latest - now;
+  return back > TOLERATED_MS ? back : 0;
+}
+
+/**
+ * A time that was written before the clock was set back.
+ *
+ * @param earliest - it is not moved to before that: for due times, now; for a lease, now and as much as its holder, which
+ * may live, needs to renew it
+ */
+export function movedBack(time: number, back: number, earliest: number): number {
+  return time > earliest ? Math.max(earliest, time - back) : time;
+}
+
+/** Nothing arrives in the future: what says so arrived before the clock was set back, and is due now. */
+export function arrivedBy(dueAt: number, now: number): number {
+  return dueAt > now + TOLERATED_MS ? now : dueAt;
 }

@@ -1,3 +1,6 @@
+import { isEventType } from '../../events/event-types.ts';
+import { performance } from '../../host/real-timers.ts';
+
 /** What is counted, by the minute. */
 export type Counted =
   /**
@@ -76,4 +79,196 @@ export function minutesApart({ toDatabase }: TablesClock): number {
 /** The minute of the tables that something is counted in. */
 export function minuteInTables(clock: TablesClock, at: number): number {
   return minuteOf(at) + minutesApart(clock);
+}
+
+/** So many types of an application's own are counted by their names. */
+export const MOST_OWN_TYPES = 50;
+/** A longer name is none for a label. */
+const LONGEST_NAME = 100;
+/** What handlers name is looked up again after so long. */
+const FRESH_MS = 10_000;
+
+const OTHER = 'other';
+const INVALID = 'invalid';
+
+/** As what an event is counted before it is known which types handlers name. */
+function countedType(type: string | null): string {
+  if (type === null) return INVALID;
+  // A sender may call a type so.
+  return type === INVALID ? OTHER : type;
+}
+
+/** Whether it is an application's own, or a sender's: one that hookbox does not know. */
+export function isOwnType(type: string): boolean {
+  return !isEventType(type) && type !== OTHER && type !== INVALID && type !== '*';
+}
+
+/** Those of an application's own that are counted by their names, of all that handlers name. */
+export function ownTypesAmong(handled: Iterable<string>): ReadonlySet<string> {
+  return new Set(
+    [...new Set(handled)]
+      .filter((type) => isOwnType(type) && type.length <= LONGEST_NAME)
+      .toSorted()
+      .slice(0, MOST_OWN_TYPES),
+  );
+}
+
+/** Kinds of counts whose detail is a type. */
+const BY_TYPE: ReadonlySet<CountTotal['what']> = new Set([
+  'stored',
+  'processed',
+  'failed',
+  'dead',
+  'ignored',
+  'rerun',
+  'discarded',
+  'type-ms',
+]);
+
+/** The type in the detail of a count; `null` where there is none. */
+function typeIn({ what, detail }: CountTotal): string | null {
+  if (!BY_TYPE.has(what)) return null;
+  return what === 'type-ms' ? detail.slice(0, detail.lastIndexOf(' ')) : detail;
+}
+
+/** Whether it makes a difference which types handlers name. */
+export function hasOwnType(sums: readonly CountTotal[]): boolean {
+  return sums.some((sum) => isOwnType(typeIn(sum) ?? OTHER));
+}
+
+/**
+ * Types are the sender's text: those that neither hookbox nor a handler knows are counted together, so that the counts stay
+ * few.
+ */
+export function foldTypes(sums: readonly CountTotal[], named: ReadonlySet<string>): readonly CountTotal[] {
+  const folded = new Map<string, CountTotal>();
+  for (const sum of sums) {
+    const type = typeIn(sum);
+    const isFolded = type !== null && isOwnType(type) && !named.has(type);
+    const detail = isFolded ? `${OTHER}${sum.detail.slice(type.length)}` : sum.detail;
+    const key = `${sum.what} ${detail}`;
+    folded.set(key, { ...sum, detail, count: (folded.get(key)?.count ?? 0) + sum.count });
+  }
+  return [...folded.values()];
+}
+
+/** The type as which an event is counted, where it is known which types handlers name. */
+export function foldedType(type: string | null, named: ReadonlySet<string>): string {
+  const counted = countedType(type);
+  return isOwnType(counted) && !named.has(counted) ? OTHER : counted;
+}
+
+/** Which types handlers name, remembered for some seconds: senders can invent types, and each would be looked up. */
+export class NamedTypes {
+  #names: ReadonlySet<string> = new Set();
+  #freshUntil = -Infinity;
+
+  get isFresh(): boolean {
+    return performance.now() < this.#freshUntil;
+  }
+
+  get names(): ReadonlySet<string> {
+    return this.#names;
+  }
+
+  learn(handled: Iterable<string>): ReadonlySet<string> {
+    this.#names = ownTypesAmong(handled);
+    this.#freshUntil = performance.now() + FRESH_MS;
+    return this.#names;
+  }
+}
+
+/** Counts for operators; an engine without operators counts nothing. */
+export interface Counting {
+  readonly counts: {
+    count(what: Counted, detail: string): void;
+    countType(what: Counted, type: string | null): void;
+    /** How long a handler ran, of all types and of its own. */
+    countMs(what: 'handler-ms', ms: number, type: string | null): void;
+  };
+}
+
+/** What one transaction has counted, summed up: a row for each kind, however many events share the commit. */
+export class Tally implements Required<Counting['counts']> {
+  #sums = new Map<string, CountTotal>();
+
+  count(what: Counted, detail: string): void {
+    const key = `${what} ${detail}`;
+    this.#sums.set(key, { what, detail, count: (this.#sums.get(key)?.count ?? 0) + 1 });
+  }
+
+  countType(what: Counted, type: string | null): void {
+    this.count(what, countedType(type));
+  }
+
+  countMs(what: 'handler-ms', ms: number, type: string | null): void {
+    const bucket = latencyBucket(ms);
+    this.count(what, bucket);
+    this.count('type-ms', `${countedType(type)} ${bucket}`);
+  }
+
+  get isEmpty(): boolean {
+    return this.#sums.size === 0;
+  }
+
+  /** The sums, which are forgotten here. */
+  take(): readonly CountTotal[] {
+    const sums = [...this.#sums.values()];
+    this.#sums.clear();
+    return sums;
+  }
+
+  /** Runs work whose counts are forgotten when it throws. */
+  apart<T>(work: () => T): T {
+    const before = new Map(this.#sums);
+    try {
+      return work();
+    } catch (failure) {
+      this.#sums = before;
+      throw failure;
+    }
+  }
+}
+
+/** A number that is counted up to a limit. `more` is `true` if the actual number is higher. */
+export interface Gauge {
+  readonly count: number;
+  readonly more: boolean;
+}
+
+/** Counting stops here: beyond it the figure says enough, and a backlog of a million must not make it slow. */
+const COUNTED = 10_000;
+/** So many are counted to know whether there are more. */
+export const MOST_COUNTED = COUNTED + 1;
+
+/** @param count - up to `MOST_COUNTED`, or of parts of which each is */
+export function gaugeOf(count: number): Gauge {
+  return { count: Math.min(count, COUNTED), more: count > COUNTED };
+}
+
+/** Counts under names that may be anybody's text, `__proto__` too. */
+export class Sums {
+  readonly #counts: Map<string, number>;
+
+  constructor(counts: Readonly<Record<string, number>> = {}) {
+    this.#counts = new Map(Object.entries(counts));
+  }
+
+  /** One more of each name given. */
+  add(...names: readonly string[]): this {
+    for (const name of names) this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+    return this;
+  }
+
+  has(name: string): boolean {
+    return this.#counts.has(name);
+  }
+
+  get size(): number {
+    return this.#counts.size;
+  }
+
+  toRecord(): Record<string, number> {
+    return Object.fromEntries(this.#counts);
+  }
 }

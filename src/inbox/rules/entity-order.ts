@@ -1,5 +1,5 @@
 import type { Instant } from '../../events/instant.ts';
-import type { Ending } from './attempt-end.ts';
+import type { Ending } from './store.ts';
 import { Budget } from './budget.ts';
 import type { DueEvent, Front, HeldEvent, NextInQueue } from './store.ts';
 

@@ -1,9 +1,7 @@
-import { isFarAhead } from '../../events/far-ahead.ts';
+import { isFarAhead } from '../../events/instant.ts';
 import type { EventKey } from '../event.ts';
-import type { ExportedEvent, ExportedMark } from '../operator/export-format.ts';
-import type { ImportCounts, ImportRecord } from '../operator/transfer.ts';
-import type { StoredBody } from './tombstone.ts';
-import { isSameBody } from './tombstone.ts';
+import type { ExportedEvent, ExportedMark, ImportCounts, ImportRecord } from '../operator/transfer.ts';
+import { type StoredBody, isSameBody } from './accept.ts';
 
 /** The body of a stored event, or its hash. */
 export interface KnownBody extends EventKey, StoredBody {}

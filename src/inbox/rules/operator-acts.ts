@@ -1,8 +1,20 @@
+import { ConfigurationError } from '../../errors.ts';
+import { type EntityOf, entityOf, namedEntity } from '../../events/entity.ts';
 import type { Instant } from '../../events/instant.ts';
-import type { Act, ActResult } from '../operator/acts.ts';
-import type { EventFilter } from '../operator/filter.ts';
-import type { EventSummary } from '../operator/search.ts';
-import { putAwayStates, type DeadReason, type EventState } from '../state.ts';
+import { readEvent } from '../../events/parse.ts';
+import {
+  putAwayStates,
+  type DeadReason,
+  type EventState,
+  type EventKey,
+  type StoredEvent,
+  type IncomingEvent,
+} from '../event.ts';
+import type { Act, ActResult, ActReport } from '../operator/acts.ts';
+import type { EventFilter, EventSummary } from '../operator/search.ts';
+import { Budget, type TimeSlice } from './budget.ts';
+import { type Counting, Sums } from './counted.ts';
+import type { Queue } from './store.ts';
 
 /** What somebody asks for: an action, on events in these states. */
 export interface AskedAct {
@@ -119,4 +131,211 @@ export function needsBody(asked: AskedAct, event: ActedEvent): boolean {
 /** Whether an action may be done to an event, as far as can be said without its body: so a preview takes it. */
 export function mayBeDone(asked: AskedAct, event: ActedEvent): boolean {
   return needsBody(asked, event) || decideAct(asked, event, null).result === 'done';
+}
+
+const MOST_KEYS = 500;
+/** Parsing blocks the event loop: this much takes about ten milliseconds. One event may have more. */
+const MOST_BYTES = 512 * 1024;
+
+/** An event as far as an action decides about it. */
+export interface ActedRow extends EventKey, ActedEvent {
+  readonly seq: number;
+  readonly type: string | null;
+  readonly entity: string | null;
+  /** when a pending event may be claimed; of no meaning in another state */
+  readonly dueMs?: number;
+  /** the length of its body */
+  readonly bytes: number;
+}
+
+/** An event as an action finds it at that time. */
+export function actedAt(row: ActedRow, now: number): ActedRow {
+  return { ...row, inBackoff: row.dueMs !== undefined && row.dueMs > now };
+}
+
+/** An action, and its time. */
+export interface Acting {
+  readonly asked: AskedAct;
+  readonly now: number;
+  /** the receiver's rule, if it has one */
+  readonly entity: EntityOf | undefined;
+}
+
+/** A move of an event, which is as the action found it. */
+export interface EventMove {
+  readonly event: ActedRow;
+  readonly move: ActMove;
+}
+
+export interface ActsPlan {
+  /** one for each event that was decided, in their order */
+  readonly results: readonly ActResult[];
+  /** at most one for each event */
+  readonly moves: readonly EventMove[];
+}
+
+/** The events whose bodies decide about an action. */
+export function bodiesToRead(rows: readonly (ActedRow | null)[], { asked, now }: Acting): readonly number[] {
+  return rows.flatMap((row) => (row !== null && needsBody(asked, actedAt(row, now)) ? [row.seq] : []));
+}
+
+/**
+ * Decides what an action does to each of these events. An event that is given twice is decided the second time as its first
+ * move leaves it.
+ *
+ * @param rows - `null` where no event has the key
+ * @param bodies - those of `bodiesToRead`, read in the transaction that moves the events
+ * @param slice - may end it early, after at least one event
+ */
+export function planActs(
+  rows: readonly (ActedRow | null)[],
+  bodies: ReadonlyMap<number, Uint8Array>,
+  { asked, now, entity }: Acting,
+  slice?: TimeSlice,
+): ActsPlan {
+  const results: ActResult[] = [];
+  const moves = new Map<number, EventMove>();
+  for (const row of rows) {
+    const moved = row === null ? undefined : moves.get(row.seq);
+    const event = moved === undefined ? row && actedAt(row, now) : afterMove(moved);
+    const body = event !== null && needsBody(asked, event) ? bodies.get(event.seq) : undefined;
+    const today = event === null || body === undefined ? null : bodyToday(asked.act, event, body, entity);
+    const decision = decideAct(asked, event, today);
+    if (event !== null && decision.result === 'done') moves.set(event.seq, { event, move: decision.move });
+    results.push(decision.result);
+    slice?.add(row?.bytes ?? 0);
+    if (slice?.isOver() === true) break;
+  }
+  return { results, moves: [...moves.values()] };
+}
+
+function afterMove({ event, move }: EventMove): ActedRow {
+  const settled = { ...event, deadReason: null, inBackoff: false };
+  switch (move.name) {
+    case 'toPending':
+      return { ...settled, state: 'pending', type: move.content.type, entity: move.content.entity };
+    case 'processedToPending':
+    case 'retry-now':
+      return { ...settled, state: 'pending' };
+    case 'discard':
+      return { ...settled, state: 'discarded', type: move.content?.type ?? event.type };
+  }
+}
+
+/** The queues whose fronts may have left. An event that is due now stays where it is. */
+export function queuesToAdvance(moves: readonly EventMove[]): readonly Queue[] {
+  const left = new Map<string, Queue>();
+  for (const { event, move } of moves) {
+    const { endpoint, entity } = event;
+    if (move.name !== 'discard' || event.state !== 'pending' || entity === null) continue;
+    left.set(JSON.stringify([endpoint, entity]), { endpoint, entity });
+  }
+  return [...left.values()];
+}
+
+/** Counts what operators see of their actions. */
+export function countMoves(counts: Counting['counts'], moves: readonly EventMove[]): void {
+  for (const { event, move } of moves) {
+    if (move.name === 'toPending') counts.countType('rerun', move.content.type);
+    if (move.name === 'processedToPending') counts.countType('rerun', event.type);
+    if (move.name === 'discard') counts.countType('discarded', event.type);
+  }
+}
+
+/** The next events whose bodies are read together: at most so many, with a mebibyte of bodies and one event more. */
+export function nextBatch<T extends ActedRow | null>(rows: readonly T[], most: number): readonly T[] {
+  const budget = new Budget();
+  const batch: T[] = [];
+  for (const row of rows.slice(0, most)) {
+    batch.push(row);
+    budget.spend(row?.bytes ?? 0);
+    if (budget.isSpent) break;
+  }
+  return batch;
+}
+
+/** What came of an action on keys, but for its line in the audit. */
+export function reportOf(keys: readonly EventKey[], results: readonly ActResult[]): Omit<ActReport, 'audit'> {
+  return {
+    results: keys.map((key, at) => ({ key, result: results[at] ?? 'unknown' })),
+    counts: new Sums().add(...results).toRecord(),
+  };
+}
+
+/** The target of an action in the audit: `{ endpoint, ids }`, or a list of these if there are several endpoints. */
+export function auditedTarget(keys: readonly EventKey[], force: boolean): object {
+  const byEndpoint = Object.groupBy(keys, ({ endpoint }) => endpoint);
+  const groups = Object.entries(byEndpoint).map(([endpoint, of = []]) => ({ endpoint, ids: of.map(({ id }) => id) }));
+  const [only] = groups;
+  const target = only !== undefined && groups.length === 1 ? only : { events: groups };
+  return { ...target, ...(force && { force }) };
+}
+
+/**
+ * Call it, and `refuseTooManyBytes`, before the transaction: an error inside it also takes back the deliveries that share it.
+ *
+ * @throws ConfigurationError `INVALID_OPTION`
+ */
+export function refuseTooManyKeys({ length }: readonly EventKey[]): void {
+  if (length <= MOST_KEYS) return;
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    `One call accepts at most ${MOST_KEYS} events, but this one received ${length}. Use a bulk action ` +
+      '(previewBulk, then runBulk).',
+  );
+}
+
+/** @throws ConfigurationError `INVALID_OPTION` */
+export function refuseTooManyBytes({ length }: readonly EventKey[], bytes: number): void {
+  if (length < 2 || bytes <= MOST_BYTES) return;
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    `One call accepts events whose bodies total at most ${MOST_BYTES} bytes, but the bodies of these ` +
+      `${length} events total ${bytes}. Name fewer events, or use a bulk action (previewBulk, then runBulk).`,
+  );
+}
+
+/** As `decideAct`, where the event is at hand with its body. */
+export function decideOnStored(asked: AskedAct, event: StoredEvent | null, rule?: EntityOf): ActDecision {
+  if (event === null) return decideAct(asked, null, null);
+  const known = { ...event, pruned: event.body === null };
+  const isRead = event.body !== null && needsBody(asked, known);
+  return decideAct(asked, known, isRead ? bodyToday(asked.act, known, event.body, rule) : null);
+}
+
+/**
+ * What today's schemas make of a stored body; `null` when it does not fit them. An event keeps the entity that its receiver
+ * gave it. One that was stored as invalid has none, and gets one when it is rerun.
+ *
+ * @param rule - the receiver's, where it has one
+ */
+export function bodyToday(
+  act: Act,
+  event: Pick<ActedEvent, 'state' | 'deadReason'> & { readonly entity: string | null },
+  body: Uint8Array,
+  rule: EntityOf = entityOf,
+): BodyToday | null {
+  const { parsed, facts } = readEvent(body);
+  if (!parsed.ok || facts === null) return null;
+  // A discarded one may have been invalid before.
+  const mayHaveNone = event.deadReason === 'invalid' || event.state === 'discarded';
+  const isNamed = act === 'rerun' && mayHaveNone && event.entity === null;
+  return { ...facts, entity: isNamed ? namedEntity(rule, parsed.event) : event.entity };
+}
+
+export interface EventToRerun {
+  readonly entity: string | null;
+  readonly state: EventState;
+  readonly isPruned: boolean;
+  /** its body is still the one that was read */
+  readonly isAsRead: boolean;
+}
+
+/** What today's schemas make of a body. */
+export type Content = Pick<IncomingEvent, 'type' | 'created' | 'entity'>;
+
+/** Whether an event may become pending again, by the rule of operators. */
+export function mayRerun<Event extends Omit<EventToRerun, 'entity'>>(event: Event | undefined): event is Event {
+  if (event === undefined || !event.isAsRead) return false;
+  return mayBeDone(askedByKey('rerun', false), { state: event.state, deadReason: null, pruned: event.isPruned });
 }

@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../../errors.ts';
 import { LONGEST_ENDPOINT } from '../event.ts';
 import type { Scope } from '../work.ts';
-import type { Author } from '../operator/author.ts';
+import type { Author } from '../operator/acts.ts';
 
 /** One endpoint and type. */
 export interface EndpointType {

@@ -1,5 +1,4 @@
-import type { PruneCriteria, PrunePosition } from '../operator/removal.ts';
-import { prunableStates, type EventState, type PrunableState } from '../state.ts';
+import { prunableStates, type EventState, type PrunableState } from '../event.ts';
 import { Budget, withinBudget } from './budget.ts';
 
 /** The states that pruning goes through, in this order. */
@@ -107,4 +106,25 @@ export function planPrune(
     return event !== undefined && isPrunable(event, state, before);
   });
   return { prune: chosen.map(({ seq }) => seq), worked: worked.length };
+}
+
+/** The events to prune. */
+export interface PruneCriteria {
+  /** Settled before this time. */
+  readonly settledBefore: Date;
+  /**
+   * In one of these states.
+   *
+   * @defaultValue `['processed']`
+   */
+  readonly states?: readonly PrunableState[];
+  readonly types?: readonly string[];
+  readonly endpoint?: string;
+}
+
+/** How far pruning has come. */
+export interface PrunePosition {
+  readonly state: PrunableState;
+  readonly settledMs: number;
+  readonly seq: number;
 }

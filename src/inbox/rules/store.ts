@@ -1,9 +1,7 @@
 import type { Instant } from '../../events/instant.ts';
-import type { EventKey } from '../event.ts';
+import type { DeadReason, EventKey, EventState } from '../event.ts';
 import type { StoredPause } from '../rules/pauses.ts';
-import type { EventState } from '../state.ts';
 import type { Attempt, AttemptError, ClaimedEvent, ClaimRequest, CrashedEvent, Lease, Scope } from '../work.ts';
-import type { Ending } from './attempt-end.ts';
 
 /** How an engine answers: SQLite and memory immediately, Postgres with a promise. */
 export type Mode = 'sync' | 'async';
@@ -24,7 +22,7 @@ export type Answer<M extends Mode, T> = M extends 'sync' ? T : Promise<T>;
 export interface Store<M extends Mode> {
   /** What a claim has to know first. */
   startClaim(asked: StartAsked): Answer<M, ClaimStart>;
-  /** Follows a clock that was set back (set-back.ts); `true` if the caller must call again. */
+  /** Follows a clock that was set back (claim.ts); `true` if the caller must call again. */
   followClock(request: Pick<ClaimRequest, 'now' | 'leaseMs'>): Answer<M, boolean>;
   /** The `seq` of the newest event; 0 if there are none. */
   newestSeq(): Answer<M, number>;
@@ -50,7 +48,7 @@ export interface Store<M extends Mode> {
   outcomesUnder(leases: readonly Lease[]): Answer<M, readonly (AttemptOutcome | undefined)[]>;
   /** Extends the leases that are not lost, and returns them; notes whether their processor is closing. */
   renew(leases: readonly Lease[], until: number, isClosing: boolean): Answer<M, readonly Lease[]>;
-  /** Remembers the time at which leases and due times are written (set-back.ts). */
+  /** Remembers the time at which leases and due times are written (claim.ts). */
   noteTime(now: number): Answer<M, void>;
   apply(changes: readonly Change[]): Answer<M, void>;
 }
@@ -199,7 +197,7 @@ export interface RunningEvent extends QueuedEvent, Lease {
   readonly claimedAt: number;
   /** newer events of its entity need not wait for its next attempt */
   readonly yields: boolean;
-  /** its handler ran COMMIT itself in `ctx.transaction`, without the end of the attempt (committed-alone.ts) */
+  /** its handler ran COMMIT itself in `ctx.transaction`, without the end of the attempt (attempt.ts) */
   readonly hasEffect: boolean;
   /** its handler's transaction was committed together with the end of the attempt; only the lease is left */
   readonly isProcessed: boolean;
@@ -249,3 +247,17 @@ export type Change =
   /** no claim finds a parked event */
   | { readonly kind: 'parked'; readonly seqs: readonly number[] }
   | { readonly kind: 'unparked'; readonly seqs: readonly number[] };
+
+/** What an attempt's end makes of its event, and of the attempt. */
+export type Ending = Pick<Attempt, 'outcome' | 'error' | 'skipped'> & {
+  /** by how much its failures and its crashes grow */
+  readonly failed: 0 | 1;
+  readonly crashed: 0 | 1;
+  /** what operators see counted; `null` where it does not count */
+  readonly counted: 'processed' | 'failed' | 'dead' | null;
+} & (
+    | { readonly state: 'processed' }
+    /** `yields`: whether newer events of its entity may pass; unless set, that stays as it was */
+    | { readonly state: 'pending'; readonly dueAt: number; readonly yields?: boolean }
+    | { readonly state: 'dead'; readonly deadReason: DeadReason; readonly fingerprint: string | null }
+  );

@@ -1,7 +1,7 @@
 import { InboxUnavailableError, messageOf } from '../../errors.ts';
 import { fileOf, isFull, type SqliteDatabase, type SqliteStatement } from './opening/database.ts';
-import type { EventIndex } from './engine/event-index.ts';
-import type { Transactions } from './commit-group.ts';
+import type { EventIndex } from './engine/deliveries.ts';
+import type { Transactions } from './jobs.ts';
 import {
   FilesInUse,
   IN_ANOTHER_LIBRARY,
@@ -11,10 +11,10 @@ import {
   logGone,
   type Place,
 } from './opening/files-in-use.ts';
-import { checkpoint, checkpointItself } from './opening/log-limit.ts';
+import { checkpoint, checkpointItself } from './opening/checkpoints.ts';
 import { absolutePath, adopt, assertDurable, openFile } from './opening/open.ts';
-import { prepareStatements, type Statements } from './statements.ts';
-import { unfit } from './threads/failures.ts';
+import { prepareStatements, type Statements } from './engine/sqlite-store.ts';
+import { unfit } from './threads/messages.ts';
 
 /** A connection with what hookbox has prepared on it. */
 export interface Connection extends Transactions<Statements> {

@@ -1,6 +1,6 @@
+import { InboxOpenError, InboxUnavailableError } from '../../errors.ts';
+import { wallTime } from '../../host/real-timers.ts';
 import type { EventKey, IncomingEvent, StoredEvent } from '../event.ts';
-import type { Sweep } from '../rules/announce.ts';
-import type { NumberedClaim, NumberedStart } from '../rules/leases.ts';
 import {
   accept,
   announce,
@@ -14,14 +14,13 @@ import {
   unhandled,
   type ClaimProgress,
 } from '../queue-operations.ts';
-import { seenSince } from '../rules/handled-types.ts';
-import { ignoredTypes } from '../rules/unhandled-report.ts';
-import type { CrashedEvent, Lease, ProcessorIdentity, Scope, Settlement } from '../work.ts';
-import { attemptsOf } from './engine/attempts.ts';
-import { nextDue } from './engine/next-due.ts';
-import { storedEvent } from './sql/records.ts';
-import type { Statements } from './statements.ts';
-import { claimedLater, settledLater, startedLater, waitedSince } from './waited-time.ts';
+import { type Sweep, seenSince, ignoredTypes } from '../rules/processors.ts';
+import type { NumberedClaim, NumberedStart } from '../rules/claim.ts';
+import type { CrashedEvent, Lease, ProcessorIdentity, Scope, Settlement, ClaimRequest, StartRequest } from '../work.ts';
+import { unavailable, type CommitOutcome } from '../group-commit.ts';
+import { attemptsOf, nextDue, type Statements } from './engine/sqlite-store.ts';
+import { isBusy, isRowFault } from './opening/database.ts';
+import { storedEvent } from './sql/rows.ts';
 
 /**
  * What is asked of a file, by name, and made of data, so that it can be asked of another thread. Each of these runs in a
@@ -136,4 +135,137 @@ export function runMove(statements: Statements, { name, given }: Move): unknown 
 
 export function runRead(statements: Statements, name: ReadName, given: readonly unknown[]): unknown {
   return (reads[name] as (statements: Statements, ...given: readonly unknown[]) => unknown)(statements, ...given);
+}
+
+/** Less does not count. */
+const MOMENT_MS = 250;
+
+/**
+ * By how much the clock has moved while a move waited for the database, be it set back meanwhile; less than a moment does
+ * not count. Whatever remembers the time is given that of when it is written: a time from before the clock was set back
+ * would have that made good twice.
+ *
+ * @param askedAt - of `wallTime()`, which all threads share
+ */
+export function waitedSince(askedAt: number): number {
+  const waited = wallTime() - askedAt;
+  return Math.abs(waited) < MOMENT_MS ? 0 : waited;
+}
+
+/**
+ * A claim is made when it is written, not when it was asked for: a lock may lie in between, while others could not renew
+ * their leases either, or the machine has slept, or its clock was set.
+ */
+function claimedLater<Request extends ClaimRequest>(request: Request, waitedMs: number): Request {
+  const { now, expiredBy = now } = request;
+  return { ...request, now: now + waitedMs, expiredBy };
+}
+
+/** A lease begins when it is written. */
+function startedLater<Request extends StartRequest>(request: Request, waitedMs: number): Request {
+  return { ...request, now: request.now + waitedMs };
+}
+
+/** A backoff begins when it is written. */
+function settledLater(settlement: Settlement, waitedMs: number): Settlement {
+  const hasBackoff = 'dueAt' in settlement && settlement.dueAt !== undefined;
+  return hasBackoff ? { ...settlement, dueAt: settlement.dueAt + waitedMs } : settlement;
+}
+
+/** What a group commit needs of its connection. */
+export interface Transactions<Store> {
+  /** Takes the write lock without waiting; throws busy when somebody else has it. */
+  begin(): Store;
+  /** Returns when everything since `begin` is on disk. */
+  commit(): void;
+  /** Runs work that, if it throws, leaves what came before it in this transaction as it was. */
+  apart<T>(work: () => T): T;
+  /** Undoes everything since `begin`, also where SQLite has done so already. */
+  rollback(): void;
+  /** Told of a failure that is not one row's, so that the next `begin` may start afresh. */
+  failed(failure: unknown): void;
+}
+
+/** Synchronous; it may run again after a rollback. */
+export type Work<Store> = (store: Store) => unknown;
+
+/** Runs all of them in one transaction. One that fails takes only itself down. */
+export function commitGroup<Store>(
+  transactions: Transactions<Store>,
+  group: readonly Work<Store>[],
+): readonly CommitOutcome[] {
+  try {
+    return together(transactions, group);
+  } catch (failure) {
+    if (isBusy(failure)) return group.map(() => 'busy');
+    if (failure instanceof InboxOpenError || failure instanceof InboxUnavailableError) {
+      // The file itself cannot be had, so no row need try alone.
+      transactions.failed(failure);
+      return group.map(() => failed(failure));
+    }
+  }
+  // One row, most likely: each is tried apart from the others, in one transaction still.
+  try {
+    return apart(transactions, group);
+  } catch (failure) {
+    if (isBusy(failure)) return group.map(() => 'busy');
+  }
+  return oneByOne(transactions, group);
+}
+
+function together<Store>(transactions: Transactions<Store>, group: readonly Work<Store>[]): CommitOutcome[] {
+  const store = transactions.begin();
+  try {
+    const outcomes = group.map((work) => ({ result: work(store) }));
+    transactions.commit();
+    return outcomes;
+  } catch (failure) {
+    transactions.rollback();
+    throw failure;
+  }
+}
+
+function apart<Store>(transactions: Transactions<Store>, group: readonly Work<Store>[]): CommitOutcome[] {
+  const store = transactions.begin();
+  try {
+    const outcomes = group.map((work): CommitOutcome => {
+      try {
+        return { result: transactions.apart(() => work(store)) };
+      } catch (failure) {
+        if (!isRowFault(failure)) throw failure;
+        return failed(failure);
+      }
+    });
+    transactions.commit();
+    return outcomes;
+  } catch (failure) {
+    transactions.rollback();
+    throw failure;
+  }
+}
+
+/** A file that is full: alone, a small row may still find room. */
+function oneByOne<Store>(transactions: Transactions<Store>, group: readonly Work<Store>[]): CommitOutcome[] {
+  const outcomes: CommitOutcome[] = [];
+  const rest = (outcome: CommitOutcome): CommitOutcome[] => [
+    ...outcomes,
+    ...Array.from({ length: group.length - outcomes.length }, () => outcome),
+  ];
+  for (const work of group) {
+    try {
+      outcomes.push(...together(transactions, [work]));
+    } catch (failure) {
+      if (isBusy(failure)) return rest('busy');
+      if (!isRowFault(failure)) {
+        transactions.failed(failure);
+        return rest(failed(failure));
+      }
+      outcomes.push(failed(failure));
+    }
+  }
+  return outcomes;
+}
+
+function failed(failure: unknown): CommitOutcome {
+  return { failure: unavailable(failure) };
 }

@@ -1,8 +1,6 @@
-import { lazyStatement } from './sql/lazy-statement.ts';
-import { TOLERATED_MS } from '../rules/set-back.ts';
+import { lazyStatement, keyIs, statement } from './sql/statement.ts';
+import { TOLERATED_MS } from '../rules/claim.ts';
 import type { SqliteDatabase } from './opening/database.ts';
-import { keyIs } from './sql/event-key.ts';
-import { statement } from './sql/prepared-statement.ts';
 
 /** The value of `parked` for an event that no processor has looked at yet. */
 export const FRESH = 2;

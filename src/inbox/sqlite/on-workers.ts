@@ -1,5 +1,5 @@
 import { InboxOpenError } from '../../errors.ts';
-import { assertLasting } from '../../host/ephemeral-host.ts';
+import { assertLasting } from '../../host/files.ts';
 
 /**
  * `hookbox/sqlite` as Cloudflare Workers get it: there is neither a disk nor a thread, and what would use them does not load.

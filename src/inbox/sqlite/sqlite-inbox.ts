@@ -1,26 +1,23 @@
-/**
- * An inbox that stores events in SQLite.
- *
- * @module
- */
+import { messageOf, ConfigurationError } from '../../errors.ts';
+import { assertLasting, whyNoPath } from '../../host/files.ts';
+import { loggerOf, type Logger } from '../../host/logger.ts';
 import { ownContext } from '../../host/own-context.ts';
-import { assertLasting } from '../../host/ephemeral-host.ts';
-import { loggerOf } from '../../host/logger.ts';
-import { messageOf } from '../../errors.ts';
+import { isPostgresUrl } from '../../host/postgres-url.ts';
 import { wallTime } from '../../host/real-timers.ts';
-import { positive } from '../../number-option.ts';
+import { assertAlone, assertOptions, kindOf, type KnownOptions, positive } from '../../known-options.ts';
 import type { Inbox } from '../contract.ts';
 import type { StoredEvent } from '../event.ts';
-import { GroupCommit } from '../group-commit.ts';
-import { runUpkeep } from '../operator/background-upkeep.ts';
-import { WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
+import { runUpkeep } from '../operator/turns.ts';
 import type { ClaimProgress } from '../queue-operations.ts';
+import { WHOLE_SWEEP, type Sweep } from '../rules/processors.ts';
+import { GroupCommit } from '../group-commit.ts';
 import { UnconfirmedClaims, UnconfirmedSettlements } from '../unconfirmed-claims.ts';
-import { commitGroup, type Work } from './commit-group.ts';
 import { adoptedConnection, ownConnection } from './connection.ts';
-import { fileOf, isConnectionFault, type SqliteDatabase } from './opening/database.ts';
 import { effectTransaction } from './effect-transaction.ts';
+import type { Statements } from './engine/sqlite-store.ts';
 import {
+  commitGroup,
+  type Work,
   runMove,
   runRead,
   type Move,
@@ -31,22 +28,25 @@ import {
   type ReadName,
   type ReadResult,
 } from './jobs.ts';
-import { newestSeq } from './sql/newest-seq.ts';
-import { logGone } from './opening/files-in-use.ts';
+import { fileOf, isConnectionFault, type SqliteDatabase } from './opening/database.ts';
+import { logGone, whyNoSecondConnection, whyNoSecondReader } from './opening/files-in-use.ts';
 import { absolutePath, whyTemporaryDataFails } from './opening/open.ts';
-import { assertGiven, type SqliteInboxOptions } from './opening/given.ts';
 import { accessOf } from './operator/access.ts';
 import { sqliteOperations } from './operator/operations.ts';
-import { backups } from './operator/transfer/backup.ts';
-import { SEARCH_INDEX } from './operator/search/search-words.ts';
-import type { Statements } from './statements.ts';
+import { SEARCH_INDEX } from './operator/search-words.ts';
+import { backups } from './operator/backup.ts';
+import { newestSeq } from './sql/statement.ts';
 import { InboxThreads } from './threads/inbox-threads.ts';
 import { NoThread } from './threads/thread.ts';
-import { whyNoSecondConnection, whyNoSecondReader } from './threads/second-connection.ts';
 import { FREE } from './threads/write-lock.ts';
 
+/**
+ * An inbox that stores events in SQLite.
+ *
+ * @module
+ */
+
 export type { SqliteDatabase, SqliteStatement } from './opening/database.ts';
-export type { SqliteInboxOptions } from './opening/given.ts';
 
 const MAX_WAITING = 10_000;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
@@ -313,4 +313,103 @@ function withBuffers(event: StoredEvent): StoredEvent {
 
 function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+/** The options of {@link sqliteInbox}. */
+export interface SqliteInboxOptions {
+  /**
+   * How many deliveries may wait for the disk. Above this limit, new deliveries get a 503.
+   *
+   * @defaultValue 10,000
+   */
+  readonly maxWaiting?: number;
+  /**
+   * How many bytes of bodies may wait for the disk.
+   *
+   * @defaultValue 67,108,864 (64 MiB)
+   */
+  readonly maxWaitingBytes?: number;
+  /**
+   * `true` allows hosts that do not keep their disk, such as AWS Lambda. `true` also allows a `database` in memory, for
+   * tests. In both cases, stored events are eventually lost.
+   *
+   * @defaultValue `false`
+   */
+  readonly ephemeral?: boolean;
+  /**
+   * By default, the inbox writes in a separate thread, so the disk does not block your server. With `false`, the inbox
+   * writes on the event loop and blocks it during each commit. If the thread cannot start, the inbox writes on the
+   * event loop.
+   *
+   * @defaultValue `true`
+   */
+  readonly thread?: boolean;
+  /**
+   * The logger that receives a warning if the thread cannot start; `false` for no log.
+   *
+   * @defaultValue the console
+   */
+  readonly logger?: Logger | false;
+}
+
+const OPTIONS: KnownOptions<SqliteInboxOptions> = {
+  maxWaiting: true,
+  maxWaitingBytes: true,
+  ephemeral: 'boolean',
+  thread: 'boolean',
+  logger: true,
+};
+const SOURCES = { database: true } as const;
+const SECOND = 'Pass options as the second argument: sqliteInbox({ database }, { thread: false }).';
+
+/**
+ * Refuses what `sqliteInbox` cannot be given.
+ *
+ * @throws ConfigurationError `INVALID_OPTION`
+ */
+function assertGiven(source: unknown, options: unknown): void {
+  assertAlone('sqliteInbox', source, SOURCES, OPTIONS, SECOND);
+  assertOptions('sqliteInbox', options, OPTIONS, SECOND);
+  assertSource(source);
+}
+
+/** What tells a connection of better-sqlite3 from those of other libraries. */
+const METHODS = ['prepare', 'exec', 'pragma', 'close'] as const satisfies readonly (keyof SqliteDatabase)[];
+
+/** What is neither a path nor a connection is not quoted: it may be a URL with a password in it. */
+function assertSource(source: unknown): void {
+  if (typeof source === 'string') {
+    if (isPostgresUrl(source)) {
+      throw refusal('This is a Postgres URL: pass it to postgresInbox of hookbox/postgres.');
+    }
+    const why = whyNoPath(source);
+    if (why !== null) throw refusal(why);
+    return;
+  }
+  if (typeof source !== 'object' || source === null) {
+    throw refusal(`Its first argument is ${kindOf(source)}. Is HOOKBOX_DB set?`);
+  }
+  if (!('database' in source)) {
+    const isConnection = 'prepare' in source;
+    throw refusal(
+      isConnection ? 'Wrap the connection in an object: { database }.' : 'The object has no property database.',
+    );
+  }
+  const { database } = source;
+  if (typeof database === 'string') throw refusal('Pass a path directly, not as { database }.');
+  const missing = METHODS.find((method) => !isFunction(database, method));
+  if (missing === undefined) return;
+  const what = typeof database === 'object' && database !== null ? `it has no ${missing}()` : kindOf(database);
+  throw refusal(`database must be a connection of better-sqlite3 (${what}).`);
+}
+
+function isFunction(database: unknown, method: string): boolean {
+  return typeof database === 'object' && database !== null && typeof Reflect.get(database, method) === 'function';
+}
+
+function refusal(why: string): ConfigurationError {
+  return new ConfigurationError(
+    'INVALID_OPTION',
+    `sqliteInbox needs the path of a file, or { database } with an open connection of better-sqlite3. ${why}`,
+  );
 }

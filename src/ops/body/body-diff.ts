@@ -1,5 +1,5 @@
-import { jsonText } from '../../events/json-tokens.ts';
-import { isSameNumber } from '../../inbox/operator/finding/written-value.ts';
+import { jsonText } from '../../events/json.ts';
+import { isSameNumber } from '../../inbox/operator/finding/bodies.ts';
 import { jsonTree, type JsonNode } from './json-tree.ts';
 import { MASKED } from './mask.ts';
 

@@ -1,5 +1,4 @@
-import { unquoted } from '../../events/json-characters.ts';
-import { JsonTokens, type JsonKind } from '../../events/json-tokens.ts';
+import { unquoted, JsonTokens, type JsonKind } from '../../events/json.ts';
 
 /** A value of a JSON text, with its place in the object or the list that it is in. */
 export interface JsonNode {

@@ -1,7 +1,6 @@
 import { ConfigurationError } from '../../errors.ts';
-import type { EventFilter } from '../../inbox/operator/filter.ts';
-import { unquoted } from '../../events/json-characters.ts';
-import { jsonText, JsonTokens } from '../../events/json-tokens.ts';
+import type { EventFilter } from '../../inbox/operator/search.ts';
+import { unquoted, jsonText, JsonTokens } from '../../events/json.ts';
 
 /** What stands in the place of a masked value. */
 export const MASKED = '•••';

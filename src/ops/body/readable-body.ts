@@ -1,4 +1,4 @@
-import { jsonText, JsonTokens } from '../../events/json-tokens.ts';
+import { jsonText, JsonTokens } from '../../events/json.ts';
 import { printableJson } from '../../printable.ts';
 
 /**

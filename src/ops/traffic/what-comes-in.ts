@@ -1,6 +1,5 @@
-import type { AnyInbox } from '../../inbox/contract.ts';
+import type { AnyInbox, Operations } from '../../inbox/contract.ts';
 import type { CountRow, CountSpan } from '../../inbox/operator/counts.ts';
-import type { Operations } from '../../inbox/operator/operations.ts';
 import { operationsOf } from '../operations-of.ts';
 import { acceptedIn, cameAt, endpointsIn, firstAt, hoursAt, lastAt, type Endpoint } from './lanes.ts';
 import { comparedSpans, DAY_MS, HOUR_MS, type History } from './rhythm.ts';

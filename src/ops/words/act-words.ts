@@ -1,7 +1,7 @@
 import type { EventAct } from '../../inbox/operator/audit.ts';
 import type { Act } from '../../inbox/operator/acts.ts';
 import type { EventCount } from '../../inbox/operator/search.ts';
-import type { EventState } from '../../inbox/state.ts';
+import type { EventState } from '../../inbox/event.ts';
 import { number } from './format.ts';
 
 /** The words for an action, in each tense. */

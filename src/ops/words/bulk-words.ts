@@ -1,5 +1,5 @@
 import type { Bulk } from '../../inbox/operator/acts.ts';
-import { deadReasons } from '../../inbox/state.ts';
+import { deadReasons } from '../../inbox/event.ts';
 import { oneLine } from '../../printable.ts';
 import { DEFAULT_ENDPOINT } from '../../processing/endpoint.ts';
 import { ACT_WORDS } from './act-words.ts';

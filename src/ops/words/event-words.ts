@@ -1,9 +1,9 @@
 import type { Act, ActResult } from '../../inbox/operator/acts.ts';
 import type { DeadGroup, EventSummary } from '../../inbox/operator/search.ts';
-import type { DeadReason } from '../../inbox/state.ts';
+import type { DeadReason } from '../../inbox/event.ts';
+import type { Attempt } from '../../inbox/work.ts';
 import { ACT_WORDS } from './act-words.ts';
 import { relative } from './format.ts';
-import type { Attempt } from '../../inbox/work.ts';
 
 /** Why events are dead, where they are listed. */
 export const DEAD_REASONS = {

@@ -1,4 +1,4 @@
-import { deadReasons } from '../../inbox/state.ts';
+import { deadReasons } from '../../inbox/event.ts';
 import { oneLine } from '../../printable.ts';
 import type { GroupSample } from '../group-samples.ts';
 import { causeOfDeath } from './event-words.ts';

@@ -1,4 +1,4 @@
-import type { EraseReport } from '../../inbox/operator/removal.ts';
+import type { EraseReport } from '../../inbox/operator/erasing.ts';
 
 /** Where something of what was erased is left; `null` where there is nothing to say. */
 export function leftInLog(logEmptied: EraseReport['logEmptied']): string | null {

@@ -1,6 +1,5 @@
-import type { Act } from '../../inbox/operator/acts.ts';
-import type { EventFilter } from '../../inbox/operator/filter.ts';
-import { bulkFates, type BulkFate } from '../../inbox/operator/bulk-outcome.ts';
+import { type Act, bulkFates, type BulkFate } from '../../inbox/operator/acts.ts';
+import type { EventFilter } from '../../inbox/operator/search.ts';
 import type { BulkOutcome } from '../bulk-outcome.ts';
 import { ACT_WORDS } from './act-words.ts';
 import { number, plural } from './format.ts';

@@ -2,7 +2,7 @@ import { USUAL_SCHEMA } from '../../host/postgres-url.ts';
 import { inboxOptions, quoted, type NamedInbox } from '../../host/shell-words.ts';
 import { shownDatabase } from '../../host/postgres-url.ts';
 
-export { eventCommand } from '../../processing/event-command.ts';
+export { eventCommand } from '../../processing/endpoint.ts';
 
 /** The command that does what the page does not; its file is still to be named. */
 export function copyingCommand(act: 'export' | 'import' | 'backup', named: NamedInbox): string {

@@ -1,7 +1,7 @@
 import type { EventKey } from '../../inbox/event.ts';
 import type { Gauge } from '../../inbox/operator/counts.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
-import type { Blocker, Wait } from '../../inbox/operator/waits.ts';
+import type { Blocker, Wait } from '../../inbox/rules/waiting.ts';
 import { oneLine } from '../../printable.ts';
 import { age, bounded, number, relative } from './format.ts';
 import { pausedInWords } from './pause-words.ts';

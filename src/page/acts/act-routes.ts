@@ -1,9 +1,8 @@
 import type { Hono } from 'hono';
 import { ConfigurationError } from '../../errors.ts';
-import type { EventKey } from '../../inbox/event.ts';
+import { type EventKey, eventStates } from '../../inbox/event.ts';
 import type { Act, ActResult, By } from '../../inbox/operator/acts.ts';
 import { hasEnded } from '../../inbox/rules/bulks.ts';
-import { eventStates } from '../../inbox/state.ts';
 import type { InStates } from '../../ops/act-on-named.ts';
 import { cancelBulk, getBulk, previewBulk, runBulk, USUAL_RATE } from '../../ops/bulks.ts';
 import { discardEvents } from '../../ops/discard.ts';

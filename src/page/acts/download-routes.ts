@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import { MOST_GROUPS } from '../../inbox/rules/dead-groups.ts';
+import { MOST_GROUPS } from '../../inbox/rules/error-groups.ts';
 import { exportEvents, exportOfEach } from '../../ops/export.ts';
 import { readableLines } from '../../ops/readable-export.ts';
 import { readableFormats } from '../../ops/words/readable-formats.ts';

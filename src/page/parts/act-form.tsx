@@ -1,5 +1,5 @@
 import type { PropsWithChildren } from 'hono/jsx';
-import type { EventFilter } from '../../inbox/operator/filter.ts';
+import type { EventFilter } from '../../inbox/operator/search.ts';
 import { heldUp, type HeldUpLanes } from '../../ops/held-up.ts';
 import { heldUpInWords } from '../../ops/words/pause-words.ts';
 import { EXPORT_FORMATS, exportFormats } from '../../ops/words/readable-formats.ts';

@@ -1,4 +1,4 @@
-import { jsonText } from '../../events/json-tokens.ts';
+import { jsonText } from '../../events/json.ts';
 import type { StoredEvent } from '../../inbox/event.ts';
 import { bodyDiff, type BodyDiff } from '../../ops/body/body-diff.ts';
 import { jsonTree, type JsonNode } from '../../ops/body/json-tree.ts';

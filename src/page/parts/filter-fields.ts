@@ -1,7 +1,5 @@
-import type { EventKey } from '../../inbox/event.ts';
-import { filterFault, LONGEST_TEXT } from '../../inbox/operator/check-filter.ts';
-import type { EventFilter, BodyCondition } from '../../inbox/operator/filter.ts';
-import { deadReasons, eventStates } from '../../inbox/state.ts';
+import { type EventKey, deadReasons, eventStates } from '../../inbox/event.ts';
+import { filterFault, LONGEST_TEXT, type EventFilter, type BodyCondition } from '../../inbox/operator/search.ts';
 import { listed } from '../../ops/words/format.ts';
 import { parseTime } from '../../ops/words/read-time.ts';
 import { oneLine } from '../../printable.ts';

@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { eventTypes } from '../../events/event-types.ts';
-import type { EventFilter } from '../../inbox/operator/filter.ts';
-import { deadReasons, eventStates } from '../../inbox/state.ts';
+import type { EventFilter } from '../../inbox/operator/search.ts';
+import { deadReasons, eventStates } from '../../inbox/event.ts';
 import { shortTime, timestamp } from '../../ops/words/format.ts';
 import { parseDuration } from '../../ops/words/read-time.ts';
 import type { Visit } from '../visit.ts';

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import type { EventFilter } from '../../inbox/operator/filter.ts';
+import type { EventFilter } from '../../inbox/operator/search.ts';
 import { MASKED } from '../../ops/body/mask.ts';
 import { groupSamples, type GroupPlace, type GroupSamples } from '../../ops/group-samples.ts';
 import { timestamp, number } from '../../ops/words/format.ts';

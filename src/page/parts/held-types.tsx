@@ -1,7 +1,7 @@
 import type { Pause } from '../../inbox/operator/pauses.ts';
 import type { Unhandled } from '../../ops/unhandled.ts';
 import { bounded } from '../../ops/words/format.ts';
-import { rerunIgnoredCommand } from '../../processing/rerun-ignored-command.ts';
+import { rerunIgnoredCommand } from '../../processing/announcer.ts';
 import type { Visit } from '../visit.ts';
 import { AtEndpoint, StoredText } from './stored-text.tsx';
 import { eventsHref } from './filter-fields.ts';

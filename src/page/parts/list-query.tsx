@@ -1,5 +1,4 @@
-import type { SearchOrder } from '../../inbox/operator/filter.ts';
-import type { EventPage } from '../../inbox/operator/search.ts';
+import type { SearchOrder, EventPage } from '../../inbox/operator/search.ts';
 import { READINGS, type FindPlace } from '../../ops/find-by-text.ts';
 
 /** The events in a list at first. */

@@ -1,7 +1,6 @@
 import { delay, performance } from '../../host/real-timers.ts';
 import type { AnyInbox } from '../../inbox/contract.ts';
-import type { Bulk } from '../../inbox/operator/acts.ts';
-import type { BulkFate } from '../../inbox/operator/bulk-outcome.ts';
+import type { Bulk, BulkFate } from '../../inbox/operator/acts.ts';
 import { type BulkOutcome, type OutcomeAtFirst, bulkOutcome } from '../../ops/bulk-outcome.ts';
 import { number, shortTime } from '../../ops/words/format.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { ActResult, Bulk } from '../../inbox/operator/acts.ts';
-import type { EventFilter } from '../../inbox/operator/filter.ts';
+import type { EventFilter } from '../../inbox/operator/search.ts';
 import { hasEnded } from '../../inbox/rules/bulks.ts';
 import { outcomeAtFirst, type OutcomeAtFirst } from '../../ops/bulk-outcome.ts';
 import { getBulk, USUAL_RATE, listBulks } from '../../ops/bulks.ts';

@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { DeadGroup, EventSummary, RetryGroup } from '../../inbox/operator/search.ts';
-import { MOST_GROUPS } from '../../inbox/rules/dead-groups.ts';
+import { MOST_GROUPS } from '../../inbox/rules/error-groups.ts';
 import { deadGroups } from '../../ops/find.ts';
 import { retryGroups } from '../../ops/retry-groups.ts';
 import { causeOfDeath, causeOfRetry } from '../../ops/words/event-words.ts';

@@ -1,4 +1,4 @@
-import { isFarAhead } from '../../events/far-ahead.ts';
+import { isFarAhead } from '../../events/instant.ts';
 import type { Child } from 'hono/jsx';
 import { isImportedId, type StoredEvent, type EventKey } from '../../inbox/event.ts';
 import type { Act as ActName } from '../../inbox/operator/acts.ts';

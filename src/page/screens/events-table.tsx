@@ -1,6 +1,5 @@
-import type { SearchOrder } from '../../inbox/operator/filter.ts';
-import type { EventSummary } from '../../inbox/operator/search.ts';
-import type { Wait } from '../../inbox/operator/waits.ts';
+import type { SearchOrder, EventSummary } from '../../inbox/operator/search.ts';
+import type { Wait } from '../../inbox/rules/waiting.ts';
 import { number, plural, relative, shortTime, timestamp } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { eventHref, eventPath, eventsHref } from '../parts/filter-fields.ts';

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../../errors.ts';
-import type { EventFilter, SearchOrder } from '../../inbox/operator/filter.ts';
-import type { EventCount, EventSummary, FoundName } from '../../inbox/operator/search.ts';
+import type { EventFilter, SearchOrder, EventCount, EventSummary, FoundName } from '../../inbox/operator/search.ts';
+import type { Wait } from '../../inbox/rules/waiting.ts';
 import { countEvents, listEvents } from '../../ops/find.ts';
 import {
   failedFirst,
@@ -10,7 +10,6 @@ import {
   type Suggestion,
   type TextReading,
 } from '../../ops/find-by-text.ts';
-import type { Wait } from '../../inbox/operator/waits.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { newestSeq } from '../../ops/stored-events.ts';
 import { readFilter } from '../parts/filter-fields.ts';

@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { eventTypes } from '../../events/event-types.ts';
-import { LONGEST_ENDPOINT } from '../../inbox/event.ts';
-import { prunableStates, type EraseReport, type PrunableState } from '../../inbox/operator/removal.ts';
+import { LONGEST_ENDPOINT, prunableStates, type PrunableState } from '../../inbox/event.ts';
+import type { EraseReport } from '../../inbox/operator/erasing.ts';
 import { number, listed, plural } from '../../ops/words/format.ts';
 import { leftInLog } from '../../ops/words/log-words.ts';
 import { copyingCommand, copyInPostgres } from '../../ops/words/shell-commands.ts';

@@ -1,5 +1,5 @@
 import type { AnyInbox } from '../../inbox/contract.ts';
-import type { RejectedDelivery } from '../../inbox/operator/rejections.ts';
+import type { RejectedDelivery } from '../../inbox/operator/counts.ts';
 import { rejectedDeliveries, stats, type Stats } from '../../ops/stats.ts';
 import { bytes, number, percent, plural } from '../../ops/words/format.ts';
 import { rangeOf, rangeQuery, Ranges, stepsOf, type Range, Time } from '../parts/time.tsx';

@@ -1,8 +1,8 @@
 import type { AnyInbox } from '../../inbox/contract.ts';
 import type { EventKey } from '../../inbox/event.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
+import type { Wait } from '../../inbox/rules/waiting.ts';
 import type { EndpointType } from '../../inbox/rules/pauses.ts';
-import type { Wait } from '../../inbox/operator/waits.ts';
 import { listEvents } from '../../ops/find.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { listed, plural } from '../../ops/words/format.ts';

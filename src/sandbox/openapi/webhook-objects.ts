@@ -1,6 +1,5 @@
 import type { ZodOpenApiPathsObject, ZodOpenApiSchemaObject } from 'zod-openapi';
-import { EVENT_MEANINGS } from '../../events/event-meanings.ts';
-import { eventTypes, type EventType } from '../../events/event-types.ts';
+import { EVENT_MEANINGS, eventTypes, type EventType } from '../../events/event-types.ts';
 import { jsonSchema } from '../../events/json-schemas.ts';
 import { EVENT_BODIES } from '../../testing/event-bodies.ts';
 import type { AssumptionId } from '../assumptions.ts';

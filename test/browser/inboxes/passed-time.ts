@@ -1,9 +1,8 @@
 import { vi } from 'vitest';
 import { entityOf } from '../../../src/events/entity.ts';
 import { readEvent } from '../../../src/events/parse.ts';
-import type { Inbox } from '../../../src/inbox/contract.ts';
+import type { Inbox, Operations } from '../../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../../src/inbox/event.ts';
-import type { Operations } from '../../../src/inbox/operator/operations.ts';
 import type { Settlement } from '../../../src/inbox/work.ts';
 import { later } from '../../helpers/incoming-event.ts';
 

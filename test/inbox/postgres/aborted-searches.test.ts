@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import type { EventFilter } from '../../../src/inbox/operator/filter.ts';
-import type { Operations } from '../../../src/inbox/operator/operations.ts';
-import type { Abortable } from '../../../src/inbox/operator/search.ts';
+import type { EventFilter, Abortable } from '../../../src/inbox/operator/search.ts';
+import type { Operations } from '../../../src/inbox/contract.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { interferedPool } from './interfered-pool.ts';

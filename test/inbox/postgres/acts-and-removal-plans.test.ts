@@ -1,8 +1,8 @@
 /** Acts, bulks, removal and transfer go by an index, however many events there are and whatever Postgres believes of them. */
 import { expect, it } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
+import { prunableStates } from '../../../src/inbox/event.ts';
 import { tableNames } from '../../../src/inbox/postgres/sql/tables.ts';
-import { prunableStates } from '../../../src/inbox/operator/removal.ts';
 import { cancelBulk, listBulks, previewBulk, runBulk } from '../../../src/ops/bulks.ts';
 import { eraseEntity } from '../../../src/ops/erase.ts';
 import { importEvents } from '../../../src/ops/import.ts';

@@ -1,11 +1,11 @@
 import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
+import { PRESENT_MS } from '../../../src/inbox/rules/processors.ts';
+import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { movesOf } from '../../../src/inbox/postgres/moves.ts';
 import { tableNames, tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
-import { PRESENT_MS } from '../../../src/inbox/rules/handled-types.ts';
-import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 import { times } from '../../helpers/times.ts';

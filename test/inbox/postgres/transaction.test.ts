@@ -3,11 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { Pool } from 'pg';
 import { TransactionError } from '../../../src/errors.ts';
 import type { Inbox } from '../../../src/inbox/contract.ts';
+import { COMMITTED_BY_ITSELF } from '../../../src/inbox/rules/attempt.ts';
+import { EVERYTHING, type ClaimedEvent } from '../../../src/inbox/work.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { quoted, tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
 import { createReceiver } from '../../../src/receive/receiver.ts';
-import { COMMITTED_BY_ITSELF } from '../../../src/inbox/rules/committed-alone.ts';
-import { EVERYTHING, type ClaimedEvent } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { orderDelivery, SECRET } from '../../helpers/order-delivery.ts';
 import { recordedLog } from '../../helpers/recorded-log.ts';

@@ -13,9 +13,10 @@ import {
   type ReadyType,
   type TypePosition,
   type WaitingEvent,
-} from '../../../src/inbox/rules/announce.ts';
+  IGNORE_AFTER_MS,
+  PRESENT_MS,
+} from '../../../src/inbox/rules/processors.ts';
 import { Budget } from '../../../src/inbox/rules/budget.ts';
-import { IGNORE_AFTER_MS, PRESENT_MS } from '../../../src/inbox/rules/handled-types.ts';
 
 const NOW = 2 * IGNORE_AFTER_MS;
 const BEFORE = NOW - PRESENT_MS;

@@ -6,10 +6,10 @@ import {
   endingOf,
   settlementOfFailure,
   settlementWithoutFile,
-  type Ending,
   type EndOfAttempt,
-} from '../../../src/inbox/rules/attempt-end.ts';
-import { fingerprintOf } from '../../../src/inbox/rules/fingerprint.ts';
+} from '../../../src/inbox/rules/attempt.ts';
+import { type Ending } from '../../../src/inbox/rules/store.ts';
+import { fingerprintOf } from '../../../src/inbox/rules/error-groups.ts';
 
 const NOW = 1_000;
 const error = { name: 'Error', message: 'no order ord_42', stack: 'at …' };

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { backoffMs, DEFAULT_RETRY } from '../../../src/inbox/rules/backoff.ts';
+import { backoffMs, DEFAULT_RETRY } from '../../../src/inbox/rules/attempt.ts';
 
 it.each([
   [1, 1_000],

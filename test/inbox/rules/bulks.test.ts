@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { StoredBulk } from '../../../src/inbox/operator/acts.ts';
-import type { ActedRow } from '../../../src/inbox/rules/act-on-events.ts';
-import type { Author } from '../../../src/inbox/operator/author.ts';
+import type { EventState } from '../../../src/inbox/event.ts';
+import type { StoredBulk, Author } from '../../../src/inbox/operator/acts.ts';
+import type { ActedRow } from '../../../src/inbox/rules/operator-acts.ts';
 import {
   actingOf,
   hasEnded,
@@ -10,8 +10,8 @@ import {
   planSnapshot,
   planStart,
   refuseTooMany,
+  runOf,
 } from '../../../src/inbox/rules/bulks.ts';
-import type { EventState } from '../../../src/inbox/state.ts';
 
 const NOW = 1_000;
 const ADA: Author = { actor: 'ada', via: 'cli', reason: null, now: NOW };
@@ -138,4 +138,20 @@ it('so many are added at once, and no more', () => {
   const seqs = Array.from({ length: 1_000 }, (_, n) => n);
   expect(() => refuseTooMany(seqs)).not.toThrow();
   expect(() => refuseTooMany([...seqs, 1_000])).toThrow(/at most 1000 events at once, not 1001/);
+});
+
+const heartbeat = { ms: 5_000, silentMs: 100, stopped: false };
+const running = { state: 'running', heartbeat } as const;
+
+it.each([
+  ['reported just now', running, null],
+  ['was slow for most of a minute', { ...running, heartbeat: { ...heartbeat, silentMs: 59_000 } }, null],
+  ['did not report for more than a minute', { ...running, heartbeat: { ...heartbeat, silentMs: 61_000 } }, 'silent'],
+  ['reported in the future', { ...running, heartbeat: { ...heartbeat, silentMs: -60_000 } }, 'silent'],
+  ['is a few milliseconds ahead', { ...running, heartbeat: { ...heartbeat, silentMs: -20 } }, null],
+  ['reported that it stops', { ...running, heartbeat: { ...heartbeat, stopped: true } }, 'reported'],
+  ['has not reported yet', { ...running, heartbeat: null }, null],
+  ['is done', { ...running, state: 'done', heartbeat: { ...heartbeat, silentMs: 90_000 } }, null],
+] as const)('of a bulk whose process %s', (_, bulk, expected) => {
+  expect(runOf(bulk)).toBe(expected);
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ClaimPlan, planOne } from '../../../src/inbox/rules/claim.ts';
 import type { ClaimState, DueEvent, EventToRun } from '../../../src/inbox/rules/store.ts';
 import { EVERYTHING, type ClaimRequest, type Scope } from '../../../src/inbox/work.ts';
-import { PRESENT_MS } from '../../../src/inbox/rules/handled-types.ts';
+import { PRESENT_MS } from '../../../src/inbox/rules/processors.ts';
 import { dueEvent } from './plan-events.ts';
 
 const NOW = 2 * PRESENT_MS;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { foundCrash } from '../../../src/inbox/rules/found-crash.ts';
+import { foundCrash } from '../../../src/inbox/rules/attempt.ts';
 
 const found = {
   endpoint: 'default',

@@ -8,7 +8,7 @@ import {
   rerunOfferedSince,
   seenSince,
   wasSeenAfter,
-} from '../../../src/inbox/rules/handled-types.ts';
+} from '../../../src/inbox/rules/processors.ts';
 import type { Scope } from '../../../src/inbox/work.ts';
 
 const NOW = 2 * IGNORE_AFTER_MS;

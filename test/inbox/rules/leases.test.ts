@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { leasesOf, planLeases } from '../../../src/inbox/rules/leases.ts';
+import { leasesOf, planLeases } from '../../../src/inbox/rules/claim.ts';
 import type { Change, ExpiredEvent, LeasesToEnd } from '../../../src/inbox/rules/store.ts';
 import { EVERYTHING, type ClaimRequest } from '../../../src/inbox/work.ts';
 import { expiredEvent, heldEvent } from './plan-events.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Author } from '../../../src/inbox/operator/author.ts';
+import type { Author } from '../../../src/inbox/operator/acts.ts';
 import { pausedSeconds, planPause } from '../../../src/inbox/rules/pauses.ts';
 
 const ADA: Author = { actor: 'ada', via: 'cli', reason: 'the shop is down', now: 5_000 };

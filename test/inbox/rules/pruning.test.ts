@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import type { PruneCriteria } from '../../../src/inbox/operator/removal.ts';
+import type { PruneCriteria } from '../../../src/inbox/rules/pruning.ts';
 import { Budget } from '../../../src/inbox/rules/budget.ts';
 import { isMeant, isPrunable, planPrune, statesToPrune, type SettledEvent } from '../../../src/inbox/rules/pruning.ts';
-import type { PrunableState } from '../../../src/inbox/state.ts';
+import type { PrunableState } from '../../../src/inbox/event.ts';
 
 const BEFORE = 1_000;
 const old: SettledEvent = { state: 'processed', settledAt: BEFORE - 1, bytes: 2 };

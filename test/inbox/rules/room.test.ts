@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Room } from '../../../src/inbox/rules/room.ts';
+import { Room } from '../../../src/inbox/rules/claim.ts';
 
 describe('the room of a claim', () => {
   it('is for everything where nothing is said', () => {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { arrivedBy, latestTime, movedBack, setBackBy, TOLERATED_MS } from '../../../src/inbox/rules/set-back.ts';
+import { arrivedBy, latestTime, movedBack, setBackBy, TOLERATED_MS } from '../../../src/inbox/rules/claim.ts';
 
 const HOUR = 3_600_000;
 

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { endingOf, type EndOfAttempt } from '../../../src/inbox/rules/attempt-end.ts';
-import { countChange, planProcessed, planSettle } from '../../../src/inbox/rules/settle.ts';
+import {
+  endingOf,
+  type EndOfAttempt,
+  countChange,
+  planProcessed,
+  planSettle,
+} from '../../../src/inbox/rules/attempt.ts';
 import type { AttemptOutcome, Change, HeldEvent } from '../../../src/inbox/rules/store.ts';
 import type { Settlement } from '../../../src/inbox/work.ts';
 import { heldEvent } from './plan-events.ts';

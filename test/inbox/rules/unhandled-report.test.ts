@@ -1,6 +1,11 @@
 import { expect, it } from 'vitest';
-import { COUNTED, ignoredTypes, unhandledTypes, type PendingType } from '../../../src/inbox/rules/unhandled-report.ts';
-import { PRESENT_MS } from '../../../src/inbox/rules/handled-types.ts';
+import {
+  COUNTED,
+  ignoredTypes,
+  unhandledTypes,
+  type PendingType,
+  PRESENT_MS,
+} from '../../../src/inbox/rules/processors.ts';
 
 const NOW = 10 * PRESENT_MS;
 const LONG_AGO = NOW - PRESENT_MS;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { SqliteDatabase } from '../../../src/inbox/sqlite/opening/database.ts';
-import { LogWatch } from '../../../src/inbox/sqlite/threads/log-watch.ts';
+import { LogWatch } from '../../../src/inbox/sqlite/opening/checkpoints.ts';
 import { LockLender } from '../../../src/inbox/sqlite/threads/write-lock.ts';
 
 const PAGE_BYTES = 4_096;

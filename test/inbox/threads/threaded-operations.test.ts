@@ -1,11 +1,10 @@
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../../src/errors.ts';
-import type { Inbox } from '../../../src/inbox/contract.ts';
-import type { EventFilter } from '../../../src/inbox/operator/filter.ts';
-import type { Operations } from '../../../src/inbox/operator/operations.ts';
-import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
+import type { Inbox, Operations } from '../../../src/inbox/contract.ts';
+import type { EventFilter } from '../../../src/inbox/operator/search.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
+import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { suiteFolder } from '../../helpers/scratch-folder.ts';
 import { START } from '../../helpers/virtual-clock.ts';

@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3';
 import { describe, expect, test, vi } from 'vitest';
 import type { EventCount } from '../../../src/inbox/operator/search.ts';
+import type { Operations } from '../../../src/inbox/contract.ts';
 import { eventsScreen } from '../../../src/page/screens/events-screen.tsx';
-import type { Operations } from '../../../src/inbox/operator/operations.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { bury, FAILED, handleAgain, handled, RETRY } from '../events-in-states.ts';

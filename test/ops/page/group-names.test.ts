@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { Operations } from '../../../src/inbox/operator/operations.ts';
+import type { Operations } from '../../../src/inbox/contract.ts';
 import type { AuditLine } from '../../../src/inbox/operator/audit.ts';
 import { deadGroups, previewBulk, retryGroups, runBulk } from '../../../src/ops/index.ts';
 import { groupInWords } from '../../../src/ops/words/group-words.ts';

@@ -1,6 +1,6 @@
 import type { Browser, Request } from 'playwright-core';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { Operations } from '../../../src/inbox/operator/operations.ts';
+import type { Operations } from '../../../src/inbox/contract.ts';
 import type { EventPage } from '../../../src/inbox/operator/search.ts';
 import { discardEvents } from '../../../src/ops/index.ts';
 import { openBrowser } from '../../browser/browser.ts';

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ConfigurationError, InboxUnavailableError } from '../../../src/errors.ts';
 import { createReceiver } from '../../../src/index.ts';
 import { memoryInbox } from '../../../src/inbox/memory/memory-inbox.ts';
-import type { Operations } from '../../../src/inbox/operator/operations.ts';
+import type { Operations } from '../../../src/inbox/contract.ts';
 import { opsPage } from '../../../src/page/operators-page.tsx';
 import { hostileTexts } from '../../browser/hostile-texts.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';

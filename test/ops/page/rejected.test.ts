@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import type { Operations } from '../../../src/inbox/operator/operations.ts';
+import type { Operations } from '../../../src/inbox/contract.ts';
 import { rejectedScreen } from '../../../src/page/screens/rejected-screen.tsx';
 import { partOf, tagsOf, textOf } from './read-html.ts';
 import { ago, htmlOf, stubVisit } from './stub-visit.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Operations } from '../../../src/inbox/operator/operations.ts';
+import type { Operations } from '../../../src/inbox/contract.ts';
 import { auditScreen } from '../../../src/page/screens/audit-screen.tsx';
 import { bulkScreen, bulksScreen } from '../../../src/page/screens/bulk-screen.tsx';
 import { deadEventsScreen } from '../../../src/page/screens/dead-events-screen.tsx';

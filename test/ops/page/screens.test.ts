@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CountRow, WaitingEvent } from '../../../src/inbox/operator/counts.ts';
-import type { PageRequest } from '../../../src/inbox/operator/filter.ts';
-import type { EventSummary } from '../../../src/inbox/operator/search.ts';
+import type { PageRequest, EventSummary } from '../../../src/inbox/operator/search.ts';
 import { auditScreen } from '../../../src/page/screens/audit-screen.tsx';
 import { bulkScreen, bulksScreen } from '../../../src/page/screens/bulk-screen.tsx';
 import { deadEventsScreen } from '../../../src/page/screens/dead-events-screen.tsx';

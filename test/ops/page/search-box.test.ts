@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { describe, expect, test, vi } from 'vitest';
-import type { Operations } from '../../../src/inbox/operator/operations.ts';
+import type { Operations } from '../../../src/inbox/contract.ts';
 import { discardEvents } from '../../../src/ops/index.ts';
 import { hostileTexts } from '../../browser/hostile-texts.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';

@@ -1,10 +1,10 @@
 import { expect, it, onTestFinished, test } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { CountRow } from '../../../src/inbox/operator/counts.ts';
+import type { EventSummary } from '../../../src/inbox/operator/search.ts';
+import type { Wait } from '../../../src/inbox/rules/waiting.ts';
 import type { Pause } from '../../../src/inbox/operator/pauses.ts';
 import type { EndpointType } from '../../../src/inbox/rules/pauses.ts';
-import type { EventSummary } from '../../../src/inbox/operator/search.ts';
-import type { Wait } from '../../../src/inbox/operator/waits.ts';
 import type { TypeChange } from '../../../src/ops/type-changes.ts';
 import type { Warning } from '../../../src/ops/words/watch-words.ts';
 import { overviewScreen } from '../../../src/page/screens/overview-screen.tsx';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../../src/inbox/event.ts';
 import type { CountRow } from '../../../src/inbox/operator/counts.ts';
-import { PRESENT_MS } from '../../../src/inbox/rules/handled-types.ts';
+import { PRESENT_MS } from '../../../src/inbox/rules/processors.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { watch } from '../../../src/ops/watch.ts';
 import { warningsOf } from '../../../src/ops/words/watch-words.ts';

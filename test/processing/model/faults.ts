@@ -1,7 +1,7 @@
 import type { Inbox } from '../../../src/inbox/contract.ts';
-import { InboxUnavailableError } from '../../../src/errors.ts';
 import type { Lease } from '../../../src/inbox/work.ts';
-import { IGNORE_AFTER_MS, PRESENT_MS } from '../../../src/inbox/rules/handled-types.ts';
+import { IGNORE_AFTER_MS, PRESENT_MS } from '../../../src/inbox/rules/processors.ts';
+import { InboxUnavailableError } from '../../../src/errors.ts';
 import type { Mutation } from './world.ts';
 
 /** Its fault lies in the store. */

@@ -1,6 +1,5 @@
-import type { Acceptance, EventKey, IncomingEvent, Started } from '../../../src/inbox/event.ts';
+import type { Acceptance, EventKey, IncomingEvent, Started, DeadReason } from '../../../src/inbox/event.ts';
 import type { ActResult } from '../../../src/inbox/operator/acts.ts';
-import type { DeadReason } from '../../../src/inbox/state.ts';
 import type { Attempt, ClaimedEvent, ClaimRequest, Lease, Settlement, StartRequest } from '../../../src/inbox/work.ts';
 import {
   compare,

@@ -1,5 +1,4 @@
-import type { EventKey, IncomingEvent } from '../../../src/inbox/event.ts';
-import type { DeadReason, EventState } from '../../../src/inbox/state.ts';
+import type { EventKey, IncomingEvent, DeadReason, EventState } from '../../../src/inbox/event.ts';
 import type { Attempt } from '../../../src/inbox/work.ts';
 
 /** Events that somebody handles: of which endpoints, of which types. */

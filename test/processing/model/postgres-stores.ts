@@ -1,7 +1,6 @@
 import { Pool, type PoolClient } from 'pg';
-import type { Inbox } from '../../../src/inbox/contract.ts';
+import type { Inbox, Operations } from '../../../src/inbox/contract.ts';
 import type { Lease, TransactionAttempt } from '../../../src/inbox/work.ts';
-import type { Operations } from '../../../src/inbox/operator/operations.ts';
 import type { SqliteDatabase } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
 import { isHanging } from './hangs.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../../../errors.ts';
-import type { Term } from '../../rules/search-words.ts';
-import { putAwayStates, type EventState, type PutAwayState } from '../../state.ts';
+import type { Term } from '../../rules/entity-terms.ts';
+import { putAwayStates, type EventState, type PutAwayState } from '../../event.ts';
 import type { FoundName, SearchRequest } from '../search.ts';
 import type { Conditions } from './conditions.ts';
 import {

@@ -1,18 +1,36 @@
 import { delay } from '../../../host/real-timers.ts';
-import { gaugeOf, MOST_COUNTED } from '../../rules/gauges.ts';
-import { retryPrintOf } from '../../rules/retry-groups.ts';
-import { termsOf } from '../../rules/search-words.ts';
-import { assertFilter } from '../check-filter.ts';
-import type { EventFilter } from '../filter.ts';
-import { pageBounds } from '../page-bounds.ts';
-import { readPlaces } from '../body-places.ts';
-import type { CountRequest, EventCount, EventPage, EventSummary, Search, SearchRequest } from '../search.ts';
-import type { Clock } from '../sql.ts';
+import { gaugeOf, MOST_COUNTED } from '../../rules/counted.ts';
+import { termsOf } from '../../rules/entity-terms.ts';
+import { retryPrintOf } from '../../rules/error-groups.ts';
+import {
+  assertFilter,
+  type EventFilter,
+  pageBounds,
+  type CountRequest,
+  type EventCount,
+  type EventPage,
+  type EventSummary,
+  type Search,
+  type SearchRequest,
+  type FoundName,
+} from '../search.ts';
+import type { Clock, OperatorTables, Read, Reader } from '../sql.ts';
+import { summariesOf, summaryOfKey } from '../summaries.ts';
+import { BodiesInTurn } from './conditions.ts';
 import { SlicedWork } from '../turns.ts';
-import { namesIn } from './body-names.ts';
+import { readPlaces, namesIn, readsAs } from './bodies.ts';
 import { assertOrder, candidatesFor, exactPart, type SearchTables } from './candidates.ts';
-import { conditionsOf, inDatabaseTime, keyText, type Conditions, type FittingRow } from './conditions.ts';
-import { readsAs } from './written-value.ts';
+import {
+  conditionsOf,
+  inDatabaseTime,
+  keyText,
+  type Conditions,
+  type FittingRow,
+  fittingEvents,
+  fittingRow,
+  type FittingColumns,
+} from './conditions.ts';
+import { searchTables, type SearchIndexes } from './indexes.ts';
 
 /** How many stored events a page looks at: few pages have to take the second step. */
 const STEPS = [500, 4_500] as const;
@@ -31,7 +49,7 @@ const INDEX_BATCH = 500;
 const INDEX_MS = 500;
 
 /** Everything that a search needs of an engine. */
-export interface Searched extends Pick<Search, 'indexNew'> {
+interface Searched extends Pick<Search, 'indexNew'> {
   /** Decides where to look; Postgres lends a connection for it. */
   look<T>(decide: (tables: SearchTables, clock: Clock) => Promise<T>): Promise<T>;
   /**
@@ -42,7 +60,7 @@ export interface Searched extends Pick<Search, 'indexNew'> {
   summaries(seqs: readonly number[]): Promise<readonly EventSummary[]>;
 }
 
-export interface FittingRows {
+interface FittingRows {
   /** by their `seq` */
   readonly rows: ReadonlyMap<number, FittingRow>;
   /** The text of its body; `null` where that is not JSON, or gone. Asked once for each, in the order of the events. */
@@ -50,7 +68,7 @@ export interface FittingRows {
 }
 
 /** One page of a search, whatever keeps the events. */
-export async function findPage(engine: Searched, filter: EventFilter, page: SearchRequest): Promise<EventPage> {
+async function findPage(engine: Searched, filter: EventFilter, page: SearchRequest): Promise<EventPage> {
   assertFilter(filter);
   const { limit } = pageBounds(page);
   assertOrder(page);
@@ -86,7 +104,7 @@ export async function findPage(engine: Searched, filter: EventFilter, page: Sear
 }
 
 /** How many events fit, from what an index knows where that is enough. */
-export async function countFound(
+async function countFound(
   engine: Searched,
   filter: EventFilter,
   { signal, examined: most = MOST_EXAMINED }: CountRequest,
@@ -237,7 +255,7 @@ function errorText(error: EventSummary['lastError']): string {
 }
 
 /** So an inbox that nobody indexes becomes indexed by use. One that cannot be written now is searched as it is. */
-export async function indexSome({ indexNew }: Pick<Search, 'indexNew'>, signal?: AbortSignal): Promise<void> {
+async function indexSome({ indexNew }: Pick<Search, 'indexNew'>, signal?: AbortSignal): Promise<void> {
   const stop = new AbortController();
   const isOver = (): boolean => stop.signal.aborted || signal?.aborted === true;
   const work = async (): Promise<void> => {
@@ -247,4 +265,103 @@ export async function indexSome({ indexNew }: Pick<Search, 'indexNew'>, signal?:
   };
   await Promise.race([work().catch(() => {}), delay(INDEX_MS, undefined, { ref: false })]);
   stop.abort();
+}
+
+/** What each database has of its own for a search. */
+interface SearchEngine {
+  /** @param signal - once aborted, no transaction begins */
+  readonly indexNew: (limit: number, upTo?: number, signal?: AbortSignal) => Promise<number>;
+  readonly indexes: (reader: Reader) => SearchIndexes;
+}
+
+export function search(tables: OperatorTables, engine: SearchEngine): Omit<Search, 'deadGroups'> {
+  const { dialect } = tables;
+  /** A connection is held for a few statements, and not while the search rests. */
+  const searched = (read: Read, signal?: AbortSignal): Searched => ({
+    indexNew: (limit, upTo) => engine.indexNew(limit, upTo, signal),
+    look: (decide) => read((reader) => decide(searchTables(reader, dialect, engine.indexes(reader)), reader)),
+    async fitting(conditions, seqs, indexed) {
+      const asked = fittingEvents(dialect, conditions, seqs, indexed);
+      const found = await read(({ rows }) => rows<FittingColumns>(asked));
+      const rows = new Map(found.map((row) => [row.seq, fittingRow(row)]));
+      const inTurn = seqs.flatMap((seq) => rows.get(seq) ?? []);
+      const bodies = new BodiesInTurn(dialect, inTurn);
+      return { rows, bodyText: (seq) => bodies.text(seq, (asked) => read(({ rows }) => rows(asked))) };
+    },
+    summaries: async (seqs) => (seqs.length === 0 ? [] : read((reader) => summariesOf(reader, dialect, seqs))),
+  });
+  return {
+    search: (filter, page) =>
+      tables.inSteps((read) => findPage(searched(read, page.signal), filter, page), page.signal),
+    countFound: (filter, request) =>
+      tables.inSteps((read) => countFound(searched(read, request.signal), filter, request), request.signal),
+    namesLike: (...given) =>
+      tables.inSteps(async (read) => {
+        const engine = searched(read);
+        await indexSome(engine);
+        return engine.look((tables) => namesBeginning(tables, ...given));
+      }),
+    summary: (key) => tables.read((reader) => summaryOfKey(reader, dialect, key)),
+    indexNew: (limit, upTo) => engine.indexNew(limit, upTo),
+  };
+}
+
+const KINDS: readonly FoundName['what'][] = ['id', 'entity', 'merchant'];
+/** So often an index is read at most: each letter has two cases, but few names have both. */
+const MOST_READS = 400;
+/** Names that begin with a longer text are not looked for in other cases. */
+const LONGEST = 255;
+
+/** Names of each kind that begin with a text, in any case of A to Z; at most so many of each. */
+async function namesBeginning(
+  tables: Pick<SearchTables, 'namesBeginning'>,
+  text: string,
+  limit: number,
+): Promise<readonly FoundName[]> {
+  if (text === '' || text.length > LONGEST) return [];
+  const found = await Promise.all(
+    KINDS.map(async (what) => {
+      const walk = new Walk(tables, what, limit);
+      await walk.from('', text);
+      return walk.names.map((name) => ({ what, name }));
+    }),
+  );
+  return found.flat();
+}
+
+/** Goes down an index letter by letter, and only to where there is something. */
+class Walk {
+  readonly names: string[] = [];
+  readonly #tables: Pick<SearchTables, 'namesBeginning'>;
+  readonly #kind: FoundName['what'];
+  readonly #limit: number;
+  #reads = 0;
+
+  constructor(tables: Pick<SearchTables, 'namesBeginning'>, kind: FoundName['what'], limit: number) {
+    this.#tables = tables;
+    this.#kind = kind;
+    this.#limit = limit;
+  }
+
+  /** @param begun - names begin with it, and go on with `rest` in any case */
+  async from(begun: string, rest: string): Promise<void> {
+    // Characters without a case are taken together with the letter behind them.
+    const [same = ''] = /^[^A-Za-z]*/.exec(rest) ?? [];
+    const letter = rest[same.length];
+    if (letter === undefined) {
+      this.names.push(...(await this.#namesWith(begun + same, this.#limit - this.names.length)));
+      return;
+    }
+    for (const written of [letter.toUpperCase(), letter.toLowerCase()]) {
+      const prefix = begun + same + written;
+      const [first] = await this.#namesWith(prefix, 1);
+      if (first !== undefined) await this.from(prefix, rest.slice(same.length + 1));
+    }
+  }
+
+  async #namesWith(prefix: string, limit: number): Promise<readonly string[]> {
+    if (this.names.length >= this.#limit || this.#reads >= MOST_READS) return [];
+    this.#reads += 1;
+    return this.#tables.namesBeginning(this.#kind, prefix, limit);
+  }
 }

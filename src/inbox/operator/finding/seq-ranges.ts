@@ -1,4 +1,4 @@
-import type { EventFilter } from '../filter.ts';
+import type { EventFilter } from '../search.ts';
 
 /** Events from one `seq` on and before another. */
 export interface SeqRange {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { InboxOpenError, isInstance } from '../../../errors.ts';
-import { LATE, startDeadline, withinDeadline } from '../../../host/deadline.ts';
+import { LATE, startDeadline, withinDeadline } from '../../../host/host-limits.ts';
 import { performance } from '../../../host/real-timers.ts';
 import type { PostgresConnection, PostgresQuery, PostgresResult } from './client.ts';
 import type { Connections, LentShare } from './connections.ts';

@@ -1,8 +1,16 @@
-import type { ParkedEvent, ReadyType, TypePosition, WaitingEvents } from '../../rules/announce.ts';
-import type { QueuedEvent } from '../../rules/store.ts';
-import type { HandledType, NotedProcessor } from '../../rules/handled-types.ts';
-import { COUNTED, type PendingType, type TypeTotal } from '../../rules/unhandled-report.ts';
+import {
+  type ParkedEvent,
+  type ReadyType,
+  type TypePosition,
+  type WaitingEvents,
+  type HandledType,
+  type NotedProcessor,
+  COUNTED,
+  type PendingType,
+  type TypeTotal,
+} from '../../rules/processors.ts';
 import type { Scope } from '../../work.ts';
+import type { QueuedEvent } from '../../rules/store.ts';
 import { toKey } from '../sql/tables.ts';
 import { holding } from './entity-queue.ts';
 import type { Scene } from './transaction.ts';

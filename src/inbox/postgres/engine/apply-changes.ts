@@ -1,4 +1,4 @@
-import { countChange } from '../../rules/settle.ts';
+import { countChange } from '../../rules/attempt.ts';
 import type { Change } from '../../rules/store.ts';
 import { inOneStatement, type Write } from '../sql/statements.ts';
 import type { Tables } from '../sql/tables.ts';

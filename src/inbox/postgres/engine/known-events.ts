@@ -1,9 +1,7 @@
-import { firstStateOf, type DeliveredAgain, type KnownEvent } from '../../rules/accept-event.ts';
-import type { Times } from '../../rules/occurrences.ts';
-import { seenSince } from '../../rules/handled-types.ts';
+import { firstStateOf, type DeliveredAgain, type KnownEvent, type Times } from '../../rules/accept.ts';
+import { seenSince } from '../../rules/processors.ts';
+import type { DeadReason, EventState, EventKey, IncomingEvent } from '../../event.ts';
 import { eventsToUnpark } from '../../rules/entity-order.ts';
-import type { DeadReason, EventState } from '../../state.ts';
-import type { EventKey, IncomingEvent } from '../../event.ts';
 import { inOneStatement, type Write } from '../sql/statements.ts';
 import { keyOrNull, slotOf, rowOf, type Tables } from '../sql/tables.ts';
 import { LOST, places, STATE, timesColumn, timesIn } from '../sql/records.ts';

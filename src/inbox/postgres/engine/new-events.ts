@@ -1,9 +1,9 @@
 import { InboxUnavailableError } from '../../../errors.ts';
 import type { EventKey, IncomingEvent } from '../../event.ts';
-import { firstStateOf, type Ahead } from '../../rules/accept-event.ts';
-import { foldedType } from '../../rules/counted-types.ts';
-import type { NewLease } from '../../rules/store.ts';
+import { firstStateOf, type Ahead } from '../../rules/accept.ts';
+import { foldedType } from '../../rules/counted.ts';
 import type { Lease } from '../../work.ts';
+import type { NewLease } from '../../rules/store.ts';
 import type { Session } from '../driver/session.ts';
 import { keyOrNull, slotOf } from '../sql/tables.ts';
 import { leased } from './entity-queue.ts';

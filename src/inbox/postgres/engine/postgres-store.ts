@@ -1,8 +1,8 @@
-import type { EventKey } from '../../event.ts';
-import { isCommittedAlone } from '../../rules/committed-alone.ts';
-import { foundCrash, type FoundCrash } from '../../rules/found-crash.ts';
+import type { EventKey, DeadReason, EventState } from '../../event.ts';
+import { isCommittedAlone, foundCrash, type FoundCrash } from '../../rules/attempt.ts';
+import { setBackBy, latestTime } from '../../rules/claim.ts';
+import type { Attempt, CrashedEvent, Lease } from '../../work.ts';
 import { pauseOf, type PauseRow } from '../../rules/pauses.ts';
-import { setBackBy, latestTime } from '../../rules/set-back.ts';
 import {
   NOTHING_NEXT,
   type AttemptOutcome,
@@ -18,8 +18,6 @@ import {
   type RunningEvent,
   type Store,
 } from '../../rules/store.ts';
-import type { DeadReason, EventState } from '../../state.ts';
-import type { Attempt, CrashedEvent, Lease } from '../../work.ts';
 import { fromJson } from '../driver/session.ts';
 import { createdOf, joined, LOST, places, STATE } from '../sql/records.ts';
 import { keyOrNull, rowOf, type Tables } from '../sql/tables.ts';
@@ -393,7 +391,7 @@ function runningOf(row: RunningRow): RunningEvent {
 }
 
 /**
- * Moves back what was written before the clock was set back (rules/set-back.ts): where times are the database's, when
+ * Moves back what was written before the clock was set back (rules/claim.ts): where times are the database's, when
  * another machine has taken over whose clock is late. In one statement each and not in batches as on SQLite: nobody's event loop
  * stands still meanwhile, and whoever claims at the same time waits for the row of the clock.
  *

@@ -1,8 +1,7 @@
-import type { EventKey } from '../../event.ts';
-import type { Content, EventToRerun } from '../../rules/rerun-event.ts';
-import type { SizedEvent } from '../../rules/store.ts';
-import type { EventState } from '../../state.ts';
+import type { EventKey, EventState } from '../../event.ts';
+import type { Content, EventToRerun } from '../../rules/operator-acts.ts';
 import type { Scope } from '../../work.ts';
+import type { SizedEvent } from '../../rules/store.ts';
 import { keyOrNull, slotOf, type Tables } from '../sql/tables.ts';
 import { joined, LOST, STATE } from '../sql/records.ts';
 import type { Scene } from './transaction.ts';

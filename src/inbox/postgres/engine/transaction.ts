@@ -1,10 +1,9 @@
 import { InboxUnavailableError } from '../../../errors.ts';
 import { performance } from '../../../host/real-timers.ts';
 import type { EventKey } from '../../event.ts';
-import { foldTypes, hasOwnType, NamedTypes } from '../../rules/counted-types.ts';
+import { foldTypes, hasOwnType, NamedTypes, Tally } from '../../rules/counted.ts';
+import type { TimeSlice } from '../../rules/budget.ts';
 import type { RunningEvent } from '../../rules/store.ts';
-import { Tally } from '../../rules/tally.ts';
-import type { TimeSlice } from '../../rules/time-slice.ts';
 import type { DatabaseTime } from '../database-time.ts';
 import type { Session } from '../driver/session.ts';
 import type { movesOf } from '../moves.ts';

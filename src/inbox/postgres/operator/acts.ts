@@ -1,11 +1,15 @@
 import type { EntityOf } from '../../../events/entity.ts';
 import type { EventKey } from '../../event.ts';
-import { actedColumns, actedInOrder, actedRow, selectActed, type ActedColumns } from '../../operator/acted-events.ts';
-import type { Act, ActOptions, ActReport, Acts, ActResult } from '../../operator/acts.ts';
-import { actedEvents } from '../../operator/audit.ts';
-import { authorOf, type Author } from '../../operator/author.ts';
-import { batchWrites, bulkIn, heldBulk, startLine, type BulkEngine } from '../../operator/bulks.ts';
-import type { Statement } from '../../operator/sql.ts';
+import { actedColumns, actedInOrder, actedRow, selectActed, type ActedColumns } from '../../operator/summaries.ts';
+import {
+  type Act,
+  type ActOptions,
+  type ActReport,
+  type Acts,
+  type ActResult,
+  authorOf,
+  type Author,
+} from '../../operator/acts.ts';
 import {
   auditedTarget,
   bodiesToRead,
@@ -20,11 +24,15 @@ import {
   nextBatch,
   type Acting,
   type ActsPlan,
-} from '../../rules/act-on-events.ts';
+  askedByKey,
+  type ActMove,
+} from '../../rules/operator-acts.ts';
 import { actingOf, hasEnded, type BulkStep } from '../../rules/bulks.ts';
+import { seenSince } from '../../rules/processors.ts';
+import { actedEvents } from '../../operator/audit.ts';
+import { batchWrites, bulkIn, heldBulk, startLine, type BulkEngine } from '../../operator/bulks.ts';
+import type { Statement } from '../../operator/sql.ts';
 import { eventsToUnpark } from '../../rules/entity-order.ts';
-import { seenSince } from '../../rules/handled-types.ts';
-import { askedByKey, type ActMove } from '../../rules/operator-acts.ts';
 import type { DatabaseTime } from '../database-time.ts';
 import { doneOnce } from '../driver/database.ts';
 import { nextInQueues } from '../engine/entity-queue.ts';

@@ -1,7 +1,14 @@
 import { InboxUnavailableError } from '../../../errors.ts';
-import { coarsenInSteps, firstOf, MOVED_AT_ONCE, type CountEngine, type CountMove } from '../../operator/counts.ts';
-import { PING_LIMIT_MS } from '../../operator/pinger.ts';
-import { KIND, KINDS_KEPT } from '../../operator/rejections.ts';
+import {
+  coarsenInSteps,
+  firstOf,
+  MOVED_AT_ONCE,
+  type CountEngine,
+  type CountMove,
+  PING_LIMIT_MS,
+  KIND,
+  KINDS_KEPT,
+} from '../../operator/counts.ts';
 import { minutesApart } from '../../rules/counted.ts';
 import { BEGIN } from '../driver/database.ts';
 import { distinctEndpoints } from '../engine/due-events.ts';

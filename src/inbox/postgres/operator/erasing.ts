@@ -1,9 +1,8 @@
-import { jsonText } from '../../../events/json-tokens.ts';
+import { jsonText } from '../../../events/json.ts';
 import { actedEvents } from '../../operator/audit.ts';
-import type { ErasingEngine } from '../../operator/erase-entity.ts';
-import { namesIn } from '../../operator/finding/body-names.ts';
+import type { ErasingEngine } from '../../operator/erasing.ts';
+import { namesIn } from '../../operator/finding/bodies.ts';
 import { withinBudget } from '../../rules/budget.ts';
-import { eventsToUnpark } from '../../rules/entity-order.ts';
 import {
   ERASED_ERROR,
   eventsAbout,
@@ -11,9 +10,10 @@ import {
   type ErasableEvent,
   type ErasePlan,
   type FoundEvent,
-} from '../../rules/erase-events.ts';
-import { seenSince } from '../../rules/handled-types.ts';
-import { entityTerm, entityTerms, termsOf, type NamesInBody, type Term } from '../../rules/search-words.ts';
+} from '../../rules/erasing.ts';
+import { seenSince } from '../../rules/processors.ts';
+import { entityTerm, entityTerms, termsOf, type NamesInBody, type Term } from '../../rules/entity-terms.ts';
+import { eventsToUnpark } from '../../rules/entity-order.ts';
 import type { Session } from '../driver/session.ts';
 import { applyChanges } from '../engine/apply-changes.ts';
 import { nextInQueues } from '../engine/entity-queue.ts';

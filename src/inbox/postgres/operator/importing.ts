@@ -1,7 +1,6 @@
 import type { EventKey } from '../../event.ts';
-import type { ExportedEvent } from '../../operator/export-format.ts';
+import type { ExportedEvent, ImportRecord, Transfer } from '../../operator/transfer.ts';
 import { inTime } from '../../operator/imported-event.ts';
-import type { ImportRecord, Transfer } from '../../operator/transfer.ts';
 import { planImport, type ImportPlan, type KnownBody } from '../../rules/import-events.ts';
 import { DatabaseFailure } from '../driver/faults.ts';
 import type { Session } from '../driver/session.ts';

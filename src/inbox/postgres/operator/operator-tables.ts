@@ -1,5 +1,5 @@
 import { auditLine, countsOfLine, moreCounts, type AuditLine } from '../../operator/audit.ts';
-import type { Author } from '../../operator/author.ts';
+import type { Author } from '../../operator/acts.ts';
 import type { Dialect, OperatorTables, Read, Reader, Statement } from '../../operator/sql.ts';
 import { appendOnce, type Asked, doneOnce } from '../driver/database.ts';
 import { type Session, fromJson } from '../driver/session.ts';

@@ -1,6 +1,7 @@
 import { performance } from '../../../host/real-timers.ts';
-import type { PruningEngine } from '../../operator/prune-events.ts';
-import type { PrunableState, PruneCriteria, PrunePosition } from '../../operator/removal.ts';
+import type { PruningEngine } from '../../operator/pruning.ts';
+import type { PrunableState } from '../../event.ts';
+import type { PruneCriteria, PrunePosition } from '../../rules/pruning.ts';
 import { Budget } from '../../rules/budget.ts';
 import { planPrune, type LookedAt, type SettledEvent } from '../../rules/pruning.ts';
 import type { Session } from '../driver/session.ts';

@@ -1,7 +1,7 @@
 import { type SeqOrder, type SeqRange, aroundNew, isOutOfOrder } from '../../operator/finding/seq-ranges.ts';
-import { SORTED, type Listing, type SearchIndexes, disorder } from '../../operator/finding/sources.ts';
+import { SORTED, type Listing, type SearchIndexes, disorder } from '../../operator/finding/indexes.ts';
+import { putAwayStates, type EventState, type PutAwayState } from '../../event.ts';
 import type { Reader } from '../../operator/sql.ts';
-import { putAwayStates, type EventState, type PutAwayState } from '../../state.ts';
 import type { Session } from '../driver/session.ts';
 import { distinctEndpoints } from '../engine/due-events.ts';
 import { toKey, type Tables } from '../sql/tables.ts';

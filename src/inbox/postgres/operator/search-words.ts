@@ -1,7 +1,7 @@
 import { delay } from '../../../host/real-timers.ts';
-import { BodiesInTurn, type Sized } from '../../operator/finding/bodies-in-turn.ts';
-import { namesIn } from '../../operator/finding/body-names.ts';
-import { termsOf, type Term } from '../../rules/search-words.ts';
+import { BodiesInTurn, type Sized } from '../../operator/finding/conditions.ts';
+import { namesIn } from '../../operator/finding/bodies.ts';
+import { termsOf, type Term } from '../../rules/entity-terms.ts';
 import type { Session } from '../driver/session.ts';
 import { type EventIndex, timeSlice } from '../engine/transaction.ts';
 import { toKey, rowOf, type Tables } from '../sql/tables.ts';

@@ -1,9 +1,7 @@
 import type { EventKey } from '../../event.ts';
-import type { OperatorTables } from '../../operator/sql.ts';
 import { summariesOf } from '../../operator/summaries.ts';
-import type { Waits } from '../../operator/waits.ts';
-import { seenSince } from '../../rules/handled-types.ts';
 import {
+  type Waits,
   COUNTED_BEHIND,
   planWaits,
   waitingEvent,
@@ -11,7 +9,9 @@ import {
   type PlaceInQueue,
   type WaitingEvent,
   type WaitingRow,
-} from '../../rules/why-waiting.ts';
+} from '../../rules/waiting.ts';
+import { seenSince } from '../../rules/processors.ts';
+import type { OperatorTables } from '../../operator/sql.ts';
 import type { Session } from '../driver/session.ts';
 import {
   bothInOrder,

@@ -1,7 +1,6 @@
 import type { Instant } from '../../../events/instant.ts';
-import type { StoredEvent } from '../../event.ts';
-import { occurrencesOf, type Times } from '../../rules/occurrences.ts';
-import type { DeadReason, EventState } from '../../state.ts';
+import type { StoredEvent, DeadReason, EventState } from '../../event.ts';
+import { occurrencesOf, type Times } from '../../rules/accept.ts';
 import type { DatabaseTime } from '../database-time.ts';
 import { rowOf, type Tables } from './tables.ts';
 

@@ -1,15 +1,20 @@
 import type { SyncStore } from '../../queue-operations.ts';
-import type { ParkedEvent, ReadyType, WaitingEvent } from '../../rules/announce.ts';
-import { isPaused } from '../../rules/pauses.ts';
-import { isAmong, wasSeenAfter, type HandledType } from '../../rules/handled-types.ts';
-import { COUNTED, type PendingType } from '../../rules/unhandled-report.ts';
+import {
+  type ParkedEvent,
+  type ReadyType,
+  type WaitingEvent,
+  isAmong,
+  wasSeenAfter,
+  type HandledType,
+  COUNTED,
+  type PendingType,
+} from '../../rules/processors.ts';
 import type { Scope } from '../../work.ts';
-import { distinctLanes } from '../sql/distinct-values.ts';
+import { isPaused } from '../../rules/pauses.ts';
+import { distinctLanes, EVER_HANDLED, READY } from '../sql/queue-statements.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
-import { statement } from '../sql/prepared-statement.ts';
-import { EVER_HANDLED, READY } from '../sql/queue-statements.ts';
-import { holdingTypesOf } from './entity-queue.ts';
-import { lastSeenOf, pausesOf, readyEndpoints } from './handled-types.ts';
+import { statement } from '../sql/statement.ts';
+import { holdingTypesOf, lastSeenOf, pausesOf, readyEndpoints } from './entity-queue.ts';
 
 interface ProcessorRow {
   readonly name: string;

@@ -1,10 +1,9 @@
 import { PASSED_BATCH } from '../../rules/entity-order.ts';
-import { pausedAt } from '../../rules/pauses.ts';
-import { NOTHING_NEXT, type Front, type NextInQueue, type Queue, type SizedEvent } from '../../rules/store.ts';
-import { isAmong } from '../../rules/handled-types.ts';
+import { isAmong } from '../../rules/processors.ts';
 import type { Scope } from '../../work.ts';
+import { pausedAt, pauseOf, type PauseRow, type StoredPause } from '../../rules/pauses.ts';
+import { NOTHING_NEXT, type Front, type NextInQueue, type Queue, type SizedEvent } from '../../rules/store.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
-import { pausesOf, handledTypesOf } from './handled-types.ts';
 
 interface FrontRow extends SizedEvent {
   readonly type: string;
@@ -85,4 +84,25 @@ function nextOf(found: unknown): Next | undefined {
   if (found === undefined) return undefined;
   const { seq, type, created_ms, created_ns, bytes } = found as FrontRow;
   return { seq, type, created: { ms: created_ms, ns: created_ns }, bytes };
+}
+
+export function pausesOf({ queue }: NamedStatements): readonly StoredPause[] {
+  return (queue.pauses.all() as PauseRow[]).map(pauseOf);
+}
+
+/** The types of an endpoint that a processor has announced since then. */
+export function handledTypesOf({ queue }: NamedStatements, endpoint: string, since: number): Scope['types'] {
+  const types = queue.handledTypes.all({ endpoint, since }).map((row) => (row as { type: string }).type);
+  return types.includes('*') ? '*' : types;
+}
+
+/** When a processor that handles a type was last seen; `null` for never. */
+export function lastSeenOf({ queue }: NamedStatements, endpoint: string, type: string): number | null {
+  return (queue.lastSeen.get({ endpoint, type }) as { readonly at: number | null }).at;
+}
+
+/** The endpoints of a scope at which something may be claimed. */
+export function readyEndpoints({ queue }: NamedStatements, endpoints: Scope['endpoints']): readonly string[] {
+  if (endpoints !== '*') return endpoints;
+  return queue.readyEndpoints.all().map((row) => (row as { value: string }).value);
 }

@@ -1,9 +1,9 @@
+import type { EventKey, DeadReason, EventState } from '../../event.ts';
 import type { SyncStore } from '../../queue-operations.ts';
-import type { EventKey } from '../../event.ts';
-import { isCommittedAlone } from '../../rules/committed-alone.ts';
-import { foundCrash, type FoundCrash } from '../../rules/found-crash.ts';
+import { isCommittedAlone, foundCrash, type FoundCrash, countChange } from '../../rules/attempt.ts';
+import { isAmong } from '../../rules/processors.ts';
+import type { Attempt, Lease, Scope } from '../../work.ts';
 import { openLanes, pausesIn } from '../../rules/pauses.ts';
-import { countChange } from '../../rules/settle.ts';
 import {
   NOTHING_NEXT,
   type Candidate,
@@ -15,20 +15,14 @@ import {
   type LeasedEvent,
   type RunningEvent,
 } from '../../rules/store.ts';
-import { isAmong } from '../../rules/handled-types.ts';
-import type { DeadReason, EventState } from '../../state.ts';
-import type { Attempt, Lease } from '../../work.ts';
-import type { NamedStatements } from '../sql/named-statements.ts';
-import { newestSeq } from '../sql/newest-seq.ts';
-import { createdOf } from '../sql/records.ts';
+import type { SqliteDatabase } from '../opening/database.ts';
+import { type NamedStatements, prepareNamedStatements } from '../sql/named-statements.ts';
+import { createdOf } from '../sql/rows.ts';
+import { newestSeq } from '../sql/statement.ts';
 import { announcements } from './announcements.ts';
-import { deliveries } from './acceptance.ts';
-import { frontOf, holdingTypesOf, nextInQueue } from './entity-queue.ts';
-import type { EventIndex } from './event-index.ts';
-import { followClock, isSetBack, noteTime } from './follow-clock.ts';
-import { indexNew } from './index-new.ts';
-import { settledEvents } from './settled-events.ts';
-import { pausesOf, readyEndpoints } from './handled-types.ts';
+import { followClock, isSetBack, noteTime, indexNew } from './clock.ts';
+import { deliveries, type EventIndex, settledEvents } from './deliveries.ts';
+import { frontOf, holdingTypesOf, nextInQueue, pausesOf, readyEndpoints } from './entity-queue.ts';
 
 interface CandidateRow {
   readonly seq: number;
@@ -73,7 +67,7 @@ interface OutcomeRow {
 }
 
 /** What the operations of `queue-operations.ts` need, on the tables of a file. */
-export function sqliteStore(statements: NamedStatements, index: EventIndex): SyncStore {
+function sqliteStore(statements: NamedStatements, index: EventIndex): SyncStore {
   const { counts, database, moves, queue } = statements;
 
   const withNext = (row: RunningRow, handledSince: number | null): HeldEvent => {
@@ -243,11 +237,7 @@ function dueByLane(
 }
 
 /** Each type costs one step through the index, so a backlog of the types that are left out is not read. */
-export function readyTypesBut(
-  { queue }: NamedStatements,
-  endpoint: string,
-  except: readonly string[],
-): readonly string[] {
+function readyTypesBut({ queue }: NamedStatements, endpoint: string, except: readonly string[]): readonly string[] {
   const types: string[] = [];
   for (let from = ''; ;) {
     const { type } = queue.nextReadyType.get({ endpoint, from }) as { readonly type: string | null };
@@ -323,4 +313,62 @@ function runningOf(row: RunningRow): RunningEvent {
 /** As the statements about the newest processed event of an entity name it. */
 export function markOf({ entity, endpoint, created }: Pick<Candidate, 'entity' | 'endpoint' | 'created'>) {
   return { entity, endpoint, created_ms: created?.ms ?? null, created_ns: created?.ns ?? null };
+}
+
+/** A row of hookbox_attempts; the CHECKs of the table hold the unions. */
+interface AttemptRow {
+  readonly number: number;
+  readonly trigger: Attempt['trigger'];
+  readonly outcome: Attempt['outcome'];
+  readonly started_ms: number;
+  readonly ended_ms: number;
+  readonly error_name: string | null;
+  readonly error_message: string | null;
+  readonly error_stack: string | null;
+  readonly skipped: string | null;
+}
+
+/** The attempts of an event, oldest first. */
+export function attemptsOf({ queue }: NamedStatements, { id, endpoint }: EventKey): Attempt[] {
+  return (queue.attemptsOf.all({ id, endpoint }) as AttemptRow[]).map((row) => ({
+    number: row.number,
+    trigger: row.trigger,
+    outcome: row.outcome,
+    startedAt: new Date(row.started_ms),
+    endedAt: new Date(row.ended_ms),
+    error:
+      row.error_name === null
+        ? null
+        : { name: row.error_name, message: row.error_message ?? '', stack: row.error_stack },
+    ...(row.skipped !== null && { skipped: row.skipped }),
+  }));
+}
+
+/** When the next event of a scope is due that is not paused, or a lease runs out. */
+export function nextDue(statements: NamedStatements, scope: Scope): number | null {
+  const { queue } = statements;
+  const { endpoints, types } = openScope(statements, scope);
+  const named = { endpoints: JSON.stringify(endpoints), types: JSON.stringify(types) };
+  const found =
+    endpoints === '*'
+      ? (types === '*' ? queue.nextDueOfAll : queue.nextDueAnywhere).get(named)
+      : (types === '*' ? queue.nextDueOfEveryType : queue.nextDue).get(named);
+  return (found as { at: number | null }).at;
+}
+
+/** Where something is paused, every type is each by its name: by that, paused ones are passed over. */
+function openScope(statements: NamedStatements, scope: Scope): Scope {
+  if (scope.types !== '*' || !pausesIn(pausesOf(statements), scope)) return scope;
+  const endpoints = readyEndpoints(statements, scope.endpoints);
+  return { endpoints, types: [...new Set(endpoints.flatMap((endpoint) => readyTypesBut(statements, endpoint, [])))] };
+}
+
+/** Every statement of the inbox, and what the rules ask for, of one connection. */
+export interface Statements extends NamedStatements {
+  readonly store: SyncStore;
+}
+
+export function prepareStatements(database: SqliteDatabase, index: EventIndex): Statements {
+  const statements = prepareNamedStatements(database);
+  return { ...statements, store: sqliteStore(statements, index) };
 }

@@ -2,6 +2,8 @@ import { readdirSync, readlinkSync, statSync } from 'node:fs';
 import { platform } from 'node:os';
 import { performance } from '../../../host/real-timers.ts';
 import { InboxUnavailableError } from '../../../errors.ts';
+import { loadBetterSqlite } from './better-sqlite.ts';
+import { fileOf, type SqliteDatabase } from './database.ts';
 
 /** Whether what a connection has open is what lies at its path. */
 export type Place = 'in place' | 'replaced' | 'log gone';
@@ -152,4 +154,57 @@ export class LibraryWatch {
     this.#lookedAt = now;
     return isInAnotherLibrary(this.#file);
   }
+}
+
+/** Why nobody else in this process may open the file of a connection, not even to read; `null` where somebody may. */
+export function whyNoSecondReader(database: SqliteDatabase): string | null {
+  if (database.memory) return 'the database is in memory';
+  // Two SQLites in one process do not see each other's locks, and closing one connection drops those of the other.
+  if (!isOfOurCopy(database))
+    return 'the connection belongs to a copy of better-sqlite3 other than the one that hookbox loads';
+  if (isInAnotherLibrary(fileOf(database))) return IN_ANOTHER_LIBRARY;
+  if (database.pragma('locking_mode', { simple: true }) === 'exclusive')
+    return 'the connection has locking_mode = EXCLUSIVE';
+  return null;
+}
+
+/** Those for one connection alone are in a table of their own. */
+const TRIGGERS = ['sqlite_master', 'sqlite_temp_master'].map(
+  (table) => `SELECT 1 FROM ${table} WHERE type = 'trigger' AND tbl_name LIKE 'hookbox\\_%' ESCAPE '\\'`,
+);
+
+/** Why no thread may open the file of an application's connection itself; `null` if no reason is known. */
+export function whyNoSecondConnection(database: SqliteDatabase): string | null {
+  // A trigger may call functions that only the application's connection has.
+  if (TRIGGERS.some((sql) => database.prepare(sql).get() !== undefined))
+    return 'you added a trigger to a hookbox table';
+  return whyNoSecondReader(database);
+}
+
+let ownNativeClass: unknown;
+
+/**
+ * Whether a connection is of the SQLite that we load ourselves. Its class does not tell: the option `nativeBinding`
+ * gives the same class another SQLite. What is behind a connection does.
+ */
+function isOfOurCopy(database: SqliteDatabase): boolean {
+  try {
+    const Database = loadBetterSqlite();
+    if (!(database instanceof Database)) return false;
+    if (ownNativeClass === undefined) {
+      const ours = new Database(':memory:');
+      ownNativeClass = nativeClassOf(ours);
+      ours.close();
+    }
+    return ownNativeClass !== undefined && nativeClassOf(database) === ownNativeClass;
+  } catch {
+    return false;
+  }
+}
+
+/** better-sqlite3 keeps SQLite's own connection under a symbol; `undefined` where it does not. */
+function nativeClassOf(database: SqliteDatabase): unknown {
+  return Object.getOwnPropertySymbols(database)
+    .map((symbol) => Object(Reflect.get(database, symbol)).constructor as unknown)
+    .find((native) => native !== Object && typeof native === 'function');
 }

@@ -1,17 +1,14 @@
-import { existsSync, realpathSync, statSync } from 'node:fs';
 import { platform } from 'node:os';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { performance } from '../../../host/real-timers.ts';
 import { InboxOpenError, messageOf } from '../../../errors.ts';
-import { createForOwner } from '../../../host/owner-only.ts';
-import { whyHidden, whyNoAccess } from './access.ts';
+import { createForOwner } from '../../../host/files.ts';
+import { assertLocal, assertOneName, assertUsable, whyNoAccess } from './usable-file.ts';
 import { loadBetterSqlite, openConnection, whyNoTemporaryFiles } from './better-sqlite.ts';
 import { fileOf, isBusy, sqliteCode, type SqliteDatabase } from './database.ts';
-import { defineIdHash } from '../sql/event-key.ts';
-import { checkpointItself } from './log-limit.ts';
-import { migrate } from './migrations.ts';
-import { networkFileSystem } from './network-file-system.ts';
-import { assertOneName } from './one-name.ts';
+import { defineIdHash } from '../sql/statement.ts';
+import { checkpointItself } from './checkpoints.ts';
+import { migrate } from './schema.ts';
 
 /** What `synchronous` reads when each commit is synced. */
 const FULL = 2;
@@ -167,36 +164,6 @@ export function absolutePath(path: string): string {
   );
 }
 
-function assertUsable(file: string): void {
-  const folder = dirname(file);
-  if (!existsSync(folder)) {
-    const why = whyHidden(file);
-    if (why !== null) throw new InboxOpenError('CANNOT_OPEN', `${file} cannot be opened: ${why}`);
-    throw new InboxOpenError(
-      'FOLDER_MISSING',
-      `The folder ${folder} does not exist. Create the folder, or pass a different path.`,
-    );
-  }
-  if (!statSync(folder).isDirectory()) {
-    throw new InboxOpenError('FOLDER_MISSING', `${folder} is not a folder. Pass a path inside a folder.`);
-  }
-  if (existsSync(file) && statSync(file).isDirectory()) {
-    throw new InboxOpenError('CANNOT_OPEN', `${file} is a folder. Pass the path of a file.`);
-  }
-  assertLocal(file);
-}
-
-function assertLocal(file: string): void {
-  // A link may lead elsewhere, so the file itself is followed where it exists.
-  const folder = existsSync(file) ? dirname(realpathSync(file)) : realpathSync(dirname(file));
-  const name = networkFileSystem(folder);
-  if (name === null) return;
-  throw new InboxOpenError(
-    'NETWORK_FILE_SYSTEM',
-    `${folder} is on a network file system (${name}), where SQLite's locks do not work. Use a path on a local disk.`,
-  );
-}
-
 /** `temp_store` where temporary data is in memory. */
 const IN_MEMORY = 2;
 
@@ -211,34 +178,6 @@ export function whyTemporaryDataFails(database: SqliteDatabase): string | null {
   } catch {
     return null; // the application's copy of better-sqlite3 is the only one that loads
   }
-}
-
-let ownNativeClass: unknown;
-
-/**
- * Whether a connection is of the SQLite that we load ourselves. Its class does not tell: the option `nativeBinding`
- * gives the same class another SQLite. What is behind a connection does.
- */
-export function isOfOurCopy(database: SqliteDatabase): boolean {
-  try {
-    const Database = loadBetterSqlite();
-    if (!(database instanceof Database)) return false;
-    if (ownNativeClass === undefined) {
-      const ours = new Database(':memory:');
-      ownNativeClass = nativeClassOf(ours);
-      ours.close();
-    }
-    return ownNativeClass !== undefined && nativeClassOf(database) === ownNativeClass;
-  } catch {
-    return false;
-  }
-}
-
-/** better-sqlite3 keeps SQLite's own connection under a symbol; `undefined` where it does not. */
-function nativeClassOf(database: SqliteDatabase): unknown {
-  return Object.getOwnPropertySymbols(database)
-    .map((symbol) => Object(Reflect.get(database, symbol)).constructor as unknown)
-    .find((native) => native !== Object && typeof native === 'function');
 }
 
 function openError(file: string, failure: unknown): InboxOpenError {

@@ -1,13 +1,18 @@
-import { coarsenInSteps, firstOf, MOVED_AT_ONCE, type CountEngine, type CountMove } from '../../operator/counts.ts';
-import { KIND, KINDS_KEPT } from '../../operator/rejections.ts';
+import {
+  coarsenInSteps,
+  firstOf,
+  MOVED_AT_ONCE,
+  type CountEngine,
+  type CountMove,
+  KIND,
+  KINDS_KEPT,
+} from '../../operator/counts.ts';
 import { minuteInTables } from '../../rules/counted.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
-import { ADD_COUNT } from '../sql/minute-counts.ts';
-import { statement } from '../sql/prepared-statement.ts';
-import { PUT_AWAY, READY, READY_ENDPOINTS } from '../sql/queue-statements.ts';
-import type { Access } from './access.ts';
-import { sqlite } from './operator-tables.ts';
-import { DEAD_WITH_BODIES } from './search/dead-prints.ts';
+import { ADD_COUNT } from '../sql/named-statements.ts';
+import { statement } from '../sql/statement.ts';
+import { PUT_AWAY, READY, READY_ENDPOINTS, DEAD_WITH_BODIES } from '../sql/queue-statements.ts';
+import { type Access, sqlite } from './access.ts';
 
 // Each condition repeats that of a partial index, so that SQLite uses it.
 const ASIDE = 'hookbox_events WHERE parked > 0';

@@ -1,24 +1,21 @@
 import { audit } from '../../operator/audit.ts';
 import { bulks } from '../../operator/bulks.ts';
 import { counts } from '../../operator/counts.ts';
-import { erasing } from '../../operator/erase-entity.ts';
-import { exporting } from '../../operator/export-pages.ts';
+import { erasing } from '../../operator/erasing.ts';
+import { exporting } from '../../operator/export.ts';
+import type { Operations } from '../../contract.ts';
+import { pruning } from '../../operator/pruning.ts';
+import type { Transfer } from '../../operator/transfer.ts';
 import { marks } from '../../operator/marks.ts';
-import type { Operations } from '../../operator/operations.ts';
 import { pauses } from '../../operator/pauses.ts';
-import { pruning } from '../../operator/prune-events.ts';
-import type { Access } from './access.ts';
-import { actsOnEvents } from './acts/act-on-events.ts';
-import { bulkEngine } from './acts/run-bulks.ts';
-import { operatorTables } from './operator-tables.ts';
+import type { SqliteDatabase } from '../opening/database.ts';
+import { type Access, operatorTables } from './access.ts';
+import { actsOnEvents, bulkEngine } from './acts-on-events.ts';
 import { countEngine } from './counts.ts';
-import { erasingEngine } from './removal/erasing.ts';
-import { pruningEngine } from './removal/pruning.ts';
-import { secureAccess } from './removal/secure-deletion.ts';
-import { search } from './search/event-search.ts';
-import { waits } from './search/waits.ts';
-import { fileSize } from './transfer/file-size.ts';
-import { importing } from './transfer/importing.ts';
+import { erasingEngine, pruningEngine, secureAccess } from './removal.ts';
+import { search } from './search-indexes.ts';
+import { waits } from './waits.ts';
+import { importing } from './importing.ts';
 
 /** What operators do on the tables of a file, in any thread. */
 export function sqliteOperations(access: Access): Omit<Operations, 'backup'> {
@@ -39,4 +36,14 @@ export function sqliteOperations(access: Access): Omit<Operations, 'backup'> {
     ...counts(tables, countEngine(access)),
     ...marks(tables),
   };
+}
+
+function fileSize(access: Access): Pick<Transfer, 'bytes'> {
+  return { bytes: async () => bytesOf(access.database()) };
+}
+
+/** All pages of the database, those in the write-ahead log included. */
+function bytesOf(database: SqliteDatabase): number {
+  const pragma = (name: string): number => Number(database.pragma(name, { simple: true }));
+  return pragma('page_count') * pragma('page_size');
 }

@@ -1,11 +1,9 @@
-import { putAwayStates } from '../../state.ts';
-import { lazyStatement } from './lazy-statement.ts';
-import type { SqliteDatabase } from '../opening/database.ts';
-import { distinctValues } from './distinct-values.ts';
-import { BYTES, CLAIMED_UNDER, HELD } from '../moves.ts';
-import { MANY_FRESH } from '../../rules/accept-event.ts';
+import { MANY_FRESH } from '../../rules/accept.ts';
+import { putAwayStates } from '../../event.ts';
 import { YIELDING_BATCH } from '../../rules/entity-order.ts';
-import { keyIs } from './event-key.ts';
+import { BYTES, CLAIMED_UNDER, HELD } from '../moves.ts';
+import type { SqliteDatabase } from '../opening/database.ts';
+import { lazyStatement, keyIs } from './statement.ts';
 
 /** What may be claimed when it is due. */
 export const READY = "state = 'pending' AND parked = 0";
@@ -283,3 +281,72 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     pruneConflict: prepare('DELETE FROM hookbox_conflicts WHERE seq = :seq'),
   };
 }
+
+/** What is looked for and written beside an event whose key is known already. */
+export function prepareKnownEventStatements(database: SqliteDatabase) {
+  const prepare = (sql: string) => lazyStatement(database, sql);
+  return {
+    event: prepare(`
+      SELECT e.seq, entity, state, dead_reason IS 'invalid' AS invalid, verified, e.body, body_sha256,
+        erased_ms IS NOT NULL AS erased,
+        again.count AS again_count, again.first_ms AS again_first, again.last_ms AS again_last, again.recent AS again_recent,
+        other.count AS other_count, other.first_ms AS other_first, other.last_ms AS other_last, other.recent AS other_recent
+      FROM hookbox_events AS e
+        LEFT JOIN hookbox_redeliveries AS again ON again.seq = e.seq
+        LEFT JOIN hookbox_conflicts AS other ON other.seq = e.seq
+      WHERE ${keyIs('+:id', '+:endpoint')}
+    `),
+    redeliveries: prepare('SELECT count, first_ms, last_ms, recent FROM hookbox_redeliveries WHERE seq = ?'),
+    saveRedeliveries: prepare(`
+      INSERT INTO hookbox_redeliveries (seq, count, first_ms, last_ms, recent) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT (seq) DO UPDATE SET count = excluded.count, last_ms = excluded.last_ms, recent = excluded.recent
+    `),
+    conflicts: prepare('SELECT count, first_ms, last_ms, recent, body FROM hookbox_conflicts WHERE seq = ?'),
+    saveConflict: prepare(`
+      INSERT INTO hookbox_conflicts (seq, count, first_ms, last_ms, recent, body)
+      VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (seq) DO UPDATE
+      SET count = excluded.count, last_ms = excluded.last_ms, recent = excluded.recent, body = excluded.body
+    `),
+  };
+}
+
+/**
+ * The values of a column, each once, as `name (as)` of a WITH RECURSIVE; the last one is NULL. Where a partial index of this
+ * condition begins with the column, that is one step through it for each value, however many events have it.
+ */
+function distinctValues(name: string, as: string, column: string, where: string): string {
+  const least = (more: string): string => `SELECT min(${column}) FROM hookbox_events WHERE ${where}${more}`;
+  return `${name} (${as}) AS (
+    ${least('')}
+    UNION ALL
+    SELECT (${least(` AND ${column} > ${name}.${as}`)})
+    FROM ${name} WHERE ${name}.${as} IS NOT NULL
+  )`;
+}
+
+/**
+ * The endpoints and types with something in a partial index of (endpoint, type, …), as `lanes (endpoint, type)` of a WITH
+ * RECURSIVE, by two steps through it for each: the next type of the endpoint, else the next endpoint. As one comparison of
+ * both columns SQLite would walk through all of an endpoint's.
+ */
+export function distinctLanes(where: string, most: number): string {
+  const first = (more: string, order: string): string =>
+    `SELECT seq FROM hookbox_events WHERE ${where} AND ${more} ORDER BY ${order} LIMIT 1`;
+  return `lanes (endpoint, type) AS (
+    SELECT * FROM (SELECT endpoint, type FROM hookbox_events WHERE ${where} ORDER BY endpoint, type LIMIT 1)
+    UNION ALL
+    SELECT next.endpoint, next.type FROM lanes CROSS JOIN hookbox_events AS next
+    WHERE next.seq = coalesce(
+      (${first('endpoint = lanes.endpoint AND type > lanes.type', 'type')}),
+      (${first('endpoint > lanes.endpoint', 'endpoint, type')})
+    )
+    LIMIT ${most}
+  )`;
+}
+
+/** What a dead event is grouped by, as its index has it. */
+export const PRINT = 'ifnull(fingerprint, dead_reason)';
+export const DEAD = "hookbox_events INDEXED BY hookbox_events_dead WHERE state = 'dead' AND body IS NOT NULL";
+/** Dead events that somebody can still do something about: no tombstones. Every group has a name, so the condition leaves nothing out. */
+export const DEAD_WITH_BODIES = `${DEAD} AND ${PRINT} > ''`;

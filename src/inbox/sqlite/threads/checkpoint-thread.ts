@@ -7,8 +7,8 @@ import { fdatasyncSync } from 'node:fs';
 import { ownConnection } from '../connection.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { descriptorsOf } from '../opening/files-in-use.ts';
-import { copyMostOfLog } from '../opening/log-limit.ts';
-import { SEARCH_INDEX } from '../operator/search/search-words.ts';
+import { copyMostOfLog } from '../opening/checkpoints.ts';
+import { SEARCH_INDEX } from '../operator/search-words.ts';
 import { answerRequests, beginThread, send } from './thread.ts';
 
 const file = beginThread();

@@ -19,7 +19,7 @@ switch (start?.thread) {
     void import('./checkpoint-thread.ts');
     break;
   case 'backup-thread':
-    void import('../operator/transfer/backup-thread.ts');
+    void import('../operator/backup-thread.ts');
     break;
   case undefined:
 }

@@ -5,17 +5,16 @@
  */
 import { InboxUnavailableError } from '../../../errors.ts';
 import type { ExportPage } from '../../operator/transfer.ts';
-import { commitGroup, type Work } from '../commit-group.ts';
+import { exportPagesBefore } from '../../operator/export.ts';
+import { commitGroup, type Work } from '../jobs.ts';
 import { ownConnection } from '../connection.ts';
 import { GroupCommit } from '../../group-commit.ts';
-import { accessOf } from '../operator/access.ts';
-import { operatorTables } from '../operator/operator-tables.ts';
+import { accessOf, operatorTables } from '../operator/access.ts';
 import { sqliteOperations } from '../operator/operations.ts';
-import { SEARCH_INDEX } from '../operator/search/search-words.ts';
-import { exportPagesBefore } from '../../operator/export-pages.ts';
-import type { Statements } from '../statements.ts';
+import { SEARCH_INDEX } from '../operator/search-words.ts';
+import type { Statements } from '../engine/sqlite-store.ts';
 import { answerRequests, beginThread, send } from './thread.ts';
-import type { OperatorsOperations } from './threaded-operations.ts';
+import type { OperatorsOperations } from './inbox-threads.ts';
 import { LockBorrower } from './write-lock.ts';
 
 const connection = ownConnection(beginThread(), SEARCH_INDEX, { isThere: true });

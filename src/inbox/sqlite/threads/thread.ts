@@ -4,9 +4,8 @@ import { boundToHere, ownContext } from '../../../host/own-context.ts';
 import { clearTimeout, performance, setImmediate, setTimeout } from '../../../host/real-timers.ts';
 import type { ReadName } from '../jobs.ts';
 import { loadBetterSqlite } from '../opening/better-sqlite.ts';
-import type { PackedMoves } from './packed-moves.ts';
+import { type PackedMoves, codesOf, failureData, failureFrom, type FailureData } from './messages.ts';
 import type { startWorker, WorkerStart } from './start-worker.ts';
-import { codesOf, failureData, failureFrom, type FailureData } from './failures.ts';
 
 /*
  * Both ends of what an inbox and its threads send each other: `Thread` is the inbox's end, `answerRequests` is the thread's.

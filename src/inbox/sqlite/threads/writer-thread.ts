@@ -5,20 +5,18 @@
  * @module
  */
 import { GroupCommit, type CommitOutcome } from '../../group-commit.ts';
-import { commitGroup, type Work } from '../commit-group.ts';
+import { commitGroup, type Work, runMove, runRead, type Move } from '../jobs.ts';
 import { ownConnection } from '../connection.ts';
-import { runMove, runRead, type Move } from '../jobs.ts';
 import { counts } from '../../operator/counts.ts';
 import { marks } from '../../operator/marks.ts';
 import { countEngine } from '../operator/counts.ts';
-import { indexNew, SEARCH_INDEX } from '../operator/search/search-words.ts';
-import { accessOf } from '../operator/access.ts';
-import { operatorTables } from '../operator/operator-tables.ts';
-import type { Statements } from '../statements.ts';
+import { indexNew, SEARCH_INDEX } from '../operator/search-words.ts';
+import { accessOf, operatorTables } from '../operator/access.ts';
+import type { Statements } from '../engine/sqlite-store.ts';
 import { answerRequests, beginThread, send } from './thread.ts';
-import { LogWatch } from './log-watch.ts';
-import { packOutcomes, unpackMoves } from './packed-moves.ts';
-import type { WriterOperations } from './threaded-operations.ts';
+import { LogWatch } from '../opening/checkpoints.ts';
+import { packOutcomes, unpackMoves } from './messages.ts';
+import type { WriterOperations } from './inbox-threads.ts';
 import { LockLender, type GiveBack } from './write-lock.ts';
 
 const connection = ownConnection(beginThread(), SEARCH_INDEX, { isThere: true });

@@ -1,6 +1,5 @@
 import type { oas31 } from 'zod-openapi';
-import { EVENT_MEANINGS } from '../../../events/event-meanings.ts';
-import type { EventType } from '../../../events/event-types.ts';
+import { EVENT_MEANINGS, type EventType } from '../../../events/event-types.ts';
 import type { AssumptionMark } from '../assumption-marks.ts';
 import type { Schemas } from '../example-of.ts';
 import { fieldsOf } from './fields.ts';

@@ -1,0 +1,138 @@
+import { delay } from '../../host/real-timers.ts';
+import { plural } from '../../ops/words/format.ts';
+import { agentFor, duration, isTaken, tellsToWait, type Exchange } from './check-run.ts';
+import {
+  described,
+  fault,
+  late,
+  notTaken,
+  outcome,
+  warning,
+  type Advice,
+  type Finding,
+  type Probe,
+} from './findings.ts';
+
+const WAITS_FOR_ONE: Advice = {
+  why: 'One slow client delays the responses to all deliveries, so the deliveries fail.',
+  mend: 'Serve requests concurrently: read bodies asynchronously, or run several workers behind the proxy.',
+};
+const GIVES_UP: Advice = {
+  why: 'A body can arrive slowly over a bad network. This one took just over a second, yet the event would be lost.',
+  mend: 'Read until the body ends: wait for the "end" event of the request, and do not treat the first chunk as the whole body.',
+};
+
+/** One body comes byte by byte; its last byte is held back until others were answered. */
+export const slowBody: Probe = async (run) => {
+  const { body, what } = run.event();
+  const begun = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  const slow = run.send(body, {
+    patience: 3,
+    async write(write, bytes) {
+      const last = bytes.byteLength - 1;
+      for (let at = 0; at < last; at++) {
+        write(bytes.subarray(at, at + 1));
+        if (at === last >> 1) begun.resolve();
+        await delay(1);
+      }
+      await answered.promise;
+      write(bytes.subarray(last));
+    },
+  });
+  await Promise.race([begun.promise, slow]);
+  const others = await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      const event = run.event();
+      const sent = `${event.what}, while the body of another delivery arrives byte by byte`;
+      const answer = await run.send(event.body);
+      const isWaiting = answer.status === null && answer.failure === 'too-late';
+      return isWaiting ? fault(sent, answer, WAITS_FOR_ONE) : notTaken(sent, answer);
+    }),
+  );
+  answered.resolve();
+  return outcome([...others, notTaken(`${what}, with its body sent byte by byte`, await slow, GIVES_UP)]);
+};
+
+const CUT: Advice = {
+  why:
+    'The endpoint closed the connection between two deliveries without notice. The second delivery failed, and the ' +
+    'service sends its event again.',
+  mend:
+    'Send the header Connection: close with the last response on a connection. Read every body to its end, even if ' +
+    'you reject the delivery.',
+};
+
+/** Five deliveries on one connection, if the endpoint keeps it: the body of a forged one must not be left in the way. */
+export const keepAlive: Probe = async (run) => {
+  const agent = agentFor(run.settings.url);
+  const findings = [];
+  let reused = 0;
+  try {
+    for (const [n, kind] of ['good', 'good', 'forged', 'good', 'good'].entries()) {
+      const { body, what } = run.event();
+      const signature = run.sign(kind === 'forged' ? run.event().body : body);
+      const answer = await run.send(body, { agent, signature });
+      const sent = `${what}, as delivery ${n + 1} on one connection`;
+      if (answer.status === null && answer.failure === 'cut') findings.push(fault(sent, answer, CUT));
+      else if (kind === 'good') findings.push(notTaken(sent, answer));
+      if (answer.status !== null && answer.onUsedConnection) reused += 1;
+    }
+  } finally {
+    agent.destroy();
+  }
+  return outcome(findings, reused === 0 ? 'the endpoint closes the connection after each response' : undefined);
+};
+
+const AT_ONCE = 50;
+
+const LATE_UNDER_LOAD: Advice = {
+  why:
+    'The endpoint answers single deliveries in time, but not the many that arrive at once after an outage. ' +
+    'Those deliveries fail, and the service later resends all of them together.',
+  mend: 'Before you respond, verify and store the event, and do nothing else. Store many events in one transaction, and handle them after the response.',
+};
+const REFUSES_UNDER_LOAD: Advice = {
+  why: 'Each of these deliveries counts as failed, and the service sends its event again after five minutes or more.',
+  mend: 'Accept at least 50 concurrent deliveries. Exclude the route from the rate limit, and enlarge the database pool.',
+};
+const PUTS_OFF: Advice = {
+  why:
+    'The service may ignore your request to wait. Each of these deliveries counts as failed, and the service retries ' +
+    'it on its own schedule.',
+  mend: REFUSES_UNDER_LOAD.mend,
+};
+
+/** Only this probe judges an endpoint that says "later". */
+export const burst: Probe = async (run) => {
+  const events = Array.from({ length: AT_ONCE }, () => run.event());
+  const answers = await Promise.all(events.map(({ body }) => run.send(body, { once: true })));
+  const sent = `${AT_ONCE} events at once, ids ${events[0]?.id} to ${events.at(-1)?.id}`;
+  const refused = answers.filter((answer) => !isTaken(answer));
+  const first = refused.find((answer) => !tellsToWait(answer)) ?? refused[0]; // "later" is the lesser evil
+  if (first !== undefined) return outcome([refusedUnderLoad(`${sent}; ${refused.length} were not accepted`, first)]);
+  const slowest = Math.max(...answers.map(({ ms }) => ms));
+  const isLate = slowest > run.settings.deadlineMs && !run.isLateAlone();
+  const { deliveries, first: later } = run.retries;
+  if (!isLate && later !== null) {
+    const earlier = `${plural(deliveries, 'delivery', 'deliveries')} earlier in this run`;
+    return outcome([warning(earlier, described(later), PUTS_OFF)]);
+  }
+  const last = `the last response arrived after ${duration(slowest)}`;
+  return outcome([isLate ? fault(sent, last, LATE_UNDER_LOAD) : null], last);
+};
+
+function refusedUnderLoad(sent: string, answer: Exchange): Finding | null {
+  if (answer.status === null && answer.failure === 'too-late') return fault(sent, answer, LATE_UNDER_LOAD);
+  const saysLater = answer.status === 429 || answer.status === 503;
+  return saysLater ? warning(sent, described(answer), REFUSES_UNDER_LOAD) : notTaken(sent, answer, REFUSES_UNDER_LOAD);
+}
+
+/** Judges the slowest answer of the whole run. */
+export const inTime: Probe = async (run) => {
+  if (run.slowest === null) for (let n = 0; n < 3; n++) await run.deliver(run.event());
+  if (run.slowest === null) return outcome([notTaken('a valid delivery', await run.deliver(run.event()))]);
+  const { ms, what } = run.slowest;
+  const finding = late(what, ms, run.settings.deadlineMs);
+  return outcome([finding], finding === null ? `the slowest response took ${duration(ms)}` : undefined);
+};

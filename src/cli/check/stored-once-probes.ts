@@ -1,0 +1,216 @@
+import { delay, performance } from '../../host/real-timers.ts';
+import { duplicateIn, isTaken, tellsToWait } from './check-run.ts';
+import type { CheckEvent, CheckRun, Effect, Effects, Exchange } from './check-run.ts';
+import {
+  described,
+  fault,
+  noEffects,
+  noEvidence,
+  notTaken,
+  outcome,
+  stillNothing,
+  toldToWait,
+  unknown,
+  warning,
+  type Advice,
+  type Finding,
+  type Probe,
+  type ProbeOutcome,
+} from './findings.ts';
+
+const BY_EFFECTS = 'judged by --effects';
+const AT_ONCE = 16;
+
+/**
+ * Asks for each event as soon as it was answered: the first three alone, the rest at once, when a late store is later
+ * still. A store that is late by less than the question takes, about a millisecond (`setImmediate` after the answer),
+ * passes: from outside it looks like a store before the answer.
+ */
+export const storedFirst: Probe = async (run) => {
+  const { effects } = run;
+  const trial = effects === null ? knownAtOnce : trialWith(effects);
+  const trials: Trial[] = [];
+  for (let n = 0; n < 3; n++) trials.push(await trial(run, run.event()));
+  if (trials.every(({ seen }) => seen === 'nothing')) return verdictOn(trials);
+  trials.push(...(await Promise.all(Array.from({ length: AT_ONCE }, () => trial(run, run.event())))));
+  const byAnswers =
+    'judged by the responses of the endpoint: it recognised the event, but its responses do not show whether the event was on disk';
+  return verdictOn(trials, effects === null ? byAnswers : BY_EFFECTS);
+};
+
+/** What was seen of one event. */
+interface Trial {
+  readonly sent: string;
+  /** `missed`: the question had to wait, and a later answer tells nothing */
+  readonly seen: 'stored' | 'later' | 'never' | 'missed' | 'nothing';
+  readonly finding: Finding | null;
+  /** rows were counted, not handler runs */
+  readonly isOfRows?: boolean;
+}
+
+const ANSWERS_FIRST: Advice = {
+  why: 'After a 2xx, the service does not send the event again. If the process or the store fails after the response, the event is lost without a trace.',
+  mend: 'Store first, wait for the commit, then answer: await the INSERT before response.status(200). Handle the stored event afterwards.',
+};
+/** An effect that follows the answer and may be a row. */
+const ROW_OR_RUN: Advice = {
+  why: 'If the endpoint stores the event after it responds, a crash between the two loses the event. If only the handler runs after the response, the event is safe.',
+  mend:
+    'Make the --effects URL return {"rows": n, "count": n}: the rows in your inbox and the handler runs, ' +
+    'counted separately.',
+};
+
+function trialWith(effects: Effects): (run: CheckRun, event: CheckEvent) => Promise<Trial> {
+  const rowsOrCount = ({ rows, count }: Effect): number => rows ?? count ?? 0;
+  return async (run, { id, body, what: sent }) => {
+    const { settleMs } = run.settings;
+    const answer = await run.send(body);
+    if (!isTaken(answer)) return { sent, seen: 'nothing', finding: notTaken(sent, answer) };
+    const began = performance.now();
+    const atOnce = await effects.of(id);
+    if (!('why' in atOnce) && rowsOrCount(atOnce) > 0) return { sent, seen: 'stored', finding: null };
+    const later = 'why' in atOnce ? atOnce : await effects.onceThere(id, settleMs, rowsOrCount);
+    if ('why' in later) return { sent, seen: 'nothing', finding: noEffects(sent, later) };
+    const isOfRows = later.rows !== null;
+    const count = rowsOrCount(later);
+    if (count === 0) return { sent, seen: 'never', isOfRows, finding: stillNothing(sent, settleMs) };
+    const ms = Math.round(performance.now() - began);
+    const received = `${answer.status}; no ${isOfRows ? 'row' : 'effect'} right after the answer, but ${count} within ${ms} ms`;
+    const finding = isOfRows
+      ? fault(sent, received, ANSWERS_FIRST)
+      : unknown(sent, `${received}, which may be a row or a handler run`, ROW_OR_RUN);
+    return { sent, seen: 'later', isOfRows, finding };
+  };
+}
+
+/** hookbox says whether it knows an event: once it has answered, it must. */
+async function knownAtOnce(run: CheckRun, { id, body, what: sent }: CheckEvent): Promise<Trial> {
+  const first = await run.send(body);
+  const again = isTaken(first) ? await run.send(body, { once: true }) : first;
+  if (tellsToWait(again)) return { sent, seen: 'missed', finding: toldToWait(sent, again) };
+  if (!isTaken(again)) return { sent, seen: 'nothing', finding: notTaken(sent, again) };
+  const known = [duplicateIn(first, id), duplicateIn(again, id)];
+  if (known.includes(null)) return { sent, seen: 'nothing', finding: noEvidence(sent) };
+  if (known[1] === true) return { sent, seen: 'stored', finding: null };
+  const received = `${first.status} twice with "duplicate": false: the endpoint did not know the event when it answered`;
+  return { sent, seen: 'later', finding: fault(sent, received, ANSWERS_FIRST) };
+}
+
+/** One finding of each kind is enough; all events are alike. */
+function verdictOn(trials: readonly Trial[], note?: string): ProbeOutcome {
+  const { stored = [], later = [], never = [], missed = [], nothing = [] } = Object.groupBy(trials, ({ seen }) => seen);
+  const first = later[0] ?? never[0];
+  if (first === undefined) {
+    const unseen = nothing[0] ?? (stored.length === 0 ? missed[0] : undefined);
+    return unseen === undefined ? outcome([], note) : outcome([unseen.finding]);
+  }
+  const isLost = first.seen === 'never' && first.isOfRows === true && stored.length > 0;
+  const finding = isLost
+    ? fault(first.sent, `a 2xx but no row; other events with a row: ${stored.length}`, ANSWERS_FIRST)
+    : first.finding;
+  return outcome([finding], later.length > 0 ? `${later.length} of ${trials.length} events` : note);
+}
+
+const REFUSES_DUPLICATES: Advice = {
+  why:
+    'The service sends an event again if a response is lost. If the service gets no 2xx, it retries for a day and ' +
+    'then gives up, even if you already have the event.',
+  mend: 'Return a 2xx for an event whose id you already know, as you did for its first delivery.',
+};
+
+/** One event, four times one after the other. */
+export const duplicates: Probe = async (run) => {
+  const event = run.event();
+  const first = await run.deliver(event);
+  if (!isTaken(first)) return outcome([notTaken(event.what, first)]);
+  const answers = [first];
+  for (let n = 0; n < 3; n++) answers.push(await run.deliver(event));
+  const sent = `${event.what}, 4 times`;
+  const refused = answers.find((answer) => !isTaken(answer));
+  const finding = refused === undefined ? null : notTaken(sent, refused, REFUSES_DUPLICATES);
+  return takenOnce(run, event, { sent, answers, finding });
+};
+
+const STUMBLES_AT_ONCE: Advice = {
+  why: 'The service sends the event again, so the event is not lost, but each of these deliveries counts as failed.',
+  mend:
+    'Two requests search for the id before either inserts it. Insert first, with a unique key: INSERT … ON CONFLICT DO NOTHING. Return a 2xx whether or not this ' +
+    'inserts a row.',
+};
+const NOT_EVEN_ONE: Advice = {
+  why: 'The endpoint accepted none of the copies. If this happens on every retry, the event is lost.',
+  mend: 'Insert the event with a unique key on its id: INSERT … ON CONFLICT DO NOTHING. Return a 2xx whether or not this inserts a row.',
+};
+/** Answers that say "later": the service sends it again, and then the event is known. */
+const LATER: ReadonlySet<number | null> = new Set([409, 425, 429, 503]);
+
+/** One event, 16 times at once and then once more. */
+export const duplicatesAtOnce: Probe = async (run) => {
+  const event = run.event();
+  const sent = `${event.what}, ${AT_ONCE} times at once`;
+  const copies = await Promise.all(Array.from({ length: AT_ONCE }, () => run.send(event.body)));
+  const last = await run.send(event.body);
+  const answers = [...copies, last];
+  const unanswered = answers.find(({ status }) => status === null);
+  const stumbling = answers.find((answer) => !isTaken(answer) && !LATER.has(answer.status));
+  const advice = answers.some(isTaken) ? REFUSES_DUPLICATES : NOT_EVEN_ONE;
+  const finding =
+    (unanswered && notTaken(sent, unanswered)) ??
+    notTaken(`${sent}, and once more`, last, advice) ??
+    (stumbling === undefined ? null : warning(sent, stumbling, STUMBLES_AT_ONCE));
+  return takenOnce(run, event, { sent, answers, finding });
+};
+
+interface Copies {
+  readonly sent: string;
+  readonly answers: readonly Exchange[];
+  /** what was wrong with the answers themselves */
+  readonly finding: Finding | null;
+}
+
+const TAKES_TWICE: Advice = {
+  why:
+    'The service sends an event again if a response is lost, and an operator can resend it at any time. Each copy ' +
+    'then causes one more order, email or refund.',
+  mend: 'Put a unique key on the event id. In one transaction, run INSERT … ON CONFLICT DO NOTHING, and do the work only if the INSERT added a row.',
+};
+
+async function takenOnce(run: CheckRun, event: CheckEvent, { sent, answers, finding }: Copies): Promise<ProbeOutcome> {
+  const seen = run.effects === null ? null : await byEffects(run, run.effects, event, sent);
+  if (seen?.note !== undefined) return outcome([finding, seen.finding], seen.note);
+  const known = byAnswers(event, sent, answers);
+  if (known !== undefined) return outcome([finding, known], 'judged by the responses of the endpoint');
+  return outcome([finding, seen?.finding ?? noEvidence(sent)]);
+}
+
+/** Without a note, the effects could not be counted. */
+async function byEffects(
+  { settings: { settleMs, signal } }: CheckRun,
+  effects: Effects,
+  { id }: CheckEvent,
+  sent: string,
+): Promise<{ readonly note?: string; readonly finding: Finding | null }> {
+  const most = ({ rows, count }: Effect): number => Math.max(rows ?? 0, count ?? 0);
+  let effect = await effects.onceThere(id, settleMs, most);
+  if (!('why' in effect) && most(effect) === 1) {
+    await delay(settleMs, undefined, { signal }); // the effect of a copy may still be on its way
+    effect = await effects.of(id);
+  }
+  if ('why' in effect) return { finding: noEffects(sent, effect) };
+  const count = most(effect);
+  if (count === 0) return { finding: stillNothing(sent, settleMs) };
+  if (count > 1) return { note: BY_EFFECTS, finding: fault(sent, `2xx, and ${count} effects`, TAKES_TWICE) };
+  const byRows = 'judged by the rows that the --effects URL reported; the number of handler runs is unknown';
+  return { note: effect.count === null ? byRows : BY_EFFECTS, finding: null };
+}
+
+/** hookbox says of each delivery whether it knew the event: all but one have to be known. `undefined` for others. */
+function byAnswers({ id }: CheckEvent, sent: string, answers: readonly Exchange[]): Finding | null | undefined {
+  const taken = answers.filter(isTaken);
+  const known = taken.map((answer) => duplicateIn(answer, id));
+  if (known.includes(null) || known.length < 2) return undefined;
+  const news = taken.filter((_, n) => known[n] === false);
+  const [, second] = news;
+  if (second === undefined) return null;
+  return fault(sent, `${news.length} answers like this: ${described(second)}`, TAKES_TWICE);
+}

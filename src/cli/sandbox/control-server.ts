@@ -1,0 +1,326 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { ConfigurationError, messageOf } from '../../errors.ts';
+import { peerOf } from '../../page/safety/request-guard.ts';
+import { createGuard } from '../../page/safety/request-guard.ts';
+import { ApiError } from '../../sandbox/errors.ts';
+import { FAULT_KINDS } from '../../sandbox/faults.ts';
+import type {
+  Delivery,
+  EventByHand,
+  NewKey,
+  OrderStatus,
+  Sandbox,
+  ServiceFault,
+  Endpoint,
+} from '../../sandbox/index.ts';
+import { FAULT_KINDS as DELIVERY_FAULT_KINDS } from '../../sender/random-faults.ts';
+import { CommandError, EXIT, usageError } from '../shared/exit.ts';
+import { LISTS } from './sandbox-address.ts';
+import { seal, unseal } from './control-token.ts';
+
+/** What is sent to a running sandbox to have it do something. */
+export const actSchema = z.discriminatedUnion('act', [
+  z.strictObject({ act: z.literal('advance'), duration: z.string() }),
+  z.strictObject({ act: z.literal('retry'), delivery: z.int() }),
+  z.strictObject({ act: z.literal('fault'), fault: z.string() }),
+  z.strictObject({ act: z.literal('clear-faults') }),
+  z.strictObject({ act: z.literal('move'), order: z.string(), to: z.string() }),
+  z.strictObject({ act: z.literal('webhook'), url: z.string(), secret: z.string().nullable(), unsigned: z.boolean() }),
+  z.strictObject({ act: z.literal('unhook'), url: z.string() }),
+  z.strictObject({ act: z.literal('key'), permissions: z.array(z.string()) }),
+  z.strictObject({ act: z.literal('send'), type: z.string(), data: z.record(z.string(), z.unknown()) }),
+  z.strictObject({ act: z.literal('under-way') }),
+  z.strictObject({ act: z.literal('list'), what: z.enum(LISTS) }),
+]);
+
+/** One of them. */
+export type Act = z.infer<typeof actSchema>;
+
+/**
+ * Does it, and resolves with what came of it.
+ *
+ * @throws ConfigurationError, ApiError or CommandError for what cannot be done
+ */
+export async function perform(sandbox: Sandbox, act: Act): Promise<unknown> {
+  switch (act.act) {
+    case 'advance':
+      await sandbox.advance(act.duration);
+      return { now: sandbox.now() };
+    case 'retry':
+      return retry(sandbox, act.delivery);
+    case 'fault':
+      addFault(sandbox, act.fault);
+      return listed(sandbox, 'faults');
+    case 'clear-faults':
+      sandbox.faults.remove();
+      sandbox.faults.removeFromDeliveries();
+      return [];
+    case 'move':
+      sandbox.orders.move(act.order, act.to as OrderStatus); // which checks it
+      return { order: act.order, status: act.to };
+    case 'webhook': {
+      const signing = act.unsigned ? 'unsigned' : act.secret === null ? 'as it comes' : { secret: act.secret };
+      return registerEndpoint(sandbox, new URL(act.url), signing, { renew: true });
+    }
+    case 'unhook': {
+      // The dashboard registers an address as often as it is asked to.
+      const known = sandbox.webhooks.list().filter(({ url }) => url === act.url);
+      if (known.length === 0) throw new CommandError(`The sandbox has no endpoint ${act.url}.`, EXIT.notFound);
+      return known.map(({ id }) => sandbox.webhooks.remove(id));
+    }
+    case 'key':
+      return sandbox.keys.create(act.permissions.length === 0 ? {} : (act as NewKey)); // which checks them
+    case 'send':
+      return send(sandbox, act);
+    case 'under-way':
+      return underWay(sandbox);
+    case 'list':
+      return listed(sandbox, act.what);
+    default:
+      return act satisfies never;
+  }
+}
+
+/** An event that was sent by hand. */
+export interface SentByHand {
+  readonly event: string;
+  readonly type: string;
+  /** to how many endpoints */
+  readonly deliveries: number;
+  /** whether somebody has to move the clock first */
+  readonly waits: boolean;
+}
+
+function send({ events, deliveries, clock }: Sandbox, { type, data }: EventByHand): SentByHand {
+  const before = deliveries.list({ limit: 1 })[0]?.id ?? 0;
+  const event = events.send({ type, data });
+  const made = (deliveries.list({ limit: 1 })[0]?.id ?? 0) - before;
+  return { event, type, deliveries: made, waits: clock.kind === 'frozen' && made > 0 };
+}
+
+/** A try that waits for its answer. */
+export interface UnderWay {
+  readonly delivery: number;
+  readonly number: number;
+  readonly event: string;
+  readonly type: string;
+  /** `null` for a receiver in code */
+  readonly url: string | null;
+}
+
+function underWay({ deliveries, webhooks }: Sandbox): readonly UnderWay[] {
+  const urls = new Map(webhooks.list().map(({ id, url }) => [id, url]));
+  return deliveries.underWay().map(({ id, tries, event, endpoint }) => ({
+    delivery: id,
+    number: tries + 1,
+    event: event.id,
+    type: event.type,
+    url: urls.get(endpoint) ?? null,
+  }));
+}
+
+/** What became of a delivery that was to be tried once more. */
+export interface Retried {
+  readonly delivery: number;
+  /** `null` where there is none */
+  readonly state: Delivery['state'] | null;
+  /** why it was not tried, or has failed; `null` for success */
+  readonly problem: string | null;
+}
+
+/** Waits for the answer; a clock that stands still is told to do what is due now. */
+async function retry({ deliveries, advance }: Sandbox, delivery: number): Promise<Retried> {
+  const find = () => deliveries.list({ before: delivery + 1, limit: 1 }).find(({ id }) => id === delivery);
+  const before = find();
+  if (before === undefined) return { delivery, state: null, problem: 'the delivery does not exist' };
+  if (!deliveries.retry(delivery)) {
+    return {
+      delivery,
+      state: before.state,
+      problem: 'only failed deliveries can be retried',
+    };
+  }
+  await advance(0);
+  return { delivery, state: find()?.state ?? null, problem: deliveries.tries(delivery).at(-1)?.why ?? null };
+}
+
+function listed(sandbox: Sandbox, what: (typeof LISTS)[number]): readonly unknown[] {
+  switch (what) {
+    case 'deliveries':
+      return sandbox.deliveries.list();
+    case 'dead-letters':
+      return sandbox.deliveries.list({ state: 'dead' });
+    case 'orders':
+      return sandbox.orders.list();
+    case 'webhooks':
+      return sandbox.webhooks.list();
+    case 'keys':
+      return sandbox.keys.list();
+    case 'faults':
+      return [
+        ...sandbox.faults.list(),
+        ...sandbox.faults.ofDeliveries().map((fault) => ({ ...fault, kind: OF_DELIVERIES + fault.kind })),
+      ];
+    case 'stock':
+      return sandbox.stock.list();
+    default:
+      return what satisfies never;
+  }
+}
+
+/** Answers requests to `CONTROL_PATH`. */
+export type Control = (request: Request, env: unknown) => Promise<Response>;
+
+const MOST_BYTES = 100_000;
+/** A sealed text begins with random bytes: so many characters tell it from every other one. */
+const MARK_CHARS = 16;
+
+/**
+ * Steers a sandbox for the holder of its token, from this machine only: not under another name, not through a proxy,
+ * and not for a page of another site. Requests and answers are sealed with the token, so the token itself is never
+ * sent. A request works once, so a recorded request cannot be repeated.
+ */
+export function controlPath(sandbox: Sandbox, token: string): Control {
+  const guard = createGuard({}, true);
+  const seen = new Set<string>();
+  return async (request, env) => {
+    if (guard(request, peerOf(env, request)) !== null)
+      return refusal(403, 'A sandbox can be controlled only from the machine it runs on.');
+    if (request.method !== 'POST') return refusal(405, 'Send control requests with POST.');
+    const length = request.headers.get('content-length');
+    if (length === null || Number(length) > MOST_BYTES) return refusal(413, `Send at most ${MOST_BYTES} bytes.`);
+    const sealed = await request.text();
+    const text = unseal(token, sealed);
+    const mark = sealed.slice(0, MARK_CHARS);
+    if (text === null || seen.has(mark)) return refusal(401, 'Only the user who started this sandbox can control it.');
+    seen.add(mark);
+    const answer = await answerTo(sandbox, text);
+    return new Response(seal(token, JSON.stringify(answer), sealed), { status: answer.status });
+  };
+}
+
+/** What a sandbox answers to an action. The status stands here too, because the seal covers it. */
+export interface Answer {
+  readonly status: number;
+  readonly result?: unknown;
+  readonly message?: string;
+}
+
+async function answerTo(sandbox: Sandbox, text: string): Promise<Answer> {
+  const act = actSchema.safeParse(parsedOrNull(text));
+  if (!act.success) {
+    return {
+      status: 422,
+      message: 'The sandbox does not support this command, because it runs a different version of hookbox.',
+    };
+  }
+  try {
+    return { status: 200, result: await perform(sandbox, act.data) };
+  } catch (failure) {
+    return { status: statusOf(failure), message: messageOf(failure) };
+  }
+}
+
+function parsedOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+function refusal(status: number, message: string): Response {
+  return Response.json({ message }, { status });
+}
+
+function statusOf(failure: unknown): number {
+  if (failure instanceof ConfigurationError) return 422;
+  if (failure instanceof ApiError) return failure.status;
+  if (!(failure instanceof CommandError)) return 500;
+  if (failure.exitCode === EXIT.usage) return 422;
+  return failure.exitCode === EXIT.notFound ? 404 : 409;
+}
+
+type DeliveryFaultKind = Parameters<Sandbox['faults']['addToDeliveries']>[0];
+
+/** Before the kind of a fault of deliveries: `lost-answer` is one of operations, too. */
+export const OF_DELIVERIES = 'delivery:';
+
+const KINDS: ReadonlySet<string> = new Set(FAULT_KINDS);
+const DELIVERY_KINDS = DELIVERY_FAULT_KINDS.map((kind) => OF_DELIVERIES + kind).join(', ');
+
+/**
+ * Has something go wrong as a text says it: `before,operation=createOrder,times=3`, or `delivery:cut,times=2`.
+ *
+ * @throws CommandError or ConfigurationError for what is no fault
+ */
+export function addFault({ faults }: Sandbox, text: string): void {
+  const [kind = '', ...settings] = text.split(',').map((part) => part.trim());
+  const fault = Object.fromEntries(settings.map((setting) => readSetting(setting, text)));
+  if (!kind.startsWith(OF_DELIVERIES)) {
+    if (!KINDS.has(kind)) throw usageError(`fault: kind must be one of ${[...KINDS].join(', ')}, ${DELIVERY_KINDS}.`);
+    faults.add({ ...fault, kind } as ServiceFault); // which checks it
+    return;
+  }
+  const { times = 1, ...others } = fault;
+  if (!Number.isSafeInteger(times) || Number(times) < 1 || Object.keys(others).length > 0) {
+    throw usageError(`${JSON.stringify(text)}: a delivery fault takes only times=n, with n above 0.`);
+  }
+  faults.addToDeliveries(kind.slice(OF_DELIVERIES.length) as DeliveryFaultKind, Number(times)); // which checks it
+}
+
+function readSetting(setting: string, text: string): readonly [name: string, value: string | number] {
+  const [, name, value] = /^(\w+)=(.+)$/.exec(setting) ?? [];
+  if (name === undefined || value === undefined) {
+    throw usageError(
+      `${JSON.stringify(text)} is not a fault. Use a kind and settings, such as before,operation=createOrder.`,
+    );
+  }
+  return [name, /^\d+$/.test(value) ? Number(value) : value];
+}
+
+/** How an endpoint is to be signed for: with a secret that is given, with none, or as it comes. */
+export type Signing = { readonly secret: string } | 'unsigned' | 'as it comes';
+
+/** An endpoint that is registered now. */
+export interface Registered {
+  readonly endpoint: Endpoint;
+  readonly isNew: boolean;
+  /** a secret that was made for it, which nobody is told again; `null` for none */
+  readonly madeSecret: string | null;
+  /** whether it is signed for with a secret that was given just now */
+  readonly isSecretGiven: boolean;
+}
+
+/**
+ * Registers an address for all events, unless it is registered already.
+ *
+ * @param renew - whether one that is registered already gets a new secret where none is given
+ * @param seed - makes a secret that repeats itself
+ */
+export function registerEndpoint(
+  { webhooks }: Sandbox,
+  url: URL,
+  signing: Signing,
+  { renew = false, seed }: { readonly renew?: boolean; readonly seed?: number | undefined } = {},
+): Registered {
+  const known = webhooks.list().find((endpoint) => endpoint.url === url.href);
+  const isMade = signing === 'as it comes' && (known === undefined || renew);
+  const madeSecret = isMade ? newSecret(seed) : null;
+  const secret = typeof signing === 'object' ? signing.secret : madeSecret;
+  let id = known?.id;
+  if (id === undefined) id = webhooks.add({ url: url.href, secret, events: null });
+  else if (isMade || signing !== 'as it comes') webhooks.change(id, { secret });
+  const endpoint = webhooks.list().find((one) => one.id === id);
+  if (endpoint === undefined) throw new Error('A registered endpoint is missing.');
+  return { endpoint, isNew: known === undefined, madeSecret, isSecretGiven: typeof signing === 'object' };
+}
+
+function newSecret(seed: number | undefined): string {
+  const bytes =
+    seed === undefined
+      ? randomBytes(24)
+      : createHash('sha256').update(`${seed}/signing-secret`).digest().subarray(0, 24);
+  return `whsec_${bytes.toString('base64url')}`;
+}

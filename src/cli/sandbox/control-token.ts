@@ -1,0 +1,142 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { messageOf } from '../../errors.ts';
+import { OWNER_ONLY } from '../../host/files.ts';
+
+/**
+ * Puts down, for this user alone, what steers the sandbox on a port: whoever reads it is the user who has started it.
+ *
+ * @returns why that cannot be; `null` where it is done
+ */
+export function keepToken(port: number, token: string): string | null {
+  try {
+    makeFolder();
+    removeLeft();
+    const file = fileOf(port);
+    rmSync(file, { force: true }); // of one that was killed: it had the port
+    writeFileSync(file, [token, process.pid, namespace()].join('\n'), { mode: OWNER_ONLY, flag: 'wx' });
+    return null;
+  } catch (failure) {
+    return messageOf(failure);
+  }
+}
+
+/** Takes it away again, unless another sandbox has put down its own meanwhile. */
+export function dropToken(port: number, token: string): void {
+  if (tokenOf(port) === token) rmSync(fileOf(port), { force: true });
+}
+
+/**
+ * What steers the sandbox of this user on a port; `null` where there is none. One that another user may have put there is none:
+ * whoever listens on that port would be told what a sandbox is told, such as a signing secret.
+ */
+export function tokenOf(port: number): string | null {
+  try {
+    refuseFolderOfOthers();
+    return read(fileOf(port)).token;
+  } catch {
+    return null;
+  }
+}
+
+function fileOf(port: number): string {
+  return join(folder(), NAME + port);
+}
+
+const NAME = 'sandbox-';
+
+/** Takes away what sandboxes have left that were killed; one whose process cannot be asked about stays. */
+function removeLeft(): void {
+  for (const name of readdirSync(folder())) {
+    if (!name.startsWith(NAME)) continue;
+    const file = join(folder(), name);
+    try {
+      if (isLeft(file)) rmSync(file, { force: true });
+    } catch {
+      continue; // another has taken it away meanwhile, or it is no file
+    }
+  }
+}
+
+function isLeft(file: string): boolean {
+  const { pid, seenFrom } = read(file);
+  return Number.isSafeInteger(pid) && pid > 0 && seenFrom === namespace() && !isAlive(pid);
+}
+
+/** Its own lines: what opens it, and the process that has put it there, as it is seen from where that is. */
+function read(file: string): { readonly token: string; readonly pid: number; readonly seenFrom: string } {
+  const [token = '', pid = '', seenFrom = ''] = readFileSync(file, 'utf8').split('\n');
+  return { token, pid: Number(pid), seenFrom };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (failure) {
+    return (failure as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
+
+/** Containers may share a temporary folder, and do not see each other's processes. */
+function namespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return hostname();
+  }
+}
+
+function folder(): string {
+  return join(tmpdir(), `hookbox-${process.getuid?.() ?? userInfo().username}`);
+}
+
+function makeFolder(): void {
+  mkdirSync(folder(), { recursive: true, mode: 0o700 });
+  refuseFolderOfOthers();
+}
+
+/** Others may write to the folder above it, so they may have made it first: then they would read and write what is put there. */
+function refuseFolderOfOthers(): void {
+  if (process.getuid === undefined) return; // the temporary folder of Windows is the user's own
+  const { uid, mode } = lstatSync(folder());
+  if (uid !== process.getuid() || (mode & 0o77) !== 0)
+    throw new Error(`${folder()} belongs to another user or is open to others`);
+}
+
+const CIPHER = 'aes-256-gcm';
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * Encrypts a message between a sandbox and its user with the sandbox's token. The port may belong to another user's program
+ * by now: without the token it can neither read the message nor answer it.
+ *
+ * @param context - what the message answers; the other side needs the same text to open it
+ */
+export function seal(token: string, message: string, context = ''): string {
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv(CIPHER, keyOf(token), iv).setAAD(Buffer.from(context));
+  const encrypted = Buffer.concat([cipher.update(message, 'utf8'), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), encrypted]).toString('base64url');
+}
+
+/** Decrypts what `seal` made; `null` for another token, another context or a changed text. */
+export function unseal(token: string, sealed: string, context = ''): string | null {
+  const bytes = Buffer.from(sealed, 'base64url');
+  if (bytes.length < IV_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return null;
+  const iv = bytes.subarray(0, IV_BYTES);
+  const decipher = createDecipheriv(CIPHER, keyOf(token), iv, { authTagLength: TAG_BYTES })
+    .setAAD(Buffer.from(context))
+    .setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+  try {
+    return decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+  } catch {
+    return null;
+  }
+}
+
+function keyOf(token: string): Buffer {
+  return createHash('sha256').update(`hookbox sandbox ${token}`).digest();
+}

@@ -1,0 +1,174 @@
+import type { Sandbox, Delivery, DeliveryTry } from '../../sandbox/index.ts';
+import { unbrokenCurlLine } from '../../sandbox/openapi/page/curl-line.ts';
+import { PLACE_ORDER } from '../../sandbox/page/example-requests.ts';
+import { printNdjson, tell, print, styled } from '../shared/output.ts';
+import type { Registered } from './control-server.ts';
+import { DASHBOARD, steeringText } from './sandbox-address.ts';
+
+/** What there is to say at the start. */
+interface Start {
+  /** the address of the service */
+  readonly base: string;
+  readonly db?: string;
+  readonly seed?: number;
+  readonly clock: 'real' | 'frozen';
+  readonly json?: boolean;
+  /** whether its file was there before */
+  readonly isReopened: boolean;
+  /** what `--to` has registered */
+  readonly registered: Registered | null;
+}
+
+/** Nobody needs to know of more at the start. */
+const MOST = 1_000;
+
+/** Says where the sandbox is and what opens it: to people, and to programs as the first line. */
+export function tellStart(sandbox: Sandbox, start: Start): void {
+  const { base, json = false, registered } = start;
+  const apiKey = sandbox.keys.find(sandbox.apiKey) === null ? null : sandbox.apiKey;
+  if (json) {
+    const { endpoint, madeSecret: secret = null } = registered ?? { endpoint: null };
+    printNdjson({ kind: 'started', at: sandbox.now(), base, apiKey, endpoint, secret, page: base + DASHBOARD });
+  }
+  tell(
+    `The sandbox runs at ${base}, with its dashboard at ${base}${DASHBOARD} (open to every user of this machine)`,
+    `Operations, each with a curl command: ${base}/interface`,
+    stateText(sandbox, start),
+    ...clockLines(sandbox, start),
+    json ? [] : keyLine(apiKey, base),
+    json || apiKey === null || hasOrders(sandbox) ? [] : orderLine(apiKey, base),
+    endpointLines(sandbox, start),
+  );
+}
+
+function keyLine(apiKey: string | null, base: string): string {
+  if (apiKey !== null) return `API key: ${apiKey} (send it in the Authorization header, without a word such as Bearer)`;
+  return `The first API key no longer works. To create another: ${steeringText(base, 'key')}`;
+}
+
+/** Nothing moves in a sandbox without orders. */
+function orderLine(apiKey: string, base: string): string {
+  return `No orders yet. To place one: ${unbrokenCurlLine(base, PLACE_ORDER, apiKey)}`;
+}
+
+function hasOrders(sandbox: Sandbox): boolean {
+  return sandbox.orders.list(1).length > 0;
+}
+
+function stateText(sandbox: Sandbox, { db, seed, isReopened }: Start): readonly string[] {
+  if (db === undefined)
+    return ['The state is in memory and is lost when the sandbox stops. To keep it, use --db FILE.'];
+  if (!isReopened) return [`The state is in ${db}.`];
+  const counts = [
+    counted(sandbox.keys.list().length, 'API key'),
+    counted(sandbox.webhooks.list().length, 'endpoint'),
+    counted(sandbox.orders.list(MOST).length, 'order'),
+    counted(waiting(sandbox), 'waiting delivery', 'waiting deliveries'),
+  ];
+  const kept = seed === undefined ? [] : [`note: --seed has no effect, because ${db} keeps its first seed.`];
+  return [`The sandbox continues from ${db}: ${counts.join(', ')}.`, ...kept];
+}
+
+function clockLines(sandbox: Sandbox, { clock, base }: Start): readonly string[] {
+  const now = sandbox.now().toISOString();
+  if (clock === 'real') return [];
+  return [`The clock is frozen at ${now}. To advance it and send webhooks: ${steeringText(base, 'advance', '30 min')}`];
+}
+
+function endpointLines(sandbox: Sandbox, { base, registered, json = false }: Start): readonly string[] {
+  const endpoints = sandbox.webhooks.list();
+  if (endpoints.length === 0) {
+    const add = steeringText(base, 'webhook', 'http://localhost:3000/webhooks');
+    return [`No endpoint is registered, so the sandbox sends no webhooks. To add one: ${add}`];
+  }
+  return endpoints.map(({ id, url, isSigned }) => {
+    const where = `Webhooks go to ${url ?? 'a receiver in code, which is not in this process'}`;
+    const { madeSecret: made = null, isSecretGiven = false } = id === registered?.endpoint.id ? registered : {};
+    if (!isSigned) return `${where}, unsigned.`;
+    if (isSecretGiven) return `${where}, signed with your secret.`;
+    if (made !== null) return json ? `${where}.` : `${where}, signed with the secret ${made}`;
+    const renew = url === null ? '' : ` To set a new one: ${steeringText(base, 'webhook', url)}`;
+    return `${where}, signed with a secret that the sandbox showed earlier.${renew}`;
+  });
+}
+
+/** Says at the end what has not been delivered. */
+export function tellLeft(sandbox: Sandbox, db: string | undefined): void {
+  const left = waiting(sandbox);
+  if (left === 0) return;
+  const what = `${counted(left, 'delivery', 'deliveries')} ${left === 1 ? 'is' : 'are'} pending`;
+  tell(
+    db === undefined
+      ? `${what} and will be lost. To keep deliveries, use --db FILE.`
+      : `${what}. To continue, start the sandbox with --db ${db} again.`,
+  );
+}
+
+function waiting(sandbox: Sandbox): number {
+  return sandbox.deliveries.list({ state: 'waiting', limit: MOST }).length;
+}
+
+/** In plain digits: what writes numbers as people do takes longer to load than all of this. */
+function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count}${count === MOST ? '+' : ''} ${count === 1 ? one : many}`;
+}
+
+/** How tries are printed, and where the sandbox is that makes them. */
+interface TryPrinting {
+  readonly json: boolean;
+  readonly base: string;
+}
+
+/** Prints the last try of a delivery: a line for people, or a JSON document. Times are those of the sandbox. */
+export function printTry(sandbox: Sandbox, id: number, { json, base }: TryPrinting): void {
+  const [delivery] = sandbox.deliveries.list({ before: id + 1, limit: 1 });
+  const tried = sandbox.deliveries.tries(id).at(-1);
+  if (delivery === undefined || tried === undefined) return;
+  const endpoints = sandbox.webhooks.list();
+  const url = endpoints.find((endpoint) => endpoint.id === delivery.endpoint)?.url ?? null;
+  if (json) {
+    const { event, endpoint, state, nextAt } = delivery;
+    printNdjson({
+      kind: 'delivery',
+      delivery: id,
+      event: event.id,
+      type: event.type,
+      endpoint,
+      url,
+      ...tried,
+      state,
+      nextAt,
+    });
+    return;
+  }
+  const parts = [
+    styled('dim', tried.at.toISOString()),
+    styled(tried.why === null ? 'green' : 'red', `${tried.status ?? '---'} ${wordOf(delivery, tried)}`.padEnd(13)),
+    delivery.event.type.padEnd(22),
+    delivery.event.id,
+    ...(endpoints.length > 1 && url !== null ? [url] : []),
+    detailsOf(delivery, tried, base),
+  ];
+  print(parts.filter((part) => part !== '').join('  '));
+}
+
+function wordOf({ state }: Delivery, { why }: DeliveryTry): string {
+  if (why === null) return 'delivered';
+  return state === 'dead' ? 'dead' : 'failed';
+}
+
+function detailsOf(
+  { id, state, nextAt }: Delivery,
+  { number, status, why, note, fault }: DeliveryTry,
+  base: string,
+): string {
+  const next = nextAt === null ? '' : `, again at ${nextAt.toISOString()}`;
+  const said = [
+    `try ${number}${why === null ? '' : `: ${why}`}${next}`,
+    ...(status === 401 && fault === null ? ['check that the receiver uses the same secret'] : []),
+    ...(note === null ? [] : [note]),
+    ...(fault === null ? [] : [`injected fault: ${fault}`]),
+    ...(state === 'dead' ? [`to retry: ${steeringText(base, 'retry', String(id))}`] : []),
+  ];
+  return `(${said.join('; ')})`;
+}

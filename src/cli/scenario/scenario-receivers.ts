@@ -1,0 +1,333 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { webhookHandler } from '../../../adapters/node.ts';
+import { PermanentError } from '../../errors.ts';
+import { delay, performance } from '../../host/real-timers.ts';
+import type { Inbox } from '../../inbox/contract.ts';
+import type { StoredEvent } from '../../inbox/event.ts';
+import { seenSince } from '../../inbox/rules/processors.ts';
+import { EVERYTHING } from '../../inbox/work.ts';
+import { openConnection } from '../../inbox/sqlite/opening/better-sqlite.ts';
+import { HANDLED_TYPES } from '../../inbox/sqlite/sql/queue-statements.ts';
+import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
+import type { Handlers } from '../../processing/handlers.ts';
+import { createReceiver, type Receiver } from '../../receive/receiver.ts';
+import { type DbOptions, isInPostgres } from '../shared/db-option.ts';
+import { existingInbox } from '../shared/existing-inbox.ts';
+import type { HandlerBehaviour, Scenario } from './scenario-file.ts';
+
+/** What the inbox of a receiver holds about one event. */
+export interface EventFinding {
+  readonly id: string;
+  readonly body: Uint8Array | null;
+  readonly state: string;
+  readonly redeliveries: number;
+  /** attempts of its handler that succeeded */
+  readonly processed: number;
+  /** rows that its handler has written; `null` where that cannot be known */
+  readonly effects: number | null;
+  /** its type, where no handler takes it; `null` otherwise */
+  readonly untakenType: string | null;
+}
+
+/** What became of the events of a scenario. */
+export interface Findings {
+  readonly events: readonly EventFinding[];
+  /** handler runs, and those that were told of a newer event; `null` where that cannot be known */
+  readonly runs: number | null;
+  readonly superseded: number | null;
+}
+
+/** The receiver that a scenario is played to. */
+export interface ScenarioReceiver extends AsyncDisposable {
+  readonly url: URL;
+  readonly secret: string;
+  goDown(): Promise<void>;
+  comeUp(): Promise<void>;
+  /** Whether it can be reached; one that is run elsewhere cannot be stopped, so it is left alone instead. */
+  reachable(): boolean;
+  /** Waits until everything that is stored is handled. */
+  keepUp(): Promise<void>;
+  /** How many of these events it holds already. */
+  known(ids: readonly string[]): Promise<number>;
+  /**
+   * Waits until nothing is left to do, and tells what the inbox holds; `null` where it cannot be looked into.
+   *
+   * @param ids - the events to look for; a receiver of our own tells of all it holds
+   * @param onWait - called when it takes a while, with how many events are not handled yet
+   */
+  findings(ids: readonly string[], onWait: (count: number) => void): Promise<Findings | null>;
+}
+
+/** Nothing needs longer, unless something is wrong; then the scenario is judged by what is there. */
+export const PATIENCE_MS = 30_000;
+
+interface Running {
+  readonly inbox: Inbox;
+  readonly receiver: Receiver;
+  readonly server: Server;
+}
+
+const HOST = '127.0.0.1';
+
+/**
+ * A receiver in this process: SQLite in a temporary file, and handlers that write a row for each event. When it is down,
+ * all of it is: its server, its handlers and its inbox.
+ */
+export async function ownReceiver({ receiver: { handlers } }: Scenario): Promise<ScenarioReceiver> {
+  const folder = mkdtempSync(join(tmpdir(), 'hookbox-scenario-'));
+  const file = join(folder, 'inbox.db');
+  const secret = randomBytes(24).toString('hex');
+  const counted = { runs: 0, superseded: 0 };
+  createEffects(file);
+  let running: Running | null = await start(0);
+  const { port } = running.server.address() as AddressInfo; // of a server that listens on TCP
+
+  async function start(port: number): Promise<Running> {
+    const inbox = sqliteInbox(file, { thread: false });
+    const receiver = createReceiver({
+      secret,
+      inbox,
+      logger: false, // the report tells what happened
+      handlers: { '*': handlerOf(handlers, counted) },
+      processing: { concurrency: 8, retry: { baseMs: 5, maxMs: 100 } },
+    });
+    await receiver.start();
+    const handle = webhookHandler(receiver);
+    const server = createServer((request, response) => void handle(request, response));
+    await listen(server, port);
+    return { inbox, receiver, server };
+  }
+
+  async function goDown(): Promise<void> {
+    if (running === null) return;
+    const { inbox, receiver, server } = running;
+    running = null;
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+    await receiver.close();
+    await inbox.close();
+  }
+
+  return {
+    url: new URL(`http://${HOST}:${port}/webhooks`),
+    secret,
+    goDown,
+    async comeUp() {
+      running ??= await start(port);
+    },
+    reachable: () => true,
+    async keepUp() {
+      const giveUpAt = performance.now() + PATIENCE_MS;
+      for (;;) {
+        const due = (await running?.inbox.nextDue(EVERYTHING)) ?? null;
+        if (due === null || performance.now() > giveUpAt) return;
+        await delay(1);
+      }
+    },
+    known: () => Promise.resolve(0),
+    async findings(_ids, onWait): Promise<Findings> {
+      running ??= await start(port);
+      const { inbox } = running;
+      const events = await whenSettled(() => allEvents(inbox), onWait);
+      const effects = effectsIn(file);
+      const found = events.map((event) => eventFinding(inbox, event, { effects: effects.get(event.id) ?? 0 }));
+      return { events: await Promise.all(found), ...counted };
+    },
+    async [Symbol.asyncDispose]() {
+      await goDown();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function handlerOf(
+  behaviours: Scenario['receiver']['handlers'],
+  counted: { runs: number; superseded: number },
+): NonNullable<Handlers['*']> {
+  const behaviourOf: Readonly<Record<string, HandlerBehaviour | undefined>> = behaviours;
+  return async (event, ctx) => {
+    counted.runs += 1;
+    if (ctx.superseded) counted.superseded += 1;
+    const { failsFirst = 0, fails, takes = 0 } = behaviourOf[event.type] ?? behaviourOf['*'] ?? {};
+    if (takes > 0) await delay(takes, undefined, { signal: ctx.signal });
+    if (fails === 'always') throw new PermanentError('the scenario makes this run fail');
+    if (ctx.attempt <= failsFirst) throw new Error('the scenario makes this run fail');
+    await ctx.transaction((database) => {
+      database.prepare('INSERT INTO scenario_effects (event_id) VALUES (?)').run(event.id);
+    });
+  };
+}
+
+function createEffects(file: string): void {
+  const database = openConnection(file);
+  database.exec('CREATE TABLE scenario_effects (event_id TEXT NOT NULL)');
+  database.close();
+}
+
+/** How many rows each event has. */
+function effectsIn(file: string): ReadonlyMap<string, number> {
+  const database = openConnection(file, { readonly: true });
+  const rows = database
+    .prepare('SELECT event_id AS id, count(*) AS effects FROM scenario_effects GROUP BY event_id')
+    .all() as readonly { readonly id: string; readonly effects: number }[]; // the columns of the statement
+  database.close();
+  return new Map(rows.map(({ id, effects }) => [id, effects]));
+}
+
+/** The port may be taken for a moment when it was given back. */
+async function listen(server: Server, port: number): Promise<void> {
+  for (let tries = 50; ; tries -= 1) {
+    server.listen(port, HOST);
+    try {
+      await once(server, 'listening');
+      return;
+    } catch (failure) {
+      if (tries === 0 || (failure as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw failure;
+      await delay(100);
+    }
+  }
+}
+
+/** Where a receiver is, and what is known of it. */
+interface RemoteReceiverOptions {
+  readonly url: URL;
+  readonly secret: string;
+  /** where its inbox is, if that is at hand */
+  readonly stored?: DbOptions;
+  readonly endpoint: string;
+}
+
+/**
+ * A receiver that the user runs. While it is to be down nothing is sent to it; what it holds is known only where its
+ * inbox is at hand.
+ *
+ * @throws CommandError when there is no inbox
+ */
+export async function remoteReceiver({
+  url,
+  secret,
+  stored,
+  endpoint,
+}: RemoteReceiverOptions): Promise<ScenarioReceiver> {
+  const inbox = stored === undefined ? null : await existingInbox(stored);
+  let down = false;
+
+  async function events(ids: readonly string[], inbox: Inbox): Promise<readonly StoredEvent[]> {
+    const events = await Promise.all(ids.map((id) => inbox.get({ endpoint, id })));
+    return events.filter((event) => event !== null);
+  }
+
+  return {
+    url,
+    secret,
+    async goDown() {
+      down = true;
+    },
+    async comeUp() {
+      down = false;
+    },
+    reachable: () => !down,
+    async keepUp() {},
+    async known(ids) {
+      return inbox === null ? 0 : (await events(ids, inbox)).length;
+    },
+    async findings(ids, onWait) {
+      if (inbox === null || stored === undefined) return null;
+      const taken = await typesHandledLately(stored, endpoint);
+      const isUntaken = ({ state, type }: StoredEvent): boolean =>
+        state === 'ignored' || (state === 'pending' && !taken.has('*') && !taken.has(type ?? ''));
+      const found = await whenSettled(() => events(ids, inbox), onWait, isUntaken);
+      const findings = await Promise.all(
+        found.map((event) => eventFinding(inbox, event, { isUntaken: isUntaken(event) })),
+      );
+      return { events: findings, runs: null, superseded: null };
+    },
+    async [Symbol.asyncDispose]() {
+      await inbox?.close();
+    },
+  };
+}
+
+const POLL_MS = 20;
+/** After so long it is worth a word. */
+const QUIET_MS = 2_000;
+const PAGE = 500;
+
+/** All events of an inbox. */
+async function allEvents(inbox: Inbox): Promise<readonly StoredEvent[]> {
+  const events: StoredEvent[] = [];
+  for (;;) {
+    const after = events.at(-1)?.seq;
+    const page = await inbox.list({ limit: PAGE, ...(after !== undefined && { after }) });
+    events.push(...page);
+    if (page.length < PAGE) return events;
+  }
+}
+
+/**
+ * Reads events until nothing is left to do for any of them, or patience is at its end.
+ *
+ * @param isUntaken - whether no handler takes an event, so that waiting is of no use
+ */
+async function whenSettled(
+  read: () => Promise<readonly StoredEvent[]>,
+  onWait: (count: number) => void,
+  isUntaken: (event: StoredEvent) => boolean = () => false,
+): Promise<readonly StoredEvent[]> {
+  const startedAt = performance.now();
+  let isQuiet = true;
+  for (;;) {
+    const events = await read();
+    const open = events.filter((event) => ['pending', 'processing'].includes(event.state) && !isUntaken(event));
+    const waited = performance.now() - startedAt;
+    if (open.length === 0 || waited > PATIENCE_MS) return events;
+    if (isQuiet && waited > QUIET_MS) {
+      isQuiet = false;
+      onWait(open.length);
+    }
+    await delay(POLL_MS);
+  }
+}
+
+/** What is known of a stored event, beside the effects of its handler. */
+async function eventFinding(
+  inbox: Inbox,
+  event: StoredEvent,
+  { effects = null, isUntaken = false }: { readonly effects?: number | null; readonly isUntaken?: boolean },
+): Promise<EventFinding> {
+  const attempts = await inbox.attempts(event);
+  return {
+    id: event.id,
+    body: event.body,
+    state: event.state,
+    redeliveries: event.redeliveries.count,
+    processed: attempts.filter(({ outcome }) => outcome === 'processed').length,
+    effects,
+    untakenType: isUntaken ? event.type : null,
+  };
+}
+
+/** The types that some processor of an endpoint has handled lately, as the inbox has them; `*` for all of them. */
+async function typesHandledLately(options: DbOptions, endpoint: string): Promise<ReadonlySet<string>> {
+  if (!isInPostgres(options)) return typesInFile(options.db, endpoint);
+  const { typesOnPostgres } = await import('../shared/postgres-inbox.ts');
+  return typesOnPostgres(options, endpoint);
+}
+
+function typesInFile(file: string, endpoint: string): ReadonlySet<string> {
+  const database = openConnection(file, { readonly: true, fileMustExist: true });
+  try {
+    const rows = database.prepare(HANDLED_TYPES).all({ endpoint, since: seenSince(Date.now()) });
+    return new Set(rows.map((row) => (row as { readonly type: string }).type)); // the column of the statement
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,317 @@
+import { turn } from '../../host/real-timers.ts';
+import type { EventKey, DeadReason, EventState } from '../event.ts';
+import { Budget, withinBudget } from '../rules/budget.ts';
+import { eventLine, markLine, type ExportedEvent, type ExportPage, type Transfer } from './transfer.ts';
+import type { EventFilter, Search } from './search.ts';
+import type { Dialect, OperatorTables, Statement } from './sql.ts';
+import { listedEvents } from './summaries.ts';
+
+/** Few enough to be read between two deliveries. */
+const PAGE_EVENTS = 100;
+const PAGE_BYTES = 1024 * 1024;
+const FOUND_AT_ONCE = 500;
+
+/** Where an export reads from. */
+interface ExportSource {
+  readonly tables: OperatorTables;
+  readonly search: Search['search'];
+  /** Events whose entities an index has in other words, by these. */
+  readonly named: Map<string, number>;
+}
+
+/** An event with the length of its bodies. */
+interface Sized {
+  readonly seq: number;
+  readonly bytes: number;
+}
+
+/** A mark as it is stored: its entity may be a hash. */
+interface MarkRow {
+  readonly entity: string;
+  readonly endpoint: string;
+  readonly created_ms: number;
+  readonly created_ns: number;
+}
+
+export function exporting(tables: OperatorTables, search: Search['search']): Pick<Transfer, 'exportPages'> {
+  const newest = { text: `SELECT coalesce(max(seq), 0) AS seq FROM ${tables.dialect.t.events}` };
+  return {
+    exportPages(filter) {
+      // At once: what is stored from now on is not among them. What is being stored may have a lower number, and be among them.
+      const before = tables.read(async ({ rows }) => ((await rows<{ seq: number }>(newest))[0]?.seq ?? 0) + 1);
+      before.catch(() => {}); // told to who reads the first page
+      return exportPagesBefore(tables, search, filter, before);
+    },
+  };
+}
+
+/** The pages of an export of what was stored before a `seq`. */
+export async function* exportPagesBefore(
+  tables: OperatorTables,
+  search: Search['search'],
+  filter: EventFilter,
+  before: number | Promise<number>,
+): AsyncGenerator<ExportPage, void> {
+  const source: ExportSource = { tables, search, named: new Map() };
+  const end = await before;
+  if (!isWhole(filter)) return yield* whatFits(source, filter, end);
+  for (let after = 0; ;) {
+    const sized = await sizedBehind(tables, after, end);
+    const page = firstPage(sized);
+    if (page.length > 0) yield await pageOf(source, page);
+    after = page.at(-1) ?? end;
+    if (sized.length < PAGE_EVENTS && page.length === sized.length) break;
+    await turn();
+  }
+  yield* markPages(source);
+}
+
+/** Whether a filter has no condition, so that an export by it is one of the inbox. */
+export function isWhole(filter: EventFilter): boolean {
+  return Object.values(filter).every((condition) => condition === undefined);
+}
+
+async function* whatFits(source: ExportSource, filter: EventFilter, end: number): AsyncGenerator<ExportPage, void> {
+  const { tables } = source;
+  // Searching goes from the newest to the oldest, so what fits is noted first: a number for each event.
+  const found: number[] = [];
+  for (let before: number | null = end; before !== null;) {
+    const page = await source.search(filter, { before, limit: FOUND_AT_ONCE });
+    for (const { seq } of page.events) found.push(seq);
+    before = page.next;
+    await turn();
+  }
+  found.reverse();
+  for (let at = 0; at < found.length;) {
+    const seqs = found.slice(at, at + PAGE_EVENTS);
+    const sizes = await tables.read(({ rows }) => rows(sizesBySeq(tables.dialect, seqs)));
+    const page = firstPage(sizesInOrder(seqs, sizes));
+    if (page.length === 0) return;
+    yield await pageOf(source, page);
+    at += page.length;
+    await turn();
+  }
+}
+
+function firstPage(events: readonly Sized[]): readonly number[] {
+  return withinBudget(events, new Budget(PAGE_BYTES)).map(({ seq }) => seq);
+}
+
+async function pageOf(source: ExportSource, seqs: readonly number[]): Promise<ExportPage> {
+  const lines = await linesOf(source, seqs);
+  return { lines, events: lines.length, marks: 0 };
+}
+
+/** The `seq` and the `bytes` of events, those of their conflicts included. */
+function selectSized({ t }: Pick<Dialect, 't'>, events: string): string {
+  const other = `SELECT length(body) FROM ${t.conflicts} AS other WHERE other.seq = events.seq LIMIT 1`;
+  return `SELECT events.seq, coalesce(length(events.body), 0) + coalesce((${other}), 0) AS bytes FROM ${events}`;
+}
+
+/** Selects the sizes of events by their `seq`, in any order. */
+export function sizesBySeq(dialect: Dialect, seqs: readonly number[]): Required<Statement> {
+  return { text: selectSized(dialect, listedEvents(dialect)), values: [seqs] };
+}
+
+/** @returns the events in this order, with 0 bytes where one has gone */
+export function sizesInOrder(seqs: readonly number[], found: readonly unknown[]): readonly Sized[] {
+  const bytes = new Map((found as readonly Sized[]).map((event) => [event.seq, event.bytes])); // of sizesBySeq
+  return seqs.map((seq) => ({ seq, bytes: bytes.get(seq) ?? 0 }));
+}
+
+/** Events behind one and before another, in their order. */
+function sizedBehind(tables: OperatorTables, after: number, end: number): Promise<readonly Sized[]> {
+  const where = 'events.seq > $1 AND events.seq < $2 ORDER BY events.seq';
+  const text = selectSized(tables.dialect, `${tables.dialect.t.events} AS events WHERE ${where} LIMIT ${PAGE_EVENTS}`);
+  return tables.read(({ rows }) => rows<Sized>({ text, values: [after, end] }));
+}
+
+async function* markPages({ tables, named }: ExportSource): AsyncGenerator<ExportPage, void> {
+  const { t, toKey, list, joinRow } = tables.dialect;
+  const text = `
+    SELECT entity, endpoint, created_ms, created_ns FROM ${t.entities}
+    WHERE (entity, endpoint) > ($1, $2) ORDER BY entity, endpoint LIMIT ${PAGE_EVENTS}`;
+  const names = `
+    SELECT events.entity FROM ${list('$1', 'bigint')} ${joinRow(t.events, 'events', (row) => `${row}.seq = value`)}
+    WHERE events.entity IS NOT NULL`;
+  for (let after: Pick<MarkRow, 'entity' | 'endpoint'> = { entity: '', endpoint: '' }; ;) {
+    const behind = { text, values: [after.entity, after.endpoint] };
+    const marks = await tables.read(({ rows }) => rows<MarkRow>(behind));
+    const seqs = marks.flatMap(({ entity }) => named.get(entity) ?? []);
+    const namedHere =
+      seqs.length === 0
+        ? []
+        : await tables.read(({ rows }) => rows<{ entity: string }>({ text: names, values: [seqs] }));
+    const nameOf = new Map(namedHere.map(({ entity }) => [toKey(entity), entity]));
+    const lines = marks.map(({ entity, endpoint, created_ms: ms, created_ns: ns }) =>
+      // A hash that no event explains is taken back as it is by another Postgres.
+      markLine({ entity: nameOf.get(entity) ?? entity, endpoint, created: { ms, ns } }),
+    );
+    if (lines.length > 0) yield { lines, events: 0, marks: lines.length };
+    const last = marks.at(-1);
+    if (last === undefined || marks.length < PAGE_EVENTS) return;
+    after = last;
+    await turn();
+  }
+}
+
+/** An event with everything that is kept about it. */
+interface ExportedRow extends EventKey {
+  readonly seq: number;
+  readonly type: string | null;
+  readonly created_ms: number | null;
+  readonly created_ns: number | null;
+  readonly entity: string | null;
+  readonly verified: boolean | 0 | 1;
+  readonly state: EventState;
+  readonly dead_reason: DeadReason | null;
+  readonly received_ms: number;
+  readonly erased_ms: number | null;
+  readonly body: Uint8Array | null;
+  readonly body_sha256: Uint8Array | null;
+  readonly trace: string | null;
+  /** these are `null` where only attempts say so */
+  readonly due_ms: number | null;
+  readonly settled_ms: number | null;
+  readonly begun: number | null;
+  readonly failures: number | null;
+  readonly crashes: number | null;
+  readonly trigger: 'auto' | 'manual' | null;
+  readonly fingerprint: string | null;
+  readonly yields: boolean | 0 | 1 | null;
+  /** JSON */
+  readonly ran: string | null;
+  readonly again: string | null;
+  readonly other: string | null;
+  readonly other_body: Uint8Array | null;
+}
+
+/** Selects events by their `seq`, in any order, in one statement: so it is of one moment. */
+function selectExported(dialect: Dialect): string {
+  const { t, handled, state, jsonObject, jsonList } = dialect;
+  const object = (columns: readonly string[]): string =>
+    `${jsonObject}(${columns.map((column) => `'${column}', found.${column}`).join(', ')})`;
+  const of = (selected: string, table: string): string =>
+    `(SELECT ${selected} FROM ${table} AS found WHERE found.seq = events.seq LIMIT 1)`;
+  const times = object(['count', 'first_ms', 'last_ms', 'recent']);
+  return `
+    SELECT events.seq, events.endpoint, events.id, events.type, events.created_ms, events.created_ns, events.entity,
+      events.verified, ${state}, events.received_ms, events.erased_ms, events.body, events.body_sha256, events.trace,
+      ${handled.columns}, ${of(`${jsonList}(${object(ATTEMPT)})`, t.attempts)} AS ran,
+      ${of(times, t.redeliveries)} AS again, ${of(times, t.conflicts)} AS other, ${of('found.body', t.conflicts)} AS other_body
+    FROM ${listedEvents(dialect)} ${handled.joins}`;
+}
+
+const ATTEMPT = [
+  'number',
+  'trigger',
+  'outcome',
+  'started_ms',
+  'ended_ms',
+  'error_name',
+  'error_message',
+  'error_stack',
+  'skipped',
+] as const;
+
+interface AttemptRow {
+  readonly number: number;
+  readonly trigger: 'auto' | 'manual';
+  readonly outcome: 'processed' | 'failed' | 'crashed' | 'interrupted';
+  readonly started_ms: number;
+  readonly ended_ms: number;
+  readonly error_name: string | null;
+  readonly error_message: string | null;
+  readonly error_stack: string | null;
+  readonly skipped: string | null;
+}
+
+interface TimesRow {
+  readonly count: number;
+  readonly first_ms: number;
+  readonly last_ms: number;
+  readonly recent: string;
+}
+
+/** The lines of events that are there, all as of one moment. */
+async function linesOf({ tables, named }: ExportSource, seqs: readonly number[]): Promise<readonly string[]> {
+  const { dialect } = tables;
+  const asked = { text: selectExported(dialect), values: [seqs] };
+  const found = await tables.read(({ rows }) => rows<ExportedRow>(asked));
+  const rowOf = new Map(found.map((row) => [row.seq, row]));
+  return seqs.flatMap((seq) => {
+    const row = rowOf.get(seq);
+    if (row === undefined) return [];
+    const key = row.entity === null ? null : dialect.toKey(row.entity);
+    if (key !== null && key !== row.entity) named.set(key, seq);
+    return [eventLine(exportedEvent(dialect, row))];
+  });
+}
+
+function exportedEvent({ fromJson }: Pick<Dialect, 'fromJson'>, row: ExportedRow): ExportedEvent {
+  const attempts = attemptsOf(fromJson(row.ran ?? '[]') as readonly AttemptRow[]);
+  const other = timesOf(row.other);
+  const handled = row.due_ms === null ? handledBy(row, attempts) : row;
+  return {
+    endpoint: row.endpoint,
+    id: row.id,
+    type: row.type,
+    created: row.created_ms === null ? null : { ms: row.created_ms, ns: row.created_ns ?? 0 },
+    entity: row.entity,
+    verified: Boolean(row.verified),
+    state: row.state,
+    deadReason: row.dead_reason,
+    receivedMs: row.received_ms,
+    settledMs: handled.settled_ms,
+    dueMs: handled.due_ms ?? row.received_ms,
+    begun: handled.begun ?? 0,
+    failures: handled.failures ?? 0,
+    crashes: handled.crashes ?? 0,
+    trigger: row.trigger ?? 'auto',
+    fingerprint: row.fingerprint,
+    erasedMs: row.erased_ms,
+    body: row.body,
+    sha256: row.body_sha256,
+    attempts,
+    redeliveries: timesOf(row.again),
+    conflict: other === null || row.other_body === null ? null : { ...other, body: row.other_body },
+    ...(row.trace !== null && { trace: row.trace }),
+    ...(Boolean(row.yields) && { yields: true }),
+  };
+}
+
+/** Of what was processed here its attempts say the rest: since it was stored or rerun last, some have failed. */
+function handledBy(
+  { received_ms: receivedMs }: ExportedRow,
+  attempts: ExportedEvent['attempts'],
+): Pick<ExportedRow, 'settled_ms' | 'due_ms' | 'begun' | 'failures' | 'crashes'> {
+  const since = attempts.findLastIndex(({ trigger }) => trigger === 'manual');
+  const run = attempts.slice(Math.max(since, 0));
+  const last = attempts.at(-1);
+  return {
+    settled_ms: attempts.findLast(({ outcome }) => outcome === 'processed')?.endedMs ?? receivedMs,
+    due_ms: attempts.length > 1 ? (last?.startedMs ?? receivedMs) : receivedMs,
+    begun: last?.number ?? 0,
+    failures: run.filter(({ outcome }) => outcome === 'failed').length,
+    crashes: run.filter(({ outcome }) => outcome === 'crashed').length,
+  };
+}
+
+function attemptsOf(rows: readonly AttemptRow[]): ExportedEvent['attempts'] {
+  const inOrder = rows.toSorted((one, other) => one.number - other.number);
+  return inOrder.map(({ error_name: name, error_message: message, error_stack: stack, ...row }) => ({
+    number: row.number,
+    trigger: row.trigger,
+    outcome: row.outcome,
+    startedMs: row.started_ms,
+    endedMs: row.ended_ms,
+    error: name === null ? null : { name, message, stack },
+    ...(row.skipped !== null && { skipped: row.skipped }),
+  }));
+}
+
+function timesOf(json: string | null): ExportedEvent['redeliveries'] {
+  if (json === null) return null;
+  const { count, first_ms: firstMs, last_ms: lastMs, recent } = JSON.parse(json) as TimesRow;
+  return { count, firstMs, lastMs, recentMs: JSON.parse(recent) as number[] };
+}

@@ -1,0 +1,180 @@
+import { ConfigurationError } from '../../../errors.ts';
+import { entityOf } from '../../../events/entity.ts';
+import { unquoted, JsonTokens } from '../../../events/json.ts';
+import type { UnknownEvent } from '../../../events/webhook-event.ts';
+import type { NamesInBody } from '../../rules/entity-terms.ts';
+
+/** Reading may stop so often, for others to have their turn. */
+const STRETCH_CHARACTERS = 64 * 1024;
+
+/** A place that is looked for, or that leads to such places. */
+interface Place {
+  readonly below: Map<BodyStep, Place>;
+  /** which of the paths end here */
+  readonly paths: number[];
+  seen: boolean;
+}
+
+/**
+ * What stands at places of a JSON text, exactly as it is written there: `"ord_42"`, `12.50`, `null`; and `null` where there
+ * is no such place, or an object or a list. Where a name is given twice the first one counts. The text is read once,
+ * however many places are asked for; whoever reads it may rest between two stretches.
+ *
+ * @param text - valid JSON
+ */
+export function* readPlaces(
+  text: string,
+  paths: readonly (readonly BodyStep[])[],
+): Generator<void, readonly (string | null)[]> {
+  const written: (string | null)[] = paths.map(() => null);
+  const root = placesOf(paths);
+  let missing = new Set(paths.map((steps) => JSON.stringify(steps))).size;
+  const open: { readonly place: Place; readonly isList: boolean; next: BodyStep }[] = [];
+  let rested = 0;
+  for (const tokens = new JsonTokens(text); missing > 0 && tokens.next();) {
+    if (tokens.start - rested > STRETCH_CHARACTERS) {
+      rested = tokens.start;
+      yield;
+    }
+    const { kind } = tokens;
+    const level = open.at(-1);
+    if (kind === '}' || kind === ']') {
+      open.pop();
+      continue;
+    }
+    if (kind === 'name') {
+      if (level !== undefined) level.next = unquoted(tokens.written());
+      continue;
+    }
+    const place = level === undefined ? root : level.place.below.get(level.next);
+    if (level?.isList === true && typeof level.next === 'number') level.next += 1;
+    const isFound = place !== undefined && !place.seen;
+    if (isFound) {
+      place.seen = true;
+      if (place.paths.length > 0) missing -= 1;
+    }
+    if (kind !== '{' && kind !== '[') {
+      if (isFound) for (const path of place.paths) written[path] = tokens.written();
+    } else if (isFound && place.below.size > 0) {
+      open.push({ place, isList: kind === '[', next: kind === '[' ? 0 : '' });
+    } else {
+      // No path leads into it.
+      while (!tokens.leave(STRETCH_CHARACTERS)) yield;
+      rested = tokens.end;
+    }
+  }
+  return written;
+}
+
+/** As `readPlaces`, without a rest. */
+export function tokensAt(text: string, paths: readonly (readonly BodyStep[])[]): readonly (string | null)[] {
+  const reading = readPlaces(text, paths);
+  for (;;) {
+    const { done, value } = reading.next();
+    if (done === true) return value;
+  }
+}
+
+function placesOf(paths: readonly (readonly BodyStep[])[]): Place {
+  const root = newPlace();
+  for (const [path, steps] of paths.entries()) {
+    let place = root;
+    for (const step of steps) {
+      const next = place.below.get(step) ?? newPlace();
+      place.below.set(step, next);
+      place = next;
+    }
+    place.paths.push(path);
+  }
+  return root;
+}
+
+function newPlace(): Place {
+  return { below: new Map(), paths: [], seen: false };
+}
+
+/** A step into a body: the name of a field, or a place in a list. */
+export type BodyStep = string | number;
+
+const NAME_AND_PLACES = /^([^[\]]+)((?:\[\d{1,9}\])*)$/;
+
+/**
+ * The steps of a path such as `data.items[0].name`. Names are taken as they are, so one with a dot or a bracket in it cannot
+ * be said; two paths lead to the same place only if their steps are the same.
+ *
+ * @throws ConfigurationError `INVALID_OPTION` for what is no path
+ */
+export function bodyPath(path: string): readonly BodyStep[] {
+  return path.split('.').flatMap((part) => {
+    const [, name, places] = NAME_AND_PLACES.exec(part) ?? [];
+    if (name === undefined || places === undefined) {
+      throw new ConfigurationError(
+        'INVALID_OPTION',
+        `${JSON.stringify(path.slice(0, 200))} is not a body path. Write a path such as data.items[0].name.`,
+      );
+    }
+    return [name, ...Array.from(places.matchAll(/\d+/g), Number)];
+  });
+}
+
+/** Fields of the data that name what an event is about, whatever its type. */
+const IDS = ['id', 'order_id', 'cart_id', 'product_id'] as const;
+const FIELDS = ['merchant_id', 'location_id', ...IDS] as const;
+const PATHS = [['type'], ...FIELDS.map((field) => ['data', field])];
+
+/** What a body names; nothing when it is gone or no JSON. */
+export function namesIn(text: string | null): NamesInBody {
+  if (text === null) return { entity: null, ids: [], merchant: null };
+  const [type = null, ...tokens] = tokensAt(text, PATHS);
+  const token = new Map(FIELDS.map((field, n) => [field, tokens[n] ?? null]));
+  // The body may be none of a valid event, but what names an entity is of the right kind in all of them.
+  const data = Object.fromEntries(Array.from(token, ([field, written]) => [field, textOf(written)]));
+  const event: UnknownEvent = { id: '', type: textOf(type) ?? '', created: '', data };
+  const ids = IDS.map((field) => idOf(token.get(field) ?? null));
+  return {
+    entity: entityOf(event),
+    ids: ids.filter((id): id is string => id !== null && id !== ''),
+    merchant: textOf(token.get('merchant_id') ?? null),
+  };
+}
+
+/** A sender's own types may number what they are about. */
+function idOf(token: string | null): string | null {
+  return token !== null && /^-?\d/.test(token) ? token : textOf(token);
+}
+
+/** Numbers with more characters are compared as they are written: nobody means them by another writing. */
+const LONGEST_NUMBER = 1_000;
+
+/** The text that a token of JSON means, if it is one. */
+function textOf(token: string | null): string | null {
+  return token?.startsWith('"') === true ? (JSON.parse(token) as string) : null;
+}
+
+/** Whether what is written in a body reads as a value: a text by what it says, a number however it is written. */
+export function readsAs(token: string | null, value: string): boolean {
+  if (token === null) return false;
+  if (token.startsWith('"')) return textOf(token) === value;
+  return token === value || isSameNumber(token, value);
+}
+
+/** Whether two texts are the same number, however many decimals they are written with. Exact: nothing is rounded. */
+export function isSameNumber(one: string, other: string): boolean {
+  const number = plainNumber(one);
+  return number !== null && number === plainNumber(other);
+}
+
+/** Digits without zeros around them, and the power of ten they are to be multiplied with; `null` for what is no number. */
+function plainNumber(text: string): string | null {
+  if (text.length > LONGEST_NUMBER) return null;
+  const [, sign, whole, decimals = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,12}))?$/.exec(text) ?? [];
+  if (whole === undefined) return null;
+  const digits = (whole + decimals).replace(/^0+/, '');
+  if (digits === '') return '0';
+  let end = digits.length;
+  // A pattern would try each run of zeros from each of its places.
+  while (digits.endsWith('0', end)) end -= 1;
+  const significant = digits.slice(0, end);
+  return `${sign}${significant}e${Number(exponent) - decimals.length + digits.length - significant.length}`;
+}

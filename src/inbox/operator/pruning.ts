@@ -1,0 +1,102 @@
+import { turn } from '../../host/real-timers.ts';
+import {
+  beginningOf,
+  candidatesAmong,
+  EXAMINED,
+  statesToPrune,
+  type LookedAt,
+  type PruneCandidates,
+  type PrunePlan,
+  type PruneCriteria,
+  type PrunePosition,
+} from '../rules/pruning.ts';
+
+/** How many events are counted between two turns of the event loop. */
+const COUNTED = 1_000;
+
+/** What each engine does itself of pruning. */
+export interface PruningEngine {
+  /** Whether an index finds the events of an endpoint in this state. Few are looked at then. */
+  readonly hasIndex: (state: PrunePosition['state']) => boolean;
+  /** The first behind a position, in the order in which they were settled. */
+  readonly lookAt: (criteria: PruneCriteria, from: PrunePosition, looked: number) => Promise<readonly LookedAt[]>;
+  /** Makes tombstones of events that were found, in one transaction. What has changed since is passed over. */
+  readonly prune: (found: readonly PrunePosition[], settledBefore: Date, audit: number | undefined) => Promise<Pruned>;
+}
+
+interface Pruned extends Omit<PruneStep, 'next'>, Pick<PrunePlan, 'worked'> {}
+
+/** Makes tombstones of events that are settled. */
+export function pruning({ hasIndex, lookAt, prune }: PruningEngine): Pruning {
+  /** Events that can be pruned, state by state, in the order in which they were settled: up to `limit`. */
+  async function candidates(
+    criteria: PruneCriteria,
+    after: PrunePosition | null,
+    limit: number,
+  ): Promise<PruneCandidates> {
+    const [first = null] = statesToPrune(criteria);
+    const from = after ?? beginningOf(first);
+    if (from === null) return { found: [], next: null };
+    const { state } = from;
+    const fit = criteria.types === undefined && (criteria.endpoint === undefined || hasIndex(state));
+    const looked = fit ? Math.min(limit, EXAMINED) : EXAMINED;
+    return candidatesAmong(criteria, state, await lookAt(criteria, from, looked), looked, limit);
+  }
+
+  return {
+    async prunable(criteria, limit, { signal, onProgress } = {}) {
+      let count = 0;
+      let after: PrunePosition | null = null;
+      do {
+        const { found, next } = await candidates(criteria, after, Math.min(COUNTED, limit - count));
+        count += found.length;
+        after = next;
+        onProgress?.(count);
+        await turn();
+        if (signal?.aborted === true) break;
+      } while (after !== null && count < limit);
+      return count;
+    },
+
+    async pruneSome(criteria, limit, { after = null, audit } = {}) {
+      // Found outside the transaction, where it costs deliveries nothing.
+      const { found, next } = await candidates(criteria, after, limit);
+      if (found.length === 0) return { pruned: 0, next, workMs: 0, heldMs: 0 };
+      const { worked, ...step } = await prune(found, criteria.settledBefore, audit);
+      return { ...step, next: worked === found.length ? next : (found[worked - 1] ?? next) };
+    },
+  };
+}
+
+export interface PruneStep {
+  readonly pruned: number;
+  /** where to go on; `null` when everything was looked at */
+  readonly next: PrunePosition | null;
+  /** for how long it worked while deliveries waited; milliseconds. A part of that where they hardly do, as on Postgres */
+  readonly workMs: number;
+  /** for how long it held the writer, its commit included; milliseconds. A part of that where there is no one writer */
+  readonly heldMs: number;
+}
+
+interface CountOptions {
+  /** stops after the batch under way */
+  readonly signal?: AbortSignal | undefined;
+  /** told how many fit so far */
+  readonly onProgress?: ((found: number) => void) | undefined;
+}
+
+export interface Pruning {
+  /** Counts the events that match the criteria, up to `limit`, which may be `Infinity`. */
+  prunable(criteria: PruneCriteria, limit: number, options?: CountOptions): Promise<number>;
+  /**
+   * Turns up to `limit` events into tombstones in one transaction. The transaction ends early if it would otherwise
+   * block the writer for long.
+   *
+   * @param progress - where the previous step ended, and the audit line whose count of `pruned` grows
+   */
+  pruneSome(
+    criteria: PruneCriteria,
+    limit: number,
+    progress?: { readonly after?: PrunePosition | null; readonly audit?: number },
+  ): Promise<PruneStep>;
+}

@@ -1,0 +1,237 @@
+import { createHash } from 'node:crypto';
+import type { Acceptance, IncomingEvent, EventState, Occurrences } from '../event.ts';
+import type { StartRequest } from '../work.ts';
+import { setBackBy } from './claim.ts';
+import type { Queue } from './store.ts';
+import type { Counting } from './counted.ts';
+
+export const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, replaced: false });
+const DUPLICATE = { result: 'duplicate', conflict: false, replaced: false } as const;
+/** An acceptance looks for the entity of an event among so many events that no processor has looked at. */
+export const MANY_FRESH = 100;
+/** Stands for another body of an erased event: only the number of these bodies is kept. No event has an empty body. */
+const NO_BYTES = new Uint8Array();
+
+/** The events that may have to run before a new one. */
+export interface Ahead {
+  /** `MANY_FRESH` events or more that no processor has looked at */
+  readonly isCrowded: boolean;
+  readonly isPaused: boolean;
+  /** a lease or a pending event of its entity; of a crowd, not all are looked at */
+  readonly isEntityBusy: boolean;
+  /** a newer event of its entity was processed */
+  readonly isSuperseded: boolean;
+  /** the latest time at which a lease was written */
+  readonly latest: number;
+  /** times of pending events are being moved back */
+  readonly isMovingBack: boolean;
+}
+
+/** Whether nothing has to run before a new event, so that it may be stored under a lease. */
+export function runsAtOnce(ahead: Ahead, { now, ordered }: Pick<StartRequest, 'now' | 'ordered'>): boolean {
+  if (ahead.isCrowded || ahead.isPaused || (ordered && ahead.isEntityBusy)) return false;
+  // A claim moves everything back when the clock was set back.
+  return !ahead.isMovingBack && setBackBy(ahead.latest, now) === 0;
+}
+
+/** How an event begins: when it is stored, and when its body replaces another. */
+export interface FirstState {
+  readonly state: 'pending' | 'processing' | 'dead';
+  readonly deadReason: 'invalid' | null;
+  readonly settledAt: number | null;
+  /** no processor has looked at it */
+  readonly isFresh: boolean;
+}
+
+const PENDING: FirstState = { state: 'pending', deadReason: null, settledAt: null, isFresh: true };
+const RUNNING: FirstState = { state: 'processing', deadReason: null, settledAt: null, isFresh: false };
+
+/** @param runs - it is stored under a lease */
+export function firstStateOf(
+  { valid, receivedAt }: Pick<IncomingEvent, 'valid' | 'receivedAt'>,
+  runs = false,
+): FirstState {
+  if (!valid) return { state: 'dead', deadReason: 'invalid', settledAt: receivedAt, isFresh: false };
+  return runs ? RUNNING : PENDING;
+}
+
+/** The stored event of a key that arrives again. */
+export interface KnownEvent extends StoredBody, Queue {
+  readonly seq: number;
+  readonly state: EventState;
+  readonly invalid: boolean;
+  readonly verified: boolean;
+  /** an operator has erased its body */
+  readonly erased?: boolean;
+  /** when it was delivered again; `null` for never */
+  readonly redeliveries: Times | null;
+  /** when it was delivered with another body; `null` for never */
+  readonly conflicts: Times | null;
+}
+
+export type Resolution =
+  /** the first body wins; only the redelivery is counted */
+  | 'same'
+  /** the first body wins; the other one is kept beside it */
+  | 'conflict'
+  /** the new body replaces the old one, which is kept beside it if it differs */
+  | 'replace'
+  /** the same bytes, now with a signature: the event counts as verified from here on */
+  | 'verify';
+
+/**
+ * Decides between the stored body and another one under its key. A valid body replaces an invalid one. A verified body
+ * replaces an unverified one that is not settled. An unverified body never replaces a verified one, and no body replaces an
+ * erased one.
+ */
+export function resolve(
+  known: Pick<KnownEvent, 'state' | 'invalid' | 'verified' | 'erased'>,
+  incoming: { readonly valid: boolean; readonly verified: boolean; readonly sameBytes: boolean },
+): Resolution {
+  const settled = known.state === 'processed' || known.state === 'processing';
+  const gainsTrust = incoming.verified && !known.verified;
+  const losesTrust = known.verified && !incoming.verified;
+  const mends = known.invalid && incoming.valid && !losesTrust;
+
+  if (mends || (gainsTrust && !settled && !incoming.sameBytes)) {
+    if (known.erased !== true) return 'replace';
+    return incoming.sameBytes ? 'same' : 'conflict';
+  }
+  if (incoming.sameBytes) return gainsTrust ? 'verify' : 'same';
+  return 'conflict';
+}
+
+/** What deliveries of one known key change. */
+export interface DeliveredAgain {
+  /** the stored event after them */
+  readonly event: KnownEvent;
+  /** the newest body that is kept beside the event; `null` if they bring none */
+  readonly beside: Uint8Array | null;
+  /** the delivery that replaces the stored event; `null` if the event stays */
+  readonly replacement: IncomingEvent | null;
+  /** a signature verified the event that stays */
+  readonly isVerified: boolean;
+  /** queues that the event may have left: their next events may be claimed */
+  readonly left: readonly Queue[];
+}
+
+/** A known event before its deliveries. */
+export function unchanged(event: KnownEvent): DeliveredAgain {
+  return { event, beside: null, replacement: null, isVerified: false, left: [] };
+}
+
+/** @param before - what earlier deliveries of its key change in the same transaction */
+export function planAgain(
+  before: DeliveredAgain,
+  delivery: IncomingEvent,
+): { readonly acceptance: Acceptance; readonly change: DeliveredAgain } {
+  const { event: known, replacement } = before;
+  const { body, entity, receivedAt, valid, verified } = delivery;
+  const sameBytes = hasSameBody(known, body);
+  const resolution = resolve(known, { valid, verified, sameBytes });
+  let beside: Uint8Array | null = null;
+  if (resolution === 'conflict') beside = known.erased === true ? NO_BYTES : body;
+  if (resolution === 'replace' && !sameBytes) beside = known.body;
+  const event = {
+    ...known,
+    redeliveries: oneMore(known.redeliveries, receivedAt),
+    conflicts: beside === null ? known.conflicts : oneMore(known.conflicts, receivedAt),
+  };
+  const acceptance = { ...DUPLICATE, conflict: resolution === 'conflict', replaced: resolution === 'replace' };
+  const change = { ...before, event, beside: beside ?? before.beside };
+  if (resolution === 'verify') {
+    const verifiedEvent = { ...event, verified: true };
+    return {
+      acceptance,
+      change:
+        replacement === null
+          ? { ...change, event: verifiedEvent, isVerified: true }
+          : { ...change, event: verifiedEvent, replacement: { ...replacement, verified: true } },
+    };
+  }
+  if (resolution !== 'replace') return { acceptance, change };
+  // It may have been the front of another entity's queue, or of this one's.
+  const entities = new Set([...before.left.map((queue) => queue.entity), known.entity, entity]);
+  return {
+    acceptance,
+    change: {
+      ...change,
+      event: { ...event, entity, state: firstStateOf(delivery).state, invalid: !valid, verified, body, hash: null },
+      // A delivery without a trace keeps the one before.
+      replacement: { ...replacement, ...delivery },
+      isVerified: false,
+      left: [...entities].map((named) => ({ endpoint: known.endpoint, entity: named })),
+    },
+  };
+}
+
+/** Counts what operators see of a delivery. */
+export function countDelivery(
+  counts: Counting['counts'],
+  { type, valid }: IncomingEvent,
+  { result, conflict, replaced }: Acceptance,
+): void {
+  if (result === 'stored') counts.countType('stored', type);
+  else counts.count('duplicate', '');
+  if (conflict) counts.count('conflict', '');
+  if (!valid && (result === 'stored' || replaced)) counts.countType('dead', type);
+}
+
+/** How often something happened, and when; all in milliseconds since 1970. */
+export interface Times {
+  readonly count: number;
+  readonly first: number;
+  readonly last: number;
+  /** the last twenty times, oldest first */
+  readonly recent: readonly number[];
+}
+
+const RECENT = 20;
+
+/** Adds one time to those before; `null` for none. */
+export function oneMore(before: Times | null, at: number): Times {
+  if (before === null) return { count: 1, first: at, last: at, recent: [at] };
+  const { count, first, recent } = before;
+  return { count: count + 1, first, last: at, recent: [...recent, at].slice(-RECENT) };
+}
+
+/** As an inbox shows them. */
+export function occurrencesOf(times: Times | null): Occurrences {
+  if (times === null) return { count: 0, firstAt: null, lastAt: null, recent: [] };
+  const { count, first, last, recent } = times;
+  return { count, firstAt: new Date(first), lastAt: new Date(last), recent: recent.map((ms) => new Date(ms)) };
+}
+
+/** A body, or the hash of a body that was removed. */
+export interface StoredBody {
+  readonly body: Uint8Array | null;
+  readonly hash: Uint8Array | null;
+}
+
+/** What still tells the same bytes from others when the body has gone. */
+export function hashOf(body: Uint8Array): Buffer {
+  return createHash('sha256').update(body).digest();
+}
+
+/** The hash of a body that the inbox has never seen, as of an event that other code has handled. */
+export const UNKNOWN_HASH: Uint8Array = new Uint8Array();
+
+/** Whether a delivery has brought the bytes that are known. */
+export function hasSameBody(known: StoredBody, arrived: Uint8Array): boolean {
+  return isSameBody(known, { body: arrived, hash: null });
+}
+
+/**
+ * Whether two are of the same bytes: by the bytes where both are there, by their hashes otherwise. A body that was never
+ * seen counts as the same, because a redelivery of it must not be reported as a conflict.
+ */
+export function isSameBody(one: StoredBody, other: StoredBody): boolean {
+  if (one.body !== null && other.body !== null) return Buffer.compare(one.body, other.body) === 0;
+  const [hash, otherHash] = [knownHash(one), knownHash(other)];
+  if (hash === null || otherHash === null) return false;
+  return hash.byteLength === 0 || otherHash.byteLength === 0 || Buffer.compare(hash, otherHash) === 0;
+}
+
+function knownHash({ body, hash }: StoredBody): Uint8Array | null {
+  return body === null ? hash : hashOf(body);
+}

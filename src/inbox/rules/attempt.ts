@@ -1,0 +1,304 @@
+import { isFarAhead } from '../../events/instant.ts';
+import type { DeadReason, EventKey, EventState } from '../event.ts';
+import type { Lease, Settled, Settlement, Attempt, AttemptError, CrashedEvent } from '../work.ts';
+import type { Budget } from './budget.ts';
+import { eventsToUnpark, nextAfter } from './entity-order.ts';
+import { fingerprintOf } from './error-groups.ts';
+import type { Ending, AttemptOutcome, Change, HeldEvent, NextInQueue, RunningEvent } from './store.ts';
+import type { Counting } from './counted.ts';
+
+interface SettlePlan {
+  readonly result: Settled;
+  readonly changes: readonly Change[];
+}
+
+/**
+ * Ends an attempt, or the lease of an event whose `ctx.transaction` ended its attempt before.
+ *
+ * @param event - the event under the lease; `undefined` if the lease is lost
+ * @param before - how the attempt under this lease ended, if an earlier call may have ended it without an answer
+ */
+export function planSettle(
+  lease: Lease,
+  event: HeldEvent | undefined,
+  settlement: Settlement,
+  now: number,
+  before?: AttemptOutcome,
+): SettlePlan {
+  if (settlement.outcome === 'committed') {
+    const { error } = settlement;
+    const late: readonly Change[] = error === undefined ? [] : [{ kind: 'late error', lease, error }];
+    if (event?.isProcessed !== true) return { result: false, changes: late };
+    return { result: true, changes: [...late, ...endLease(event)] };
+  }
+  const asked = endingOf(settlement, now);
+  if (!isRunning(event)) {
+    return { result: before === 'committed alone' ? before : before === asked.outcome, changes: [] };
+  }
+  const ranMs = settlement.outcome === 'interrupted' ? null : now - event.claimedAt;
+  return {
+    result: event.hasEffect ? 'committed alone' : true,
+    changes: endAttempt(event, asked, now, { ranMs }).changes,
+  };
+}
+
+/**
+ * The last step of `ctx.transaction`: the event is processed. Its lease stays until the handler ends or the lease expires,
+ * so no other event of its entity is claimed before then. `null` if the lease is lost.
+ */
+export function planProcessed(
+  event: HeldEvent | undefined,
+  settlement: Extract<Settlement, { readonly outcome: 'processed' }>,
+  now: number,
+): readonly Change[] | null {
+  if (!isRunning(event)) return null;
+  const ending = endingOf(settlement, now);
+  return [ended(event, ending, now, { ranMs: now - event.claimedAt, keepsLease: true })];
+}
+
+/** Whether the handler of an event is running under its lease, even if the lease has expired. */
+export function isRunning(event: HeldEvent | undefined): event is HeldEvent {
+  return event !== undefined && !event.isProcessed;
+}
+
+/** Ends the lease of a processed event: the next one of its entity may be claimed. */
+export function endLease({ seq, next }: HeldEvent, budget?: Budget): readonly Change[] {
+  return [{ kind: 'lease ended', seq }, ...unpark(next, budget)];
+}
+
+/**
+ * Ends an attempt. An event whose handler committed the transaction itself must not run again, so it is dead whatever its
+ * attempt asks for.
+ */
+export function endAttempt(
+  event: HeldEvent,
+  asked: Ending,
+  now: number,
+  { ranMs = null, foundBy, budget }: { readonly ranMs?: number | null; readonly foundBy?: number; budget?: Budget },
+): { readonly ending: Ending; readonly changes: readonly Change[] } {
+  const ending = event.hasEffect ? endingOf(COMMITTED_ALONE, now) : asked;
+  const end = ended(event, ending, now, { ranMs, ...(foundBy !== undefined && { foundBy }) });
+  return { ending, changes: [end, ...unpark(nextAfter(event, ending), budget)] };
+}
+
+function ended(
+  event: RunningEvent,
+  ending: Ending,
+  now: number,
+  rest: { readonly ranMs: number | null; readonly keepsLease?: boolean; readonly foundBy?: number },
+): Change {
+  const { entity, created } = event;
+  const supersedes = ending.state === 'processed' && entity !== null && created !== null && !isFarAhead(created, now);
+  return { kind: 'attempt ended', event, ending, now, supersedes, keepsLease: false, ...rest };
+}
+
+function unpark(next: NextInQueue, budget?: Budget): readonly Change[] {
+  const seqs = eventsToUnpark([next], budget);
+  return seqs.length === 0 ? [] : [{ kind: 'unparked', seqs }];
+}
+
+/** Counts what operators see of the ends of attempts. */
+export function countChange(counts: Counting['counts'], change: Change): void {
+  if (change.kind !== 'attempt ended') return;
+  const { event, ending, ranMs } = change;
+  if (ranMs !== null) counts.countMs('handler-ms', ranMs, event.type);
+  if (ending.counted !== null) counts.countType(ending.counted, event.type);
+}
+
+/** An event is dead(crashed) after this many crashes. */
+export const MAX_CRASHES = 3;
+
+const PROCESSED: Ending = Object.freeze({
+  state: 'processed',
+  outcome: 'processed',
+  error: null,
+  failed: 0,
+  crashed: 0,
+  counted: 'processed',
+});
+
+/**
+ * What a failed attempt is settled with: another attempt after a while, or none when there were as many as there may be.
+ *
+ * @param failuresBefore - since the event was stored or rerun
+ * @param isPermanent - trying again would not help
+ * @param afterMs - the least that it asks to wait
+ * @param yields - newer events of its entity need not wait for the next attempt
+ */
+export function settlementOfFailure(
+  failuresBefore: number,
+  {
+    error,
+    isPermanent,
+    afterMs = 0,
+    yields = false,
+  }: {
+    readonly error: AttemptError;
+    readonly isPermanent: boolean;
+    readonly afterMs?: number;
+    readonly yields?: boolean;
+  },
+  retry: Required<RetryOptions>,
+  now: number,
+  random?: () => number,
+): EndOfAttempt {
+  const failures = failuresBefore + 1;
+  if (isPermanent || failures >= retry.attempts) return { outcome: 'dead', reason: 'failed', error };
+  // Not sooner than usual either: who is told to wait a second each time shall not have used up all attempts in twenty.
+  const dueAt = now + Math.max(afterMs, backoffMs(failures, retry, random));
+  return { outcome: 'retry', error, dueAt, ...(yields && { yields }) };
+}
+
+/**
+ * What an attempt is settled with whose transaction could not be had, as the file of its inbox was not: that says nothing about the
+ * event, so it does not count. As nobody knows when that ends, it waits the longer the more attempts there were.
+ */
+export function settlementWithoutFile(
+  attempts: number,
+  retry: Required<RetryOptions>,
+  now: number,
+  random?: () => number,
+): EndOfAttempt {
+  return { outcome: 'interrupted', dueAt: now + backoffMs(attempts, retry, random) };
+}
+
+/** @param skipped - says why the handler has let its event go by, if it has */
+export function processedBy(
+  skipped: (() => string | undefined) | undefined,
+): Extract<Settlement, { readonly outcome: 'processed' }> {
+  const reason = skipped?.();
+  return reason === undefined ? { outcome: 'processed' } : { outcome: 'processed', skipped: reason };
+}
+
+/** A settlement that ends an attempt, and not only its lease. */
+export type EndOfAttempt = Exclude<Settlement, { readonly outcome: 'committed' }>;
+
+/** Where an attempt that has ended leaves its event. */
+export function endingOf(settlement: EndOfAttempt, now: number): Ending {
+  switch (settlement.outcome) {
+    case 'processed':
+      return settlement.skipped === undefined ? PROCESSED : { ...PROCESSED, skipped: settlement.skipped };
+    case 'retry': {
+      const { error, dueAt, yields = false } = settlement;
+      return { state: 'pending', dueAt, yields, outcome: 'failed', error, failed: 1, crashed: 0, counted: 'failed' };
+    }
+    case 'dead': {
+      const { error, reason } = settlement;
+      const dead = { state: 'dead', deadReason: reason, fingerprint: fingerprintOf(error) } as const;
+      return { ...dead, outcome: 'failed', error, failed: 1, crashed: 0, counted: 'dead' };
+    }
+    case 'interrupted':
+      return {
+        state: 'pending',
+        dueAt: settlement.dueAt ?? now,
+        outcome: 'interrupted',
+        error: null,
+        failed: 0,
+        crashed: 0,
+        counted: null,
+      };
+  }
+}
+
+/** A lease that ran out without a word is a crash; after so many the event is dead. */
+export function crashEnding(crashesBefore: number, now: number): Ending {
+  const crash = { outcome: 'crashed', error: null, failed: 0, crashed: 1 } as const;
+  if (crashesBefore + 1 < MAX_CRASHES) return { ...crash, state: 'pending', dueAt: now, counted: 'failed' };
+  // Without a fingerprint: nobody has said why, so those that crashed are a group by their reason.
+  return { ...crash, state: 'dead', deadReason: 'crashed', fingerprint: null, counted: 'dead' };
+}
+
+/** The schedule of attempts. */
+export interface RetryOptions {
+  /**
+   * How many attempts an event gets before it becomes dead.
+   *
+   * @defaultValue 20
+   */
+  readonly attempts?: number;
+  /**
+   * The longest wait before the second attempt, in milliseconds. This limit doubles with each failure.
+   *
+   * @defaultValue 1,000
+   */
+  readonly baseMs?: number;
+  /**
+   * The longest wait before any attempt, in milliseconds.
+   *
+   * @defaultValue 3,600,000 (one hour)
+   */
+  readonly maxMs?: number;
+}
+
+/** Twenty attempts: at most 1 s, 2 s, 4 s … 34 min, then 1 h between them; eight hours in all at most, and four on average. */
+export const DEFAULT_RETRY: Required<RetryOptions> = { attempts: 20, baseMs: 1_000, maxMs: 3_600_000 };
+
+/**
+ * Exponential backoff with full jitter: anything from 0 to the longest wait, so that events that failed together do not
+ * come back together.
+ *
+ * @param failures - how often the event has failed, this time included
+ * @returns milliseconds
+ */
+export function backoffMs(
+  failures: number,
+  { baseMs, maxMs }: Required<RetryOptions>,
+  random: () => number = Math.random,
+): number {
+  // 2 ** 1024 is Infinity, and nothing times that is no number.
+  return Math.round(random() * Math.min(maxMs, baseMs * 2 ** Math.min(failures - 1, 100)));
+}
+
+/** What the error says of an event whose function has committed by itself. */
+export const COMMITTED_BY_ITSELF =
+  'The function in ctx.transaction ran COMMIT itself. The writes before COMMIT are committed, so the event is dead ' +
+  'and is not retried. Leave COMMIT to hookbox. Before you rerun the event, check which writes were committed.';
+
+/** How the attempt of such a function ends. */
+export const COMMITTED_ALONE: Extract<Settlement, { readonly outcome: 'dead' }> = {
+  outcome: 'dead',
+  reason: 'failed',
+  error: { name: 'TransactionError', message: COMMITTED_BY_ITSELF, stack: null },
+};
+
+/** Whether an attempt has ended so, by its error. */
+export function isCommittedAlone(message: string | null): boolean {
+  return message === COMMITTED_BY_ITSELF;
+}
+
+/**
+ * As much is kept of an error, and of why an event was skipped. Enough to understand it; more would fill the file with the same
+ * stack a thousand times over.
+ */
+export const ERROR_CHARACTERS = { name: 100, message: 2_000, stack: 8_000, skipped: 500 } as const;
+
+/** An attempt that a claim has found crashed, with where its event stands, as engines keep it. */
+export interface FoundCrash {
+  readonly type: string | null;
+  readonly attempt: number;
+  readonly outcome: Attempt['outcome'];
+  readonly ended_ms: number;
+  readonly error_name: string | null;
+  readonly error_message: string | null;
+  readonly error_stack: string | null;
+  readonly due_ms: number | null;
+  /** of its event; `null` where that has gone on to other attempts since */
+  readonly state: EventState | null;
+  readonly dead_reason: DeadReason | null;
+}
+
+/** What is told of it. */
+export function foundCrash(row: FoundCrash & EventKey): CrashedEvent {
+  const { endpoint, id, type, attempt, error_name: name, error_message, error_stack: stack } = row;
+  const deadReason = row.state === 'dead' ? row.dead_reason : null;
+  return {
+    endpoint,
+    id,
+    type,
+    attempt,
+    deadReason,
+    dueAt: deadReason === null ? ((row.state === 'pending' ? row.due_ms : null) ?? row.ended_ms) : null,
+    error: name === null ? null : { name, message: error_message ?? '', stack },
+    ...(row.outcome === 'interrupted' && { wasClosing: true }),
+  };
+}

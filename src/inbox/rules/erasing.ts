@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto';
+import type { EventKey, EventState } from '../event.ts';
+import { entityTerm, entityTerms, type NamesInBody, idsIn } from './entity-terms.ts';
+import type { Queue } from './store.ts';
+
+export interface ErasableEvent extends EventKey {
+  readonly seq: number;
+  readonly type: string | null;
+  readonly entity: string | null;
+  readonly state: EventState;
+}
+
+/** An event with the facts that decide whether it is about an entity. */
+export interface FoundEvent extends ErasableEvent {
+  /** the index finds it by the entity */
+  readonly hasTerm: boolean;
+  /** the names in the conflicting body; `null` if there is none, or if `hasTerm` decides already */
+  readonly beside: NamesInBody | null;
+}
+
+export interface EventAbout extends ErasableEvent {
+  /** `false` if only the conflicting body is about the entity */
+  readonly whole: boolean;
+}
+
+/** The events that are about the entity now. An event may have got another body since it was found. */
+export function eventsAbout(found: readonly FoundEvent[], entity: string): readonly EventAbout[] {
+  const term = entityTerm(entity);
+  const isNamed = (names: NamesInBody | null): boolean => names !== null && entityTerms(names).includes(term);
+  return found.flatMap(({ hasTerm: whole, beside, ...event }) =>
+    whole || isNamed(beside) ? [{ ...event, whole }] : [],
+  );
+}
+
+/** How many events were erased, and how many were not because their handlers are running. */
+export interface Erased {
+  readonly erased: number;
+  readonly inProcessing: number;
+}
+
+/** What erasing these events changes. */
+export interface ErasePlan extends Erased {
+  /** events that become tombstones without an entity, each with its new state */
+  readonly tombstones: readonly { readonly event: EventAbout; readonly state: EventState }[];
+  /** the tombstones that were pending */
+  readonly discarded: readonly EventAbout[];
+  /** queues that the discarded events leave: newer events may have waited for them */
+  readonly left: readonly Queue[];
+  /** events of which only the conflicting body goes; when it came stays known */
+  readonly emptied: readonly number[];
+  /** every event that changes */
+  readonly acted: readonly number[];
+}
+
+export function planErase(events: readonly EventAbout[]): ErasePlan {
+  const tombstones = events.flatMap((event) => {
+    const state = event.whole ? erasedState(event.state) : null;
+    return state === null ? [] : [{ event, state }];
+  });
+  const emptied = events.filter(({ whole }) => !whole).map(({ seq }) => seq);
+  const discarded = tombstones.filter(({ event, state }) => state !== event.state).map(({ event }) => event);
+  const queues = discarded.filter(({ entity }) => entity !== null);
+  const left = new Map(
+    queues.map(({ endpoint, entity }) => [JSON.stringify([endpoint, entity]), { endpoint, entity }]),
+  );
+  const acted = [...tombstones.map(({ event }) => event.seq), ...emptied];
+  const counts = { erased: acted.length, inProcessing: events.length - acted.length };
+  return { tombstones, discarded, left: [...left.values()], emptied, acted, ...counts };
+}
+
+/**
+ * The state of an erased event; `null` if its handler is running, because the handler needs the body. A pending event has
+ * nothing left to handle.
+ */
+export function erasedState(state: EventState): EventState | null {
+  if (state === 'processing') return null;
+  return state === 'pending' ? 'discarded' : state;
+}
+
+/** The name of an erased error: that an attempt failed stays known. */
+export const ERASED_ERROR = 'Erased';
+
+/** A hash of the entity's name, by which the audit can confirm a request. */
+export function printOf(entity: string): string {
+  return `sha256:${createHash('sha256').update(entity).digest('hex').slice(0, 16)}`;
+}
+
+const ERASED = '(erased)';
+
+/** Names that nothing may say any more, and the texts without them. */
+export class ErasedNames {
+  readonly #words = new Set<string>();
+  #entities: RegExp | null = null;
+  readonly #escaped = new Set<string>();
+
+  /** The id of an event: hidden where it stands alone, or as a word of a sentence. */
+  addId(id: string): void {
+    this.#words.add(id);
+  }
+
+  /** The name of an entity, or the id in it: hidden wherever it is no part of a longer name. */
+  addEntity(name: string): void {
+    if (name === '' || this.#words.has(name)) return;
+    this.#words.add(name);
+    this.#escaped.add(name.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`));
+    this.#entities = null;
+  }
+
+  /** What goes with an event that is about an entity. */
+  addNamesOf(event: { readonly id: string; readonly entity: string | null }, entity: string): void {
+    this.addId(event.id);
+    const { entity: name } = event;
+    if (name === null) return;
+    this.addEntity(name);
+    // An order's or a cart's id is a name for it; a product's is one for all of its locations, too.
+    const [only, ...others] = idsIn(name);
+    if (only !== undefined && others.length === 0 && (name === entity || only === entity)) this.addEntity(only);
+  }
+
+  hideIn(text: string): string {
+    if (this.#words.has(text)) return ERASED;
+    this.#entities ??= new RegExp(`(?<![${NAME}])(?:${[...this.#escaped].join('|')})(?![${NAME}])`, 'gu');
+    return text
+      .replaceAll(this.#entities, ERASED)
+      .replaceAll(/[^\s,;()"'[\]{}]+?(?=[.:!?]*(?:[\s,;()"'[\]{}]|$))/g, (word) =>
+        this.#words.has(word) ? ERASED : word,
+      );
+  }
+
+  /** Why somebody has acted. */
+  hideInReason(reason: string | null): string | null {
+    return reason === null ? null : this.hideIn(reason);
+  }
+
+  /** A value of JSON with all of its texts hidden. */
+  hideInAll(value: unknown): unknown {
+    if (typeof value === 'string') return this.hideIn(value);
+    if (Array.isArray(value)) return value.map((item) => this.hideInAll(item));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, this.hideInAll(item)]));
+  }
+}
+
+/** What goes on with a name. */
+const NAME = String.raw`\p{L}\p{N}_-`;

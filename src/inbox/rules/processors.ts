@@ -1,0 +1,274 @@
+import type {
+  ProcessorIdentity,
+  ProcessorsSeen,
+  Scope,
+  Announced,
+  IgnoredType,
+  TypeCount,
+  UnhandledType,
+} from '../work.ts';
+import { withinBudget, type Budget } from './budget.ts';
+import type { Queue, QueuedEvent, SizedEvent } from './store.ts';
+
+/**
+ * A processor counts as there this long after it was last seen: so long its events hold back newer ones of their entity.
+ * It is also how long an event waits before anybody is told that nobody handles it.
+ */
+export const PRESENT_MS = 10 * 60_000;
+/** The events of a type are put away when no processor of their endpoint has handled it for so long. */
+export const IGNORE_AFTER_MS = 7 * 24 * 60 * 60_000;
+/** So long after events were put away it is offered to rerun them. */
+const RERUN_OFFERED_MS = 7 * 24 * 60 * 60_000;
+
+/** Whoever was seen after that is still there: so long its events hold back newer ones, and so long nobody is told. */
+export function seenSince(now: number): number {
+  return now - PRESENT_MS;
+}
+
+/** What was put away since then is offered to be rerun. */
+export function rerunOfferedSince(now: number): number {
+  return now - RERUN_OFFERED_MS;
+}
+
+/**
+ * What nobody was seen to handle after that may be put away: not for seven days, nor since whoever puts it away has looked
+ * for long enough.
+ */
+export function goneSince(now: number, ignoreBefore: number): number {
+  return Math.min(now - IGNORE_AFTER_MS, ignoreBefore);
+}
+
+/** Whether somebody who was last seen then, or never, was seen after a time. */
+export function wasSeenAfter(lastSeen: number | null, since: number): boolean {
+  return lastSeen !== null && lastSeen > since;
+}
+
+/** Whether a type is among those of a handler. */
+export function isAmong(types: Scope['types'], type: string | null): boolean {
+  return types === '*' || (type !== null && types.includes(type));
+}
+
+/** Whether an event is one of a scope. */
+export function isInScope(
+  { endpoints, types }: Scope,
+  { endpoint, type }: { readonly endpoint: string; readonly type: string | null },
+): boolean {
+  return (endpoints === '*' || endpoints.includes(endpoint)) && isAmong(types, type);
+}
+
+/** A processor and what it handles; milliseconds since 1970. */
+export interface NotedProcessor extends ProcessorIdentity, Scope {
+  readonly seenAt: number;
+}
+
+/** When a processor that handles a type was last seen. */
+export interface HandledType {
+  readonly endpoint: string;
+  readonly type: string;
+  readonly at: number;
+}
+
+/** @param date - of a time as it is stored */
+export function processorsSeen(
+  running: readonly NotedProcessor[],
+  handled: readonly HandledType[],
+  date = (at: number) => new Date(at),
+): ProcessorsSeen {
+  return {
+    processors: running.map(({ startedAt, seenAt, ...processor }) => ({
+      ...processor,
+      startedAt: date(startedAt),
+      seenAt: date(seenAt),
+    })),
+    handled: handled.map(({ endpoint, type, at }) => ({ endpoint, type, seenAt: date(at) })),
+  };
+}
+
+/** One announcement looks at so many parked events. */
+export const PARKED_BATCH = 250;
+/** It ignores at most so many events. */
+export const IGNORE_BATCH = 200;
+/** It looks for them among so many types: senders can invent types. */
+export const TYPES_BATCH = 100;
+
+/** Where the next announcement of a scope goes on; `null` at the end. Only a commit makes it true, so the caller keeps it. */
+export interface Sweep {
+  /** the parked event that was looked at last */
+  readonly parked: number | null;
+  readonly ignoring: TypePosition | null;
+}
+
+/** The first type of an endpoint that is not before `from`. */
+export interface TypePosition {
+  readonly endpoint: string | null;
+  readonly from: string;
+}
+
+export const WHOLE_SWEEP: Sweep = { parked: 0, ignoring: { endpoint: null, from: '' } };
+
+export function announced(
+  ignored: Announced['ignored'],
+  { parked, ignoring }: Sweep,
+): Announced & { readonly sweep: Sweep } {
+  const more = parked !== null || ignoring !== null;
+  return { ignored, more, sweep: more ? { parked, ignoring } : WHOLE_SWEEP };
+}
+
+export interface ParkedEvent extends QueuedEvent, SizedEvent {
+  /** its type is handled or paused */
+  readonly isHandled: boolean;
+}
+
+interface ParkedPlan {
+  readonly unpark: readonly number[];
+  /** the queues of the events: their next events may be claimed too */
+  readonly queues: readonly Queue[];
+  readonly parked: Sweep['parked'];
+}
+
+/**
+ * The processor that handled the events which a parked event waits for may be gone. Unparks the events that no processor
+ * handles. Of the others the front of each queue may be claimed, however many wait behind it.
+ */
+export function planParked(found: readonly ParkedEvent[], budget: Budget): ParkedPlan {
+  const seen = withinBudget(
+    found.map((event) => ({ ...event, bytes: event.isHandled ? 0 : event.bytes })),
+    budget,
+  );
+  const isEnd = seen.length === found.length && found.length < PARKED_BATCH;
+  return {
+    unpark: seen.filter(({ isHandled }) => !isHandled).map(({ seq }) => seq),
+    queues: queuesOf(seen),
+    parked: isEnd ? null : (seen.at(-1)?.seq ?? null),
+  };
+}
+
+/** A type of which an event may be claimed. */
+export interface ReadyType {
+  readonly endpoint: string;
+  readonly type: string;
+  readonly isPaused: boolean;
+  /** when a processor that handles it was last seen; `null` for never */
+  readonly lastSeen: number | null;
+}
+
+/** The types whose events no processor handles. Events of a paused type wait for its end, however long that takes. */
+export function typesToIgnore(ready: readonly ReadyType[], now: number, ignoreBefore: number): readonly ReadyType[] {
+  const gone = goneSince(now, ignoreBefore);
+  return ready.filter(({ isPaused, lastSeen }) => !isPaused && !wasSeenAfter(lastSeen, gone));
+}
+
+export interface WaitingEvent extends QueuedEvent, SizedEvent {
+  readonly type: string;
+}
+
+/** Events of types that no processor handles. */
+export interface WaitingEvents {
+  readonly events: readonly WaitingEvent[];
+  /** the type at which a limit ended the look; `null` if all were found */
+  readonly endedAt: Pick<ReadyType, 'endpoint' | 'type'> | null;
+}
+
+interface IgnorePlan {
+  readonly events: readonly WaitingEvent[];
+  readonly ignored: Announced['ignored'];
+  /** the queues that they leave */
+  readonly left: readonly Queue[];
+  readonly ignoring: Sweep['ignoring'];
+}
+
+/** @param ready - the types that were looked at */
+export function planIgnore(
+  ready: readonly ReadyType[],
+  { events, endedAt }: WaitingEvents,
+  budget: Budget,
+): IgnorePlan {
+  const taken = withinBudget(events, budget);
+  const totals = new Map<string, { endpoint: string; type: string; count: number }>();
+  for (const { endpoint, type } of taken) {
+    const name = JSON.stringify([endpoint, type]);
+    totals.set(name, { endpoint, type, count: (totals.get(name)?.count ?? 0) + 1 });
+  }
+  return { events: taken, ignored: [...totals.values()], left: queuesOf(taken), ignoring: nextPosition() };
+
+  function nextPosition(): TypePosition | null {
+    const first = events[taken.length];
+    if (first !== undefined) return { endpoint: first.endpoint, from: first.type };
+    if (endedAt !== null) {
+      const { endpoint, type } = endedAt;
+      // Of this type there may be more. If other transactions hold all that were found, the next sweep finds them.
+      const isTaken = totals.has(JSON.stringify([endpoint, type]));
+      return isTaken ? { endpoint, from: type } : after(endedAt);
+    }
+    const last = ready.at(-1);
+    return last === undefined || ready.length < TYPES_BATCH ? null : after(last);
+  }
+}
+
+function after({ endpoint, type }: Pick<ReadyType, 'endpoint' | 'type'>): TypePosition {
+  // The next text there is.
+  return { endpoint, from: `${type}\0` };
+}
+
+/** Each queue once: thousands of events of one entity may wait. */
+function queuesOf(events: readonly QueuedEvent[]): readonly Queue[] {
+  const queues = events.map(
+    ({ endpoint, entity }) => [JSON.stringify([endpoint, entity]), { endpoint, entity }] as const,
+  );
+  return [...new Map(queues).values()];
+}
+
+/** Counting stops here. */
+export const COUNTED = 1_000;
+
+export interface TypeTotal {
+  readonly endpoint: string;
+  readonly type: string;
+  readonly count: number;
+  /** when a processor that handles it was last seen; `null` for never */
+  readonly lastSeen: number | null;
+}
+
+/** The pending events of a type. */
+export interface PendingType extends TypeTotal {
+  /** when the first of them was due */
+  readonly dueAt: number;
+  readonly isPaused: boolean;
+  /** a processor has handled some type of its endpoint */
+  readonly wasEndpointHandled: boolean;
+}
+
+/**
+ * Types whose events have been due for ten minutes, and that no processor has handled for as long. A type that was never
+ * handled is reported only where processors run that do not know its endpoint.
+ */
+export function unhandledTypes(
+  pending: readonly PendingType[],
+  { isAnybodyThere, handledSince }: { readonly isAnybodyThere: boolean; readonly handledSince: number },
+): UnhandledType[] {
+  return pending.flatMap((total) => {
+    const { dueAt, isPaused, lastSeen, wasEndpointHandled } = total;
+    if (dueAt > handledSince || isPaused || wasSeenAfter(lastSeen, handledSince)) return [];
+    if (lastSeen === null && (!isAnybodyThere || wasEndpointHandled)) return [];
+    return [{ ...counted(total), since: lastSeen === null ? null : new Date(lastSeen) }];
+  });
+}
+
+/** Types of ignored events. */
+export function ignoredTypes(ignored: readonly TypeTotal[], now: number): IgnoredType[] {
+  return ignored.map((total) => ({ ...counted(total), handled: wasSeenAfter(total.lastSeen, seenSince(now)) }));
+}
+
+/**
+ * How many events wait behind a pause.
+ *
+ * @param found - of those that were looked at
+ * @param unseen - whether more events are set aside than were looked at: some of them may wait here, too
+ */
+export function waitingBehind(found: number, unseen: boolean): { readonly waiting: number; readonly more: boolean } {
+  return { waiting: Math.min(found, COUNTED), more: unseen || found > COUNTED };
+}
+
+function counted({ endpoint, type, count }: TypeTotal): TypeCount {
+  return { endpoint, type, count: Math.min(count, COUNTED), more: count > COUNTED };
+}

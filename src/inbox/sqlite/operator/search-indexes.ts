@@ -1,0 +1,173 @@
+import { deadGroups } from '../../operator/dead-groups.ts';
+import { search as searchOf } from '../../operator/finding/find-page.ts';
+import { SORTED, type SearchIndexes, disorder } from '../../operator/finding/indexes.ts';
+import type { Search } from '../../operator/search.ts';
+import type { EventState } from '../../event.ts';
+import { placed, type SeqOrder, type SeqRange, aroundNew, isOutOfOrder } from '../../operator/finding/seq-ranges.ts';
+import type { SqliteDatabase, SqliteStatement } from '../opening/database.ts';
+import { PUT_AWAY, READY, READY_ENDPOINTS, DEAD, PRINT } from '../sql/queue-statements.ts';
+import { statement } from '../sql/statement.ts';
+import { type Access, operatorTables, readTogether, rowsOf, sqlite } from './access.ts';
+import { indexNew, INDEXED } from './search-words.ts';
+
+export function search(access: Access): Search {
+  const tables = operatorTables(access);
+  // The connection is taken anew each time, because the inbox may open the file again.
+  const indexes = searchIndexes(() => access.database());
+  return {
+    ...searchOf(tables, { indexNew: (limit, upTo) => indexNew(access, limit, upTo), indexes: () => indexes }),
+    // Deliveries are taken in between two groups.
+    ...deadGroups(tables, { counted: 1, shown: 1 }),
+  };
+}
+
+/** At most so many reads for pending events: one for each endpoint, or for each type at each endpoint. */
+const LOOKS = 1_000;
+
+/**
+ * The indexes of a file. Each is named, because SQLite may otherwise think that going through the table by `seq` is as good; and
+ * a partial one is only taken where its condition is repeated word by word.
+ *
+ * @param connection - may be another one each time, because the inbox may open the file again
+ */
+function searchIndexes(connection: () => SqliteDatabase): SearchIndexes {
+  return {
+    indexed: `coalesce((SELECT seq FROM hookbox_progress WHERE what = '${INDEXED}'), 0)`,
+    everything: { from: 'hookbox_events NOT INDEXED WHERE TRUE' },
+    retrying: { from: "hookbox_events INDEXED BY hookbox_events_retrying WHERE state = 'pending' AND failures > 0" },
+    group: (fingerprint) => ({ from: `${DEAD} AND ${PRINT} = +$4`, values: [fingerprint] }),
+    state: (state) => ({ from: putAway(state) }),
+    withIds: `
+      SELECT events.seq FROM json_each($1) CROSS JOIN hookbox_events AS events INDEXED BY hookbox_events_by_id
+      WHERE id_hash = hookbox_id_hash(value) AND events.id = value`,
+    died: `
+      SELECT seq, settled_ms FROM hookbox_events INDEXED BY hookbox_events_put_away_at
+      WHERE ${PUT_AWAY} AND body IS NOT NULL AND state = 'dead' AND settled_ms >= $1 AND (settled_ms, seq) < ($2, $3)
+      ORDER BY settled_ms DESC, seq DESC LIMIT CAST($4 AS bigint)`,
+    nextId: (is, value) => (is === '>' ? idAfter(value) : `SELECT coalesce((${withId(value)}), (${idAfter(value)}))`),
+    // A statement costs next to nothing, and each sample reads rows.
+    samplesAtOnce: 1,
+    receivedIn: (ranges, limit) => ranges.map((range) => receivedIn(connection(), range, limit)),
+    inStates: (...given) => inStates(connection(), ...given),
+  };
+}
+
+function withId(value: string): string {
+  return `SELECT id FROM hookbox_events WHERE id_hash = hookbox_id_hash(${value}) AND id = ${value} LIMIT 1`;
+}
+
+/** No index has the ids in their order: ids that begin with a text are looked for among the newest 2,000 events. */
+function idAfter(value: string): string {
+  return `
+    SELECT min(id)
+    FROM (SELECT id FROM hookbox_events WHERE seq > (SELECT max(seq) - 2000 FROM hookbox_events) LIMIT 2000)
+    WHERE id > ${value}`;
+}
+
+function putAway(state: string): string {
+  return `hookbox_events INDEXED BY hookbox_events_put_away WHERE ${PUT_AWAY} AND state = '${state}'`;
+}
+
+/** Lists events of an index; `null` if there are too many to put them in this order. */
+type List = (range: SeqRange, limit: number, order: SeqOrder) => readonly number[] | null;
+
+/** What any of these lists names; `null` where one of them cannot, since its events would be missing. */
+function inStates(
+  database: SqliteDatabase,
+  states: readonly EventState[],
+  types: readonly string[] | undefined,
+  ...page: Parameters<List>
+): readonly number[] | null {
+  const lists = states.flatMap((state) => inState(database, state, types));
+  const [only] = lists;
+  if (only !== undefined && lists.length === 1) return only(...page);
+  return readTogether(database, () => {
+    const seqs = new Set<number>();
+    for (const list of lists) {
+      const found = list(...page);
+      if (found === null) return null;
+      for (const seq of found) seqs.add(seq);
+    }
+    return placed([...seqs], ...page);
+  });
+}
+
+/** What together names all events of a state. */
+function inState(database: SqliteDatabase, state: EventState, types: readonly string[] | undefined): readonly List[] {
+  const from =
+    (events: string): List =>
+    (range, limit, order) => {
+      const sql = `
+        SELECT seq FROM ${events} AND seq >= :from AND seq < :before ORDER BY seq ${order === 'newest' ? 'DESC' : 'ASC'}
+        LIMIT +:limit`;
+      return seqsOf(statement(database, sql), { ...range, limit });
+    };
+  /** Of the pending ones, those that wait for an older one (1) and those that no processor has looked at (2). */
+  const aside = (parked: 1 | 2): List =>
+    from(`hookbox_events INDEXED BY hookbox_events_aside WHERE parked > 0 AND parked = ${parked}`);
+  const sorted =
+    (read: () => readonly number[] | null): List =>
+    (...page) => {
+      const seqs = read();
+      return seqs === null || seqs.length > SORTED ? null : placed(seqs, ...page);
+    };
+  switch (state) {
+    case 'pending':
+      return [aside(1), aside(2), sorted(() => ready(database, types))];
+    case 'processing':
+      return [sorted(() => seqsOf(statement(database, PROCESSING)))];
+    case 'dead':
+    case 'ignored':
+    case 'discarded':
+      return [from(putAway(state))];
+    case 'processed':
+      return [() => null];
+  }
+}
+
+/** There are as many as handlers that run now. */
+const PROCESSING = `
+  SELECT seq FROM hookbox_events INDEXED BY hookbox_events_leased
+  WHERE lease_until_ms IS NOT NULL AND state = 'processing' LIMIT ${SORTED + 1}`;
+const PRESENT = `
+  WITH RECURSIVE ${READY_ENDPOINTS} SELECT value FROM endpoints WHERE value IS NOT NULL LIMIT ${LOOKS + 1}`;
+const READY_OF_ENDPOINT = `
+  SELECT seq FROM hookbox_events INDEXED BY hookbox_events_due_of_endpoint
+  WHERE ${READY} AND endpoint = +:endpoint LIMIT +:limit`;
+const READY_OF_TYPE = `
+  SELECT seq FROM hookbox_events INDEXED BY hookbox_events_due_of_type
+  WHERE ${READY} AND endpoint = +:endpoint AND type = +:type LIMIT +:limit`;
+
+/** What may be claimed stands by its endpoint, its type, and by when it is due. */
+function ready(database: SqliteDatabase, types: readonly string[] | undefined): readonly number[] | null {
+  const present = statement(database, PRESENT).all() as readonly { value: string }[];
+  const looks = present.flatMap(({ value: endpoint }): readonly { endpoint: string; type?: string }[] =>
+    types === undefined ? [{ endpoint }] : [...new Set(types)].map((type) => ({ endpoint, type })),
+  );
+  if (looks.length > LOOKS) return null;
+  const seqs: number[] = [];
+  for (const look of looks) {
+    const select = look.type === undefined ? READY_OF_ENDPOINT : READY_OF_TYPE;
+    seqs.push(...seqsOf(statement(database, select), { ...look, limit: SORTED + 1 - seqs.length }));
+    if (seqs.length > SORTED) return null;
+  }
+  return seqs;
+}
+
+function seqsOf(select: SqliteStatement, parameters: Readonly<Record<string, unknown>> = {}): readonly number[] {
+  return select.all(parameters).map((row) => (row as { seq: number }).seq);
+}
+
+/** The times at which the first events of a range were received. */
+function receivedIn(database: SqliteDatabase, { from, before }: SeqRange, limit: number): readonly number[] {
+  const sql = 'SELECT received_ms FROM hookbox_events WHERE seq >= :from AND seq < :before ORDER BY seq LIMIT +:limit';
+  const rows = statement(database, sql).all({ from, before, limit }) as readonly { received_ms: number }[];
+  return rows.map((row) => row.received_ms);
+}
+
+/** Notes whether new events are out of order. Call it in the transaction that stores them. */
+export function noteOutOfOrder(database: SqliteDatabase, first: number, last: number): void {
+  const { range, limit } = aroundNew(first, last);
+  if (!isOutOfOrder(receivedIn(database, range, limit))) return;
+  for (const note of disorder(sqlite, first, last)) rowsOf(database, note);
+}

@@ -1,0 +1,222 @@
+import {
+  InboxUnavailableError,
+  causesOf,
+  ConfigurationError,
+  InboxOpenError,
+  messageOf,
+  nameOf,
+} from '../../../errors.ts';
+import type { Acceptance, IncomingEvent } from '../../event.ts';
+import type { NumberedStart } from '../../rules/claim.ts';
+import type { CommitOutcome } from '../../group-commit.ts';
+import type { Move, MoveGiven } from '../jobs.ts';
+
+/**
+ * A delivery's event without its body, which lies in the buffer of its group: endpoint, id, type, time in ms and ns,
+ * entity, flags, received, trace, where its body ends, and how it may start.
+ */
+type PackedEvent = readonly [
+  endpoint: string,
+  id: string,
+  type: string | null,
+  createdMs: number | null,
+  createdNs: number,
+  entity: string | null,
+  flags: number,
+  receivedAt: number,
+  trace: string | null,
+  end: number,
+  start: PackedStart | null,
+];
+
+type PackedStart = readonly [now: number, leaseMs: number, ordered: boolean, number: number, askedAt: number];
+
+/** The end of an attempt that has processed its event. */
+type PackedEnd = readonly [seq: number, fence: number, now: number, again: boolean, askedAt: number];
+
+/** What one turn of the event loop has brought, on its way to the writer. Lists are copied faster than objects. */
+export interface PackedMoves {
+  readonly moves: readonly (PackedEvent | PackedEnd | Move)[];
+  /** all bodies, one behind the other. A body lies in a slab with others: sent as it is, all of that would be copied. */
+  readonly bodies: ArrayBuffer;
+}
+
+const VERIFIED = 1;
+const VALID = 2;
+
+/** Copies each body once; the buffer is handed over and not copied. */
+export function packMoves(moves: readonly Move[]): PackedMoves {
+  let bytes = 0;
+  for (const move of moves) if (isAccept(move)) bytes += move.given[0].body.byteLength;
+  const bodies = new Uint8Array(bytes);
+  let end = 0;
+  const packed = moves.map((move): PackedEvent | PackedEnd | Move => {
+    if (isPlainEnd(move)) {
+      const [{ seq, fence }, , now, again, askedAt] = move.given;
+      return [seq, fence, now, again, askedAt];
+    }
+    if (!isAccept(move)) return move;
+    const [event, start, askedAt = 0] = move.given;
+    const { endpoint, id, body, type, created, entity, verified, valid, receivedAt, trace } = event;
+    bodies.set(body, end);
+    end += body.byteLength;
+    const flags = (verified ? VERIFIED : 0) | (valid ? VALID : 0);
+    const { ms = null, ns = 0 } = created ?? {};
+    return [endpoint, id, type, ms, ns, entity, flags, receivedAt, trace ?? null, end, packStart(start, askedAt)];
+  });
+  return { moves: packed, bodies: bodies.buffer };
+}
+
+export function unpackMoves({ moves, bodies }: PackedMoves): Move[] {
+  let begin = 0;
+  return moves.map((move): Move => {
+    if ('name' in move) return move;
+    if (isPackedEnd(move)) {
+      const [seq, fence, now, again, askedAt] = move;
+      return { name: 'settle', given: [{ seq, fence }, PROCESSED, now, again, askedAt] };
+    }
+    const [endpoint, id, type, ms, ns, entity, flags, receivedAt, trace, end, start] = move;
+    const event: IncomingEvent = {
+      endpoint,
+      id,
+      body: new Uint8Array(bodies, begin, end - begin),
+      type,
+      created: ms === null ? null : { ms, ns },
+      entity,
+      verified: (flags & VERIFIED) !== 0,
+      valid: (flags & VALID) !== 0,
+      receivedAt,
+      ...(trace !== null && { trace }),
+    };
+    begin = end;
+    return { name: 'accept', given: start === null ? [event] : [event, ...unpackStart(start)] };
+  });
+}
+
+function packStart(start: NumberedStart | undefined, askedAt: number): PackedStart | null {
+  return start === undefined ? null : [start.now, start.leaseMs, start.ordered, start.number ?? 0, askedAt];
+}
+
+function unpackStart([now, leaseMs, ordered, number, askedAt]: PackedStart): readonly [NumberedStart, number] {
+  return [{ now, leaseMs, ordered, number }, askedAt];
+}
+
+const PROCESSED = { outcome: 'processed' } as const;
+
+function isPlainEnd(move: Move): move is Move & { readonly given: MoveGiven<'settle'> } {
+  if (move.name !== 'settle') return false;
+  const [, settlement] = move.given as MoveGiven<'settle'>;
+  return settlement.outcome === 'processed' && settlement.skipped === undefined;
+}
+
+function isPackedEnd(move: PackedEvent | PackedEnd): move is PackedEnd {
+  return typeof move[0] === 'number';
+}
+
+function isAccept(move: Move): move is Move & { readonly given: MoveGiven<'accept'> } {
+  return move.name === 'accept';
+}
+
+/** A delivery's outcome is a number, or of one that runs its lease, as there are thousands of them. `true` is what most ends get. */
+export type PackedOutcome =
+  | number
+  | true
+  | PackedLease
+  | 'busy'
+  | { readonly result: unknown }
+  | { readonly failure: FailureData };
+
+type PackedLease = readonly [seq: number, fence: number, superseded: boolean];
+
+const DUPLICATE = 1;
+const CONFLICT = 2;
+const REPLACED = 4;
+const STORED: Acceptance = { result: 'stored', conflict: false, replaced: false };
+
+export function packOutcomes(moves: readonly Move[], outcomes: readonly CommitOutcome[]): PackedOutcome[] {
+  return outcomes.map((outcome, at) => {
+    if (outcome === 'busy') return outcome;
+    if ('failure' in outcome) return { failure: failureData(outcome.failure) };
+    if (outcome.result === true) return true;
+    if (moves[at]?.name !== 'accept') return outcome;
+    const { result, conflict, replaced, started } = outcome.result as Acceptance; // what `accept` resolves with
+    if (started !== undefined) return [started.seq, started.fence, started.superseded];
+    return (result === 'duplicate' ? DUPLICATE : 0) | (conflict ? CONFLICT : 0) | (replaced ? REPLACED : 0);
+  });
+}
+
+export function unpackOutcomes(outcomes: readonly PackedOutcome[]): CommitOutcome[] {
+  return outcomes.map((outcome) => {
+    if (outcome === 'busy') return outcome;
+    if (outcome === true) return { result: true };
+    if (typeof outcome === 'number') return { result: acceptance(outcome) };
+    if (isLease(outcome)) {
+      const [seq, fence, superseded] = outcome;
+      return { result: { ...STORED, started: { seq, fence, superseded } } };
+    }
+    if ('result' in outcome) return outcome;
+    return { failure: failureFrom(outcome.failure) as InboxUnavailableError }; // its name says so
+  });
+}
+
+function isLease(outcome: object): outcome is PackedLease {
+  return Array.isArray(outcome);
+}
+
+function acceptance(flags: number): Acceptance {
+  if (flags === 0) return STORED;
+  return {
+    result: (flags & DUPLICATE) === 0 ? 'stored' : 'duplicate',
+    conflict: (flags & CONFLICT) !== 0,
+    replaced: (flags & REPLACED) !== 0,
+  };
+}
+
+/** A thread throws an error with this code if only the connection that started it may use the file. */
+export const UNFIT = 'UNFIT';
+/** As UNFIT, but the request may have been carried out. */
+export const UNFIT_BEGUN = 'UNFIT_BEGUN';
+
+export function unfit(why: string, isBegun: boolean): InboxUnavailableError {
+  const code = isBegun ? UNFIT_BEGUN : UNFIT;
+  return new InboxUnavailableError('FAILED', why, { cause: Object.assign(new Error(why), { code }) });
+}
+
+/** The codes of a failure and of its causes. */
+export function codesOf(failure: unknown): readonly string[] {
+  return causesOf(failure).flatMap((cause) => {
+    const { code } = Object(cause) as { readonly code?: unknown };
+    return typeof code === 'string' ? [code] : [];
+  });
+}
+
+/** An error as a message: sending an error would remove its class and its code. */
+export interface FailureData {
+  readonly name: string;
+  readonly message: string;
+  readonly code: string | null;
+  readonly cause: FailureData | null;
+}
+
+const DEEPEST_CAUSE = 3;
+
+export function failureData(failure: unknown, depth = 0): FailureData {
+  const { code = null, cause } = Object(failure) as { readonly code?: unknown; readonly cause?: unknown };
+  return {
+    name: nameOf(failure),
+    message: messageOf(failure),
+    code: typeof code === 'string' ? code : null,
+    cause: cause === undefined || depth === DEEPEST_CAUSE ? null : failureData(cause, depth + 1),
+  };
+}
+
+export function failureFrom({ name, message, code, cause }: FailureData): Error {
+  const options = cause === null ? undefined : { cause: failureFrom(cause) };
+  // The code came from an error of the same class.
+  if (name === 'InboxUnavailableError') {
+    return new InboxUnavailableError(code as InboxUnavailableError['code'], message, options);
+  }
+  if (name === 'InboxOpenError') return new InboxOpenError(code as InboxOpenError['code'], message, options);
+  if (name === 'ConfigurationError') return new ConfigurationError(code as ConfigurationError['code'], message);
+  return Object.assign(new Error(message, options), { name }, code !== null && { code });
+}

@@ -1,0 +1,213 @@
+import type { Clock } from '../host/clock.ts';
+import type { Inbox } from '../inbox/contract.ts';
+import type { Lease } from '../inbox/work.ts';
+import { AGAIN_MS } from './limits.ts';
+import type { RunningAttempt } from './run-attempt.ts';
+import type { Timers } from './timers.ts';
+
+/**
+ * Keeps the leases of attempts, from when their event was claimed until their end is written: each is renewed at least
+ * twice before it runs out. An attempt is told when another processor has taken its event over.
+ */
+export interface LeaseRenewal {
+  /** What is held: a claim names it, and so renews it too. */
+  held(): readonly Lease[];
+  keep(lease: Lease, attempt: RunningAttempt): void;
+  letGo(lease: Lease): void;
+  /** Has the inbox told that the processor closes, at once: an attempt whose process is killed meanwhile is interrupted. */
+  close(): void;
+}
+
+interface LeaseRenewalOptions {
+  readonly inbox: Pick<Inbox, 'renew'>;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly grace: LeaseGrace;
+  readonly leaseMs: number;
+  readonly failed: (what: string, failure: unknown) => void;
+}
+
+export function leaseRenewal({ inbox, clock, timers, grace, leaseMs, failed }: LeaseRenewalOptions): LeaseRenewal {
+  const attempts = new Map<Lease, RunningAttempt>();
+  /** `null` while no turn is to come: nothing is held, or a turn is under way */
+  let cancelNext: (() => void) | null = null;
+  let isRenewing = false;
+  let isClosing = false;
+
+  function renewIn(ms: number): void {
+    cancelNext = timers.later(ms, () => {
+      cancelNext = null;
+      void turn();
+    });
+  }
+
+  async function turn(): Promise<void> {
+    let next = leaseMs / 3;
+    const asClosing = isClosing;
+    isRenewing = true;
+    try {
+      await renewAll();
+      if (asClosing !== isClosing) next = 0;
+    } catch (failure) {
+      failed('cannot renew leases', failure);
+      next = Math.min(AGAIN_MS, next);
+    }
+    isRenewing = false;
+    if (attempts.size > 0) renewIn(next);
+  }
+
+  async function renewAll(): Promise<void> {
+    const leases = [...attempts.keys()];
+    const now = clock.now();
+    const renewed = new Set(await inbox.renew(leases, now, leaseMs, isClosing));
+    grace.wrote(now, clock.now());
+    for (const lease of leases) if (!renewed.has(lease)) attempts.get(lease)?.abort('lost');
+  }
+
+  return {
+    held: () => [...attempts.keys()],
+    keep(lease, attempt) {
+      attempts.set(lease, attempt);
+      if (cancelNext === null && !isRenewing) renewIn(leaseMs / 3);
+    },
+    letGo(lease) {
+      attempts.delete(lease);
+      if (attempts.size > 0) return;
+      cancelNext?.();
+      cancelNext = null;
+    },
+    close() {
+      isClosing = true;
+      if (cancelNext === null) return;
+      cancelNext();
+      cancelNext = null;
+      void turn();
+    },
+  };
+}
+
+/**
+ * Decides which leases of other processes have expired. Usually a lease expires when its time is over, because a running
+ * process renews its leases. But a process that was suspended, saw its clock jump, or could not write (for example because
+ * the disk was full) cannot tell which others have crashed meanwhile: they may have been unable to renew, too. It gives them
+ * a grace period, the length of one lease, to renew theirs.
+ */
+export class LeaseGrace {
+  readonly #leaseMs: number;
+  readonly #lookMs: number;
+  /** when it last looked, and when it last could write */
+  #lookedAt: number;
+  #wroteAt: number;
+  /** when it last could not write */
+  #failedAt = 0;
+  /** leases that ended in between are not judged before `until` */
+  #since: number | null = null;
+  #until = 0;
+  /** it has judged again after the grace period, in a claim that may not be written yet */
+  #isJudging = false;
+  /** the clock was set back, and no claim has followed yet */
+  #isSetBack = false;
+
+  /** @param lookMs - how often it looks */
+  constructor({ leaseMs, lookMs, now }: { readonly leaseMs: number; readonly lookMs: number; readonly now: number }) {
+    this.#leaseMs = leaseMs;
+    this.#lookMs = lookMs;
+    this.#lookedAt = now;
+    this.#wroteAt = now;
+  }
+
+  /** It starts to look only now, and could write until now. */
+  startAt(now: number): void {
+    this.#lookedAt = now;
+    this.#wroteAt = now;
+  }
+
+  /**
+   * It looks again.
+   *
+   * @returns whether the clock was set back, and a claim has still to follow it
+   */
+  look(now: number): boolean {
+    this.#noteAbsence(now);
+    const isSetBack = now < this.#lookedAt;
+    this.#lookedAt = now;
+    if (!isSetBack) return this.#isSetBack;
+    this.#isSetBack = true;
+    this.#wroteAt = Math.min(this.#wroteAt, now);
+    this.#failedAt = Math.min(this.#failedAt, now);
+    if (this.#since !== null) this.#begin(now, now);
+    return true;
+  }
+
+  /** A claim was made: what was written before the clock was set back has moved with it. */
+  claimed(askedAt: number, now: number): void {
+    this.#isSetBack = false;
+    this.wrote(askedAt, now);
+  }
+
+  /**
+   * Something was written. Where every write is slow, no other grace period begins before one claim was made without it:
+   * otherwise crashed processes would never be noticed.
+   *
+   * @param askedAt - when the write was asked for; it may have waited since then, as for a lock
+   */
+  wrote(askedAt: number, now: number): void {
+    if (this.#isJudging) this.#since = null;
+    this.#isJudging = false;
+    if (now - askedAt > this.#tolerated && this.#since === null) this.#begin(askedAt, now);
+    // The clock was set back while it waited, so a time from before that was written.
+    if (now < askedAt) this.#isSetBack = true;
+    this.#wroteAt = now;
+  }
+
+  /**
+   * It could not claim, renew or settle. The grace period begins when that has lasted so long that others may have lost
+   * their leases. During it, the time in which no process could write does not count. A disk that fails only now and then
+   * prolongs it by no more than that: otherwise crashed processes would never be noticed.
+   */
+  failed(now: number): void {
+    this.#isJudging = false;
+    const failing = now - this.#wroteAt;
+    const isLong = failing > this.#tolerated / 2;
+    if (this.#since === null || failing >= this.#leaseMs) {
+      if (isLong) this.#begin(this.#wroteAt, now);
+    } else {
+      this.#until += Math.max(0, now - Math.max(this.#wroteAt, this.#failedAt));
+      // Holders try again each second.
+      if (isLong) this.#until = Math.max(this.#until, now + 2 * this.#lookMs);
+    }
+    this.#failedAt = now;
+  }
+
+  /** It did not look until then, but it was awake, and its clock was not set. */
+  wasAwake(until: number): void {
+    this.#lookedAt = Math.max(this.#lookedAt, until);
+  }
+
+  /** By when the lease of another must have ended to have run out. */
+  expiredBy(now: number): number {
+    // What arrives just after a sleep is claimed before it looks again.
+    this.#noteAbsence(now);
+    if (this.#since === null) return now;
+    if (now < this.#until) return Math.min(this.#since, now);
+    this.#isJudging = true;
+    return now;
+  }
+
+  /** Two thirds of a lease are left whenever its holder goes to renew it. */
+  get #tolerated(): number {
+    return Math.max((this.#leaseMs / 3) * 2, this.#lookMs);
+  }
+
+  #noteAbsence(now: number): void {
+    if (now - this.#lookedAt <= this.#lookMs + this.#tolerated) return;
+    this.#begin(this.#lookedAt, now);
+    this.#lookedAt = now;
+  }
+
+  #begin(since: number, now: number): void {
+    this.#since = Math.min(this.#since ?? since, since);
+    this.#until = now + this.#leaseMs;
+    this.#isJudging = false;
+  }
+}
