@@ -1,8 +1,8 @@
 import { Command, type Argument, type Option } from 'commander';
 import { format } from 'oxfmt';
 import { examplesOf, exitCodesOf } from '../../src/cli/shared/command.ts';
-import { withBy, withFilter } from '../../src/cli/events/event-options.ts';
-import { withSending } from '../../src/cli/shared/sending/sending-options.ts';
+import { withBy, withFilter } from '../../src/cli/events/options.ts';
+import { withSending } from '../../src/cli/shared/options.ts';
 
 /** What several commands have: the page names their options once. */
 const GROUPS: readonly (readonly [name: string, options: readonly Option[]])[] = [
