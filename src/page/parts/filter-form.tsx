@@ -119,7 +119,6 @@ export function FilterForm({
   );
 }
 
-/** The value of a field beside the folded form. */
 function SetValue({
   name,
   value,
@@ -177,7 +176,6 @@ function choices(name: string, label: string, values: readonly string[], fields:
   );
 }
 
-/** The types that hookbox knows, and those in the filter. */
 function typesOf(fields: URLSearchParams): readonly string[] {
   const asked = fields.getAll('type').filter((type) => type.trim() !== '');
   return [...new Set([...eventTypes, ...asked.slice(0, 20)])];

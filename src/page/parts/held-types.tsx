@@ -1,3 +1,4 @@
+import { Panel } from './list-table.tsx';
 import type { Pause } from '../../inbox/operator/pauses.ts';
 import type { Unhandled } from '../../ops/unhandled.ts';
 import { bounded } from '../../ops/words/format.ts';
@@ -7,13 +8,11 @@ import { AtEndpoint, StoredText } from './stored-text.tsx';
 import { eventsHref } from './filter-fields.ts';
 import { Time } from './time.tsx';
 
-/** The paused types, with who paused them and why. */
 export function PausedTypes({ visit, pauses }: { readonly visit: Visit; readonly pauses: readonly Pause[] }) {
   if (pauses.length === 0) return <></>;
   const { base, now } = visit;
   return (
-    <section class="panel" id="paused">
-      <h2>Paused</h2>
+    <Panel id="paused" title="Paused">
       <ul>
         {pauses.map((pause) => (
           <li class="warning">
@@ -23,7 +22,7 @@ export function PausedTypes({ visit, pauses }: { readonly visit: Visit; readonly
           </li>
         ))}
       </ul>
-    </section>
+    </Panel>
   );
 }
 
@@ -69,8 +68,7 @@ export function UnhandledEvents({
 }) {
   if (waiting.length === 0 && ignored.length === 0) return <></>;
   return (
-    <section class="panel" id="unhandled">
-      <h2>Events without a handler</h2>
+    <Panel id="unhandled" title="Events without a handler">
       <ul>
         {waiting.map(({ endpoint, type, since, ...count }) => (
           <li class="warning">
@@ -99,6 +97,6 @@ export function UnhandledEvents({
           );
         })}
       </ul>
-    </section>
+    </Panel>
   );
 }

@@ -5,7 +5,6 @@ import { blockerInWords, waitInBrief, waitInWords } from '../../ops/words/wait-w
 import { eventHref } from './filter-fields.ts';
 import { Listed, listedName, StoredText } from './stored-text.tsx';
 
-/** An event, and why it waits; `null` if it waits no more. */
 interface Waiting {
   readonly event: EventSummary;
   readonly wait: Wait | null;

@@ -16,7 +16,6 @@ const VIA = { code: 'a program', cli: 'the command line', page: 'this page' } as
   string
 >;
 
-/** The actions of operators, the newest first. */
 export async function auditScreen(visit: Visit): Promise<Screen> {
   const query = auditQuery(visit.url);
   return {
@@ -90,12 +89,10 @@ function countsInWords(counts: AuditLine['counts']): string {
   return parts.length === 0 ? 'none' : parts.join(', ');
 }
 
-/** The audit lines that a URL asks for. */
 interface AuditQuery {
   readonly actor: string;
   /** `2026-01-31`, in UTC */
   readonly day: string;
-  /** `null` for an invalid day */
   readonly filter: AuditFilter | null;
 }
 

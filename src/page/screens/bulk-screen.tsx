@@ -16,7 +16,7 @@ import { ActForm, heldUpWarning, ReasonField } from '../parts/act-form.tsx';
 import { eventsHref } from '../parts/filter-fields.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
 import { pageBefore, PageLinks } from '../parts/list-query.tsx';
-import { DataTable, Facts } from '../parts/list-table.tsx';
+import { DataTable, Facts, Panel } from '../parts/list-table.tsx';
 import { NO_REASON, Reason, StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
@@ -70,10 +70,9 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
         {bulk.state === 'done' && <LeftAlone bulk={bulk} />}
         {bulk.state !== 'done' && bulk.startedAt !== null && <Progress bulk={bulk} now={now} />}
         <Acts bulk={bulk} visit={visit} warning={warning} />
-        <section class="panel" id="facts">
-          <h2>Details</h2>
+        <Panel id="facts" title="Details">
           <Facts facts={await factsOf(bulk, visit)} />
-        </section>
+        </Panel>
       </div>
     ),
   };
@@ -149,8 +148,7 @@ function Results({ act, counts }: Pick<Bulk, 'act' | 'counts'>) {
 function Progress({ bulk, now }: { readonly bulk: Bulk; readonly now: Date }) {
   const { act, counts, worked, total, startedAt, endedAt } = bulk;
   return (
-    <section class="panel" id="progress">
-      <h2>Progress</h2>
+    <Panel id="progress" title="Progress">
       <p>
         <label for="bar">
           {number(worked)} of {number(total)} ({percent(doneOf(bulk))})
@@ -163,7 +161,7 @@ function Progress({ bulk, now }: { readonly bulk: Bulk; readonly now: Date }) {
       {startedAt !== null && endedAt === null && (
         <p class="muted">Began {age(now.getTime() - startedAt.getTime())} ago.</p>
       )}
-    </section>
+    </Panel>
   );
 }
 
@@ -242,7 +240,6 @@ function Acts({ bulk, visit, warning }: { readonly bulk: Bulk; readonly visit: V
 /** Bulk actions on a page; the outcome of each is counted. */
 const PAGE = 20;
 
-/** Bulk actions, the newest first. */
 export async function bulksScreen(visit: Visit): Promise<Screen> {
   const { base, now, lasting, operated, url } = visit;
   const before = pageBefore(url);

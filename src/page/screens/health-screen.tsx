@@ -8,7 +8,7 @@ import { typesText } from '../../ops/words/watch-words.ts';
 import { VERSION } from '../../version.ts';
 import { eventHref } from '../parts/filter-fields.ts';
 import { UnhandledEvents } from '../parts/held-types.tsx';
-import { DataTable, Facts } from '../parts/list-table.tsx';
+import { DataTable, Facts, Panel } from '../parts/list-table.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
@@ -45,8 +45,7 @@ export async function healthScreen(visit: Visit): Promise<Screen> {
               </ul>
             </div>
           )}
-          <section class="panel" id="standing">
-            <h2>Status</h2>
+          <Panel id="standing" title="Status">
             {'problem' in figures ? (
               <p class="warning">
                 The inbox cannot be read: <StoredText text={figures.problem} atMost={500} />
@@ -54,7 +53,7 @@ export async function healthScreen(visit: Visit): Promise<Screen> {
             ) : (
               <Standing figures={figures} visit={visit} />
             )}
-          </section>
+          </Panel>
           {!('problem' in figures) && (
             <>
               <UnhandledEvents visit={visit} unhandled={figures.unhandled} />
@@ -62,8 +61,7 @@ export async function healthScreen(visit: Visit): Promise<Screen> {
             </>
           )}
         </div>
-        <section class="panel">
-          <h2>Monitoring endpoints</h2>
+        <Panel title="Monitoring endpoints">
           <Facts
             facts={[
               [link('/health/live'), 'Returns 200 while the process runs. Requires no login.'],
@@ -77,9 +75,8 @@ export async function healthScreen(visit: Visit): Promise<Screen> {
               [link('/metrics'), 'Returns Prometheus metrics. Requires a login.'],
             ]}
           />
-        </section>
-        <section class="panel">
-          <h2>This process</h2>
+        </Panel>
+        <Panel title="This process">
           <Facts
             facts={[
               ['hookbox', VERSION],
@@ -87,7 +84,7 @@ export async function healthScreen(visit: Visit): Promise<Screen> {
               ['running for', age(process.uptime() * 1_000)],
             ]}
           />
-        </section>
+        </Panel>
       </>
     ),
   };
@@ -165,8 +162,7 @@ function Standing({
 function Processors({ processing, now }: { readonly processing: Processing; readonly now: Date }) {
   const { processors, missing } = processing;
   return (
-    <section class="panel" id="processors">
-      <h2>Processors</h2>
+    <Panel id="processors" title="Processors">
       {missing.map(({ endpoint, types, since }) => (
         <p class="warning">
           No processor for <StoredText text={typesText(types)} />
@@ -203,6 +199,6 @@ function Processors({ processing, now }: { readonly processing: Processing; read
           ]}
         />
       )}
-    </section>
+    </Panel>
   );
 }

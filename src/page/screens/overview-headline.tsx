@@ -219,7 +219,6 @@ function pausedInWords(pause: Pause, base: string, now: Date) {
   );
 }
 
-/** Something that an operator should see to. */
 export type Trouble =
   | { readonly what: 'dead'; readonly dead: Gauge; readonly groups: readonly DeadGroup[]; readonly since: Date | null }
   /** no deliveries arrive, all are rejected, or no processor handles them */
@@ -235,9 +234,7 @@ export type Trouble =
 
 export interface Seen {
   readonly dead: Gauge;
-  /** the largest first */
   readonly groups: readonly DeadGroup[];
-  /** the worst first */
   readonly warnings: readonly Warning[];
   readonly changes: Pick<Changes, 'types' | 'release'>;
   readonly pauses: readonly Pause[];
@@ -246,7 +243,6 @@ export interface Seen {
 
 const PAUSES_TOLD = 5;
 
-/** The pauses that most events wait for. */
 export function pausesToTell(pauses: readonly Pause[]): readonly Pause[] {
   return pauses
     .filter(({ waiting }) => waiting > 0)

@@ -11,7 +11,7 @@ import { oneLine } from '../../printable.ts';
 import { LatencyChart } from '../charts/latency-chart.tsx';
 import { OutcomesChart } from '../charts/outcomes-chart.tsx';
 import { AtEndpoint, breaking, EntityName, Shortened } from '../parts/stored-text.tsx';
-import { DataTable, type Column } from '../parts/list-table.tsx';
+import { DataTable, type Column, Panel } from '../parts/list-table.tsx';
 import { PausedTypes, UnhandledEvents } from '../parts/held-types.tsx';
 import { eventHref, eventsHref } from '../parts/filter-fields.ts';
 import { Time, rangeOf, Ranges, stepsOf } from '../parts/time.tsx';
@@ -61,9 +61,7 @@ export async function overviewScreen(visit: Visit): Promise<Screen> {
           <PausedTypes visit={visit} pauses={pauses.filter((pause) => !told.includes(pause))} />
           <UnhandledEvents visit={visit} unhandled={{ ...figures.unhandled, waiting: [] }} />
           <WaitingLongest visit={visit} stuck={stuck} />
-          <div class="charts" id="charts">
-            <LatencyChart {...span} total={figures.answerMs} />
-          </div>
+          <LatencyChart {...span} total={figures.answerMs} />
         </div>
       </>
     ),
@@ -131,8 +129,7 @@ function WaitingLongest({ visit: { base, now }, stuck }: { readonly visit: Visit
   const allOf = ({ entity, oldest }: Waiting): string =>
     entity === null ? eventHref(base, oldest) : eventsHref(base, { endpoint: oldest.endpoint, entity });
   return (
-    <section class="panel" id="waiting">
-      <h2>Waiting longest</h2>
+    <Panel id="waiting" title="Waiting longest">
       <DataTable
         rows={waiting.slice(0, SHOWN)}
         rowIs={(one) => ({ id: `waiting-${one.oldest.seq}`, 'data-href': allOf(one) })}
@@ -173,7 +170,7 @@ function WaitingLongest({ visit: { base, now }, stuck }: { readonly visit: Visit
           <a href={eventsHref(base, { states: ['pending'] })}>All pending events</a>
         </p>
       )}
-    </section>
+    </Panel>
   );
 }
 
@@ -185,8 +182,7 @@ export function TypeChanges({
 }) {
   const rest = types.length - SHOWN;
   return (
-    <section class="panel" id="types">
-      <h2>By type</h2>
+    <Panel id="types" title="By type">
       {types.length === 0 ? (
         <p class="muted">No handler ran in this period or in the one before it.</p>
       ) : (
@@ -208,7 +204,7 @@ export function TypeChanges({
           version or a commit hash.
         </p>
       )}
-    </section>
+    </Panel>
   );
 }
 

@@ -6,7 +6,7 @@ import { pausedTypes } from '../../ops/pauses.ts';
 import { bounded } from '../../ops/words/format.ts';
 import { strangerInWords } from '../../ops/words/pause-words.ts';
 import { ActForm, ReasonField } from '../parts/act-form.tsx';
-import { DataTable, type Column } from '../parts/list-table.tsx';
+import { DataTable, type Column, Panel } from '../parts/list-table.tsx';
 import { TypeAt } from '../parts/held-types.tsx';
 import { eventsHref } from '../parts/filter-fields.ts';
 import { Reason, StoredText } from '../parts/stored-text.tsx';
@@ -38,7 +38,6 @@ export async function pausedScreen(visit: Visit): Promise<Screen> {
 }
 
 interface Shown {
-  /** the endpoints that processors name */
   readonly named: readonly string[];
   readonly visit: Visit;
 }
@@ -97,8 +96,7 @@ function PausesTable({ pauses, named, visit }: Shown & { readonly pauses: readon
 function PauseForm({ named, visit }: Shown) {
   const { searchParams } = visit.url;
   return (
-    <section class="panel" id="pause">
-      <h2>Pause a type</h2>
+    <Panel id="pause" title="Pause a type">
       <p>
         Deliveries of a paused type are still stored and answered, but no handler starts until you resume the type.
         Running handlers finish. Newer events of the same order, cart or product also wait.
@@ -144,6 +142,6 @@ function PauseForm({ named, visit }: Shown) {
           <button type="submit">Pause type</button>
         </ActForm>
       </div>
-    </section>
+    </Panel>
   );
 }

@@ -6,7 +6,7 @@ import { causeOfRejection } from '../../ops/words/rejection-causes.ts';
 import { eventsHref } from '../parts/filter-fields.ts';
 import { StoredText } from '../parts/stored-text.tsx';
 import type { Screen, Visit } from '../visit.ts';
-import { DataTable } from '../parts/list-table.tsx';
+import { DataTable, Panel } from '../parts/list-table.tsx';
 
 const SHOWN = 100;
 /** The inbox keeps so many lines; those of one reason may be anywhere among them. */
@@ -34,8 +34,7 @@ export async function rejectedScreen(visit: Visit): Promise<Screen> {
         <Ranges current={range} kept={only === null ? {} : { reason: only }} />
         <div id="live">
           <Rates figures={figures} range={range} visit={visit} />
-          <section class="panel" id="latest">
-            <h2>Latest rejected deliveries</h2>
+          <Panel id="latest" title="Latest rejected deliveries">
             {only !== null && (
               <p id="only">
                 Only deliveries rejected for{' '}
@@ -52,7 +51,7 @@ export async function rejectedScreen(visit: Visit): Promise<Screen> {
             ) : (
               <Rejections rejections={rejections} range={range} visit={visit} />
             )}
-          </section>
+          </Panel>
         </div>
       </>
     ),
@@ -117,7 +116,6 @@ function causeAndAdvice(reason: string, { operated }: Visit) {
   );
 }
 
-/** The lines of one reason. */
 function ofReason(reason: string, { name }: Range): string {
   return `${rangeQuery(name, { reason })}#latest`;
 }
