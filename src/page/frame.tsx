@@ -139,7 +139,7 @@ export function noSuchScreen(frame: Frame): (c: PageContext) => Response | Promi
 }
 
 /** What every page has: the first of them loads the others. */
-export const SCRIPTS = ['page.js', 'keys.js', 'lists.js'] as const satisfies readonly AssetName[];
+export const SCRIPTS = ['page.js', 'lists.js'] as const satisfies readonly AssetName[];
 
 export function assetRoutes<E extends Env>(page: Hono<E>, names: readonly AssetName[]): void {
   for (const name of names) {

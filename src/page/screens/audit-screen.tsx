@@ -23,7 +23,7 @@ export async function auditScreen(visit: Visit): Promise<Screen> {
     current: '/audit',
     content: (
       <>
-        <AuditFilterForm query={query} visit={visit} />
+        {filterForm(query, visit)}
         {query.filter === null ? (
           <p class="warning" role="alert" id="problems">
             <bdi>{oneLine(query.day, 40)}</bdi> is not a valid date. Write dates as YYYY-MM-DD, such as 2026-01-31.
@@ -118,7 +118,7 @@ function auditHref(base: string, query: Pick<AuditQuery, 'actor' | 'day'>): stri
 }
 
 /** The filter is in the URL, so that a link shows the same to others. */
-function AuditFilterForm({ query, visit: { base, now } }: { readonly query: AuditQuery; readonly visit: Visit }) {
+function filterForm(query: AuditQuery, { base, now }: Visit) {
   const days = [
     ['', 'Every day'],
     [dayOf(now), 'Today'],

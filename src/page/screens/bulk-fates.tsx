@@ -7,17 +7,12 @@ import { number, shortTime } from '../../ops/words/format.ts';
 import { fateInWords, filterOfFate, outcomeWords, presentFates } from '../../ops/words/outcome-words.ts';
 import { eventsHref } from '../parts/filter-fields.ts';
 
-export function Outcome({
-  bulk: { id, act },
-  counted: { outcome, isWhole, since, hasFailed },
-  base,
-  now,
-}: {
-  readonly bulk: Bulk;
-  readonly counted: CountedOutcome;
-  readonly base: string;
-  readonly now: Date;
-}) {
+export function outcomePanel(
+  { id, act }: Bulk,
+  { outcome, isWhole, since, hasFailed }: CountedOutcome,
+  base: string,
+  now: Date,
+) {
   const refresh = <a href={`${base}/bulks/${id}`}>refresh</a>;
   return (
     <Panel id="outcome" title="Outcome">

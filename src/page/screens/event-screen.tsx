@@ -14,7 +14,7 @@ import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import { Timeline } from './timeline.tsx';
 import { oneLine } from '../../printable.ts';
-import { WhyItWaits } from '../parts/why-it-waits.tsx';
+import { WhyItWaits } from '../parts/waiting.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { causeOfDeath } from '../../ops/words/event-words.ts';
 import { EventBody } from '../parts/body-views.tsx';
@@ -51,8 +51,8 @@ export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> 
           </code>
         </p>
         <div id="live">
-          <Headline visit={visit} history={history} />
-          <Acts visit={visit} summary={summary} warning={warning} />
+          {headline(visit, history)}
+          {actsOn(visit, summary, warning)}
           <div class="columns" id="about">
             <Panel id="facts" title="Details">
               <Facts facts={factsOf(visit, history)} />
@@ -68,13 +68,7 @@ export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> 
   };
 }
 
-function Headline({
-  visit: { base, now, visitor },
-  history: { summary, wait },
-}: {
-  readonly visit: Visit;
-  readonly history: EventHistory;
-}) {
+function headline({ base, now, visitor }: Visit, { summary, wait }: EventHistory) {
   const { state, deadReason, lastError } = summary;
   return (
     <p id="headline" class={state === 'dead' ? 'warning headline' : 'notice headline'}>
@@ -183,15 +177,7 @@ const INVALID_RERUN =
 const INVALID_DISCARD = `${INVALID} discarded, and no handler runs. If not, the event stays dead (invalid) until you prune or erase it.`;
 
 /** The actions of operators, as buttons and as commands. Viewers get only the command that reads. */
-function Acts({
-  visit,
-  summary,
-  warning,
-}: {
-  readonly visit: Visit;
-  readonly summary: EventSummary;
-  readonly warning: Child;
-}) {
+function actsOn(visit: Visit, summary: EventSummary, warning: Child) {
   const { state, pruned, deadReason } = summary;
   const isOperator = visit.visitor.role === 'operator';
   const again = state === 'processed';

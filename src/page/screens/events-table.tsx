@@ -7,7 +7,7 @@ import { eventHref, eventPath, eventsHref } from '../parts/filter-fields.ts';
 import { ROWS, orderedQuery } from '../parts/list-query.tsx';
 import { ChooseHead, State } from '../parts/list-table.tsx';
 import { Listed, listedName, StoredText } from '../parts/stored-text.tsx';
-import { WaitInBrief } from '../parts/why-it-waits.tsx';
+import { WaitInBrief } from '../parts/waiting.tsx';
 import type { Visit } from '../visit.ts';
 
 /** The columns that are left out if no event shown has anything in them. */

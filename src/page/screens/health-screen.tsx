@@ -7,7 +7,7 @@ import { age, bounded, latency, percent, plural } from '../../ops/words/format.t
 import { typesText } from '../../ops/words/watch-words.ts';
 import { VERSION } from '../../version.ts';
 import { eventHref } from '../parts/filter-fields.ts';
-import { UnhandledEvents } from '../parts/held-types.tsx';
+import { UnhandledEvents } from '../parts/waiting.tsx';
 import { DataTable, Facts, Panel } from '../parts/list-table.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
@@ -51,13 +51,13 @@ export async function healthScreen(visit: Visit): Promise<Screen> {
                 The inbox cannot be read: <StoredText text={figures.problem} atMost={500} />
               </p>
             ) : (
-              <Standing figures={figures} visit={visit} />
+              standingOf(figures, visit)
             )}
           </Panel>
           {!('problem' in figures) && (
             <>
               <UnhandledEvents visit={visit} unhandled={figures.unhandled} />
-              <Processors processing={figures.processing} now={now} />
+              {processorsPanel(figures.processing, now)}
             </>
           )}
         </div>
@@ -99,13 +99,10 @@ async function figuresOf(inbox: AnyInbox, now: Date): Promise<Stats | { readonly
   }
 }
 
-function Standing({
-  figures: { now: standing, answerMs, handlerMs, rejectionRate, totals, traffic },
-  visit: { base, now },
-}: {
-  readonly figures: Stats;
-  readonly visit: Visit;
-}) {
+function standingOf(
+  { now: standing, answerMs, handlerMs, rejectionRate, totals, traffic }: Stats,
+  { base, now }: Visit,
+) {
   const { pending, processing, retrying, dead, oldestPending } = standing;
   const times = ({ count, p50, p99 }: Stats['answerMs'], what: string): string =>
     count === 0 ? 'none' : `p50 ${latency(p50)}, p99 ${latency(p99)}, for ${what}`;
@@ -159,8 +156,7 @@ function Standing({
 }
 
 /** The processors that run, and the types that none handles. */
-function Processors({ processing, now }: { readonly processing: Processing; readonly now: Date }) {
-  const { processors, missing } = processing;
+function processorsPanel({ processors, missing }: Processing, now: Date) {
   return (
     <Panel id="processors" title="Processors">
       {missing.map(({ endpoint, types, since }) => (

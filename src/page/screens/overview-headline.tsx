@@ -9,9 +9,8 @@ import { causeOfDeath } from '../../ops/words/event-words.ts';
 import { age, bounded, number, plural } from '../../ops/words/format.ts';
 import { calmText, sinceText, warningsOf, type Warning } from '../../ops/words/watch-words.ts';
 import { eventHref, eventsHref } from '../parts/filter-fields.ts';
-import { AfterColon, TypeAt } from '../parts/held-types.tsx';
+import { AfterColon, TypeAt, Culprit } from '../parts/waiting.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
-import { Culprit } from '../parts/why-it-waits.tsx';
 import type { Visit } from '../visit.ts';
 import { whatWaits, type Stuck, type Waiters } from './stuck-events.ts';
 

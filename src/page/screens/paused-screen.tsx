@@ -7,7 +7,7 @@ import { bounded } from '../../ops/words/format.ts';
 import { strangerInWords } from '../../ops/words/pause-words.ts';
 import { ActForm, ReasonField } from '../parts/act-form.tsx';
 import { DataTable, type Column, Panel } from '../parts/list-table.tsx';
-import { TypeAt } from '../parts/held-types.tsx';
+import { TypeAt } from '../parts/waiting.tsx';
 import { eventsHref } from '../parts/filter-fields.ts';
 import { Reason, StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
@@ -28,21 +28,16 @@ export async function pausedScreen(visit: Visit): Promise<Screen> {
               No types are paused.
             </p>
           ) : (
-            <PausesTable pauses={pauses} named={named} visit={visit} />
+            pausesTable(pauses, named, visit)
           )}
         </div>
-        {visit.visitor.role === 'operator' && <PauseForm named={named} visit={visit} />}
+        {visit.visitor.role === 'operator' && pauseForm(named, visit)}
       </>
     ),
   };
 }
 
-interface Shown {
-  readonly named: readonly string[];
-  readonly visit: Visit;
-}
-
-function PausesTable({ pauses, named, visit }: Shown & { readonly pauses: readonly Pause[] }) {
+function pausesTable(pauses: readonly Pause[], named: readonly string[], visit: Visit) {
   const { base, now, visitor } = visit;
   const resume: Column<Pause> = [
     'resume',
@@ -92,8 +87,12 @@ function PausesTable({ pauses, named, visit }: Shown & { readonly pauses: readon
   );
 }
 
-/** Outside of `#live`, so that the text that somebody types stays. */
-function PauseForm({ named, visit }: Shown) {
+/**
+ * Outside of `#live`, so that the text that somebody types stays.
+ *
+ * @param named - the endpoints that processors name
+ */
+function pauseForm(named: readonly string[], visit: Visit) {
   const { searchParams } = visit.url;
   return (
     <Panel id="pause" title="Pause a type">

@@ -33,7 +33,7 @@ export async function rejectedScreen(visit: Visit): Promise<Screen> {
         </p>
         <Ranges current={range} kept={only === null ? {} : { reason: only }} />
         <div id="live">
-          <Rates figures={figures} range={range} visit={visit} />
+          {ratesPanel(figures, range, visit)}
           <Panel id="latest" title="Latest rejected deliveries">
             {only !== null && (
               <p id="only">
@@ -49,7 +49,7 @@ export async function rejectedScreen(visit: Visit): Promise<Screen> {
                 {only === null ? 'No rejected deliveries.' : 'No deliveries were rejected for this reason.'}
               </p>
             ) : (
-              <Rejections rejections={rejections} range={range} visit={visit} />
+              rejectionsTable(rejections, range, visit)
             )}
           </Panel>
         </div>
@@ -58,16 +58,7 @@ export async function rejectedScreen(visit: Visit): Promise<Screen> {
   };
 }
 
-interface At {
-  readonly range: Range;
-  readonly visit: Visit;
-}
-
-function Rates({
-  figures: { rejectedByReason, rejectionRate, totals },
-  range,
-  visit,
-}: At & { readonly figures: Stats }) {
+function ratesPanel({ rejectedByReason, rejectionRate, totals }: Stats, range: Range, visit: Visit) {
   const reasons = Object.entries(rejectedByReason)
     .filter(([, count]) => count > 0)
     .sort(([, one], [, other]) => other - one);
@@ -120,7 +111,7 @@ function ofReason(reason: string, { name }: Range): string {
   return `${rangeQuery(name, { reason })}#latest`;
 }
 
-function Rejections({ rejections, range, visit }: At & { readonly rejections: readonly RejectedDelivery[] }) {
+function rejectionsTable(rejections: readonly RejectedDelivery[], range: Range, visit: Visit) {
   const { base, now, operated } = visit;
   const shown = rejections.slice(0, SHOWN);
   const count = shown.reduce((sum, rejection) => sum + rejection.count, 0);
