@@ -15,15 +15,7 @@ const VIEWS = { tree: 'Tree', json: 'JSON', raw: 'Raw', hex: 'Hex' } as const;
 type View = keyof typeof VIEWS;
 
 /** The body of an event, and the newest different body under its id, in one of four views. */
-export function EventBody({
-  visit,
-  event: { body, conflict },
-  href,
-}: {
-  readonly visit: Visit;
-  readonly event: StoredEvent;
-  readonly href: string;
-}) {
+export function eventBody(visit: Visit, { body, conflict }: StoredEvent, href: string) {
   if (body === null && conflict === null) return <></>;
   const asked = visit.url.searchParams.get('view') ?? '';
   const view = Object.hasOwn(VIEWS, asked) ? (asked as View) : 'tree';

@@ -12,12 +12,12 @@ import { eventHref, eventsHref, pauseHref } from '../parts/filter-fields.ts';
 import { Facts, State, Panel } from '../parts/list-table.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
-import { Timeline } from './timeline.tsx';
+import { timelineOf } from './timeline.tsx';
 import { oneLine } from '../../printable.ts';
 import { WhyItWaits } from '../parts/waiting.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { causeOfDeath } from '../../ops/words/event-words.ts';
-import { EventBody } from '../parts/body-views.tsx';
+import { eventBody } from '../parts/body-views.tsx';
 
 /** One event: its state, its history, its body, and what can be done. */
 export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> {
@@ -58,11 +58,11 @@ export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> 
               <Facts facts={factsOf(visit, history)} />
             </Panel>
             <Panel id="timeline" title="History">
-              <Timeline history={history} visit={visit} />
+              {timelineOf(history, visit)}
             </Panel>
           </div>
         </div>
-        {visit.liveOnly !== true && <EventBody visit={visit} event={event} href={eventHref(base, key)} />}
+        {visit.liveOnly !== true && eventBody(visit, event, eventHref(base, key))}
       </>
     ),
   };

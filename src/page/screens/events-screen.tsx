@@ -5,12 +5,12 @@ import type { ActedOn } from '../../ops/words/act-words.ts';
 import { number, percent, plural } from '../../ops/words/format.ts';
 import { ALSO_BEGINS, TAKEN_FOR } from '../../ops/words/reading-words.ts';
 import { filterFields, eventsHref } from '../parts/filter-fields.ts';
-import { FilterForm } from '../parts/filter-form.tsx';
+import { filterForm } from '../parts/filter-form.tsx';
 import { beginningQuery, furtherQuery, BackLink } from '../parts/list-query.tsx';
 import { Shortened } from '../parts/stored-text.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { EventsTable } from './events-table.tsx';
-import { ActsOnAll, ActsOnChosen, actedOn } from './list-acts.tsx';
+import { actsOnAll, ActsOnChosen, actedOn } from './list-acts.tsx';
 import { findListing, type Listed, type Listing } from './listing.ts';
 
 /** A page of the events that match the filter in the URL or the text in the search box. */
@@ -25,13 +25,7 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
     current: '/events',
     content: (
       <>
-        <FilterForm
-          action={`${base}/events`}
-          fields={fields}
-          filter={filter}
-          visit={visit}
-          isOpen={problems.length > 0}
-        />
+        {filterForm(visit, fields, filter, problems.length > 0)}
         {problems.length > 0 && (
           <div class="warning" role="alert" id="problems">
             <ul>
@@ -46,7 +40,7 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
         {reading !== null && takenFor(reading, base)}
         {listed !== null && (
           <>
-            {acts !== null && <ActsOnAll visit={visit} filter={filter} actedOn={acts} />}
+            {acts !== null && actsOnAll(visit, filter, acts)}
             <div id="live" data-list>
               {/* With room for the script's note about new events, so that nothing moves. */}
               <p class="tally" id="tally">

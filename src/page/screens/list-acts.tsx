@@ -10,15 +10,7 @@ import type { Visit } from '../visit.ts';
 import type { Listed, Listing } from './listing.ts';
 
 /** Buttons for all events in a list; each leads to a preview. */
-export function ActsOnAll({
-  visit,
-  filter,
-  actedOn,
-}: {
-  readonly visit: Visit;
-  readonly filter: EventFilter;
-  readonly actedOn: Readonly<Record<Act, ActedOn>>;
-}) {
+export function actsOnAll(visit: Visit, filter: EventFilter, actedOn: Readonly<Record<Act, ActedOn>>) {
   if (visit.visitor.role !== 'operator') return <></>;
   // A form cannot ask for no state: without the field, it would ask for all.
   if (filter.states?.length === 0) return <></>;

@@ -15,13 +15,7 @@ type Entry = TimelineEntry | FoldedAttempts;
 type Attempt = EventHistory['attempts'][number];
 
 /** Deliveries and attempts of one event, the oldest first, with what went wrong. */
-export function Timeline({
-  history: { timeline, summary },
-  visit: { base, now },
-}: {
-  readonly history: EventHistory;
-  readonly visit: Pick<Visit, 'base' | 'now'>;
-}) {
+export function timelineOf({ timeline, summary }: EventHistory, { base, now }: Visit) {
   const isRetry = summary.attempts > 0;
   return (
     <ol class="timeline">
