@@ -16,7 +16,6 @@ import {
 import { absolutePath, adopt, assertDurable, openFile } from './opening/open.ts';
 import { unfit } from './threads/messages.ts';
 
-/** A connection with its prepared statements. */
 export interface Connection extends Transactions {
   /** For reading outside a transaction. */
   statements(): Statements;
@@ -178,7 +177,6 @@ export function adoptedConnection(
   adopt(database, ephemeral);
   const prepared = prepare(database, index);
   const file = fileOf(database);
-  /** `null` for a database in memory */
   const files = database.memory ? null : new FilesInUse(file, file);
   let closed = false;
   const current = (): Prepared => {

@@ -8,7 +8,6 @@ import { fileOf, type SqliteDatabase } from './database.ts';
 /** Whether the file that a connection has open is the one at its path. */
 export type Place = 'in place' | 'replaced' | 'log gone';
 
-/** Remembers which files a connection has open, to notice when others replace them. */
 export class FilesInUse {
   readonly #path: string;
   readonly #main: string | null;
@@ -74,7 +73,6 @@ export function logGone(file: string): string {
   );
 }
 
-/** `null` if no file exists. */
 function identityOf(path: string): string | null {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats === undefined ? null : `${stats.dev}:${stats.ino}`;

@@ -176,7 +176,6 @@ interface Mount {
   readonly type: string;
 }
 
-/** Empty outside of Linux and in a sandbox. */
 function mounts(): readonly Mount[] {
   try {
     return mountsIn(readFileSync('/proc/self/mounts', 'utf8'));

@@ -20,7 +20,6 @@ import { DEAD, PRINT, READY, STATE_TO_ACT_ON } from '../sql/queue-statements.ts'
 import { keyIs, statement } from '../sql/statement.ts';
 import { FREE, type BorrowLock } from '../threads/write-lock.ts';
 
-/** How operators' functions reach the tables. */
 export interface Access {
   /** The connection, for reading outside a transaction. */
   readonly database: () => SqliteDatabase;
@@ -142,7 +141,6 @@ function parameterOf(value: unknown): unknown {
   return Array.isArray(value) ? JSON.stringify(value) : value;
 }
 
-/** Adds a line in the transaction of its action, and returns its `seq`. */
 export function addAuditLine(
   database: SqliteDatabase,
   act: string,
@@ -153,7 +151,6 @@ export function addAuditLine(
   return seqIn(rowsOf(database, auditLine(sqlite, act, author, filter, counts)));
 }
 
-/** The number of an inserted row. */
 export function seqIn([row]: readonly { readonly seq: number }[]): number {
   return row?.seq ?? 0;
 }

@@ -104,7 +104,6 @@ function saveErased(statements: Statements, plan: ErasePlan, entity: string, now
 
 export function pruningEngine(access: Access): PruningEngine {
   return {
-    // Of other states there are few.
     hasIndex: (state) => state === 'processed',
     lookAt: async (criteria, from, looked) => lookAt(access.database(), criteria, from, looked),
     async prune(found, settledBefore, audit) {
@@ -132,7 +131,6 @@ function settledEvents(database: SqliteDatabase, found: readonly PrunePosition[]
   return new Map(rows);
 }
 
-/** The first events behind a position. */
 function lookAt(
   database: SqliteDatabase,
   { settledBefore, endpoint }: PruneCriteria,

@@ -15,7 +15,6 @@ interface TermRow {
   readonly entity: string | null;
 }
 
-/** The row of hookbox_progress with the last indexed event. */
 export const INDEXED = 'terms';
 
 /** Whether an event has a term: from the index, or from an event that is not indexed yet. */
@@ -31,7 +30,6 @@ export async function indexNew(access: Access, limit: number, upTo = newestSeq(a
   return access.write(({ database }) => Math.max(0, upTo - indexBatch(database, limit)));
 }
 
-/** @returns the last indexed event */
 function indexBatch(database: SqliteDatabase, limit: number): number {
   const slice = timeSlice();
   let indexed = progressOf(database, INDEXED);

@@ -14,11 +14,8 @@ import type { GiveBack } from './write-lock.ts';
 
 interface InboxThreadsOptions {
   readonly file: string;
-  /** operators' functions on the calling thread */
   readonly here: Operations;
-  /** the `seq` of the newest event */
   readonly newest: () => number;
-  /** called when events may have become due */
   readonly notify: () => void;
   /** called after each start of the writer, which makes the checkpoints from then on */
   readonly writerStarted: () => void;
@@ -39,6 +36,7 @@ export class InboxThreads {
   readonly #writer: Thread;
   readonly #operators: Thread;
   readonly #checkpoints: Thread;
+  #lastLoan = 0;
   #isGivenUp = false;
   #isWithoutOperators = false;
 
@@ -72,16 +70,16 @@ export class InboxThreads {
     });
   }
 
-  /** @throws NoThread if no thread exists */
   read(name: ReadName, given: readonly unknown[]): Promise<unknown> {
-    return this.#ask(this.#writer, { kind: 'read', name, given });
+    return this.#ask(this.#writer, { kind: 'operate', name: 'read', given: [name, given] });
   }
 
-  /** Borrows the lock of a running writer. */
   async borrow(): Promise<GiveBack> {
     if (!this.#writer.isRunning) return () => {};
     try {
-      const loan = (await this.#writer.ask({ kind: 'borrow' })) as number; // what the writer answers
+      this.#lastLoan += 1;
+      const loan = this.#lastLoan;
+      await this.#writer.ask({ kind: 'operate', name: 'borrow', given: [loan] });
       return () => this.#writer.notify({ kind: 'back', loan });
     } catch {
       return () => {}; // the writer has died, and released the lock
@@ -95,7 +93,7 @@ export class InboxThreads {
 
   /** If the thread fails or cannot start, the writer copies the log. */
   async #copyLog(): Promise<void> {
-    const asked = this.#ask(this.#checkpoints, { kind: 'copy-log' });
+    const asked = this.#ask(this.#checkpoints, { kind: 'operate', name: 'copyLog', given: [] });
     const isUseful = (await asked.catch(() => true)) as boolean; // what the thread answers
     this.#writer.notify({ kind: 'log-copied', isUseful });
   }
@@ -112,7 +110,6 @@ export class InboxThreads {
   }
 
   #without(thread: Thread, why: unknown): void {
-    // Without a writer, no thread is used.
     if (thread === this.#writer || !this.#writer.isReady) return this.#giveUp(why);
     if (thread === this.#checkpoints) return;
     if (!this.#isWithoutOperators && !this.#isGivenUp) this.#options.noOperators(why);
@@ -210,7 +207,6 @@ interface ExportUnderWay {
 
 type Ask = Thread['ask'];
 
-/** Operators' functions in threads; without a thread, here. */
 function threadedOperations(
   writer: Ask,
   operators: Ask,
