@@ -1,17 +1,17 @@
 import { turn } from '../../host/real-timers.ts';
-import type { EventKey, DeadReason, EventState } from '../event.ts';
+import type { DeadReason, EventKey, EventState } from '../event.ts';
 import { Budget, withinBudget } from '../rules/budget.ts';
-import { eventLine, markLine, type ExportedEvent, type ExportPage, type Transfer } from './transfer.ts';
 import type { EventFilter, Search } from './search.ts';
 import type { Dialect, OperatorTables, Statement } from './sql.ts';
 import { listedEvents } from './summaries.ts';
+import { eventLine, markLine, type ExportedEvent, type ExportPage, type Transfer } from './transfer.ts';
 
 /** Few enough to be read between two deliveries. */
 const PAGE_EVENTS = 100;
 const PAGE_BYTES = 1024 * 1024;
 const FOUND_AT_ONCE = 500;
 
-/** Where an export reads from. */
+/** The source of an export. */
 interface ExportSource {
   readonly tables: OperatorTables;
   readonly search: Search['search'];
@@ -25,27 +25,19 @@ interface Sized {
   readonly bytes: number;
 }
 
-/** A mark as it is stored: its entity may be a hash. */
-interface MarkRow {
-  readonly entity: string;
-  readonly endpoint: string;
-  readonly created_ms: number;
-  readonly created_ns: number;
-}
-
 export function exporting(tables: OperatorTables, search: Search['search']): Pick<Transfer, 'exportPages'> {
   const newest = { text: `SELECT coalesce(max(seq), 0) AS seq FROM ${tables.dialect.t.events}` };
   return {
     exportPages(filter) {
-      // At once: what is stored from now on is not among them. What is being stored may have a lower number, and be among them.
+      // At once: the export has no events that are stored later. One that is being stored may have a lower number.
       const before = tables.read(async ({ rows }) => ((await rows<{ seq: number }>(newest))[0]?.seq ?? 0) + 1);
-      before.catch(() => {}); // told to who reads the first page
+      before.catch(() => {}); // the reader of the first page gets the error
       return exportPagesBefore(tables, search, filter, before);
     },
   };
 }
 
-/** The pages of an export of what was stored before a `seq`. */
+/** The pages of an export of events that were stored before a `seq`. */
 export async function* exportPagesBefore(
   tables: OperatorTables,
   search: Search['search'],
@@ -54,7 +46,7 @@ export async function* exportPagesBefore(
 ): AsyncGenerator<ExportPage, void> {
   const source: ExportSource = { tables, search, named: new Map() };
   const end = await before;
-  if (!isWhole(filter)) return yield* whatFits(source, filter, end);
+  if (!isWhole(filter)) return yield* matching(source, filter, end);
   for (let after = 0; ;) {
     const sized = await sizedBehind(tables, after, end);
     const page = firstPage(sized);
@@ -71,9 +63,9 @@ export function isWhole(filter: EventFilter): boolean {
   return Object.values(filter).every((condition) => condition === undefined);
 }
 
-async function* whatFits(source: ExportSource, filter: EventFilter, end: number): AsyncGenerator<ExportPage, void> {
+async function* matching(source: ExportSource, filter: EventFilter, end: number): AsyncGenerator<ExportPage, void> {
   const { tables } = source;
-  // Searching goes from the newest to the oldest, so what fits is noted first: a number for each event.
+  // Searching goes from the newest to the oldest, so the numbers of all events that match are collected first.
   const found: number[] = [];
   for (let before: number | null = end; before !== null;) {
     const page = await source.search(filter, { before, limit: FOUND_AT_ONCE });
@@ -95,11 +87,6 @@ async function* whatFits(source: ExportSource, filter: EventFilter, end: number)
 
 function firstPage(events: readonly Sized[]): readonly number[] {
   return withinBudget(events, new Budget(PAGE_BYTES)).map(({ seq }) => seq);
-}
-
-async function pageOf(source: ExportSource, seqs: readonly number[]): Promise<ExportPage> {
-  const lines = await linesOf(source, seqs);
-  return { lines, events: lines.length, marks: 0 };
 }
 
 /** The `seq` and the `bytes` of events, those of their conflicts included. */
@@ -126,23 +113,27 @@ function sizedBehind(tables: OperatorTables, after: number, end: number): Promis
   return tables.read(({ rows }) => rows<Sized>({ text, values: [after, end] }));
 }
 
+/** A mark as it is stored: its entity may be a hash. */
+interface MarkRow {
+  readonly entity: string;
+  readonly endpoint: string;
+  readonly created_ms: number;
+  readonly created_ns: number;
+}
+
 async function* markPages({ tables, named }: ExportSource): AsyncGenerator<ExportPage, void> {
-  const { t, toKey, list, joinRow } = tables.dialect;
+  const { t, toKey } = tables.dialect;
   const text = `
     SELECT entity, endpoint, created_ms, created_ns FROM ${t.entities}
     WHERE (entity, endpoint) > ($1, $2) ORDER BY entity, endpoint LIMIT ${PAGE_EVENTS}`;
-  const names = `
-    SELECT events.entity FROM ${list('$1', 'bigint')} ${joinRow(t.events, 'events', (row) => `${row}.seq = value`)}
-    WHERE events.entity IS NOT NULL`;
+  const names = `SELECT events.entity FROM ${listedEvents(tables.dialect)} WHERE events.entity IS NOT NULL`;
   for (let after: Pick<MarkRow, 'entity' | 'endpoint'> = { entity: '', endpoint: '' }; ;) {
     const behind = { text, values: [after.entity, after.endpoint] };
     const marks = await tables.read(({ rows }) => rows<MarkRow>(behind));
     const seqs = marks.flatMap(({ entity }) => named.get(entity) ?? []);
-    const namedHere =
-      seqs.length === 0
-        ? []
-        : await tables.read(({ rows }) => rows<{ entity: string }>({ text: names, values: [seqs] }));
-    const nameOf = new Map(namedHere.map(({ entity }) => [toKey(entity), entity]));
+    const asked = { text: names, values: [seqs] };
+    const found = seqs.length === 0 ? [] : await tables.read(({ rows }) => rows<{ entity: string }>(asked));
+    const nameOf = new Map(found.map(({ entity }) => [toKey(entity), entity]));
     const lines = marks.map(({ entity, endpoint, created_ms: ms, created_ns: ns }) =>
       // A hash that no event explains is taken back as it is by another Postgres.
       markLine({ entity: nameOf.get(entity) ?? entity, endpoint, created: { ms, ns } }),
@@ -155,7 +146,39 @@ async function* markPages({ tables, named }: ExportSource): AsyncGenerator<Expor
   }
 }
 
-/** An event with everything that is kept about it. */
+/** The columns that an attempt is exported with. */
+interface AttemptRow {
+  readonly number: number;
+  readonly trigger: 'auto' | 'manual';
+  readonly outcome: 'processed' | 'failed' | 'crashed' | 'interrupted';
+  readonly started_ms: number;
+  readonly ended_ms: number;
+  readonly error_name: string | null;
+  readonly error_message: string | null;
+  readonly error_stack: string | null;
+  readonly skipped: string | null;
+}
+
+const ATTEMPT = [
+  'number',
+  'trigger',
+  'outcome',
+  'started_ms',
+  'ended_ms',
+  'error_name',
+  'error_message',
+  'error_stack',
+  'skipped',
+] as const satisfies readonly (keyof AttemptRow)[];
+
+interface TimesRow {
+  readonly count: number;
+  readonly first_ms: number;
+  readonly last_ms: number;
+  readonly recent: string;
+}
+
+/** A row of `selectExported`. */
 interface ExportedRow extends EventKey {
   readonly seq: number;
   readonly type: string | null;
@@ -170,7 +193,7 @@ interface ExportedRow extends EventKey {
   readonly body: Uint8Array | null;
   readonly body_sha256: Uint8Array | null;
   readonly trace: string | null;
-  /** these are `null` where only attempts say so */
+  /** these are `null` if only the attempts have them */
   readonly due_ms: number | null;
   readonly settled_ms: number | null;
   readonly begun: number | null;
@@ -202,50 +225,20 @@ function selectExported(dialect: Dialect): string {
     FROM ${listedEvents(dialect)} ${handled.joins}`;
 }
 
-const ATTEMPT = [
-  'number',
-  'trigger',
-  'outcome',
-  'started_ms',
-  'ended_ms',
-  'error_name',
-  'error_message',
-  'error_stack',
-  'skipped',
-] as const;
-
-interface AttemptRow {
-  readonly number: number;
-  readonly trigger: 'auto' | 'manual';
-  readonly outcome: 'processed' | 'failed' | 'crashed' | 'interrupted';
-  readonly started_ms: number;
-  readonly ended_ms: number;
-  readonly error_name: string | null;
-  readonly error_message: string | null;
-  readonly error_stack: string | null;
-  readonly skipped: string | null;
-}
-
-interface TimesRow {
-  readonly count: number;
-  readonly first_ms: number;
-  readonly last_ms: number;
-  readonly recent: string;
-}
-
-/** The lines of events that are there, all as of one moment. */
-async function linesOf({ tables, named }: ExportSource, seqs: readonly number[]): Promise<readonly string[]> {
+/** A page of those events that exist, all as of one moment. */
+async function pageOf({ tables, named }: ExportSource, seqs: readonly number[]): Promise<ExportPage> {
   const { dialect } = tables;
   const asked = { text: selectExported(dialect), values: [seqs] };
   const found = await tables.read(({ rows }) => rows<ExportedRow>(asked));
   const rowOf = new Map(found.map((row) => [row.seq, row]));
-  return seqs.flatMap((seq) => {
+  const lines = seqs.flatMap((seq) => {
     const row = rowOf.get(seq);
     if (row === undefined) return [];
     const key = row.entity === null ? null : dialect.toKey(row.entity);
     if (key !== null && key !== row.entity) named.set(key, seq);
     return [eventLine(exportedEvent(dialect, row))];
   });
+  return { lines, events: lines.length, marks: 0 };
 }
 
 function exportedEvent({ fromJson }: Pick<Dialect, 'fromJson'>, row: ExportedRow): ExportedEvent {
@@ -280,7 +273,7 @@ function exportedEvent({ fromJson }: Pick<Dialect, 'fromJson'>, row: ExportedRow
   };
 }
 
-/** Of what was processed here its attempts say the rest: since it was stored or rerun last, some have failed. */
+/** Derives the numbers of a processed event from its attempts since it was stored or rerun last. */
 function handledBy(
   { received_ms: receivedMs }: ExportedRow,
   attempts: ExportedEvent['attempts'],

@@ -33,6 +33,12 @@ export function nonEmpty(ranges: readonly SeqRange[]): readonly SeqRange[] {
   return ranges.filter(({ from, before }) => from < before);
 }
 
+/** The parts of ranges beyond a `seq` that was looked at. */
+export function rangesBeyond(ranges: readonly SeqRange[], seq: number, order: SeqOrder): readonly SeqRange[] {
+  const beyond = order === 'newest' ? { from: 0, before: seq } : { from: seq + 1, before: Number.MAX_SAFE_INTEGER };
+  return nonEmpty(ranges.map((range) => overlap(range, beyond)));
+}
+
 /** How far the tables reach. */
 export interface Extent {
   /** of the newest event; 0 if there are none */
@@ -84,6 +90,7 @@ export async function rangesWithin(
   ].map((part) => overlap(part, all));
   const first = since && inTime.map((range) => firstSince(range, since.getTime() - MARGIN_MS));
   const end = until && inTime.map((range) => firstAllFrom(range, until.getTime() + MARGIN_MS));
+  const isOpen = (edge: Edge): boolean => !edge.isFound;
   for (let open = [...(first ?? []), ...(end ?? [])].filter(isOpen); open.length > 0; open = open.filter(isOpen)) {
     const samples = open.map((edge) => edge.samples(times.samplesAtOnce));
     const received = [...(await times.receivedIn(samples.flat(), SAMPLE))];
@@ -94,6 +101,16 @@ export async function rangesWithin(
     before: end?.[n]?.seq ?? before,
   }));
   return nonEmpty([newer, overlap(mixed, all), older].flatMap((range) => range ?? []));
+}
+
+/** Where the first sample begins that has an event of this time or a later one. */
+function firstSince(range: SeqRange, time: number): Edge {
+  return new Edge(range, (received) => received.length === 0 || Math.max(...received) >= time, false);
+}
+
+/** Where the first sample begins that has only events of this time or later. */
+function firstAllFrom(range: SeqRange, time: number): Edge {
+  return new Edge(range, (received) => Math.min(...received) >= time, true);
 }
 
 /** The first `seq` of a range from which on samples fit; the end of the range if none does. */
@@ -139,26 +156,6 @@ class Edge {
     if (misfit !== undefined) this.#low = misfit.from + 1;
     if (fit !== undefined) this.#high = fit.from;
   }
-}
-
-function isOpen(edge: Edge): boolean {
-  return !edge.isFound;
-}
-
-/** Where the first sample begins that has an event of this time or a later one. */
-function firstSince(range: SeqRange, time: number): Edge {
-  return new Edge(range, (received) => received.length === 0 || Math.max(...received) >= time, false);
-}
-
-/** Where the first sample begins that has only events of this time or later. */
-function firstAllFrom(range: SeqRange, time: number): Edge {
-  return new Edge(range, (received) => Math.min(...received) >= time, true);
-}
-
-/** The parts of ranges beyond a `seq` that was looked at. */
-export function rangesBeyond(ranges: readonly SeqRange[], seq: number, order: SeqOrder): readonly SeqRange[] {
-  const beyond = order === 'newest' ? { from: 0, before: seq } : { from: seq + 1, before: Number.MAX_SAFE_INTEGER };
-  return nonEmpty(ranges.map((range) => overlap(range, beyond)));
 }
 
 /**
