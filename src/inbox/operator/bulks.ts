@@ -220,7 +220,6 @@ function bulkColumns({ now }: Dialect): string {
 /** A bulk that was created at 0 was given up. */
 const FILLING = "id = $1 AND state = 'filling' AND created_ms > 0";
 
-/** A bulk whose snapshot is complete. */
 function selectBulk(dialect: Dialect, id: number): Required<Statement> {
   const text = `SELECT ${bulkColumns(dialect)} FROM ${dialect.t.bulks} WHERE id = $1 AND state <> 'filling'`;
   return { text, values: [id] };
@@ -238,15 +237,12 @@ export function startLine(dialect: Dialect, bulk: StoredBulk, by: Author): Requi
   return auditLine(dialect, bulk.act, author, target, {});
 }
 
-/** The work of a batch on a bulk that it holds. */
 interface WorkedBatch {
   readonly bulk: StoredBulk;
-  /** the line of the audit */
   readonly audit: number;
   readonly author: Author;
   /** the events without a result before the batch, at least one more than it may work if there are more */
   readonly open: readonly number[];
-  /** of the first of them; a batch may end early */
   readonly results: readonly ActResult[];
   readonly moves: readonly EventMove[];
 }

@@ -11,7 +11,6 @@ const PAGE_EVENTS = 100;
 const PAGE_BYTES = 1024 * 1024;
 const FOUND_AT_ONCE = 500;
 
-/** The source of an export. */
 interface ExportSource {
   readonly tables: OperatorTables;
   readonly search: Search['search'];
@@ -19,7 +18,6 @@ interface ExportSource {
   readonly named: Map<string, number>;
 }
 
-/** An event with the length of its bodies. */
 interface Sized {
   readonly seq: number;
   readonly bytes: number;
@@ -37,7 +35,6 @@ export function exporting(tables: OperatorTables, search: Search['search']): Pic
   };
 }
 
-/** The pages of an export of events that were stored before a `seq`. */
 export async function* exportPagesBefore(
   tables: OperatorTables,
   search: Search['search'],
@@ -58,7 +55,6 @@ export async function* exportPagesBefore(
   yield* markPages(source);
 }
 
-/** Whether a filter has no condition, so that an export by it is one of the inbox. */
 export function isWhole(filter: EventFilter): boolean {
   return Object.values(filter).every((condition) => condition === undefined);
 }
@@ -95,7 +91,6 @@ function selectSized({ t }: Pick<Dialect, 't'>, events: string): string {
   return `SELECT events.seq, coalesce(length(events.body), 0) + coalesce((${other}), 0) AS bytes FROM ${events}`;
 }
 
-/** Selects the sizes of events by their `seq`, in any order. */
 export function sizesBySeq(dialect: Dialect, seqs: readonly number[]): Required<Statement> {
   return { text: selectSized(dialect, listedEvents(dialect)), values: [seqs] };
 }
@@ -106,7 +101,6 @@ export function sizesInOrder(seqs: readonly number[], found: readonly unknown[])
   return seqs.map((seq) => ({ seq, bytes: bytes.get(seq) ?? 0 }));
 }
 
-/** Events behind one and before another, in their order. */
 function sizedBehind(tables: OperatorTables, after: number, end: number): Promise<readonly Sized[]> {
   const where = 'events.seq > $1 AND events.seq < $2 ORDER BY events.seq';
   const text = selectSized(tables.dialect, `${tables.dialect.t.events} AS events WHERE ${where} LIMIT ${PAGE_EVENTS}`);
@@ -146,7 +140,6 @@ async function* markPages({ tables, named }: ExportSource): AsyncGenerator<Expor
   }
 }
 
-/** The columns that an attempt is exported with. */
 interface AttemptRow {
   readonly number: number;
   readonly trigger: 'auto' | 'manual';
@@ -178,7 +171,6 @@ interface TimesRow {
   readonly recent: string;
 }
 
-/** A row of `selectExported`. */
 interface ExportedRow extends EventKey {
   readonly seq: number;
   readonly type: string | null;
@@ -202,7 +194,6 @@ interface ExportedRow extends EventKey {
   readonly trigger: 'auto' | 'manual' | null;
   readonly fingerprint: string | null;
   readonly yields: boolean | 0 | 1 | null;
-  /** JSON */
   readonly ran: string | null;
   readonly again: string | null;
   readonly other: string | null;

@@ -84,7 +84,6 @@ export interface SearchRequest extends PageRequest, Abortable {
 }
 
 export interface CountRequest extends Abortable {
-  /** at most so many events are looked at */
   readonly examined?: number;
 }
 
@@ -106,7 +105,6 @@ export interface FoundName {
   readonly name: string;
 }
 
-/** Searches of events. */
 export interface Search {
   /**
    * Searches events, newest first unless another order is set. For each page, the inbox examines at most a few thousand
@@ -306,7 +304,6 @@ export function assertFilter(filter: EventFilter): void {
   for (const { path } of filter.body ?? []) bodyPath(path);
 }
 
-/** Why a filter would be refused, or `null`. */
 export function filterFault(filter: EventFilter): string | null {
   try {
     assertFilter(filter);
@@ -323,7 +320,6 @@ function assertFew(name: string, count: number): void {
   throw refused(`The filter condition ${name} must have at most ${most} values, not ${count}.`);
 }
 
-/** Every text in a condition that was checked. */
 function textsOf(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   if (Array.isArray(value)) return value.flatMap(textsOf);

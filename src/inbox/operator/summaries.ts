@@ -4,7 +4,6 @@ import type { ActedRow } from '../rules/operator-acts.ts';
 import type { EventSummary } from './search.ts';
 import type { Clock, Dialect, Reader, Statement } from './sql.ts';
 
-/** A row of `selectSummaries`. */
 export interface SummaryRow
   extends EventKey, Pick<EventSummary, 'seq' | 'type' | 'entity' | 'state' | 'attempts' | 'failures' | 'fingerprint'> {
   readonly verified: unknown;
@@ -80,7 +79,6 @@ export async function summaryOfKey(
   return row === undefined ? null : summaryOf(row, clock);
 }
 
-/** A row as it is shown, by the caller's clock. */
 export function summaryOf(row: SummaryRow, { toCaller }: Pick<Clock, 'toCaller'>): EventSummary {
   const { seq, endpoint, id, type, entity, state, dead_reason: deadReason, attempts, failures, bytes } = row;
   const at = (ms: number | null): Date | null => (ms === null ? null : new Date(toCaller(ms)));
@@ -114,14 +112,12 @@ export function lastErrorOf({
   return name === null ? null : { name, message: message ?? '' };
 }
 
-/** The faults that today's schemas find in an invalid event. */
 function invalidityOf(body: Uint8Array): EventSummary['lastError'] {
   const { parsed } = readEvent(body);
   if (parsed.ok) return { name: 'InvalidEvent', message: 'the event fits the current schemas of hookbox; rerun it' };
   return { name: 'InvalidEvent', message: parsed.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ') };
 }
 
-/** The columns of an `ActedRow`. */
 export interface ActedColumns extends Omit<ActedRow, 'deadReason' | 'dueMs' | 'pruned' | 'erased'> {
   readonly dead_reason: DeadReason | null;
   readonly due_ms: number | null;
@@ -141,7 +137,6 @@ export function actedRow({ dead_reason: deadReason, due_ms: dueMs, pruned, erase
   return { ...row, deadReason, ...flags, ...(dueMs !== null && { dueMs }) };
 }
 
-/** Finds events by their numbers, for `actedInOrder`. */
 export function selectActed(dialect: Dialect, seqs: readonly number[]): Required<Statement> {
   const { t, event, anyOf } = dialect;
   const from = `${t.events} AS events ${event.joins} WHERE ${anyOf('events.seq', '$1', 'bigint')}`;

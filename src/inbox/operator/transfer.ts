@@ -58,7 +58,6 @@ export const LONGEST_LINE = 256 * 1024 * 1024;
 export type ExportedEvent = z.output<typeof eventSchema>;
 export type ExportedMark = z.output<typeof markSchema>;
 export type ExportedPause = z.output<typeof pauseSchema>;
-/** The numbers of events and marks: a file that was cut off lacks them. */
 export type ExportTotals = z.output<typeof totalsSchema>;
 
 /** A line of an export, or its fault, which never quotes the line: it may hold a body. */
@@ -184,7 +183,6 @@ const eventSchema = z
     receivedMs: ms,
     settledMs: ms.nullable(),
     dueMs: ms,
-    /** runs of a handler that have begun */
     begun: whole,
     failures: whole,
     crashes: whole,

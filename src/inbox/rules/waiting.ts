@@ -56,23 +56,17 @@ export interface Waits {
   waits(keys: readonly EventKey[], now: number): Promise<readonly (Wait | null)[]>;
 }
 
-/** At most so many events behind another one are counted. */
 const COUNTED = 1_000;
-/** One more tells whether there are others. */
 export const COUNTED_BEHIND = COUNTED + 1;
 
-/** An event with everything that may keep it waiting; times in milliseconds since 1970. */
 export interface WaitingEvent extends QueuedEvent {
   readonly type: string | null;
   readonly created: Instant | null;
   readonly state: EventState;
   readonly crashes: number;
   readonly dueAt: number;
-  /** in processing, when its handler started */
   readonly claimedAt: number | null;
-  /** it has failed and lets newer events of its entity pass */
   readonly yields: boolean;
-  /** when a processor that handles its type was last seen; `null` for never */
   readonly lastSeen: number | null;
   /** the event of its entity whose handler is running */
   readonly running: { readonly seq: number; readonly claimedAt: number } | undefined;
@@ -80,7 +74,6 @@ export interface WaitingEvent extends QueuedEvent {
   readonly front: Front | undefined;
 }
 
-/** The columns of a waiting event. */
 export interface WaitingRow extends Pick<WaitingEvent, 'seq' | 'endpoint' | 'type' | 'entity' | 'state' | 'crashes'> {
   readonly created_ms: number | null;
   readonly created_ns: number | null;
@@ -110,11 +103,8 @@ export interface CountBehind {
   readonly handled: number;
 }
 
-/** The facts that an engine still has to load to explain the waits. */
 interface WaitPlan {
-  /** places to count events behind, each once */
   readonly places: readonly PlaceInQueue[];
-  /** events to summarise, each once */
   readonly blockers: readonly number[];
   /**
    * The wait of each event; `null` for an event that is processed, dead or unknown, and for one whose blocker is gone by now.
@@ -128,7 +118,6 @@ interface WaitPlan {
   ): readonly (Wait | null)[];
 }
 
-/** Explains a wait with the facts that were loaded. */
 type Draft = (loaded: {
   readonly at: (ms: number) => Date;
   /** of the place with this number; nothing waits behind `null` */

@@ -36,13 +36,11 @@ export interface IndexPart {
   readonly range: SeqRange;
 }
 
-/** From one time on and before another; milliseconds since 1970. */
 export interface FailureSpan {
   readonly from: number;
   readonly before: number;
 }
 
-/** A dead event, and when it died. */
 export interface Died {
   readonly seq: number;
   readonly settledMs: number;
@@ -50,7 +48,6 @@ export interface Died {
 
 type EventLists = readonly (readonly number[] | null)[];
 
-/** The indexes of an engine. */
 export interface SearchTables extends ReceivedTimes {
   extent(): Extent | Promise<Extent>;
   /** The first events of each part; `null` for a part with too many to put them in this order. */
@@ -66,7 +63,6 @@ export interface SearchTables extends ReceivedTimes {
   namesBeginning(kind: FoundName['what'], text: string, limit: number): readonly string[] | Promise<readonly string[]>;
 }
 
-/** Parts of indexes that together list all events that a condition allows. */
 type Source = readonly IndexPart[];
 
 const END = Number.MAX_SAFE_INTEGER;
@@ -161,7 +157,6 @@ export function sourcesFor({ filter, terms }: Conditions, indexed: number): read
   return sources;
 }
 
-/** The times of failure that a filter asks for; `null` if it asks for none. */
 function failureSpan({ failedSince, failedUntil }: EventFilter): FailureSpan | null {
   if (failedSince === undefined && failedUntil === undefined) return null;
   return { from: failedSince?.getTime() ?? 0, before: failedUntil?.getTime() ?? END };
@@ -195,7 +190,6 @@ function deathSpan(filter: EventFilter): FailureSpan | null {
   return isOfDead && conditionsIn(others) === 0 ? failureSpan(filter) : null;
 }
 
-/** The index of a filter with one condition, or none. */
 function exactIndex({ states, fingerprint, ...flags }: EventFilter): Index | null {
   if (states !== undefined) {
     // Of other states an index may list events that a processor has moved on.
@@ -208,9 +202,7 @@ function exactIndex({ states, fingerprint, ...flags }: EventFilter): Index | nul
   return flag === undefined ? null : { of: flag };
 }
 
-/** The events that a page looks at, in its order, as far as it has gone. */
 interface Candidates {
-  /** The next events, at most so many. */
   next(tables: SearchTables, limit: number): Promise<readonly number[]>;
   /** @param seq - one of those, the last that was looked at */
   continueAfter(seq: number): void;
@@ -232,7 +224,6 @@ export function assertOrder({ order = 'newest', before = null, beforeAt }: Searc
   );
 }
 
-/** The events from the beginning of the page. */
 export async function candidatesFor(
   tables: SearchTables,
   conditions: Conditions,

@@ -32,9 +32,7 @@ import {
 } from './conditions.ts';
 import { searchTables, type SearchIndexes } from './indexes.ts';
 
-/** The parts of a search that each engine has. */
 interface SearchEngine {
-  /** @param signal - once aborted, no transaction begins */
   readonly indexNew: (limit: number, upTo?: number, signal?: AbortSignal) => Promise<number>;
   readonly indexes: (reader: Reader) => SearchIndexes;
 }
@@ -71,7 +69,6 @@ export function search(tables: OperatorTables, engine: SearchEngine): Omit<Searc
   };
 }
 
-/** An engine, for one search. */
 interface Searched {
   indexNew(limit: number): Promise<number>;
   /** Decides where to look; Postgres lends a connection for it. */
@@ -85,7 +82,6 @@ interface Searched {
 }
 
 interface FittingRows {
-  /** by their `seq` */
   readonly rows: ReadonlyMap<number, FittingRow>;
   /** The text of a body; `null` if it is not JSON, or gone. Asked once for each, in the order of the events. */
   bodyText(seq: number): Promise<string | null>;
@@ -97,9 +93,7 @@ const STEPS = [500, 4_500] as const;
 const MOST_BYTES = 64 * 1024 * 1024;
 /** And for so long it works at it, without its rests. */
 const MOST_MS = 5_000;
-/** Looked up at once. */
 const CHUNK = 250;
-/** So many events are looked at for a count. */
 const MOST_EXAMINED = 20_000;
 const COUNTED_AT_ONCE = 2_500;
 /** A search by entity or merchant first adds so many events to the index, and waits so long for that. */
@@ -134,7 +128,6 @@ async function findPage(engine: Searched, filter: EventFilter, page: SearchReque
   return { events, examined: found.examined, next, ...nextAt };
 }
 
-/** Counts the events that fit, by an index alone if that is enough. */
 async function countFound(
   engine: Searched,
   filter: EventFilter,
@@ -174,9 +167,7 @@ async function begin(engine: Searched, filter: EventFilter, signal: AbortSignal 
   return { asked, work: await SlicedWork.begin(signal) };
 }
 
-/** A page as far as it has come, or a count. */
 class Found {
-  /** how many fit */
   count = 0;
   examined = 0;
   bytes = 0;
@@ -271,7 +262,6 @@ function hasText({ id, type, entity }: FittingRow, text: string): boolean {
   return [id, type, entity].some((name) => name?.toLowerCase().includes(text));
 }
 
-/** Without an error there is no text to find. */
 function errorText(error: EventSummary['lastError']): string {
   return error === null ? '' : `${error.name}: ${error.message}`.toLowerCase();
 }
@@ -291,7 +281,6 @@ async function indexSome({ indexNew }: Pick<Searched, 'indexNew'>, signal?: Abor
 const KINDS: readonly FoundName['what'][] = ['id', 'entity', 'merchant'];
 /** So often an index is read at most: each letter has two cases, but few names have both. */
 const MOST_READS = 400;
-/** A longer text is not completed. */
 const LONGEST = 255;
 
 /** Names of each kind that begin with a text, in any case of A to Z; at most so many of each. */
@@ -303,7 +292,6 @@ async function namesBeginning(tables: SearchTables, text: string, limit: number)
   return found.flat();
 }
 
-/** Goes down an index letter by letter, and only to where there is something. */
 async function namesOf(
   tables: SearchTables,
   kind: FoundName['what'],

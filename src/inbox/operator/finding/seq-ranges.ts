@@ -13,7 +13,6 @@ export function inOrder(seqs: readonly number[], order: SeqOrder): readonly numb
   return seqs.toSorted(order === 'newest' ? (a, b) => b - a : (a, b) => a - b);
 }
 
-/** Those of some events that are in a range, the first in an order. */
 export function placed(
   seqs: readonly number[],
   { from, before }: SeqRange,
@@ -33,13 +32,11 @@ export function nonEmpty(ranges: readonly SeqRange[]): readonly SeqRange[] {
   return ranges.filter(({ from, before }) => from < before);
 }
 
-/** The parts of ranges beyond a `seq` that was looked at. */
 export function rangesBeyond(ranges: readonly SeqRange[], seq: number, order: SeqOrder): readonly SeqRange[] {
   const beyond = order === 'newest' ? { from: 0, before: seq } : { from: seq + 1, before: Number.MAX_SAFE_INTEGER };
   return nonEmpty(ranges.map((range) => overlap(range, beyond)));
 }
 
-/** How far the tables reach. */
 export interface Extent {
   /** of the newest event; 0 if there are none */
   readonly newestSeq: number;
@@ -49,7 +46,6 @@ export interface Extent {
   readonly disorder: SeqRange | null;
 }
 
-/** Tells when events were received. */
 export interface ReceivedTimes {
   /** so many samples for one end of a span are worth one statement */
   readonly samplesAtOnce: number;
@@ -147,7 +143,6 @@ class Edge {
     return this.#sampled;
   }
 
-  /** @param received - of each sample */
   take(received: readonly (readonly number[])[]): void {
     const fits = received.map((times) => this.#fits(times));
     const first = fits.indexOf(true);
