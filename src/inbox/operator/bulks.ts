@@ -22,7 +22,7 @@ import {
 import type { EventMove } from '../rules/operator-acts.ts';
 import { authorOf, type ActResult, type Acts, type Author, type Bulk, type StoredBulk } from './acts.ts';
 import { actedEvents, auditLine, recountedLine } from './audit.ts';
-import { assertFilter, pageBounds, type EventFilter } from './search.ts';
+import { assertFilter, filterTimes, pageBounds, type EventFilter } from './search.ts';
 import {
   actingBy,
   type Change,
@@ -336,17 +336,8 @@ function breakdownOf({ breakdown }: Pick<BulkRow, 'breakdown'>): Bulk['breakdown
   return { states: {}, types: {}, deadReasons: {}, endpoints: {}, ...stored };
 }
 
-const TIMES = new Set<string>([
-  'since',
-  'until',
-  'failedSince',
-  'failedUntil',
-  'ignoredSince',
-] satisfies (keyof EventFilter)[]);
-
-/** JSON has no dates. */
 function filterOf(json: string): EventFilter {
   return JSON.parse(json, (key, value: unknown) =>
-    TIMES.has(key) && typeof value === 'string' ? new Date(value) : value,
+    filterTimes.some((name) => name === key) && typeof value === 'string' ? new Date(value) : value,
   ) as EventFilter; // written by createBulk
 }

@@ -1,5 +1,5 @@
 import { turn } from '../../host/real-timers.ts';
-import type { DeadReason, EventKey, EventState } from '../event.ts';
+import type { EventKey } from '../event.ts';
 import { Budget, withinBudget } from '../rules/budget.ts';
 import type { EventFilter, Search } from './search.ts';
 import type { Dialect, OperatorTables, Statement } from './sql.ts';
@@ -140,50 +140,37 @@ async function* markPages({ tables, named }: ExportSource): AsyncGenerator<Expor
   }
 }
 
-interface AttemptRow {
-  readonly number: number;
-  readonly trigger: 'auto' | 'manual';
-  readonly outcome: 'processed' | 'failed' | 'crashed' | 'interrupted';
-  readonly started_ms: number;
-  readonly ended_ms: number;
-  readonly error_name: string | null;
-  readonly error_message: string | null;
-  readonly error_stack: string | null;
+/** The columns of an attempt, by their names in an export. */
+const ATTEMPT = {
+  number: 'number',
+  trigger: 'trigger',
+  outcome: 'outcome',
+  startedMs: 'started_ms',
+  endedMs: 'ended_ms',
+  name: 'error_name',
+  message: 'error_message',
+  stack: 'error_stack',
+  skipped: 'skipped',
+};
+const TIMES = { count: 'count', firstMs: 'first_ms', lastMs: 'last_ms', recent: 'recent' };
+
+type ExportedAttempt = ExportedEvent['attempts'][number];
+type AttemptRow = Omit<ExportedAttempt, 'error' | 'skipped'> & {
+  readonly name: string | null;
+  readonly message: string | null;
+  readonly stack: string | null;
   readonly skipped: string | null;
-}
+};
 
-const ATTEMPT = [
-  'number',
-  'trigger',
-  'outcome',
-  'started_ms',
-  'ended_ms',
-  'error_name',
-  'error_message',
-  'error_stack',
-  'skipped',
-] as const satisfies readonly (keyof AttemptRow)[];
-
-interface TimesRow {
-  readonly count: number;
-  readonly first_ms: number;
-  readonly last_ms: number;
-  readonly recent: string;
-}
-
-interface ExportedRow extends EventKey {
+interface ExportedRow
+  extends
+    EventKey,
+    Pick<ExportedEvent, 'type' | 'entity' | 'state' | 'receivedMs' | 'erasedMs' | 'body' | 'sha256' | 'fingerprint'> {
   readonly seq: number;
-  readonly type: string | null;
   readonly created_ms: number | null;
   readonly created_ns: number | null;
-  readonly entity: string | null;
   readonly verified: boolean | 0 | 1;
-  readonly state: EventState;
-  readonly dead_reason: DeadReason | null;
-  readonly received_ms: number;
-  readonly erased_ms: number | null;
-  readonly body: Uint8Array | null;
-  readonly body_sha256: Uint8Array | null;
+  readonly dead_reason: ExportedEvent['deadReason'];
   readonly trace: string | null;
   /** these are `null` if only the attempts have them */
   readonly due_ms: number | null;
@@ -192,8 +179,8 @@ interface ExportedRow extends EventKey {
   readonly failures: number | null;
   readonly crashes: number | null;
   readonly trigger: 'auto' | 'manual' | null;
-  readonly fingerprint: string | null;
   readonly yields: boolean | 0 | 1 | null;
+  /** JSON */
   readonly ran: string | null;
   readonly again: string | null;
   readonly other: string | null;
@@ -203,14 +190,17 @@ interface ExportedRow extends EventKey {
 /** Selects events by their `seq`, in any order, in one statement: so it is of one moment. */
 function selectExported(dialect: Dialect): string {
   const { t, handled, state, jsonObject, jsonList } = dialect;
-  const object = (columns: readonly string[]): string =>
-    `${jsonObject}(${columns.map((column) => `'${column}', found.${column}`).join(', ')})`;
+  const object = (columns: Readonly<Record<string, string>>): string => {
+    const pairs = Object.entries(columns).map(([name, column]) => `'${name}', found.${column}`);
+    return `${jsonObject}(${pairs.join(', ')})`;
+  };
   const of = (selected: string, table: string): string =>
     `(SELECT ${selected} FROM ${table} AS found WHERE found.seq = events.seq LIMIT 1)`;
-  const times = object(['count', 'first_ms', 'last_ms', 'recent']);
+  const times = object(TIMES);
   return `
     SELECT events.seq, events.endpoint, events.id, events.type, events.created_ms, events.created_ns, events.entity,
-      events.verified, ${state}, events.received_ms, events.erased_ms, events.body, events.body_sha256, events.trace,
+      events.verified, ${state}, events.received_ms AS "receivedMs", events.erased_ms AS "erasedMs", events.body,
+      events.body_sha256 AS sha256, events.trace,
       ${handled.columns}, ${of(`${jsonList}(${object(ATTEMPT)})`, t.attempts)} AS ran,
       ${of(times, t.redeliveries)} AS again, ${of(times, t.conflicts)} AS other, ${of('found.body', t.conflicts)} AS other_body
     FROM ${listedEvents(dialect)} ${handled.joins}`;
@@ -233,29 +223,31 @@ async function pageOf({ tables, named }: ExportSource, seqs: readonly number[]):
 }
 
 function exportedEvent({ fromJson }: Pick<Dialect, 'fromJson'>, row: ExportedRow): ExportedEvent {
-  const attempts = attemptsOf(fromJson(row.ran ?? '[]') as readonly AttemptRow[]);
+  const { endpoint, id, type, created_ms: ms, created_ns: ns, entity, state, receivedMs, erasedMs, body, sha256 } = row;
+  const ran = fromJson(row.ran ?? '[]') as readonly AttemptRow[]; // of selectExported
+  const attempts = ran.toSorted((one, other) => one.number - other.number).map(attemptOf);
   const other = timesOf(row.other);
   const handled = row.due_ms === null ? handledBy(row, attempts) : row;
   return {
-    endpoint: row.endpoint,
-    id: row.id,
-    type: row.type,
-    created: row.created_ms === null ? null : { ms: row.created_ms, ns: row.created_ns ?? 0 },
-    entity: row.entity,
+    endpoint,
+    id,
+    type,
+    created: ms === null ? null : { ms, ns: ns ?? 0 },
+    entity,
     verified: Boolean(row.verified),
-    state: row.state,
+    state,
     deadReason: row.dead_reason,
-    receivedMs: row.received_ms,
+    receivedMs,
     settledMs: handled.settled_ms,
-    dueMs: handled.due_ms ?? row.received_ms,
+    dueMs: handled.due_ms ?? receivedMs,
     begun: handled.begun ?? 0,
     failures: handled.failures ?? 0,
     crashes: handled.crashes ?? 0,
     trigger: row.trigger ?? 'auto',
     fingerprint: row.fingerprint,
-    erasedMs: row.erased_ms,
-    body: row.body,
-    sha256: row.body_sha256,
+    erasedMs,
+    body,
+    sha256,
     attempts,
     redeliveries: timesOf(row.again),
     conflict: other === null || row.other_body === null ? null : { ...other, body: row.other_body },
@@ -266,8 +258,8 @@ function exportedEvent({ fromJson }: Pick<Dialect, 'fromJson'>, row: ExportedRow
 
 /** Derives the numbers of a processed event from its attempts since it was stored or rerun last. */
 function handledBy(
-  { received_ms: receivedMs }: ExportedRow,
-  attempts: ExportedEvent['attempts'],
+  { receivedMs }: ExportedRow,
+  attempts: readonly ExportedAttempt[],
 ): Pick<ExportedRow, 'settled_ms' | 'due_ms' | 'begun' | 'failures' | 'crashes'> {
   const since = attempts.findLastIndex(({ trigger }) => trigger === 'manual');
   const run = attempts.slice(Math.max(since, 0));
@@ -281,21 +273,14 @@ function handledBy(
   };
 }
 
-function attemptsOf(rows: readonly AttemptRow[]): ExportedEvent['attempts'] {
-  const inOrder = rows.toSorted((one, other) => one.number - other.number);
-  return inOrder.map(({ error_name: name, error_message: message, error_stack: stack, ...row }) => ({
-    number: row.number,
-    trigger: row.trigger,
-    outcome: row.outcome,
-    startedMs: row.started_ms,
-    endedMs: row.ended_ms,
-    error: name === null ? null : { name, message, stack },
-    ...(row.skipped !== null && { skipped: row.skipped }),
-  }));
+function attemptOf({ number, trigger, outcome, startedMs, endedMs, skipped, ...row }: AttemptRow): ExportedAttempt {
+  const { name, message, stack } = row;
+  const error = name === null ? null : { name, message, stack };
+  return { number, trigger, outcome, startedMs, endedMs, error, ...(skipped !== null && { skipped }) };
 }
 
 function timesOf(json: string | null): ExportedEvent['redeliveries'] {
   if (json === null) return null;
-  const { count, first_ms: firstMs, last_ms: lastMs, recent } = JSON.parse(json) as TimesRow;
-  return { count, firstMs, lastMs, recentMs: JSON.parse(recent) as number[] };
+  const { recent, ...times } = JSON.parse(json) as { count: number; firstMs: number; lastMs: number; recent: string };
+  return { ...times, recentMs: JSON.parse(recent) as number[] };
 }

@@ -2,7 +2,7 @@ import { jsonText } from '../../../events/json.ts';
 import type { EventKey } from '../../event.ts';
 import { retryGroupOf } from '../../rules/error-groups.ts';
 import type { Term } from '../../rules/entity-terms.ts';
-import type { EventFilter, EventSummary } from '../search.ts';
+import { filterTimes, type EventFilter, type EventSummary } from '../search.ts';
 import { bodyPath, type BodyStep } from './bodies.ts';
 import type { Clock, Dialect, Reader, Statement } from '../sql.ts';
 import { eventsIn, lastErrorOf, lastFailed, listedEvents, type SummaryRow } from '../summaries.ts';
@@ -41,15 +41,11 @@ export function conditionsOf(filter: EventFilter): Conditions {
 }
 
 export function inDatabaseTime({ filter, ...others }: Conditions, { toDatabase }: Clock): Conditions {
-  const at = (date: Date): Date => new Date(toDatabase(date.getTime()));
-  const { since, until, failedSince, failedUntil, ignoredSince } = filter;
-  const times = {
-    ...(since !== undefined && { since: at(since) }),
-    ...(until !== undefined && { until: at(until) }),
-    ...(failedSince !== undefined && { failedSince: at(failedSince) }),
-    ...(failedUntil !== undefined && { failedUntil: at(failedUntil) }),
-    ...(ignoredSince !== undefined && { ignoredSince: at(ignoredSince) }),
-  };
+  const times: Partial<Record<(typeof filterTimes)[number], Date>> = {};
+  for (const name of filterTimes) {
+    const time = filter[name];
+    if (time !== undefined) times[name] = new Date(toDatabase(time.getTime()));
+  }
   return { ...others, filter: { ...filter, ...times } };
 }
 

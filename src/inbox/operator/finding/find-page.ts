@@ -269,8 +269,9 @@ function errorText(error: EventSummary['lastError']): string {
 /** So an inbox that has no upkeep becomes indexed by use. One that cannot be written now is searched as it is. */
 async function indexSome({ indexNew }: Pick<Searched, 'indexNew'>, signal?: AbortSignal): Promise<void> {
   let isOver = false;
+  const isStopped = (): boolean => isOver || signal?.aborted === true;
   const work = async (): Promise<void> => {
-    for (let step = 0; step < INDEX_STEPS && !isOver && signal?.aborted !== true; step += 1) {
+    for (let step = 0; step < INDEX_STEPS && !isStopped(); step += 1) {
       if ((await indexNew(INDEX_BATCH)) === 0) return;
     }
   };
