@@ -1,23 +1,32 @@
 import { Hono, type Context } from 'hono';
-import { clearTimeout, setTimeout } from '../host/real-timers.ts';
+import { createHash } from 'node:crypto';
 import { nameOf } from '../errors.ts';
 import type { Logger } from '../host/logger.ts';
-import { accountOf } from './account.ts';
+import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import type { Assumptions } from './assumptions.ts';
+import { addCartItem, createCart, getCart, updateCart, updateCartItem } from './carts.ts';
+import { getCategory, listMerchants, searchProducts } from './catalogue.ts';
 import { outageBody, ApiError, type OutageStatus } from './errors.ts';
 import { findFault, takeFault, type FaultKind } from './faults.ts';
-import { READERS, WRITERS, type CheckedInput, type ReadName, type Surroundings } from './handlers.ts';
-import { requireKey, requirePermission, type KeyRecord } from './keys.ts';
+import { accountOf, requireKey, requirePermission, type KeyRecord } from './keys.ts';
 import { countRequest, type Limit } from './limits.ts';
-import { OPERATION_NAMES, OPERATIONS, type Operation, type OperationName } from './service-operations.ts';
+import { createOrder, submitOrder } from './orders.ts';
+import { createSetupIntent, listPaymentMethods } from './payments.ts';
 import { readRequest } from './read-request.ts';
-import type { RequestIds } from './request-ids.ts';
 import type { Message } from './resources.ts';
-import { isAccepted, ONLY_HTTPS } from './secure-transport.ts';
-import type { Store, Transaction } from './store.ts';
+import { isAccepted, ONLY_HTTPS } from './own-page.ts';
+import {
+  OPERATION_NAMES,
+  OPERATIONS,
+  type Operation,
+  type OperationName,
+  type Input,
+  type Result,
+} from './service-operations.ts';
+import type { Store, Transaction, Reading } from './store.ts';
 
 /** What the service is made of. */
-export interface AppOptions {
+interface AppOptions {
   readonly store: Store;
   readonly assumptions: Assumptions;
   readonly limits: readonly Limit[];
@@ -155,4 +164,73 @@ function isRead(name: OperationName): name is ReadName {
 
 function refuse(c: Context<Env>, refusal: ApiError): Response {
   return c.json(refusal.body(c.get('requestId')), refusal.status);
+}
+
+/** What an operation needs to know beside its input. */
+interface Surroundings {
+  readonly assumptions: Assumptions;
+  /** the base address that the request came to */
+  readonly origin: string;
+}
+
+/** Operations that change nothing. */
+type ReadName = {
+  [Name in OperationName]: (typeof OPERATIONS)[Name]['method'] extends 'GET' ? Name : never;
+}[OperationName];
+
+/** Operations that may change something. */
+type WriteName = Exclude<OperationName, ReadName>;
+
+type Readers = {
+  readonly [Name in ReadName]: (db: Reading, input: Input<Name>, around: Surroundings) => Result<Name>;
+};
+
+/** A refusal that is returned is committed; one that is thrown takes everything back. */
+type Writers = {
+  readonly [Name in WriteName]: (tx: Transaction, input: Input<Name>, around: Surroundings) => Result<Name> | ApiError;
+};
+
+type AllOf<Union> = (Union extends unknown ? (each: Union) => void : never) extends (all: infer All) => void
+  ? All
+  : never;
+
+/** An input that the operation's own schemas have checked; a type cannot tell which one it was sent to. */
+type CheckedInput = AllOf<{ [Name in OperationName]: Input<Name> }[OperationName]>;
+
+const READERS: Readers = {
+  getCart: (db, { params }) => ({ data: getCart(db, params.id) }),
+  listPaymentMethods: (db, { query }) => ({ data: [...listPaymentMethods(db, query.merchant_id)] }),
+  listMerchants: (db, { query }, { assumptions }) => listMerchants(db, query, assumptions),
+  getCategory: (db, { params }) => ({ data: getCategory(db, params) }),
+  searchProducts: (db, { query }, { assumptions }) => ({ data: [...searchProducts(db, query, assumptions)] }),
+};
+
+const WRITERS: Writers = {
+  createCart: (tx, { body }, { assumptions }) => ({ data: createCart(tx, body, assumptions) }),
+  updateCart: (tx, { params, body }) => ({ data: updateCart(tx, params.id, body.status) }),
+  addCartItem: (tx, { params, body }, { assumptions }) => addCartItem(tx, params.id, body, assumptions),
+  updateCartItem: (tx, { params, body }, { assumptions }) => updateCartItem(tx, params, body.quantity, assumptions),
+  createOrder: (tx, { body }, { assumptions }) => ({ data: createOrder(tx, body, assumptions) }),
+  submitOrder(tx, { params, body }, { assumptions }) {
+    const outcome = submitOrder(tx, params.orderId, body.payment_method_id, assumptions);
+    return outcome instanceof ApiError ? outcome : { data: outcome };
+  },
+  createSetupIntent: (tx, { body }, { origin }) => ({ data: createSetupIntent(tx, body.merchant_id, origin) }),
+};
+
+/** Names requests (interface 7.2): the same calls get the same names, and no two requests one. */
+interface RequestIds {
+  next(): string;
+}
+
+/** Only the opening of the sandbox is written, so that a request that changes nothing writes nothing. */
+export function createRequestIds(store: Store): RequestIds {
+  const opening = store.write((tx) => tx.newId('opening'));
+  let count = 0;
+  return {
+    next() {
+      count += 1;
+      return `req_${createHash('sha256').update(`${opening}/${count}`).digest('hex').slice(0, 16)}`;
+    },
+  };
 }

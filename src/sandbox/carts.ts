@@ -3,12 +3,17 @@ import { merchantOfLocation, offeredProduct, type OfferedProduct } from './catal
 import { clearDue, setDue } from './due.ts';
 import { invalid, notFound, ApiError } from './errors.ts';
 import { emit } from './events.ts';
-import { insert } from './insert.ts';
-import { usdOf } from './money.ts';
+import { insert, type Reading, type Transaction } from './store.ts';
+import {
+  usdOf,
+  type Cart,
+  type CartItem,
+  type CartStatus,
+  type FulfillmentMethod,
+  type Message,
+  timeText,
+} from './resources.ts';
 import type { Input, Result } from './service-operations.ts';
-import type { Cart, CartItem, CartStatus, FulfillmentMethod, Message } from './resources.ts';
-import type { Reading, Transaction } from './store.ts';
-import { timeText } from './time-text.ts';
 
 export const CART_TABLES = `
   CREATE TABLE carts (

@@ -1,24 +1,22 @@
+import type { Hono } from 'hono';
 import { ConfigurationError, nameOf } from '../errors.ts';
 import { loggerOf, type Logger } from '../host/logger.ts';
 import { assertOptions, type KnownOptions, MAX_TIMER_MS, positiveWhole } from '../known-options.ts';
 import type { FaultPlan } from '../sender/faults.ts';
-import { ACCOUNT_TABLES, accountOf, signUp } from './account.ts';
-import { createApp } from './app.ts';
+import { createApp, createRequestIds } from './app.ts';
 import { assumptionsWith, type Assumptions } from './assumptions.ts';
 import { CART_DUE, CART_TABLES, stepCart } from './carts.ts';
+import { CATALOGUE_TABLES, sow } from './catalogue.ts';
 import { frozenClock, realClock } from './clock.ts';
 import { createControls, type Controls } from './controls.ts';
-import { createDispatch, DISPATCH_TABLES } from './dispatch.ts';
+import { createDispatch, DISPATCH_TABLES } from './deliveries.ts';
 import type { Webhook } from './endpoints.ts';
 import { SERVICE_FAULT_TABLES } from './faults.ts';
 import { INVENTORY_TABLES } from './inventory.ts';
-import { createKey, KEY_TABLES, keyValue } from './keys.ts';
+import { ACCOUNT_TABLES, accountOf, signUp, createKey, KEY_TABLES, keyValue } from './keys.ts';
 import { limitsOf, LIMIT_TABLES, type PlanLimits, type PlanName } from './limits.ts';
 import { ORDER_DUE, ORDER_TABLES, stepOrder } from './orders.ts';
-import { ownPages } from './own-pages.ts';
 import { PAYMENT_TABLES } from './payments.ts';
-import { createRequestIds } from './request-ids.ts';
-import { CATALOGUE_TABLES, sow } from './seed.ts';
 import { openStore, type Store } from './store.ts';
 
 /** The options of {@link createSandbox}. */
@@ -284,3 +282,28 @@ function begin(store: Store, signedUpAt: Date | undefined): void {
     signUp(tx, { signedUpMs: signedUpAt?.getTime() ?? tx.now, firstKeyId });
   });
 }
+
+/**
+ * The pages that a sandbox has besides the service: the checkout, the OpenAPI document and its page. `undefined` for a
+ * request to the service. Pages are loaded at the first request for them, because a sandbox starts sooner without.
+ */
+function ownPages(
+  store: Store,
+  assumptions: Assumptions,
+  logger: Logger,
+): (request: Request) => Promise<Hono> | undefined {
+  let checkout: Promise<Hono> | undefined;
+  let described: Promise<Hono> | undefined;
+  return ({ method, url }) => {
+    const { pathname } = new URL(url);
+    if ((method === 'GET' || method === 'HEAD') && INTERFACE_PATH.test(pathname)) {
+      described ??= import('./openapi/interface-page.tsx').then((one) => one.createInterface(assumptions, logger));
+      return described;
+    }
+    if (!pathname.startsWith('/checkout/')) return undefined;
+    checkout ??= import('./checkout.tsx').then((one) => one.createCheckout(store, assumptions, logger));
+    return checkout;
+  };
+}
+
+const INTERFACE_PATH = /^\/(?:openapi\.json|interface|interface\/page\.css)$/;

@@ -1,17 +1,31 @@
-import { ConfigurationError } from '../errors.ts';
-import { copiesIn, delayedBy, noFaults, type Fault, type FaultKind, type FaultPlan } from '../sender/faults.ts';
-import type { Seen } from '../sender/faulty-request.ts';
-import { FAULT_KINDS, randomFault } from '../sender/random-faults.ts';
-import { retryAfter } from '../sender/retry-schedule.ts';
-import { seeded } from '../sender/seeded-random.ts';
+import { Agent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { ConfigurationError, nameOf } from '../errors.ts';
+import { delay } from '../host/real-timers.ts';
+import { DeliveryError, signatureOf, type Answer, type Seen, requestWith, sentWith } from '../sender/deliver.ts';
+import {
+  copiesIn,
+  delayedBy,
+  noFaults,
+  type Fault,
+  type FaultKind,
+  type FaultPlan,
+  FAULT_KINDS,
+  randomFault,
+  retryAfter,
+  seeded,
+  type WireFault,
+} from '../sender/faults.ts';
 import type { Secret } from '../signing/signature.ts';
-import { TRY } from './delivery-queue.ts';
-import { clearDue, setDue, type Due } from './due.ts';
-import type { LocalReceiver, WebhookSender } from './send-webhook.ts';
+import { answerInTime, DEFAULT_PATH, type DeliveryTarget } from '../testing/deliver-to.ts';
+import { signedHeaders } from '../testing/signed-request.ts';
+import { clearDue, setDue, type Due, DUE_TABLES, createDueRunner, type Step } from './due.ts';
+import { ENDPOINT_TABLES, giveEndpoints, type Webhook } from './endpoints.ts';
+import { TRY, DELIVERY_TABLES, EVENT_TABLES } from './events.ts';
 import type { Reading, Store, Transaction } from './store.ts';
 
 /** What deliveries are made with. */
-export interface DeliveriesOptions {
+interface DeliveriesOptions {
   readonly store: Store;
   readonly sender: WebhookSender;
   /** the receivers of this process by the id of their endpoint */
@@ -23,7 +37,7 @@ export interface DeliveriesOptions {
 }
 
 /** Sends what is due, and keeps what became of it. */
-export interface Deliveries {
+interface Deliveries {
   /** One try of the delivery that is due. */
   attempt(due: Due): Promise<void>;
   /** Tries a dead letter, or what has failed and waits, once more and now (interface 6.4.4); `false` where that cannot be. */
@@ -36,7 +50,7 @@ export interface Deliveries {
   close(): void;
 }
 
-export const FAULT_TABLES = `
+const FAULT_TABLES = `
   CREATE TABLE delivery_faults (
     seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, remaining INTEGER NOT NULL CHECK (remaining > 0)
   ) STRICT;
@@ -101,7 +115,7 @@ const WAITING = `SELECT d.id, e.id AS eventId, e.body, d.endpoint, p.url, p.secr
 const NOBODY: Seen = { status: null, why: 'the receiver for this endpoint is missing', note: null };
 
 /** Deliveries as interface 6.3 and 6.4 describe them, one row each, so that they outlive the process. */
-export function createDeliveries(options: DeliveriesOptions): Deliveries {
+function createDeliveries(options: DeliveriesOptions): Deliveries {
   const { store, sender, receivers, faults: plan = noFaults, onTry } = options;
   const underWay = new Set<number>();
   let isClosed = false;
@@ -211,4 +225,147 @@ function retryByHand(transaction: Transaction, id: number): boolean {
   transaction.run(sql, row.at, id);
   setDue(transaction, TRY, String(id), transaction.now, row.endpoint);
   return true;
+}
+
+/** The tables of everything that falls due, of events and of their deliveries. */
+export const DISPATCH_TABLES = [DUE_TABLES, EVENT_TABLES, ENDPOINT_TABLES, DELIVERY_TABLES, FAULT_TABLES] as const;
+
+/** What falls due beside deliveries, and how these are made. */
+export interface DispatchOptions {
+  /** what is registered already stays as it is unless set */
+  readonly webhooks?: readonly Webhook[] | undefined;
+  /** whether `webhooks` may name other machines */
+  readonly allowRemote?: boolean;
+  /** what happens by the clock, by kind */
+  readonly steps: Readonly<Record<string, Step>>;
+  /** how long an answer is waited for, in real time; 10,000 unless set (interface 6.4) */
+  readonly timeoutMs?: number | undefined;
+  /** how many deliveries to one endpoint may be under way on a real clock; 16 unless set */
+  readonly concurrency?: number | undefined;
+  /** what goes wrong with which try of an event; nothing unless set */
+  readonly faults?: FaultPlan | undefined;
+  /** told after each try what was tried, by the id of the delivery */
+  readonly onTry?: ((delivery: number) => void) | undefined;
+  /** told what has failed on a real clock while nobody waited for it */
+  readonly onFailure: (failure: unknown) => void;
+}
+
+/** Has everything happen that falls due: moves of orders and carts, and deliveries. */
+export interface Dispatch {
+  /**
+   * Moves the clock, and resolves when everything that falls due on the way has happened, each at its own time. Who
+   * moves it meanwhile waits.
+   *
+   * @param duration - milliseconds, or a text such as `30 min`; 0 runs the work that is due now
+   * @throws ConfigurationError `INVALID_OPTION` for what is no duration, or leads beyond the year 9999
+   * @throws Error what has failed on the way: the clock stands at its time then, and it is still due
+   */
+  advance(duration: number | string): Promise<void>;
+  /**
+   * Tries a dead letter, or what has failed and waits, once more (interface 6.4.4): at once on a real clock, and with
+   * the next `advance` on a frozen one.
+   *
+   * @returns `false` where there is nothing to retry: it was delivered, its endpoint was removed, or it is under way
+   */
+  retry(delivery: number): boolean;
+  /** The same with all dead letters of an endpoint. @returns how many there were */
+  retryDead(endpoint: string): number;
+  /** The ids of deliveries that wait for an answer. */
+  underWay(): readonly number[];
+  /** Stops, and resolves when what was under way has ended or was given a second for it. */
+  close(): Promise<void>;
+}
+
+/** @throws ConfigurationError for a webhook that cannot work */
+export function createDispatch(store: Store, options: DispatchOptions): Dispatch {
+  const {
+    webhooks,
+    allowRemote = false,
+    steps,
+    timeoutMs = 10_000,
+    concurrency = 16,
+    faults,
+    onTry,
+    onFailure,
+  } = options;
+  const receivers =
+    webhooks === undefined ? new Map<never, never>() : store.write((tx) => giveEndpoints(tx, webhooks, allowRemote));
+  const deliveries = createDeliveries({ store, sender: webhookSender(timeoutMs), receivers, faults, onTry });
+  const work = { [TRY]: (due: Due) => deliveries.attempt(due) };
+  const runner = createDueRunner(store, { steps, work, concurrency, onFailure });
+  return {
+    advance: (duration) => runner.advance(duration),
+    retry: (delivery) => deliveries.retry(delivery),
+    retryDead: (endpoint) => deliveries.retryDead(endpoint),
+    underWay: () => deliveries.underWay(),
+    async close() {
+      await runner.close();
+      deliveries.close();
+    },
+  };
+}
+
+/** A target in this process. */
+export interface LocalReceiver {
+  /** A receiver, fetch handler, Hono app, Express app, `node:http` handler, server or Fastify instance. */
+  readonly to: Exclude<DeliveryTarget, string | URL>;
+  /**
+   * The path of the webhook in an app or a handler.
+   *
+   * @defaultValue `'/webhooks'`
+   */
+  readonly path?: string;
+  /** The kind of the target function, if its parameters do not show the kind. */
+  readonly as?: 'fetch' | 'node';
+}
+
+/** Sends webhooks to wherever they go, one request a call, as interface 6.3 and 6.4 say. */
+interface WebhookSender {
+  /** Never rejects, and never says what a receiver has answered or thrown beyond its status and its name. */
+  send(
+    destination: URL | LocalReceiver,
+    body: Uint8Array,
+    secret: Secret | null,
+    faults: readonly Fault[],
+  ): Promise<Seen>;
+  /** Cuts what is under way. */
+  close(): void;
+}
+
+/** @param timeoutMs - how long an answer is waited for, in real time */
+function webhookSender(timeoutMs: number): WebhookSender {
+  const agents = { 'http:': new Agent({ keepAlive: true }), 'https:': new HttpsAgent({ keepAlive: true }) };
+  return {
+    send(destination, body, secret, faults) {
+      const signed = { body, signature: signatureOf(body, secret) };
+      if (destination instanceof URL) {
+        const agent = destination.protocol === 'https:' ? agents['https:'] : agents['http:'];
+        return requestWith(faults, destination, signed, { agent, timeoutMs });
+      }
+      return sentWith(faults, signed, ({ body: bytes, signature }, fault) => {
+        const headers = signedHeaders(bytes, null, { signature });
+        return handedOver(destination, { path: destination.path ?? DEFAULT_PATH, headers, bytes }, timeoutMs, fault);
+      });
+    },
+    close() {
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
+  };
+}
+
+/** What a connection does to a request, where there is none: what is cut never arrives. */
+async function handedOver(
+  { to, as }: LocalReceiver,
+  delivery: Parameters<typeof answerInTime>[1],
+  timeoutMs: number,
+  fault: WireFault | undefined,
+): Promise<Pick<Answer, 'status' | 'note'>> {
+  if (fault?.kind === 'cut') throw new DeliveryError('CUT', 'the connection was cut before the end of the body');
+  if (fault?.kind === 'slow-body') await delay(fault.ms);
+  const { status } = await answerInTime(to, delivery, timeoutMs, as).catch((failure: unknown) => {
+    if (failure instanceof DeliveryError) throw failure;
+    throw new DeliveryError('FAILED', `the receiver threw ${nameOf(failure)}`, { cause: failure });
+  });
+  if (fault?.kind === 'lost-answer') throw new DeliveryError('LOST', 'the answer was lost on the way');
+  return { status, note: null };
 }

@@ -1,4 +1,4 @@
-import { TRY } from './delivery-queue.ts';
+import { TRY } from './events.ts';
 import type { Reading } from './store.ts';
 
 /**

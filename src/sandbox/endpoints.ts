@@ -5,7 +5,7 @@ import { isLoopbackAddress } from '../page/safety/request-guard.ts';
 import { signingKeys, type Secret } from '../signing/signature.ts';
 import type { DeliveryTarget } from '../testing/deliver-to.ts';
 import { clearLane } from './due.ts';
-import type { LocalReceiver } from './send-webhook.ts';
+import type { LocalReceiver } from './deliveries.ts';
 import type { Reading, Transaction } from './store.ts';
 
 /** A webhook that code sets (section 6 of the service's interface): a target, a secret and events. */

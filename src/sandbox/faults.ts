@@ -1,9 +1,8 @@
 import { ConfigurationError } from '../errors.ts';
 import { OUTAGES, type OutageStatus } from './errors.ts';
-import { insert } from './insert.ts';
+import { insert, type Reading, type Transaction } from './store.ts';
 import { OPERATION_NAMES, OPERATIONS, type OperationName } from './service-operations.ts';
 import { DECLINE_OUTCOMES, type DeclineOutcome } from './payments.ts';
-import type { Reading, Transaction } from './store.ts';
 
 export const SERVICE_FAULT_TABLES = `
   CREATE TABLE faults (

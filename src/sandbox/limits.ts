@@ -2,7 +2,7 @@ import { ConfigurationError } from '../errors.ts';
 import type { Assumptions } from './assumptions.ts';
 import { ApiError } from './errors.ts';
 import type { Reading, Transaction } from './store.ts';
-import { timeText } from './time-text.ts';
+import { timeText } from './resources.ts';
 
 export const LIMIT_TABLES = `
   CREATE TABLE limit_windows (

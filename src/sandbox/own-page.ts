@@ -1,9 +1,8 @@
 import { Hono } from 'hono';
 import { nameOf } from '../errors.ts';
 import type { Logger } from '../host/logger.ts';
-import { createGuard, SAFE_HEADERS } from '../page/safety/request-guard.ts';
+import { createGuard, SAFE_HEADERS, isLoopbackAddress, peerOf } from '../page/safety/request-guard.ts';
 import type { Assumptions } from './assumptions.ts';
-import { isAccepted, ONLY_HTTPS } from './secure-transport.ts';
 
 /**
  * A page of the sandbox itself, to which routes are added: it is for whom the service is for, and not for other sites.
@@ -27,4 +26,26 @@ export function createOwnPage(assumptions: Assumptions, logger: Logger, what: st
     return c.text('Unexpected error.', 500);
   });
   return app;
+}
+
+/** Names that lead to this machine without asking anybody, and the one that calls without a port go by. */
+const LOCAL_NAME = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|sandbox)$/;
+
+/** What is said where it is not. */
+export const ONLY_HTTPS = 'HTTPS is required. Plain HTTP is accepted only from this machine.';
+
+/**
+ * Only HTTPS is accepted (interface 5.4), except where nothing leaves the machine, or where plain HTTP is assumed to do (A12).
+ *
+ * @param env - what the server has handed along with the request, which tells where the connection comes from
+ */
+export function isAccepted(
+  request: Request,
+  env: unknown,
+  { plainHttpAnywhere }: Pick<Assumptions, 'plainHttpAnywhere'>,
+): boolean {
+  const { protocol, hostname } = new URL(request.url);
+  if (plainHttpAnywhere || protocol === 'https:') return true;
+  const peer = peerOf(env, request);
+  return LOCAL_NAME.test(hostname) && (peer === null || isLoopbackAddress(peer));
 }

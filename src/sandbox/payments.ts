@@ -1,10 +1,7 @@
-import { requireMerchant } from './catalogue.ts';
+import { requireMerchant, CARDS, type PaymentOutcome } from './catalogue.ts';
 import { notFound, ApiError } from './errors.ts';
-import { insert } from './insert.ts';
-import { usdOf, type Cents } from './money.ts';
-import type { PaymentMethod } from './resources.ts';
-import { CARDS, type PaymentOutcome } from './seed.ts';
-import type { Reading, Transaction } from './store.ts';
+import { insert, type Reading, type Transaction } from './store.ts';
+import { usdOf, type Cents, type PaymentMethod } from './resources.ts';
 
 export const PAYMENT_TABLES = `
   CREATE TABLE payment_methods (

@@ -284,3 +284,55 @@ export const productQuery = z.object({
     .optional()
     .meta({ description: 'kilometres', ...assumed('A12', { default: 'searchDistanceKm' }) }),
 });
+
+/** Amounts are whole cents inside and decimal USD outside (A11). */
+export type Cents = number;
+
+/** Half up: 1.005 USD is 101 cents, although 1.005 is a little less than that in binary. */
+export function centsOf(usd: number): Cents {
+  const text = String(usd);
+  // Beyond this a number is written with an exponent; and so little is nothing.
+  return text.includes('e') ? Math.round(usd * 100) : Math.round(Number(`${text}e2`));
+}
+
+/** What stands in bodies. */
+export function usdOf(cents: Cents): number {
+  return cents / 100;
+}
+
+/** A part of an amount, such as its tax, half up. A rate counts to its sixth digit. */
+export function partOf(cents: Cents, rate: number): Cents {
+  const millionths = Math.round(rate * 1e6);
+  return Number((BigInt(cents) * BigInt(millionths) + 500_000n) / 1_000_000n);
+}
+
+/** A time as bodies have it: ISO 8601 in UTC, to the millisecond. */
+export function timeText(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** The states of an order (A3); its events have them, the Order body has not (interface 2.4). */
+export const ORDER_STATUSES = ['created', 'confirmed', 'ready', 'completed', 'cancelled', 'failed'] as const;
+
+/** The status of an order. */
+export type OrderStatus = (typeof ORDER_STATUSES)[number];
+
+/** Where an order may move to; what the clock does comes first. */
+const MOVES: Readonly<Record<OrderStatus, readonly OrderStatus[]>> = {
+  created: ['confirmed', 'cancelled', 'failed'],
+  confirmed: ['ready', 'cancelled', 'failed'],
+  ready: ['completed', 'cancelled', 'failed'],
+  completed: [],
+  cancelled: [],
+  failed: [],
+};
+
+/** Where an order may be moved to by hand. */
+export function legalMoves(from: OrderStatus): readonly OrderStatus[] {
+  return MOVES[from];
+}
+
+/** Where the clock moves an order; `null` where it stays. */
+export function nextStatus(from: OrderStatus): OrderStatus | null {
+  return MOVES[from][0] ?? null;
+}

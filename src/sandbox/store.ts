@@ -47,7 +47,7 @@ export interface Store extends Reading {
 }
 
 /** Which sandbox a store is of. */
-export interface StoreOptions {
+interface StoreOptions {
   /** the path of its file, made where it is not there; in memory unless set */
   readonly file?: string | undefined;
   readonly clock: SandboxClock;
@@ -196,4 +196,15 @@ const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 function lettersOf(name: string): string {
   const bytes = createHash('sha256').update(name).digest().subarray(0, ID_LETTERS);
   return Array.from(bytes, (byte) => LETTERS[byte % LETTERS.length]).join('');
+}
+
+/** Inserts a row by the names of its columns: many values in a row are easily mixed up. */
+export function insert(
+  tx: Transaction,
+  table: string,
+  row: Readonly<Record<string, string | number | Uint8Array | null>>,
+): void {
+  const columns = Object.keys(row);
+  const marks = columns.map(() => '?').join(', ');
+  tx.run(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${marks})`, ...Object.values(row));
 }

@@ -1,10 +1,9 @@
 import { request as httpRequest, type Agent, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { clearInterval, clearTimeout, performance, setInterval, setTimeout } from '../host/real-timers.ts';
 import { messageOf } from '../errors.ts';
+import { clearInterval, clearTimeout, performance, setInterval, setTimeout } from '../host/real-timers.ts';
 import { signBody, type Secret } from '../signing/signature.ts';
-import { connectionWords } from './connection-words.ts';
-import type { WireFault } from './faults.ts';
+import { type WireFault, isWireFault, tamperedBody, tamperedSignature, type Fault, type SignedBody } from './faults.ts';
 
 /** How the receiver answered a delivery. */
 export interface Answer {
@@ -17,7 +16,7 @@ export interface Answer {
 }
 
 /** How a body is delivered. */
-export interface DeliveryOptions {
+interface DeliveryOptions {
   /** what it is signed with; nothing is sent for a signature without it */
   readonly secret?: Secret;
   /** sent instead of the right signature; `null` sends none */
@@ -185,4 +184,77 @@ function described(failure: Error): DeliveryError {
 
 function codeOf(failure: Error): string {
   return (failure as NodeJS.ErrnoException).code ?? failure.name;
+}
+
+/** OpenSSL's reasons where what answers is no TLS: its text is no record of it, or too long a one. */
+const NO_TLS = /wrong version number|packet length too long/;
+
+/**
+ * What went wrong with a connection, in a few words, where the system's own say little or are those of a library; `null` for
+ * anything else.
+ */
+export function connectionWords({ code, message }: NodeJS.ErrnoException): string | null {
+  if (code === 'ECONNREFUSED') return 'the connection was refused';
+  // A socket says the one, and a request that has written to it meanwhile the other.
+  const isTls = code === 'EPROTO' || code?.startsWith('ERR_SSL_') === true;
+  return isTls && NO_TLS.test(message) ? 'the server uses http, not https' : null;
+}
+
+/** What the sender saw of a request. */
+export interface Seen {
+  /** `null` without an answer */
+  readonly status: number | null;
+  /** why it has failed; `null` for success */
+  readonly why: string | null;
+  /** what was odd about an answer all the same */
+  readonly note: string | null;
+}
+
+/** What all requests of a sender share. */
+interface RequestOptions {
+  readonly agent: Agent;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+}
+
+/** Sends a signed body with the faults it is to have, as one request and no more. Never rejects. */
+export function requestWith(
+  faults: readonly Fault[],
+  url: URL,
+  signed: SignedBody,
+  options: RequestOptions,
+): Promise<Seen> {
+  return sentWith(faults, signed, ({ body, signature }, fault) =>
+    deliver(url, body, { ...options, signature, resend: false, ...(fault && { fault }) }),
+  );
+}
+
+/** What the sender sees when a signed body is sent with faults, however it is sent. Never rejects. */
+export async function sentWith(
+  faults: readonly Fault[],
+  signed: SignedBody,
+  send: (signed: SignedBody, fault: WireFault | undefined) => Promise<Pick<Answer, 'status' | 'note'>>,
+): Promise<Seen> {
+  try {
+    const { status, note } = await send(faults.reduce(tampered, signed), faults.find(isWireFault));
+    return { status, why: whyFailed(status), note };
+  } catch (failure) {
+    return { status: null, why: messageOf(failure), note: null };
+  }
+}
+
+function tampered(signed: SignedBody, fault: Fault): SignedBody {
+  const { body, signature } = signed;
+  if (fault.kind === 'tampered-body') return { body: tamperedBody(body, fault.where), signature };
+  if (fault.kind === 'tampered-signature' && signature !== null) {
+    return { body, signature: tamperedSignature(signature, fault.where) };
+  }
+  return signed;
+}
+
+function whyFailed(status: number): string | null {
+  if (isSuccess(status)) return null;
+  return status >= 300 && status < 400
+    ? `answered ${status}, but hookbox does not follow redirects`
+    : `answered ${status}`;
 }

@@ -1,8 +1,11 @@
+import { ConfigurationError } from '../errors.ts';
+import { signBody, type Secret } from '../signing/signature.ts';
+
 /** A fault in one attempt. An attempt has at most one of `cut`, `slow-body` and `lost-answer`. */
 export type Fault = TimingFault | TamperFault | WireFault;
 
 /** A fault in the time or the number of deliveries. */
-export type TimingFault =
+type TimingFault =
   /** Sent this many milliseconds later, so that other deliveries overtake it. */
   | { readonly kind: 'late'; readonly ms: number }
   /** Sent at the next multiple of this time, in milliseconds, together with other held deliveries. */
@@ -11,7 +14,7 @@ export type TimingFault =
   | { readonly kind: 'duplicate'; readonly copies: number };
 
 /** A change after signing, so that the delivery is not authentic. */
-export type TamperFault =
+type TamperFault =
   /** Changes one bit of the body; `where` is 0 to 1. */
   | { readonly kind: 'tampered-body'; readonly where: number }
   /** Changes one digit of the signature; `where` is 0 to 1. */
@@ -77,4 +80,209 @@ export function tamperedSignature(signature: string, where: number): string {
   const at = Math.min(Math.floor(signature.length * where), signature.length - 1);
   const digit = signature[at] === '0' ? '1' : '0';
   return signature.slice(0, at) + digit + signature.slice(at + 1);
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** How long after each failed try the service sends again (interface 6.4); "immediately" is the first of them. */
+const RETRY_AFTER_MS = [0, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, 24 * HOUR_MS] as const;
+
+/** How often the service sends before it gives up: once, and once for each retry. */
+export const MAX_ATTEMPTS = RETRY_AFTER_MS.length + 1;
+
+/** How long the service waits after a failed try, counted from 1; `null` after the last. */
+export function retryAfter(attempt: number): number | null {
+  return RETRY_AFTER_MS[attempt - 1] ?? null;
+}
+
+/** How many faults are dealt, and to whom. */
+export interface RandomFaultOptions {
+  readonly seed: number;
+  /** how many there are, all told */
+  readonly count: number;
+  /** the events they are dealt to */
+  readonly ids: readonly string[];
+  /** all kinds unless set */
+  readonly kinds?: readonly FaultKind[];
+}
+
+/** The last try is left alone, so that every event can be delivered. */
+const MOST_FOR_ONE = MAX_ATTEMPTS - 1;
+/** How likely a try has a fault that lets it succeed, beside another. */
+const BESIDE = 0.25;
+
+/** Makes a fault of each kind, none of them so slow that it takes more than a moment of real time. */
+const MAKE = {
+  late: (random) => ({ kind: 'late', ms: whole(random, 1_000, 600_000) }),
+  burst: () => ({ kind: 'burst', everyMs: 60_000 }),
+  duplicate: (random) => ({ kind: 'duplicate', copies: whole(random, 1, 3) }),
+  'tampered-body': (random) => ({ kind: 'tampered-body', where: random() }),
+  'tampered-signature': (random) => ({ kind: 'tampered-signature', where: random() }),
+  cut: (random) => ({ kind: 'cut', where: random() }),
+  'slow-body': (random) => ({ kind: 'slow-body', ms: whole(random, 10, 60) }),
+  'lost-answer': () => ({ kind: 'lost-answer' }),
+} as const satisfies Record<FaultKind, (random: () => number) => Fault>;
+
+/** All of them. */
+export const FAULT_KINDS = Object.keys(MAKE) as readonly FaultKind[]; // the keys of the record above
+
+const BESIDE_KINDS: readonly FaultKind[] = ['late', 'burst', 'duplicate'];
+
+/** Makes a fault of a kind. */
+export function randomFault(kind: FaultKind, random: () => number): Fault {
+  return MAKE[kind](random);
+}
+
+/**
+ * Deals exactly so many faults to the first six tries of events. Each depends on the seed, the event and the try, and on
+ * nothing that happens.
+ *
+ * @throws ConfigurationError when there are too many for the events, or no kind that makes a try fail
+ */
+export function randomFaults({ seed, count, ids, kinds = FAULT_KINDS }: RandomFaultOptions): FaultPlan {
+  const failing = kinds.filter((kind) => isFailing(randomFault(kind, () => 0)));
+  if (failing.length === 0) {
+    const message =
+      'Only a failed attempt is followed by another. Add at least one kind of fault that makes an attempt fail.';
+    throw new ConfigurationError('INVALID_OPTION', message);
+  }
+  const shares = sharesOf(seed, count, ids);
+  const plans = new Map<string, readonly (readonly Fault[])[]>();
+  for (const [id, share] of shares) plans.set(id, planned(seed, id, share, kinds, failing));
+  return (id, attempt) => plans.get(id)?.[attempt - 1] ?? [];
+}
+
+/** How many faults each event gets. */
+function sharesOf(seed: number, count: number, ids: readonly string[]): ReadonlyMap<string, number> {
+  if (count > ids.length * MOST_FOR_ONE) {
+    const message =
+      `${ids.length} events can have at most ${ids.length * MOST_FOR_ONE} faults (${MOST_FOR_ONE} each), not ` +
+      `${count}.`;
+    throw new ConfigurationError('INVALID_OPTION', message);
+  }
+  const shares = new Map<string, number>();
+  let open = [...ids];
+  for (let dealt = 0; dealt < count; dealt += 1) {
+    const id = oneOf(seeded(seed, 'deal', dealt), open);
+    const share = (shares.get(id) ?? 0) + 1;
+    shares.set(id, share);
+    if (share === MOST_FOR_ONE) open = open.filter((other) => other !== id);
+  }
+  return shares;
+}
+
+/** The faults of one event: all its tries fail before the last that has any. */
+function planned(
+  seed: number,
+  id: string,
+  share: number,
+  kinds: readonly FaultKind[],
+  failing: readonly FaultKind[],
+): readonly (readonly Fault[])[] {
+  const plan: (readonly Fault[])[] = [];
+  let left = share;
+  while (left > 0) {
+    const random = seeded(seed, id, plan.length + 1);
+    const faults: Fault[] = [];
+    for (const kind of BESIDE_KINDS) {
+      if (random() >= BESIDE || left <= faults.length || !kinds.includes(kind)) continue;
+      faults.push(randomFault(kind, random));
+    }
+    if (faults.length < left) {
+      const isLast = faults.length + 1 === left;
+      const possible = isLast ? kinds.filter((kind) => !faults.some((fault) => fault.kind === kind)) : failing;
+      faults.push(randomFault(oneOf(random, possible), random));
+    }
+    plan.push(faults);
+    left -= faults.length;
+  }
+  return plan;
+}
+
+/**
+ * Makes numbers from 0 up to 1 that depend on nothing but the seed and the names: the same question has the same answer, in
+ * whatever order it is asked.
+ */
+export function seeded(seed: number, ...names: readonly (string | number)[]): () => number {
+  let state = hash(`${seed}/${names.join('/')}`);
+  // mulberry32
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A whole number from `least` to `most`. */
+export function whole(random: () => number, least: number, most: number): number {
+  return least + Math.floor(random() * (most - least + 1));
+}
+
+/** @throws RangeError for an empty list */
+export function oneOf<T>(random: () => number, list: readonly T[]): T {
+  if (list.length === 0) throw new RangeError('The list to choose from is empty.');
+  return list[whole(random, 0, list.length - 1)] as T; // within the list
+}
+
+const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** Letters and digits, as ids have them. */
+export function letters(random: () => number, length: number): string {
+  return Array.from({ length }, () => LETTERS[whole(random, 0, LETTERS.length - 1)]).join('');
+}
+
+/** FNV-1a over UTF-16 units. */
+function hash(text: string): number {
+  let value = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
+  return value;
+}
+
+/** A body with the signature that is sent with it; `null` for none. */
+export interface SignedBody {
+  readonly body: Uint8Array;
+  readonly signature: string | null;
+}
+
+type Forge = (body: Uint8Array, secret: Secret) => SignedBody;
+
+/** What a stranger may send who does not know the secret, or who changes what others sent. */
+const FORGE = {
+  'changed-body': (body, secret) => ({ body: withOtherDigit(body), signature: signBody(body, secret) }),
+  'changed-signature': (body, secret) => ({ body, signature: tamperedSignature(signBody(body, secret), 0) }),
+  unsigned: (body) => ({ body, signature: null }),
+  'empty-signature': (body) => ({ body, signature: '' }),
+  'other-secret': (body) => ({ body, signature: signBody(body, 'a guessed secret') }),
+  uppercase: (body, secret) => ({ body, signature: uppercaseOf(body, secret) }),
+  prefixed: (body, secret) => ({ body, signature: `sha256=${signBody(body, secret)}` }),
+  truncated: (body, secret) => ({ body, signature: signBody(body, secret).slice(0, 32) }),
+} as const satisfies Record<string, Forge>;
+
+/** One way to forge a delivery. */
+export type Forgery = keyof typeof FORGE;
+
+/** Every way. */
+export const FORGERIES = Object.keys(FORGE) as readonly Forgery[]; // the keys of the record above
+
+/** A body and a signature that a receiver must answer 401. */
+export function forged(body: Uint8Array, secret: Secret, how: Forgery): SignedBody {
+  return FORGE[how](body, secret);
+}
+
+/** The last digit becomes another: still a sound event, with another amount or time, and no longer what was signed. */
+function withOtherDigit(body: Uint8Array): Uint8Array {
+  const changed = Uint8Array.from(body);
+  const at = changed.findLastIndex((byte) => byte >= 0x30 && byte <= 0x39);
+  if (at === -1) return Uint8Array.from([...body, 0x20]);
+  changed[at] = changed[at] === 0x31 ? 0x32 : 0x31;
+  return changed;
+}
+
+/** A signature without letters would be right: then one digit is wrong instead. */
+function uppercaseOf(body: Uint8Array, secret: Secret): string {
+  const signature = signBody(body, secret);
+  const upper = signature.toUpperCase();
+  return upper === signature ? tamperedSignature(signature, 0) : upper;
 }

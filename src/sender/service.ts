@@ -4,12 +4,10 @@ import { Agent as HttpsAgent } from 'node:https';
 import { performance } from '../host/real-timers.ts';
 import { positiveWhole } from '../known-options.ts';
 import { signBody, signingKeys, type Secret } from '../signing/signature.ts';
-import { labelOf, type EventLabel } from './event-label.ts';
-import { copiesIn, delayedBy, noFaults, type Fault, type FaultPlan } from './faults.ts';
-import { requestWith, type Seen, type SignedBody } from './faulty-request.ts';
-import { retryAfter } from './retry-schedule.ts';
+import { labelOf, type EventLabel } from './event-json.ts';
+import { copiesIn, delayedBy, noFaults, type Fault, type FaultPlan, retryAfter, type SignedBody } from './faults.ts';
+import { requestWith, type Seen } from './deliver.ts';
 import { realClock, type SenderClock } from './sender-clock.ts';
-import { concurrencyLimit } from './concurrency-limit.ts';
 
 /** Where a service delivers, how, and what goes wrong meanwhile. */
 export interface ServiceOptions {
@@ -72,7 +70,7 @@ export interface DeadLetter extends EventLabel {
 }
 
 /** What is special about one delivery. */
-export interface DeliverOptions {
+interface DeliverOptions {
   /** when the first try is due on the service's clock; at once unless set */
   readonly at?: Date | number;
   /** for this delivery alone */
@@ -261,4 +259,20 @@ const UNREACHABLE: Seen = { status: null, why: 'the receiver is unreachable', no
 
 function digestOf(body: Uint8Array): string {
   return createHash('sha256').update(body).digest('hex');
+}
+
+/** Lets so many in at a time, first come, first served. Resolves with a slot's way back, which is called once. */
+function concurrencyLimit(count: number): () => Promise<() => void> {
+  const waiting: (() => void)[] = [];
+  let free = count;
+  const giveBack = (): void => {
+    const next = waiting.shift();
+    if (next === undefined) free += 1;
+    else next();
+  };
+  return async () => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    return giveBack;
+  };
 }

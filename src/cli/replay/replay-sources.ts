@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { StoredEvent } from '../../inbox/event.ts';
 import { newestSeq, storedEvents, type StoredEventFilter } from '../../ops/stored-events.ts';
-import { labelOf } from '../../sender/event-label.ts';
+import { labelOf } from '../../sender/event-json.ts';
 import { CommandError, EXIT } from '../shared/exit.ts';
 import { oneLine } from '../../printable.ts';
 import { tell } from '../shared/output.ts';

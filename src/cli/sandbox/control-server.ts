@@ -14,7 +14,7 @@ import type {
   ServiceFault,
   Endpoint,
 } from '../../sandbox/index.ts';
-import { FAULT_KINDS as DELIVERY_FAULT_KINDS } from '../../sender/random-faults.ts';
+import { FAULT_KINDS as DELIVERY_FAULT_KINDS } from '../../sender/faults.ts';
 import { CommandError, EXIT, usageError } from '../shared/exit.ts';
 import { LISTS } from './sandbox-address.ts';
 import { seal, unseal } from './control-token.ts';

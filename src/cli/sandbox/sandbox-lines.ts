@@ -1,6 +1,5 @@
 import type { Sandbox, Delivery, DeliveryTry } from '../../sandbox/index.ts';
-import { unbrokenCurlLine } from '../../sandbox/openapi/page/curl-line.ts';
-import { PLACE_ORDER } from '../../sandbox/page/example-requests.ts';
+import { unbrokenCurlLine, PLACE_ORDER } from '../../sandbox/openapi/example-requests.ts';
 import { printNdjson, tell, print, styled } from '../shared/output.ts';
 import type { Registered } from './control-server.ts';
 import { DASHBOARD, steeringText } from './sandbox-address.ts';

@@ -1,7 +1,7 @@
 import type { Issue } from '../../events/webhook-event.ts';
-import { labelOf } from '../../sender/event-label.ts';
+import { labelOf } from '../../sender/event-json.ts';
 import { realClock } from '../../sender/sender-clock.ts';
-import { MAX_ATTEMPTS, retryAfter } from '../../sender/retry-schedule.ts';
+import { MAX_ATTEMPTS, retryAfter } from '../../sender/faults.ts';
 import { createService, type DeliveryAttempt } from '../../sender/service.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { STOPS_AFTER_ANSWERS } from '../shared/interruption.ts';

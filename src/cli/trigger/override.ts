@@ -1,5 +1,5 @@
 import { usageError } from '../shared/exit.ts';
-import { isContainer, parseExactly } from '../../sender/exact-json.ts';
+import { isContainer, parseExactly } from '../../sender/event-json.ts';
 
 /**
  * Sets one value in a parsed body: `data.items.0.price=6.50`. What is missing on the way is created.

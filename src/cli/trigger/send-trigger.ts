@@ -1,6 +1,6 @@
 import { signBody } from '../../signing/signature.ts';
 import { tamperedBody, tamperedSignature } from '../../sender/faults.ts';
-import { labelOf } from '../../sender/event-label.ts';
+import { labelOf } from '../../sender/event-json.ts';
 import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
 import { print, printBytes, tell } from '../shared/output.ts';

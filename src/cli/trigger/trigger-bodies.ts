@@ -7,7 +7,7 @@ import { makeItsOwn, newEvent } from '../../testing/build-event.ts';
 import { CommandError, EXIT, usageError } from '../shared/exit.ts';
 import { tell } from '../shared/output.ts';
 import { readInput } from '../shared/read-input.ts';
-import { isContainer, parseExactly, writtenExactly } from '../../sender/exact-json.ts';
+import { isContainer, parseExactly, writtenExactly } from '../../sender/event-json.ts';
 import { newFields, override, remove } from './override.ts';
 import { didYouMean } from '../shared/did-you-mean.ts';
 

@@ -1,4 +1,4 @@
-import { AMOUNTS } from '../../../sender/exact-json.ts';
+import { AMOUNTS } from '../../../sender/event-json.ts';
 
 /** The same JSON in other bytes. */
 export interface Writing {

@@ -1,15 +1,11 @@
-import { number, plural } from '../../../ops/words/format.ts';
-import type { Screen } from '../../../page/visit.ts';
-import { FAULT_KINDS as DELIVERY_FAULT_KINDS } from '../../../sender/random-faults.ts';
-import type { FaultKind as DeliveryFaultKind } from '../../../sender/faults.ts';
-import { OUTAGES } from '../../errors.ts';
-import { FAULT_KINDS, type FaultKind, type PendingFault } from '../../faults.ts';
-import { OPERATION_NAMES, OPERATIONS } from '../../service-operations.ts';
-import { DECLINE_OUTCOMES } from '../../payments.ts';
-import { ListTable } from '../parts/list-table.tsx';
-import { hrefWith, NextPage, pageOfAll } from '../parts/pages.tsx';
-import { SandboxForm } from '../parts/sandbox-form.tsx';
-import { sentInto, type SandboxVisit } from '../sandbox-visit.ts';
+import { number, plural } from '../../ops/words/format.ts';
+import type { Screen } from '../../page/visit.ts';
+import { FAULT_KINDS as DELIVERY_FAULT_KINDS, type FaultKind as DeliveryFaultKind } from '../../sender/faults.ts';
+import { OUTAGES } from '../errors.ts';
+import { FAULT_KINDS, type FaultKind, type PendingFault } from '../faults.ts';
+import { DECLINE_OUTCOMES } from '../payments.ts';
+import { OPERATION_NAMES, OPERATIONS } from '../service-operations.ts';
+import { ListTable, hrefWith, NextPage, pageOfAll, SandboxForm, sentInto, type SandboxVisit } from './parts.tsx';
 
 const WORDS: Readonly<Record<FaultKind, string>> = {
   before: 'outage before the operation is carried out',

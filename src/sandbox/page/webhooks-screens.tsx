@@ -1,13 +1,19 @@
-import { eventTypes } from '../../../events/event-types.ts';
-import { Time } from '../../../page/parts/time.tsx';
-import type { Screen } from '../../../page/visit.ts';
-import type { Endpoint } from '../../endpoints.ts';
-import { EndpointName } from '../parts/endpoint-name.tsx';
-import { ListTable } from '../parts/list-table.tsx';
-import { hrefWith, NextPage, pageOfAll } from '../parts/pages.tsx';
-import { Confirmed, SandboxForm } from '../parts/sandbox-form.tsx';
-import { ShownOnce } from '../parts/shown-once.tsx';
-import { sentInto, type SandboxVisit } from '../sandbox-visit.ts';
+import { eventTypes } from '../../events/event-types.ts';
+import { Time } from '../../page/parts/time.tsx';
+import type { Screen } from '../../page/visit.ts';
+import type { Endpoint } from '../endpoints.ts';
+import {
+  EndpointName,
+  ListTable,
+  hrefWith,
+  NextPage,
+  pageOfAll,
+  Confirmed,
+  SandboxForm,
+  ShownOnce,
+  sentInto,
+  type SandboxVisit,
+} from './parts.tsx';
 
 /** Where webhooks go, the newest first. */
 export function webhooksScreen(visit: SandboxVisit): Screen {

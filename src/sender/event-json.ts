@@ -1,3 +1,5 @@
+import { utf8Text } from '../events/json.ts';
+
 /** A number that is written again exactly as it was read. */
 interface RawJson {
   readonly rawJSON: string;
@@ -50,4 +52,22 @@ const TEXT_OR_NAME = /"(?:[^"\\]|\\.)*"(:?)/g;
 function unlikeRewritten(text: string): string {
   if (JSON.stringify(JSON.parse(text)) !== text) return text;
   return text.replaceAll(TEXT_OR_NAME, (token, colon: string) => (colon === '' ? token : `${token} `));
+}
+
+/** What an event calls itself; `null` where its body does not say. */
+export interface EventLabel {
+  readonly id: string | null;
+  readonly type: string | null;
+}
+
+/** The id and the type in any body, whatever it is. */
+export function labelOf(body: Uint8Array): EventLabel {
+  let event: unknown;
+  try {
+    event = JSON.parse(utf8Text(body) ?? '');
+  } catch {
+    return { id: null, type: null };
+  }
+  const { id, type } = (event ?? {}) as { readonly id?: unknown; readonly type?: unknown };
+  return { id: typeof id === 'string' ? id : null, type: typeof type === 'string' ? type : null };
 }

@@ -1,16 +1,22 @@
-import { number, plural } from '../../../ops/words/format.ts';
-import { isBlank, StoredText } from '../../../page/parts/stored-text.tsx';
-import { Time } from '../../../page/parts/time.tsx';
-import type { Screen } from '../../../page/visit.ts';
-import type { CreatedKey, KeyRecord } from '../../keys.ts';
-import { unbrokenCurlLine } from '../../openapi/page/curl-line.ts';
-import { PERMISSIONS } from '../../service-operations.ts';
-import { exampleFor } from '../example-requests.ts';
-import { ListTable, type Column } from '../parts/list-table.tsx';
-import { hrefWith, NextPage, pageOfAll } from '../parts/pages.tsx';
-import { Confirmed, SandboxForm } from '../parts/sandbox-form.tsx';
-import { ShownOnce } from '../parts/shown-once.tsx';
-import { sentInto, type SandboxVisit } from '../sandbox-visit.ts';
+import { number, plural } from '../../ops/words/format.ts';
+import { isBlank, StoredText } from '../../page/parts/stored-text.tsx';
+import { Time } from '../../page/parts/time.tsx';
+import type { Screen } from '../../page/visit.ts';
+import type { CreatedKey, KeyRecord } from '../keys.ts';
+import { unbrokenCurlLine, exampleFor } from '../openapi/example-requests.ts';
+import { PERMISSIONS } from '../service-operations.ts';
+import {
+  ListTable,
+  type Column,
+  hrefWith,
+  NextPage,
+  pageOfAll,
+  Confirmed,
+  SandboxForm,
+  ShownOnce,
+  sentInto,
+  type SandboxVisit,
+} from './parts.tsx';
 
 /** API keys, the newest first, with what each may do and has used of the plan's limits. */
 export function keysScreen(visit: SandboxVisit): Screen {
