@@ -4,7 +4,7 @@ import type { AnyInbox } from '../inbox/contract.ts';
 import type { Act, ActOptions, Bulk, By } from '../inbox/operator/acts.ts';
 import type { EventFilter, PageRequest } from '../inbox/operator/search.ts';
 import { hasEnded, unknownBulk } from '../inbox/rules/bulks.ts';
-import { askedByFilter, searchedFor } from '../inbox/rules/operator-acts.ts';
+import { askedByFilter, searchedFor } from '../inbox/rules/decide-act.ts';
 import { assertOptions, type KnownOptions, positive } from '../known-options.ts';
 import { HEARTBEAT_MS, judgedBulks, shownBulk } from './bulk-silence.ts';
 import { operationsOf } from './operations-of.ts';

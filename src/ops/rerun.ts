@@ -2,7 +2,8 @@ import type { EntityOf } from '../events/entity.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { ActOptions, ActReport, By } from '../inbox/operator/acts.ts';
-import { decideOnStored, askedByKey } from '../inbox/rules/operator-acts.ts';
+import { decideOnStored } from '../inbox/rules/operator-acts.ts';
+import { askedByKey } from '../inbox/rules/decide-act.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { actOnNamed } from './act-on-named.ts';
 

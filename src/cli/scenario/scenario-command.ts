@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { command, GROUP, withNotes } from '../shared/command.ts';
-import { withOptionalDb } from '../shared/db-option.ts';
-import { positiveNumber, wholeNumber } from '../shared/option-values.ts';
-import type { ScenarioRunOptions } from './run-and-report.ts';
-import { withSecret } from '../shared/secret-option.ts';
+import { withOptionalDb, positiveNumber, wholeNumber } from '../shared/options.ts';
+import type { ScenarioRunOptions } from './scenario-report.ts';
+import { withSecret } from '../shared/secret.ts';
 
 /** `hookbox scenario`: run, list and schema. */
 export function scenarioCommand(): Command {
@@ -53,7 +52,7 @@ function runCommand(): Command {
       4: 'no scenario has this name',
     },
   }).action(async (scenario: string, options: ScenarioRunOptions) => {
-    const { runAndReport } = await import('./run-and-report.ts');
+    const { runAndReport } = await import('./scenario-report.ts');
     process.exitCode = await runAndReport(scenario, options);
   });
 }

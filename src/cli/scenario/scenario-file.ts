@@ -7,9 +7,8 @@ import { parseDuration } from '../../ops/words/read-time.ts';
 import { oneLine } from '../../printable.ts';
 import { type FaultKind, FAULT_KINDS, FORGERIES, type Forgery } from '../../sender/faults.ts';
 import { fixturesFolder } from '../../testing/fixtures.ts';
-import { CommandError, EXIT, usageError } from '../shared/exit.ts';
-import { print, printJson } from '../shared/output.ts';
-import { readInput } from '../shared/read-input.ts';
+import { CommandError, EXIT, usageError, print, printJson } from '../shared/output.ts';
+import { readInput } from '../shared/files.ts';
 
 const duration = z
   .string()

@@ -1,148 +1,59 @@
 import { ConfigurationError } from '../../errors.ts';
-import { type EntityOf, entityOf, namedEntity } from '../../events/entity.ts';
-import type { Instant } from '../../events/instant.ts';
+import { entityOf, namedEntity, type EntityOf } from '../../events/entity.ts';
 import { readEvent } from '../../events/parse.ts';
-import {
-  putAwayStates,
-  type DeadReason,
-  type EventState,
-  type EventKey,
-  type StoredEvent,
-  type IncomingEvent,
-} from '../event.ts';
-import type { Act, ActResult, ActReport } from '../operator/acts.ts';
-import type { EventFilter, EventSummary } from '../operator/search.ts';
+import type { EventKey, StoredEvent } from '../event.ts';
+import type { Act, ActReport, ActResult } from '../operator/acts.ts';
 import { Budget, type TimeSlice } from './budget.ts';
-import { type Counting, Sums } from './counted.ts';
+import { addNames, recordOf, sumsOf, type Counting } from './counted.ts';
+import {
+  decideAct,
+  needsBody,
+  type ActDecision,
+  type ActedEvent,
+  type ActMove,
+  type AskedAct,
+  type BodyToday,
+} from './decide-act.ts';
 import type { Queue } from './store.ts';
 
-/** What somebody asks for: an action, on events in these states. */
-export interface AskedAct {
-  readonly act: Act;
-  readonly states: readonly EventState[];
-}
-
-/** What decides about an event before its body is read. */
-export interface ActedEvent {
-  readonly state: EventState;
-  readonly deadReason: DeadReason | null;
-  /** its body is gone */
-  readonly pruned: boolean;
-  /** once processed, it is not run again, whatever body it has */
-  readonly erased?: boolean;
-  /** its due time is still to come */
-  readonly inBackoff?: boolean;
-}
-
-/** What today's schemas make of a stored body that fits them. */
-export interface BodyToday {
-  readonly type: string | null;
-  readonly created: Instant | null;
-  readonly entity: string | null;
-}
-
-/** A move of an operator's action, by the name that it has in `moves.ts` of an inbox. */
-export type ActMove =
-  /** a dead, ignored or discarded event gets what its body says today */
-  | { readonly name: 'toPending'; readonly content: BodyToday }
-  /** its type, time and entity stay what they were: they belong to the attempt that has succeeded */
-  | { readonly name: 'processedToPending' }
-  /** an invalid event gets the type and the time that a discarded one has; of any other they stay as they are */
-  | { readonly name: 'discard'; readonly content: Pick<BodyToday, 'type' | 'created'> | null }
-  /** it is due now; its attempts, failures and crashes stay, and so does its place behind older events of its entity */
-  | { readonly name: 'retry-now' };
-
-/** An event as it is shown, as an action would find it then. */
-export function summaryAt(summary: EventSummary, now: Date): EventSummary & ActedEvent {
-  return { ...summary, inBackoff: summary.dueAt !== null && summary.dueAt > now };
-}
-
-/** What an action makes of one event. */
-export type ActDecision =
-  | { readonly result: 'done'; readonly move: ActMove }
-  | { readonly result: Exclude<ActResult, 'done'> };
-
-/**
- * An action on events that are named: on all that it can apply to, of these states.
- *
- * @param wanted - all unless given
- */
-export function askedByKey(act: Act, force: boolean, wanted?: readonly EventState[]): AskedAct {
-  return { act, states: appliesTo(act, force).filter((state) => wanted?.includes(state) ?? true) };
-}
-
-function appliesTo(act: Act, force: boolean): readonly EventState[] {
-  if (act === 'discard') return ['dead', 'pending'];
-  if (act === 'retry-now') return ['pending'];
-  return force ? [...putAwayStates, 'processed'] : putAwayStates;
+/** As `decideAct`, for an event with its body. */
+export function decideOnStored(asked: AskedAct, event: StoredEvent | null, rule?: EntityOf): ActDecision {
+  if (event === null) return decideAct(asked, null, null);
+  const known = { ...event, pruned: event.body === null };
+  const isRead = event.body !== null && needsBody(asked, known);
+  return decideAct(asked, known, isRead ? bodyToday(asked.act, known, event.body, rule) : null);
 }
 
 /**
- * An action on events that a filter finds, or has found. It leaves events alone that have another state by then. A rerun
- * takes ignored and discarded events only if the filter asks for them, or when it is forced.
- */
-export function askedByFilter(act: Act, force: boolean, filter: EventFilter): AskedAct {
-  // Whoever names events means these, put away or not.
-  if (filter.events !== undefined && filter.states === undefined) return askedByKey(act, force);
-  const wanted = filter.states ?? (filter.ignoredSince === undefined ? undefined : ['ignored']);
-  const { states } = askedByKey(act, force, wanted);
-  const isLeft = (state: EventState): boolean => state === 'ignored' || state === 'discarded';
-  return { act, states: states.filter((state) => wanted !== undefined || force || !isLeft(state)) };
-}
-
-/** What a preview searches for. An event that is retried now has failed before: an index knows these among any number that wait. */
-export function searchedFor({ act, states }: AskedAct, filter: EventFilter): EventFilter & Pick<AskedAct, 'states'> {
-  if (act !== 'retry-now') return { ...filter, states };
-  return { ...filter, states: filter.retrying === false ? [] : states, retrying: true };
-}
-
-/**
- * Decides what an action makes of one event. An inbox only carries it out.
+ * The content of a stored body by today's schemas; `null` if it does not fit them. An event keeps the entity that its
+ * receiver gave it. One that was stored as invalid has none, and gets one when it is rerun.
  *
- * A discarded event has a type and a time, which an invalid one has only if its body fits today's schemas. If it does
- * not, it cannot be discarded and stays dead: pruning takes its body, and so does erasing.
- *
- * @param event - `null` where there is none of the key
- * @param today - `null` where the body does not fit, and where `needsBody` has said that it need not be read
+ * @param rule - the receiver's, if it has one
  */
-export function decideAct({ act, states }: AskedAct, event: ActedEvent | null, today: BodyToday | null): ActDecision {
-  if (event === null) return { result: 'unknown' };
-  if (!states.includes(event.state)) {
-    return { result: appliesTo(act, false).includes(event.state) ? 'changed' : 'not needed' };
-  }
-  if (act === 'retry-now') return event.inBackoff === true ? done({ name: 'retry-now' }) : { result: 'not needed' };
-  if (act === 'discard' && event.deadReason !== 'invalid') return done({ name: 'discard', content: null });
-  if (event.pruned) return { result: 'pruned' };
-  if (event.state === 'processed' && event.erased === true) return { result: 'not needed' };
-  if (today === null) return { result: 'still invalid' };
-  if (act === 'discard') return done({ name: 'discard', content: { type: today.type, created: today.created } });
-  return done(event.state === 'processed' ? { name: 'processedToPending' } : { name: 'toPending', content: today });
-}
-
-function done(move: ActMove): ActDecision {
-  return { result: 'done', move };
-}
-
-/** Whether what the body says today decides about an event. */
-export function needsBody(asked: AskedAct, event: ActedEvent): boolean {
-  return decideAct(asked, event, null).result === 'still invalid';
-}
-
-/** Whether an action may be done to an event, as far as can be said without its body: so a preview takes it. */
-export function mayBeDone(asked: AskedAct, event: ActedEvent): boolean {
-  return needsBody(asked, event) || decideAct(asked, event, null).result === 'done';
+export function bodyToday(
+  act: Act,
+  event: Pick<ActedEvent, 'state' | 'deadReason'> & { readonly entity: string | null },
+  body: Uint8Array,
+  rule: EntityOf = entityOf,
+): BodyToday | null {
+  const { parsed, facts } = readEvent(body);
+  if (!parsed.ok || facts === null) return null;
+  // A discarded one may have been invalid before.
+  const mayHaveNone = event.deadReason === 'invalid' || event.state === 'discarded';
+  const isNamed = act === 'rerun' && mayHaveNone && event.entity === null;
+  return { ...facts, entity: isNamed ? namedEntity(rule, parsed.event) : event.entity };
 }
 
 const MOST_KEYS = 500;
 /** Parsing blocks the event loop: this much takes about ten milliseconds. One event may have more. */
 const MOST_BYTES = 512 * 1024;
 
-/** An event as far as an action decides about it. */
+/** A row of an event that an action decides about. */
 export interface ActedRow extends EventKey, ActedEvent {
   readonly seq: number;
   readonly type: string | null;
   readonly entity: string | null;
-  /** when a pending event may be claimed; of no meaning in another state */
+  /** when a pending event may be claimed; has no meaning in another state */
   readonly dueMs?: number;
   /** the length of its body */
   readonly bytes: number;
@@ -211,15 +122,9 @@ export function planActs(
 
 function afterMove({ event, move }: EventMove): ActedRow {
   const settled = { ...event, deadReason: null, inBackoff: false };
-  switch (move.name) {
-    case 'toPending':
-      return { ...settled, state: 'pending', type: move.content.type, entity: move.content.entity };
-    case 'processedToPending':
-    case 'retry-now':
-      return { ...settled, state: 'pending' };
-    case 'discard':
-      return { ...settled, state: 'discarded', type: move.content?.type ?? event.type };
-  }
+  if (move.name === 'discard') return { ...settled, state: 'discarded', type: move.content?.type ?? event.type };
+  const { type, entity } = move.name === 'toPending' ? move.content : event;
+  return { ...settled, state: 'pending', type, entity };
 }
 
 /** The queues whose fronts may have left. An event that is due now stays where it is. */
@@ -233,7 +138,6 @@ export function queuesToAdvance(moves: readonly EventMove[]): readonly Queue[] {
   return [...left.values()];
 }
 
-/** Counts what operators see of their actions. */
 export function countMoves(counts: Counting['counts'], moves: readonly EventMove[]): void {
   for (const { event, move } of moves) {
     if (move.name === 'toPending') counts.countType('rerun', move.content.type);
@@ -254,11 +158,11 @@ export function nextBatch<T extends ActedRow | null>(rows: readonly T[], most: n
   return batch;
 }
 
-/** What came of an action on keys, but for its line in the audit. */
+/** The report of an action on keys, without its line in the audit. */
 export function reportOf(keys: readonly EventKey[], results: readonly ActResult[]): Omit<ActReport, 'audit'> {
   return {
     results: keys.map((key, at) => ({ key, result: results[at] ?? 'unknown' })),
-    counts: new Sums().add(...results).toRecord(),
+    counts: recordOf(addNames(sumsOf(), ...results)),
   };
 }
 
@@ -293,49 +197,4 @@ export function refuseTooManyBytes({ length }: readonly EventKey[], bytes: numbe
     `One call accepts events whose bodies total at most ${MOST_BYTES} bytes, but the bodies of these ` +
       `${length} events total ${bytes}. Name fewer events, or use a bulk action (previewBulk, then runBulk).`,
   );
-}
-
-/** As `decideAct`, where the event is at hand with its body. */
-export function decideOnStored(asked: AskedAct, event: StoredEvent | null, rule?: EntityOf): ActDecision {
-  if (event === null) return decideAct(asked, null, null);
-  const known = { ...event, pruned: event.body === null };
-  const isRead = event.body !== null && needsBody(asked, known);
-  return decideAct(asked, known, isRead ? bodyToday(asked.act, known, event.body, rule) : null);
-}
-
-/**
- * What today's schemas make of a stored body; `null` when it does not fit them. An event keeps the entity that its receiver
- * gave it. One that was stored as invalid has none, and gets one when it is rerun.
- *
- * @param rule - the receiver's, where it has one
- */
-export function bodyToday(
-  act: Act,
-  event: Pick<ActedEvent, 'state' | 'deadReason'> & { readonly entity: string | null },
-  body: Uint8Array,
-  rule: EntityOf = entityOf,
-): BodyToday | null {
-  const { parsed, facts } = readEvent(body);
-  if (!parsed.ok || facts === null) return null;
-  // A discarded one may have been invalid before.
-  const mayHaveNone = event.deadReason === 'invalid' || event.state === 'discarded';
-  const isNamed = act === 'rerun' && mayHaveNone && event.entity === null;
-  return { ...facts, entity: isNamed ? namedEntity(rule, parsed.event) : event.entity };
-}
-
-export interface EventToRerun {
-  readonly entity: string | null;
-  readonly state: EventState;
-  readonly isPruned: boolean;
-  /** its body is still the one that was read */
-  readonly isAsRead: boolean;
-}
-
-/** What today's schemas make of a body. */
-export type Content = Pick<IncomingEvent, 'type' | 'created' | 'entity'>;
-
-/** Whether an event may become pending again, by the rule of operators. */
-export function mayRerun<Event extends Omit<EventToRerun, 'entity'>>(event: Event | undefined): event is Event {
-  if (event === undefined || !event.isAsRead) return false;
-  return mayBeDone(askedByKey('rerun', false), { state: event.state, deadReason: null, pruned: event.isPruned });
 }

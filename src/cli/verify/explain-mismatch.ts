@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto';
+import { isWellFormedSignature } from '../../signing/signature.ts';
+import { print, printJson, styled } from '../shared/output.ts';
+import { readInput } from '../shared/files.ts';
+import { secretOf } from '../shared/secret.ts';
+import { bodyVariants, leftOfBody, type BodyVariant, type OtherBody } from './body-variants.ts';
+import { CAUSES, type Cause, type Found } from './causes.ts';
+import {
+  keyVariants,
+  otherSchemes,
+  RIGHT_SCHEME,
+  signatureReadings,
+  type KeyVariant,
+  type Reading,
+  type Scheme,
+} from './signing-variants.ts';
+
+interface ExplainOptions {
+  readonly also?: readonly string[];
+  readonly oldSecretFile?: string;
+  readonly json?: boolean;
+}
+
+/** `hookbox verify --explain`: prints why a signature is not that of a body. */
+export async function printExplanation(
+  mismatch: Pick<Mismatch, 'body' | 'signature' | 'secret'>,
+  { also = [], oldSecretFile, json }: ExplainOptions,
+): Promise<void> {
+  const others = await Promise.all(also.map(async (name) => ({ name, body: await readInput(name) })));
+  const inFile = oldSecretFile === undefined ? [] : [await secretOf({ secretFile: oldSecretFile })];
+  const oldSecrets = [...inFile, process.env['SIGNING_SECRET_OLD'] ?? ''].filter((secret) => secret !== '');
+  const explanation = explainMismatch({ ...mismatch, others, oldSecrets });
+  const bytes = mismatch.body.byteLength;
+  const sha256 = createHash('sha256').update(mismatch.body).digest('hex');
+  if (json === true) {
+    printJson({ ...explanation, body: { bytes, sha256 } });
+    return;
+  }
+  const { mistakes, explained, tried } = explanation;
+  print('not valid');
+  for (const { cause, what, meaning, fix } of mistakes) {
+    const sentence = `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`;
+    print('', `${styled('bold', cause)}: ${what}`, `  ${sentence}`, `  To do: ${fix}`);
+  }
+  if (explained) return;
+  const numbers = `${tried.bodies} forms of the body, ${tried.secrets} forms of the secret, ${tried.schemes} ways to sign`;
+  const pairs = tried.complete ? 'and every pair of these' : 'and as many pairs as time allowed';
+  const more = [
+    ...(oldSecrets.length > 0 ? [] : ['a secret from before a rotation (--old-secret-file)']),
+    ...(others.length > 0 ? [] : ['other bodies (--also)']),
+  ];
+  print(
+    '',
+    tried.signatures === 0 ? [] : `Tried: ${numbers}, ${pairs}: ${tried.causes.join(', ')}.`,
+    more.length === 0 ? [] : `Not tried: ${more.join(', ')}.`,
+    `Your body has ${bytes} bytes and the SHA-256 ${sha256}.`,
+  );
+}
+
+/** A body with the signature that does not match it. */
+export interface Mismatch {
+  readonly body: Uint8Array;
+  /** the value of `X-Signature` */
+  readonly signature: string;
+  readonly secret: string;
+  /** secrets from before a rotation */
+  readonly oldSecrets?: readonly string[];
+  readonly others?: readonly OtherBody[];
+}
+
+/** Why a signature does not match, as far as that can be found out. */
+interface Explanation {
+  /** there is nothing to explain */
+  readonly valid: boolean;
+  /** with every one of these mistakes, the signature is right; `false` when nothing that was tried fits */
+  readonly explained: boolean;
+  /** never hold a secret or a signature that would be right */
+  readonly mistakes: readonly (Found & { readonly meaning: string; readonly fix: string })[];
+  /** how much was tried until it was explained */
+  readonly tried: {
+    readonly bodies: number;
+    readonly secrets: number;
+    readonly schemes: number;
+    /** signatures that were computed */
+    readonly signatures: number;
+    /** beside those in how a signature is written */
+    readonly causes: readonly Cause[];
+    /** `false` where the body is so large that not every pair of mistakes was tried */
+    readonly complete: boolean;
+  };
+}
+
+/** Pairs of mistakes are tried until so many bytes were hashed: about half a second. */
+const PAIR_BYTES = 256 * 1024 * 1024;
+
+/**
+ * Makes the usual mistakes until one of them, or two together, give that signature. How the signature is written may be
+ * wrong besides.
+ */
+export function explainMismatch({ body, signature, secret, oldSecrets = [], others = [] }: Mismatch): Explanation {
+  const readings = signatureReadings(signature);
+  const asItIs: BodyVariant = { bytes: body, found: null };
+  const bodies: BodyVariant[] = [];
+  const [given, ...otherKeys] = keyVariants(secret, oldSecrets) as [KeyVariant, ...KeyVariant[]];
+  const schemes = otherSchemes(body, signature);
+  let signatures = 0;
+  let bytesLeft = Infinity;
+
+  function* combinations(): Generator<readonly [BodyVariant, KeyVariant, Scheme]> {
+    yield [asItIs, given, RIGHT_SCHEME];
+    for (const key of otherKeys) yield [asItIs, key, RIGHT_SCHEME];
+    for (const variant of bodyVariants(Buffer.from(body), others)) {
+      bodies.push(variant);
+      yield [variant, given, RIGHT_SCHEME];
+    }
+    for (const scheme of schemes) yield [asItIs, given, scheme];
+    bytesLeft = PAIR_BYTES;
+    for (const key of otherKeys) for (const scheme of schemes) yield [asItIs, key, scheme];
+    for (const variant of bodies) for (const key of otherKeys) yield [variant, key, RIGHT_SCHEME];
+    for (const variant of bodies) for (const scheme of schemes) yield [variant, given, scheme];
+  }
+
+  function search(): readonly Found[] | null {
+    if (readings.length === 0) return null;
+    const match = matcher(readings);
+    for (const [variant, key, scheme] of combinations()) {
+      if (bytesLeft <= 0) return null;
+      signatures += 1;
+      bytesLeft -= variant.bytes.byteLength;
+      const reading = match(scheme.digits(key.key, variant.bytes));
+      if (reading === null) continue;
+      return [...reading.found, ...[variant.found, key.found, scheme.found].filter((one) => one !== null)];
+    }
+    return null;
+  }
+
+  const found = search();
+  const mistakes = found === null ? inexplicable(body, signature, readings) : [...lostBody(body, found), ...found];
+  const tried = [...bodies, ...otherKeys, ...schemes];
+  return {
+    valid: found?.length === 0,
+    explained: found !== null,
+    mistakes: mistakes.map(({ cause, what }) => ({ cause, what, meaning: CAUSES[cause][0], fix: CAUSES[cause][1] })),
+    tried: {
+      bodies: bodies.length + 1,
+      secrets: otherKeys.length + 1,
+      schemes: schemes.length + 1,
+      signatures,
+      causes: [...new Set(tried.flatMap((one) => one.found?.cause ?? []))],
+      complete: bytesLeft > 0,
+    },
+  };
+}
+
+/** Finds the reading that a digest fits. One that was cut off fits by its beginning. */
+function matcher(readings: readonly Reading[]): (digits: string) => Reading | null {
+  const whole = new Map(readings.toReversed().map((reading) => [reading.digits, reading]));
+  const cut = readings.filter(({ found }) => found.some(({ cause }) => cause === 'truncated'));
+  return (digits) => {
+    const exact = whole.get(digits);
+    // Forty digits are no HMAC-SHA256 that was cut off when they are a whole HMAC-SHA1.
+    if (exact !== undefined) return { ...exact, found: exact.found.filter(({ cause }) => cause !== 'truncated') };
+    return cut.find((reading) => digits.startsWith(reading.digits)) ?? null;
+  };
+}
+
+/** A body that is not one explains best why the signature is that of another. */
+function lostBody(body: Uint8Array, found: readonly Found[]): readonly Found[] {
+  const left = found.some(({ cause }) => cause === 'other-body') ? leftOfBody(body) : null;
+  return left === null ? [] : [left];
+}
+
+/** What to say when nothing fits. */
+function inexplicable(body: Uint8Array, signature: string, readings: readonly Reading[]): readonly Found[] {
+  const wrong: Found = leftOfBody(body) ?? { cause: 'wrong-bytes', what: 'no known mistake leads to this signature' };
+  if (isWellFormedSignature(signature)) return [wrong];
+  const form = readings[0]?.found.map(({ what }) => what).join(', ') ?? '';
+  const what = form === '' ? `the signature has ${[...signature].length} characters` : form;
+  const malformed: Found = { cause: 'malformed-signature', what };
+  return readings.length === 0 && wrong.cause === 'wrong-bytes' ? [malformed] : [malformed, wrong];
+}
