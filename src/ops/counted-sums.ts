@@ -1,4 +1,4 @@
-import { latencyBound, type Counted, type CountTotal } from '../inbox/operator/counts.ts';
+import { latencyBound, type Counted, type CountTotal } from '../inbox/rules/counted.ts';
 import { percentilesOf, type Percentiles } from './percentiles.ts';
 
 /** Numbers of events, attempts and deliveries in a time span. */

@@ -1,11 +1,6 @@
 import type { AnyInbox } from '../inbox/contract.ts';
-import {
-  LATENCY_BUCKETS_MS,
-  latencyBound,
-  type Counted,
-  type CountTotal,
-  type Gauges,
-} from '../inbox/operator/counts.ts';
+import { type Gauges } from '../inbox/operator/counts.ts';
+import { LATENCY_BUCKETS_MS, latencyBound, type Counted, type CountTotal } from '../inbox/rules/counted.ts';
 import { EVERYTHING } from '../inbox/work.ts';
 import { isReason } from '../receive/outcome.ts';
 import { VERSION } from '../version.ts';

@@ -1,4 +1,5 @@
-import type { CountRow, CountSpan, CountTotal } from '../../inbox/operator/counts.ts';
+import type { CountSpan } from '../../inbox/operator/counts.ts';
+import type { CountRow, CountTotal } from '../../inbox/rules/counted.ts';
 import { hourOf, type HourCounts } from './rhythm.ts';
 
 /** Deliveries that are judged together: those of an endpoint, or, for `null`, all of them. */

@@ -1,5 +1,6 @@
 import type { AnyInbox, Operations } from '../../inbox/contract.ts';
-import type { CountRow, CountSpan } from '../../inbox/operator/counts.ts';
+import type { CountSpan } from '../../inbox/operator/counts.ts';
+import type { CountRow } from '../../inbox/rules/counted.ts';
 import { operationsOf } from '../operations-of.ts';
 import { acceptedIn, cameAt, endpointsIn, firstAt, hoursAt, lastAt, type Endpoint } from './lanes.ts';
 import { comparedSpans, DAY_MS, HOUR_MS, type History } from './rhythm.ts';

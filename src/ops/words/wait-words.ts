@@ -1,5 +1,5 @@
 import type { EventKey } from '../../inbox/event.ts';
-import type { Gauge } from '../../inbox/operator/counts.ts';
+import type { Gauge } from '../../inbox/rules/counted.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
 import type { Blocker, Wait } from '../../inbox/rules/waiting.ts';
 import { oneLine } from '../../printable.ts';
