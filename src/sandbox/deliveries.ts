@@ -20,7 +20,7 @@ import type { Secret } from '../signing/signature.ts';
 import { answerInTime, DEFAULT_PATH, type DeliveryTarget } from '../testing/deliver-to.ts';
 import { signedHeaders } from '../testing/signed-request.ts';
 import { clearDue, setDue, type Due, DUE_TABLES, createDueRunner, type Step } from './due.ts';
-import { ENDPOINT_TABLES, giveEndpoints, type Webhook } from './endpoints.ts';
+import { ENDPOINT_TABLES, giveEndpoints, type LocalReceiver, type Webhook } from './endpoints.ts';
 import { TRY, DELIVERY_TABLES, EVENT_TABLES } from './events.ts';
 import type { Reading, Store, Transaction } from './store.ts';
 
@@ -303,20 +303,6 @@ export function createDispatch(store: Store, options: DispatchOptions): Dispatch
       deliveries.close();
     },
   };
-}
-
-/** A target in this process. */
-export interface LocalReceiver {
-  /** A receiver, fetch handler, Hono app, Express app, `node:http` handler, server or Fastify instance. */
-  readonly to: Exclude<DeliveryTarget, string | URL>;
-  /**
-   * The path of the webhook in an app or a handler.
-   *
-   * @defaultValue `'/webhooks'`
-   */
-  readonly path?: string;
-  /** The kind of the target function, if its parameters do not show the kind. */
-  readonly as?: 'fetch' | 'node';
 }
 
 /** Sends webhooks to wherever they go, one request a call, as interface 6.3 and 6.4 say. */

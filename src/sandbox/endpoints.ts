@@ -5,8 +5,21 @@ import { isLoopbackAddress } from '../page/safety/request-guard.ts';
 import { signingKeys, type Secret } from '../signing/signature.ts';
 import type { DeliveryTarget } from '../testing/deliver-to.ts';
 import { clearLane } from './due.ts';
-import type { LocalReceiver } from './deliveries.ts';
 import type { Reading, Transaction } from './store.ts';
+
+/** A target in this process. */
+export interface LocalReceiver {
+  /** A receiver, fetch handler, Hono app, Express app, `node:http` handler, server or Fastify instance. */
+  readonly to: Exclude<DeliveryTarget, string | URL>;
+  /**
+   * The path of the webhook in an app or a handler.
+   *
+   * @defaultValue `'/webhooks'`
+   */
+  readonly path?: string;
+  /** The kind of the target function, if its parameters do not show the kind. */
+  readonly as?: 'fetch' | 'node';
+}
 
 /** A webhook that code sets (section 6 of the service's interface): a target, a secret and events. */
 export interface Webhook extends Omit<LocalReceiver, 'to'> {
