@@ -17,7 +17,7 @@ import {
   type WireFault,
 } from '../sender/faults.ts';
 import type { Secret } from '../signing/signature.ts';
-import { answerInTime, DEFAULT_PATH, type DeliveryTarget } from '../testing/deliver-to.ts';
+import { answerInTime, DEFAULT_PATH } from '../testing/deliver-to.ts';
 import { signedHeaders } from '../testing/signed-request.ts';
 import { clearDue, setDue, type Due, DUE_TABLES, createDueRunner, type Step } from './due.ts';
 import { ENDPOINT_TABLES, giveEndpoints, type LocalReceiver, type Webhook } from './endpoints.ts';
