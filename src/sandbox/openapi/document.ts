@@ -111,7 +111,7 @@ function addExamples({ paths = {}, components }: OpenApiDocument): void {
 }
 
 /** The name of the key in `security`. */
-export const SECURITY_SCHEME = 'apiKey';
+const SECURITY_SCHEME = 'apiKey';
 
 /** The twelve operations, from the table that their routes and checks are made from. */
 export function operationObjects(server: string, marks: Marks): ZodOpenApiPathsObject {
