@@ -217,7 +217,7 @@ function problemOf(failure: unknown): {
 }
 
 /** What the dashboard has around its screens. */
-export const DASHBOARD_LOOK: Look = {
+const DASHBOARD_LOOK: Look = {
   navigation: [
     ['/', 'Orders'],
     ['/deliveries', 'Deliveries'],
@@ -244,7 +244,7 @@ export const DASHBOARD_LOOK: Look = {
 const EVERY_MS = 1_000;
 
 /** Looks once a second whether something has changed in a sandbox, for as long as there are listeners. */
-export function watchVersion({ version }: Pick<Sandbox, 'version'>): Changes<{ readonly version: number }> {
+function watchVersion({ version }: Pick<Sandbox, 'version'>): Changes<{ readonly version: number }> {
   return {
     listen(listener) {
       let seen = version();
