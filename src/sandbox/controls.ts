@@ -212,15 +212,14 @@ export interface Controls {
   readonly version: () => number;
 }
 
-/** What controls are made of. */
-export interface ControlsOptions {
+interface ControlsOptions {
   readonly assumptions: Assumptions;
   readonly plan: PlanName | PlanLimits;
   readonly limits: readonly Limit[];
   readonly allowRemote: boolean;
 }
 
-/** Each of them is one transaction. */
+/** Each call is one transaction. */
 export function createControls(
   store: Store,
   dispatch: Dispatch,

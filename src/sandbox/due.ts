@@ -9,23 +9,22 @@ import {
 } from '../host/real-timers.ts';
 import { checkedTime, durationMs } from './clock.ts';
 import { SandboxClosedError } from './errors.ts';
-import type { Reading, Transaction, Store } from './store.ts';
+import type { Reading, Store, Transaction } from './store.ts';
 
-/** Something that happens when its time has come: one row, which is there until it has happened. */
+/** Work that falls due: a row that exists until the work is done. */
 export interface Due {
   readonly id: number;
-  /** when, in milliseconds since 1970; late, where the sandbox was away */
+  /** in milliseconds since 1970; in the past if the sandbox was not running */
   readonly at: number;
-  /** what happens */
   readonly kind: string;
-  /** to whom */
+  /** the id of what it happens to */
   readonly subject: string;
-  /** What happens in different lanes waits for nothing but its time; of one lane only so much is under way at once. */
+  /** The lanes do not wait for each other. Each lane has a limit of work that is under way. */
   readonly lane: string;
 }
 
-/** The lane of what changes the state and waits for nobody. */
-export const STEPS = '';
+/** The lane of changes of state, which take no time. */
+const STEPS = '';
 
 export const DUE_TABLES = `
   CREATE TABLE due (
@@ -36,26 +35,17 @@ export const DUE_TABLES = `
   CREATE INDEX due_in_lane ON due (lane, at, id);
 `;
 
-/** Says when something happens to somebody, in place of any time that was said before. */
-export function setDue(
-  transaction: Transaction,
-  kind: string,
-  subject: string,
-  at: number,
-  lane: string = STEPS,
-): void {
-  const sql = 'INSERT OR REPLACE INTO due (at, kind, subject, lane) VALUES (?, ?, ?, ?)';
-  transaction.run(sql, at, kind, subject, lane);
+/** Sets the time of due work, in place of an earlier time. */
+export function setDue(tx: Transaction, kind: string, subject: string, at: number, lane: string = STEPS): void {
+  tx.run('INSERT OR REPLACE INTO due (at, kind, subject, lane) VALUES (?, ?, ?, ?)', at, kind, subject, lane);
 }
 
-/** Has it not happen at all. */
-export function clearDue(transaction: Transaction, kind: string, subject: string): void {
-  transaction.run('DELETE FROM due WHERE kind = ? AND subject = ?', kind, subject);
+export function clearDue(tx: Transaction, kind: string, subject: string): void {
+  tx.run('DELETE FROM due WHERE kind = ? AND subject = ?', kind, subject);
 }
 
-/** Has nothing happen any more that is due in a lane. */
-export function clearLane(transaction: Transaction, lane: string): void {
-  transaction.run('DELETE FROM due WHERE lane = ?', lane);
+export function clearLane(tx: Transaction, lane: string): void {
+  tx.run('DELETE FROM due WHERE lane = ?', lane);
 }
 
 /** A coming change in the sandbox. */
@@ -68,62 +58,58 @@ export interface NextDue {
   readonly id: string;
 }
 
-/** What happens next, the earliest first. */
+/** Lists due work, earliest first. */
 export function listDue(db: Reading, most: number): readonly NextDue[] {
-  const rows = db.all('SELECT at, kind, subject FROM due ORDER BY at, id LIMIT ?', most) as readonly {
-    readonly at: number;
-    readonly kind: NextDue['what']; // ORDER_DUE, CART_DUE and TRY: there are no others
-    readonly subject: string;
-  }[];
+  type Row = Pick<Due, 'at' | 'subject'> & { readonly kind: NextDue['what'] }; // ORDER_DUE, CART_DUE or TRY
+  const rows = db.all<Row>('SELECT at, kind, subject FROM due ORDER BY at, id LIMIT ?', most);
   return rows.map(({ at, kind, subject }) => ({ at: new Date(at), what: kind, id: subject }));
 }
 
-/** What happens to somebody when its time has come, within one transaction. It is then no longer due. */
-export type Step = (transaction: Transaction, due: Due) => void;
+/** Changes the state in one transaction, after which the work is no longer due. */
+export type Step = (tx: Transaction, due: Due) => void;
 
-/** What takes real time, such as a delivery: it says itself, in a transaction, that it has happened or when it is due again. */
-export type Work = (due: Due) => Promise<void>;
-
-/** What is done about each kind of due row. */
-export interface DueRunnerOptions {
+interface DueRunnerOptions {
+  /** by kind of due work */
   readonly steps: Readonly<Record<string, Step>>;
-  readonly work: Readonly<Record<string, Work>>;
-  /** how much of one lane may be under way on a real clock */
+  /** Does all other due work, in real time. Its own transaction removes the row or sets a new time. */
+  readonly work: (due: Due) => Promise<void>;
+  /** the maximum of work under way in one lane on a real clock */
   readonly concurrency: number;
-  /** told what a step or work has thrown on a real clock while nobody waited for it */
+  /** called with a failure on a real clock that no caller waits for */
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** Does what is due in the order of its time. */
+/** Runs due work in the order of its time. */
 export interface DueRunner {
   /**
-   * Moves the clock, and resolves when everything that falls due on the way has happened, each at its own time. Who
-   * moves it meanwhile waits.
+   * Advances the clock, and resolves when all work that falls due is done, each at its own time. Calls wait for each
+   * other.
    *
    * @param duration - milliseconds, or a text such as `30 min`; 0 runs the work that is due now
-   * @throws ConfigurationError `INVALID_OPTION` for what is no duration, or leads beyond the year 9999
-   * @throws Error what a step has thrown: the clock stands at its time then, and it is still due
+   * @throws ConfigurationError `INVALID_OPTION` for an invalid duration, or one that leads beyond the year 9999
+   * @throws Error the failure of a step; the clock then shows its time, and it is still due
    */
   advance(duration: number | string): Promise<void>;
-  /** Stops, and resolves when what was under way has ended or was given a second for it. */
+  /** Resolves when the work under way has ended, or after a second. */
   close(): Promise<void>;
 }
 
-/** A clock that was moved, or a machine that woke up, is noticed within this time. */
+/** The time within which the runner notices that a clock was moved or the machine woke up. */
 const LOOK_EVERY_MS = 1_000;
-/** How long steps may go on before others have a turn. */
+/** The time after which steps yield to other code. */
 const SLICE_MS = 10;
 const CLOSING_MS = 1_000;
-/** Something happens, its webhook is tried, and at once tried again; what goes on happening without end is not waited for. */
+/** A step, its webhook and an immediate retry follow each other. `advance` does not wait for an endless sequence. */
 const MOST_IN_TURN = 4;
 
 /**
- * On a frozen clock one thing happens at a time, in one order, and only while the clock is moved. On a real one
- * everything happens when it is due, and each lane goes on by itself.
+ * On a frozen clock, work runs one at a time, in one order, and only during `advance`. On a real clock, all work runs
+ * when it is due, and lanes run side by side.
  */
-export function createDueRunner(store: Store, options: DueRunnerOptions): DueRunner {
+export function createDueRunner(store: Store, { steps, work, concurrency, onFailure }: DueRunnerOptions): DueRunner {
   const { clock } = store;
   const isFrozen = clock.kind === 'frozen';
+  /** by `keyOf`: a row that `setDue` replaces meanwhile has another id */
   const underWay = new Map<string, { readonly lane: string; readonly ended: Promise<void> }>();
   let advancing: Promise<unknown> = Promise.resolve();
   let drains = 0;
@@ -133,7 +119,7 @@ export function createDueRunner(store: Store, options: DueRunnerOptions): DueRun
   let timer: NodeJS.Timeout | undefined;
   let immediate: NodeJS.Immediate | undefined;
 
-  /** Starts what may start now, for a moment; `true` where there may be more. */
+  /** Starts due work for a moment; returns `true` if there may be more. */
   function startDue(): boolean {
     const until = performance.now() + SLICE_MS;
     while (performance.now() < until) {
@@ -149,85 +135,69 @@ export function createDueRunner(store: Store, options: DueRunnerOptions): DueRun
   }
 
   function start(due: Due): void {
-    try {
-      const { [due.kind]: step } = options.steps;
-      if (step === undefined) begin(due);
-      else {
-        store.write((transaction) => {
-          transaction.run('DELETE FROM due WHERE id = ?', due.id);
-          step(transaction, due);
+    const { [due.kind]: step } = steps;
+    if (step === undefined) {
+      const ended = work(due)
+        .catch(fail)
+        .finally(() => {
+          underWay.delete(keyOf(due));
+          if (!isFrozen) lookSoon();
         });
-      }
+      underWay.set(keyOf(due), { lane: due.lane, ended });
+      return;
+    }
+    try {
+      store.write((tx) => {
+        tx.run('DELETE FROM due WHERE id = ?', due.id);
+        step(tx, due);
+      });
     } catch (failure) {
       fail(failure);
     }
-  }
-
-  function begin(due: Due): void {
-    const { [due.kind]: work } = options.work;
-    if (work === undefined) throw new Error(`Unknown kind of due work: ${due.kind}.`);
-    const key = keyOf(due);
-    const ended = work(due)
-      .catch(fail)
-      .finally(() => {
-        underWay.delete(key);
-        if (!isFrozen) lookSoon();
-      });
-    underWay.set(key, { lane: due.lane, ended });
   }
 
   function fail(failure: unknown): void {
     if (isClosed) return;
     if (drains > 0) failed ??= { failure };
     else {
-      options.onFailure(failure);
-      pausedUntil = performance.now() + LOOK_EVERY_MS; // what has failed would fail at once again
+      onFailure(failure);
+      pausedUntil = performance.now() + LOOK_EVERY_MS; // the same work would fail again at once
     }
   }
 
   function nextAlone(): readonly Due[] {
     if (underWay.size > 0) return [];
-    return store.all('SELECT * FROM due WHERE at <= ? ORDER BY at, id LIMIT 1', clock.now()) as Due[];
+    return store.all('SELECT * FROM due WHERE at <= ? ORDER BY at, id LIMIT 1', clock.now());
   }
 
   function nextInLanes(): readonly Due[] {
     const inLane = 'SELECT * FROM due WHERE lane = ? AND at <= ? ORDER BY at, id LIMIT ?';
-    const next: Due[] = [];
-    for (const lane of lanes()) {
-      const most = lane === STEPS ? 1 : options.concurrency;
-      const busy = underWayIn(lane);
-      if (busy >= most) continue;
-      const due = store.all(inLane, lane, clock.now(), most) as Due[];
-      next.push(...due.filter((one) => !underWay.has(keyOf(one))).slice(0, most - busy));
-    }
-    return next;
+    return lanes().flatMap((lane) => {
+      const most = lane === STEPS ? 1 : concurrency;
+      const busy = Array.from(underWay.values()).filter((one) => one.lane === lane).length;
+      if (busy >= most) return [];
+      const due = store.all<Due>(inLane, lane, clock.now(), most);
+      return due.filter((one) => !underWay.has(keyOf(one))).slice(0, most - busy);
+    });
   }
 
+  /** Searches from lane to lane in the index, which is faster than DISTINCT over all due work. */
   function lanes(): readonly string[] {
     const after = 'SELECT min(lane) AS lane FROM due WHERE lane > ?';
     const found: string[] = [];
-    const first = store.get('SELECT min(lane) AS lane FROM due') as { lane: string | null };
-    for (let { lane } = first; lane !== null; { lane } = store.get(after, lane) as { lane: string | null }) {
+    let { lane } = store.get('SELECT min(lane) AS lane FROM due') as { lane: string | null };
+    while (lane !== null) {
       found.push(lane);
+      ({ lane } = store.get(after, lane) as { lane: string | null });
     }
     return found;
   }
 
-  function underWayIn(lane: string): number {
-    let count = 0;
-    for (const one of underWay.values()) if (one.lane === lane) count += 1;
-    return count;
-  }
-
-  /** When the next thing falls due after a time. */
   function nextAfter(time: number): number | null {
     return (store.get('SELECT min(at) AS at FROM due WHERE at > ?', time) as { at: number | null }).at;
   }
 
-  /**
-   * Goes on until everything has happened that was due by a time. What is under way is still due, and on a real clock
-   * more may come than can be waited for.
-   */
+  /** Runs all work that was due by a time. On a real clock, more work may fall due than a caller can wait for. */
   async function drain(by: number): Promise<void> {
     drains += 1;
     pausedUntil = 0;
@@ -246,20 +216,20 @@ export function createDueRunner(store: Store, options: DueRunnerOptions): DueRun
 
   async function advance(ms: number): Promise<void> {
     if (isClosed) throw new SandboxClosedError();
-    const from = clock.now(); // asked once, as a real one goes on
+    const from = clock.now(); // read once, because a real clock goes on
     const until = checkedTime(from + ms);
     let inTurn = 0;
     for (let at: number | null = from; at !== null && at <= until;) {
       clock.moveTo(at);
       await drain(at);
-      // A real clock has gone on meanwhile, and what has happened may have made more fall due, such as the next try.
+      // A real clock has gone on meanwhile, and the work may have made more fall due, such as the next try.
       const now = Math.min(clock.now(), until);
       const isMore: boolean = (nextAfter(at) ?? Infinity) <= now;
       inTurn = isMore ? inTurn + 1 : 0;
       at = isMore && inTurn < MOST_IN_TURN ? now : nextAfter(now);
     }
     clock.moveTo(until);
-    store.write(() => {}); // so that a file knows the time
+    store.write(() => {}); // stores the time
   }
 
   function lookSoon(): void {
@@ -288,7 +258,7 @@ export function createDueRunner(store: Store, options: DueRunnerOptions): DueRun
     async advance(duration) {
       const ms = durationMs(duration);
       const mine = advancing.then(() => advance(ms));
-      advancing = mine.catch(() => {}); // whoever has asked for it hears of it
+      advancing = mine.catch(() => {}); // the caller gets the failure
       return mine;
     },
     async close() {

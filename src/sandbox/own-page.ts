@@ -4,11 +4,7 @@ import type { Logger } from '../host/logger.ts';
 import { createGuard, SAFE_HEADERS, isLoopbackAddress, peerOf } from '../page/safety/request-guard.ts';
 import type { Assumptions } from './assumptions.ts';
 
-/**
- * A page of the sandbox itself, to which routes are added: it is for whom the service is for, and not for other sites.
- *
- * @param what - that could not be shown, where something fails
- */
+/** Creates an app for a page of the sandbox itself. It refuses other sites, and clients that the service refuses. */
 export function createOwnPage(assumptions: Assumptions, logger: Logger, what: string): Hono {
   const app = new Hono();
   const guard = createGuard({}, false);
@@ -28,16 +24,15 @@ export function createOwnPage(assumptions: Assumptions, logger: Logger, what: st
   return app;
 }
 
-/** Names that lead to this machine without asking anybody, and the one that calls without a port go by. */
+/** Names of this machine that need no DNS, and the name for calls without a port. */
 const LOCAL_NAME = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|sandbox)$/;
 
-/** What is said where it is not. */
 export const ONLY_HTTPS = 'HTTPS is required. Plain HTTP is accepted only from this machine.';
 
 /**
- * Only HTTPS is accepted (interface 5.4), except where nothing leaves the machine, or where plain HTTP is assumed to do (A12).
+ * Accepts HTTPS only (interface 5.4), except within this machine and by assumption A12.
  *
- * @param env - what the server has handed along with the request, which tells where the connection comes from
+ * @param env - what the server passes with the request, which includes the client's address
  */
 export function isAccepted(
   request: Request,
