@@ -38,7 +38,6 @@ export type FaultKind = Fault['kind'];
  */
 export type FaultPlan = (id: string, attempt: number) => readonly Fault[];
 
-/** Nothing goes wrong. */
 export const noFaults: FaultPlan = () => [];
 
 /** Whether a try with this fault cannot succeed. */
@@ -46,12 +45,11 @@ export function isFailing({ kind }: Fault): boolean {
   return kind === 'tampered-body' || kind === 'tampered-signature' || kind === 'cut' || kind === 'lost-answer';
 }
 
-/** Whether the fault is one of the connection. */
 export function isWireFault(fault: Fault): fault is WireFault {
   return fault.kind === 'cut' || fault.kind === 'slow-body' || fault.kind === 'lost-answer';
 }
 
-/** When a try is sent that would be due at a time. */
+/** Returns the time of a try that would be due at `dueAt`. */
 export function delayedBy(faults: readonly Fault[], dueAt: number): number {
   let at = dueAt;
   for (const fault of faults) {
@@ -61,12 +59,11 @@ export function delayedBy(faults: readonly Fault[], dueAt: number): number {
   return at;
 }
 
-/** How often a try is sent beside itself. */
+/** Returns the number of copies that are sent beside a try. */
 export function copiesIn(faults: readonly Fault[]): number {
   return faults.reduce((copies, fault) => (fault.kind === 'duplicate' ? copies + fault.copies : copies), 0);
 }
 
-/** The body with one bit changed. */
 export function tamperedBody(body: Uint8Array, where: number): Uint8Array {
   const changed = Uint8Array.from(body);
   const at = Math.min(Math.floor(body.byteLength * where), body.byteLength - 1);
@@ -75,7 +72,7 @@ export function tamperedBody(body: Uint8Array, where: number): Uint8Array {
   return changed;
 }
 
-/** The signature with one digit changed, and still well formed. */
+/** Changes one digit; the signature is still well formed. */
 export function tamperedSignature(signature: string, where: number): string {
   const at = Math.min(Math.floor(signature.length * where), signature.length - 1);
   const digit = signature[at] === '0' ? '1' : '0';
@@ -85,34 +82,32 @@ export function tamperedSignature(signature: string, where: number): string {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** How long after each failed try the service sends again (interface 6.4); "immediately" is the first of them. */
+/** The wait after each failed try (interface 6.4); "immediately" is the first. */
 const RETRY_AFTER_MS = [0, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, 24 * HOUR_MS] as const;
 
-/** How often the service sends before it gives up: once, and once for each retry. */
 export const MAX_ATTEMPTS = RETRY_AFTER_MS.length + 1;
 
-/** How long the service waits after a failed try, counted from 1; `null` after the last. */
+/** @param attempt - counted from 1; the result is `null` after the last */
 export function retryAfter(attempt: number): number | null {
   return RETRY_AFTER_MS[attempt - 1] ?? null;
 }
 
-/** How many faults are dealt, and to whom. */
 export interface RandomFaultOptions {
   readonly seed: number;
-  /** how many there are, all told */
+  /** the number of faults in all */
   readonly count: number;
-  /** the events they are dealt to */
+  /** the events that get the faults */
   readonly ids: readonly string[];
-  /** all kinds unless set */
+  /** by default, all kinds */
   readonly kinds?: readonly FaultKind[];
 }
 
-/** The last try is left alone, so that every event can be delivered. */
+/** The last try has no fault, so that every event can be delivered. */
 const MOST_FOR_ONE = MAX_ATTEMPTS - 1;
-/** How likely a try has a fault that lets it succeed, beside another. */
+/** The probability of a harmless fault beside another. */
 const BESIDE = 0.25;
 
-/** Makes a fault of each kind, none of them so slow that it takes more than a moment of real time. */
+/** Makes a fault of each kind. None takes more than a moment of real time. */
 const MAKE = {
   late: (random) => ({ kind: 'late', ms: whole(random, 1_000, 600_000) }),
   burst: () => ({ kind: 'burst', everyMs: 60_000 }),
@@ -124,21 +119,18 @@ const MAKE = {
   'lost-answer': () => ({ kind: 'lost-answer' }),
 } as const satisfies Record<FaultKind, (random: () => number) => Fault>;
 
-/** All of them. */
 export const FAULT_KINDS = Object.keys(MAKE) as readonly FaultKind[]; // the keys of the record above
 
 const BESIDE_KINDS: readonly FaultKind[] = ['late', 'burst', 'duplicate'];
 
-/** Makes a fault of a kind. */
 export function randomFault(kind: FaultKind, random: () => number): Fault {
   return MAKE[kind](random);
 }
 
 /**
- * Deals exactly so many faults to the first six tries of events. Each depends on the seed, the event and the try, and on
- * nothing that happens.
+ * Gives `count` faults to the first six tries of events. Each fault depends only on the seed, the event and the try.
  *
- * @throws ConfigurationError when there are too many for the events, or no kind that makes a try fail
+ * @throws ConfigurationError if the events cannot have so many faults, or no kind makes a try fail
  */
 export function randomFaults({ seed, count, ids, kinds = FAULT_KINDS }: RandomFaultOptions): FaultPlan {
   const failing = kinds.filter((kind) => isFailing(randomFault(kind, () => 0)));
@@ -153,7 +145,6 @@ export function randomFaults({ seed, count, ids, kinds = FAULT_KINDS }: RandomFa
   return (id, attempt) => plans.get(id)?.[attempt - 1] ?? [];
 }
 
-/** How many faults each event gets. */
 function sharesOf(seed: number, count: number, ids: readonly string[]): ReadonlyMap<string, number> {
   if (count > ids.length * MOST_FOR_ONE) {
     const message =
@@ -172,7 +163,7 @@ function sharesOf(seed: number, count: number, ids: readonly string[]): Readonly
   return shares;
 }
 
-/** The faults of one event: all its tries fail before the last that has any. */
+/** The faults of one event. Each try fails except the last one with faults. */
 function planned(
   seed: number,
   id: string,
@@ -200,10 +191,7 @@ function planned(
   return plan;
 }
 
-/**
- * Makes numbers from 0 up to 1 that depend on nothing but the seed and the names: the same question has the same answer, in
- * whatever order it is asked.
- */
+/** Makes numbers from 0 up to 1 that depend only on the seed and the names, not on the order of calls. */
 export function seeded(seed: number, ...names: readonly (string | number)[]): () => number {
   let state = hash(`${seed}/${names.join('/')}`);
   // mulberry32
@@ -228,7 +216,6 @@ export function oneOf<T>(random: () => number, list: readonly T[]): T {
 
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Letters and digits, as ids have them. */
 export function letters(random: () => number, length: number): string {
   return Array.from({ length }, () => LETTERS[whole(random, 0, LETTERS.length - 1)]).join('');
 }
@@ -240,7 +227,7 @@ function hash(text: string): number {
   return value;
 }
 
-/** A body with the signature that is sent with it; `null` for none. */
+/** A body with its signature; `null` for none. */
 export interface SignedBody {
   readonly body: Uint8Array;
   readonly signature: string | null;
@@ -248,7 +235,7 @@ export interface SignedBody {
 
 type Forge = (body: Uint8Array, secret: Secret) => SignedBody;
 
-/** What a stranger may send who does not know the secret, or who changes what others sent. */
+/** What an attacker without the secret may send. */
 const FORGE = {
   'changed-body': (body, secret) => ({ body: withOtherDigit(body), signature: signBody(body, secret) }),
   'changed-signature': (body, secret) => ({ body, signature: tamperedSignature(signBody(body, secret), 0) }),
@@ -260,18 +247,16 @@ const FORGE = {
   truncated: (body, secret) => ({ body, signature: signBody(body, secret).slice(0, 32) }),
 } as const satisfies Record<string, Forge>;
 
-/** One way to forge a delivery. */
 export type Forgery = keyof typeof FORGE;
 
-/** Every way. */
 export const FORGERIES = Object.keys(FORGE) as readonly Forgery[]; // the keys of the record above
 
-/** A body and a signature that a receiver must answer 401. */
+/** Makes a delivery that a receiver must answer with 401. */
 export function forged(body: Uint8Array, secret: Secret, how: Forgery): SignedBody {
   return FORGE[how](body, secret);
 }
 
-/** The last digit becomes another: still a sound event, with another amount or time, and no longer what was signed. */
+/** Changes the last digit, so that the event is valid but has another amount or time than the signed one. */
 function withOtherDigit(body: Uint8Array): Uint8Array {
   const changed = Uint8Array.from(body);
   const at = changed.findLastIndex((byte) => byte >= 0x30 && byte <= 0x39);
@@ -280,7 +265,7 @@ function withOtherDigit(body: Uint8Array): Uint8Array {
   return changed;
 }
 
-/** A signature without letters would be right: then one digit is wrong instead. */
+/** A signature without letters would be right, so it gets one wrong digit. */
 function uppercaseOf(body: Uint8Array, secret: Secret): string {
   const signature = signBody(body, secret);
   const upper = signature.toUpperCase();

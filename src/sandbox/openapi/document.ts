@@ -27,23 +27,20 @@ import { message } from '../resources.ts';
 import { OPERATION_NAMES, OPERATIONS, PERMISSIONS, COMMON_ERRORS, type Operation } from '../service-operations.ts';
 import { exampleOf } from './example-requests.ts';
 
-/** Which document is wanted. */
-export interface OpenApiOptions {
-  /** those of the sandbox that it describes; the usual ones unless set */
+interface OpenApiOptions {
+  /** by default, the default assumptions */
   readonly assumptions?: Assumptions;
-  /** the base address, without a slash at its end; `http://localhost:4000` unless set */
+  /** the base address, without a slash at its end; `http://localhost:4000` by default */
   readonly server?: string;
 }
 
-/** The document of the whole service. */
 export type OpenApiDocument = oas31.OpenAPIObject;
 
-/** Where a sandbox is served in the examples of docs/sandbox.md. */
 const DEFAULT_SERVER = 'http://localhost:4000';
 
 /**
- * The OpenAPI 3.1 document of the service (interface 2 to 8): its operations from the table that they are served by,
- * its events as webhooks, and `x-assumption` wherever the interface leaves open what the sandbox had to decide.
+ * The OpenAPI 3.1 document of the service (interface 2 to 8): its operations from the table that serves them, its
+ * events as webhooks, and `x-assumption` where the sandbox fills a gap in the interface.
  */
 export function openApiDocument(options: OpenApiOptions = {}): OpenApiDocument {
   const { assumptions = DEFAULT_ASSUMPTIONS, server = DEFAULT_SERVER } = options;
@@ -99,7 +96,7 @@ function tags(): oas31.TagObject[] {
   }));
 }
 
-/** Of the bodies of requests, so that whoever opens the document can send them. */
+/** Gives each request body an example that a reader can send. */
 function addExamples({ paths = {}, components }: OpenApiDocument): void {
   for (const { post, put } of Object.values(paths)) {
     for (const { requestBody } of [post ?? {}, put ?? {}]) {
@@ -110,10 +107,8 @@ function addExamples({ paths = {}, components }: OpenApiDocument): void {
   }
 }
 
-/** The name of the key in `security`. */
 const SECURITY_SCHEME = 'apiKey';
 
-/** The twelve operations, from the table that their routes and checks are made from. */
 export function operationObjects(server: string, marks: Marks): ZodOpenApiPathsObject {
   const paths: Record<string, ZodOpenApiPathItemObject> = {};
   const parts = { server, marks, refusals: refusalsWith(marks) };
@@ -125,7 +120,6 @@ export function operationObjects(server: string, marks: Marks): ZodOpenApiPathsO
   return paths;
 }
 
-/** What its permission is about groups an operation with others. */
 export function tagOf({ permission }: Operation): string {
   return permission.slice(0, permission.indexOf(':')).replaceAll('_', ' ');
 }
@@ -169,7 +163,7 @@ function envelopeOf({ data, total }: Operation): z.ZodType {
   });
 }
 
-/** Where an operation is found under a prefix too, there is another server for it: it stays one operation. */
+/** Another server for an operation that also has a prefix, so that it stays one operation. */
 function serversOf({ path, alias }: Operation, server: string): Pick<ZodOpenApiOperationObject, 'servers'> {
   if (alias === undefined) return {};
   const prefix = alias.slice(0, alias.length - path.length);
@@ -187,7 +181,7 @@ function pathParameters({ path }: Operation): ZodOpenApiParameterObject[] {
 
 const OUTAGE_STATUSES = Object.keys(OUTAGES).map(Number) as readonly OutageStatus[];
 
-/** What decides when there is such an error, or what it looks like. */
+/** The assumption behind an error. */
 const DECIDED_BY: Readonly<Partial<Record<ErrorCode, AssumptionId>>> = {
   INSUFFICIENT_PERMISSIONS: 'A8',
   MISSING_REQUIRED_FIELD: 'A9',
@@ -215,7 +209,7 @@ function componentOf(code: ErrorCode): string {
   return code.toLowerCase().replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Interface 8.4. Where no limits are set, which is how a sandbox begins, no answer has these. */
+/** Interface 8.4. A sandbox without limits sends none of these. */
 export function limitHeaders(marks: Marks): Readonly<Record<string, ZodOpenApiHeaderObject>> {
   const header = (description: string) => ({ description, schema: { type: 'integer' }, ...marks.of('A10') }) as const;
   return {
@@ -230,14 +224,13 @@ type ResponseHeaders = Pick<ZodOpenApiResponseObject, 'headers'>;
 
 const COUNTED = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 
-/** What an answer of a request that was counted may carry. */
 export const COUNTED_HEADERS = headersOf(COUNTED);
 
 function headersOf(names: readonly string[]): ResponseHeaders {
   return { headers: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])) };
 }
 
-/** What an operation may be answered beside success, by status: several codes may share one. */
+/** Makes the error responses of an operation by status, which several codes may share. */
 export type Refusals = (codes: readonly ErrorCode[]) => ZodOpenApiResponsesObject;
 
 export function refusalsWith(marks: Marks): Refusals {
@@ -275,7 +268,7 @@ export function refusalsWith(marks: Marks): Refusals {
 }
 
 function headersBeside([code]: readonly ErrorCode[]): ResponseHeaders {
-  // Who is asking is not known yet.
+  // Limits count per key, which is unknown here.
   if (code === 'INVALID_API_KEY') return {};
   return code === 'RATE_LIMIT_EXCEEDED' ? headersOf([...COUNTED, 'X-RateLimit-Retry-After']) : COUNTED_HEADERS;
 }
@@ -284,7 +277,6 @@ function eitherOf([only = z.never(), ...others]: readonly z.ZodType[]): z.ZodTyp
   return others.length === 0 ? only : z.union([only, ...others]);
 }
 
-/** The eleven events (interface 6), as what is sent to whoever registered for them. */
 export function webhookObjects(marks: Marks): ZodOpenApiPathsObject {
   return Object.fromEntries(eventTypes.map((type) => [type, { post: deliveryOf(type, marks) }]));
 }
@@ -297,7 +289,7 @@ function deliveryOf(type: EventType, marks: Marks): NonNullable<ZodOpenApiPathsO
     description:
       'Any field of data may be absent or null, and other fields may appear. The interface lists the known fields.',
     tags: ['webhooks'],
-    // Who sends is told from the signature alone.
+    // The signature alone authenticates the sender.
     security: [],
     ...marks.of(...decidedBy(type)),
     parameters: [
@@ -333,18 +325,17 @@ function decidedBy(type: EventType): readonly AssumptionId[] {
   return type === 'inventory.updated' ? ['A5'] : ['A6'];
 }
 
-/** What stands in `x-assumption`: what the sandbox does where the interface says nothing, and its values here. */
+/** An `x-assumption`: what the sandbox does about a gap in the interface, with the values of this sandbox. */
 export interface AssumptionMark {
   readonly id: AssumptionId;
   readonly decision: string;
   readonly values?: Partial<Assumptions>;
 }
 
-/** Writes `x-assumption` where an assumption decides something. */
 export interface Marks {
-  /** For a part of the document that is no schema. */
+  /** for a part of the document that is not a schema */
   readonly of: (...ids: readonly AssumptionId[]) => { readonly 'x-assumption': readonly AssumptionMark[] };
-  /** For schemas that `assumed` has marked. */
+  /** for schemas that `assumed` has marked */
   readonly override: NonNullable<CreateDocumentOptions['override']>;
 }
 

@@ -1,10 +1,9 @@
 import type { oas31 } from 'zod-openapi';
 import type { Permission } from '../service-operations.ts';
 
-/** Of the shop that a sandbox begins with. */
 const AT_THE_PIER = { location_id: 'loc_bakery_pier', fulfillment_method: 'Pickup' };
 
-/** A request for each permission that a key may have; those that change nothing come first. */
+/** A request for each permission; requests that change nothing come first. */
 const EXAMPLES: Readonly<Record<Permission, ExampleRequest>> = {
   'merchants:read': getting('/merchant'),
   'products:read': getting('/product', '?latitude=37.77&longitude=-122.42'),
@@ -19,10 +18,9 @@ const EXAMPLES: Readonly<Record<Permission, ExampleRequest>> = {
   'payment_methods:write': posting('/payment-method/setup-intent', { merchant_id: 'mer_bakery' }),
 };
 
-/** How an order is placed. */
 export const PLACE_ORDER = EXAMPLES['orders:write'];
 
-/** What a key with these permissions may ask; `null` with none. */
+/** An example for a key with these permissions; `null` without permissions. */
 export function exampleFor(permissions: readonly Permission[]): ExampleRequest | null {
   const first = Object.keys(EXAMPLES).find((permission) => permissions.some((granted) => granted === permission));
   return first === undefined ? null : EXAMPLES[first as Permission];
@@ -36,7 +34,6 @@ function posting(path: string, body: object): ExampleRequest {
   return { method: 'POST', path, search: '', body };
 }
 
-/** An example of a request, made of the examples of its fields. */
 interface ExampleRequest {
   readonly method: string;
   /** with `{name}` for what only the reader knows */
@@ -62,12 +59,12 @@ export function exampleRequest(
   return { method, path, search, body: media?.example as unknown };
 }
 
-/** A line for a shell, where `$KEY` has the key, and `$id` and the like what stands in the path. */
+/** A command for a shell. `$KEY` stands for the API key, and `$id` and the like for ids in the path. */
 export function curlLine(server: string, request: ExampleRequest): string {
   return wordsOf(server, request, '$KEY').join(' \\\n  ');
 }
 
-/** The same without breaks, for what is shown on one line. @param key - the API key; `$KEY` has it unless it is given */
+/** The same on one line. */
 export function unbrokenCurlLine(server: string, request: ExampleRequest, key = '$KEY'): string {
   return wordsOf(server, request, key).join(' ');
 }
@@ -86,7 +83,7 @@ function quoted(text: string): string {
 export type Schema = oas31.SchemaObject | oas31.ReferenceObject;
 export type Schemas = Readonly<Record<string, Schema>>;
 
-/** What a reference to a component leads to. */
+/** Follows references to components. */
 export function resolved(schema: Schema, schemas: Schemas): oas31.SchemaObject {
   if (!isReference(schema)) return schema;
   const target = schemas[schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)];
@@ -98,7 +95,7 @@ function isReference(schema: Schema): schema is oas31.ReferenceObject {
   return schema.$ref !== undefined;
 }
 
-/** A value that fits, made of the examples of its fields: what is required, and what else has an example. */
+/** A value that fits a schema: its required fields, and other fields that have an example. */
 export function exampleOf(schema: Schema, schemas: Schemas): unknown {
   const { examples = [], properties, required = [], items } = resolved(schema, schemas);
   if (examples.length > 0) return examples[0];

@@ -15,7 +15,7 @@ import { type Schemas, curlLine, exampleRequest, resolved, type Schema } from '.
 
 const PAGE_STYLE = '/interface/page.css';
 
-/** The OpenAPI document and the page to read, both of this very sandbox. They need no key, count for no limit and know no fault. */
+/** The OpenAPI document of this sandbox, and its page. They need no key, and have no limits and no faults. */
 export function createInterface(assumptions: Assumptions, logger: Logger): Hono {
   const app = createOwnPage(assumptions, logger, 'its interface');
 
@@ -38,7 +38,6 @@ interface InterfacePageParts {
   readonly server: string;
 }
 
-/** The whole interface to read: operations, events, and what the sandbox assumes. Nothing of it needs a script. */
 function InterfacePage({ document, assumptions, server }: InterfacePageParts) {
   const { paths = {}, webhooks = {}, components: { schemas = {} } = {} } = document;
   return (
@@ -169,13 +168,11 @@ function AssumptionTable({ assumptions }: { readonly assumptions: Assumptions })
 interface OperationSectionParts {
   readonly name: string;
   readonly operation: Operation;
-  /** the same in the document */
   readonly described: oas31.OperationObject;
   readonly schemas: Schemas;
   readonly server: string;
 }
 
-/** One operation: what it takes, what it answers, and a line that calls it. */
 function OperationSection({ name, operation, described, schemas, server }: OperationSectionParts) {
   const { title, method, path, alias, permission, status, errors } = operation;
   const example = exampleRequest(method, path, described, schemas);
@@ -225,7 +222,7 @@ function answerFields({ responses }: oas31.OperationObject, status: number, sche
   const answer = responses?.[String(status)] as oas31.ResponseObject | undefined;
   const schema = answer?.content?.['application/json']?.schema;
   if (schema === undefined) return [];
-  // Each answer has messages, which the page explains once.
+  // The page explains messages once, because each answer has them.
   return fieldsOf(schema, schemas).filter(({ name }) => !/^messages\b/.test(name));
 }
 
@@ -252,12 +249,10 @@ function ErrorTable({ codes }: { readonly codes: readonly ErrorCode[] }) {
 
 interface EventSectionParts {
   readonly type: EventType;
-  /** the same in the document */
   readonly described: oas31.OperationObject;
   readonly schemas: Schemas;
 }
 
-/** One type of event, with an example. */
 function EventSection({ type, described, schemas }: EventSectionParts) {
   const { content } = described.requestBody as oas31.RequestBodyObject;
   const media = content['application/json'] ?? {};
@@ -280,7 +275,6 @@ function EventSection({ type, described, schemas }: EventSectionParts) {
   );
 }
 
-/** A field as a reader sees it. */
 interface Field {
   /** such as `items[].quantity` */
   readonly name: string;
@@ -291,7 +285,7 @@ interface Field {
   readonly assumptions: readonly AssumptionMark[];
 }
 
-/** All fields of an object, those within it after it. */
+/** All fields of an object, each followed by the fields in it. */
 function fieldsOf(schema: Schema, schemas: Schemas, prefix = ''): readonly Field[] {
   const { properties = {}, required = [] } = resolved(schema, schemas);
   return Object.entries(properties).flatMap(([name, field]) => {
@@ -300,7 +294,6 @@ function fieldsOf(schema: Schema, schemas: Schemas, prefix = ''): readonly Field
   });
 }
 
-/** One by itself, such as a parameter. */
 function fieldOf(name: string, schema: Schema, isRequired: boolean, schemas: Schemas): Field {
   const { description = '', 'x-assumption': assumptions = [] as readonly AssumptionMark[] } = resolved(schema, schemas);
   return {
@@ -333,7 +326,7 @@ function typeInWords(schema: Schema, schemas: Schemas): string {
   return `${type === 'string' ? 'text' : String(type)}${more}`;
 }
 
-/** Beyond these numbers there is nothing that JSON tells apart: nobody set such a bound. */
+/** zod writes these bounds for any integer. */
 const UNBOUNDED = Number.MAX_SAFE_INTEGER;
 
 function boundsInWords(schema: Bounds): string {
@@ -352,7 +345,6 @@ type Bounds = Readonly<
   Partial<Record<'minimum' | 'maximum' | 'minLength' | 'maxLength' | 'minItems' | 'maxItems', number | undefined>>
 >;
 
-/** The fields of something, in a table. */
 function FieldTable({ caption, fields }: { readonly caption: string; readonly fields: readonly Field[] }) {
   if (fields.length === 0) return null;
   return (
@@ -373,7 +365,6 @@ function FieldTable({ caption, fields }: { readonly caption: string; readonly fi
   );
 }
 
-/** Links to the assumptions that decide something. */
 function Decided({ marks }: { readonly marks: readonly Pick<AssumptionMark, 'id'>[] }) {
   if (marks.length === 0) return null;
   return (

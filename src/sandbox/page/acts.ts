@@ -13,14 +13,13 @@ import { FormError, type Act } from './forms.ts';
 import { createdKeyScreen } from './keys-screens.tsx';
 import { newSecretScreen } from './webhooks-screens.tsx';
 
-/** What is done with orders, their deliveries, and the stock. */
 export const ORDER_ACTS: Readonly<Record<string, Act>> = {
   '/orders/:id/move': ({ sandbox, id, form }) => {
     const to = ORDER_STATUSES.find((status) => status === fieldOf(form, 'to'));
     if (to === undefined) throw new FormError('Select the next status of the order.');
     const order = sandbox.orders.find(id);
     if (order === null) throw notFound('order', id);
-    // Cancelling an order that is new is another thing than cancelling one that is ready.
+    // To cancel a new order is not the same as to cancel one that is ready.
     if (order.status !== fieldOf(form, 'from')) {
       throw new FormError(`The status of the order has changed to ${order.status} since you opened the page.`, 409);
     }
@@ -49,7 +48,6 @@ function wholeOf(form: FormData, name: string): number {
   return Number(text);
 }
 
-/** What the holder of an account does: API keys, and the endpoints of webhooks. */
 export const ACCOUNT_ACTS: Readonly<Record<string, Act>> = {
   '/keys': ({ sandbox, form }) => {
     const expires = fieldOf(form, 'expires');
@@ -76,7 +74,7 @@ export const ACCOUNT_ACTS: Readonly<Record<string, Act>> = {
     const url = fieldOf(form, 'url');
     const events = eventsOf(form);
     const sent = form.get('secret');
-    const own = typeof sent === 'string' ? sent : ''; // with its white space: it is the other side's, too
+    const own = typeof sent === 'string' ? sent : ''; // with its white space, which is part of the secret
     if (signing !== 'own' && own !== '') {
       throw new FormError('You entered a secret. Select “with your own secret”, or clear the field.');
     }
@@ -115,7 +113,7 @@ export const ACCOUNT_ACTS: Readonly<Record<string, Act>> = {
 
 const MOST_NAME = 200;
 
-/** `null` where all are chosen, so that a type that comes later is wanted, too. */
+/** `null` if all are chosen, which includes types of later versions. */
 function eventsOf(form: FormData): readonly EventType[] | null {
   const asked = valuesOf(form, 'events');
   const events = eventTypes.filter((type) => asked.includes(type));
@@ -123,10 +121,9 @@ function eventsOf(form: FormData): readonly EventType[] | null {
   return events.length === eventTypes.length ? null : events;
 }
 
-/** An answer is not kept waiting for receivers that answer late. */
+/** An answer does not wait longer for slow receivers. */
 const WAITED_MS = 3_000;
 
-/** The clock, and what goes wrong on purpose. */
 export function clockActs(logger: Logger): Readonly<Record<string, Act>> {
   return {
     '/clock/advance': async ({ sandbox, form }) => {
@@ -134,7 +131,7 @@ export function clockActs(logger: Logger): Readonly<Record<string, Act>> {
       const advancing = sandbox.advance(ms);
       const isDone = await endsWithin(advancing, WAITED_MS);
       if (isDone) return { to: '/clock', said: 'advanced', figures: [ms] };
-      // Whoever asked for it has his answer.
+      // The answer was sent already.
       advancing.catch((failure: unknown) => {
         logger.error({ error: nameOf(failure) }, 'the sandbox clock did not advance as far as requested');
       });
@@ -172,7 +169,7 @@ export function clockActs(logger: Logger): Readonly<Record<string, Act>> {
   };
 }
 
-/** As the form has it: what a kind does not take is refused by the sandbox, which knows the rules. */
+/** The sandbox refuses fields that a kind does not take. */
 function faultOf(form: FormData): ServiceFault {
   const text = (name: string) => {
     const value = fieldOf(form, name);
@@ -190,7 +187,7 @@ function faultOf(form: FormData): ServiceFault {
   return fault as ServiceFault;
 }
 
-/** Rejects with what it rejects with until then. */
+/** Rejects if the work fails within the time. */
 async function endsWithin(work: Promise<void>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => {

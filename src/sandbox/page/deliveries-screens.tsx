@@ -1,11 +1,13 @@
 import { number } from '../../ops/words/format.ts';
-import { BodyTree, RawText } from '../../page/parts/body-views.tsx';
 import { StoredText } from '../../page/parts/stored-text.tsx';
 import { Time } from '../../page/parts/time.tsx';
 import type { Screen } from '../../page/visit.ts';
 import type { Delivery, DeliveryState, DeliveryRecord, DeliveryTry } from '../delivery-list.ts';
 import type { Endpoint } from '../endpoints.ts';
 import {
+  ActButton,
+  Body,
+  Notice,
   EndpointName,
   ListTable,
   hrefWith,
@@ -44,11 +46,11 @@ export function deliveriesScreen(visit: SandboxVisit): Screen {
         <Views visit={visit} state={state} endpoint={endpoint} />
         <Acts visit={visit} endpoints={endpoints.filter(({ id }) => endpoint === null || id === endpoint)} />
         {rows.length === 0 ? (
-          <p class="notice" id="none">
+          <Notice>
             {endpoints.length === 0
               ? 'No deliveries, because no endpoint is registered.'
               : `No ${before === null ? '' : 'older '}deliveries.`}
-          </p>
+          </Notice>
         ) : (
           <DeliveriesTable visit={visit} deliveries={rows} endpoints={endpoints} />
         )}
@@ -113,15 +115,13 @@ function Acts({ visit, endpoints }: { readonly visit: SandboxVisit; readonly end
         </SandboxForm>
       )}
       {withDead.slice(0, MOST_BUTTONS).map((endpoint) => (
-        <SandboxForm
+        <ActButton
           visit={visit}
           to={`/webhooks/${endpoint.id}/retry-dead`}
           label={`Retry all dead letters for ${endpoint.id}`}
         >
-          <button type="submit">
-            Retry all dead letters for <EndpointName endpoint={endpoint} />
-          </button>
-        </SandboxForm>
+          Retry all dead letters for <EndpointName endpoint={endpoint} />
+        </ActButton>
       ))}
     </section>
   );
@@ -180,12 +180,11 @@ function numberOf(text: string | null): number | null {
 
 /** One delivery: where it stands, each try and what came of it, and what is delivered. */
 export function deliveryScreen(visit: SandboxVisit, delivery: DeliveryRecord): Screen {
-  const { sandbox, base, now, url } = visit;
+  const { sandbox, base, now } = visit;
   const { id, event, state, nextAt, body } = delivery;
   const endpoint = sandbox.webhooks.list().find((one) => one.id === delivery.endpoint);
   const about = <StoredText text={event.about ?? '–'} atMost={60} />;
   const isOrder = event.about !== null && sandbox.orders.find(event.about) !== null;
-  const href = `${base}/deliveries/${id}`;
   return {
     title: `Delivery ${number(id)}: ${event.type}`,
     current: '/deliveries',
@@ -205,14 +204,7 @@ export function deliveryScreen(visit: SandboxVisit, delivery: DeliveryRecord): S
           <RetryButton visit={visit} delivery={delivery} />
         </section>
         <Attempts tries={sandbox.deliveries.tries(id)} visit={visit} />
-        <section class="panel body" id="body">
-          <h2>Event</h2>
-          {url.searchParams.get('view') === 'raw' ? (
-            <RawText body={body} />
-          ) : (
-            <BodyTree body={body} rawHref={`${href}?view=raw`} />
-          )}
-        </section>
+        <Body visit={visit} title="Event" path={`/deliveries/${id}`} body={body} />
       </div>
     ),
   };
@@ -220,11 +212,7 @@ export function deliveryScreen(visit: SandboxVisit, delivery: DeliveryRecord): S
 
 function Attempts({ tries, visit: { now } }: { readonly tries: readonly DeliveryTry[]; readonly visit: SandboxVisit }) {
   if (tries.length === 0) {
-    return (
-      <p class="notice" id="none">
-        No attempt yet.
-      </p>
-    );
+    return <Notice>No attempt yet.</Notice>;
   }
   return (
     <section id="tries-part">

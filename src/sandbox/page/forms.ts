@@ -12,9 +12,9 @@ import type { SandboxVisit } from './parts.tsx';
 const MAX_FORM_BYTES = 64 * 1024;
 
 /**
- * Has each form do its action once, and answers with where to look next.
+ * Runs the action of each form once, then redirects to the next screen.
  *
- * @param refused - the screen of a form that was refused, as it was filled in; `null` where it has none
+ * @param refused - the screen of a refused form as it was filled in, or `null` if the form has no screen
  */
 export function actRoutes(
   page: Hono<PageEnv>,
@@ -30,12 +30,8 @@ export function actRoutes(
     page.post(path, posted, async (c) => {
       const form = c.get('form');
       if (fieldOf(form, 'sight') === '') {
-        return frame.problem(
-          c,
-          400,
-          'Invalid form',
-          'The request was not sent by a form on this page. Nothing was done.',
-        );
+        const sentence = 'The request was not sent by a form on this page. Nothing was done.';
+        return frame.problem(c, 400, 'Invalid form', sentence);
       }
       const { sandbox } = visitOf(c);
       const id = (c.req.param() as { readonly id?: string }).id ?? '';
@@ -56,28 +52,27 @@ export function actRoutes(
   }
 }
 
-/** What a form asks for. */
 interface Asked {
   readonly sandbox: Sandbox;
   readonly form: FormData;
-  /** what the path names; empty where it names nothing */
+  /** the id in the path, or an empty string */
   readonly id: string;
 }
 
-/** What an action came to, and where to look next. */
+/** The result of an action. */
 export interface Outcome {
   /** the path below the base */
   readonly to: string;
   readonly said: SayingCode;
   readonly figures?: readonly number[];
-  /** Shown in the answer itself, because it shows what is shown once: a value that no URL may hold. */
+  /** The answer itself, for a value that is shown only once and that no URL may hold. */
   readonly once?: (visit: SandboxVisit) => Screen;
 }
 
-/** Does what a form asks for. What it throws is told to whoever has sent it, and then nothing was done. */
+/** Does what a form asks for. The sender sees the message of an error, after which nothing was done. */
 export type Act = (asked: Asked) => Outcome | Promise<Outcome>;
 
-/** A form that cannot be done as it is; the message says what to change, and ends a sentence. */
+/** The message says what to change in the form, and is a full sentence. */
 export class FormError extends Error {
   override readonly name = 'FormError';
   readonly status: 400 | 409;
@@ -88,12 +83,12 @@ export class FormError extends Error {
   }
 }
 
-/** Forms that are known again; the oldest is forgotten first. */
+/** The number of forms that are recognized. */
 const MOST = 1_000;
-/** For so long the answer that shows a secret comes again: who clicks twice sees only the second one. */
+/** How long a repeated form gets the answer with the secret: a double click shows only the second answer. */
 const SHOWN_MS = 60_000;
 
-/** Does what forms ask for, each once: who clicks twice, or reloads an answer, asks for nothing more. */
+/** Runs each form once, even after a double click or a reload. */
 export function onceEach(
   shownMs = SHOWN_MS,
 ): (
@@ -109,7 +104,7 @@ export function onceEach(
       .digest('base64url');
     const before = done.get(name);
     if (before !== undefined) return { ...(await before), isAgain: true };
-    // Called within the promise: what it throws is what the promise is rejected with.
+    // Called within the promise, so that a thrown error rejects it.
     const working = (async () => work())();
     done.set(name, working);
     for (const oldest of done.keys()) {
@@ -124,13 +119,13 @@ export function onceEach(
       }
       return { ...outcome, isAgain: false };
     } catch (failure) {
-      done.delete(name); // nothing was done, so it may come again
+      done.delete(name); // nothing was done, so the form can be sent again
       throw failure;
     }
   };
 }
 
-/** What an action came to, as the screen that comes after it says. */
+/** The results of actions, as the next screen shows them. */
 const SAYINGS = {
   again: () => 'The form was submitted twice, but took effect only once.',
   moved: () => 'The status of the order was changed. The event about the change will be delivered.',
@@ -156,7 +151,6 @@ const SAYINGS = {
   'faults-removed': () => 'The fault was cleared.',
 } as const satisfies Sayings;
 
-/** What can be said after an action. */
 type SayingCode = keyof typeof SAYINGS;
 
 export const { withFlash, flashOf } = sayings(SAYINGS);

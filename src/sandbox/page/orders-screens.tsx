@@ -1,31 +1,20 @@
 import { number, timestamp } from '../../ops/words/format.ts';
 import { Copyable } from '../../page/parts/act-form.tsx';
-import { RawText, BodyTree } from '../../page/parts/body-views.tsx';
 import { StoredText } from '../../page/parts/stored-text.tsx';
 import { Time } from '../../page/parts/time.tsx';
 import type { Screen } from '../../page/visit.ts';
-import { unbrokenCurlLine, PLACE_ORDER } from '../openapi/example-requests.ts';
+import { PLACE_ORDER, unbrokenCurlLine } from '../openapi/example-requests.ts';
 import type { OrderRecord, OrderSummary } from '../orders.ts';
 import { ORDER_STATUSES, type OrderStatus } from '../resources.ts';
-import type { ChargeRecord } from '../payments.ts';
-import {
-  MoveButtons,
-  hrefWith,
-  StateBadge,
-  usd,
-  type SandboxVisit,
-  ListTable,
-  NextPage,
-  PAGE,
-  Facts,
-} from './parts.tsx';
+import { Body, Facts, hrefWith, ListTable, MoveButtons, NextPage, Notice, PAGE, StateBadge, usd } from './parts.tsx';
+import type { SandboxVisit } from './parts.tsx';
 
-/** As many orders of one state as the board shows; a list has the rest. */
+/** Orders of one status that the board shows; the list of orders has the rest. */
 const MOST_CARDS = 10;
 
-/** The orders by their state, the newest first, each with its legal moves; and how the sandbox stands. */
+/** The orders by status, newest first, and the state of the sandbox. */
 export function boardScreen(visit: SandboxVisit): Screen {
-  const { sandbox } = visit;
+  const { sandbox, service } = visit;
   const counts = sandbox.orders.counts();
   const isEmpty = ORDER_STATUSES.every((status) => counts[status] === 0);
   return {
@@ -34,10 +23,19 @@ export function boardScreen(visit: SandboxVisit): Screen {
     content: (
       <div id="live">
         <Tiles visit={visit} />
-        {isEmpty && <HowToOrder service={visit.service} />}
+        {isEmpty && (
+          <section class="notice" id="none">
+            <p>No orders yet. Create an API key, set the variable KEY to it, and create an order:</p>
+            <Copyable text={unbrokenCurlLine(service, PLACE_ORDER)} />
+            <p>
+              After payment, the status of the order changes as the clock advances.{' '}
+              <a href={`${service}/interface`}>The interface</a> shows a command for every operation.
+            </p>
+          </section>
+        )}
         <div class="board">
           {ORDER_STATUSES.map((status) => (
-            <Column visit={visit} status={status} count={counts[status]} />
+            <Lane visit={visit} status={status} count={counts[status]} />
           ))}
         </div>
       </div>
@@ -67,28 +65,13 @@ function Tiles({ visit: { sandbox, base, now } }: { readonly visit: SandboxVisit
   );
 }
 
-function HowToOrder({ service }: { readonly service: string }) {
-  return (
-    <section class="notice" id="none">
-      <p>No orders yet. Create an API key, set the variable KEY to it, and create an order:</p>
-      <Copyable text={unbrokenCurlLine(service, PLACE_ORDER)} />
-      <p>
-        After payment, the status of the order changes as the clock advances.{' '}
-        <a href={`${service}/interface`}>The interface</a> shows a command for every operation.
-      </p>
-    </section>
-  );
-}
-
-function Column({
-  visit,
-  status,
-  count,
-}: {
+interface LaneParts {
   readonly visit: SandboxVisit;
   readonly status: OrderStatus;
   readonly count: number;
-}) {
+}
+
+function Lane({ visit, status, count }: LaneParts) {
   const orders = visit.sandbox.orders.list(MOST_CARDS, { status });
   return (
     <section class="lane" id={`lane-${status}`} aria-labelledby={`lane-${status}-name`}>
@@ -136,9 +119,9 @@ function Card({ visit, order }: { readonly visit: SandboxVisit; readonly order: 
   );
 }
 
-/** All orders of one state, or of any, page by page. */
+/** All orders, or those of one status, page by page. */
 export function ordersScreen(visit: SandboxVisit): Screen {
-  const { sandbox, base, url } = visit;
+  const { sandbox, base, url, now } = visit;
   const asked = url.searchParams.get('status');
   const status = ORDER_STATUSES.find((one) => one === asked) ?? null;
   const before = url.searchParams.get('before');
@@ -146,6 +129,7 @@ export function ordersScreen(visit: SandboxVisit): Screen {
   const orders = sandbox.orders.list(PAGE + 1, filter);
   const rows = orders.slice(0, PAGE);
   const last = rows.at(-1);
+  const hrefOf = ({ id }: OrderSummary): string => `${base}/orders/${id}`;
   return {
     title: status === null ? 'All orders' : `Orders: ${status}`,
     current: '/',
@@ -155,11 +139,22 @@ export function ordersScreen(visit: SandboxVisit): Screen {
           <a href={base === '' ? '/' : base}>Back to the board</a>
         </p>
         {rows.length === 0 ? (
-          <p class="notice" id="none">
-            {before === null ? 'No orders.' : 'No older orders.'}
-          </p>
+          <Notice>{before === null ? 'No orders.' : 'No older orders.'}</Notice>
         ) : (
-          <OrdersTable visit={visit} orders={rows} />
+          <ListTable
+            id="orders"
+            rows={rows}
+            idOf={({ id }) => `order-${id}`}
+            hrefOf={hrefOf}
+            columns={[
+              { label: 'order', cell: (order) => <a href={hrefOf(order)}>{order.id}</a> },
+              { label: 'state', cell: (order) => <StateBadge state={order.status} /> },
+              { label: 'total', cell: ({ total }) => usd(total) },
+              { label: 'customer', cell: ({ customerName }) => <StoredText text={customerName} atMost={60} /> },
+              { label: 'placed', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
+              { label: 'moves', isActs: true, cell: (order) => <MoveButtons visit={visit} order={order} /> },
+            ]}
+          />
         )}
         {orders.length > PAGE && last !== undefined && (
           <NextPage href={hrefWith(`${base}/orders`, { status, before: last.id })} />
@@ -169,31 +164,10 @@ export function ordersScreen(visit: SandboxVisit): Screen {
   };
 }
 
-function OrdersTable({ visit, orders }: { readonly visit: SandboxVisit; readonly orders: readonly OrderSummary[] }) {
-  const { base, now } = visit;
-  const hrefOf = ({ id }: OrderSummary): string => `${base}/orders/${id}`;
-  return (
-    <ListTable
-      id="orders"
-      rows={orders}
-      idOf={({ id }) => `order-${id}`}
-      hrefOf={hrefOf}
-      columns={[
-        { label: 'order', cell: (order) => <a href={hrefOf(order)}>{order.id}</a> },
-        { label: 'state', cell: ({ status }) => <StateBadge state={status} /> },
-        { label: 'total', cell: ({ total }) => usd(total) },
-        { label: 'customer', cell: ({ customerName }) => <StoredText text={customerName} atMost={60} /> },
-        { label: 'placed', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
-        { label: 'moves', isActs: true, cell: (order) => <MoveButtons visit={visit} order={order} /> },
-      ]}
-    />
-  );
-}
-
-/** One order: where it stands, what was charged for it, and its body. */
+/** One order with its charges and its body. */
 export function orderScreen(visit: SandboxVisit, order: OrderRecord): Screen {
-  const { sandbox, base, now, url } = visit;
-  const body = Buffer.from(JSON.stringify(order.order, null, 2));
+  const { sandbox, now } = visit;
+  const charges = sandbox.orders.charges(order.id);
   return {
     title: `Order ${order.id}`,
     current: '/',
@@ -216,33 +190,26 @@ export function orderScreen(visit: SandboxVisit, order: OrderRecord): Screen {
           />
           <MoveButtons visit={visit} order={order} />
         </section>
-        <Charges charges={sandbox.orders.charges(order.id)} visit={visit} />
-        <section class="panel body" id="body">
-          <h2>Order as JSON</h2>
-          {url.searchParams.get('view') === 'raw' ? (
-            <RawText body={body} />
-          ) : (
-            <BodyTree body={body} rawHref={`${base}/orders/${order.id}?view=raw`} />
-          )}
-        </section>
+        {charges.length > 0 && (
+          <section class="panel" id="charges">
+            <h2>Charges</h2>
+            <ol>
+              {charges.map(({ amount, paymentMethodId, state, at }) => (
+                <li>
+                  {usd(amount)} with <StoredText text={paymentMethodId} atMost={60} />: {state},{' '}
+                  <Time at={at} now={now} />
+                </li>
+              ))}
+            </ol>
+          </section>
+        )}
+        <Body
+          visit={visit}
+          title="Order as JSON"
+          path={`/orders/${order.id}`}
+          body={Buffer.from(JSON.stringify(order.order, null, 2))}
+        />
       </div>
     ),
   };
-}
-
-function Charges({ charges, visit }: { readonly charges: readonly ChargeRecord[]; readonly visit: SandboxVisit }) {
-  if (charges.length === 0) return <></>;
-  return (
-    <section class="panel" id="charges">
-      <h2>Charges</h2>
-      <ol>
-        {charges.map((charge) => (
-          <li>
-            {usd(charge.amount)} with <StoredText text={charge.paymentMethodId} atMost={60} />: {charge.state},{' '}
-            <Time at={charge.at} now={visit.now} />
-          </li>
-        ))}
-      </ol>
-    </section>
-  );
 }

@@ -1,5 +1,6 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import { ActForm, Copyable } from '../../page/parts/act-form.tsx';
+import { BodyTree, RawText } from '../../page/parts/body-views.tsx';
 import { StoredText } from '../../page/parts/stored-text.tsx';
 import { valuesOf } from '../../page/safety/posted-form.ts';
 import type { Visit } from '../../page/visit.ts';
@@ -9,14 +10,13 @@ import type { Endpoint } from '../endpoints.ts';
 import type { OrderSummary } from '../orders.ts';
 import type { OrderStatus } from '../resources.ts';
 
-/** One request for a screen of the dashboard. */
 export interface SandboxVisit extends Pick<Visit, 'visitor' | 'base' | 'csrf' | 'url' | 'now'> {
   readonly sandbox: Sandbox;
-  /** in every form of this answer, and in no other answer: it tells a form that comes twice */
+  /** unique to this answer; it tells a form that is sent twice */
   readonly sight: string;
   /** the address of the service, for examples */
   readonly service: string;
-  /** a form that was refused: it is shown once more, as it was filled in */
+  /** a refused form, to show once more as it was filled in */
   readonly sent?: { readonly to: string; readonly form: FormData };
 }
 
@@ -26,13 +26,12 @@ export function sentInto({ sent }: SandboxVisit, to: string): ((name: string) =>
   return (name) => valuesOf(sent.form, name);
 }
 
-/** Where an endpoint is; `undefined` for one that was removed. */
 export function EndpointName({ endpoint }: { readonly endpoint: Endpoint | undefined }) {
   if (endpoint === undefined) return <span class="muted">removed</span>;
   return endpoint.url === null ? <>a receiver in this process</> : <StoredText text={endpoint.url} atMost={120} />;
 }
 
-/** Names and values; those that are `null` are left out. */
+/** Names with their values, without those that are `null`. */
 export function Facts({ facts }: { readonly facts: Readonly<Record<string, Child>> }) {
   return (
     <dl class="facts">
@@ -48,7 +47,6 @@ export function Facts({ facts }: { readonly facts: Readonly<Record<string, Child
   );
 }
 
-/** A column of a list: its heading, and what stands in it for a row. */
 export interface Column<Row> {
   readonly label: string;
   readonly cell: (row: Row) => Child;
@@ -98,7 +96,7 @@ export function ListTable<Row>({
   );
 }
 
-/** The legal moves of an order, and no others. The form says from where, so that one that is out of date moves nothing. */
+/** The legal moves of an order. The form has the current status, so that an outdated form moves nothing. */
 export function MoveButtons({ visit, order }: { readonly visit: SandboxVisit; readonly order: OrderSummary }) {
   const { id, status, moves } = order;
   if (moves.length === 0) return <></>;
@@ -122,16 +120,16 @@ export function MoveButtons({ visit, order }: { readonly visit: SandboxVisit; re
   );
 }
 
-/** Rows that a screen shows at a time. */
+/** Rows on a page. */
 export const PAGE = 50;
 
-/** A link to the same screen with other fields in its query; those that are `null` are left out. */
+/** A link with the fields that are not `null`. */
 export function hrefWith(path: string, fields: Readonly<Record<string, string | null>>): string {
   const given = Object.entries(fields).filter((field): field is [string, string] => field[1] !== null);
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
 }
 
-/** One page of a list that is known as a whole, and where the next one begins; `null` after the last. */
+/** One page of a whole list, and the start of the next page. */
 export function pageOfAll<T>(
   all: readonly T[],
   url: URL,
@@ -142,7 +140,6 @@ export function pageOfAll<T>(
   return { rows: all.slice(from, next), next: next < all.length ? String(next) : null };
 }
 
-/** To what comes after the last row of this page. */
 export function NextPage({ href }: { readonly href: string }) {
   return (
     <p class="pages" id="older">
@@ -153,25 +150,25 @@ export function NextPage({ href }: { readonly href: string }) {
   );
 }
 
-/** For a dead letter, and for what has failed and waits. */
+/** For a dead letter, or a failed delivery that is waiting. */
 export function RetryButton({ visit, delivery }: { readonly visit: SandboxVisit; readonly delivery: Delivery }) {
   const { id, state, tries, event } = delivery;
   if (state !== 'dead' && !(state === 'waiting' && tries > 0)) return <></>;
   return (
     <div id={`retry-${id}`}>
-      <SandboxForm visit={visit} to={`/deliveries/${id}/retry`} label={`Retry delivery ${id}`}>
-        <button
-          type="submit"
-          aria-label={`Retry ${event.type}${event.about === null ? '' : ` of ${event.about}`}, delivery ${id}`}
-        >
-          Retry
-        </button>
-      </SandboxForm>
+      <ActButton
+        visit={visit}
+        to={`/deliveries/${id}/retry`}
+        label={`Retry delivery ${id}`}
+        says={`Retry ${event.type}${event.about === null ? '' : ` of ${event.about}`}, delivery ${id}`}
+      >
+        Retry
+      </ActButton>
     </div>
   );
 }
 
-/** A form that does something, once: it says which sight of the page it belongs to. Only operators get one. */
+/** A form that takes effect once. Only operators get one. */
 export function SandboxForm({
   visit,
   to,
@@ -192,7 +189,7 @@ export function SandboxForm({
   );
 }
 
-/** What takes something away for good asks once more: it has to be opened first. */
+/** A button for an action that cannot be undone. It has to be opened first. */
 export function Confirmed({
   visit,
   to,
@@ -201,7 +198,7 @@ export function Confirmed({
 }: {
   readonly visit: SandboxVisit;
   readonly to: string;
-  /** what is done, such as `Delete the key Ada`; the first word is on what opens it */
+  /** such as `Delete the key Ada`; the closed button shows the first word */
   readonly what: string;
   readonly warning: string;
 }) {
@@ -219,7 +216,7 @@ export function Confirmed({
   );
 }
 
-/** A value that is shown this once; it stands in no URL. */
+/** A value that is shown only once. */
 export function ShownOnce({
   value,
   what,
@@ -253,7 +250,6 @@ export function usd(amount: number): string {
   return `$${amount.toFixed(2)}`;
 }
 
-/** What moves an order there, as a button says it. */
 const MOVE_WORDS: Readonly<Record<OrderStatus, string>> = {
   created: 'Create',
   confirmed: 'Confirm',
@@ -265,7 +261,7 @@ const MOVE_WORDS: Readonly<Record<OrderStatus, string>> = {
 
 type Colour = 'pending' | 'processing' | 'processed' | 'dead' | 'ignored';
 
-/** The colours of the states of events, which the style sheet has. */
+/** The style sheet has the colours for the states of events. */
 const COLOURS: Readonly<Record<OrderStatus | DeliveryState, Colour>> = {
   created: 'pending',
   confirmed: 'processing',
@@ -279,7 +275,89 @@ const COLOURS: Readonly<Record<OrderStatus | DeliveryState, Colour>> = {
   dropped: 'ignored',
 };
 
-/** The state of an order or of a delivery as a badge. */
 export function StateBadge({ state }: { readonly state: OrderStatus | DeliveryState }) {
   return <span class={`state state-${COLOURS[state]}`}>{state}</span>;
+}
+
+/** A sentence in place of an empty list. */
+export function Notice({ id = 'none', children }: PropsWithChildren<{ readonly id?: string }>) {
+  return (
+    <p class="notice" id={id}>
+      {children}
+    </p>
+  );
+}
+
+/** A form that is one button. */
+export function ActButton({
+  visit,
+  to,
+  label,
+  says,
+  children,
+}: PropsWithChildren<{
+  readonly visit: SandboxVisit;
+  readonly to: string;
+  readonly label: string;
+  /** the accessible name of the button, if the words on it need more */
+  readonly says?: string;
+}>) {
+  return (
+    <SandboxForm visit={visit} to={to} label={label}>
+      <button type="submit" aria-label={says}>
+        {children}
+      </button>
+    </SandboxForm>
+  );
+}
+
+/** A form in a panel, with a title and one button. */
+export function PanelForm({
+  visit,
+  to,
+  label,
+  title = label,
+  submit,
+  children,
+}: PropsWithChildren<{
+  readonly visit: SandboxVisit;
+  readonly to: string;
+  readonly label: string;
+  readonly title?: string;
+  readonly submit: string;
+}>) {
+  return (
+    <SandboxForm visit={visit} to={to} label={label}>
+      <section class="panel">
+        <h2>{title}</h2>
+        {children}
+        <p>
+          <button type="submit" class="primary">
+            {submit}
+          </button>
+        </p>
+      </section>
+    </SandboxForm>
+  );
+}
+
+/** A body as a tree, or raw if the query asks for it. */
+export function Body({
+  visit: { base, url },
+  title,
+  path,
+  body,
+}: {
+  readonly visit: SandboxVisit;
+  readonly title: string;
+  readonly path: string;
+  readonly body: Uint8Array;
+}) {
+  const isRaw = url.searchParams.get('view') === 'raw';
+  return (
+    <section class="panel body" id="body">
+      <h2>{title}</h2>
+      {isRaw ? <RawText body={body} /> : <BodyTree body={body} rawHref={`${base}${path}?view=raw`} />}
+    </section>
+  );
 }
