@@ -3,7 +3,7 @@ import { InboxOpenError } from '../../../errors.ts';
 import { LATE, startDeadline, withinDeadline } from '../../../host/host-limits.ts';
 import { performance } from '../../../host/real-timers.ts';
 import type { Statement } from '../../operator/sql.ts';
-import type { PostgresConnection, PostgresQuery, PostgresResult, Connections, LentShare } from './connections.ts';
+import type { PostgresConnection, PostgresQuery, PostgresResult, Connections } from './connections.ts';
 import { DatabaseFailure } from './faults.ts';
 
 /** Whether statements are prepared under names; turned off behind a pooler that does not keep them. */
