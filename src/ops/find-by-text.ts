@@ -9,8 +9,8 @@ import {
   type FoundName,
 } from '../inbox/operator/search.ts';
 import { assertOptions, type KnownOptions, positiveWhole } from '../known-options.ts';
-import { operationsOf } from './operations-of.ts';
 import { nearest } from '../nearest.ts';
+import { operationsOf } from './operations-of.ts';
 
 const USUAL_LIMIT = 50;
 const MOST = 500;
@@ -224,3 +224,15 @@ export async function suggestionsFor(
   const types = /^[a-z]+[._ -]?[a-z]+$/i.test(wanted) ? nearest(wanted, eventTypes).slice(0, NAMES) : [];
   return [...like.slice(0, NAMES), ...types.map((name): Suggestion => ({ what: 'type', name }))];
 }
+
+/** What each kind of name is, where a text is taken for it. */
+export const TAKEN_FOR = {
+  id: 'an event id',
+  entity: 'an entity',
+  merchant: 'a merchant',
+  type: 'an event type',
+  text: 'part of an id, type, name or error',
+} as const satisfies Record<TextReading['takenFor'], string>;
+
+/** Before other names that begin as the text does. */
+export const ALSO_BEGINS = 'Other names that begin with this text:';

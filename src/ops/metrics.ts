@@ -1,3 +1,4 @@
+import { eventTypes } from '../events/event-types.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
 import {
   LATENCY_BUCKETS_MS,
@@ -6,13 +7,13 @@ import {
   type CountTotal,
   type Gauges,
 } from '../inbox/operator/counts.ts';
+import { ownTypesAmong } from '../inbox/rules/counted.ts';
 import { EVERYTHING } from '../inbox/work.ts';
 import { isReason } from '../receive/outcome.ts';
 import { VERSION } from '../version.ts';
 import { operationsOf } from './operations-of.ts';
-import { exposition, EXPOSITION_TYPE, gauge, typeLabels, type Family, type Sample } from './metric-family.ts';
-import { vitalSigns } from './vital-signs.ts';
-import { watch } from './watch.ts';
+import type { Traffic } from './traffic.ts';
+import { watch, type Watch } from './watch.ts';
 
 /** The response to a Prometheus scrape. */
 export interface Metrics {
@@ -206,4 +207,133 @@ function histogram(name: string, help: string, what: Counted, totals: readonly C
     type: 'histogram',
     values,
   };
+}
+
+/** A metric with its samples. Those with the same labels are added up. */
+export interface Family {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly values: readonly Sample[];
+}
+
+export interface Sample {
+  readonly value: number;
+  readonly labels: Readonly<Record<string, string | number>>;
+  /** of a histogram: the name with `_bucket`, `_sum` or `_count` */
+  readonly metricName?: string;
+}
+
+/**
+ * The values of the label `type`, whatever an inbox holds: the types that hookbox knows, those of your own that handlers name,
+ * and what the rest is counted as.
+ *
+ * @param handled - the types that handlers name, or have named
+ */
+function typeLabels(handled: Iterable<string>): ReadonlySet<string> {
+  return new Set([...eventTypes, ...ownTypesAmong(handled), 'other', 'invalid']);
+}
+
+function gauge(name: string, help: string, values: readonly Sample[]): Family {
+  return { name, help, type: 'gauge', values };
+}
+
+export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** The text format of Prometheus, version 0.0.4. */
+export function exposition(families: readonly Family[]): string {
+  return families.map((family) => `${familyText(family)}\n`).join('\n');
+}
+
+function familyText({ name, help, type, values }: Family): string {
+  const sums = new Map<string, number>();
+  for (const { metricName = name, labels, value } of values) {
+    const series = `${metricName}${labelsText(labels)}`;
+    sums.set(series, (sums.get(series) ?? 0) + value);
+  }
+  const lines = [...sums].map(([series, value]) => `${series} ${value}`);
+  return [`# HELP ${name} ${escaped(help)}`, `# TYPE ${name} ${type}`, ...lines].join('\n');
+}
+
+function labelsText(labels: Sample['labels']): string {
+  const texts = Object.entries(labels).map(
+    ([label, value]) => `${label}="${escaped(String(value)).replaceAll('"', '\\"')}"`,
+  );
+  return texts.length === 0 ? '' : `{${texts.join(',')}}`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+}
+
+/**
+ * What Prometheus is told of a watch.
+ *
+ * @param types - the values of the label `type`
+ */
+function vitalSigns(
+  { traffic: { all, endpoints }, processors, handled, missing, unhandled }: Watch,
+  types: ReadonlySet<string>,
+): Family[] {
+  const lanes = [all, ...endpoints];
+  const each = (value: (lane: Traffic) => number | null): Sample[] =>
+    lanes.flatMap((lane) => {
+      const labels = lane.endpoint === null ? {} : { endpoint: lane.endpoint };
+      const figure = value(lane);
+      return figure === null ? [] : [{ value: figure, labels }];
+    });
+  const alarm = (alarm: Traffic['alarm']) => each((lane) => (lane.alarm === alarm ? 1 : 0));
+  return [
+    gauge(
+      'hookbox_last_received_timestamp_seconds',
+      'Unix time of the latest accepted delivery in the last 36 days; absent if unknown.',
+      each(({ lastReceived }) => (lastReceived === null ? null : lastReceived.getTime() / 1_000)),
+    ),
+    gauge(
+      'hookbox_usual_gap_seconds',
+      'Usual time between deliveries at this hour of the day; absent if unknown.',
+      each(({ usualGapMs }) => (usualGapMs === null ? null : usualGapMs / 1_000)),
+    ),
+    gauge('hookbox_silent', '1 if no delivery is arriving even though earlier days had many.', alarm('silent')),
+    gauge(
+      'hookbox_rejecting',
+      '1 if nearly all deliveries are rejected, for example because the secret is wrong.',
+      alarm('rejecting'),
+    ),
+    gauge('hookbox_processors', 'Running processors.', [{ value: processors.length, labels: {} }]),
+    gauge('hookbox_missing_processors', 'Endpoints that had a processor in the last seven days and have none now.', [
+      { value: missing.length, labels: {} },
+    ]),
+    gauge(
+      'hookbox_unhandled_events',
+      'Events that have waited at least ten minutes because no processor handles their type, counted up to 1,000 per type.',
+      [{ value: unhandled.waiting.reduce((sum, { count }) => sum + count, 0), labels: {} }],
+    ),
+    gauge(
+      'hookbox_processor_last_seen_timestamp_seconds',
+      'Unix time when a processor for the type was last seen; * stands for all types.',
+      lastSeenByType(handled, types),
+    ),
+  ];
+}
+
+/** A handler that is there at one endpoint hides none that is gone at another. */
+function lastSeenByType(handled: Watch['handled'], types: ReadonlySet<string>): Sample[] {
+  const seen = new Map<string, Sample & { value: number }>();
+  const see = (type: string, seenAt: Date, at: { readonly endpoint?: string }): void => {
+    const labels = { type: type === '*' || types.has(type) ? type : 'other', ...at };
+    const key = JSON.stringify(labels);
+    const sample = seen.get(key) ?? { value: 0, labels };
+    seen.set(key, { ...sample, value: Math.max(sample.value, seenAt.getTime() / 1_000) });
+  };
+  const named = handled.filter(({ endpoint }) => endpoint !== '*');
+  const areSeveral = new Set(named.map(({ endpoint }) => endpoint)).size > 1;
+  for (const { endpoint, type, seenAt } of handled) {
+    see(type, seenAt, {});
+    if (!areSeveral) continue;
+    // A processor of every endpoint handles those types at each.
+    for (const one of endpoint === '*' ? named.filter((other) => other.type === type) : [{ endpoint }])
+      see(type, seenAt, { endpoint: one.endpoint });
+  }
+  return [...seen.values()];
 }

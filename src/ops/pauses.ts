@@ -1,14 +1,17 @@
 import { ConfigurationError } from '../errors.ts';
 import { eventTypes, isEventType } from '../events/event-types.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
-import type { By } from '../inbox/operator/acts.ts';
+import type { By, Bulk } from '../inbox/operator/acts.ts';
 import type { Pause } from '../inbox/operator/pauses.ts';
-import type { EndpointType, StoredPause } from '../inbox/rules/pauses.ts';
-import { assertLane } from '../inbox/rules/pauses.ts';
+import { type EndpointType, type StoredPause, assertLane } from '../inbox/rules/pauses.ts';
+import { seenSince } from '../inbox/rules/processors.ts';
+import type { RunningProcessor } from '../inbox/work.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { nearest } from '../nearest.ts';
 import { oneLine } from '../printable.ts';
 import { operationsOf } from './operations-of.ts';
-import { nearest } from '../nearest.ts';
+import { listed, plural, timestamp } from './words/format.ts';
+import { typesText } from './health.ts';
 
 /** The options of {@link resumeType}. */
 export interface PauseOptions {
@@ -139,4 +142,86 @@ export async function pausedTypes(inbox: AnyInbox): Promise<readonly Pause[]> {
 
 function laneOf(type: string, { endpoint = 'default' }: PauseOptions): EndpointType {
   return { endpoint, type };
+}
+
+/** Why events wait although they are due. */
+interface HeldUp {
+  readonly paused: readonly StoredPause[];
+  readonly hasProcessor: boolean;
+  /** types that no running processor handles */
+  readonly unhandled: readonly string[];
+}
+
+/** The events that the caller asks about. */
+export interface HeldUpLanes {
+  readonly types: readonly string[];
+  /** `null` where they may be at any endpoint */
+  readonly endpoints: readonly string[] | null;
+}
+
+/** What would hold up events that an action makes due. */
+export async function heldUp(inbox: AnyInbox, { types, endpoints }: HeldUpLanes, now = Date.now()): Promise<HeldUp> {
+  const [pauses, { processors }] = await Promise.all([pausedTypes(inbox), inbox.processors(now)]);
+  const isMeant = ({ endpoint, type }: EndpointType): boolean =>
+    types.includes(type) && (endpoints === null || endpoints.includes(endpoint));
+  const handles = (processor: RunningProcessor, type: string): boolean =>
+    (processor.types === '*' || processor.types.includes(type)) &&
+    (processor.endpoints === '*' ||
+      endpoints === null ||
+      processor.endpoints.some((endpoint) => endpoints.includes(endpoint)));
+  return {
+    paused: pauses.filter(isMeant),
+    hasProcessor: processors.length > 0,
+    unhandled: types.filter((type) => !processors.some((processor) => handles(processor, type))),
+  };
+}
+
+/** The types and endpoints that a preview has counted by name. */
+export function lanesOf({ breakdown }: Pick<Bulk, 'breakdown'>): HeldUpLanes {
+  const endpoints = Object.keys(breakdown.endpoints);
+  return {
+    types: Object.keys(breakdown.types).filter((type) => type !== 'invalid' && type !== 'other'),
+    endpoints: endpoints.includes('other') ? null : endpoints,
+  };
+}
+
+/**
+ * The endpoints that processors have named, by name. Without any, or while a processor takes every endpoint, none: any name
+ * may be meant then.
+ */
+export async function namedEndpoints(inbox: AnyInbox, now: number): Promise<readonly string[]> {
+  const { handled } = await inbox.processors(now);
+  if (handled.some(({ endpoint, seenAt }) => endpoint === '*' && seenAt.getTime() > seenSince(now))) return [];
+  const named = handled.map(({ endpoint }) => endpoint).filter((endpoint) => endpoint !== '*');
+  return [...new Set(named)].toSorted();
+}
+
+/** `order.created is paused since … by ada: the till is down` */
+export function pausedInWords({ type, endpoint, since, actor, reason }: StoredPause): string {
+  const at = endpoint === 'default' ? '' : ` at ${oneLine(endpoint, 40)}`;
+  const why = reason === null ? '' : `: ${oneLine(reason, 300)}`;
+  return `${oneLine(type, 80)}${at} was paused by ${oneLine(actor, 60)} at ${timestamp(since)}${why}`;
+}
+
+const MOST_ENDPOINTS = 5;
+
+/** Of a pause that may be at another endpoint than was meant; `null` where it is at one that processors name. */
+export function strangerInWords(endpoint: string, named: readonly string[]): string | null {
+  if (named.length === 0 || named.includes(endpoint)) return null;
+  const shown = named.slice(0, MOST_ENDPOINTS).map((each) => oneLine(each, 40));
+  const rest = named.length - shown.length;
+  const all = listed(rest === 0 ? shown : [...shown, plural(rest, 'other')]);
+  return `No running processor handles events of the endpoint ${oneLine(endpoint, 40)}. Running processors handle ${all}.`;
+}
+
+/** Why nothing may come of a rerun for now, a sentence for each reason. */
+export function heldUpInWords({ paused, hasProcessor, unhandled }: HeldUp): readonly string[] {
+  const each = unhandled.length === 1 ? 'its' : 'their';
+  return [
+    ...paused.map((pause) => `${pausedInWords(pause)}. Its events wait until you resume the type.`),
+    ...(hasProcessor ? [] : ['No processor is running. The events wait until you start one.']),
+    ...(hasProcessor && unhandled.length > 0
+      ? [`No running processor handles ${typesText(unhandled)}: ${each} events are waiting.`]
+      : []),
+  ];
 }

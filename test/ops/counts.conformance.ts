@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { Counted, CountTotal, Gauges } from '../../src/inbox/operator/counts.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
-import { discardEvents } from '../../src/ops/discard.ts';
+import { discardEvents } from '../../src/ops/acts.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { later, severalIncoming } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';

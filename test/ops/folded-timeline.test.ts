@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Attempt } from '../../src/inbox/work.ts';
-import type { TimelineEntry } from '../../src/ops/find.ts';
-import { foldedTimeline } from '../../src/ops/folded-timeline.ts';
+import { type TimelineEntry, foldedTimeline } from '../../src/ops/find.ts';
 
 const attempt = (number: number, message: string | null, parts: Partial<Attempt> = {}): TimelineEntry => {
   const at = new Date(number * 1_000);

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { AggregatorRegistry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { exposition, EXPOSITION_TYPE, type Family, type Sample } from '../../src/ops/metric-family.ts';
+import { exposition, EXPOSITION_TYPE, type Family, type Sample } from '../../src/ops/metrics.ts';
 
 const value = fc.oneof(fc.nat(), fc.double({ noNaN: true, min: 0, max: 1e12 }));
 const labels = fc.dictionary(

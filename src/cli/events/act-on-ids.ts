@@ -23,8 +23,7 @@ import {
   type By,
   type EventSummary,
 } from '../../ops/index.ts';
-import { heldUp } from '../../ops/held-up.ts';
-import { heldUpInWords } from '../../ops/words/pause-words.ts';
+import { heldUp, heldUpInWords } from '../../ops/pauses.ts';
 import { resultInWords } from '../../ops/words/event-words.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { print, printNdjson, styled, tell } from '../shared/output.ts';

@@ -1,5 +1,5 @@
 import { backup } from '../../ops/index.ts';
-import { copyInPostgres } from '../../ops/words/shell-commands.ts';
+import { copyInPostgres } from '../../ops/backup.ts';
 import { bytes } from '../../ops/words/format.ts';
 import { isInPostgres, namedInbox, shownInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';

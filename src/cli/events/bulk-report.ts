@@ -1,6 +1,6 @@
 import type { Act, ActCounts, ActResult, Bulk } from '../../ops/index.ts';
 import { number, plural } from '../../ops/words/format.ts';
-import { sentenceOf } from '../../ops/words/bulk-words.ts';
+import { sentenceOf } from '../../ops/words/act-words.ts';
 import { resultInWords } from '../../ops/words/event-words.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { print, tell } from '../shared/output.ts';

@@ -1,7 +1,7 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import { eraseEntity, type EraseProgress, type EraseReport } from '../../ops/index.ts';
 import { number, plural } from '../../ops/words/format.ts';
-import { leftInLog } from '../../ops/words/log-words.ts';
+import { leftInLog } from '../../ops/erase.ts';
 import { requireConsent, typedCount } from './confirm.ts';
 import { shownInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';

@@ -1,7 +1,6 @@
 import type { EventSummary, Wait } from '../../ops/index.ts';
 import { oneLine } from '../../printable.ts';
-import { stateText } from '../../ops/words/event-words.ts';
-import { waitInWords } from '../../ops/words/wait-words.ts';
+import { stateText, waitInWords } from '../../ops/words/event-words.ts';
 import type { Style } from '../shared/output.ts';
 import type { Cell } from '../shared/table.ts';
 

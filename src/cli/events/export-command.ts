@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { readableFormats } from '../../ops/words/readable-formats.ts';
+import { readableFormats } from '../../ops/export.ts';
 import { command, GROUP, withNotes } from '../shared/command.ts';
 import { withDb } from '../shared/db-option.ts';
 import { withBy, withFilter } from './event-options.ts';

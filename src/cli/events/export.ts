@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { isError, messageOf } from '../../errors.ts';
 import { exportEvents, exportReadable, type ReadableFormat } from '../../ops/index.ts';
-import { SPREADSHEET_MARK } from '../../ops/words/readable-formats.ts';
+import { SPREADSHEET_MARK } from '../../ops/export.ts';
 import { plural } from '../../ops/words/format.ts';
 import { isInPostgres, shownInbox, type DbOptions } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';

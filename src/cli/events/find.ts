@@ -1,9 +1,8 @@
 import { turn as nextTurn } from '../../host/real-timers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import { findEvents, type EventSummary, type FindPlace, type FoundEvents } from '../../ops/index.ts';
-import { suggestionsFor } from '../../ops/find-by-text.ts';
+import { suggestionsFor, ALSO_BEGINS, TAKEN_FOR } from '../../ops/find-by-text.ts';
 import { number, plural } from '../../ops/words/format.ts';
-import { ALSO_BEGINS, TAKEN_FOR } from '../../ops/words/reading-words.ts';
 import { oneLine } from '../../printable.ts';
 import { shownInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';

@@ -1,5 +1,5 @@
 import { auditLines, type AuditFilter, type AuditLine } from '../../ops/index.ts';
-import { noneInWords } from '../../ops/words/audit-words.ts';
+import { noneInWords } from '../../ops/audit.ts';
 import { number } from '../../ops/words/format.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';

@@ -1,5 +1,5 @@
 import { listBulks, type Bulk } from '../../ops/index.ts';
-import { stateInWords } from '../../ops/words/bulk-words.ts';
+import { stateInWords } from '../../ops/words/act-words.ts';
 import { number } from '../../ops/words/format.ts';
 import { inboxOptions } from '../../host/shell-words.ts';
 import { neededInbox } from '../shared/db-option.ts';

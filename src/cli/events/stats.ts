@@ -1,11 +1,10 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import { getEvent, stats, type EventHistory, type Percentiles, type Stats, type Totals } from '../../ops/index.ts';
-import { TOTALS } from '../../ops/counted-sums.ts';
-import { changesOf, type Changes } from '../../ops/what-changed.ts';
-import { failedPart, markInWords, verdict } from '../../ops/words/change-words.ts';
+import { TOTALS } from '../../ops/stats.ts';
+import { changesOf, type Changes, failedPart, markInWords, verdict } from '../../ops/releases.ts';
 import type { NamedInbox } from '../../host/shell-words.ts';
 import { rerunIgnoredCommand } from '../../processing/announcer.ts';
-import { calmText, warningsOf } from '../../ops/words/watch-words.ts';
+import { calmText, warningsOf } from '../../ops/health.ts';
 import { age, bounded, latency, number, percent } from '../../ops/words/format.ts';
 import { namedInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';

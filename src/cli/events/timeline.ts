@@ -1,5 +1,5 @@
 import type { Attempt } from '../../inbox/work.ts';
-import { foldedTimeline, type FoldedAttempts } from '../../ops/folded-timeline.ts';
+import { foldedTimeline, type FoldedAttempts } from '../../ops/find.ts';
 import type { EventAct, TimelineEntry } from '../../ops/index.ts';
 import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
 import { afterHowLong, dueInWords } from '../../ops/words/event-words.ts';

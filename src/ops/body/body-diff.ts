@@ -1,10 +1,11 @@
 import { jsonText } from '../../events/json.ts';
 import { isSameNumber } from '../../inbox/operator/finding/bodies.ts';
-import { jsonTree, type JsonNode } from './json-tree.ts';
+import { number, plural } from '../words/format.ts';
 import { MASKED } from './mask.ts';
+import { jsonTree, type JsonNode } from './readable-body.ts';
 
 /** A place at which two bodies differ, as people read it: `data.items[0].name`. */
-export interface BodyChange {
+interface BodyChange {
   readonly path: string;
   /** `null` where the first has nothing there */
   readonly was: string | null;
@@ -147,4 +148,26 @@ function written(node: JsonNode, room: number): string {
   }
   if (node.children.length < node.size) text += ',…';
   return node.kind === 'object' ? `{${text}}` : `[${text}]`;
+}
+
+/** What two bodies under one id have otherwise, in a sentence. */
+export function differenceInWords(diff: BodyDiff): string {
+  switch (diff.kind) {
+    case 'changes':
+      return diff.more
+        ? `The bodies differ in more than ${plural(diff.changes.length, 'place')}. The first ones are:`
+        : `The bodies differ in ${plural(diff.changes.length, 'place')}:`;
+    case 'same meaning':
+      return `The two bodies have the same values. From byte ${number(diff.at)} on, their text differs.`;
+    case 'too large':
+      return (
+        `The bodies differ from byte ${number(diff.at)} on. They are too large for hookbox to compare every ` +
+        'value; the values that it compared are equal.'
+      );
+    case 'no JSON':
+      return (
+        `The bodies differ from byte ${number(diff.at)} on. At least one of them is not JSON, so hookbox ` +
+        'cannot compare the values.'
+      );
+  }
 }

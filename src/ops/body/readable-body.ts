@@ -1,4 +1,4 @@
-import { jsonText, JsonTokens } from '../../events/json.ts';
+import { jsonText, JsonTokens, unquoted, type JsonKind } from '../../events/json.ts';
 import { printableJson } from '../../printable.ts';
 
 /**
@@ -45,4 +45,106 @@ export function prettyJson(text: string): string {
 
 function lineBreak(depth: number): string {
   return depth > DEEPEST ? '' : `\n${'  '.repeat(depth)}`;
+}
+
+/** A value of a JSON text, with its place in the object or the list that it is in. */
+export interface JsonNode {
+  /** `null` in a list, and for the outermost value */
+  readonly name: string | null;
+  /** the object has this name already, before this one: readers may take either */
+  readonly again: boolean;
+  readonly kind: 'object' | 'list' | 'text' | 'number' | 'word';
+  /** what a text says; a number exactly as it is written; `true`, `false` or `null` */
+  readonly value: string;
+  readonly children: readonly JsonNode[];
+  /** how many names or places it has, also those that `children` leaves out; at least so many when `cut` */
+  readonly size: number;
+  /** reading has stopped within it */
+  readonly cut: boolean;
+}
+
+interface JsonTree {
+  readonly root: JsonNode;
+  /** values were left out, because there are too many to read; how many is not counted */
+  readonly leftOut: boolean;
+}
+
+interface TreeLimits {
+  /** values in the tree; and as many again are skipped where they are too deep */
+  readonly values?: number;
+  /** objects and lists within one another */
+  readonly depth?: number;
+}
+
+interface Growing extends JsonNode {
+  readonly children: Growing[];
+  size: number;
+  cut: boolean;
+  readonly names: Set<string>;
+}
+
+/**
+ * The tree of a JSON text as it is written: numbers with all their digits, names that come twice. Stops at limits, so a
+ * megabyte of brackets is no more work than what fits on a page: deliveries wait while it is read.
+ *
+ * @param text - valid JSON
+ */
+export function jsonTree(text: string, { values = 2_000, depth = 32 }: TreeLimits = {}): JsonTree {
+  const top: Growing = newNode('list', '', null, false);
+  const open: Growing[] = [top];
+  let kept = 0;
+  let skipped = 0;
+  let stopped = false;
+  /** brackets that are open within what was left out */
+  let beyond = 0;
+  let name: string | null = null;
+
+  for (const tokens = new JsonTokens(text); tokens.next();) {
+    const parent = open.at(-1) ?? top;
+    const { kind } = tokens;
+    if (kind === '}' || kind === ']') {
+      if (beyond > 0) beyond -= 1;
+      else open.pop();
+      continue;
+    }
+    if (kind === 'name') {
+      if (beyond === 0) name = unquoted(tokens.written());
+      continue;
+    }
+    const opens = kind === '{' || kind === '[';
+    if (beyond === 0) parent.size += 1;
+    if (kept >= values || skipped >= values) {
+      stopped = true;
+      break;
+    }
+    if (beyond > 0 || open.length > depth) {
+      skipped += 1;
+      name = null;
+      if (opens) beyond += 1;
+      continue;
+    }
+    const again = name !== null && parent.names.has(name);
+    if (name !== null) parent.names.add(name);
+    const node = newNode(kindOf(kind), opens ? '' : valueOf(tokens), name, again);
+    parent.children.push(node);
+    kept += 1;
+    name = null;
+    if (opens) open.push(node);
+  }
+  for (const node of open) node.cut = stopped;
+  return { root: top.children[0] ?? newNode('word', '', null, false), leftOut: stopped || skipped > 0 };
+}
+
+function newNode(kind: JsonNode['kind'], value: string, name: string | null, again: boolean): Growing {
+  return { name, again, kind, value, children: [], size: 0, cut: false, names: new Set() };
+}
+
+function kindOf(kind: Exclude<JsonKind, '}' | ']' | 'name'>): JsonNode['kind'] {
+  if (kind === '{') return 'object';
+  return kind === '[' ? 'list' : kind;
+}
+
+function valueOf(tokens: JsonTokens): string {
+  const written = tokens.written();
+  return tokens.kind === 'text' ? unquoted(written) : written;
 }

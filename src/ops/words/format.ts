@@ -105,3 +105,8 @@ function timeOnDay(at: Date, now: Date, day: Intl.DateTimeFormat): string {
   const time = iso.slice(11, 16);
   return iso.slice(0, 10) === now.toISOString().slice(0, 10) ? time : `${day.format(at)} ${time}`;
 }
+
+/** `(3 dead) Overview`: what is wrong stands first, as tabs are narrow. */
+export function withDead(dead: { readonly count: number; readonly more: boolean }, title: string): string {
+  return dead.count === 0 ? title : `(${bounded(dead)} dead) ${title}`;
+}

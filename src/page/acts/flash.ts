@@ -1,5 +1,5 @@
 import { number } from '../../ops/words/format.ts';
-import { leftInLog } from '../../ops/words/log-words.ts';
+import { leftInLog } from '../../ops/erase.ts';
 
 /** What became of the log, as a figure. */
 export const LOGS = [true, false, null] as const;

@@ -1,8 +1,7 @@
 import type { EventFilter } from '../../inbox/operator/search.ts';
 import { MASKED } from '../../ops/body/mask.ts';
-import { type GroupPlace, groupSamples, type GroupSamples } from '../../ops/group-samples.ts';
+import { type GroupPlace, groupSamples, type GroupSamples, groupInWords } from '../../ops/words/event-words.ts';
 import { timestamp, number } from '../../ops/words/format.ts';
-import { groupInWords } from '../../ops/words/group-words.ts';
 import type { Visit } from '../visit.ts';
 import { eventHref } from './filter-fields.ts';
 import { LongText, StoredText } from './stored-text.tsx';

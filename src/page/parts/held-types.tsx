@@ -1,5 +1,5 @@
 import type { Pause } from '../../inbox/operator/pauses.ts';
-import type { Unhandled } from '../../ops/unhandled.ts';
+import type { Unhandled } from '../../ops/watch.ts';
 import { bounded } from '../../ops/words/format.ts';
 import { rerunIgnoredCommand } from '../../processing/announcer.ts';
 import type { Visit } from '../visit.ts';

@@ -1,6 +1,6 @@
 import type { EventSummary } from '../../inbox/operator/search.ts';
 import type { Wait } from '../../inbox/rules/waiting.ts';
-import { blockerInWords, waitInBrief, waitInWords, type WaitWords } from '../../ops/words/wait-words.ts';
+import { blockerInWords, waitInBrief, waitInWords, type WaitWords } from '../../ops/words/event-words.ts';
 import { eventHref } from './filter-fields.ts';
 import { Listed, listedName, StoredText } from './stored-text.tsx';
 

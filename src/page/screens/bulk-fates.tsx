@@ -1,7 +1,7 @@
 import { delay, performance } from '../../host/real-timers.ts';
 import type { AnyInbox } from '../../inbox/contract.ts';
 import type { Bulk, BulkFate } from '../../inbox/operator/acts.ts';
-import { type BulkOutcome, type OutcomeAtFirst, bulkOutcome } from '../../ops/bulk-outcome.ts';
+import { type BulkOutcome, type OutcomeAtFirst, bulkOutcome } from '../../ops/bulks.ts';
 import { number, shortTime } from '../../ops/words/format.ts';
 import {
   fateInWords,
@@ -9,7 +9,7 @@ import {
   outcomeWords,
   presentFates,
   type FateWords,
-} from '../../ops/words/outcome-words.ts';
+} from '../../ops/words/act-words.ts';
 import { eventsHref } from '../parts/filter-fields.ts';
 
 /** What became of the events of a bulk action, from how they stand now. */

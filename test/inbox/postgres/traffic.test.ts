@@ -1,4 +1,4 @@
-import { testTraffic } from '../../ops/traffic/traffic.conformance.ts';
+import { testTraffic } from '../../ops/traffic.conformance.ts';
 import { closedAfter, operatedInboxes } from './operators.ts';
 
 const schema = operatedInboxes();

@@ -1,0 +1,259 @@
+import type { AnyInbox } from '../inbox/contract.ts';
+import type { CountSpan } from '../inbox/operator/counts.ts';
+import type { Marks } from '../inbox/operator/marks.ts';
+import { type Mark, deployments } from '../inbox/rules/marks.ts';
+import { oneLine } from '../printable.ts';
+import { Sums, type Percentiles, type Stats } from './stats.ts';
+import { operationsOf } from './operations-of.ts';
+import { age, latency, listed, number, percent, plural, relative } from './words/format.ts';
+
+/** What began in a span, and how handlers have done since. */
+export interface Changes {
+  readonly marks: readonly Mark[];
+  readonly types: readonly TypeChange[];
+  /** which spans are beside one another, in words */
+  readonly spans: string;
+  /** the release that the later span begins with; `null` where it begins otherwise */
+  readonly release: SinceRelease | null;
+  /** no release was ever named, so none can begin a span */
+  readonly isReleaseUnnamed: boolean;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/**
+ * How handlers have done since the newest release of a span, beside as long before that as the span is; without one since the
+ * newest secret, and without that, too, the span beside the one before.
+ *
+ * @param counted - the span, and what was counted in it
+ * @param label - how long the span is, in words
+ */
+export async function changesOf(
+  inbox: AnyInbox,
+  counted: Pick<Stats, 'since' | 'until'> & TypesCounted,
+  label: string,
+  now: Date,
+): Promise<Changes> {
+  const { since, until } = counted;
+  const operations = operationsOf(inbox);
+  const marks = deployments(await operations.marks(since.getTime(), until.getTime()));
+  const length = until.getTime() - since.getTime();
+  // A secret decides what is received, and not how a handler does: it hides no release that it came after.
+  const newest = marks.findLast(({ kind }) => kind === 'release') ?? marks.at(-1);
+  // Counts are by the minute: the one that it began in is already its own.
+  const at = newest === undefined ? since.getTime() : Math.floor(newest.at.getTime() / MINUTE_MS) * MINUTE_MS;
+  const before = { since: at - length, until: at };
+  // Without a mark the later span was counted already.
+  const hourAgo = Math.floor((now.getTime() - HOUR_MS) / MINUTE_MS) * MINUTE_MS;
+  const asked = [
+    before,
+    ...(newest === undefined ? [] : [{ since: at, until: until.getTime() }]),
+    ...(newest?.kind === 'release' && at < hourAgo ? [{ since: hourAgo, until: until.getTime() }] : []),
+  ];
+  const [[earlier = counted, later = counted, lately = null], isReleaseNamed] = await Promise.all([
+    typesIn(inbox, asked),
+    hasRelease(operations, marks),
+  ]);
+  const spans =
+    newest === undefined
+      ? `in this period, compared with the ${label} before it`
+      : `since ${markInWords(newest)} ${age(now.getTime() - newest.at.getTime())} ago, compared with the ${label} ` +
+        'before that';
+  const release = newest?.kind === 'release' ? { name: newest.name, at: newest.at, before: label, lately } : null;
+  const types = typeChanges(earlier, later);
+  return { marks, types, spans, release, isReleaseUnnamed: !isReleaseNamed };
+}
+
+/** Marks come in pages, and the newest may all be of secrets; so few are kept that all of them can be looked through. */
+async function hasRelease(operations: Marks, shown: readonly Mark[]): Promise<boolean> {
+  let marks = shown;
+  for (let until = Number.MAX_SAFE_INTEGER; !marks.some(({ kind }) => kind === 'release');) {
+    marks = await operations.marks(0, until);
+    const [oldest] = marks;
+    if (oldest === undefined) return false;
+    until = oldest.at.getTime();
+  }
+  return true;
+}
+
+/** How the handler of a type did in a span. */
+interface TypeFigures {
+  /** runs that ended: processed, failed, or dead */
+  readonly ended: number;
+  /** runs that failed and were tried again */
+  readonly failed: number;
+  readonly dead: number;
+  /** those that failed or died as part of all that ended, from 0 to 1; `null` where none did */
+  readonly failedPart: number | null;
+  readonly handlerMs: Percentiles;
+}
+
+/** How the handler of a type does, and how it did before. */
+export interface TypeChange {
+  readonly type: string;
+  readonly before: TypeFigures;
+  readonly after: TypeFigures;
+}
+
+const UNMEASURED: Percentiles = { count: 0, p50: null, p90: null, p99: null, max: null };
+
+/** What was counted of each type, as `stats` has it of a span. */
+type TypesCounted = Pick<Stats, 'byType' | 'handlerMsByType'>;
+
+/** A release, and what is told of the time since. */
+export interface SinceRelease {
+  readonly name: string;
+  readonly at: Date;
+  /** how long the span before it is, in words */
+  readonly before: string;
+  /** what was counted in the last hour; `null` where it began within that */
+  readonly lately: TypesCounted | null;
+}
+
+/** What was counted of each type in some spans. */
+async function typesIn(inbox: AnyInbox, spans: readonly CountSpan[]): Promise<readonly TypesCounted[]> {
+  const counted = await operationsOf(inbox).totalsIn(spans);
+  return counted.map((totals) => {
+    const sums = new Sums();
+    for (const total of totals) sums.add(total);
+    return { byType: sums.byType(), handlerMsByType: sums.msByType() };
+  });
+}
+
+/** Rates of failure and durations by type, of two spans; first what fails more often than it did, then what failed most. */
+function typeChanges(then: TypesCounted, now: TypesCounted): readonly TypeChange[] {
+  const types = new Set([...Object.keys(then.byType), ...Object.keys(now.byType)]);
+  return Array.from(types, (type) => ({ type, before: figuresOf(then, type), after: figuresOf(now, type) }))
+    .filter(({ type, before, after }) => type !== 'invalid' && before.ended + after.ended > 0)
+    .toSorted(
+      (one, other) => worseBy(other) - worseBy(one) || bad(other) - bad(one) || other.after.ended - one.after.ended,
+    );
+}
+
+/** How the handler of a type did, from what was counted. */
+function figuresOf({ byType, handlerMsByType }: TypesCounted, type: string): TypeFigures {
+  const { processed = 0, failed = 0, dead = 0 } = byType[type] ?? {};
+  const ended = processed + failed + dead;
+  return {
+    ended,
+    failed,
+    dead,
+    failedPart: ended === 0 ? null : (failed + dead) / ended,
+    handlerMs: handlerMsByType[type] ?? UNMEASURED,
+  };
+}
+
+function bad({ after: { failed, dead } }: TypeChange): number {
+  return failed + dead;
+}
+
+/** By how much more of it fails than before, in whole percents. */
+function worseBy(change: TypeChange): number {
+  const { after, before } = change;
+  return comparisonOf(change).failures === 'worse'
+    ? Math.round(((after.failedPart ?? 0) - (before.failedPart ?? 0)) * 100)
+    : 0;
+}
+
+/** What a span beside the one before says; `too few` where either has too few runs to tell. */
+export type Comparison = 'worse' | 'not worse' | 'too few';
+
+/** So many runs a span has at least that is compared with another. */
+const LEAST_RUNS = 10;
+/** So many failures may be chance. */
+const FEW = 3;
+
+/**
+ * Whether a type does worse than before. It fails more often when it does so at least twice as often, and not only once or twice;
+ * it takes longer when half of its runs take at least twice as long.
+ */
+export function comparisonOf(change: TypeChange): { readonly failures: Comparison; readonly durations: Comparison } {
+  const { before, after } = change;
+  const [then, now] = [before.handlerMs, after.handlerMs];
+  const part = after.failedPart ?? 0;
+  const failsMore = bad(change) >= FEW && part >= 0.02 && part >= 2 * (before.failedPart ?? 0);
+  const takesLonger = then.p50 !== null && now.p50 !== null && now.p50 >= 20 && now.p50 >= 2 * then.p50;
+  return {
+    failures: compared(Math.min(before.ended, after.ended), failsMore),
+    durations: compared(Math.min(then.count, now.count), takesLonger),
+  };
+}
+
+function compared(runs: number, isWorse: boolean): Comparison {
+  if (runs < LEAST_RUNS) return 'too few';
+  return isWorse ? 'worse' : 'not worse';
+}
+
+const MOST_OF_NAME = 40;
+const MOST_OF_TYPE = 60;
+
+/** What began, as a sentence. */
+export function markInWords({ kind, name, endpoint }: Mark): string {
+  const where = endpoint === '*' || endpoint === 'default' ? '' : ` at ${oneLine(endpoint, MOST_OF_NAME)}`;
+  if (kind === 'release') return `release ${oneLine(name, MOST_OF_NAME)} began${where}`;
+  return name === 'default'
+    ? 'a new secret is in use'
+    : `a new secret for endpoint ${oneLine(name, MOST_OF_NAME)} is in use`;
+}
+
+/** How many of all runs failed; a dash without any. */
+export function failedPart({ failedPart: part }: TypeFigures): string {
+  return part === null ? '–' : percent(part);
+}
+
+/** What has changed for the worse, in a sentence. */
+export function verdict(changes: readonly TypeChange[]): string {
+  if (changes.length > 0 && changes.every(({ before }) => before.ended === 0))
+    return 'No earlier runs to compare with.';
+  const named = (change: TypeChange, figure: (figures: TypeFigures) => string): string =>
+    `${oneLine(change.type, MOST_OF_TYPE)} (${figure(change.after)}, previously ${figure(change.before)})`;
+  const worse = failingMore(changes).map((change) => named(change, failedPart));
+  const slower = changes
+    .filter((change) => comparisonOf(change).durations === 'worse')
+    .map((change) => named(change, ({ handlerMs }) => latency(handlerMs.p50)));
+  const few = changes.filter((change) => comparisonOf(change).failures === 'too few').length;
+  const isNone = worse.length === 0 && slower.length === 0 && few < changes.length;
+  const said = [
+    worse.length > 0 && `Failed more often: ${listed(worse)}.`,
+    slower.length > 0 && `Took longer: ${listed(slower)}.`,
+    isNone && 'No type failed more often or took longer than before.',
+    few > 0 &&
+      `${fewWords(few, changes.length)}: a comparison needs at least ${number(LEAST_RUNS)} runs in each period.`,
+  ];
+  return said.filter((sentence) => sentence !== false).join(' ');
+}
+
+function fewWords(few: number, all: number): string {
+  return few === all ? 'Too few runs to compare' : `Too few runs to compare ${plural(few, 'type')}`;
+}
+
+/** The types that fail more often than before. */
+export function failingMore(changes: readonly TypeChange[]): readonly TypeChange[] {
+  return changes.filter((change) => comparisonOf(change).failures === 'worse');
+}
+
+const MOST_NAMED = 3;
+
+/**
+ * `order.shipped: 38% of its runs have failed since release 2026.11.2 began 5 h ago, compared with 1% in the 24 h before; in the
+ * last hour, none failed.`
+ */
+export function brokenInWords(changes: readonly TypeChange[], release: SinceRelease, now: Date): string {
+  const since = `since release ${oneLine(release.name, MOST_OF_NAME)} began ${relative(release.at, now)}`;
+  const named = changes.slice(0, MOST_NAMED).map(({ type, before, after }) => {
+    const then = `compared with ${failedPart(before)} in the ${release.before} before`;
+    const failed = `${failedPart(after)} of its runs have failed ${since}`;
+    return `${oneLine(type, MOST_OF_TYPE)}: ${failed}, ${then}${latelyInWords(type, release)}.`;
+  });
+  const more = changes.length - named.length;
+  return [...named, ...(more > 0 ? [`${plural(more, 'other type')} also failed more often.`] : [])].join(' ');
+}
+
+/** What has failed for hours reads as if it did so now, so how it is now is said beside it. */
+function latelyInWords(type: string, { lately }: SinceRelease): string {
+  if (lately === null) return '';
+  const figures = figuresOf(lately, type);
+  if (figures.ended === 0) return '; in the last hour, no handler ran';
+  return `; in the last hour, ${figures.failedPart === 0 ? 'none' : failedPart(figures)} failed`;
+}
