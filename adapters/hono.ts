@@ -50,7 +50,8 @@ const FIX =
   'c.req.text() or c.req.arrayBuffer(), which Hono caches, instead of c.req.raw.';
 
 /**
- * Mounts a receiver in a Hono app. Mount the receiver before any middleware that parses the body.
+ * Mounts a receiver in a Hono app. Middleware that runs first may read the body with `c.req.json()` or `c.req.text()`,
+ * but not from `c.req.raw`.
  *
  * @example
  * ```ts

@@ -1,29 +1,31 @@
 import { Command, CommanderError } from 'commander';
-import { withExamples, withHelp } from './shared/command.ts';
-import { HELP_WIDTH } from './shared/help-lines.ts';
-import { EXIT } from './shared/exit.ts';
-import { tellFailure } from './shared/tell-failure.ts';
+import type { commands as table } from './commands.ts';
+import { commandFrom, HELP_WIDTH, withExamples, withHelp } from './shared/command.ts';
+import { EXIT, tellFailure, interruptWithReader, tell } from './shared/output.ts';
 import { VERSION } from '../version.ts';
-import { interruptWithReader, tell } from './shared/output.ts';
 
 /** How each command is made, in the order in which help lists them. */
-const commands: Readonly<Record<string, () => Promise<Command>>> = {
+const makers: Readonly<Record<string, () => Promise<Command>>> = {
   check: async () => (await import('./check/check-command.ts')).checkCommand(),
   serve: async () => (await import('./serve/serve-command.ts')).serveCommand(),
   sandbox: async () => (await import('./sandbox/sandbox-command.ts')).sandboxCommand(),
-  trigger: async () => (await import('./trigger/trigger-command.ts')).triggerCommand(),
-  events: async () => (await import('./events/events-command.ts')).eventsCommand(),
-  ui: async () => (await import('./ui/ui-command.ts')).uiCommand(),
-  replay: async () => (await import('./replay/replay-command.ts')).replayCommand(),
+  trigger: fromTable('trigger'),
+  events: async () => commandFrom('events', (await import('./events/commands.ts')).eventsCommand),
+  ui: fromTable('ui'),
+  replay: fromTable('replay'),
   scenario: async () => (await import('./scenario/scenario-command.ts')).scenarioCommand(),
-  sign: async () => (await import('./sign/sign-command.ts')).signCommand(),
+  sign: fromTable('sign'),
   verify: async () => (await import('./verify/verify-command.ts')).verifyCommand(),
-  fixtures: async () => (await import('./fixtures/fixtures-command.ts')).fixturesCommand(),
-  schema: async () => (await import('./schema/schema-command.ts')).schemaCommand(),
-  migrate: async () => (await import('./migrate/migrate-command.ts')).migrateCommand(),
+  fixtures: fromTable('fixtures'),
+  schema: fromTable('schema'),
+  migrate: fromTable('migrate'),
   doctor: async () => (await import('./doctor/doctor-command.ts')).doctorCommand(),
-  completion: async () => (await import('./completion/completion-command.ts')).completionCommand(hookboxProgram),
+  completion: fromTable('completion'),
 };
+
+function fromTable(name: keyof typeof table): () => Promise<Command> {
+  return async () => commandFrom(name, (await import('./commands.ts')).commands[name]);
+}
 
 /**
  * The program with the command that is asked for, or with all of them where none is: only what is needed is loaded, so
@@ -51,8 +53,8 @@ export async function hookboxProgram(first = ''): Promise<Command> {
     // Commands and those beneath them may have options of the same name.
     .enablePositionalOptions();
   if (!isVersion(first)) {
-    const named = Object.hasOwn(commands, first) ? commands[first] : undefined;
-    for (const make of named === undefined ? Object.values(commands) : [named]) program.addCommand(await make());
+    const named = Object.hasOwn(makers, first) ? makers[first] : undefined;
+    for (const make of named === undefined ? Object.values(makers) : [named]) program.addCommand(await make());
   }
   throwInsteadOfExit(program);
   return program;
@@ -70,7 +72,7 @@ export async function run(given: readonly string[]): Promise<void> {
   interruptWithReader();
   try {
     const hasEnvFile = given.some((arg) => arg.startsWith('--env-file'));
-    const rest = hasEnvFile ? (await import('./shared/env-file.ts')).withEnvFiles(given) : given;
+    const rest = hasEnvFile ? (await import('./shared/files.ts')).withEnvFiles(given) : given;
     const args = rest[0] === OLDER_VERSION ? ['--version'] : rest;
     const program = await hookboxProgram(args[0]);
     await program.parseAsync(args, { from: 'user' });

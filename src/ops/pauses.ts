@@ -145,7 +145,7 @@ function laneOf(type: string, { endpoint = 'default' }: PauseOptions): EndpointT
 }
 
 /** Why events wait although they are due. */
-interface HeldUp {
+export interface HeldUp {
   readonly paused: readonly StoredPause[];
   readonly hasProcessor: boolean;
   /** types that no running processor handles */

@@ -1,8 +1,8 @@
 import { Command, type Argument, type Option } from 'commander';
 import { format } from 'oxfmt';
 import { examplesOf, exitCodesOf } from '../../src/cli/shared/command.ts';
-import { withBy, withFilter } from '../../src/cli/events/event-options.ts';
-import { withSending } from '../../src/cli/shared/sending/sending-options.ts';
+import { withBy, withFilter } from '../../src/cli/events/options.ts';
+import { withSending } from '../../src/cli/shared/options.ts';
 
 /** What several commands have: the page names their options once. */
 const GROUPS: readonly (readonly [name: string, options: readonly Option[]])[] = [
@@ -32,9 +32,9 @@ Install the package and run \`npx hookbox …\`; in a clone of the repository, r
 
 - **Output.** Data goes to standard output, everything else to standard error. \`--json\` prints one JSON document or, for a stream, one document per line. Colours are off in a pipe, or if \`NO_COLOR\` is set. Tables fit the terminal: times and states are shortened first, ids and types last. You can paste a shortened id (\`evt_…wYb2\`) into a command. With \`--wide\`, or in a pipe, nothing is shortened.
 - **Secret.** hookbox reads the secret from \`SIGNING_SECRET\`, from a file (\`--secret-file\`) or from a prompt, never from an argument.
-- **Inbox.** \`--db\` or \`HOOKBOX_DB\` is the path of a SQLite file or a Postgres URL (\`postgres://…\`). The default is \`hookbox.db\`. \`--schema\` names the Postgres schema. An empty name and likely mistakes (\`file:x.db\`, \`\${VAR}\`, \`undefined\`) are errors. Put a URL with a password into \`HOOKBOX_DB\`: every user of the machine can see arguments. Output never contains the user or the password of the URL. For \`hookbox sandbox\`, \`--db\` is the file in which it keeps its state.
+- **Inbox.** \`--db\` or \`HOOKBOX_DB\` is the path of a SQLite file or a Postgres URL (\`postgres://…\`). The default is \`hookbox.db\`. \`--schema\` names the Postgres schema. An empty \`--db\` and likely mistakes (\`file:x.db\`, \`\${VAR}\`, \`undefined\`) are errors. Put a URL with a password into \`HOOKBOX_DB\`: every user of the machine can see arguments. Output never contains the user or the password of the URL. For \`hookbox sandbox\`, \`--db\` is the file in which it keeps its state.
 - **Targets.** Commands deliver only to this machine, unless you pass \`--allow-remote\`. \`localhost:3000/webhooks\` means \`http://localhost:3000/webhooks\`. \`--header 'Name: value'\` adds a header, for example for a proxy in front of the receiver; \`--header @file\` keeps a password out of the arguments.
-- **Environment.** \`HOOKBOX_DB\`, \`HOOKBOX_URL\` (for \`--to\`), \`SIGNING_SECRET\` and \`PORT\` replace options (\`sandbox\` ignores the first and the last). \`serve\` listens on \`PORT\`, \`doctor\` checks it, and \`trigger\` and \`replay\` deliver to it. \`--env-file .env\`, anywhere on the line, reads variables from a file; variables that are already set keep their values.
+- **Environment.** \`HOOKBOX_DB\`, \`HOOKBOX_URL\` (for \`--to\`), \`SIGNING_SECRET\` and \`PORT\` stand in for options that you omit (\`sandbox\` ignores the first and the last). \`serve\` listens on \`PORT\`, \`doctor\` checks it, and \`trigger\` and \`replay\` deliver to it. \`--env-file .env\`, anywhere on the line, reads variables from a file; variables that are already set keep their values.
 
 Exit codes, unless a command lists others:
 

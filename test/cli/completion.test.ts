@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { hookboxProgram } from '../../src/cli/program.ts';
-import { scriptFor } from '../../src/cli/completion/completion-script.ts';
+import { scriptFor } from '../../src/cli/completion.ts';
 import { eventTypes } from '../../src/events/event-types.ts';
 import { scratchFile, scratchFolder } from '../helpers/scratch-folder.ts';
 import { runHookbox } from './run-hookbox.ts';

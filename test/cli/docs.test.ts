@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Command } from 'commander';
-import { examplesOf } from '../../src/cli/shared/command.ts';
-import { wrappedCommand } from '../../src/cli/shared/help-lines.ts';
+import { examplesOf, wrappedCommand } from '../../src/cli/shared/command.ts';
 import { hookboxProgram } from '../../src/cli/program.ts';
 import { cliPage, isRunnable } from './cli-page.ts';
 

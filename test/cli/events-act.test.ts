@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import Database from 'better-sqlite3';
 import { describe, expect, it, vi } from 'vitest';
-import { actOn } from '../../src/cli/events/act-on.ts';
-import { typedCount } from '../../src/cli/events/confirm.ts';
+import { actOn, foundForAct } from '../../src/cli/events/act.ts';
+import { typedCount } from '../../src/cli/shared/secret.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
-import { foundForAct } from '../../src/cli/events/found-for-act.ts';
 import {
   auditLines,
   discardEvents,

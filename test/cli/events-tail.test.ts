@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
-import { Follower } from '../../src/cli/events/follower.ts';
+import { Follower } from '../../src/cli/events/tail.ts';
 import { rerunEvents, type EventFilter } from '../../src/ops/index.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 import { FAILED, handleAgain, handled, RETRY } from '../ops/events-in-states.ts';
@@ -48,7 +48,7 @@ describe('following', () => {
   async function following(filter: EventFilter) {
     const inbox = sqliteInbox(scratchFile());
     const follower = new Follower(inbox, filter, new AbortController().signal);
-    const silent = { show() {}, above: (print: () => void) => print(), end() {} };
+    const silent = { show() {}, above: (print: () => void) => print(), end() {}, [Symbol.dispose]() {} };
     const changes = async () =>
       (await follower.changes()).map(({ what, event }) => `${event.id} ${what} ${event.state}`);
     return { inbox, changes, last: (count: number) => follower.last(count, silent) };

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { tellFailure } from '../../src/cli/shared/tell-failure.ts';
+import { tellFailure } from '../../src/cli/shared/output.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { pruneEvents } from '../../src/ops/index.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';

@@ -13,12 +13,15 @@ async function loadedBy(...args: readonly string[]): Promise<readonly string[]> 
 }
 
 /** What only some ask for: each costs every start that loads it. */
-const ASKED_FOR =
-  /\/node_modules\/(?!commander\/)|(completion-script|env-file|given-headers|why-invalid|watch-serve|under-watch|curl-text|\/table)\.[jt]s$/;
+const ASKED_FOR = /\/node_modules\/(?!commander\/)|(completion|own-module|watch-serve|under-watch|\/table)\.[jt]s$/;
 
 it.each([
   ['--help', ['--help'], /^node:https?$|\/(sender|testing)\//],
-  ['trigger', ['trigger', 'order.ready', '--dry-run'], /\/(inbox|processing|receive)\/(?!sqlite\/opening\/database)/],
+  [
+    'trigger',
+    ['trigger', 'order.ready', '--dry-run'],
+    /\/(inbox|processing|receive)\/(?!sqlite\/opening\/database|event\.)/,
+  ],
 ] as const)('%s loads nothing that it was not asked for', async (_, args, other) => {
   const loaded = await loadedBy(...args);
   expect(loaded.some((url) => /program\.[jt]s$/.test(url))).toBe(true);

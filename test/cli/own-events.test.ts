@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { schemasIn } from '../../src/cli/trigger/own-schemas.ts';
-import { bodiesOf } from '../../src/cli/trigger/trigger-bodies.ts';
+import { schemasIn } from '../../src/cli/shared/own-module.ts';
+import { bodiesOf } from '../../src/cli/trigger-body.ts';
 import { EARNED, schemaBy } from '../helpers/own-events.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { runProcess } from './run-hookbox.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { progressBar } from '../../src/cli/shared/progress-bar.ts';
+import { progressBar } from '../../src/cli/shared/interruption.ts';
 
 const ERASE_LINE = '\r\u{1b}[2K';
 

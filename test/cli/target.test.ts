@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { targetOf } from '../../src/cli/shared/target-url.ts';
+import { targetOf } from '../../src/cli/shared/options.ts';
 import { recordingServer } from './recording-server.ts';
 import { runHookbox } from './run-hookbox.ts';
 

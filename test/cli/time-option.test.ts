@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { timeOption } from '../../src/cli/shared/time-option.ts';
+import { timeOption } from '../../src/cli/shared/options.ts';
 
 const NOW = Date.parse('2026-03-14T03:59:07.250Z');
 

@@ -3,7 +3,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { bodiesOf } from '../../src/cli/trigger/trigger-bodies.ts';
+import { bodiesOf } from '../../src/cli/trigger-body.ts';
 import { parseEvent } from '../../src/events/parse.ts';
 import { eventTypes } from '../../src/events/event-types.ts';
 import { fixture } from '../../src/testing/fixtures.ts';

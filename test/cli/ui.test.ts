@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { userAtHost } from '../../src/cli/events/by.ts';
-import { accessOf } from '../../src/cli/ui/credentials.ts';
+import { userAtHost } from '../../src/cli/events/options.ts';
+import { accessOf } from '../../src/cli/ui.ts';
 import { listening } from './listening.ts';
 import { runHookbox, type RunOptions } from './run-hookbox.ts';
 import { running, type Running } from './serving.ts';

@@ -1,14 +1,10 @@
 import type { Command } from 'commander';
 import { probeNames, PROBES, type ProbeName } from './probe-names.ts';
-import { nameList } from '../shared/help-lines.ts';
-import { command, GROUP, withNotes } from '../shared/command.ts';
-import { EXIT, usageError } from '../shared/exit.ts';
+import { nameList, command, GROUP, withNotes } from '../shared/command.ts';
+import { EXIT, usageError, printJson, tell } from '../shared/output.ts';
 import { interruption } from '../shared/interruption.ts';
-import { collectedFrom, wholeNumber } from '../shared/option-values.ts';
-import { printJson, tell } from '../shared/output.ts';
-import { secretOf, withSecret, type SecretOptions } from '../shared/secret-option.ts';
-import { withHeader } from '../shared/header-option.ts';
-import { targetOf, withScheme } from '../shared/target-url.ts';
+import { collectedFrom, wholeNumber, withHeader, targetOf, withScheme } from '../shared/options.ts';
+import { secretOf, withSecret, type SecretOptions } from '../shared/secret.ts';
 
 interface CheckCommandOptions extends SecretOptions {
   readonly effects?: string;
@@ -67,7 +63,7 @@ export function checkCommand(): Command {
     const settings = { ...settingsOf(options), secret: await secretOf(options) };
     const [{ checkEndpoint }, { givenHeaders }, { printFindings, printResult, printSummary }] = await Promise.all([
       import('./check-endpoint.ts'),
-      import('../shared/sending/given-headers.ts'),
+      import('../shared/sending.ts'),
       import('./print-check-report.ts'),
     ]);
     const report = await checkEndpoint(target, {

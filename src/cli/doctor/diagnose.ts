@@ -1,6 +1,6 @@
 import { turn } from '../../host/real-timers.ts';
 import { plural } from '../../ops/words/format.ts';
-import { isInPostgres, type DbOptions } from '../shared/db-option.ts';
+import { isInPostgres, type DbOptions } from '../shared/options.ts';
 import { print, printJson, styled, tell } from '../shared/output.ts';
 import {
   checkClock,

@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import { command, withNotes } from '../shared/command.ts';
-import { withDb } from '../shared/db-option.ts';
+import { withDb, withReceiverPort } from '../shared/options.ts';
 import type { DoctorOptions } from './diagnose.ts';
-import { EXIT } from '../shared/exit.ts';
+import { EXIT } from '../shared/output.ts';
 import { interruption } from '../shared/interruption.ts';
-import { withReceiverPort } from '../shared/port-option.ts';
 
 /** `hookbox doctor` */
 export function doctorCommand(): Command {

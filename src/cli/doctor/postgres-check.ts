@@ -7,11 +7,20 @@ import type { Session } from '../../inbox/postgres/driver/session.ts';
 import { lookForLost, NONE_LOST, wordsOfLost, type LostFound } from '../../inbox/postgres/daily-look.ts';
 import { missingMigrations, NEWEST } from '../../inbox/postgres/opening/migrate.ts';
 import { onServer } from '../../inbox/postgres/opening/open.ts';
-import { askedRights, missingRight, type Rights } from '../../inbox/postgres/opening/server-faults.ts';
-import { askedServer, faultsOf, versionText, type Server } from '../../inbox/postgres/opening/server-faults.ts';
-import { missingRows, sequenceFaults, tableFaults } from '../../inbox/postgres/opening/server-faults.ts';
+import {
+  askedRights,
+  missingRight,
+  type Rights,
+  askedServer,
+  faultsOf,
+  versionText,
+  type Server,
+  missingRows,
+  sequenceFaults,
+  tableFaults,
+} from '../../inbox/postgres/opening/server-faults.ts';
 import { tablesIn, quoted } from '../../inbox/postgres/sql/tables.ts';
-import { shownInbox, type DbOptions } from '../shared/db-option.ts';
+import { shownInbox, type DbOptions } from '../shared/options.ts';
 import { ok, problem, warning, type Finding } from './machine-checks.ts';
 
 /** Looks at a server, and changes nothing there. */

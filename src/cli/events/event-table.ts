@@ -1,18 +1,47 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import type { EventSummary, Wait } from '../../ops/index.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
+import { stateText, waitInWords } from '../../ops/words/event-words.ts';
 import { oneLine } from '../../printable.ts';
+import type { WideOptions } from '../shared/options.ts';
+import type { Style } from '../shared/output.ts';
 import { dispensable, growingTable, lineWidth, names, texts, times, words, type Cell } from '../shared/table.ts';
-import type { WideOptions } from '../shared/wide-option.ts';
-import { errorText, idText, timeText, orDash, stateCell } from './event-texts.ts';
 
 /** Why events wait, by their `seq`. */
-export type WaitsBySeq = ReadonlyMap<number, Wait>;
+type WaitsBySeq = ReadonlyMap<number, Wait>;
 
 /** Prints events as rows, pages of them one after the other. */
 export function eventTable(options: WideOptions): (events: readonly EventSummary[], waits?: WaitsBySeq) => void {
-  const rows = growingTable(HEAD, lineWidth(options));
-  return (events, waits) => rows(events.map((event) => rowOf(event, waits?.get(event.seq))));
+  const head = [
+    dispensable(times('received'), 3),
+    names('id'),
+    names('type'),
+    dispensable(texts('entity'), 1),
+    words('state'),
+    dispensable('attempts', 2),
+    'last error',
+  ];
+  const print = growingTable(head, lineWidth(options));
+  return (events, waits) =>
+    print(
+      events.map((event) => [
+        timeText(event.receivedAt),
+        idText(event),
+        orDash(event.type),
+        orDash(event.entity),
+        stateCell(event, waits?.get(event.seq)),
+        String(event.attempts),
+        errorText(event.lastError),
+      ]),
+    );
+}
+
+/** `pending (behind evt_1)`, in a colour that says whether something is wrong. */
+function stateCell(event: EventSummary, wait: Wait | undefined): Cell {
+  if (wait?.reason === 'behind')
+    return { text: `${event.state} (behind ${oneLine(wait.blocker.event.id, 40)})`, style: 'yellow' };
+  if (wait?.reason === 'no processor') return { text: `${event.state} (no processor)`, style: 'yellow' };
+  return { text: stateText(event), style: stateStyle(event) };
 }
 
 /** So many of a page are asked about: each takes a few statements. */
@@ -26,36 +55,38 @@ export async function waitsOf(inbox: Inbox, events: readonly EventSummary[]): Pr
   return new Map(asked.flatMap(({ seq }, n) => (waits[n] ? [[seq, waits[n]]] : [])));
 }
 
-const HEAD = [
-  dispensable(times('received'), 3),
-  names('id'),
-  names('type'),
-  dispensable(texts('entity'), 1),
-  words('state'),
-  dispensable('attempts', 2),
-  'last error',
-];
-
-function rowOf(event: EventSummary, wait: Wait | undefined): readonly Cell[] {
-  return [
-    timeText(event.receivedAt),
-    idText(event),
-    orDash(event.type),
-    orDash(event.entity),
-    waitCell(event, wait),
-    String(event.attempts),
-    errorText(event.lastError),
-  ];
+/** A moment as `--since` takes it: `2026-01-01T03:12:07Z`. */
+export function timeText(at: Date): string {
+  return at.toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-/** `pending (behind evt_1)` */
-function waitCell(event: EventSummary, wait: Wait | undefined): Cell {
-  switch (wait?.reason) {
-    case 'behind':
-      return { text: `${event.state} (behind ${oneLine(wait.blocker.event.id, 40)})`, style: 'yellow' };
-    case 'no processor':
-      return { text: `${event.state} (no processor)`, style: 'yellow' };
-    default:
-      return stateCell(event);
-  }
+/** What colour an event's state has. */
+export function stateStyle({ state, failures }: EventSummary): Style {
+  if (state === 'dead') return 'red';
+  if (state === 'processed') return 'green';
+  return state === 'ignored' || failures > 0 ? 'yellow' : 'reset';
+}
+
+/** `TypeError: x is not a function`, on one line. */
+export function errorText(error: { readonly name: string; readonly message: string } | null): string {
+  return error === null ? '' : oneLine(error.message === '' ? error.name : `${error.name}: ${error.message}`);
+}
+
+/** A text that others wrote, or `-` without one. */
+export function orDash(text: string | null): string {
+  return text === null || text === '' ? '-' : oneLine(text);
+}
+
+/** The id, with the endpoint where it is another than usual. */
+export function idText({ id, endpoint }: { readonly id: string; readonly endpoint: string }): string {
+  return endpoint === 'default' ? oneLine(id) : `${oneLine(id)} (${oneLine(endpoint)})`;
+}
+
+/** Why an event is not handled yet: `waits behind evt_1, which has failed 15 times`. */
+export function waitText(event: EventSummary, wait: Wait, now: Date): string {
+  return oneLine(
+    waitInWords(event, wait, now)
+      .map((part) => (typeof part === 'string' ? part : idText(part)))
+      .join(''),
+  );
 }

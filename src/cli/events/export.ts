@@ -2,75 +2,67 @@ import { once } from 'node:events';
 import { existsSync, statSync } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { isError, messageOf } from '../../errors.ts';
-import { exportEvents, exportReadable, type ReadableFormat } from '../../ops/index.ts';
-import { SPREADSHEET_MARK } from '../../ops/export.ts';
-import { plural } from '../../ops/words/format.ts';
-import { isInPostgres, shownInbox, type DbOptions } from '../shared/db-option.ts';
-import { existingInbox } from '../shared/existing-inbox.ts';
-import { CommandError, EXIT, usageError, type ExitCode } from '../shared/exit.ts';
-import { interruption } from '../shared/interruption.ts';
-import { oneLine, printableJson } from '../../printable.ts';
 import { whyNoPath, OWNER_ONLY } from '../../host/files.ts';
-import { tell } from '../shared/output.ts';
-import { progressBar } from '../shared/progress-bar.ts';
-import { requireFile } from '../shared/read-input.ts';
-import { byOf } from './by.ts';
-import { eventFilterOf } from './filter-from-options.ts';
-import type { ByOptions, FilterOptions } from './event-options.ts';
-import { underWay } from '../shared/interruptible.ts';
+import { exportEvents, exportReadable, type ReadableFormat, backup } from '../../ops/index.ts';
+import { plural, bytes } from '../../ops/words/format.ts';
+import { SPREADSHEET_MARK } from '../../ops/export.ts';
+import { copyInPostgres } from '../../ops/backup.ts';
+import { oneLine, printableJson } from '../../printable.ts';
+import { requireFile, refuseUrl } from '../shared/files.ts';
+import { existingInbox } from '../shared/inbox.ts';
+import { interruption, underWay, stopping } from '../shared/interruption.ts';
+import { isInPostgres, shownInbox, type DbOptions, namedInbox } from '../shared/options.ts';
+import { CommandError, EXIT, usageError, type ExitCode, tell, printJson } from '../shared/output.ts';
+import { byOf, type ByOptions, type FilterOptions, type InboxOptions, eventFilterOf } from './options.ts';
 
-/** What the arguments of `events export` say. */
-export interface ExportCommandOptions extends DbOptions, FilterOptions, ByOptions {
+/** The options of `events export`. */
+export interface ExportOptions extends DbOptions, FilterOptions, ByOptions {
   readonly out?: string;
   readonly force?: boolean;
   readonly format: 'exact' | ReadableFormat;
 }
 
-/** Writes events to a file or to standard output, and resolves with how to exit. */
-export async function exportTo(options: ExportCommandOptions): Promise<ExitCode> {
+/** Writes events to a file or to standard output. */
+export async function exportTo(options: ExportOptions): Promise<ExitCode> {
   const code = await exported(options);
   // The last who closes a file takes its log away.
-  if (code === EXIT.ok && !isInPostgres(options) && existsSync(`${options.db}-wal`)) tell(inUse(options));
+  if (code === EXIT.ok && !isInPostgres(options) && existsSync(`${options.db}-wal`)) {
+    tell(
+      `note: another process has ${shownInbox(options)} open. This export does not include events that the other process stores from now on.`,
+    );
+  }
   return code;
 }
 
-function inUse(options: DbOptions): string {
-  return `note: another process has ${shownInbox(options)} open. This export does not include events that the other process stores from now on.`;
-}
-
-async function exported(options: ExportCommandOptions): Promise<ExitCode> {
+async function exported(options: ExportOptions): Promise<ExitCode> {
   const { out, force = false, format } = options;
   const filter = eventFilterOf(options);
   if (out !== undefined) refuseExisting(out, force);
   const signal = interruption();
   await using inbox = await existingInbox(options);
 
-  const progress = progressBar();
   let events = 0;
-  const told = {
-    signal,
-    onProgress: (count: number) => {
+  await underWay(signal, (progress) => {
+    const onProgress = (count: number): void => {
       events = count;
       progress.show(null, `${plural(count, 'event')} exported`);
-    },
-  };
-  const by = byOf(options);
-  const lines =
-    format === 'exact' ? exportEvents(inbox, by, filter, told) : exportReadable(inbox, format, by, filter, told);
-  const end = format === 'csv' ? '\r\n' : '\n';
-  await underWay(signal, progress, () =>
-    out === undefined ? print(lines, end, signal) : save(lines, end, out, signal),
-  );
-  if (signal.aborted) {
-    tell(`Stopped. ${out === undefined ? 'The output is not complete' : leftAt(out)}.`);
-    return EXIT.interrupted;
+    };
+    const by = byOf(options);
+    const lines =
+      format === 'exact'
+        ? exportEvents(inbox, by, filter, { signal, onProgress })
+        : exportReadable(inbox, format, by, filter, { signal, onProgress });
+    const end = format === 'csv' ? '\r\n' : '\n';
+    return out === undefined ? print(lines, end, signal) : save(lines, end, out, signal);
+  });
+  const name = out === undefined ? '' : oneLine(out);
+  if (!signal.aborted) {
+    tell(`${plural(events, 'event')} exported${out === undefined ? '' : ` to ${name}`}`);
+    return EXIT.ok;
   }
-  tell(`${plural(events, 'event')} ${out === undefined ? 'exported' : `exported to ${oneLine(out)}`}`);
-  return EXIT.ok;
-}
-
-function leftAt(out: string): string {
-  return existsSync(out) ? `${oneLine(out)} did not change` : `${oneLine(out)} was not created`;
+  if (out === undefined) tell('Stopped. The output is not complete.');
+  else tell(`Stopped. ${name} ${existsSync(out) ? 'did not change' : 'was not created'}.`);
+  return EXIT.interrupted;
 }
 
 /** No faster than it is read. */
@@ -100,15 +92,12 @@ async function save(lines: AsyncIterable<string>, end: string, out: string, sign
     file = undefined;
     await rename(unfinished, out);
   } catch (failure) {
-    throw isOfFile(failure) ? new CommandError(`hookbox cannot write ${oneLine(out)}: ${messageOf(failure)}`) : failure;
+    const isOfFile = isError(failure) && 'syscall' in failure;
+    throw isOfFile ? new CommandError(`hookbox cannot write ${oneLine(out)}: ${messageOf(failure)}`) : failure;
   } finally {
     await file?.close();
     await rm(unfinished, { force: true });
   }
-}
-
-function isOfFile(failure: unknown): boolean {
-  return isError(failure) && 'syscall' in failure;
 }
 
 function refuseExisting(out: string, force: boolean): void {
@@ -122,4 +111,18 @@ function refuseExisting(out: string, force: boolean): void {
     throw new CommandError(
       `${oneLine(out)} already exists. Use a different --out, or add --force to replace the file.`,
     );
+}
+
+/** Copies the inbox into a new file. */
+export async function backUp(file: string, options: InboxOptions & ByOptions): Promise<ExitCode> {
+  refuseUrl(file);
+  if (isInPostgres(options)) throw usageError(copyInPostgres(namedInbox(options), file));
+  const signal = interruption();
+  signal.addEventListener('abort', () => tell(stopping('Finishing the backup')));
+  await using inbox = await existingInbox(options);
+  tell(`Copying ${shownInbox(options)} to ${oneLine(file)}. The inbox can stay in use.`);
+  const report = await backup(inbox, file, byOf(options));
+  if (options.json === true) printJson(report);
+  tell(`Wrote ${bytes(report.bytes)} to ${oneLine(file)}.`);
+  return signal.aborted ? EXIT.interrupted : EXIT.ok;
 }

@@ -1,41 +1,38 @@
+import { turn as nextTurn } from '../../host/real-timers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
+import { suggestionsFor, ALSO_BEGINS, TAKEN_FOR } from '../../ops/find-by-text.ts';
 import {
   deadGroups,
+  findEvents,
   retryGroups,
-  type DeadGroup,
   type EventSummary,
-  type RetryGroup,
+  type FindPlace,
+  type FoundEvents,
   type SearchOrder,
 } from '../../ops/index.ts';
 import { bounded } from '../../ops/words/format.ts';
-import { shownInbox } from '../shared/db-option.ts';
-import { existingInbox } from '../shared/existing-inbox.ts';
-import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
-import { interruption } from '../shared/interruption.ts';
 import { oneLine } from '../../printable.ts';
-import { printNdjson, tell } from '../shared/output.ts';
-import { progressBar } from '../shared/progress-bar.ts';
-import { lineWidth, table, texts, times, type Cell } from '../shared/table.ts';
-import { tellUnknownTypes } from '../shared/unknown-types.ts';
-import type { WideOptions } from '../shared/wide-option.ts';
-import { eventTable, waitsOf } from './event-table.ts';
-import { eventFilterOf, isEverything } from './filter-from-options.ts';
-import type { FilterOptions, InboxOptions } from './event-options.ts';
-import { pagesOf } from './event-pages.ts';
-import { errorText, idText, orDash, timeText } from './event-texts.ts';
+import { existingInbox } from '../shared/inbox.ts';
+import { interruption, progressBar, type Progress } from '../shared/interruption.ts';
+import { shownInbox, tellUnknownTypes, type WideOptions } from '../shared/options.ts';
+import { EXIT, printNdjson, tell, usageError, type ExitCode } from '../shared/output.ts';
+import { lineWidth, table, texts, times } from '../shared/table.ts';
+import { errorText, eventTable, idText, orDash, timeText, waitsOf } from './event-table.ts';
+import { eventFilterOf, isEverything, type FilterOptions, type InboxOptions } from './options.ts';
+import { MOST_A_PAGE, pagesOf, searchedText } from './search.ts';
 
-/** What the arguments of `events list` say. */
+/** The options of `events list`. */
 export interface ListOptions extends InboxOptions, FilterOptions, WideOptions {
   readonly limit: number;
   readonly all?: boolean;
   readonly before?: number;
-  readonly order?: SearchOrder;
+  readonly order: SearchOrder;
   readonly groups?: boolean;
 }
 
-/** Prints the events that fit, newest first, and resolves with how to exit. */
+/** Prints the events that fit, newest first. */
 export async function list(options: ListOptions): Promise<ExitCode> {
-  const { json = false, limit, all = false, before, order = 'newest', groups = false } = options;
+  const { json = false, limit, all = false, before, order, groups = false } = options;
   const filter = eventFilterOf(options);
   const { retrying = false, ...beyondRetrying } = filter;
   if (groups && (!isEverything(beyondRetrying) || before !== undefined)) {
@@ -49,21 +46,15 @@ export async function list(options: ListOptions): Promise<ExitCode> {
   }
   const signal = interruption();
   await using inbox = await existingInbox(options);
-  if (groups) return await (retrying ? listRetryGroups(inbox, options) : listGroups(inbox, options));
+  if (groups) return await listGroups(inbox, retrying, options);
 
-  const progress = progressBar();
   const print = json ? printEach : eventTable(options);
-  const most = all ? Infinity : limit;
+  const progress = progressBar();
+  const paging = { most: all ? Infinity : limit, signal, progress, order, before };
   let found = 0;
   let next: number | null = null;
   try {
-    for await (const page of pagesOf(inbox, filter, {
-      most,
-      signal,
-      progress,
-      order,
-      ...(before !== undefined && { before }),
-    })) {
+    for await (const page of pagesOf(inbox, filter, paging)) {
       const waits = json ? undefined : await waitsOf(inbox, page.events);
       if (page.events.length > 0) progress.above(() => print(page.events, waits));
       found += page.events.length;
@@ -72,77 +63,109 @@ export async function list(options: ListOptions): Promise<ExitCode> {
   } finally {
     progress.end();
   }
-  if (next !== null) tell(`${signal.aborted ? 'Stopped.' : `${MORE[order]} events may exist.`} ${goOn(order, next)}`);
-  else if (found === 0) {
+  if (next !== null) {
+    const more = { newest: 'Older', oldest: 'Newer', failed: 'More' }[order];
+    const how = order === 'failed' ? 'For more, raise --limit or add --all' : `For the next page, add --before ${next}`;
+    tell(`${signal.aborted ? 'Stopped.' : `${more} events may exist.`} ${how}`);
+  } else if (found === 0) {
     const isEmpty = isEverything(filter) && before === undefined;
-    tell(isEmpty ? `${shownInbox(options)} has no events.` : `${shownInbox(options)} has no matching event.`);
+    tell(`${shownInbox(options)} has no ${isEmpty ? 'events' : 'matching event'}.`);
     tellUnknownTypes(options.type);
   }
   return signal.aborted ? EXIT.interrupted : EXIT.ok;
 }
 
-const MORE = { newest: 'Older', oldest: 'Newer', failed: 'More' } as const satisfies Record<SearchOrder, string>;
-
-function goOn(order: SearchOrder, next: number): string {
-  return order === 'failed' ? 'For more, raise --limit or add --all' : `For the next page, add --before ${next}`;
+function printEach(values: readonly unknown[]): void {
+  for (const value of values) printNdjson(value);
 }
 
-function printEach(events: readonly EventSummary[]): void {
-  for (const event of events) printNdjson(event);
-}
-
-async function listGroups(inbox: Inbox, options: ListOptions): Promise<ExitCode> {
-  const groups = await deadGroups(inbox);
-  printGroups(groups, GROUP_HEAD, groupRow, options);
-  if (groups.length === 0) tell('No dead events.');
+async function listGroups(inbox: Inbox, retrying: boolean, options: ListOptions): Promise<ExitCode> {
+  const groups = await (retrying ? retryGroups(inbox) : deadGroups(inbox));
+  if (options.json === true) printEach(groups);
+  else if (groups.length > 0) {
+    const own = retrying ? times('next attempt') : 'reason';
+    table(
+      ['events', times('newest'), times('oldest'), 'group', own, texts('example'), 'error'],
+      groups.map((group) => [
+        bounded(group),
+        timeText(group.newest.receivedAt),
+        timeText(group.oldest.receivedAt),
+        oneLine(group.fingerprint),
+        'reason' in group ? group.reason : orDash(group.nextDueAt && timeText(group.nextDueAt)),
+        idText(group.newest),
+        errorText(group.sample),
+      ]),
+      lineWidth(options),
+    );
+  }
+  if (groups.length === 0) tell(retrying ? 'No events are waiting for a retry.' : 'No dead events.');
+  else if (retrying) tell('To retry a group now: hookbox events retry-now --fingerprint <group>');
   else tell('To rerun a group: hookbox events rerun --fingerprint <group>');
   return EXIT.ok;
 }
 
-async function listRetryGroups(inbox: Inbox, options: ListOptions): Promise<ExitCode> {
-  const groups = await retryGroups(inbox);
-  printGroups(groups, RETRY_GROUP_HEAD, retryRow, options);
-  if (groups.length === 0) tell('No events are waiting for a retry.');
-  else tell('To retry a group now: hookbox events retry-now --fingerprint <group>');
-  return EXIT.ok;
+/** The options of `events find`. */
+export interface FindOptions extends InboxOptions, WideOptions {
+  readonly limit: number;
+  readonly all?: boolean;
 }
 
-function printGroups<Group>(
-  groups: readonly Group[],
-  head: Parameters<typeof table>[0],
-  rowOf: (group: Group) => readonly Cell[],
-  { json = false, wide = false }: ListOptions,
-): void {
-  if (json) for (const group of groups) printNdjson(group);
-  else if (groups.length > 0) table(head, groups.map(rowOf), lineWidth({ wide }));
+/** Prints the events that a text finds, those that have failed first. */
+export async function find(text: string, options: FindOptions): Promise<ExitCode> {
+  const { json = false, limit, all = false } = options;
+  const signal = interruption();
+  await using inbox = await existingInbox(options);
+  const print: (events: readonly EventSummary[]) => void = json ? printEach : eventTable(options);
+  const progress = progressBar();
+  let found = 0;
+  let last: FoundEvents | null = null;
+  try {
+    for await (const step of stepsOf(inbox, text, all ? Infinity : limit, signal, progress)) {
+      if (last === null && step.takenFor !== 'text') {
+        progress.above(() => tell(`Searching for ${TAKEN_FOR[step.takenFor]}: ${oneLine(step.name)}`));
+      }
+      if (step.events.length > 0) progress.above(() => print(step.events));
+      found += step.events.length;
+      last = step;
+    }
+  } finally {
+    progress.end();
+  }
+  if (signal.aborted) {
+    tell('Stopped.');
+    return EXIT.interrupted;
+  }
+  if (last !== null && last.next !== null) tell('More events may match. To see them, raise --limit or add --all.');
+  if (last !== null && last.others.length > 0) tell(`${ALSO_BEGINS} ${namesOf(last.others)}`);
+  if (found > 0) return EXIT.ok;
+  const meant = await suggestionsFor(inbox, text);
+  tell(`${shownInbox(options)} has no event with this text in its id, type, entity or last error.`);
+  if (meant.length > 0) tell(`Did you mean ${namesOf(meant)}?`);
+  return EXIT.notFound;
 }
 
-/** The name of a group is what one copies. */
-const GROUP_HEAD = ['events', times('newest'), times('oldest'), 'group', 'reason', texts('example'), 'error'];
-const RETRY_GROUP_HEAD = GROUP_HEAD.map((column) => (column === 'reason' ? times('next attempt') : column));
-
-function retryRow(group: RetryGroup): readonly Cell[] {
-  const { fingerprint, sample, newest, oldest, nextDueAt } = group;
-  return [
-    bounded(group),
-    timeText(newest.receivedAt),
-    timeText(oldest.receivedAt),
-    oneLine(fingerprint),
-    orDash(nextDueAt && timeText(nextDueAt)),
-    idText(newest),
-    errorText(sample),
-  ];
+/** Steps until there are as many events as wanted or no more. */
+async function* stepsOf(
+  inbox: Inbox,
+  text: string,
+  most: number,
+  signal: AbortSignal,
+  progress: Progress,
+): AsyncGenerator<FoundEvents> {
+  let at: FindPlace | null = null;
+  let examined = 0;
+  let found = 0;
+  do {
+    const step: FoundEvents = await findEvents(inbox, text, { at, limit: Math.min(most - found, MOST_A_PAGE) });
+    at = step.next;
+    examined += step.examined;
+    found += step.events.length;
+    progress.show(null, searchedText(examined, found));
+    yield step;
+    await nextTurn(); // or Ctrl-C would never be heard
+  } while (at !== null && found < most && !signal.aborted);
 }
 
-function groupRow(group: DeadGroup): readonly Cell[] {
-  const { fingerprint, reason, sample, newest, oldest } = group;
-  return [
-    bounded(group),
-    timeText(newest.receivedAt),
-    timeText(oldest.receivedAt),
-    oneLine(fingerprint),
-    reason,
-    idText(newest),
-    errorText(sample),
-  ];
+function namesOf(names: FoundEvents['others']): string {
+  return names.map(({ name }) => oneLine(name)).join(', ');
 }

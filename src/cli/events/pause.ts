@@ -1,17 +1,21 @@
 import type { Inbox } from '../../inbox/contract.ts';
-import { inboxOptions, option, quoted } from '../../host/shell-words.ts';
+import { option, quoted } from '../../host/shell-words.ts';
 import { pausedTypes, pauseType, resumeType, type Pause } from '../../ops/index.ts';
 import { namedEndpoints, pausedInWords, strangerInWords } from '../../ops/pauses.ts';
 import { bounded, relative } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
-import { neededInbox } from '../shared/db-option.ts';
-import { existingInbox } from '../shared/existing-inbox.ts';
-import { EXIT, type ExitCode } from '../shared/exit.ts';
-import { print, printJson, printNdjson, tell } from '../shared/output.ts';
+import { neededInbox } from '../shared/options.ts';
+import { existingInbox } from '../shared/inbox.ts';
+import { EXIT, type ExitCode, print, printJson, printNdjson, tell } from '../shared/output.ts';
 import { table, texts, times } from '../shared/table.ts';
-import { byOf } from './by.ts';
-import { orDash, timeText } from './event-texts.ts';
-import type { PauseOptions } from './pause-command.ts';
+import { byOf, type ByOptions, type InboxOptions } from './options.ts';
+import { orDash, timeText } from './event-table.ts';
+
+/** The options of `events pause` and `events resume`. */
+export interface PauseOptions extends InboxOptions, ByOptions {
+  readonly endpoint: string;
+  readonly unseen?: boolean;
+}
 
 /** Pauses a type, and tells since when and by whom it is. */
 export async function pause(type: string, options: PauseOptions): Promise<ExitCode> {
@@ -23,10 +27,7 @@ export async function pause(type: string, options: PauseOptions): Promise<ExitCo
   if (!changed) tell('The type was already paused. Nothing changed.');
   const stranger = strangerInWords(endpoint, await namedEndpoints(inbox, Date.now()));
   if (stranger !== null) tell(stranger);
-  const where = [
-    ...(endpoint === 'default' ? [] : option('--endpoint', endpoint)),
-    ...inboxOptions(neededInbox(options)),
-  ];
+  const where = [...(endpoint === 'default' ? [] : option('--endpoint', endpoint)), ...neededInbox(options)];
   // Types are what senders say: one that begins with a dash would be taken for an option.
   const resuming = type.startsWith('-') ? [...where, '--', quoted(type)] : [quoted(type), ...where];
   tell(

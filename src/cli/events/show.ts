@@ -1,28 +1,37 @@
 import { isImportedId, type StoredEvent } from '../../inbox/event.ts';
-import { getEvent, type EventHistory } from '../../ops/index.ts';
-import { bytes, plural, relative } from '../../ops/words/format.ts';
-import { stateText } from '../../ops/words/event-words.ts';
+import type { Attempt } from '../../inbox/work.ts';
 import { bodyDiff, type BodyDiff, differenceInWords } from '../../ops/body/body-diff.ts';
 import { createMask } from '../../ops/body/mask.ts';
-import { existingInbox } from '../shared/existing-inbox.ts';
-import { CommandError, EXIT, usageError, type ExitCode } from '../shared/exit.ts';
-import { oneLine } from '../../printable.ts';
-import { print, printBytes, printJson, styled } from '../shared/output.ts';
-import { foundEvent } from './found-event.ts';
-import { ELLIPSIS, wholeId } from './whole-id.ts';
-import type { InboxOptions } from './event-options.ts';
 import { readableBody } from '../../ops/body/readable-body.ts';
-import { errorText, idText, timeText, orDash, stateStyle, waitText } from './event-texts.ts';
-import { timelineLines } from './timeline.ts';
+import { foldedTimeline, type FoldedAttempts } from '../../ops/find.ts';
+import { getEvent, type EventHistory, type EventAct, type TimelineEntry } from '../../ops/index.ts';
+import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
+import { stateText, afterHowLong, dueInWords } from '../../ops/words/event-words.ts';
+import { bytes, plural, relative, latency } from '../../ops/words/format.ts';
+import { oneLine } from '../../printable.ts';
+import { existingInbox } from '../shared/inbox.ts';
+import {
+  CommandError,
+  EXIT,
+  usageError,
+  type ExitCode,
+  print,
+  printBytes,
+  printJson,
+  styled,
+} from '../shared/output.ts';
+import type { InboxOptions } from './options.ts';
+import { errorText, idText, timeText, orDash, stateStyle, waitText } from './event-table.ts';
+import { foundEvent, ELLIPSIS, wholeId } from './search.ts';
 
-/** What the arguments of `events show` say. */
+/** The options of `events show`. */
 export interface ShowOptions extends InboxOptions {
   readonly endpoint?: string;
   readonly raw?: boolean;
   readonly mask?: readonly string[];
 }
 
-/** Prints everything that is known of an event, and resolves with how to exit. */
+/** Prints everything that is known of an event. */
 export async function show(id: string, options: ShowOptions): Promise<ExitCode> {
   const { raw = false, json = false, mask: paths = [] } = options;
   if (raw && (json || paths.length > 0))
@@ -36,13 +45,9 @@ export async function show(id: string, options: ShowOptions): Promise<ExitCode> 
   const history = key === null ? null : await getEvent(inbox, key);
   if (history === null) return EXIT.notFound;
 
-  if (raw) {
-    printRaw(history.event);
-    return EXIT.ok;
-  }
-  const now = new Date();
-  if (json) printJson(asJson(history, mask));
-  else print(asText(history, mask, now));
+  if (raw) printRaw(history.event);
+  else if (json) printJson(asJson(history, mask));
+  else print(asText(history, mask, new Date()));
   return EXIT.ok;
 }
 
@@ -57,26 +62,26 @@ function printRaw({ id, body }: StoredEvent): void {
 /** The bodies as texts; in base64 where they are none. */
 function asJson({ summary, event, timeline, wait }: EventHistory, mask: Masking): object {
   const { redeliveries, conflict, body } = event;
-  const { body: otherBody, ...conflicts } = conflict ?? {};
   return {
     ...summary,
     redeliveries,
-    conflict:
-      otherBody === undefined
-        ? null
-        : { ...conflicts, ...diffFields(body, otherBody, mask), ...bodyFields(mask(otherBody)) },
+    conflict: conflict && conflictJson(conflict, body, mask),
     timeline,
     wait,
     ...(body === null ? { body } : bodyFields(mask(body))),
   };
 }
 
-const IMPORTED_ID = 'unknown: other code handled the event, and only its id was imported';
-
-/** What it says otherwise; nothing where one of the two is gone. */
-function diffFields(body: Uint8Array | null, other: Uint8Array, mask: Masking): { readonly diff?: BodyDiff } {
-  return body === null || other.byteLength === 0 ? {} : { diff: bodyDiff(body, other, mask) };
+function conflictJson(
+  { body: other, ...conflict }: NonNullable<StoredEvent['conflict']>,
+  body: Uint8Array | null,
+  mask: Masking,
+): object {
+  const isGone = body === null || other.byteLength === 0;
+  return { ...conflict, ...(!isGone && { diff: bodyDiff(body, other, mask) }), ...bodyFields(mask(other)) };
 }
+
+const IMPORTED_ID = 'unknown: other code handled the event, and only its id was imported';
 
 function bodyFields(body: Uint8Array): { readonly body: string } | { readonly bodyBase64: string } {
   const bytes = Buffer.from(body);
@@ -110,7 +115,7 @@ function asText({ summary, event, timeline, wait }: EventHistory, mask: Masking,
   ];
 }
 
-/** What it says otherwise: `-` is of the body that counts. */
+/** What the other body says: `-` is of the body that counts. */
 function diffLines(diff: BodyDiff): readonly string[] {
   const changes = diff.kind === 'changes' ? diff.changes : [];
   return [
@@ -131,17 +136,91 @@ function factsOf(
 ): readonly (readonly [name: string, value: string])[] {
   const { entity, receivedAt, settledAt, dueAt, verified, attempts, redeliveries, conflicts } = summary;
   const when = (at: Date): string => `${timeText(at)} (${relative(at, now)})`;
-  return [
+  const facts: readonly (readonly [name: string, value: string | null])[] = [
     ['entity', orDash(entity)],
     ['received', when(receivedAt)],
-    ...(dueAt === null ? [] : [['due', when(dueAt)] as const]),
-    ...(wait === null ? [] : [['why', waitText(summary, wait, now)] as const]),
-    ...(settledAt === null ? [] : [[summary.state, when(settledAt)] as const]),
+    ['due', dueAt && when(dueAt)],
+    ['why', wait && waitText(summary, wait, now)],
+    [summary.state, settledAt && when(settledAt)],
     ['signature', verified ? 'verified' : 'not verified'],
     ['attempts', String(attempts)],
-    ...(summary.lastError === null ? [] : [['last error', styled('red', errorText(summary.lastError))] as const]),
-    ...(summary.fingerprint === null ? [] : [['group', oneLine(summary.fingerprint)] as const]),
-    ...(redeliveries === 0 ? [] : [['redelivered', plural(redeliveries, 'time')] as const]),
-    ...(conflicts === 0 ? [] : [['conflicts', `${plural(conflicts, 'time')} with a different body`] as const]),
+    ['last error', summary.lastError && styled('red', errorText(summary.lastError))],
+    ['group', summary.fingerprint && oneLine(summary.fingerprint)],
+    ['redelivered', redeliveries === 0 ? null : plural(redeliveries, 'time')],
+    ['conflicts', conflicts === 0 ? null : `${plural(conflicts, 'time')} with a different body`],
   ];
+  return facts.flatMap(([name, value]) => (value === null ? [] : [[name, value]]));
+}
+
+/** What happened to an event, a line each; the stacks of errors beneath their attempts. */
+export function timelineLines(timeline: readonly TimelineEntry[], now = new Date()): readonly string[] {
+  const wasTried = timeline.some(({ what }) => what === 'attempt');
+  return foldedTimeline(timeline).flatMap((entry) => {
+    const [first = '', ...more] = entry.what === 'due' ? [dueInWords(entry.at, wasTried, now)] : entryLines(entry);
+    return [
+      `  ${styled('dim', entry.at.toISOString())}  ${first}`,
+      ...more.map((line) => styled('dim', `    ${line}`)),
+    ];
+  });
+}
+
+function entryLines(entry: Exclude<TimelineEntry, { what: 'due' }> | FoldedAttempts): readonly string[] {
+  switch (entry.what) {
+    case 'stored':
+      return ['delivered and stored'];
+    case 'redelivered':
+      return ['delivered again'];
+    case 'redeliveries':
+      return [
+        `delivered again ${plural(entry.count, 'time')} after this, in addition to the redeliveries listed below`,
+      ];
+    case 'conflict':
+      return [styled('yellow', 'delivered with a different body')];
+    case 'act':
+      return [actLine(entry.act)];
+    case 'attempts':
+      return foldedLines(entry);
+    case 'attempt':
+      return attemptLines(entry.attempt);
+    case 'settled':
+      return [styled(entry.state === 'dead' ? 'red' : 'green', entry.state)];
+  }
+}
+
+/** Who acted, and why. */
+function actLine({ act, actor, via, reason, bulk }: EventAct): string {
+  const part = bulk === null ? '' : ` in bulk action ${bulk}`;
+  const why = reason === null ? '' : `: ${oneLine(reason)}`;
+  return `${oneLine(actInWords(act))} by ${oneLine(actor)} ${VIA_WORDS[via]}${part}${why}`;
+}
+
+/** Attempts that failed alike, with what the last one said. */
+function foldedLines({ attempts: [first, ...rest], last }: FoldedAttempts): readonly string[] {
+  const text =
+    `attempts ${first.number} to ${last.number}: ${last.outcome} ${rest.length + 1} times with the same ` +
+    `error, most recently at ${last.startedAt.toISOString()}: ${errorText(last.error)}`;
+  return [styled('red', text), ...stackLines(last)];
+}
+
+function attemptLines(attempt: Attempt): readonly string[] {
+  const { outcome, trigger, startedAt, endedAt, error, skipped } = attempt;
+  const by = trigger === 'manual' ? ' (rerun)' : '';
+  const took = latency(endedAt.getTime() - startedAt.getTime());
+  const late = outcome === 'processed' && error !== null ? ', threw after its transaction was committed' : '';
+  const skip = skipped === undefined ? '' : `, skipped: ${oneLine(skipped)}`;
+  const why = error === null ? '' : `: ${errorText(error)}`;
+  const text = `attempt ${attempt.number}${by} ${outcome}${afterHowLong(outcome, took)}${late}${skip}${why}`;
+  return [styled(outcome === 'processed' ? 'green' : 'red', text), ...stackLines(attempt)];
+}
+
+/** Without its beginning, which says name and message once more. */
+function stackLines({ error }: Attempt): readonly string[] {
+  if (error === null || error.stack === null) return [];
+  const { name, message, stack } = error;
+  const beginning = [`${name}: ${message}`, name].find((each) => stack.startsWith(each)) ?? '';
+  return stack
+    .slice(beginning.length)
+    .split('\n')
+    .map((line) => oneLine(line.trim()))
+    .filter((line) => line !== '');
 }

@@ -1,40 +1,57 @@
-import type { Inbox } from '../../inbox/contract.ts';
-import { getEvent, stats, type EventHistory, type Percentiles, type Stats, type Totals } from '../../ops/index.ts';
-import { TOTALS } from '../../ops/stats.ts';
-import { changesOf, type Changes, failedPart, markInWords, verdict } from '../../ops/releases.ts';
 import type { NamedInbox } from '../../host/shell-words.ts';
-import { rerunIgnoredCommand } from '../../processing/announcer.ts';
-import { calmText, warningsOf } from '../../ops/health.ts';
+import type { Inbox } from '../../inbox/contract.ts';
+import { TOTALS } from '../../ops/stats.ts';
+import {
+  getEvent,
+  stats,
+  type Percentiles,
+  type Stats,
+  type Totals,
+  rejectedDeliveries,
+  type RejectedDelivery,
+} from '../../ops/index.ts';
+import { changesOf, type Changes, failedPart, markInWords, verdict } from '../../ops/releases.ts';
 import { age, bounded, latency, number, percent } from '../../ops/words/format.ts';
-import { namedInbox } from '../shared/db-option.ts';
-import { existingInbox } from '../shared/existing-inbox.ts';
-import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
-import { timeOption } from '../shared/time-option.ts';
+import { causeOfRejection } from '../../ops/words/rejection-causes.ts';
+import { calmText, warningsOf } from '../../ops/health.ts';
 import { oneLine } from '../../printable.ts';
-import { print, printJson, styled } from '../shared/output.ts';
-import { table } from '../shared/table.ts';
-import type { InboxOptions } from './event-options.ts';
-import { idText, timeText, waitText } from './event-texts.ts';
+import { rerunIgnoredCommand } from '../../processing/announcer.ts';
+import { existingInbox } from '../shared/inbox.ts';
+import { namedInbox, optionalTime, shownInbox, timeOption, type WideOptions } from '../shared/options.ts';
+import { EXIT, usageError, type ExitCode, print, printJson, styled, printNdjson, tell } from '../shared/output.ts';
+import { table, lineWidth, texts, times, type Cell } from '../shared/table.ts';
+import type { InboxOptions } from './options.ts';
+import { idText, timeText, waitText, orDash } from './event-table.ts';
 
-/** What the arguments of `events stats` say. */
-export interface StatsCommandOptions extends InboxOptions {
+/** The options of `events stats`. */
+export interface StatsOptions extends InboxOptions {
   readonly since: string;
   readonly until?: string;
   readonly steps: number;
 }
 
 /** Prints counts, ages and latencies. */
-export async function printStats(options: StatsCommandOptions): Promise<ExitCode> {
+export async function printStats(options: StatsOptions): Promise<ExitCode> {
   const { steps, json = false } = options;
   const since = timeOption('--since', options.since);
-  const until = options.until === undefined ? new Date() : timeOption('--until', options.until);
+  const until = optionalTime('until', options.until) ?? new Date();
   if (since >= until) throw usageError('--since must be before --until.');
   await using inbox = await existingInbox(options);
   const found = await stats(inbox, { since, until, steps });
   if (json) printJson(withInfinity(found));
   else {
     const now = new Date();
-    printTables(found, { inbox, oldest: await oldestOf(inbox, found) }, now, namedInbox(options));
+    const { oldestPending } = found.now;
+    const oldest = oldestPending && (await getEvent(inbox, oldestPending));
+    print(styled('bold', 'Now'));
+    table(
+      ['pending', 'retrying', 'processing', 'dead', 'ignored', 'discarded', 'oldest pending'],
+      [[...gaugesOf(found), oldestText(found, now)]],
+    );
+    if (oldest?.wait) print('', `${idText(oldest.summary)} ${waitText(oldest.summary, oldest.wait, now)}`);
+    printWatch(found, inbox, now);
+    printUnhandled(found, namedInbox(options));
+    printCounts(found);
     printChanges(await changesOf(inbox, found, age(until.getTime() - since.getTime()), now));
   }
   return EXIT.ok;
@@ -45,26 +62,44 @@ function withInfinity(found: Stats): unknown {
   return JSON.parse(JSON.stringify(found, (_, value: unknown) => (value === Infinity ? 'inf' : value)));
 }
 
-/** The event that has waited for the longest time, and what it waits for. */
-async function oldestOf(inbox: Inbox, { now: { oldestPending } }: Stats): Promise<EventHistory | null> {
-  return oldestPending === null ? null : getEvent(inbox, oldestPending);
+function gaugesOf({ now }: Stats): readonly string[] {
+  return [now.pending, now.retrying, now.processing, now.dead, now.ignored, now.discarded].map(bounded);
 }
 
-function printTables(
-  found: Stats,
-  { inbox, oldest }: { readonly inbox: Inbox; readonly oldest: EventHistory | null },
-  now: Date,
-  named: NamedInbox,
-): void {
+function oldestText({ now: { oldestPending } }: Stats, now: Date): string {
+  if (oldestPending === null) return '-';
+  return `${idText(oldestPending)}, for ${age(now.getTime() - oldestPending.since.getTime())}`;
+}
+
+/** What comes in, who handles it, and what is not as usual. */
+function printWatch({ traffic, unhandled, processing }: Stats, inbox: Pick<Inbox, 'file'>, now: Date): void {
+  const watch = { traffic, unhandled, ...processing };
+  // Of what waits without a handler there are lines of their own.
+  const warnings = warningsOf(watch, inbox, now);
+  for (const { alarm, text } of warnings) if (alarm !== 'unhandled') print('', styled('bold', text));
+  const calm = calmText(watch, now, warnings);
+  if (calm !== '') print('', calm);
+}
+
+/** Types without a handler. */
+function printUnhandled({ unhandled: { waiting, ignored, ignoredSince } }: Stats, named: NamedInbox): void {
+  for (const { endpoint, type, since, ...count } of waiting) {
+    const line =
+      since === null
+        ? `no processor has ever handled events of the endpoint ${oneLine(endpoint)}: ${bounded(count)} pending (${oneLine(type)})`
+        : `no processor has handled ${oneLine(type)} at ${oneLine(endpoint)} since ${timeText(since)}: ${bounded(count)} pending`;
+    print('', line);
+  }
+  for (const { endpoint, type, count, more } of ignored) {
+    print(
+      `\n${oneLine(type)}: ${bounded({ count, more })} ignored because no processor handled the type. To rerun them:`,
+    );
+    print(rerunIgnoredCommand({ endpoint, types: [type], ignoredSince }, named));
+  }
+}
+
+function printCounts(found: Stats): void {
   const { since, until, totals, byType, rejectedByReason, answerMs, handlerMs } = found;
-  print(styled('bold', 'Now'));
-  table(
-    ['pending', 'retrying', 'processing', 'dead', 'ignored', 'discarded', 'oldest pending'],
-    [[...gaugesOf(found), oldestText(found, now)]],
-  );
-  if (oldest?.wait) print('', `${idText(oldest.summary)} ${waitText(oldest.summary, oldest.wait, now)}`);
-  printWatch(found, inbox, now);
-  printUnhandled(found, named);
   title(`From ${timeText(since)} to ${timeText(until)}`);
   table(
     ['what', 'count', 'over time'],
@@ -105,31 +140,19 @@ function printTables(
   }
 }
 
-/** What comes in, who handles it, and what is not as usual. */
-function printWatch({ traffic, unhandled, processing }: Stats, inbox: Pick<Inbox, 'file'>, now: Date): void {
-  const watch = { traffic, unhandled, ...processing };
-  // Of what waits without a handler there are lines of their own.
-  const warnings = warningsOf(watch, inbox, now);
-  for (const { alarm, text } of warnings) if (alarm !== 'unhandled') print('', styled('bold', text));
-  const calm = calmText(watch, now, warnings);
-  if (calm !== '') print('', calm);
+function percentilesOf({ count, p50, p90, p99, max }: Percentiles): readonly string[] {
+  return [number(count), ...[p50, p90, p99, max].map(latency)];
 }
 
-/** Types without a handler. */
-function printUnhandled({ unhandled: { waiting, ignored, ignoredSince } }: Stats, named: NamedInbox): void {
-  for (const { endpoint, type, since, ...count } of waiting) {
-    const line =
-      since === null
-        ? `no processor has ever handled events of the endpoint ${oneLine(endpoint)}: ${bounded(count)} pending (${oneLine(type)})`
-        : `no processor has handled ${oneLine(type)} at ${oneLine(endpoint)} since ${timeText(since)}: ${bounded(count)} pending`;
-    print('', line);
-  }
-  for (const { endpoint, type, count, more } of ignored) {
-    print(
-      `\n${oneLine(type)}: ${bounded({ count, more })} ignored because no processor handled the type. To rerun them:`,
-    );
-    print(rerunIgnoredCommand({ endpoint, types: [type], ignoredSince }, named));
-  }
+const BARS = '▁▂▃▄▅▆▇█';
+
+/** The steps of the span, each as high as its part of the highest. */
+function sparkline({ steps }: Stats, what: keyof Totals): string {
+  const most = Math.max(...steps.map((step) => step[what]));
+  if (most === 0) return '';
+  return steps
+    .map((step) => (step[what] === 0 ? ' ' : BARS[Math.ceil((step[what] / most) * BARS.length) - 1]))
+    .join('');
 }
 
 /** What began in the span, and whether handlers do worse since. */
@@ -159,26 +182,52 @@ function title(text: string): void {
   print('', styled('bold', text));
 }
 
-function gaugesOf({ now }: Stats): readonly string[] {
-  return [now.pending, now.retrying, now.processing, now.dead, now.ignored, now.discarded].map(bounded);
+/** The options of `events rejected`. */
+export interface RejectedOptions extends InboxOptions, WideOptions {
+  readonly limit: number;
 }
 
-function oldestText({ now: { oldestPending } }: Stats, now: Date): string {
-  if (oldestPending === null) return '-';
-  return `${idText(oldestPending)}, for ${age(now.getTime() - oldestPending.since.getTime())}`;
+/** Prints the deliveries that were rejected, the latest first. */
+export async function rejected(options: RejectedOptions): Promise<ExitCode> {
+  const { limit, json = false } = options;
+  await using inbox = await existingInbox(options);
+  const deliveries = await rejectedDeliveries(inbox, limit);
+  if (json) {
+    for (const delivery of deliveries) printNdjson(delivery);
+    return EXIT.ok;
+  }
+  if (deliveries.length === 0) {
+    tell(`${shownInbox(options)} has no rejected deliveries.`);
+    return EXIT.ok;
+  }
+  table(HEAD, deliveries.map(rowOf), lineWidth(options));
+  for (const reason of new Set(deliveries.map((each) => each.reason))) {
+    const { cause, advice } = causeOfRejection(reason, inbox);
+    tell('', `${oneLine(reason)}: ${cause}`, `  ${advice}`);
+  }
+  return EXIT.ok;
 }
 
-function percentilesOf({ count, p50, p90, p99, max }: Percentiles): readonly string[] {
-  return [number(count), ...[p50, p90, p99, max].map(latency)];
-}
+const HEAD = [
+  times('last'),
+  times('first'),
+  'times',
+  texts('reason'),
+  'bytes',
+  texts('from'),
+  texts('endpoint'),
+  'sha-256 of the body',
+];
 
-const BARS = '▁▂▃▄▅▆▇█';
-
-/** The steps of the span, each as high as its part of the highest. */
-function sparkline({ steps }: Stats, what: keyof Totals): string {
-  const most = Math.max(...steps.map((step) => step[what]));
-  if (most === 0) return '';
-  return steps
-    .map((step) => (step[what] === 0 ? ' ' : BARS[Math.ceil((step[what] / most) * BARS.length) - 1]))
-    .join('');
+function rowOf({ lastAt, firstAt, count, reason, bytes, source, endpoint, sha256 }: RejectedDelivery): readonly Cell[] {
+  return [
+    timeText(lastAt),
+    timeText(firstAt),
+    number(count),
+    oneLine(reason),
+    bytes === null ? '-' : number(bytes),
+    orDash(source),
+    oneLine(endpoint),
+    orDash(sha256),
+  ];
 }

@@ -1,18 +1,18 @@
-import { delay } from '../../host/real-timers.ts';
 import { InboxUnavailableError, isInstance } from '../../errors.ts';
-import { plural } from '../../ops/words/format.ts';
+import { delay } from '../../host/real-timers.ts';
+import type { Inbox } from '../../inbox/contract.ts';
+import { listEvents, type EventFilter, type EventSummary } from '../../ops/index.ts';
+import { newestSeq } from '../../ops/stored-events.ts';
 import { stateText } from '../../ops/words/event-words.ts';
-import { existingInbox } from '../shared/existing-inbox.ts';
-import { EXIT, type ExitCode } from '../shared/exit.ts';
-import { interruption } from '../shared/interruption.ts';
-import { print, printNdjson, styled, tell } from '../shared/output.ts';
-import { progressBar } from '../shared/progress-bar.ts';
-import { eventFilterOf } from './filter-from-options.ts';
-import { Follower, type Change } from './follower.ts';
-import type { FilterOptions, InboxOptions } from './event-options.ts';
-import { errorText, idText, timeText, orDash, stateStyle } from './event-texts.ts';
+import { plural } from '../../ops/words/format.ts';
+import { existingInbox } from '../shared/inbox.ts';
+import { interruption, progressBar, type Progress } from '../shared/interruption.ts';
+import { EXIT, type ExitCode, print, printNdjson, styled, tell } from '../shared/output.ts';
+import { type FilterOptions, type InboxOptions, eventFilterOf } from './options.ts';
+import { errorText, idText, timeText, orDash, stateStyle } from './event-table.ts';
+import { MOST_A_PAGE, pagesOf } from './search.ts';
 
-/** What the arguments of `events tail` say. */
+/** The options of `events tail`. */
 export interface TailOptions extends InboxOptions, FilterOptions {
   readonly lines: number;
   readonly follow?: boolean;
@@ -77,4 +77,97 @@ function printLine({ at, event }: Change): void {
     remarks.join(', '),
   ];
   print(columns.join('  ').trimEnd());
+}
+
+/** What has happened to an event since the last look. */
+export interface Change {
+  readonly what: 'stored' | 'changed';
+  readonly at: Date;
+  readonly event: EventSummary;
+}
+
+/** Watches the newest events that fit a filter. */
+export class Follower {
+  readonly #inbox: Inbox;
+  readonly #filter: EventFilter;
+  readonly #signal: AbortSignal;
+  /** as they were when they were last looked at; the newest few hundred */
+  #seen = new Map<number, EventSummary>();
+  /** the `seq` of the newest event there was, whether it fits or not */
+  #newest = 0;
+  /** what is older is not watched */
+  #oldest = 0;
+
+  constructor(inbox: Inbox, filter: EventFilter, signal: AbortSignal) {
+    this.#inbox = inbox;
+    this.#filter = filter;
+    this.#signal = signal;
+  }
+
+  /** The last `count` events, oldest first. Looks on for them, as far as it takes. */
+  async last(count: number, progress: Progress): Promise<readonly EventSummary[]> {
+    this.#newest = await newestSeq(this.#inbox);
+    let found = 0;
+    for await (const page of pagesOf(this.#inbox, this.#filter, { most: Infinity, signal: this.#signal, progress })) {
+      for (const event of page.events) this.#seen.set(event.seq, event);
+      this.#oldest = page.next ?? 0;
+      found += page.events.length;
+      if (found >= count) break;
+    }
+    return [...this.#seen.values()].slice(0, count).toReversed();
+  }
+
+  /** What is new since the last call, oldest first: events, and what became of those that are watched. */
+  async changes(): Promise<readonly Change[]> {
+    const now = new Date();
+    const newestBefore = this.#newest;
+    const newest = await newestSeq(this.#inbox);
+    const fitting = new Map<number, EventSummary>();
+    let coveredFrom = 0;
+    for await (const page of pagesOf(this.#inbox, this.#filter, { most: Infinity, signal: this.#signal })) {
+      for (const event of page.events) if (event.seq >= this.#oldest) fitting.set(event.seq, event);
+      coveredFrom = page.next ?? 0;
+      if (coveredFrom <= newestBefore) break;
+    }
+    const left = [...this.#seen.values()].filter(({ seq }) => seq >= coveredFrom && !fitting.has(seq));
+    const current = [...fitting.values(), ...(await this.#lookedUp(left))].toSorted((a, b) => a.seq - b.seq);
+
+    const changes: Change[] = [];
+    for (const event of current) {
+      const before = this.#seen.get(event.seq);
+      if (before !== undefined && markOf(before) === markOf(event)) continue;
+      // It may have come while its predecessors were looked at, and be told already.
+      const isNew = before === undefined && event.seq > newestBefore;
+      changes.push({
+        what: isNew ? 'stored' : 'changed',
+        at: isNew ? event.receivedAt : (event.settledAt ?? now),
+        event,
+      });
+    }
+    this.#newest = newest;
+    this.#remember(current, fitting);
+    return changes;
+  }
+
+  async #lookedUp(events: readonly EventSummary[]): Promise<readonly EventSummary[]> {
+    const pages = [];
+    for (const { id, endpoint } of events) pages.push(await listEvents(this.#inbox, { id, endpoint }, { limit: 1 }));
+    return pages.flatMap((page) => page.events);
+  }
+
+  /** An event that fits no longer is watched until it is settled: the user waits for its end. */
+  #remember(current: readonly EventSummary[], fitting: ReadonlyMap<number, EventSummary>): void {
+    for (const event of current) {
+      if (fitting.has(event.seq) || event.settledAt === null) this.#seen.set(event.seq, event);
+      else this.#seen.delete(event.seq);
+    }
+    const watched = [...this.#seen.values()].toSorted((a, b) => b.seq - a.seq).slice(0, MOST_A_PAGE);
+    if (watched.length < this.#seen.size) this.#oldest = watched.at(-1)?.seq ?? 0;
+    this.#seen = new Map(watched.map((event) => [event.seq, event]));
+  }
+}
+
+/** What makes a change worth telling. */
+function markOf({ state, deadReason, attempts, redeliveries, conflicts, pruned }: EventSummary): string {
+  return [state, deadReason, attempts, redeliveries, conflicts, pruned].join();
 }

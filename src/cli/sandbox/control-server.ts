@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { ConfigurationError, messageOf } from '../../errors.ts';
-import { peerOf } from '../../page/safety/request-guard.ts';
-import { createGuard } from '../../page/safety/request-guard.ts';
+import { peerOf, createGuard } from '../../page/safety/request-guard.ts';
 import { ApiError } from '../../sandbox/errors.ts';
 import { FAULT_KINDS } from '../../sandbox/faults.ts';
 import type {
@@ -15,7 +14,7 @@ import type {
   Endpoint,
 } from '../../sandbox/index.ts';
 import { FAULT_KINDS as DELIVERY_FAULT_KINDS } from '../../sender/random-faults.ts';
-import { CommandError, EXIT, usageError } from '../shared/exit.ts';
+import { CommandError, EXIT, usageError } from '../shared/output.ts';
 import { LISTS } from './sandbox-address.ts';
 import { seal, unseal } from './control-token.ts';
 

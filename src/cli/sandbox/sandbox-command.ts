@@ -1,8 +1,8 @@
 import { Option, type Command } from 'commander';
 import { command, GROUP, withNotes } from '../shared/command.ts';
-import { EXIT } from '../shared/exit.ts';
-import { collected, wholeNumber } from '../shared/option-values.ts';
-import { withSecret } from '../shared/secret-option.ts';
+import { EXIT } from '../shared/output.ts';
+import { collected, wholeNumber } from '../shared/options.ts';
+import { withSecret } from '../shared/secret.ts';
 import { DEFAULT_PORT } from './sandbox-address.ts';
 import type { RunSandboxOptions } from './run-sandbox.ts';
 import { steeringCommands } from './steering-commands.ts';

@@ -1,10 +1,8 @@
 import { Argument, type Command } from 'commander';
-import { command, GROUP, withNotes } from '../shared/command.ts';
-import { nameList } from '../shared/help-lines.ts';
-import { withOwnModule } from '../shared/with-own-module.ts';
-import { collected, wholeNumber } from '../shared/option-values.ts';
-import { withSecret, type SecretOptions } from '../shared/secret-option.ts';
-import { withWide, type WideOptions } from '../shared/wide-option.ts';
+import { command, GROUP, withNotes, nameList } from '../shared/command.ts';
+import { withOwnModule } from '../shared/output.ts';
+import { collected, wholeNumber, withWide, type WideOptions } from '../shared/options.ts';
+import { withSecret, type SecretOptions } from '../shared/secret.ts';
 import { DEFAULT_AT, LISTS } from './sandbox-address.ts';
 
 /** Which sandbox is meant, and how the answer is to read. */

@@ -1,14 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { whyUnreachable } from '../shared/unreachable.ts';
 import type { DeliveryAttempt } from '../../sender/service.ts';
-import type { DbOptions } from '../shared/db-option.ts';
-import { CommandError, EXIT, usageError, type ExitCode } from '../shared/exit.ts';
-import { interruption } from '../shared/interruption.ts';
+import { type DbOptions, targetOf } from '../shared/options.ts';
+import { CommandError, EXIT, usageError, type ExitCode, styled, tell } from '../shared/output.ts';
+import { interruption, progressBar } from '../shared/interruption.ts';
 import { oneLine } from '../../printable.ts';
-import { styled, tell } from '../shared/output.ts';
-import { progressBar } from '../shared/progress-bar.ts';
-import { secretOf, type SecretOptions } from '../shared/secret-option.ts';
-import { targetOf } from '../shared/target-url.ts';
+import { secretOf, type SecretOptions } from '../shared/secret.ts';
 import { asClock, verdictsOn, printReport, reportOn } from './scenario-report.ts';
 import { loadScenario, type Scenario } from './scenario-file.ts';
 import { ownReceiver, PATIENCE_MS, type ScenarioReceiver, remoteReceiver } from './scenario-receivers.ts';

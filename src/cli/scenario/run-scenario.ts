@@ -15,7 +15,7 @@ import {
   type Service,
 } from '../../sender/service.ts';
 import { fixture } from '../../testing/fixtures.ts';
-import { usageError } from '../shared/exit.ts';
+import { usageError } from '../shared/output.ts';
 import type { Scenario, AttemptFaults, ScenarioDelivery } from './scenario-file.ts';
 import type { Findings, ScenarioReceiver } from './scenario-receivers.ts';
 

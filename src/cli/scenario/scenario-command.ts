@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { command, GROUP, withNotes } from '../shared/command.ts';
-import { withOptionalDb } from '../shared/db-option.ts';
-import { positiveNumber, wholeNumber } from '../shared/option-values.ts';
+import { withOptionalDb, positiveNumber, wholeNumber } from '../shared/options.ts';
 import type { ScenarioRunOptions } from './run-and-report.ts';
-import { withSecret } from '../shared/secret-option.ts';
+import { withSecret } from '../shared/secret.ts';
 
 /** `hookbox scenario`: run, list and schema. */
 export function scenarioCommand(): Command {

@@ -9,9 +9,8 @@ import type { FaultKind } from '../../sender/faults.ts';
 import { FORGERIES, type Forgery } from '../../sender/forgeries.ts';
 import { FAULT_KINDS } from '../../sender/random-faults.ts';
 import { fixturesFolder } from '../../testing/fixtures.ts';
-import { CommandError, EXIT, usageError } from '../shared/exit.ts';
-import { print, printJson } from '../shared/output.ts';
-import { readInput } from '../shared/read-input.ts';
+import { CommandError, EXIT, usageError, print, printJson } from '../shared/output.ts';
+import { readInput } from '../shared/files.ts';
 
 const duration = z
   .string()

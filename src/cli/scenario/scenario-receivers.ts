@@ -17,8 +17,8 @@ import { HANDLED_TYPES } from '../../inbox/sqlite/sql/queue-statements.ts';
 import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
 import type { Handlers } from '../../processing/handlers.ts';
 import { createReceiver, type Receiver } from '../../receive/receiver.ts';
-import { type DbOptions, isInPostgres } from '../shared/db-option.ts';
-import { existingInbox } from '../shared/existing-inbox.ts';
+import { type DbOptions, isInPostgres } from '../shared/options.ts';
+import { existingInbox } from '../shared/inbox.ts';
 import type { HandlerBehaviour, Scenario } from './scenario-file.ts';
 
 /** What the inbox of a receiver holds about one event. */

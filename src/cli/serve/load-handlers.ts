@@ -1,7 +1,7 @@
 import { messageOf } from '../../errors.ts';
 import type { EventSchemas } from '../../events/own-events.ts';
 import { assertHandlers, type Handlers } from '../../processing/handlers.ts';
-import { usageError } from '../shared/exit.ts';
+import { usageError } from '../shared/output.ts';
 import { exportedSchemas, importOwn, insideDefault, isRecord, type OwnModule } from '../shared/own-module.ts';
 
 /** What a module exports for a receiver. */

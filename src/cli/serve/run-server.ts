@@ -17,13 +17,12 @@ import { handledTypes, type Handlers } from '../../processing/handlers.ts';
 import type { Outcome } from '../../receive/outcome.ts';
 import { createReceiver, type Receiver } from '../../receive/receiver.ts';
 import { labelOf } from '../../sender/event-label.ts';
-import { shownInbox, type DbOptions } from '../shared/db-option.ts';
-import { usageError } from '../shared/exit.ts';
+import { shownInbox, type DbOptions } from '../shared/options.ts';
+import { usageError, tell } from '../shared/output.ts';
 import { stopSignal, type StopSignal } from '../shared/interruption.ts';
 import { addressOf, listen, stopListening, type ListenOptions } from '../shared/listen.ts';
-import { openInbox } from '../shared/open-inbox.ts';
-import { tell } from '../shared/output.ts';
-import { whyInvalid } from '../shared/why-invalid.ts';
+import { openInbox } from '../shared/inbox.ts';
+import { whyInvalid } from '../shared/own-module.ts';
 import { type Forwarded, createForwarder, FORWARDED_HEADER } from './forwarder.ts';
 import { reporter, type DeliveryReport, type AttemptReport, type Output } from './serve-reports.ts';
 

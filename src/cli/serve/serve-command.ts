@@ -1,12 +1,9 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { command, GROUP, withNotes } from '../shared/command.ts';
-import { withDb, type DbOptions } from '../shared/db-option.ts';
-import { endProcess } from '../shared/end-process.ts';
-import { EXIT, usageError } from '../shared/exit.ts';
-import { tellFailure } from '../shared/tell-failure.ts';
+import { withDb, type DbOptions, withReceiverPort } from '../shared/options.ts';
+import { endProcess, EXIT, usageError, tellFailure } from '../shared/output.ts';
 import type { StopSignal } from '../shared/interruption.ts';
-import { withReceiverPort } from '../shared/port-option.ts';
-import { givenSecret, secretOf, withSecret, type SecretOptions } from '../shared/secret-option.ts';
+import { givenSecret, secretOf, withSecret, type SecretOptions } from '../shared/secret.ts';
 import type { Output } from './serve-reports.ts';
 
 interface ServeCommandOptions extends DbOptions, SecretOptions {
@@ -90,7 +87,7 @@ async function served(file: string | undefined, options: ServeCommandOptions): P
   const [{ serve }, { loadHandlers }, { targetOf }] = await Promise.all([
     import('./run-server.ts'),
     import('./load-handlers.ts'),
-    import('../shared/target-url.ts'),
+    import('../shared/options.ts'),
   ]);
   if (options.watched === true) (await import('./watch-serve.ts')).underWatch();
   const target = forwardTo === undefined ? undefined : targetOf(forwardTo, allowRemote);

@@ -1,8 +1,7 @@
 import type { Issue } from '../../events/webhook-event.ts';
 import { oneLine } from '../../printable.ts';
 import { isSuccess } from '../../sender/deliver.ts';
-import { invalidText } from '../shared/invalid-text.ts';
-import { print, printNdjson, styled, tell, tenths, tookText } from '../shared/output.ts';
+import { invalidText, print, printNdjson, styled, tell, tenths, tookText } from '../shared/output.ts';
 
 /** How `serve` prints what it reports. */
 export type Output = 'interactive' | 'compact' | 'ndjson';

@@ -6,10 +6,9 @@ import { relative, resolve, basename, dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '../../errors.ts';
 import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../host/real-timers.ts';
-import { CommandError, EXIT } from '../shared/exit.ts';
+import { CommandError, EXIT, tell } from '../shared/output.ts';
 import { firstSignal, type StopSignal } from '../shared/interruption.ts';
-import { tell } from '../shared/output.ts';
-import { requireFile } from '../shared/read-input.ts';
+import { requireFile } from '../shared/files.ts';
 
 /** What tells the other process to end as a signal would. */
 export const STOP = 'stop';

@@ -1,5 +1,5 @@
-import { Command, Option } from 'commander';
-import { paragraph, wrappedCommand } from './help-lines.ts';
+import { Argument, Command, Option } from 'commander';
+import type { ExitCode } from './output.ts';
 
 /** The headings under which help groups options. */
 export const GROUP = {
@@ -17,16 +17,63 @@ export const GROUP = {
 /** What the help of a command says besides its options. */
 export interface Notes {
   /** one paragraph each; a list stands in lines of its own */
-  readonly notes?: readonly (string | readonly string[])[];
+  readonly notes?: readonly (string | readonly string[])[] | undefined;
   /** what each exit code means, where the usual meaning says too little */
-  readonly exitCodes?: Readonly<Record<number, string>>;
+  readonly exitCodes?: Readonly<Record<number, string>> | undefined;
 }
 
-interface Explained extends Notes {
-  readonly examples?: readonly string[];
+/** An option or an argument; its third part reads the value, or is the usual value. */
+type Row = readonly [
+  flags: string,
+  description: string,
+  read?: string | number | ((text: string, before: never) => unknown),
+  usual?: unknown,
+];
+
+/** A command in a table: what help says of it, and either the commands beneath it or its work. */
+export interface CommandSpec extends Notes {
+  readonly description: string;
+  /** help shows them last, and docs/cli.md repeats them */
+  readonly examples: readonly string[];
+  readonly argument?: Row | Argument;
+  /** in the order of help: a text is the heading of what follows, a function adds options that several commands have */
+  readonly options?: readonly (string | Row | Option | ((made: Command) => Command))[];
+  readonly commands?: CommandTable;
+  /** resolves with how to exit, where that is not 0 */
+  readonly run?: (...given: Parameters<Action>) => Promise<ExitCode | void>;
 }
 
-/** A command with its examples, which its help shows last and docs/cli.md repeats. */
+/** Commands by their names, in the order of help. */
+export type CommandTable = Readonly<Record<string, CommandSpec>>;
+
+type Action = Parameters<Command['action']>[0];
+
+/** Makes a command of a table, with the commands beneath it. */
+export function commandFrom(name: string, spec: CommandSpec): Command {
+  const { description, examples, argument, options = [], commands = {}, run, notes, exitCodes } = spec;
+  const made = withNotes(command(name, description, examples), { notes, exitCodes });
+  if (argument instanceof Argument) made.addArgument(argument);
+  else if (argument !== undefined) made.argument(...argumentsOf(argument));
+  for (const part of options) {
+    if (typeof part === 'string') made.optionsGroup(part);
+    else if (typeof part === 'function') part(made);
+    else if (part instanceof Option) made.addOption(part);
+    else made.option(...argumentsOf(part));
+  }
+  for (const [below, each] of Object.entries(commands)) made.addCommand(commandFrom(below, each));
+  if (run === undefined) return made;
+  return made.action(async (...given) => {
+    const code = await run(...given);
+    if (code !== undefined) process.exitCode = code;
+  });
+}
+
+/** The types of commander have a function here, and it takes a usual value as well. */
+function argumentsOf([flags, description, read, usual]: Row): Parameters<typeof Command.prototype.option<unknown>> {
+  return [flags, description, read as (text: string, before: unknown) => unknown, usual];
+}
+
+/** A command with its examples. */
 export function command(name: string, description: string, examples: readonly string[]): Command {
   return withExamples(new Command(name).description(description), examples);
 }
@@ -36,19 +83,12 @@ export function withExamples(made: Command, examples: readonly string[]): Comman
   return Object.assign(made, { examples }).addHelpText('after', () => textAfterOptions(made));
 }
 
-/** Gives a command its own help: an option beside its other options and, where others are beneath it, a command. */
-export function withHelp(made: Command): void {
-  const headings = made.options.map(({ helpGroupHeading }) => helpGroupHeading);
-  const help = new Option('-h, --help', 'show this help');
-  const heading = headings.includes(GROUP.output) ? GROUP.output : headings.at(-1);
-  made.addHelpOption(heading === undefined ? help : help.helpGroup(heading));
-  if (made.commands.length > 0) made.helpCommand('help [command]', 'show help for a command');
-}
-
 /** Gives a command notes, which its help shows before the examples. */
 export function withNotes(made: Command, notes: Notes): Command {
   return Object.assign(made, notes);
 }
+
+type Explained = Notes & { readonly examples?: readonly string[] };
 
 /** The examples of a command. */
 export function examplesOf(made: Command): readonly string[] {
@@ -62,14 +102,68 @@ export function exitCodesOf(made: Command): string {
     .join(', ');
 }
 
+/** Gives a command its own help: an option beside its other options and, where others are beneath it, a command. */
+export function withHelp(made: Command): void {
+  const headings = made.options.map(({ helpGroupHeading }) => helpGroupHeading);
+  const help = new Option('-h, --help', 'show this help');
+  const heading = headings.includes(GROUP.output) ? GROUP.output : headings.at(-1);
+  made.addHelpOption(heading === undefined ? help : help.helpGroup(heading));
+  if (made.commands.length > 0) made.helpCommand('help [command]', 'show help for a command');
+}
+
 function textAfterOptions(made: Command): string {
   const { notes = [], exitCodes = {} } = made as Explained;
   const codes = Object.entries(exitCodes).map(([code, meaning]) => `  ${code}  ${meaning}`);
   return [
-    ...notes.map((note) => (typeof note === 'string' ? paragraph(note) : note.join('\n'))),
+    ...notes.map((note) => (typeof note === 'string' ? filled(note.split(' '), HELP_WIDTH) : note).join('\n')),
     ...(codes.length === 0 ? [] : [`Exit codes:\n${codes.join('\n')}`]),
     `Examples:\n${examplesOf(made).map(wrappedCommand).join('\n')}`,
   ]
     .map((part) => `\n${part}`)
     .join('\n');
+}
+
+/** No line of help is longer. */
+export const HELP_WIDTH = 80;
+
+const INDENT = '  ';
+
+/** Names with what each means, in two columns; a long meaning takes several lines. */
+export function nameList(title: string, entries: Readonly<Record<string, string>>): readonly string[] {
+  const width = Math.max(...Object.keys(entries).map(({ length }) => length));
+  const before = ' '.repeat(INDENT.length + width + 2);
+  return [
+    `${title}:`,
+    ...Object.entries(entries).flatMap(([name, meaning]) => {
+      const [first = '', ...others] = filled(meaning.split(' '), HELP_WIDTH - before.length);
+      return [`${INDENT}${name.padEnd(width)}  ${first}`, ...others.map((line) => before + line)];
+    }),
+  ];
+}
+
+/** A command to copy; a long one goes on after a backslash. */
+export function wrappedCommand(line: string): string {
+  if (INDENT.length + line.length <= HELP_WIDTH) return INDENT + line;
+  const words = line.match(/(?:"[^"]*"|'[^']*'|\$\([^)]*\)|[^\s"'$]|\$)+/g) ?? [];
+  // An option and its value stay on one line.
+  const parts: string[] = [];
+  for (const word of words) {
+    const before = parts.at(-1);
+    if (before !== undefined && /^--?[\w-]+$/.test(before) && !word.startsWith('-')) {
+      parts[parts.length - 1] = `${before} ${word}`;
+    } else parts.push(word);
+  }
+  const lines = filled(parts, HELP_WIDTH - ' \\'.length - INDENT.length, '    ');
+  return lines.map((text) => INDENT + text).join(' \\\n');
+}
+
+/** Words in lines of a width; all lines but the first begin with an indent. */
+function filled(words: readonly string[], width: number, indent = ''): readonly string[] {
+  const lines: string[] = [];
+  for (const word of words) {
+    const line = lines.at(-1);
+    if (line !== undefined && line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(line === undefined ? word : indent + word);
+  }
+  return lines;
 }

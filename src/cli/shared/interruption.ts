@@ -1,5 +1,6 @@
-import { EXIT } from './exit.ts';
-import { tell } from './output.ts';
+import { performance } from '../../host/real-timers.ts';
+import { oneLine } from '../../printable.ts';
+import { EXIT, tell } from './output.ts';
 
 /** The signals that stop a command: Ctrl-C sends SIGINT, and whoever manages processes SIGTERM. */
 export type StopSignal = 'SIGINT' | 'SIGTERM';
@@ -46,4 +47,83 @@ function onFirstSignal(begin: (signal: StopSignal) => void): void {
       begin(signal);
     });
   }
+}
+
+/**
+ * Does long work beneath a progress bar, and says on the first Ctrl-C that it will stop.
+ *
+ * @param words - what it says then
+ */
+export async function underWay<T>(
+  signal: AbortSignal,
+  work: (progress: Progress) => Promise<T>,
+  words = stopping('Stopping after the current step'),
+): Promise<T> {
+  using progress = progressBar();
+  const tellStopping = (): void => progress.above(() => tell(words));
+  signal.addEventListener('abort', tellStopping);
+  try {
+    return await work(progress);
+  } finally {
+    signal.removeEventListener('abort', tellStopping);
+  }
+}
+
+/** How far long work has come, drawn on a line of its own beneath what is printed. */
+export interface Progress extends Disposable {
+  /** @param share - from 0 to 1; `null` where it is not known how much there is to do: no bar is drawn */
+  show(share: number | null, text: string): void;
+  /** Runs a function that prints lines, without tearing the bar. */
+  above(print: () => void): void;
+  /** Takes the bar away. */
+  end(): void;
+}
+
+/** Work that is over sooner needs no bar. */
+const LONG_MS = 500;
+const REDRAW_MS = 100;
+const BAR_WIDTH = 24;
+/** Some terminals do not say how wide they are. */
+const USUAL_COLUMNS = 80;
+const ERASE_LINE = '\r\u{1b}[2K';
+
+/** Draws nothing without a terminal: a log has no use for a bar. */
+export function progressBar(
+  stream: Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'write'> = process.stderr,
+  now: () => number = () => performance.now(),
+): Progress {
+  const isDrawn = stream.isTTY && process.env['TERM'] !== 'dumb';
+  let line = '';
+  let drawnAt = now() + LONG_MS - REDRAW_MS;
+
+  const erase = (): void => {
+    if (line !== '') stream.write(ERASE_LINE);
+  };
+  const end = (): void => {
+    erase();
+    line = '';
+  };
+  return {
+    show(share, text) {
+      if (!isDrawn || now() - drawnAt < REDRAW_MS) return;
+      drawnAt = now();
+      const whole = oneLine(share === null ? text : `${bar(share)} ${text}`, Infinity);
+      line = whole.slice(0, (stream.columns || USUAL_COLUMNS) - 1);
+      stream.write(`${ERASE_LINE}${line}`);
+    },
+    above(print) {
+      erase();
+      print();
+      if (line !== '') stream.write(line);
+    },
+    end,
+    [Symbol.dispose]: end,
+  };
+}
+
+function bar(share: number): string {
+  const within = Math.min(Math.max(share, 0), 1);
+  const filled = Math.floor(within * BAR_WIDTH);
+  const percent = String(Math.floor(within * 100)).padStart(3);
+  return `[${'='.repeat(filled)}${' '.repeat(BAR_WIDTH - filled)}] ${percent}%`;
 }

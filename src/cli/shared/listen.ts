@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../host/real-timers.ts';
 import { messageOf } from '../../errors.ts';
 import { isLoopbackAddress } from '../../page/safety/request-guard.ts';
-import { CommandError } from './exit.ts';
+import { CommandError } from './output.ts';
 
 /** Where a server of a command is to listen. */
 export interface ListenOptions {

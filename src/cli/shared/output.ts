@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { styleText } from 'node:util';
-import { messageOf } from '../../errors.ts';
+import { messageOf, causesOf, ConfigurationError } from '../../errors.ts';
+import type { Issue } from '../../events/webhook-event.ts';
 import { withoutPasswords } from '../../host/postgres-url.ts';
+import { isFull } from '../../inbox/sqlite/opening/database.ts';
 import { isPrintable, oneLine, printableJson } from '../../printable.ts';
-import { CommandError, EXIT } from './exit.ts';
 
 /**
  * Data: what another program may read. Nothing else goes to stdout.
@@ -101,4 +102,75 @@ export function interruptWithReader(): void {
 function endWithoutOutput(failure: Error): never {
   tell(`${styled('red', 'error:', process.stderr)} hookbox cannot write its output: ${messageOf(failure)}.`);
   process.exit(EXIT.failed);
+}
+
+/** What the exit code of every command means. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, partial: 3, notFound: 4, interrupted: 130 } as const;
+
+/** One of these codes. */
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** Ends a command with one line on stderr that says what to do. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+  readonly exitCode: ExitCode;
+
+  constructor(message: string, exitCode: ExitCode = EXIT.failed) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** The arguments cannot work. */
+export function usageError(message: string): CommandError {
+  return new CommandError(message, EXIT.usage);
+}
+
+/** Says in one line why a command failed, and with which code it will exit. */
+export function tellFailure(failure: unknown): void {
+  tell(
+    `${styled('red', 'error:', process.stderr)} ${messageOf(failure)}${causesOf(failure).some(isFull) ? FULL_DISK : ''}`,
+  );
+  process.exitCode = exitCodeFor(failure);
+}
+
+function exitCodeFor(failure: unknown): ExitCode {
+  if (failure instanceof CommandError) return failure.exitCode;
+  return failure instanceof ConfigurationError ? EXIT.usage : EXIT.failed;
+}
+
+/** Pruning is what one thinks of first, and it writes before it makes room. */
+const FULL_DISK =
+  '. First free a few tens of megabytes on that disk (delete logs or old exports), or move the inbox ' +
+  'to a larger disk. Then prune events: pruning itself needs some free space.';
+
+/** What lines say of an event that was stored as invalid, with what does not fit first. */
+export function invalidText(issue: Issue | null): string {
+  return `invalid, stored as dead${issue === null ? '' : `: ${issueText(issue)}`}`;
+}
+
+/** The path of a field and why it does not fit, without its value. */
+export function issueText({ path, message }: Issue): string {
+  return oneLine(path === '' ? message : `${path}: ${message}`);
+}
+
+/** Ends the process once all is printed: the user's modules may hold something open. */
+export async function endProcess(): Promise<never> {
+  await Promise.all([process.stdout, process.stderr].map(flushed));
+  process.exit();
+}
+
+function flushed(stream: NodeJS.WriteStream): Promise<unknown> {
+  return new Promise((resolve) => stream.write('', resolve));
+}
+
+/** Does what loads a module of the user's, and then ends the process, since the module may hold something open; without one it does no more. */
+export async function withOwnModule(module: string | undefined, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (failure) {
+    if (module === undefined) throw failure;
+    tellFailure(failure);
+  }
+  if (module !== undefined) await endProcess();
 }

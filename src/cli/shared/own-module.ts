@@ -3,10 +3,13 @@ import { existsSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { messageOf } from '../../errors.ts';
-import { assertEventSchemas, type EventSchemas } from '../../events/own-events.ts';
+import { checkedEvent } from '../../events/known-event.ts';
+import { assertEventSchemas, type EventSchemas, declaredTypes, schemaOf } from '../../events/own-events.ts';
+import { parseEvent } from '../../events/parse.ts';
+import type { Issue } from '../../events/webhook-event.ts';
 import { oneLine } from '../../printable.ts';
-import { CommandError, EXIT, usageError } from './exit.ts';
-import { requireFile } from './read-input.ts';
+import { requireFile } from './files.ts';
+import { CommandError, EXIT, usageError, tell } from './output.ts';
 
 /** What a module of the user's may export. */
 export interface OwnModule {
@@ -63,4 +66,36 @@ export function exportedSchemas(module: OwnModule, file: string): EventSchemas {
     throw usageError(`${file}: ${messageOf(failure)}`);
   }
   return schemas;
+}
+
+/**
+ * The schemas that a module exports as `events`.
+ *
+ * @throws CommandError for a module that has none
+ */
+export async function schemasIn(file: string): Promise<EventSchemas> {
+  const schemas = exportedSchemas(await importOwn(file), file);
+  if (declaredTypes(schemas).length > 0) return schemas;
+  throw usageError(`${file} exports no schemas. Add: export const events = { 'loyalty.earned': schema };`);
+}
+
+/** Says what does not fit: it is sent all the same, as the service would. */
+export async function tellMisfit(body: Uint8Array, schemas: EventSchemas): Promise<void> {
+  const parsed = parseEvent(body);
+  const schema = parsed.ok ? schemaOf(schemas, parsed.event.type) : undefined;
+  if (!parsed.ok || schema === undefined) return;
+  const { type } = parsed.event;
+  try {
+    const checked = await checkedEvent(parsed.event, schema);
+    if (!checked.fits)
+      tell(`note: the event does not fit your schema for ${type}, so hookbox will store it as dead: ${checked.why}`);
+  } catch (failure) {
+    tell(`note: your schema for ${type} failed to check the event: ${messageOf(failure)}`);
+  }
+}
+
+/** What does not fit first in a body that hookbox would store as invalid; `null` for an event, and for what is none at all. */
+export function whyInvalid(body: Uint8Array): Issue | null {
+  const parsed = parseEvent(body);
+  return parsed.ok || parsed.id === null ? null : (parsed.issues[0] ?? null);
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { explainMismatch, type Explanation, type Mismatch } from './explain/explain-mismatch.ts';
 import { print, printJson, styled } from '../shared/output.ts';
-import { readInput } from '../shared/read-input.ts';
-import { secretOf } from '../shared/secret-option.ts';
+import { readInput } from '../shared/files.ts';
+import { secretOf } from '../shared/secret.ts';
 
 interface ExplainOptions {
   readonly also?: readonly string[];

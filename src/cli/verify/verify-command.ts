@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { command } from '../shared/command.ts';
-import { EXIT, usageError } from '../shared/exit.ts';
-import { print, printJson, tell } from '../shared/output.ts';
-import { secretOf, withSecret, type SecretOptions } from '../shared/secret-option.ts';
+import { EXIT, usageError, print, printJson, tell } from '../shared/output.ts';
+import { secretOf, withSecret, type SecretOptions } from '../shared/secret.ts';
 
 interface VerifyOptions extends SecretOptions {
   readonly signature: string;
@@ -34,7 +33,7 @@ export function verifyCommand(): Command {
       throw usageError('--also and --old-secret-file work only with --explain. Add --explain.');
     }
     const [{ noteWhenEmpty, readInput }, { verifySignature }] = await Promise.all([
-      import('../shared/read-input.ts'),
+      import('../shared/files.ts'),
       import('../../signing/signature.ts'),
     ]);
     const body = await readInput(file);

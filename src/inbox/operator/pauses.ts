@@ -8,7 +8,7 @@ import {
   type EndpointType,
   type StoredPause,
 } from '../rules/pauses.ts';
-import { COUNTED, waitingBehind } from '../rules/processors.ts';
+import { COUNTED } from '../rules/processors.ts';
 import type { By } from './acts.ts';
 import { auditLine } from './audit.ts';
 import { actingBy, type Clock, type OperatorTables } from './sql.ts';
@@ -101,7 +101,8 @@ export function pauses(tables: OperatorTables): Pauses {
         const rows = await reader.rows<CountedRow>({ text });
         return rows.map((row) => ({
           ...toCaller(pauseOf(row), reader),
-          ...waitingBehind(row.waiting, Boolean(row.unseen)),
+          waiting: Math.min(row.waiting, COUNTED),
+          more: Boolean(row.unseen) || row.waiting > COUNTED,
         }));
       });
     },

@@ -18,16 +18,16 @@ import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import type { Session } from './driver/session.ts';
 import { readAhead, insertEvents, keyOf, type Insertion } from './engine/new-events.ts';
 import { knownEvents, saveAgain, type FoundEvent } from './engine/known-events.ts';
-import { claimLocks, locksOf, namedTypes, type Scene } from './engine/transaction.ts';
+import { claimLocks, locksOf, namedTypes, type Transaction } from './engine/transaction.ts';
 import { slotOf } from './sql/tables.ts';
 import type { Store } from './store.ts';
 
-/** Deliveries of new events wait behind those of known ones, which wait no longer than this for whoever works on their events. */
+/** Deliveries of known events wait no longer than this for a lock; the next group waits behind them. */
 const LOCK_TIMEOUT = "SET LOCAL lock_timeout = '2s'";
 const LOCK_TAKEN = '55P03';
 const START_LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s'";
 
-/** A delivery on its way in. It remembers whether it was sent to Postgres without an answer. */
+/** A delivery on its way in. */
 export interface Arrival {
   readonly event: IncomingEvent;
   readonly times: AskedTimes;
@@ -37,18 +37,19 @@ export interface Arrival {
   receivedAt: number | null;
   /** the lease under which it was stored */
   started: Started | undefined;
+  /** an earlier COMMIT of it was not answered */
   isUnsure: boolean;
 }
 
-/** A delivery with its event, whose times are by the database's clock. */
+/** With times of the database's clock. */
 interface DatedArrival {
   readonly arrival: Arrival;
   readonly event: IncomingEvent;
 }
 
 /**
- * Takes in what has arrived together. What is new is stored by one statement, and answered at once. What is known already
- * goes to a second transaction, by the rule that every engine shares.
+ * Accepts deliveries that arrived together. One statement stores new events, and they are answered at once. Known events need a
+ * second transaction.
  */
 export async function acceptGroup(
   store: Store,
@@ -58,7 +59,7 @@ export async function acceptGroup(
   try {
     return await acceptTogether(store, group, answer);
   } catch (failure) {
-    // One row, most likely: each is tried alone.
+    // One delivery most likely caused this: each is tried alone.
     const isRefused = failure instanceof DatabaseFailure && failure.fault === 'refused';
     if (!isRefused || group.length === 1) return group.map(() => failed(failure));
   }
@@ -92,8 +93,8 @@ async function acceptTogether(
     },
     async work(session) {
       const dated = group.map((arrival) => {
-        arrival.receivedAt ??= arrival.times.toDatabase(arrival.event.receivedAt);
-        return { arrival, event: { ...arrival.event, receivedAt: arrival.receivedAt } };
+        const receivedAt = (arrival.receivedAt ??= arrival.times.toDatabase(arrival.event.receivedAt));
+        return { arrival, event: { ...arrival.event, receivedAt } };
       });
       const starts = await startsOf(store, session, group);
       const insertions = dated.map(({ event }, at) => ({ ...event, claim: starts[at] }));
@@ -118,7 +119,7 @@ async function acceptTogether(
 
 type Start = NonNullable<Insertion['claim']> & { readonly isSuperseded: boolean };
 
-/** Of each arrival the lease that it begins with; `undefined` for one that has to wait for a claim. */
+/** The lease that each arrival begins with; `undefined` for one that has to wait for a claim. */
 async function startsOf(
   { t }: Store,
   session: Session,
@@ -127,7 +128,7 @@ async function startsOf(
   const asked = group.filter(({ start, event }) => start !== undefined && event.valid);
   if (asked.length === 0) return [];
   const events = asked.map(({ event }) => event);
-  // The slots of these events must not be kept from others while another transaction has the key of one of the group.
+  // This transaction holds slots, so it must not wait long for one that is storing the same key.
   const numbers = asked.map(({ start }) => start?.number ?? 0);
   const [, aheads] = await Promise.all([
     session.inOneMessage([START_LOCK_TIMEOUT, claimLocks(`'{${numbers.join()}}'`)]),
@@ -148,7 +149,7 @@ async function startsOf(
   });
 }
 
-/** A known event keeps what an earlier try has noted of it, whose COMMIT was not answered. */
+/** A known event keeps the lease that an earlier try has noted, whose COMMIT was not answered. */
 function noteStart(arrival: Arrival, start: Start | undefined, stored: Lease | undefined): void {
   if (stored === undefined) return;
   arrival.started = start === undefined ? undefined : { ...stored, superseded: start.isSuperseded };
@@ -158,12 +159,12 @@ function storedAs(started: Started | undefined): Acceptance {
   return started === undefined ? STORED : { ...STORED, started };
 }
 
-/** What was stored beside those that are locked stays so, and is answered so. */
+/** Answers for each known event, because the new ones beside them stay stored if one is locked. */
 async function acceptKnown(store: Store, known: readonly DatedArrival[]): Promise<CommitOutcome[]> {
   try {
     return (await acceptAllKnown(store, known)).map((result) => ({ result }));
   } catch (failure) {
-    // Never thrown: what was stored beside them is committed, some of it under a lease.
+    // Never thrown: new events beside them are committed, some of them under a lease.
     const isRefused = isInstance(failure, DatabaseFailure) && failure.fault === 'refused';
     if (!isRefused || known.length === 1) return known.map(() => failed(failure));
   }
@@ -172,17 +173,17 @@ async function acceptKnown(store: Store, known: readonly DatedArrival[]): Promis
   return outcomes;
 }
 
-/** Accepts deliveries whose keys are known, in the order of arrival: those of one key one after the other. */
+/** Accepts deliveries in the order of arrival. */
 function acceptAllKnown(store: Store, known: readonly DatedArrival[]): Promise<readonly Acceptance[]> {
   const keys = new Map(known.map(({ event }) => [keyOf(event), event]));
   return store.database.transaction({
     async work(session) {
-      const scene = store.scene(session);
+      const transaction = store.within(session);
       await takeLocks(
-        scene,
+        transaction,
         known.map(({ event }) => event),
       );
-      const found = await knownEvents(scene, [...keys.values()]);
+      const found = await knownEvents(transaction, [...keys.values()]);
       const stored = new Map([...keys.keys()].map((key, at) => [key, found[at]]));
       const changes = new Map<string, DeliveredAgain>();
       const acceptances: Acceptance[] = [];
@@ -196,10 +197,10 @@ function acceptAllKnown(store: Store, known: readonly DatedArrival[]): Promise<r
         }
         const { acceptance, change } = planAgain(changes.get(key) ?? unchanged(before), event);
         changes.set(key, change);
-        countDelivery(scene.writes.counts, event, acceptance);
+        countDelivery(transaction.counts, event, acceptance);
         acceptances.push(acceptance);
       }
-      await saveAgain(scene, [...changes.values()]);
+      await saveAgain(transaction, [...changes.values()]);
       return acceptances;
     },
   });
@@ -210,8 +211,8 @@ function isOwnCommit(stored: FoundEvent, { body, receivedAt }: IncomingEvent): b
   return hasSameBody(stored, body) && stored.receivedAt === receivedAt;
 }
 
-/** @throws InboxUnavailableError when somebody keeps them: asked again and again, all others would wait on */
-async function takeLocks({ session, locks }: Scene, events: readonly IncomingEvent[]): Promise<void> {
+/** @throws InboxUnavailableError if another transaction keeps them, because all other deliveries wait meanwhile */
+async function takeLocks({ session, locks }: Transaction, events: readonly IncomingEvent[]): Promise<void> {
   try {
     await Promise.all([session.exec(LOCK_TIMEOUT), locks.takeOfKeys(events)]);
     await locks.take(events.map(({ endpoint, entity, id }) => slotOf(endpoint, entity, id)));
@@ -221,10 +222,10 @@ async function takeLocks({ session, locks }: Scene, events: readonly IncomingEve
   }
 }
 
-/** Its lease may have run out since. One that stands is renewed: nobody did so while the answer was waited for. */
+/** Renews its lease, if it has not expired since: no processor renewed it while the answer was missing. */
 async function ownAcceptance(store: Store, session: Session, { started, start, times }: Arrival): Promise<Acceptance> {
   if (started === undefined || start === undefined) return STORED;
   const until = times.granted(start.now) + start.leaseMs;
-  const isHeld = (await session.run(store.moves.renew, [[started.seq], [started.fence], until, false])) === 1;
+  const isHeld = (await session.run(store.moves.renew([started], until, false))) === 1;
   return storedAs(isHeld ? started : undefined);
 }

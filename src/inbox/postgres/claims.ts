@@ -4,7 +4,7 @@ import type { ClaimedEvent, ClaimRequest, CrashedEvent, Lease, TellCrashed } fro
 import type { Candidate, ClaimState, NewLease, Store as RuleStore } from '../rules/store.ts';
 import type { AskedTimes } from './database-time.ts';
 import type { Session } from './driver/session.ts';
-import { postgresStore } from './engine/postgres-store.ts';
+import { isSame, postgresStore } from './engine/postgres-store.ts';
 import type { Store } from './store.ts';
 
 type AsyncStore = RuleStore<'async'>;
@@ -109,7 +109,7 @@ async function inSteps(
             const lost = mayBeCommitted ? [...lostClaims, number] : lostClaims;
             const request = onDatabaseClock(times, { ...numbered, lostClaims: lost });
             crashed = [];
-            const result = await work(postgresStore(store.scene(session)), request, crashed);
+            const result = await work(postgresStore(store.within(session)), request, crashed);
             claimed = result === 'more' ? [] : result;
             mayBeCommitted ||= claimed.length > 0 || crashed.length > 0;
             return result;
@@ -155,5 +155,5 @@ async function areHeld({ t }: Store, session: Session, leases: readonly Lease[])
     `SELECT seq, fence FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NOT NULL ORDER BY seq FOR UPDATE`,
     [leases.map(({ seq }) => seq)],
   );
-  return leases.every((lease) => rows.some(({ seq, fence }) => seq === lease.seq && fence === lease.fence));
+  return leases.every((lease) => rows.some((row) => isSame(row, lease)));
 }

@@ -238,15 +238,15 @@ async function endProcessed(
 
 /** Without the marker, which goes with it; `false` when the lease is lost. */
 async function endAttempt(
-  { scene }: Store,
+  { within }: Store,
   session: Session,
   lease: Lease,
   settlement: ReturnType<typeof processedBy>,
   now: number,
 ): Promise<boolean> {
-  const place = scene(session);
-  await place.locks.takeOf([lease.seq]);
-  const store = postgresStore(place);
+  const transaction = within(session);
+  await transaction.locks.takeOf([lease.seq]);
+  const store = postgresStore(transaction);
   const [event] = await store.held([lease], null);
   const changes = planProcessed(event, settlement, now);
   if (changes !== null) await store.apply(changes);

@@ -23,7 +23,7 @@ import { connectionRefusal, openSchema, placeOf } from './opening/open.ts';
 import { postgresOperations } from './operator/operations.ts';
 import { SEARCH_INDEX } from './operator/search-words.ts';
 import { settleGroup, type SettlementJob } from './settlements.ts';
-import { selectStored, storedEvent } from './sql/records.ts';
+import { selectStored, storedEvent, type StoredRow } from './sql/records.ts';
 import { tablesIn } from './sql/tables.ts';
 import { LatestTime, storeOf, type Store } from './store.ts';
 import { WakeUp } from './wake-up.ts';
@@ -235,7 +235,7 @@ export function storeOn(
 async function eventOf({ database, t, time }: Store, { id, endpoint }: EventKey): Promise<StoredEvent | null> {
   const row = await database.read(async (session) => {
     await time.follow(session);
-    return session.row(selectStored(t, 'events.id = $1 AND events.endpoint = $2'), [id, endpoint]);
+    return session.row<StoredRow>(selectStored(t, 'events.id = $1 AND events.endpoint = $2'), [id, endpoint]);
   });
   return row === undefined ? null : storedEvent(row, time);
 }
@@ -254,10 +254,10 @@ async function listAfter(
     await time.follow(session);
     const reached = horizon.reached(session);
     if (reached > after) {
-      const ready = await session.rows(text, [after, reached, limit]);
+      const ready = await session.rows<StoredRow>(text, [after, reached, limit]);
       if (ready.length >= limit) return ready;
     }
-    return session.rows(text, [after, await horizon.follow(session, WAIT_MS), limit]);
+    return session.rows<StoredRow>(text, [after, await horizon.follow(session, WAIT_MS), limit]);
   });
   return rows.map((row) => storedEvent(row, time));
 }

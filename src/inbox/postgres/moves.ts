@@ -1,5 +1,6 @@
 import { TOLERATED_MS } from '../rules/claim.ts';
 import { joined, LOST, LOST_REASON } from './sql/records.ts';
+import { about, aboutEvents } from './sql/statements.ts';
 import { rowOf, type Tables } from './sql/tables.ts';
 
 /**
@@ -7,11 +8,28 @@ import { rowOf, type Tables } from './sql/tables.ts';
  * number do not. Whole numbers up to 2^53, until the year 2109.
  */
 const FIRST_FENCE = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint * 2048 + floor(random() * 2048)::bigint';
-const NEXT_FENCE = `greatest(fence + 1, ${FIRST_FENCE})`;
+
+const THESE = 'seq = ANY($1::bigint[])';
+/** With the condition on the table itself, Postgres looks rows up one by one. */
+const isGiven = (table: string): string => `${table}.seq = ANY($1::bigint[]) AND ${table}.seq = given.seq`;
 
 const DISCARDED = `state = 'discarded', dead_reason = NULL, settled_ms = $2, crashes = 0, trigger = 'auto', fingerprint = NULL`;
 
-const NO_LEASE = 'claimed_ms = NULL, lease_until_ms = NULL, leased_entity = NULL, leased_suspect = NULL';
+const EVENT = 'endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, trace';
+const SAID = 'seq, type, created_ms, created_ns, entity, slot';
+/** Of an event that goes to the queue, whose row of `events` has the rest. */
+const KEYS = 'seq, type_key, entity_key';
+
+/** Columns with the SQL of their values. */
+type Values = Readonly<Record<string, string>>;
+
+function insertInto(table: string, values: Values, from: string): string {
+  return `INSERT INTO ${table} (${Object.keys(values).join(', ')}) SELECT ${Object.values(values).join(', ')} FROM ${from}`;
+}
+
+function of(table: string, columns: string): Values {
+  return Object.fromEntries(columns.split(', ').map((column) => [column, `${table}.${column}`]));
+}
 
 /**
  * Moves lost events to the shelf, as dead. The queue would run every processed event again after the attempts were emptied.
@@ -26,36 +44,62 @@ export function shelveLost(t: Tables, where: string): string {
     FROM ${joined(t)} WHERE ${LOST} AND ${where} ON CONFLICT DO NOTHING`;
 }
 
-/** Every write of where an event stands, each named for the move it makes; nothing else writes `events`, `queue` and `shelf`. */
+/** Takes the message and stack of errors away, and leaves their names. */
+export function pruneErrors(t: Tables): string {
+  return `UPDATE ${t.attempts} SET prunable = false, error_message = NULL, error_stack = NULL, skipped = NULL
+    WHERE ${THESE} AND (prunable OR error_name IS NOT NULL OR skipped IS NOT NULL)`;
+}
+
+export type Moves = ReturnType<typeof movesOf>;
+
+/** Every write of where an event is, each named for the move it makes; nothing else writes `events`, `queue` and `shelf`. */
 export function movesOf(t: Tables) {
+  const taken = (from: string, more = ''): string =>
+    `WITH taken AS (DELETE FROM ${from} WHERE ${THESE}${more} RETURNING *)`;
+  const unleased = taken(t.queue, ' AND lease_until_ms IS NULL');
+  const row = (source: string): string => rowOf(t.events, 'events', `found.seq = ${source}.seq`);
+  const unpruned = `brought AS (UPDATE ${t.imported} SET prunable = false WHERE ${THESE} AND prunable)`;
+  /** Into the queue, with what the row of `events` says by now. */
+  const queued = (place: string, more: Values): Values => ({
+    ...of(place, 'seq, endpoint'),
+    type: 'given.type_key',
+    entity: 'given.entity_key',
+    ...of('events', 'slot, created_ms, created_ns'),
+    ...more,
+  });
+  const shelved = (state: string, more: Values): Values => ({
+    ...of('taken', 'seq, endpoint, type, due_ms, attempts, fence'),
+    state: `'${state}'`,
+    ...more,
+  });
+  /** Stores events that are new, from `given`, and notes that they are not indexed. */
+  const stored = (columns: string, where = ''): string => `
+    stored AS (
+      INSERT INTO ${t.events} (${columns}) SELECT ${columns} FROM given ${where} ORDER BY place
+      ON CONFLICT (id, endpoint) DO NOTHING
+      RETURNING seq, endpoint, id
+    ), about AS (
+      SELECT stored.seq, given.* FROM stored JOIN given ON given.id = stored.id AND given.endpoint = stored.endpoint
+    ), noted AS (
+      INSERT INTO ${t.unindexed} (first, count, seqs) SELECT min(seq), count(*), array_agg(seq) FROM stored HAVING count(*) > 0
+    )`;
+
   return {
     // A delivery comes in.
     /**
-     * As many as are new, in the order they are given; known ones are passed over. They are looked for first, as whoever meets
-     * one in the index of keys has drawn a number for nothing. They are counted as rules/accept.ts does, here, so that no
-     * delivery waits for another statement. Those with a `claimed_ms` are stored under a lease, as if they had been claimed.
+     * Stores the new ones of these events in their order; those with a `claimed_ms` under a lease, as if they had been claimed.
+     * It looks for known ones first, because a conflict in the index of keys would use up a number. It counts deliveries as
+     * rules/accept.ts does, in the minute `$20`, so that no delivery waits for another statement.
      */
-    insert: `
+    insert: about(
+      `${EVENT}, type_key, entity_key, valid, counted, claimed_ms, lease_until_ms, in_order, claim, place`,
+      (given) => `
       WITH given AS (
-        SELECT DISTINCT ON (id, endpoint) *
-        FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::integer[], $6::text[], $7::smallint[],
-          $8::boolean[], $9::bigint[], $10::bytea[], $11::text[], $12::text[], $13::boolean[], $14::text[], $16::text[],
-          $17::bigint[], $18::bigint[], $19::boolean[], $20::bigint[])
-          WITH ORDINALITY AS given
-            (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, type_key, entity_key,
-             valid, counted, trace, claimed_ms, lease_until_ms, in_order, claim, place)
-        ORDER BY id, endpoint, place
-      ), stored AS (
-        INSERT INTO ${t.events}
-          (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, trace)
-        SELECT endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, trace FROM given
-        WHERE (SELECT 1 FROM ${t.events} AS known WHERE known.id = given.id AND known.endpoint = given.endpoint) IS NULL
-        ORDER BY place
-        ON CONFLICT (id, endpoint) DO NOTHING
-        RETURNING seq, endpoint, id
-      ), about AS (
-        SELECT stored.seq, given.* FROM stored JOIN given ON given.id = stored.id AND given.endpoint = stored.endpoint
-      ), queued AS (
+        SELECT DISTINCT ON (id, endpoint) * FROM ${given} ORDER BY id, endpoint, place
+      ), ${stored(
+        EVENT,
+        `WHERE (SELECT 1 FROM ${t.events} AS known WHERE known.id = given.id AND known.endpoint = given.endpoint) IS NULL`,
+      )}, queued AS (
         INSERT INTO ${t.queue}
           (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh, claimed_ms, lease_until_ms, attempts, fence,
            claim, leased_entity)
@@ -68,193 +112,225 @@ export function movesOf(t: Tables) {
         INSERT INTO ${t.shelf} (seq, state, dead_reason, endpoint, type, settled_ms, due_ms)
         SELECT seq, 'dead', 'invalid', endpoint, type_key, received_ms, received_ms FROM about WHERE NOT valid
         RETURNING seq
-      ), noted AS (
-        INSERT INTO ${t.unindexed} (first, count, seqs) SELECT min(seq), count(*), array_agg(seq) FROM stored HAVING count(*) > 0
       ), counted AS (
         INSERT INTO ${t.counts} (minute_ms, what, detail, count)
-        SELECT $15::bigint, what, counted, count(*)
+        SELECT $20::bigint, what, counted, count(*)
         FROM about CROSS JOIN unnest(CASE WHEN valid THEN '{stored}' ELSE '{stored,dead}'::text[] END) AS what
-        WHERE $15::bigint IS NOT NULL GROUP BY what, counted
+        GROUP BY what, counted
       )
       -- Beside each other, as a join of what was written has no index: it cost a fifth of all.
       SELECT seq, endpoint, id, NULL::bigint AS fence, (SELECT count(*) FROM queued) + (SELECT count(*) FROM shelved) AS placed
       FROM stored UNION ALL SELECT seq, NULL, NULL, fence, NULL FROM queued WHERE fence > 0`,
-    markVerified: `UPDATE ${t.events} SET verified = true WHERE seq = ANY($1::bigint[])`,
+    ),
+    markVerified: aboutEvents(`UPDATE ${t.events} SET verified = true WHERE ${THESE}`),
     /** Events get what other bodies say of them. */
-    replaceEvents: `
+    replaceEvents: about(
+      `${SAID}, verified, body, trace`,
+      (given) => `
       UPDATE ${t.events} AS events
       SET type = given.type, created_ms = given.created_ms, created_ns = given.created_ns, entity = given.entity,
         slot = given.slot, verified = given.verified, body = given.body, body_sha256 = NULL,
         trace = coalesce(given.trace, events.trace)
-      FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::integer[], $5::text[], $6::smallint[], $7::boolean[],
-        $8::bytea[], $9::text[]) AS given (seq, type, created_ms, created_ns, entity, slot, verified, body, trace)
-      WHERE events.seq = ANY($1::bigint[]) AND events.seq = given.seq`,
-    /** Those in the queue go on from there, with what their events rows say by now, as if they had just arrived. */
-    requeue: `
+      FROM ${given} WHERE ${isGiven('events')}`,
+    ),
+    /** Those in the queue stay there as if they had just arrived, with what their rows of `events` say by now. */
+    requeue: about(
+      KEYS,
+      (given) => `
       UPDATE ${t.queue} AS queue
-      SET type = given.type, entity = given.entity, slot = events.slot, created_ms = events.created_ms,
+      SET type = given.type_key, entity = given.entity_key, slot = events.slot, created_ms = events.created_ms,
         created_ns = events.created_ns, fresh = true, parked = false, failures = 0, crashes = 0, yields = false
-      FROM unnest($1::bigint[], $2::text[], $3::text[]) AS given (seq, type, entity)
-        CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = given.seq')}
-      WHERE queue.seq = ANY($1::bigint[]) AND queue.seq = given.seq`,
-    /** From the shelf into the queue, with what their events rows say by now, due when they were; or as if they had just arrived. */
-    unshelve: `
-      WITH taken AS (DELETE FROM ${t.shelf} WHERE seq = ANY($1::bigint[]) RETURNING *)
-      INSERT INTO ${t.queue}
-        (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh, attempts, failures, crashes, trigger, fence)
-      SELECT taken.seq, taken.endpoint, given.type, given.entity, events.slot, events.created_ms, events.created_ns,
-        taken.due_ms, $4::boolean, taken.attempts, CASE WHEN $4::boolean THEN 0 ELSE taken.failures END,
-        CASE WHEN $4::boolean THEN 0 ELSE taken.crashes END, taken.trigger, taken.fence
-      FROM taken JOIN unnest($1::bigint[], $2::text[], $3::text[]) AS given (seq, type, entity) ON given.seq = taken.seq
-        CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = taken.seq')}`,
-    /** What bodies that fit no schema take the place of. */
-    shelveInvalid: `
-      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[]) RETURNING *)
-      INSERT INTO ${t.shelf}
-        (seq, state, dead_reason, endpoint, type, settled_ms, due_ms, attempts, trigger, fence)
-      SELECT taken.seq, 'dead', 'invalid', taken.endpoint, given.type, given.settled_ms, taken.due_ms, taken.attempts, taken.trigger, taken.fence
-      FROM taken JOIN unnest($1::bigint[], $2::text[], $3::bigint[]) AS given (seq, type, settled_ms) ON given.seq = taken.seq`,
-    stayInvalid: `
+      FROM ${given} CROSS JOIN ${row('given')} WHERE ${isGiven('queue')}`,
+    ),
+    /** From the shelf into the queue, due when they were; as if they had just arrived if `$4` says so. */
+    unshelve: about(
+      KEYS,
+      (given) =>
+        `${taken(t.shelf)} ${insertInto(
+          t.queue,
+          queued('taken', {
+            ...of('taken', 'due_ms, attempts, trigger, fence'),
+            fresh: '$4::boolean',
+            failures: 'CASE WHEN $4::boolean THEN 0 ELSE taken.failures END',
+            crashes: 'CASE WHEN $4::boolean THEN 0 ELSE taken.crashes END',
+          }),
+          `taken JOIN ${given} ON given.seq = taken.seq CROSS JOIN ${row('taken')}`,
+        )}`,
+    ),
+    /** Those in the queue whose new bodies are invalid. */
+    shelveInvalid: about(
+      'seq, type_key, settled_ms',
+      (given) =>
+        `${taken(t.queue)} ${insertInto(
+          t.shelf,
+          {
+            ...shelved('dead', of('taken', 'trigger')),
+            dead_reason: "'invalid'",
+            type: 'given.type_key',
+            settled_ms: 'given.settled_ms',
+          },
+          `taken JOIN ${given} ON given.seq = taken.seq`,
+        )}`,
+    ),
+    /** Those on the shelf whose new bodies are invalid. */
+    stayInvalid: about(
+      'seq, type_key, settled_ms',
+      (given) => `
       UPDATE ${t.shelf} AS shelf
-      SET state = 'dead', dead_reason = 'invalid', type = given.type, settled_ms = given.settled_ms, fingerprint = NULL,
+      SET state = 'dead', dead_reason = 'invalid', type = given.type_key, settled_ms = given.settled_ms, fingerprint = NULL,
         failures = 0, crashes = 0, pruned = false
-      FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS given (seq, type, settled_ms)
-      WHERE shelf.seq = ANY($1::bigint[]) AND shelf.seq = given.seq`,
+      FROM ${given} WHERE ${isGiven('shelf')}`,
+    ),
 
-    // A processor learns of it, runs it, and says how that ended.
-    /** Nothing arrives in the future: what says so arrived before the clock was set back. */
-    indexNew: `
-      UPDATE ${t.queue} SET due_ms = $1::bigint, fresh = false WHERE fresh AND due_ms + 1 > $1::bigint + ${TOLERATED_MS + 1}`,
-    park: `UPDATE ${t.queue} SET parked = true, fresh = false WHERE seq = ANY($1::bigint[])`,
-    unpark: `UPDATE ${t.queue} SET parked = false WHERE seq = ANY($1::bigint[]) AND parked`,
-    claim: `
+    // A processor claims it, runs it, and settles it.
+    /** Events that arrive in the future arrived before the clock was set back. */
+    indexNew: (now: string) => `
+      UPDATE ${t.queue} SET due_ms = ${now}::bigint, fresh = false
+      WHERE fresh AND due_ms + 1 > ${now}::bigint + ${TOLERATED_MS + 1}`,
+    park: aboutEvents(`UPDATE ${t.queue} SET parked = true, fresh = false WHERE ${THESE}`),
+    unpark: aboutEvents(`UPDATE ${t.queue} SET parked = false WHERE ${THESE} AND parked`),
+    /** `$2` to `$6`: when it was claimed, until when, in order or not, as the only suspect or not, and the number of the claim. */
+    claim: aboutEvents(`
       WITH claimed AS (
         UPDATE ${t.queue}
-        SET claimed_ms = $2, lease_until_ms = $3, claim = $6, fence = ${NEXT_FENCE}, attempts = attempts + 1, parked = false,
-          fresh = false, closing = false, leased_entity = CASE WHEN $4::boolean THEN entity END,
+        SET claimed_ms = $2, lease_until_ms = $3, claim = $6, fence = greatest(fence + 1, ${FIRST_FENCE}),
+          attempts = attempts + 1, parked = false, fresh = false, closing = false,
+          leased_entity = CASE WHEN $4::boolean THEN entity END,
           leased_suspect = CASE WHEN $5::boolean AND crashes > 0 THEN true END
-        WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL
+        WHERE ${THESE} AND lease_until_ms IS NULL
         RETURNING seq, fence, attempts, failures
       )
       SELECT claimed.*, events.endpoint, events.id, events.body, events.verified, events.received_ms, events.trace
-      FROM claimed CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = claimed.seq')}`,
-    renew: `
+      FROM claimed CROSS JOIN ${row('claimed')}`),
+    /** Until `$3`; `$4` says whether its processor is closing. */
+    renew: about(
+      'seq, fence',
+      (given) => `
       UPDATE ${t.queue} AS queue SET lease_until_ms = $3, closing = $4
-      FROM unnest($1::bigint[], $2::bigint[]) AS given (seq, fence)
-      WHERE queue.seq = ANY($1::bigint[]) AND queue.seq = given.seq AND queue.fence = given.fence
-        AND queue.lease_until_ms IS NOT NULL
+      FROM ${given} WHERE ${isGiven('queue')} AND queue.fence = given.fence AND queue.lease_until_ms IS NOT NULL
       RETURNING queue.seq, queue.fence`,
+    ),
     /** Also ends the lease of an event that was processed before. */
-    toProcessed: `DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[])`,
-    processedUnderLease: `UPDATE ${t.queue} SET processed = true WHERE seq = ANY($1::bigint[])`,
-    toRetry: `
+    toProcessed: aboutEvents(`DELETE FROM ${t.queue} WHERE ${THESE}`),
+    processedUnderLease: aboutEvents(`UPDATE ${t.queue} SET processed = true WHERE ${THESE}`),
+    toRetry: about(
+      'seq, due_ms, failed, crashed, yields',
+      (given) => `
       UPDATE ${t.queue} AS queue
       SET due_ms = given.due_ms, failures = queue.failures + given.failed, crashes = queue.crashes + given.crashed,
-        yields = coalesce(given.yields, queue.yields), trigger = 'auto', ${NO_LEASE}
-      FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::integer[], $5::boolean[])
-        AS given (seq, due_ms, failed, crashed, yields)
-      WHERE queue.seq = ANY($1::bigint[]) AND queue.seq = given.seq`,
-    toDead: `
-      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[]) RETURNING *)
-      INSERT INTO ${t.shelf}
-        (seq, state, dead_reason, endpoint, type, settled_ms, due_ms, fingerprint, attempts, failures, crashes, fence)
-      SELECT taken.seq, 'dead', given.reason, taken.endpoint, taken.type, given.settled_ms, taken.due_ms, given.fingerprint,
-        taken.attempts, taken.failures + given.failed, taken.crashes + given.crashed, taken.fence
-      FROM taken JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::integer[], $6::integer[])
-        AS given (seq, reason, settled_ms, fingerprint, failed, crashed) ON given.seq = taken.seq`,
-    toIgnored: `
-      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL RETURNING *)
-      INSERT INTO ${t.shelf}
-        (seq, state, endpoint, type, settled_ms, due_ms, attempts, failures, crashes, trigger, fence)
-      SELECT seq, 'ignored', endpoint, type, $2, due_ms, attempts, failures, crashes, trigger, fence FROM taken`,
+        yields = coalesce(given.yields, queue.yields), trigger = 'auto', claimed_ms = NULL, lease_until_ms = NULL,
+        leased_entity = NULL, leased_suspect = NULL
+      FROM ${given} WHERE ${isGiven('queue')}`,
+    ),
+    toDead: about(
+      'seq, dead_reason, settled_ms, fingerprint, failed, crashed',
+      (given) =>
+        `${taken(t.queue)} ${insertInto(
+          t.shelf,
+          shelved('dead', {
+            ...of('given', 'dead_reason, settled_ms, fingerprint'),
+            failures: 'taken.failures + given.failed',
+            crashes: 'taken.crashes + given.crashed',
+          }),
+          `taken JOIN ${given} ON given.seq = taken.seq`,
+        )}`,
+    ),
+    toIgnored: aboutEvents(
+      `${unleased} ${insertInto(
+        t.shelf,
+        shelved('ignored', { settled_ms: '$2', ...of('taken', 'failures, crashes, trigger') }),
+        'taken',
+      )}`,
+    ),
 
-    // The event was lost, and no search would find it under its state.
-    shelveLost: shelveLost(t, 'events.seq = ANY($1::bigint[])'),
+    /** No search would find a lost event under its state. */
+    shelveLost: aboutEvents(shelveLost(t, 'events.seq = ANY($1::bigint[])')),
 
     // An operator acts on it.
-    /** Their attempts go on where they were; those before the rerun do not say any more that a body may be pruned. */
-    processedToPending: `
-      WITH kept AS (UPDATE ${t.attempts} SET prunable = false WHERE seq = ANY($1::bigint[]) AND prunable),
-      taken AS (DELETE FROM ${t.imported} WHERE seq = ANY($1::bigint[]) RETURNING seq, attempts)
-      INSERT INTO ${t.queue}
-        (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh, attempts, trigger)
-      SELECT events.seq, events.endpoint, given.type, given.entity, events.slot, events.created_ms, events.created_ns, $4, false,
-        coalesce((SELECT attempts FROM taken WHERE taken.seq = events.seq),
-          (SELECT max(number) FROM ${t.attempts} AS attempts WHERE attempts.seq = events.seq), 0), 'manual'
-      FROM unnest($1::bigint[], $2::text[], $3::text[]) AS given (seq, type, entity)
-        CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = given.seq')}
-      WHERE events.body IS NOT NULL AND events.erased_ms IS NULL`,
-    /** What today's schemas say of events, where that changes anything: what was valid says today what it said then. */
-    describeMany: `
+    /** Their numbers of attempts continue; attempts before the rerun no longer say that a body may be pruned. */
+    processedToPending: about(
+      KEYS,
+      (given) => `
+      WITH kept AS (UPDATE ${t.attempts} SET prunable = false WHERE ${THESE} AND prunable),
+      taken AS (DELETE FROM ${t.imported} WHERE ${THESE} RETURNING seq, attempts)
+      ${insertInto(
+        t.queue,
+        queued('events', {
+          due_ms: '$4',
+          fresh: 'false',
+          attempts: `coalesce((SELECT attempts FROM taken WHERE taken.seq = events.seq),
+            (SELECT max(number) FROM ${t.attempts} AS attempts WHERE attempts.seq = events.seq), 0)`,
+          trigger: "'manual'",
+        }),
+        `${given} CROSS JOIN ${row('given')} WHERE events.body IS NOT NULL AND events.erased_ms IS NULL`,
+      )}`,
+    ),
+    /** Events get what today's schemas say of them, where that changes anything. */
+    describeMany: about(
+      SAID,
+      (given) => `
       UPDATE ${t.events} AS events
       SET type = given.type, created_ms = given.created_ms, created_ns = given.created_ns, entity = given.entity, slot = given.slot
-      FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::integer[], $5::text[], $6::smallint[])
-        AS given (seq, type, created_ms, created_ns, entity, slot)
-      WHERE events.seq = ANY($1::bigint[]) AND events.seq = given.seq
+      FROM ${given} WHERE ${isGiven('events')}
         AND (events.type, events.created_ms, events.created_ns, events.entity, events.slot)
           IS DISTINCT FROM (given.type, given.created_ms, given.created_ns, given.entity, given.slot)`,
+    ),
     /** Dead, ignored and discarded ones are rerun. */
-    unshelveMany: `
-      WITH taken AS (DELETE FROM ${t.shelf} WHERE seq = ANY($1::bigint[]) RETURNING *)
-      INSERT INTO ${t.queue}
-        (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh, attempts, trigger, fence)
-      SELECT taken.seq, taken.endpoint, given.type, given.entity, events.slot, events.created_ms, events.created_ns, $4, false,
-        taken.attempts, 'manual', taken.fence
-      FROM taken JOIN unnest($1::bigint[], $2::text[], $3::text[]) AS given (seq, type, entity) ON given.seq = taken.seq
-        CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = taken.seq')}`,
+    unshelveMany: about(
+      KEYS,
+      (given) =>
+        `${taken(t.shelf)} ${insertInto(
+          t.queue,
+          queued('taken', { ...of('taken', 'attempts, fence'), due_ms: '$4', fresh: 'false', trigger: "'manual'" }),
+          `taken JOIN ${given} ON given.seq = taken.seq CROSS JOIN ${row('taken')}`,
+        )}`,
+    ),
     /** Invalid events get the type and the time that today's schemas read. */
-    describeInvalid: `
+    describeInvalid: about(
+      'seq, type, created_ms, created_ns',
+      (given) => `
       UPDATE ${t.events} AS events SET type = given.type, created_ms = given.created_ms, created_ns = given.created_ns
-      FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::integer[]) AS given (seq, type, created_ms, created_ns)
-      WHERE events.seq = ANY($1::bigint[]) AND events.seq = given.seq`,
-    discardInvalid: `
+      FROM ${given} WHERE ${isGiven('events')}`,
+    ),
+    /** `$3` has their types. */
+    discardInvalid: aboutEvents(`
       UPDATE ${t.shelf} AS shelf SET type = given.type, ${DISCARDED} FROM unnest($1::bigint[], $3::text[]) AS given (seq, type)
-      WHERE shelf.seq = ANY($1::bigint[]) AND shelf.seq = given.seq AND state = 'dead'`,
-    discardDead: `UPDATE ${t.shelf} SET ${DISCARDED} WHERE seq = ANY($1::bigint[]) AND state = 'dead'`,
-    discardPending: `
-      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL RETURNING *)
-      INSERT INTO ${t.shelf} (seq, state, endpoint, type, settled_ms, due_ms, attempts, failures, fence)
-      SELECT seq, 'discarded', endpoint, type, $2::bigint, due_ms, attempts, failures, fence FROM taken`,
-    retryNow: `
-      UPDATE ${t.queue} SET due_ms = $2::bigint
-      WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL AND due_ms > $2::bigint`,
+      WHERE ${isGiven('shelf')} AND state = 'dead'`),
+    discardDead: aboutEvents(`UPDATE ${t.shelf} SET ${DISCARDED} WHERE ${THESE} AND state = 'dead'`),
+    discardPending: aboutEvents(
+      `${unleased} ${insertInto(
+        t.shelf,
+        shelved('discarded', { settled_ms: '$2::bigint', failures: 'taken.failures' }),
+        'taken',
+      )}`,
+    ),
+    retryNow: aboutEvents(`
+      UPDATE ${t.queue} SET due_ms = $2::bigint WHERE ${THESE} AND lease_until_ms IS NULL AND due_ms > $2::bigint`),
 
-    // It is erased: what is left is a tombstone without an entity.
-    erase: `
+    // It is erased: a tombstone without an entity is left.
+    erase: about(
+      'seq, slot',
+      (given) => `
       UPDATE ${t.events} AS events SET body = NULL, body_sha256 = coalesce(sha256(body), body_sha256), entity = NULL,
         slot = given.slot, erased_ms = $3, trace = NULL
-      FROM unnest($1::bigint[], $2::smallint[]) AS given (seq, slot)
-      WHERE events.seq = ANY($1::bigint[]) AND events.seq = given.seq`,
-    erasePending: `
-      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL RETURNING *)
-      INSERT INTO ${t.shelf} (seq, state, endpoint, type, settled_ms, due_ms, attempts, failures, crashes, fence, pruned)
-      SELECT seq, 'discarded', endpoint, type, $2, due_ms, attempts, failures, crashes, fence, true FROM taken`,
-    eraseSettled: `
-      WITH brought AS (UPDATE ${t.imported} SET prunable = false, trigger = 'auto' WHERE seq = ANY($1::bigint[]))
-      UPDATE ${t.shelf} SET pruned = true, trigger = 'auto', fingerprint = NULL WHERE seq = ANY($1::bigint[])`,
+      FROM ${given} WHERE ${isGiven('events')}`,
+    ),
+    erasePending: aboutEvents(
+      `${unleased} ${insertInto(
+        t.shelf,
+        shelved('discarded', { settled_ms: '$2', ...of('taken', 'failures, crashes'), pruned: 'true' }),
+        'taken',
+      )}`,
+    ),
+    eraseSettled: aboutEvents(`
+      WITH brought AS (UPDATE ${t.imported} SET prunable = false, trigger = 'auto' WHERE ${THESE})
+      UPDATE ${t.shelf} SET pruned = true, trigger = 'auto', fingerprint = NULL WHERE ${THESE}`),
 
-    /** As many as are new, in the order they are given: all of them, unless somebody has just stored one. */
-    importEvents: `
-      WITH given AS (
-        SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::integer[], $6::text[], $7::smallint[],
-          $8::boolean[], $9::bigint[], $10::bytea[], $11::bytea[], $12::bigint[], $13::text[], $14::text[], $15::text[],
-          $16::text[], $17::bigint[], $18::bigint[], $19::integer[], $20::integer[], $21::integer[], $22::text[],
-          $23::text[], $24::text[], $25::boolean[]) WITH ORDINALITY AS given
-          (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, body_sha256, erased_ms,
-           type_key, entity_key, state, dead_reason, settled_ms, due_ms, attempts, failures, crashes, trigger,
-           fingerprint, trace, yields, place)
-      ), stored AS (
-        INSERT INTO ${t.events}
-          (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, body_sha256, erased_ms,
-           trace)
-        SELECT endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, body_sha256, erased_ms,
-          trace
-        FROM given ORDER BY place
-        ON CONFLICT (id, endpoint) DO NOTHING
-        RETURNING seq, endpoint, id
-      ), about AS (
-        SELECT stored.seq, given.* FROM stored JOIN given ON given.id = stored.id AND given.endpoint = stored.endpoint
-      ), queued AS (
+    /** Stores the new ones in their order: all of them, unless another transaction has just stored one. */
+    importEvents: about(
+      `${EVENT}, body_sha256, erased_ms, type_key, entity_key, state, dead_reason, settled_ms, due_ms, attempts, failures, crashes, trigger, fingerprint, yields, place`,
+      (given) => `
+      WITH given AS (SELECT * FROM ${given}), ${stored(`${EVENT}, body_sha256, erased_ms`)}, queued AS (
         INSERT INTO ${t.queue}
           (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh, attempts, failures, crashes, trigger,
            yields)
@@ -276,10 +352,9 @@ export function movesOf(t: Tables) {
         SELECT seq, endpoint, settled_ms, due_ms, attempts, failures, crashes, trigger, body IS NOT NULL
         FROM about WHERE state = 'processed'
         RETURNING seq
-      ), noted AS (
-        INSERT INTO ${t.unindexed} (first, count, seqs) SELECT min(seq), count(*), array_agg(seq) FROM stored HAVING count(*) > 0
       ), placed AS (SELECT seq FROM queued UNION ALL SELECT seq FROM shelved UNION ALL SELECT seq FROM brought)
       SELECT seq, (SELECT count(*) FROM placed) AS placed FROM about ORDER BY place`,
+    ),
 
     // The clock was set back.
     moveLeases: `
@@ -289,25 +364,12 @@ export function movesOf(t: Tables) {
       WHERE due_ms > $2::bigint AND lease_until_ms IS NULL AND NOT fresh`,
 
     // It is kept as a tombstone.
-    /** Processed events, with what goes with their bodies: what errors said, and other bodies beside them. */
-    pruneProcessed: `
-      WITH brought AS (UPDATE ${t.imported} SET prunable = false WHERE seq = ANY($1::bigint[]) AND prunable),
-      tried AS (
-        UPDATE ${t.attempts} SET prunable = false, error_message = NULL, error_stack = NULL, skipped = NULL
-        WHERE seq = ANY($1::bigint[]) AND (prunable OR error_name IS NOT NULL OR skipped IS NOT NULL)
-      ),
-      beside AS (DELETE FROM ${t.conflicts} WHERE seq = ANY($1::bigint[]))
-      UPDATE ${t.events} SET body = NULL, body_sha256 = sha256(body) WHERE seq = ANY($1::bigint[]) AND body IS NOT NULL`,
-    prune: `
-      WITH given AS (SELECT * FROM unnest($1::bigint[], $2::bytea[]) AS given (seq, hash)),
-      shelved AS (UPDATE ${t.shelf} SET pruned = true WHERE seq = ANY($1::bigint[])),
-      brought AS (UPDATE ${t.imported} SET prunable = false WHERE seq = ANY($1::bigint[]) AND prunable)
-      UPDATE ${t.events} AS events SET body = NULL, body_sha256 = given.hash FROM given
-      WHERE events.seq = ANY($1::bigint[]) AND events.seq = given.seq`,
-    /** As `prune`; the database computes the hashes. */
-    pruneMany: `
-      WITH shelved AS (UPDATE ${t.shelf} SET pruned = true WHERE seq = ANY($1::bigint[])),
-      brought AS (UPDATE ${t.imported} SET prunable = false WHERE seq = ANY($1::bigint[]) AND prunable)
-      UPDATE ${t.events} SET body = NULL, body_sha256 = sha256(body) WHERE seq = ANY($1::bigint[])`,
+    /** Processed events, with what belongs to their bodies: the messages of errors, and other bodies beside them. */
+    pruneProcessed: aboutEvents(`
+      WITH ${unpruned}, tried AS (${pruneErrors(t)}), beside AS (DELETE FROM ${t.conflicts} WHERE ${THESE})
+      UPDATE ${t.events} SET body = NULL, body_sha256 = sha256(body) WHERE ${THESE} AND body IS NOT NULL`),
+    pruneMany: aboutEvents(`
+      WITH shelved AS (UPDATE ${t.shelf} SET pruned = true WHERE ${THESE}), ${unpruned}
+      UPDATE ${t.events} SET body = NULL, body_sha256 = sha256(body) WHERE ${THESE}`),
   } as const;
 }

@@ -31,10 +31,10 @@ export async function settleGroup(store: Store, jobs: readonly SettlementJob[]):
         await latest.note(session, Math.max(...jobs.map(({ now, times }) => times.toDatabase(now))));
       },
       async work(session) {
-        const scene = store.scene(session);
-        const place = postgresStore(scene);
+        const transaction = store.within(session);
+        const place = postgresStore(transaction);
         const leases = jobs.map(({ lease }) => lease);
-        await scene.locks.takeOf(leases.map(({ seq }) => seq));
+        await transaction.locks.takeOf(leases.map(({ seq }) => seq));
         const now = Math.max(...jobs.map(({ now, times }) => times.toDatabase(now)));
         // An attempt that is settled twice in one group ends once.
         const ended = new Set<number>();

@@ -5,28 +5,28 @@ import type { DatabaseTime } from './database-time.ts';
 import type { PostgresConnection } from './driver/client.ts';
 import type { Database } from './driver/database.ts';
 import type { Session } from './driver/session.ts';
-import { type EventIndex, locksOf, type Scene, writesOf } from './engine/transaction.ts';
-import type { movesOf } from './moves.ts';
+import { transactionOn, type EventIndex, type Transaction } from './engine/transaction.ts';
+import type { Moves } from './moves.ts';
 import type { Tables } from './sql/tables.ts';
 
 /** What the parts of an inbox share. */
 export interface Store {
   readonly database: Database;
   readonly t: Tables;
-  readonly moves: ReturnType<typeof movesOf>;
+  readonly moves: Moves;
   readonly time: DatabaseTime;
   readonly latest: LatestTime;
   readonly claims: UnconfirmedClaims;
   readonly index: EventIndex;
   readonly horizon: Horizon;
-  /** Before a transaction that writes leases or due times: the database's time is known, and this one remembered. */
+  /** Call it before a transaction that writes leases or due times. It asks for the database's time, and notes it. */
   readonly writeAt: (session: Session, now: number, times?: Pick<DatabaseTime, 'toDatabase'>) => Promise<void>;
-  /** A transaction of this session, as the engine sees it. */
-  readonly scene: (session: Session) => Scene;
+  /** The transaction of this session, as the engine sees it. */
+  readonly within: (session: Session) => Transaction;
 }
 
-export function storeOf(parts: Omit<Store, 'horizon' | 'scene' | 'writeAt'>): Store {
-  const { t, moves, time, latest, index } = parts;
+export function storeOf(parts: Omit<Store, 'horizon' | 'within' | 'writeAt'>): Store {
+  const { t, time, latest } = parts;
   return {
     ...parts,
     horizon: new Horizon(t),
@@ -34,21 +34,13 @@ export function storeOf(parts: Omit<Store, 'horizon' | 'scene' | 'writeAt'>): St
       await time.follow(session);
       await latest.note(session, times.toDatabase(now));
     },
-    scene: (session) => ({
-      session,
-      t,
-      moves,
-      locks: locksOf(session, t),
-      writes: writesOf(session, t, moves, time),
-      index,
-    }),
+    within: (session) => transactionOn(parts, session),
   };
 }
 
 /**
- * Remembers the time at which leases and due times are written (rules/claim.ts), before they are. In a transaction of its
- * own: all machines share the row, and who held it until the end of another one would hold up all others. It says that it
- * writes, as a role may be set to only read unless told otherwise.
+ * Remembers the time at which leases and due times are written (rules/claim.ts), before they are. It has its own transaction,
+ * because all machines share the row. The transaction is READ WRITE, because the default of a role may be to read only.
  */
 export class LatestTime {
   readonly #t: Tables;
@@ -74,31 +66,26 @@ export class LatestTime {
 const LOOK_MS = 2;
 
 /**
- * Up to where nothing more can appear among the events. They are numbered before they are committed, so one with a lower number
- * may appear after one with a higher: whoever goes through them in their order and on behind that would miss it.
+ * The number up to which no event can appear any more. Events are numbered before they are committed, so a list that continues
+ * behind the highest number would miss an event that is committed later.
  *
- * Whoever has drawn a number locks the table of events before that and until the end of the transaction, and Postgres shows who
- * does. (A horizon of transaction ids says the same, but waits for every transaction that writes anywhere on the server.)
+ * A transaction that has a number locks the table of events until its end, and Postgres shows the transactions that do. (A
+ * horizon of transaction ids would wait for every transaction that writes anywhere on the server.)
  */
 class Horizon {
   readonly #t: Tables;
-  /** On another connection there may be another server, which has taken over without the last events, and gives out their numbers again. */
+  /** By connection: another one may lead to a server that has taken over without the last events, and gives out their numbers again. */
   readonly #reached = new WeakMap<PostgresConnection, number>();
 
   constructor(t: Tables) {
     this.#t = t;
   }
 
-  /** as far as it has been followed on this connection */
   reached({ connection }: Session): number {
     return this.#reached.get(connection) ?? 0;
   }
 
-  /**
-   * Follows it to the newest event of now, and waits for deliveries that are being stored.
-   *
-   * @param waitMs - for so long; then it stays where it was
-   */
+  /** Follows it to the newest event, and waits up to `waitMs` for deliveries that are being stored; then it stays where it was. */
   async follow(session: Session, waitMs: number): Promise<number> {
     const highest = await session.row<{ seq: number | null }>(`SELECT max(seq) AS seq FROM ${this.#t.events}`);
     const end = highest?.seq ?? 0;
@@ -113,7 +100,7 @@ class Horizon {
     return end;
   }
 
-  /** Who writes events just now; of some, who still does. */
+  /** The transactions that are writing events; of some, those that still are. */
   async #writers(session: Session, some: readonly string[] | null): Promise<readonly string[]> {
     const rows = await session.rows<{ writer: string }>(
       `SELECT DISTINCT virtualtransaction AS writer FROM pg_locks

@@ -15,18 +15,17 @@ import {
   ignoredTypes as ignoredReport,
   unhandledTypes,
 } from '../rules/processors.ts';
-import { mayRerun } from '../rules/operator-acts.ts';
-import type { EventKey } from '../event.ts';
-import type { Announced, Attempt, AttemptError, ProcessorIdentity, Scope, WorkQueue } from '../work.ts';
 import type { Queue } from '../rules/store.ts';
 import { eventsToUnpark } from '../rules/entity-order.ts';
 import { postgresStore } from './engine/postgres-store.ts';
 import { openLanes, pausesIn } from '../rules/pauses.ts';
+import { mayRerun } from '../rules/operator-acts.ts';
+import type { EventKey } from '../event.ts';
+import type { Announced, Attempt, ProcessorIdentity, Scope, WorkQueue } from '../work.ts';
 import {
-  forgetProcessor,
   handledTypes,
   ignoredTypes,
-  isAnybodyThere,
+  isAnyProcessorThere,
   noteProcessor,
   noteScope,
   parkedAfter,
@@ -36,10 +35,11 @@ import {
   waitingOf,
 } from './engine/announcements.ts';
 import { nextInQueues } from './engine/entity-queue.ts';
-import { lanesOf, pausesOf, readyEndpoints } from './engine/due-events.ts';
+import { lanesOf, pausesOf, READY, readyEndpoints } from './engine/due-events.ts';
 import { eventToRerun, prunable, toPending } from './engine/settled-events.ts';
 import { toKey } from './sql/tables.ts';
-import type { Scene } from './engine/transaction.ts';
+import type { Transaction } from './engine/transaction.ts';
+import { writeTogether } from './sql/statements.ts';
 import type { Store } from './store.ts';
 
 type Part = Pick<
@@ -58,7 +58,7 @@ type Part = Pick<
 
 /** What processors ask for beside events and their ends. */
 export function workQueue(store: Store): Part {
-  const { database, moves, time, scene, writeAt } = store;
+  const { database, t, moves, time, within, writeAt } = store;
   /** how far each processor of this process has come with what waits */
   const sweeps = new Map<string, Sweep>();
 
@@ -69,11 +69,11 @@ export function workQueue(store: Store): Part {
       return database.transaction({
         before: (session) => writeAt(session, now, times),
         async work(session) {
-          const place = scene(session);
-          // As settlements do, so that none waits for a renewal that waits for it.
-          await place.locks.takeOf(leases.map(({ seq }) => seq));
+          const transaction = within(session);
+          // As settlements do, or a renewal and a settlement could deadlock.
+          await transaction.locks.takeOf(leases.map(({ seq }) => seq));
           // From when it is granted, as with claims.
-          return postgresStore(place).renew(leases, times.granted(now) + leaseMs, isClosing ?? false);
+          return postgresStore(transaction).renew(leases, times.granted(now) + leaseMs, isClosing ?? false);
         },
       });
     },
@@ -87,7 +87,7 @@ export function workQueue(store: Store): Part {
         work(session) {
           const before = ignoreBefore === null ? null : times.toDatabase(ignoreBefore);
           const who = processor && { ...processor, startedAt: times.toDatabase(processor.startedAt) };
-          return announce(scene(session), scope, times.toDatabase(now), before, from, who);
+          return announce(within(session), scope, times.toDatabase(now), before, from, who);
         },
       });
       sweeps.set(whose, sweep);
@@ -95,15 +95,16 @@ export function workQueue(store: Store): Part {
     },
     leave: (processor) =>
       database.transaction({
-        work: (session) => forgetProcessor(scene(session), processor),
+        async work(session) {
+          await session.run(`DELETE FROM ${t.processors} WHERE name = $1`, [processor]);
+        },
       }),
     processors: (now) =>
       database.read(async (session) => {
         await time.follow(session);
-        const place = scene(session);
         const [running, handled] = await Promise.all([
-          processorsAfter(place, seenSince(time.toDatabase(now))),
-          handledTypes(place),
+          processorsAfter({ session, t }, seenSince(time.toDatabase(now))),
+          handledTypes({ session, t }),
         ]);
         return processorsSeen(running, handled, (at) => new Date(time.toCaller(at)));
       }),
@@ -111,8 +112,10 @@ export function workQueue(store: Store): Part {
       database.read(async (session) => {
         await time.follow(session);
         const since = time.toDatabase(handledSince);
-        const place = scene(session);
-        const [pending, isThere] = await Promise.all([pendingTypes(place), isAnybodyThere(place, since)]);
+        const [pending, isThere] = await Promise.all([
+          pendingTypes({ session, t }),
+          isAnyProcessorThere({ session, t }, since),
+        ]);
         return unhandledTypes(pending, { isAnybodyThere: isThere, handledSince: since }).map((each) => ({
           ...each,
           since: each.since && new Date(time.toCaller(each.since.getTime())),
@@ -121,7 +124,7 @@ export function workQueue(store: Store): Part {
     ignoredSince: (scope, since, now) =>
       database.read(async (session) => {
         await time.follow(session);
-        return ignoredReport(await ignoredTypes(scene(session), scope, time.toDatabase(since)), time.toDatabase(now));
+        return ignoredReport(await ignoredTypes({ session, t }, scope, time.toDatabase(since)), time.toDatabase(now));
       }),
     attempts: (key) => attemptsOf(store, key),
     rerun(key, content, now, readFrom) {
@@ -129,12 +132,12 @@ export function workQueue(store: Store): Part {
       return database.transaction({
         before: (session) => writeAt(session, now, times),
         async work(session) {
-          const place = scene(session);
-          const event = await eventToRerun(place, key, readFrom);
+          const transaction = within(session);
+          const event = await eventToRerun(transaction, key, readFrom);
           if (!mayRerun(event)) return false;
-          await toPending(place, [{ event, content }], times.toDatabase(now));
-          place.writes.counts.countType('rerun', content.type);
-          await place.writes.flush();
+          await toPending(transaction, [{ event, content }], times.toDatabase(now));
+          transaction.counts.countType('rerun', content.type);
+          await writeTogether(session, await transaction.countsToWrite());
           return true;
         },
       });
@@ -143,9 +146,9 @@ export function workQueue(store: Store): Part {
       database.transaction({
         before: (session) => time.follow(session),
         async work(session) {
-          const found = await prunable(scene(session), endpoints, time.toDatabase(processedBefore), limit);
+          const found = await prunable({ session, t }, endpoints, time.toDatabase(processedBefore), limit);
           const seqs = withinBudget(found, new Budget()).map(({ seq }) => seq);
-          if (seqs.length > 0) await session.run(moves.pruneProcessed, [seqs]);
+          await session.run(moves.pruneProcessed(seqs));
           return seqs.length;
         },
       }),
@@ -154,57 +157,73 @@ export function workQueue(store: Store): Part {
 
 /** One step through what waits. See `announce` in queue-operations.ts, which does the same without `await`. */
 async function announce(
-  scene: Scene,
+  transaction: Transaction,
   scope: Scope,
   now: number,
   ignoreBefore: number | null,
   sweep: Sweep,
   processor?: ProcessorIdentity,
 ): Promise<Announced & { readonly sweep: Sweep }> {
-  const { session, moves, writes } = scene;
-  await noteScope(scene, scope, now);
+  const { session, moves, counts } = transaction;
+  await noteScope(transaction, scope, now);
   if (processor !== undefined) {
-    await noteProcessor(scene, { ...processor, ...scope, seenAt: now }, seenSince(now));
+    await noteProcessor(transaction, { ...processor, ...scope, seenAt: now }, seenSince(now));
   }
-  await session.run(moves.indexNew, [now]);
+  await session.run(moves.indexNew('$1'), [now]);
   const budget = new Budget();
   let parked: Sweep['parked'] = null;
   if (sweep.parked !== null) {
-    const found = await parkedAfter(scene, sweep.parked, PARKED_BATCH, seenSince(now));
+    const found = await parkedAfter(transaction, sweep.parked, PARKED_BATCH, seenSince(now));
     const plan = planParked(found, budget);
-    await unpark(scene, plan.unpark, plan.queues, now);
+    await unpark(transaction, plan.unpark, plan.queues, now);
     ({ parked } = plan);
   }
   if (ignoreBefore === null || sweep.ignoring === null) return announced([], { parked, ignoring: null });
-  const ready = await readyTypes(scene, scope.endpoints, sweep.ignoring, goneSince(now, ignoreBefore), TYPES_BATCH);
+  const ready = await readyTypes(
+    transaction,
+    scope.endpoints,
+    sweep.ignoring,
+    goneSince(now, ignoreBefore),
+    TYPES_BATCH,
+  );
   const types = typesToIgnore(ready, now, ignoreBefore);
-  const plan = planIgnore(ready, await waitingOf(scene, types, ignoreBefore, IGNORE_BATCH), budget);
+  const plan = planIgnore(ready, await waitingOf(transaction, types, ignoreBefore, IGNORE_BATCH), budget);
   if (plan.events.length > 0) {
-    await session.run(moves.toIgnored, [plan.events.map(({ seq }) => seq), now]);
-    for (const { type } of plan.events) writes.counts.countType('ignored', type);
-    await unpark(scene, [], plan.left, now);
-    await writes.flush();
+    await session.run(
+      moves.toIgnored(
+        plan.events.map(({ seq }) => seq),
+        now,
+      ),
+    );
+    for (const { type } of plan.events) counts.countType('ignored', type);
+    await unpark(transaction, [], plan.left, now);
+    await writeTogether(session, await transaction.countsToWrite());
   }
   return announced(plan.ignored, { parked, ignoring: plan.ignoring });
 }
 
 /** Unparks events, and what comes next in queues. */
-async function unpark(scene: Scene, seqs: readonly number[], left: readonly Queue[], now: number): Promise<void> {
+async function unpark(
+  transaction: Transaction,
+  seqs: readonly number[],
+  left: readonly Queue[],
+  now: number,
+): Promise<void> {
+  const { session, moves } = transaction;
   const queues = left.filter(({ entity }) => entity !== null);
-  const next = queues.length === 0 ? [] : await nextInQueues(scene, queues, seenSince(now));
-  const all = [...new Set([...seqs, ...eventsToUnpark(next)])];
-  if (all.length > 0) await scene.session.run(scene.moves.unpark, [all]);
+  const next = queues.length === 0 ? [] : await nextInQueues(transaction, queues, seenSince(now));
+  await session.run(moves.unpark([...new Set([...seqs, ...eventsToUnpark(next)])]));
 }
 
 /** When the next event of a scope is due, or a lease runs out; one look through an index for each endpoint and type. */
-async function nextDue({ database, t, time, scene }: Store, scope: Scope): Promise<number | null> {
+async function nextDue({ database, t, time }: Store, scope: Scope): Promise<number | null> {
   return database.read(async (session) => {
     await time.follow(session);
-    const place = scene(session);
-    const named = [...new Set(await readyEndpoints(place, scope.endpoints))];
-    const pauses = await pausesOf(place);
+    const reading = { session, t };
+    const named = [...new Set(await readyEndpoints(reading, scope.endpoints))];
+    const pauses = await pausesOf(reading);
     const isWhole = scope.types === '*' && !pausesIn(pauses, { endpoints: named, types: '*' });
-    const ready = 'lease_until_ms IS NULL AND NOT parked AND endpoint = named.endpoint';
+    const ready = `${READY} AND endpoint = named.endpoint`;
     const next = (first: string): string => `
       SELECT min(due_ms) AS at FROM (
         ${first} UNION ALL (
@@ -216,8 +235,8 @@ async function nextDue({ database, t, time, scene }: Store, scope: Scope): Promi
     const ofLanes = `
       SELECT due.due_ms FROM unnest($1::text[], $2::text[]) AS named (endpoint, type) CROSS JOIN LATERAL (
         SELECT due_ms FROM ${t.queue} WHERE ${ready} AND type = named.type ORDER BY due_ms, seq LIMIT 1) AS due`;
-    // Where something is paused, every type is each by its name: by that, paused ones are passed over.
-    const open = isWhole ? [] : openLanes(pauses, await lanesOf(place, named, scope.types));
+    // If a type is paused, all types are named, without the paused ones.
+    const open = isWhole ? [] : openLanes(pauses, await lanesOf(reading, named, scope.types));
     const lanes = [open.map(({ endpoint }) => endpoint), open.map(({ type }) => toKey(type))];
     const row = await session.row<{ at: number | null }>(
       next(isWhole ? ofEndpoints : ofLanes),
@@ -227,10 +246,7 @@ async function nextDue({ database, t, time, scene }: Store, scope: Scope): Promi
   });
 }
 
-interface AttemptRow {
-  readonly number: number;
-  readonly trigger: Attempt['trigger'];
-  readonly outcome: Attempt['outcome'];
+interface AttemptRow extends Pick<Attempt, 'number' | 'trigger' | 'outcome'> {
   readonly started_ms: number;
   readonly ended_ms: number;
   readonly error_name: string | null;
@@ -248,18 +264,13 @@ async function attemptsOf({ database, t, time }: Store, { id, endpoint }: EventK
       [id, endpoint],
     );
   });
-  return rows.map((row) => ({
-    number: row.number,
-    trigger: row.trigger,
-    outcome: row.outcome,
-    startedAt: new Date(time.toCaller(row.started_ms)),
-    endedAt: new Date(time.toCaller(row.ended_ms)),
-    error: errorOf(row),
-    ...(row.skipped !== null && { skipped: row.skipped }),
+  return rows.map(({ number, trigger, outcome, started_ms, ended_ms, error_name: name, skipped, ...error }) => ({
+    number,
+    trigger,
+    outcome,
+    startedAt: new Date(time.toCaller(started_ms)),
+    endedAt: new Date(time.toCaller(ended_ms)),
+    error: name === null ? null : { name, message: error.error_message ?? '', stack: error.error_stack },
+    ...(skipped !== null && { skipped }),
   }));
-}
-
-function errorOf({ error_name: name, error_message: message, error_stack: stack }: AttemptRow): AttemptError | null {
-  if (name === null) return null;
-  return { name, message: message ?? '', stack };
 }

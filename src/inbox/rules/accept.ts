@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { Acceptance, IncomingEvent, EventState, Occurrences } from '../event.ts';
+import type { Acceptance, EventState, IncomingEvent, Occurrences } from '../event.ts';
 import type { StartRequest } from '../work.ts';
 import { setBackBy } from './claim.ts';
-import type { Queue } from './store.ts';
 import type { Counting } from './counted.ts';
+import type { Queue } from './store.ts';
 
 export const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, replaced: false });
-const DUPLICATE = { result: 'duplicate', conflict: false, replaced: false } as const;
 /** An acceptance looks for the entity of an event among so many events that no processor has looked at. */
 export const MANY_FRESH = 100;
 /** Stands for another body of an erased event: only the number of these bodies is kept. No event has an empty body. */
@@ -44,7 +43,7 @@ export interface FirstState {
 }
 
 const PENDING: FirstState = { state: 'pending', deadReason: null, settledAt: null, isFresh: true };
-const RUNNING: FirstState = { state: 'processing', deadReason: null, settledAt: null, isFresh: false };
+const RUNNING: FirstState = { ...PENDING, state: 'processing', isFresh: false };
 
 /** @param runs - it is stored under a lease */
 export function firstStateOf(
@@ -61,7 +60,6 @@ export interface KnownEvent extends StoredBody, Queue {
   readonly state: EventState;
   readonly invalid: boolean;
   readonly verified: boolean;
-  /** an operator has erased its body */
   readonly erased?: boolean;
   /** when it was delivered again; `null` for never */
   readonly redeliveries: Times | null;
@@ -101,7 +99,7 @@ export function resolve(
   return 'conflict';
 }
 
-/** What deliveries of one known key change. */
+/** The changes that deliveries of one known key make. */
 export interface DeliveredAgain {
   /** the stored event after them */
   readonly event: KnownEvent;
@@ -120,7 +118,7 @@ export function unchanged(event: KnownEvent): DeliveredAgain {
   return { event, beside: null, replacement: null, isVerified: false, left: [] };
 }
 
-/** @param before - what earlier deliveries of its key change in the same transaction */
+/** @param before - the changes of earlier deliveries of its key in the same transaction */
 export function planAgain(
   before: DeliveredAgain,
   delivery: IncomingEvent,
@@ -129,27 +127,23 @@ export function planAgain(
   const { body, entity, receivedAt, valid, verified } = delivery;
   const sameBytes = hasSameBody(known, body);
   const resolution = resolve(known, { valid, verified, sameBytes });
+  const [conflict, replaced] = [resolution === 'conflict', resolution === 'replace'];
   let beside: Uint8Array | null = null;
-  if (resolution === 'conflict') beside = known.erased === true ? NO_BYTES : body;
-  if (resolution === 'replace' && !sameBytes) beside = known.body;
+  if (conflict) beside = known.erased === true ? NO_BYTES : body;
+  if (replaced && !sameBytes) beside = known.body;
   const event = {
     ...known,
     redeliveries: oneMore(known.redeliveries, receivedAt),
     conflicts: beside === null ? known.conflicts : oneMore(known.conflicts, receivedAt),
   };
-  const acceptance = { ...DUPLICATE, conflict: resolution === 'conflict', replaced: resolution === 'replace' };
+  const acceptance = { result: 'duplicate', conflict, replaced } as const;
   const change = { ...before, event, beside: beside ?? before.beside };
   if (resolution === 'verify') {
-    const verifiedEvent = { ...event, verified: true };
-    return {
-      acceptance,
-      change:
-        replacement === null
-          ? { ...change, event: verifiedEvent, isVerified: true }
-          : { ...change, event: verifiedEvent, replacement: { ...replacement, verified: true } },
-    };
+    const trusted = { ...change, event: { ...event, verified: true } };
+    if (replacement === null) return { acceptance, change: { ...trusted, isVerified: true } };
+    return { acceptance, change: { ...trusted, replacement: { ...replacement, verified: true } } };
   }
-  if (resolution !== 'replace') return { acceptance, change };
+  if (!replaced) return { acceptance, change };
   // It may have been the front of another entity's queue, or of this one's.
   const entities = new Set([...before.left.map((queue) => queue.entity), known.entity, entity]);
   return {
@@ -165,7 +159,6 @@ export function planAgain(
   };
 }
 
-/** Counts what operators see of a delivery. */
 export function countDelivery(
   counts: Counting['counts'],
   { type, valid }: IncomingEvent,
@@ -188,7 +181,6 @@ export interface Times {
 
 const RECENT = 20;
 
-/** Adds one time to those before; `null` for none. */
 export function oneMore(before: Times | null, at: number): Times {
   if (before === null) return { count: 1, first: at, last: at, recent: [at] };
   const { count, first, recent } = before;
@@ -208,7 +200,6 @@ export interface StoredBody {
   readonly hash: Uint8Array | null;
 }
 
-/** What still tells the same bytes from others when the body has gone. */
 export function hashOf(body: Uint8Array): Buffer {
   return createHash('sha256').update(body).digest();
 }
@@ -216,22 +207,17 @@ export function hashOf(body: Uint8Array): Buffer {
 /** The hash of a body that the inbox has never seen, as of an event that other code has handled. */
 export const UNKNOWN_HASH: Uint8Array = new Uint8Array();
 
-/** Whether a delivery has brought the bytes that are known. */
 export function hasSameBody(known: StoredBody, arrived: Uint8Array): boolean {
   return isSameBody(known, { body: arrived, hash: null });
 }
 
 /**
- * Whether two are of the same bytes: by the bytes where both are there, by their hashes otherwise. A body that was never
- * seen counts as the same, because a redelivery of it must not be reported as a conflict.
+ * Compares two bodies by their bytes where both are there, by their hashes otherwise. A body that was never seen counts as
+ * the same, because a redelivery of it must not be reported as a conflict.
  */
 export function isSameBody(one: StoredBody, other: StoredBody): boolean {
   if (one.body !== null && other.body !== null) return Buffer.compare(one.body, other.body) === 0;
-  const [hash, otherHash] = [knownHash(one), knownHash(other)];
-  if (hash === null || otherHash === null) return false;
+  const [hash, otherHash] = [one, other].map(({ body, hash }) => (body === null ? hash : hashOf(body)));
+  if (!hash || !otherHash) return false;
   return hash.byteLength === 0 || otherHash.byteLength === 0 || Buffer.compare(hash, otherHash) === 0;
-}
-
-function knownHash({ body, hash }: StoredBody): Uint8Array | null {
-  return body === null ? hash : hashOf(body);
 }

@@ -1,16 +1,11 @@
 import { isFarAhead } from '../../events/instant.ts';
 import type { DeadReason, EventKey, EventState } from '../event.ts';
-import type { Lease, Settled, Settlement, Attempt, AttemptError, CrashedEvent } from '../work.ts';
+import type { Attempt, AttemptError, CrashedEvent, Lease, Settled, Settlement } from '../work.ts';
 import type { Budget } from './budget.ts';
+import type { Counting } from './counted.ts';
 import { eventsToUnpark, nextAfter } from './entity-order.ts';
 import { fingerprintOf } from './error-groups.ts';
-import type { Ending, AttemptOutcome, Change, HeldEvent, NextInQueue, RunningEvent } from './store.ts';
-import type { Counting } from './counted.ts';
-
-interface SettlePlan {
-  readonly result: Settled;
-  readonly changes: readonly Change[];
-}
+import type { AttemptOutcome, Change, Ending, HeldEvent, NextInQueue, RunningEvent } from './store.ts';
 
 /**
  * Ends an attempt, or the lease of an event whose `ctx.transaction` ended its attempt before.
@@ -24,7 +19,7 @@ export function planSettle(
   settlement: Settlement,
   now: number,
   before?: AttemptOutcome,
-): SettlePlan {
+): { readonly result: Settled; readonly changes: readonly Change[] } {
   if (settlement.outcome === 'committed') {
     const { error } = settlement;
     const late: readonly Change[] = error === undefined ? [] : [{ kind: 'late error', lease, error }];
@@ -36,10 +31,8 @@ export function planSettle(
     return { result: before === 'committed alone' ? before : before === asked.outcome, changes: [] };
   }
   const ranMs = settlement.outcome === 'interrupted' ? null : now - event.claimedAt;
-  return {
-    result: event.hasEffect ? 'committed alone' : true,
-    changes: endAttempt(event, asked, now, { ranMs }).changes,
-  };
+  const { changes } = endAttempt(event, asked, now, { ranMs });
+  return { result: event.hasEffect ? 'committed alone' : true, changes };
 }
 
 /**
@@ -52,8 +45,7 @@ export function planProcessed(
   now: number,
 ): readonly Change[] | null {
   if (!isRunning(event)) return null;
-  const ending = endingOf(settlement, now);
-  return [ended(event, ending, now, { ranMs: now - event.claimedAt, keepsLease: true })];
+  return [ended(event, endingOf(settlement, now), now, { ranMs: now - event.claimedAt, keepsLease: true })];
 }
 
 /** Whether the handler of an event is running under its lease, even if the lease has expired. */
@@ -97,7 +89,6 @@ function unpark(next: NextInQueue, budget?: Budget): readonly Change[] {
   return seqs.length === 0 ? [] : [{ kind: 'unparked', seqs }];
 }
 
-/** Counts what operators see of the ends of attempts. */
 export function countChange(counts: Counting['counts'], change: Change): void {
   if (change.kind !== 'attempt ended') return;
   const { event, ending, ranMs } = change;
@@ -105,8 +96,8 @@ export function countChange(counts: Counting['counts'], change: Change): void {
   if (ending.counted !== null) counts.countType(ending.counted, event.type);
 }
 
-/** An event is dead(crashed) after this many crashes. */
-export const MAX_CRASHES = 3;
+/** A settlement that ends an attempt, and not only its lease. */
+export type EndOfAttempt = Exclude<Settlement, { readonly outcome: 'committed' }>;
 
 const PROCESSED: Ending = Object.freeze({
   state: 'processed',
@@ -117,13 +108,98 @@ const PROCESSED: Ending = Object.freeze({
   counted: 'processed',
 });
 
+/** Where an attempt that has ended leaves its event. */
+export function endingOf(settlement: EndOfAttempt, now: number): Ending {
+  switch (settlement.outcome) {
+    case 'processed':
+      return settlement.skipped === undefined ? PROCESSED : { ...PROCESSED, skipped: settlement.skipped };
+    case 'retry': {
+      const { error, dueAt, yields = false } = settlement;
+      return { state: 'pending', dueAt, yields, outcome: 'failed', error, failed: 1, crashed: 0, counted: 'failed' };
+    }
+    case 'dead': {
+      const { error, reason } = settlement;
+      const dead = { state: 'dead', deadReason: reason, fingerprint: fingerprintOf(error) } as const;
+      return { ...dead, outcome: 'failed', error, failed: 1, crashed: 0, counted: 'dead' };
+    }
+    case 'interrupted': {
+      const { outcome, dueAt = now } = settlement;
+      return { state: 'pending', dueAt, outcome, error: null, failed: 0, crashed: 0, counted: null };
+    }
+  }
+}
+
+/** An event is dead(crashed) after this many crashes. */
+export const MAX_CRASHES = 3;
+
+/** The end of an attempt whose lease ran out. */
+export function crashEnding(crashesBefore: number, now: number): Ending {
+  const crash = { outcome: 'crashed', error: null, failed: 0, crashed: 1 } as const;
+  if (crashesBefore + 1 < MAX_CRASHES) return { ...crash, state: 'pending', dueAt: now, counted: 'failed' };
+  // Without an error there is no fingerprint: crashed events are a group by their reason.
+  return { ...crash, state: 'dead', deadReason: 'crashed', fingerprint: null, counted: 'dead' };
+}
+
+/** An attempt that a claim has found crashed, with its event, as engines keep it. */
+export interface FoundCrash {
+  readonly type: string | null;
+  readonly attempt: number;
+  readonly outcome: Attempt['outcome'];
+  readonly ended_ms: number;
+  readonly error_name: string | null;
+  readonly error_message: string | null;
+  readonly error_stack: string | null;
+  readonly due_ms: number | null;
+  /** of its event; `null` if other attempts have begun since */
+  readonly state: EventState | null;
+  readonly dead_reason: DeadReason | null;
+}
+
+export function foundCrash(row: FoundCrash & EventKey): CrashedEvent {
+  const { endpoint, id, type, attempt, error_name: name, error_message, error_stack: stack } = row;
+  const deadReason = row.state === 'dead' ? row.dead_reason : null;
+  return {
+    endpoint,
+    id,
+    type,
+    attempt,
+    deadReason,
+    dueAt: deadReason === null ? ((row.state === 'pending' ? row.due_ms : null) ?? row.ended_ms) : null,
+    error: name === null ? null : { name, message: error_message ?? '', stack },
+    ...(row.outcome === 'interrupted' && { wasClosing: true }),
+  };
+}
+
+/** The error of an event whose function in `ctx.transaction` ran COMMIT. */
+export const COMMITTED_BY_ITSELF =
+  'The function in ctx.transaction ran COMMIT itself. The writes before COMMIT are committed, so the event is dead ' +
+  'and is not retried. Leave COMMIT to hookbox. Before you rerun the event, check which writes were committed.';
+
+/** How the attempt of such a function ends. */
+export const COMMITTED_ALONE: Extract<Settlement, { readonly outcome: 'dead' }> = {
+  outcome: 'dead',
+  reason: 'failed',
+  error: { name: 'TransactionError', message: COMMITTED_BY_ITSELF, stack: null },
+};
+
+/** Whether an attempt has ended so, by its error. */
+export function isCommittedAlone(message: string | null): boolean {
+  return message === COMMITTED_BY_ITSELF;
+}
+
+/** @param skipped - returns why the handler skipped the event, if it did */
+export function processedBy(
+  skipped: (() => string | undefined) | undefined,
+): Extract<Settlement, { readonly outcome: 'processed' }> {
+  const reason = skipped?.();
+  return reason === undefined ? { outcome: 'processed' } : { outcome: 'processed', skipped: reason };
+}
+
 /**
- * What a failed attempt is settled with: another attempt after a while, or none when there were as many as there may be.
+ * The settlement of a failed attempt: another attempt later, or none.
  *
  * @param failuresBefore - since the event was stored or rerun
- * @param isPermanent - trying again would not help
- * @param afterMs - the least that it asks to wait
- * @param yields - newer events of its entity need not wait for the next attempt
+ * @param failure - `afterMs`: the least wait that the handler asks for; `yields`: newer events of its entity need not wait
  */
 export function settlementOfFailure(
   failuresBefore: number,
@@ -144,14 +220,14 @@ export function settlementOfFailure(
 ): EndOfAttempt {
   const failures = failuresBefore + 1;
   if (isPermanent || failures >= retry.attempts) return { outcome: 'dead', reason: 'failed', error };
-  // Not sooner than usual either: who is told to wait a second each time shall not have used up all attempts in twenty.
+  // Not sooner than usual either: a handler that asks for a second each time must not use up its attempts in twenty.
   const dueAt = now + Math.max(afterMs, backoffMs(failures, retry, random));
   return { outcome: 'retry', error, dueAt, ...(yields && { yields }) };
 }
 
 /**
- * What an attempt is settled with whose transaction could not be had, as the file of its inbox was not: that says nothing about the
- * event, so it does not count. As nobody knows when that ends, it waits the longer the more attempts there were.
+ * The settlement of an attempt that got no transaction because the database file was unavailable. It does not count. Nobody
+ * knows when that ends, so the wait grows with the number of attempts.
  */
 export function settlementWithoutFile(
   attempts: number,
@@ -160,52 +236,6 @@ export function settlementWithoutFile(
   random?: () => number,
 ): EndOfAttempt {
   return { outcome: 'interrupted', dueAt: now + backoffMs(attempts, retry, random) };
-}
-
-/** @param skipped - says why the handler has let its event go by, if it has */
-export function processedBy(
-  skipped: (() => string | undefined) | undefined,
-): Extract<Settlement, { readonly outcome: 'processed' }> {
-  const reason = skipped?.();
-  return reason === undefined ? { outcome: 'processed' } : { outcome: 'processed', skipped: reason };
-}
-
-/** A settlement that ends an attempt, and not only its lease. */
-export type EndOfAttempt = Exclude<Settlement, { readonly outcome: 'committed' }>;
-
-/** Where an attempt that has ended leaves its event. */
-export function endingOf(settlement: EndOfAttempt, now: number): Ending {
-  switch (settlement.outcome) {
-    case 'processed':
-      return settlement.skipped === undefined ? PROCESSED : { ...PROCESSED, skipped: settlement.skipped };
-    case 'retry': {
-      const { error, dueAt, yields = false } = settlement;
-      return { state: 'pending', dueAt, yields, outcome: 'failed', error, failed: 1, crashed: 0, counted: 'failed' };
-    }
-    case 'dead': {
-      const { error, reason } = settlement;
-      const dead = { state: 'dead', deadReason: reason, fingerprint: fingerprintOf(error) } as const;
-      return { ...dead, outcome: 'failed', error, failed: 1, crashed: 0, counted: 'dead' };
-    }
-    case 'interrupted':
-      return {
-        state: 'pending',
-        dueAt: settlement.dueAt ?? now,
-        outcome: 'interrupted',
-        error: null,
-        failed: 0,
-        crashed: 0,
-        counted: null,
-      };
-  }
-}
-
-/** A lease that ran out without a word is a crash; after so many the event is dead. */
-export function crashEnding(crashesBefore: number, now: number): Ending {
-  const crash = { outcome: 'crashed', error: null, failed: 0, crashed: 1 } as const;
-  if (crashesBefore + 1 < MAX_CRASHES) return { ...crash, state: 'pending', dueAt: now, counted: 'failed' };
-  // Without a fingerprint: nobody has said why, so those that crashed are a group by their reason.
-  return { ...crash, state: 'dead', deadReason: 'crashed', fingerprint: null, counted: 'dead' };
 }
 
 /** The schedule of attempts. */
@@ -234,71 +264,18 @@ export interface RetryOptions {
 export const DEFAULT_RETRY: Required<RetryOptions> = { attempts: 20, baseMs: 1_000, maxMs: 3_600_000 };
 
 /**
- * Exponential backoff with full jitter: anything from 0 to the longest wait, so that events that failed together do not
- * come back together.
+ * Exponential backoff with full jitter, in milliseconds: events that failed together do not come back together.
  *
  * @param failures - how often the event has failed, this time included
- * @returns milliseconds
  */
 export function backoffMs(
   failures: number,
   { baseMs, maxMs }: Required<RetryOptions>,
   random: () => number = Math.random,
 ): number {
-  // 2 ** 1024 is Infinity, and nothing times that is no number.
+  // 2 ** 1024 is Infinity, and Infinity times 0 is NaN.
   return Math.round(random() * Math.min(maxMs, baseMs * 2 ** Math.min(failures - 1, 100)));
 }
 
-/** What the error says of an event whose function has committed by itself. */
-export const COMMITTED_BY_ITSELF =
-  'The function in ctx.transaction ran COMMIT itself. The writes before COMMIT are committed, so the event is dead ' +
-  'and is not retried. Leave COMMIT to hookbox. Before you rerun the event, check which writes were committed.';
-
-/** How the attempt of such a function ends. */
-export const COMMITTED_ALONE: Extract<Settlement, { readonly outcome: 'dead' }> = {
-  outcome: 'dead',
-  reason: 'failed',
-  error: { name: 'TransactionError', message: COMMITTED_BY_ITSELF, stack: null },
-};
-
-/** Whether an attempt has ended so, by its error. */
-export function isCommittedAlone(message: string | null): boolean {
-  return message === COMMITTED_BY_ITSELF;
-}
-
-/**
- * As much is kept of an error, and of why an event was skipped. Enough to understand it; more would fill the file with the same
- * stack a thousand times over.
- */
+/** So many characters of an error, and of why an event was skipped, are kept. */
 export const ERROR_CHARACTERS = { name: 100, message: 2_000, stack: 8_000, skipped: 500 } as const;
-
-/** An attempt that a claim has found crashed, with where its event stands, as engines keep it. */
-export interface FoundCrash {
-  readonly type: string | null;
-  readonly attempt: number;
-  readonly outcome: Attempt['outcome'];
-  readonly ended_ms: number;
-  readonly error_name: string | null;
-  readonly error_message: string | null;
-  readonly error_stack: string | null;
-  readonly due_ms: number | null;
-  /** of its event; `null` where that has gone on to other attempts since */
-  readonly state: EventState | null;
-  readonly dead_reason: DeadReason | null;
-}
-
-/** What is told of it. */
-export function foundCrash(row: FoundCrash & EventKey): CrashedEvent {
-  const { endpoint, id, type, attempt, error_name: name, error_message, error_stack: stack } = row;
-  const deadReason = row.state === 'dead' ? row.dead_reason : null;
-  return {
-    endpoint,
-    id,
-    type,
-    attempt,
-    deadReason,
-    dueAt: deadReason === null ? ((row.state === 'pending' ? row.due_ms : null) ?? row.ended_ms) : null,
-    error: name === null ? null : { name, message: error_message ?? '', stack },
-    ...(row.outcome === 'interrupted' && { wasClosing: true }),
-  };
-}

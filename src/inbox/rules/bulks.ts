@@ -1,9 +1,9 @@
 import { ConfigurationError } from '../../errors.ts';
 import type { EntityOf } from '../../events/entity.ts';
 import type { DeadReason, EventState } from '../event.ts';
-import type { ActResult, Bulk, StoredBulk, Author, BulkFate, OutcomePart } from '../operator/acts.ts';
-import { actedAt, type ActedRow, type Acting, askedByFilter, mayBeDone } from './operator-acts.ts';
-import { Sums } from './counted.ts';
+import type { ActResult, Author, Bulk, BulkFate, OutcomePart, StoredBulk } from '../operator/acts.ts';
+import { addNames, recordOf, sumsOf, type Sums } from './counted.ts';
+import { actedAt, askedByFilter, mayBeDone, type ActedRow, type Acting } from './operator-acts.ts';
 
 /** So many events are added or worked at once, at most. */
 export const MOST_AT_ONCE = 1_000;
@@ -18,19 +18,12 @@ export interface FillingBulk extends Pick<Bulk, 'id' | 'act' | 'force' | 'filter
   readonly createdMs: number;
 }
 
-/** A bulk that is done or cancelled does not change any more. */
 export function hasEnded({ state }: Pick<Bulk, 'state'>): boolean {
   return state === 'done' || state === 'cancelled';
 }
 
-interface SnapshotPart {
-  readonly added: readonly number[];
-  /** of the whole snapshot, these events included */
-  readonly breakdown: Bulk['breakdown'];
-}
-
 /**
- * Adds events to a snapshot: those that the action applies to now, each once.
+ * Adds events to a snapshot: those that the action applies to now, each once. The breakdown is that of the whole snapshot.
  *
  * @param known - those of them that the snapshot has
  */
@@ -38,7 +31,7 @@ export function planSnapshot(
   bulk: FillingBulk,
   rows: readonly (ActedRow | null)[],
   known: ReadonlySet<number>,
-): SnapshotPart {
+): { readonly added: readonly number[]; readonly breakdown: Bulk['breakdown'] } {
   const asked = askedByFilter(bulk.act, bulk.force, bulk.filter);
   const sums = new BreakdownSums(bulk.breakdown);
   const added = new Set<number>();
@@ -49,6 +42,51 @@ export function planSnapshot(
     sums.add(event);
   }
   return { added: [...added], breakdown: sums.toBreakdown() };
+}
+
+/** Types are the sender's text: a breakdown names so many of them and of endpoints, and no longer ones. */
+const MOST_NAMES = 100;
+const NAME_CHARACTERS = 200;
+
+/** Counts the events of a bulk action one by one. */
+export class BreakdownSums {
+  readonly #states: Sums;
+  readonly #types: Sums;
+  readonly #deadReasons: Sums;
+  readonly #endpoints: Sums;
+
+  constructor({ states, types, deadReasons, endpoints }: Partial<Bulk['breakdown']> = {}) {
+    this.#states = sumsOf(states);
+    this.#types = sumsOf(types);
+    this.#deadReasons = sumsOf(deadReasons);
+    this.#endpoints = sumsOf(endpoints);
+  }
+
+  add(event: {
+    readonly endpoint: string;
+    readonly state: EventState;
+    readonly type: string | null;
+    readonly deadReason: DeadReason | null;
+  }): void {
+    addNames(this.#states, event.state);
+    addNames(this.#types, event.type === null ? 'invalid' : nameAmong(this.#types, event.type));
+    if (event.deadReason !== null) addNames(this.#deadReasons, event.deadReason);
+    addNames(this.#endpoints, nameAmong(this.#endpoints, event.endpoint));
+  }
+
+  toBreakdown(): Bulk['breakdown'] {
+    return {
+      states: recordOf(this.#states),
+      types: recordOf(this.#types),
+      deadReasons: recordOf(this.#deadReasons),
+      endpoints: recordOf(this.#endpoints),
+    };
+  }
+}
+
+function nameAmong(sums: Sums, named: string): string {
+  const name = named.slice(0, NAME_CHARACTERS).toWellFormed();
+  return sums.has(name) || sums.size < MOST_NAMES ? name : 'other';
 }
 
 /** The line of the audit, which the first batch of a bulk writes. Its counts grow with the other batches. */
@@ -66,7 +104,7 @@ export function actingOf({ act, force, filter }: StoredBulk, { now }: Author, en
   return { asked: askedByFilter(act, force, filter), now, entity };
 }
 
-/** What a batch changes of its bulk; milliseconds since 1970. */
+/** The changes that a batch makes to its bulk; milliseconds since 1970. */
 interface BulkProgress extends Pick<StoredBulk, 'actor' | 'reason' | 'worked' | 'counts'> {
   readonly state: 'running' | 'done';
   readonly started: number;
@@ -92,7 +130,7 @@ export function planProgress(
     reason,
     started: bulk.startedAt?.getTime() ?? author.now,
     worked: bulk.worked + results.length,
-    counts: new Sums(bulk.counts).add(...results).toRecord(),
+    counts: recordOf(addNames(sumsOf(bulk.counts), ...results)),
     state: isLast ? 'done' : 'running',
     ended: isLast ? author.now : null,
   };
@@ -105,20 +143,29 @@ export interface BulkStep {
   readonly moved: boolean;
 }
 
-/** The bulks that nobody needs any more; milliseconds since 1970. */
-interface OldBulks {
-  /** snapshots that have been filled since then or longer are given up: no event is added any more */
-  readonly fillingSince: number;
-  /** bulks that were previewed before and never run are cancelled */
-  readonly previewedBefore: number;
-  /**
-   * The snapshots of bulks that ended before are cleared, and those of bulks that were given up or cancelled before they
-   * were run. The bulk itself stays, so that no id is given twice.
-   */
-  readonly endedBefore: number;
+/** A slow process, such as one whose disk hangs, reports again within this time. */
+const SILENT_MS = 60_000;
+/** Two clocks of one machine may lie so far apart. */
+const TOLERATED_MS = 1_000;
+
+/** Why a running bulk has no process: that process reported that it stops, or its heartbeats ended. `null` for all others. */
+export function runOf({ state, heartbeat }: Pick<StoredBulk, 'state' | 'heartbeat'>): 'reported' | 'silent' | null {
+  if (state !== 'running' || heartbeat === null) return null;
+  if (heartbeat.stopped) return 'reported';
+  // A heartbeat in the future came before the clock was set back.
+  return heartbeat.silentMs > SILENT_MS || heartbeat.silentMs < -TOLERATED_MS ? 'silent' : null;
 }
 
-export function oldBulks(now: number): OldBulks {
+/**
+ * The bulks that nobody needs any more; milliseconds since 1970. No event is added to snapshots that are being filled since
+ * `fillingSince` or longer. Bulks that were previewed before `previewedBefore` and never run are cancelled. The snapshots of
+ * bulks that ended, or were cancelled, before `endedBefore` are cleared. The bulk itself stays, so that no id is given twice.
+ */
+export function oldBulks(now: number): {
+  readonly fillingSince: number;
+  readonly previewedBefore: number;
+  readonly endedBefore: number;
+} {
   return { fillingSince: now - PREVIEW_MS, previewedBefore: now - KEPT_MS, endedBefore: now - KEPT_MS };
 }
 
@@ -126,72 +173,6 @@ export function oldBulks(now: number): OldBulks {
 export const CLEARED_AT_ONCE = 2_000;
 /** Each preview clears as many times. The next preview clears the rest. */
 export const MOST_CLEARINGS = 20;
-
-export function refuseTooMany(seqs: readonly number[]): void {
-  if (seqs.length > MOST_AT_ONCE)
-    throw invalid(`A bulk action accepts at most ${MOST_AT_ONCE} events at once, not ${seqs.length}.`);
-}
-
-export function unknownBulk(id: number): ConfigurationError {
-  return invalid(`Bulk action ${id} does not exist.`);
-}
-
-export function notFilling(id: number): ConfigurationError {
-  return invalid(`The preview of bulk action ${id} has already ended, or took more than an hour. Preview again.`);
-}
-
-function invalid(message: string): ConfigurationError {
-  return new ConfigurationError('INVALID_OPTION', message);
-}
-
-/** Types are the sender's text: a breakdown names so many of them and of endpoints, and no longer ones. */
-const MOST_NAMES = 100;
-const NAME_CHARACTERS = 200;
-
-/** What is counted of an event. */
-interface Counted {
-  readonly endpoint: string;
-  readonly state: EventState;
-  readonly type: string | null;
-  readonly deadReason: DeadReason | null;
-}
-
-/** What the events of a bulk action are, counted one by one. */
-export class BreakdownSums {
-  readonly #states: Sums;
-  readonly #types: Sums;
-  readonly #deadReasons: Sums;
-  readonly #endpoints: Sums;
-
-  constructor(begun?: Bulk['breakdown']) {
-    const { states = {}, types = {}, deadReasons = {}, endpoints = {} } = begun ?? {};
-    this.#states = new Sums(states);
-    this.#types = new Sums(types);
-    this.#deadReasons = new Sums(deadReasons);
-    this.#endpoints = new Sums(endpoints);
-  }
-
-  add({ state, type, deadReason, endpoint }: Counted): void {
-    this.#states.add(state);
-    this.#types.add(type === null ? 'invalid' : nameAmong(this.#types, type));
-    if (deadReason !== null) this.#deadReasons.add(deadReason);
-    this.#endpoints.add(nameAmong(this.#endpoints, endpoint));
-  }
-
-  toBreakdown(): Bulk['breakdown'] {
-    return {
-      states: this.#states.toRecord(),
-      types: this.#types.toRecord(),
-      deadReasons: this.#deadReasons.toRecord(),
-      endpoints: this.#endpoints.toRecord(),
-    };
-  }
-}
-
-function nameAmong(sums: Sums, named: string): string {
-  const name = named.slice(0, NAME_CHARACTERS).toWellFormed();
-  return sums.has(name) || sums.size < MOST_NAMES ? name : 'other';
-}
 
 /** Events of a bulk that stand alike. */
 export interface AlikeEvents {
@@ -210,16 +191,15 @@ export interface WorkedEvent {
   readonly result: ActResult;
 }
 
-/** The events that a bulk has changed. */
 export function changedBy(worked: readonly WorkedEvent[]): readonly number[] {
   return worked.filter(({ result }) => result === 'done').map(({ seq }) => seq);
 }
 
 /**
- * A part of what became of the events that a bulk has changed.
+ * The current states of some events that a bulk has changed.
  *
  * @param worked - some of its events, in their order
- * @param changed - how those stand now that `changedBy` names
+ * @param changed - the events of `changedBy`, as they stand now
  * @param limit - so many events were asked for
  */
 export function outcomeOf(worked: readonly WorkedEvent[], changed: readonly AlikeEvents[], limit: number): OutcomePart {
@@ -233,25 +213,25 @@ export function outcomeOf(worked: readonly WorkedEvent[], changed: readonly Alik
   return { counts, again, next: worked.length === limit ? (worked.at(-1)?.seq ?? null) : null };
 }
 
-/** What has become of an event, as it stands. */
-function fateOf({ state, failed, erased }: Pick<AlikeEvents, 'state' | 'failed' | 'erased'>): BulkFate {
+function fateOf({ state, failed, erased }: AlikeEvents): BulkFate {
   if (erased) return 'erased';
   if (state === 'pending') return failed ? 'retrying' : 'waiting';
   return state;
 }
 
-/** A slow process, such as one whose disk hangs, reports again within this time. */
-const SILENT_MS = 60_000;
-/** Two clocks of one machine may lie so far apart. */
-const TOLERATED_MS = 1_000;
+export function refuseTooMany(seqs: readonly number[]): void {
+  if (seqs.length > MOST_AT_ONCE)
+    throw invalid(`A bulk action accepts at most ${MOST_AT_ONCE} events at once, not ${seqs.length}.`);
+}
 
-/**
- * Why a running bulk has no process: `told` if that process reported that it stops, `silent` if its heartbeats ended. `null`
- * for one that has a process or needs none.
- */
-export function runOf({ state, heartbeat }: Pick<StoredBulk, 'state' | 'heartbeat'>): 'reported' | 'silent' | null {
-  if (state !== 'running' || heartbeat === null) return null;
-  if (heartbeat.stopped) return 'reported';
-  // A heartbeat in the future came before the clock was set back.
-  return heartbeat.silentMs > SILENT_MS || heartbeat.silentMs < -TOLERATED_MS ? 'silent' : null;
+export function unknownBulk(id: number): ConfigurationError {
+  return invalid(`Bulk action ${id} does not exist.`);
+}
+
+export function notFilling(id: number): ConfigurationError {
+  return invalid(`The preview of bulk action ${id} has already ended, or took more than an hour. Preview again.`);
+}
+
+function invalid(message: string): ConfigurationError {
+  return new ConfigurationError('INVALID_OPTION', message);
 }

@@ -1,37 +1,116 @@
 import type { EventKey } from '../event.ts';
-import type { Scope, ClaimRequest, CrashedEvent, Lease, StartRequest } from '../work.ts';
-import { crashEnding, endingOf, endAttempt, endLease } from './attempt.ts';
+import type { ClaimRequest, CrashedEvent, Lease, Scope, StartRequest } from '../work.ts';
+import { crashEnding, endAttempt, endingOf, endLease } from './attempt.ts';
 import { Budget } from './budget.ts';
 import { mustWait } from './entity-order.ts';
-import { isInScope, seenSince } from './processors.ts';
 import { isPaused } from './pauses.ts';
+import { isInScope, seenSince } from './processors.ts';
 import type {
   Candidate,
+  Change,
   ClaimState,
   DueAsked,
   DueEvent,
   DueEvents,
-  EventToRun,
-  NewLease,
   Ending,
-  Change,
+  EventToRun,
   ExpiredEvent,
-  StartAsked,
   LeasesToEnd,
+  NewLease,
+  StartAsked,
 } from './store.ts';
 
 /** Once a transaction has parked so many events, it starts no other round. */
 const PARK_BATCH = 200;
+/** The number of a claim whose answer cannot be lost. */
+const UNNUMBERED = 0;
+/** So many expired leases are ended at once. */
+const EXPIRED_BATCH = 100;
 
-interface Chosen {
-  readonly claimed: readonly DueEvent[];
-  /** events that have to wait for another one of their entity */
-  readonly parked: readonly number[];
+/** A claim whose answer may be lost, because the thread or the connection that makes it can die (unconfirmed-claims.ts). */
+export interface NumberedClaim extends ClaimRequest {
+  /** its leases carry it */
+  readonly number?: number;
+  /** the numbers of earlier claims of the same process whose answers were lost; none unless given */
+  readonly lostClaims?: readonly number[];
+}
+
+/** An event that is stored as running, with the number of its claim. */
+export interface NumberedStart extends StartRequest {
+  readonly number?: number;
+}
+
+/** @param onlyFor - only this event and those of its entity */
+export function leasesOf(
+  { now, expiredBy = now, number = UNNUMBERED, lostClaims = [] }: NumberedClaim,
+  onlyFor?: EventKey,
+): StartAsked {
+  return {
+    now,
+    claimNumber: number,
+    lostClaims,
+    expiredBy: Math.min(now, expiredBy),
+    limit: EXPIRED_BATCH,
+    onlyFor,
+    handledSince: seenSince(now),
+  };
 }
 
 /**
- * Chooses the events of a claim in one transaction. Rounds are needed because an event that has to wait takes up a place among the due events:
- * it is parked, and the next round finds others in its place.
+ * Ends leases before a claim; `crashed` is reported once the changes are durable, and `more` says whether other leases may
+ * have expired. The handler of an event that a lost claim leased never ran, so that is no crash. An expired lease is a crash,
+ * except that:
+ *
+ * - a processor renews its own expired lease: it is alive, but could not renew, for example because the disk was full;
+ * - a processed event only loses its lease;
+ * - if the processor was closing, it was killed before it was done, which says nothing about the handler.
+ */
+export function planLeases(
+  { lost, crashed: foundEarlier, expired }: LeasesToEnd,
+  { now, leaseMs, holds = [], number = UNNUMBERED }: NumberedClaim,
+): { readonly changes: readonly Change[]; readonly crashed: readonly CrashedEvent[]; readonly more: boolean } {
+  const budget = new Budget();
+  const interrupted = endingOf({ outcome: 'interrupted' }, now);
+  const changes = lost.flatMap((event) => endAttempt(event, interrupted, now, { budget }).changes);
+  const crashed = [...foundEarlier];
+  const lostSeqs = new Set(lost.map(({ seq }) => seq));
+  let ended = 0;
+  for (const event of expired) {
+    if (ended > 0 && budget.isSpent) break;
+    ended += 1;
+    // A lost lease may have expired meanwhile: it has ended above.
+    if (lostSeqs.has(event.seq)) continue;
+    budget.spend(event.bytes);
+    if (holds.some(({ seq, fence }: Lease) => seq === event.seq && fence === event.fence)) {
+      changes.push({ kind: 'lease renewed', lease: event, until: now + leaseMs });
+    } else if (event.isProcessed) {
+      changes.push(...endLease(event, budget));
+    } else {
+      const asked = event.isClosing ? interrupted : crashEnding(event.crashes, now);
+      const end = endAttempt(event, asked, now, { budget, foundBy: number });
+      changes.push(...end.changes);
+      crashed.push(crashedEvent(event, end.ending));
+    }
+  }
+  return { changes, crashed, more: ended < expired.length || expired.length === EXPIRED_BATCH };
+}
+
+function crashedEvent({ endpoint, id, type, attempt }: ExpiredEvent, ending: Ending): CrashedEvent {
+  return {
+    endpoint,
+    id,
+    type,
+    attempt,
+    deadReason: ending.state === 'dead' ? ending.deadReason : null,
+    dueAt: ending.state === 'pending' ? ending.dueAt : null,
+    error: ending.error,
+    ...(ending.outcome === 'interrupted' && { wasClosing: true }),
+  };
+}
+
+/**
+ * Chooses the events of a claim in one transaction. Rounds are needed because an event that has to wait takes up a place among
+ * the due events: it is parked, and the next round finds others in its place.
  */
 export class ClaimPlan {
   readonly #request: NumberedClaim;
@@ -75,8 +154,11 @@ export class ClaimPlan {
     return this.#parked >= PARK_BATCH || this.#budget.isSpent;
   }
 
-  /** The chosen events must be saved before the next round is loaded, which then finds their entities leased. */
-  choose({ events, isAll }: DueEvents): Chosen {
+  /**
+   * Chooses the events to claim, and those to park. Save both before you load the next round, which then finds their entities
+   * leased.
+   */
+  choose({ events, isAll }: DueEvents): { readonly claimed: readonly DueEvent[]; readonly parked: readonly number[] } {
     const claimed: DueEvent[] = [];
     const parked: number[] = [];
     const entities = new Set<string>();
@@ -87,7 +169,8 @@ export class ClaimPlan {
       if (isSuspect(event) && !this.#takesSuspects) continue;
       if (!this.#room.isFor(event.type)) continue;
       madeProgress = true;
-      if (this.#request.ordered && event.entity !== null && (entities.has(queueOf(event)) || mustWait(event))) {
+      const queue = event.entity === null ? null : JSON.stringify([event.endpoint, event.entity]);
+      if (this.#request.ordered && queue !== null && (entities.has(queue) || mustWait(event))) {
         parked.push(event.seq);
         this.#parked += 1;
         this.#budget.spend(event.bytes);
@@ -97,7 +180,7 @@ export class ClaimPlan {
       claimed.push(event);
       this.#claimed += 1;
       this.#room.take(event.type);
-      if (event.entity !== null) entities.add(queueOf(event));
+      if (queue !== null) entities.add(queue);
       if (isSuspect(event)) this.#takesSuspects = false;
     }
     this.#isDone = isAll || !madeProgress;
@@ -105,9 +188,44 @@ export class ClaimPlan {
   }
 }
 
+/** How many events of each type one claim may still take, where types have bounds of their own. */
+export class Room {
+  readonly #types: Scope['types'];
+  readonly #left: Map<string, number>;
+
+  constructor({ types, room = {} }: Pick<ClaimRequest, 'types' | 'room'>) {
+    this.#types = types;
+    this.#left = new Map(Object.entries(room));
+  }
+
+  isFor(type: string | null): boolean {
+    return (this.#left.get(this.#nameOf(type)) ?? Infinity) > 0;
+  }
+
+  take(type: string | null): void {
+    const name = this.#nameOf(type);
+    const left = this.#left.get(name);
+    if (left !== undefined) this.#left.set(name, left - 1);
+  }
+
+  /** The types to look for, or every one but some. */
+  typesWithRoom(): { readonly types: Scope['types']; readonly except: readonly string[] } {
+    const isOpen = (type: string): boolean => this.isFor(type);
+    if (this.#types !== '*') return { types: this.#types.filter(isOpen), except: [] };
+    const named = [...this.#left.keys()].filter((type) => type !== '*');
+    if ((this.#left.get('*') ?? Infinity) <= 0) return { types: named.filter(isOpen), except: [] };
+    return { types: '*', except: named.filter((type) => !isOpen(type)) };
+  }
+
+  /** A type without a bound of its own has that of all others. */
+  #nameOf(type: string | null): string {
+    return type !== null && this.#left.has(type) ? type : '*';
+  }
+}
+
 /** The lease that a claim or a start gives. */
 export function leaseOf(
-  { now, leaseMs, number = 0, ordered }: NumberedStart,
+  { now, leaseMs, number = UNNUMBERED, ordered }: NumberedStart,
   { exclusive }: Pick<NewLease, 'exclusive'>,
 ): NewLease {
   return { now, until: now + leaseMs, claimNumber: number, ordered, exclusive };
@@ -135,165 +253,24 @@ export function isSuspect({ crashes }: Pick<Candidate, 'crashes'>): boolean {
   return crashes > 0;
 }
 
-/** A name for the queue of an event's entity. */
-function queueOf({ endpoint, entity }: Candidate): string {
-  return `${endpoint.length}:${endpoint}${entity ?? ''}`;
-}
-
-/** The number of a claim whose answer cannot be lost. */
-const UNNUMBERED = 0;
-/** So many expired leases are ended at once. */
-const EXPIRED_BATCH = 100;
-
-/** A claim whose answer may be lost, because the thread or the connection that makes it can die (unconfirmed-claims.ts). */
-export interface NumberedClaim extends ClaimRequest {
-  /** its leases carry it */
-  readonly number?: number;
-  /** the numbers of earlier claims of the same process whose answers were lost; none unless given */
-  readonly lostClaims?: readonly number[];
-}
-
-/** An event that is stored as running, with the number of its claim. */
-export interface NumberedStart extends StartRequest {
-  readonly number?: number;
-}
-
-/** @param onlyFor - only this event and those of its entity */
-export function leasesOf(
-  { now, expiredBy = now, number = UNNUMBERED, lostClaims = [] }: NumberedClaim,
-  onlyFor?: EventKey,
-): StartAsked {
-  return {
-    now,
-    claimNumber: number,
-    lostClaims,
-    expiredBy: Math.min(now, expiredBy),
-    limit: EXPIRED_BATCH,
-    onlyFor,
-    handledSince: seenSince(now),
-  };
-}
-
-interface LeasesPlan {
-  readonly changes: readonly Change[];
-  /** crashes to report once the changes are durable */
-  readonly crashed: readonly CrashedEvent[];
-  /** whether other leases may have expired */
-  readonly more: boolean;
-}
-
-/**
- * Ends leases before a claim. The handler of an event that a lost claim leased never ran, so that is no crash. An expired
- * lease is a crash, except that:
- *
- * - a processor renews its own expired lease: it is alive, but could not renew, for example because the disk was full;
- * - a processed event only loses its lease;
- * - if the processor was closing, it was killed before it was done, which says nothing about the handler.
- */
-export function planLeases(
-  { lost, crashed: foundEarlier, expired }: LeasesToEnd,
-  { now, leaseMs, holds = [], number = UNNUMBERED }: NumberedClaim,
-): LeasesPlan {
-  const budget = new Budget();
-  const changes: Change[] = [];
-  const crashed = [...foundEarlier];
-  for (const event of lost) {
-    changes.push(...endAttempt(event, endingOf({ outcome: 'interrupted' }, now), now, { budget }).changes);
-  }
-  const lostSeqs = new Set(lost.map(({ seq }) => seq));
-  let ended = 0;
-  for (const event of expired) {
-    if (ended > 0 && budget.isSpent) break;
-    ended += 1;
-    // A lost lease may have expired meanwhile: it has ended above.
-    if (lostSeqs.has(event.seq)) continue;
-    budget.spend(event.bytes);
-    if (holds.some((lease) => isSame(lease, event))) {
-      changes.push({ kind: 'lease renewed', lease: event, until: now + leaseMs });
-    } else if (event.isProcessed) {
-      changes.push(...endLease(event, budget));
-    } else {
-      const asked = event.isClosing ? endingOf({ outcome: 'interrupted' }, now) : crashEnding(event.crashes, now);
-      const end = endAttempt(event, asked, now, { budget, foundBy: number });
-      changes.push(...end.changes);
-      crashed.push(crashedEvent(event, end.ending));
-    }
-  }
-  return { changes, crashed, more: ended < expired.length || expired.length === EXPIRED_BATCH };
-}
-
-function isSame(one: Lease, other: Lease): boolean {
-  return one.seq === other.seq && one.fence === other.fence;
-}
-
-function crashedEvent({ endpoint, id, type, attempt }: ExpiredEvent, ending: Ending): CrashedEvent {
-  return {
-    endpoint,
-    id,
-    type,
-    attempt,
-    deadReason: ending.state === 'dead' ? ending.deadReason : null,
-    dueAt: ending.state === 'pending' ? ending.dueAt : null,
-    error: ending.error,
-    ...(ending.outcome === 'interrupted' && { wasClosing: true }),
-  };
-}
-
-/** How many events of each type one claim may still take, where types have bounds of their own. */
-export class Room {
-  readonly #types: Scope['types'];
-  readonly #left: Map<string, number>;
-
-  constructor({ types, room = {} }: Pick<ClaimRequest, 'types' | 'room'>) {
-    this.#types = types;
-    this.#left = new Map(Object.entries(room));
-  }
-
-  isFor(type: string | null): boolean {
-    return (this.#left.get(this.#nameOf(type)) ?? Infinity) > 0;
-  }
-
-  take(type: string | null): void {
-    const name = this.#nameOf(type);
-    const left = this.#left.get(name);
-    if (left !== undefined) this.#left.set(name, left - 1);
-  }
-
-  /** What to look for: the types that there is room for, or every one but some. */
-  typesWithRoom(): { readonly types: Scope['types']; readonly except: readonly string[] } {
-    const isOpen = (type: string): boolean => this.isFor(type);
-    if (this.#types !== '*') return { types: this.#types.filter(isOpen), except: [] };
-    const named = [...this.#left.keys()].filter((type) => type !== '*');
-    if ((this.#left.get('*') ?? Infinity) <= 0) return { types: named.filter(isOpen), except: [] };
-    return { types: '*', except: named.filter((type) => !isOpen(type)) };
-  }
-
-  /** A type without a bound of its own has that of all others. */
-  #nameOf(type: string | null): string {
-    return type !== null && this.#left.has(type) ? type : '*';
-  }
-}
-
-/**
- * What happens when the clock of a machine is set back: leases and due times that were written before lie in the future
- * by as much, and nothing would move until the clock has got there again. So an inbox remembers the latest time that
- * it was told when it wrote one of them. Whoever claims at an earlier time knows by how much the clock was set back, and
- * moves them all back by that: each lasts as long, from now on, as it had left then. So a live lease stays one, whatever
- * length its holder gives it, and a backoff stays what its processor has chosen. So does who was seen when: somebody who has
- * gone must not hold back the newer events of an entity for the length of the jump.
+/*
+ * When the clock of a machine is set back, leases and due times that were written before lie in the future by as much, and
+ * nothing would move until the clock has got there again. So an inbox remembers the latest time at which it wrote one of
+ * them. A claim at an earlier time moves them all back by the difference: each lasts as long, from now on, as it had left
+ * then. The times at which processors were seen move too: one that has gone must not hold back newer events for the jump.
  */
 
-/** A clock that goes back by less is not minded: things are late by as much. */
+/** A smaller step back is ignored: things are late by as much. */
 export const TOLERATED_MS = 5_000;
-/** What is remembered is rounded down to this, so that it is written once a second at most. */
+/** The latest time is rounded down to this, so that it is written once a second at most. */
 const GRAIN_MS = 1_000;
 
-/** What to remember when something is written. */
+/** The time to remember when something is written. */
 export function latestTime(before: number, now: number): number {
   return Math.max(before, now - (now % GRAIN_MS));
 }
 
-/** By how many milliseconds the clock was set back since the latest time that is remembered; 0 when it was not. */
+/** By how many milliseconds the clock was set back since the latest time that is remembered; 0 if it was not. */
 export function setBackBy(latest: number, now: number): number {
   const back = latest - now;
   return back > TOLERATED_MS ? back : 0;
@@ -309,7 +286,7 @@ export function movedBack(time: number, back: number, earliest: number): number 
   return time > earliest ? Math.max(earliest, time - back) : time;
 }
 
-/** Nothing arrives in the future: what says so arrived before the clock was set back, and is due now. */
+/** Nothing arrives in the future: an event that seems to arrived before the clock was set back, and is due now. */
 export function arrivedBy(dueAt: number, now: number): number {
   return dueAt > now + TOLERATED_MS ? now : dueAt;
 }

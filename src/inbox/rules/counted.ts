@@ -1,13 +1,9 @@
 import { isEventType } from '../../events/event-types.ts';
 import { performance } from '../../host/real-timers.ts';
 
-/** What is counted, by the minute. */
+/** What is counted, by the minute. The detail is empty for duplicates and conflicts. */
 export type Counted =
-  /**
-   * detail: the type of the event, one of the eleven, or of an application's own that handlers name; `other`, or
-   * `invalid`. None for
-   * duplicates and conflicts.
-   */
+  /** detail: the type of the event: one of the eleven, an application's own that handlers name, `other`, or `invalid` */
   | 'stored'
   | 'duplicate'
   | 'conflict'
@@ -38,21 +34,19 @@ export interface CountRow {
   readonly count: number;
 }
 
-/** Everything that was counted of a kind. */
+/** The sum of all counts of a kind. */
 export type CountTotal = Omit<CountRow, 'at'>;
 
-/** Upper bounds, in milliseconds, of what latencies are counted in. */
+/** Upper bounds, in milliseconds. */
 export const LATENCY_BUCKETS_MS = [
   1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1_000, 1_500, 2_000, 3_000, 5_000, 7_000, 9_000,
   10_000, 20_000, 30_000, 60_000,
 ] as const;
 
-/** The bucket that a latency is counted in: its upper bound, or `inf`. */
 export function latencyBucket(ms: number): string {
   return String(LATENCY_BUCKETS_MS.find((bound) => ms <= bound) ?? 'inf');
 }
 
-/** The upper bound that the detail of a latency says. */
 export function latencyBound(detail: string): number {
   return detail === 'inf' ? Infinity : Number(detail);
 }
@@ -76,45 +70,92 @@ export function minutesApart({ toDatabase }: TablesClock): number {
   return Math.round(toDatabase(0) / MINUTE_MS) * MINUTE_MS;
 }
 
-/** The minute of the tables that something is counted in. */
 export function minuteInTables(clock: TablesClock, at: number): number {
   return minuteOf(at) + minutesApart(clock);
 }
 
+/** Counts for operators; an engine without operators counts nothing. */
+export interface Counting {
+  readonly counts: {
+    count(what: Counted, detail: string): void;
+    countType(what: Counted, type: string | null): void;
+    /** How long a handler ran, of all types and of its own. */
+    countMs(what: 'handler-ms', ms: number, type: string | null): void;
+  };
+}
+
+/** The counts of one transaction, summed up: a row for each kind, however many events share the commit. */
+export class Tally implements Required<Counting['counts']> {
+  #sums = new Map<string, CountTotal>();
+
+  count(what: Counted, detail: string): void {
+    const key = `${what} ${detail}`;
+    this.#sums.set(key, { what, detail, count: (this.#sums.get(key)?.count ?? 0) + 1 });
+  }
+
+  countType(what: Counted, type: string | null): void {
+    this.count(what, countedType(type));
+  }
+
+  countMs(what: 'handler-ms', ms: number, type: string | null): void {
+    const bucket = latencyBucket(ms);
+    this.count(what, bucket);
+    this.count('type-ms', `${countedType(type)} ${bucket}`);
+  }
+
+  get isEmpty(): boolean {
+    return this.#sums.size === 0;
+  }
+
+  /** Returns the sums, and forgets them. */
+  take(): readonly CountTotal[] {
+    const sums = [...this.#sums.values()];
+    this.#sums.clear();
+    return sums;
+  }
+
+  /** Runs work whose counts are forgotten when it throws. */
+  apart<T>(work: () => T): T {
+    const before = new Map(this.#sums);
+    try {
+      return work();
+    } catch (failure) {
+      this.#sums = before;
+      throw failure;
+    }
+  }
+}
+
 /** So many types of an application's own are counted by their names. */
 export const MOST_OWN_TYPES = 50;
-/** A longer name is none for a label. */
+/** A label has no longer name. */
 const LONGEST_NAME = 100;
-/** What handlers name is looked up again after so long. */
+/** The types that handlers name are looked up again after so long. */
 const FRESH_MS = 10_000;
 
 const OTHER = 'other';
 const INVALID = 'invalid';
 
-/** As what an event is counted before it is known which types handlers name. */
+/** The name under which an event is counted before it is known which types handlers name. */
 function countedType(type: string | null): string {
   if (type === null) return INVALID;
   // A sender may call a type so.
   return type === INVALID ? OTHER : type;
 }
 
-/** Whether it is an application's own, or a sender's: one that hookbox does not know. */
+/** Whether a type is an application's own, or a sender's: one that hookbox does not know. */
 export function isOwnType(type: string): boolean {
   return !isEventType(type) && type !== OTHER && type !== INVALID && type !== '*';
 }
 
-/** Those of an application's own that are counted by their names, of all that handlers name. */
+/** The own types that are counted by their names, of all that handlers name. */
 export function ownTypesAmong(handled: Iterable<string>): ReadonlySet<string> {
-  return new Set(
-    [...new Set(handled)]
-      .filter((type) => isOwnType(type) && type.length <= LONGEST_NAME)
-      .toSorted()
-      .slice(0, MOST_OWN_TYPES),
-  );
+  const own = [...new Set(handled)].filter((type) => isOwnType(type) && type.length <= LONGEST_NAME);
+  return new Set(own.toSorted().slice(0, MOST_OWN_TYPES));
 }
 
 /** Kinds of counts whose detail is a type. */
-const BY_TYPE: ReadonlySet<CountTotal['what']> = new Set([
+const BY_TYPE: ReadonlySet<Counted> = new Set<Counted>([
   'stored',
   'processed',
   'failed',
@@ -125,7 +166,7 @@ const BY_TYPE: ReadonlySet<CountTotal['what']> = new Set([
   'type-ms',
 ]);
 
-/** The type in the detail of a count; `null` where there is none. */
+/** The type in the detail of a count; `null` if it has none. */
 function typeIn({ what, detail }: CountTotal): string | null {
   if (!BY_TYPE.has(what)) return null;
   return what === 'type-ms' ? detail.slice(0, detail.lastIndexOf(' ')) : detail;
@@ -158,7 +199,7 @@ export function foldedType(type: string | null, named: ReadonlySet<string>): str
   return isOwnType(counted) && !named.has(counted) ? OTHER : counted;
 }
 
-/** Which types handlers name, remembered for some seconds: senders can invent types, and each would be looked up. */
+/** The types that handlers name, remembered for some seconds: senders can invent types, and each would be looked up. */
 export class NamedTypes {
   #names: ReadonlySet<string> = new Set();
   #freshUntil = -Infinity;
@@ -178,97 +219,35 @@ export class NamedTypes {
   }
 }
 
-/** Counts for operators; an engine without operators counts nothing. */
-export interface Counting {
-  readonly counts: {
-    count(what: Counted, detail: string): void;
-    countType(what: Counted, type: string | null): void;
-    /** How long a handler ran, of all types and of its own. */
-    countMs(what: 'handler-ms', ms: number, type: string | null): void;
-  };
-}
-
-/** What one transaction has counted, summed up: a row for each kind, however many events share the commit. */
-export class Tally implements Required<Counting['counts']> {
-  #sums = new Map<string, CountTotal>();
-
-  count(what: Counted, detail: string): void {
-    const key = `${what} ${detail}`;
-    this.#sums.set(key, { what, detail, count: (this.#sums.get(key)?.count ?? 0) + 1 });
-  }
-
-  countType(what: Counted, type: string | null): void {
-    this.count(what, countedType(type));
-  }
-
-  countMs(what: 'handler-ms', ms: number, type: string | null): void {
-    const bucket = latencyBucket(ms);
-    this.count(what, bucket);
-    this.count('type-ms', `${countedType(type)} ${bucket}`);
-  }
-
-  get isEmpty(): boolean {
-    return this.#sums.size === 0;
-  }
-
-  /** The sums, which are forgotten here. */
-  take(): readonly CountTotal[] {
-    const sums = [...this.#sums.values()];
-    this.#sums.clear();
-    return sums;
-  }
-
-  /** Runs work whose counts are forgotten when it throws. */
-  apart<T>(work: () => T): T {
-    const before = new Map(this.#sums);
-    try {
-      return work();
-    } catch (failure) {
-      this.#sums = before;
-      throw failure;
-    }
-  }
-}
-
 /** A number that is counted up to a limit. `more` is `true` if the actual number is higher. */
 export interface Gauge {
   readonly count: number;
   readonly more: boolean;
 }
 
-/** Counting stops here: beyond it the figure says enough, and a backlog of a million must not make it slow. */
-const COUNTED = 10_000;
+/** Counting stops here: a backlog of a million must not make it slow. */
+const MOST_SHOWN = 10_000;
 /** So many are counted to know whether there are more. */
-export const MOST_COUNTED = COUNTED + 1;
+export const MOST_COUNTED = MOST_SHOWN + 1;
 
 /** @param count - up to `MOST_COUNTED`, or of parts of which each is */
-export function gaugeOf(count: number): Gauge {
-  return { count: Math.min(count, COUNTED), more: count > COUNTED };
+export function gaugeOf(count: number, most = MOST_SHOWN): Gauge {
+  return { count: Math.min(count, most), more: count > most };
 }
 
 /** Counts under names that may be anybody's text, `__proto__` too. */
-export class Sums {
-  readonly #counts: Map<string, number>;
+export type Sums = Map<string, number>;
 
-  constructor(counts: Readonly<Record<string, number>> = {}) {
-    this.#counts = new Map(Object.entries(counts));
-  }
+export function sumsOf(counts: Readonly<Record<string, number>> = {}): Sums {
+  return new Map(Object.entries(counts));
+}
 
-  /** One more of each name given. */
-  add(...names: readonly string[]): this {
-    for (const name of names) this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
-    return this;
-  }
+/** Adds one for each name. */
+export function addNames(sums: Sums, ...names: readonly string[]): Sums {
+  for (const name of names) sums.set(name, (sums.get(name) ?? 0) + 1);
+  return sums;
+}
 
-  has(name: string): boolean {
-    return this.#counts.has(name);
-  }
-
-  get size(): number {
-    return this.#counts.size;
-  }
-
-  toRecord(): Record<string, number> {
-    return Object.fromEntries(this.#counts);
-  }
+export function recordOf(sums: Sums): Record<string, number> {
+  return Object.fromEntries(sums);
 }

@@ -1,18 +1,11 @@
 import type { Instant } from '../../events/instant.ts';
-import type { Ending } from './store.ts';
 import { Budget } from './budget.ts';
-import type { DueEvent, Front, HeldEvent, NextInQueue } from './store.ts';
+import type { DueEvent, Ending, Front, HeldEvent, NextInQueue } from './store.ts';
 
 /** So many parked events that nobody handles are unparked when the front of their queue leaves. */
 export const PASSED_BATCH = 50;
 /** So many that yield: one of them gets a lease, and a claim parks the others again. */
 export const YIELDING_BATCH = 5;
-
-/** The place of an event in its queue. */
-interface Place {
-  readonly seq: number;
-  readonly created: Instant | null;
-}
 
 /** Events of an entity run one at a time, oldest first: whether this one has to wait for another. */
 export function mustWait({ entity, hasLease, front, ...event }: DueEvent): boolean {
@@ -20,7 +13,10 @@ export function mustWait({ entity, hasLease, front, ...event }: DueEvent): boole
 }
 
 /** Events of an entity are in the order of `created`, then of arrival. */
-export function isBefore(front: Pick<Front, 'seq' | 'created'>, { seq, created }: Place): boolean {
+export function isBefore(
+  front: Pick<Front, 'seq' | 'created'>,
+  { seq, created }: { readonly seq: number; readonly created: Instant | null },
+): boolean {
   if (created === null) return front.seq !== seq;
   return (front.created.ms - created.ms || front.created.ns - created.ns || front.seq - seq) < 0;
 }
@@ -42,7 +38,7 @@ export function eventsToUnpark(queues: readonly NextInQueue[], budget = new Budg
   return [...seqs];
 }
 
-/** What comes next in the queue of an event whose attempt has ended: nothing new if the event stays its front. */
+/** The next events in the queue of an event whose attempt has ended: nothing new if the event stays its front. */
 export function nextAfter({ next, holdsBack, ...event }: HeldEvent, ending: Ending): NextInQueue {
   const staysInFront =
     ending.state === 'pending' &&

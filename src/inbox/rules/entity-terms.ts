@@ -1,7 +1,7 @@
-/** What an event is found by. */
+/** A term of the index of entities and merchants. */
 export type Term = `entity ${string}` | `merchant ${string}`;
 
-/** What a body is about, as far as it says so. */
+/** The names in a body. */
 export interface NamesInBody {
   /** the entity by hookbox's own rule */
   readonly entity: string | null;
@@ -9,15 +9,15 @@ export interface NamesInBody {
   readonly merchant: string | null;
 }
 
-/** The term that finds what is about an entity, by its name or by the id of what it is about. */
+/** The term that finds the events about an entity, by its name or by an id in its name. */
 export function entityTerm(name: string): Term {
   return `entity ${name}`;
 }
 
 /**
- * An event is found by the name of its entity, by each id in that name, and by its merchant. Of an event without a body the
- * merchant is the one in the name. One without an entity is found by what its body says: it may be invalid, of a type that
- * hookbox does not know, or stand alone by the application's rule, and is about somebody all the same.
+ * The terms that find an event: the name of its entity, each id in that name, and its merchant. Of an event without a body the
+ * merchant is the one in the name. An event without an entity is found by the names in its body: it may be invalid, of a type
+ * that hookbox does not know, or stand alone by the application's rule, and is about somebody all the same.
  */
 export function termsOf(entity: string | null, names: NamesInBody): ReadonlySet<Term> {
   const terms = new Set(entity === null ? entityTerms(names) : namesOf(entity));
@@ -26,7 +26,7 @@ export function termsOf(entity: string | null, names: NamesInBody): ReadonlySet<
   return terms;
 }
 
-/** By what an event with such a body, and no entity, would be found. */
+/** The terms of an event with such a body, and no entity. */
 export function entityTerms({ entity, ids }: NamesInBody): readonly Term[] {
   return [...namesOf(entity ?? ''), ...ids.map(entityTerm)];
 }
@@ -42,19 +42,11 @@ export function idsIn(entity: string): readonly string[] {
     .filter((id) => id !== '');
 }
 
+const PARTS: Readonly<Record<string, number>> = { order: 2, cart: 2, inventory: 3 };
+
 /** The merchant and the ids in a name of `entityOf` (src/events/entity.ts); none in a name of the application. */
 function partsOf(entity: string): readonly string[] {
-  const [kind, ...parts] = entity.split(':');
-  const expected = PARTS.get(kind ?? '');
-  return parts.length === expected ? parts.map(unescaped) : [];
-}
-
-const PARTS: ReadonlyMap<string, number> = new Map([
-  ['order', 2],
-  ['cart', 2],
-  ['inventory', 3],
-]);
-
-function unescaped(part: string): string {
-  return part.replaceAll(/%(25|3A)/g, (_, code) => (code === '25' ? '%' : ':'));
+  const [kind = '', ...parts] = entity.split(':');
+  if (!Object.hasOwn(PARTS, kind) || parts.length !== PARTS[kind]) return [];
+  return parts.map((part) => part.replaceAll('%3A', ':').replaceAll('%25', '%'));
 }

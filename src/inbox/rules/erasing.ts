@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { EventKey, EventState } from '../event.ts';
-import { entityTerm, entityTerms, type NamesInBody, idsIn } from './entity-terms.ts';
+import { entityTerm, entityTerms, idsIn, type NamesInBody } from './entity-terms.ts';
 import type { Queue } from './store.ts';
 
 export interface ErasableEvent extends EventKey {
@@ -26,9 +26,8 @@ export interface EventAbout extends ErasableEvent {
 /** The events that are about the entity now. An event may have got another body since it was found. */
 export function eventsAbout(found: readonly FoundEvent[], entity: string): readonly EventAbout[] {
   const term = entityTerm(entity);
-  const isNamed = (names: NamesInBody | null): boolean => names !== null && entityTerms(names).includes(term);
   return found.flatMap(({ hasTerm: whole, beside, ...event }) =>
-    whole || isNamed(beside) ? [{ ...event, whole }] : [],
+    whole || (beside !== null && entityTerms(beside).includes(term)) ? [{ ...event, whole }] : [],
   );
 }
 
@@ -38,7 +37,7 @@ export interface Erased {
   readonly inProcessing: number;
 }
 
-/** What erasing these events changes. */
+/** The changes that erasing these events makes. */
 export interface ErasePlan extends Erased {
   /** events that become tombstones without an entity, each with its new state */
   readonly tombstones: readonly { readonly event: EventAbout; readonly state: EventState }[];
@@ -59,19 +58,16 @@ export function planErase(events: readonly EventAbout[]): ErasePlan {
   });
   const emptied = events.filter(({ whole }) => !whole).map(({ seq }) => seq);
   const discarded = tombstones.filter(({ event, state }) => state !== event.state).map(({ event }) => event);
-  const queues = discarded.filter(({ entity }) => entity !== null);
-  const left = new Map(
-    queues.map(({ endpoint, entity }) => [JSON.stringify([endpoint, entity]), { endpoint, entity }]),
-  );
+  const left = new Map<string, Queue>();
+  for (const { endpoint, entity } of discarded) {
+    if (entity !== null) left.set(JSON.stringify([endpoint, entity]), { endpoint, entity });
+  }
   const acted = [...tombstones.map(({ event }) => event.seq), ...emptied];
   const counts = { erased: acted.length, inProcessing: events.length - acted.length };
   return { tombstones, discarded, left: [...left.values()], emptied, acted, ...counts };
 }
 
-/**
- * The state of an erased event; `null` if its handler is running, because the handler needs the body. A pending event has
- * nothing left to handle.
- */
+/** `null` if the handler of the event is running, because it needs the body. A pending event has nothing left to handle. */
 export function erasedState(state: EventState): EventState | null {
   if (state === 'processing') return null;
   return state === 'pending' ? 'discarded' : state;
@@ -86,17 +82,14 @@ export function printOf(entity: string): string {
 }
 
 const ERASED = '(erased)';
+/** The characters of a name. */
+const NAME = String.raw`\p{L}\p{N}_-`;
 
-/** Names that nothing may say any more, and the texts without them. */
+/** Hides erased names in texts. */
 export class ErasedNames {
   readonly #words = new Set<string>();
-  #entities: RegExp | null = null;
   readonly #escaped = new Set<string>();
-
-  /** The id of an event: hidden where it stands alone, or as a word of a sentence. */
-  addId(id: string): void {
-    this.#words.add(id);
-  }
+  #entities: RegExp | null = null;
 
   /** The name of an entity, or the id in it: hidden wherever it is no part of a longer name. */
   addEntity(name: string): void {
@@ -106,9 +99,12 @@ export class ErasedNames {
     this.#entities = null;
   }
 
-  /** What goes with an event that is about an entity. */
+  /**
+   * The names that are erased with an event about an entity. The id of an event is hidden where it stands alone, or as a word
+   * of a sentence.
+   */
   addNamesOf(event: { readonly id: string; readonly entity: string | null }, entity: string): void {
-    this.addId(event.id);
+    this.#words.add(event.id);
     const { entity: name } = event;
     if (name === null) return;
     this.addEntity(name);
@@ -127,7 +123,6 @@ export class ErasedNames {
       );
   }
 
-  /** Why somebody has acted. */
   hideInReason(reason: string | null): string | null {
     return reason === null ? null : this.hideIn(reason);
   }
@@ -140,6 +135,3 @@ export class ErasedNames {
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, this.hideInAll(item)]));
   }
 }
-
-/** What goes on with a name. */
-const NAME = String.raw`\p{L}\p{N}_-`;

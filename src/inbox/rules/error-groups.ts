@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import type { EventFilter, EventSummary, RetryGroup } from '../operator/search.ts';
 import type { AttemptError } from '../work.ts';
 
-/** As many groups as are told apart. */
+/** So many groups are shown. */
 export const MOST_GROUPS = 200;
-/** So many are counted to find the largest ones. */
+/** So many groups are counted to find the largest ones. */
 export const COUNTED_GROUPS = 2_000;
 
-/** A group of dead events, by what they are grouped by. */
+/** A group of dead events, by its fingerprint. */
 export interface CountedGroup {
   readonly print: string;
   /** up to `MOST_COUNTED` */
@@ -16,23 +16,23 @@ export interface CountedGroup {
   readonly last: number;
 }
 
-/** Those that are shown, the largest first; of equal ones the one that had an event last. */
+/** The groups that are shown, the largest first; of equal ones the one that had an event last. */
 export function largestOf<Group extends CountedGroup>(groups: readonly Group[]): readonly Group[] {
   return groups.toSorted((a, b) => b.count - a.count || b.last - a.last).slice(0, MOST_GROUPS);
 }
 
-/** What an event that is tried again is grouped by: what it would be grouped by if it was dead. */
+/** The fingerprint of a retrying event: the one that it would have if it was dead. */
 export function retryPrintOf(error: EventSummary['lastError']): string {
   return error === null ? 'failed' : fingerprintOf(error);
 }
 
-/** The group of retries that a filter asks for, or `null`. Their fingerprints stand in no column: each is tried again soon. */
+/** The group of retries that a filter asks for, or `null`. No column has their fingerprints: each is tried again soon. */
 export function retryGroupOf({ retrying, fingerprint }: EventFilter): string | null {
   return retrying === true ? (fingerprint ?? null) : null;
 }
 
 /**
- * Puts events that are tried again into groups, the largest first.
+ * Groups retrying events, the largest group first.
  *
  * @param events - the newest first
  * @param more - there are others, which may be of any group
@@ -49,15 +49,14 @@ export function retryGroupsOf(events: readonly EventSummary[], more: boolean): r
   });
 }
 
-/** What is read of a message: no more is kept of one that a handler threw. */
+/** So much of a message is read: no more is kept of one that a handler threw. */
 const READ_CHARACTERS = 2_000;
-/** What is compared: a message that differs only after that is the same in all that matters. */
+/** So much is compared. */
 const COMPARED_CHARACTERS = 300;
 
 /**
- * What errors have in common that say the same, of whatever order: 16 hex digits of a hash over the name and the message,
- * in which ids, numbers and quoted text are all alike. A number that is a code stays. The stack is left out, as each release
- * moves its lines.
+ * 16 hex digits of a hash over the name and the message of an error, in which ids, numbers and quoted text are all alike. A
+ * number that is a code stays. The stack is left out, as each release moves its lines.
  */
 export function fingerprintOf({ name, message }: Pick<AttemptError, 'name' | 'message'>): string {
   return createHash('sha256')

@@ -45,7 +45,7 @@ export function planImport(records: readonly ImportRecord[], known: readonly Kno
   return { counts, events, marks };
 }
 
-/** The mark that the settlement of a processed event left: an export with a filter has no marks. */
+/** The mark that a processed event left: an export with a filter has no marks. */
 function markOf({ endpoint, entity, created, settledMs, receivedMs }: ExportedEvent): readonly ExportedMark[] {
   if (entity === null || created === null || isFarAhead(created, settledMs ?? receivedMs)) return [];
   return [{ endpoint, entity, created }];

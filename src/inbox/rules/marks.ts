@@ -1,4 +1,4 @@
-/** When something began that events may have gone otherwise since. */
+/** A time since which events may have been handled differently. */
 export interface Mark {
   /** a release of the application's code was first seen, or came back; or a delivery was signed with a new secret */
   readonly kind: 'release' | 'secret';
@@ -9,13 +9,12 @@ export interface Mark {
   readonly at: Date;
 }
 
-/** A release as one of its processes says that it is there; milliseconds since 1970. */
+/** A release that a process reports; milliseconds since 1970. */
 export interface ReleaseSeen {
   readonly name: string;
   /** the one that the process serves; `*` for several */
   readonly endpoint: string;
   readonly at: number;
-  /** the process has just started; else it goes on, or ends */
   readonly what: 'began' | 'goes on' | 'ends';
 }
 
@@ -28,13 +27,12 @@ export interface SecretChanged {
 }
 
 const MINUTE_MS = 60_000;
-/** A process says so often that its release is there. */
+/** A process reports its release so often. */
 export const SEEN_EVERY_MS = 5 * MINUTE_MS;
-/** A release that nobody has spoken of for so long is there no longer. */
+/** A release that no process has reported for so long has ended. */
 const GONE_MS = 2 * SEEN_EVERY_MS + 2 * MINUTE_MS;
-/** So many marks are kept. */
 export const MARKS_KEPT = 500;
-/** So many of a span are shown. */
+/** So many marks of a span are shown. */
 export const MARKS_SHOWN = 50;
 /** By so much the clocks of two processes may differ. */
 const SLACK_MS = MINUTE_MS;
@@ -44,22 +42,21 @@ export interface KeptMark {
   readonly seq: number;
   readonly name: string;
   readonly at: number;
-  /** when a process has last said so */
+  /** when a process reported it last */
   readonly seenAt: number;
-  /** when one of its processes has ended, and none has spoken since */
+  /** when one of its processes ended, if none has reported it since */
   readonly endedAt: number | null;
 }
 
-/** A change of the marks. */
 export type MarkChange =
   | { readonly kind: 'added'; readonly mark: Pick<Mark, 'kind' | 'name' | 'endpoint'>; readonly at: number }
   | { readonly kind: 'seen'; readonly seq: number; readonly seenAt: number; readonly endedAt: number | null };
 
 /**
- * A release begins when a process starts with it and another one was the newest, unless others of it still run: then old and
- * new ones run side by side, as in a rolling deployment. So a rollback begins the old release again, and a restart begins nothing.
- * Where the old processes were killed and the rollback came soon, it begins when nobody has spoken of the new one for a while.
- * Shops that share an inbox have releases of their own: those of other endpoints are not asked for.
+ * A release begins when a process starts with it while another one is the newest, unless its own processes still run: then
+ * both run side by side, as in a rolling deployment. So a rollback begins the old release again, and a restart begins nothing.
+ * If the old processes were killed and the rollback came soon, it begins when no process has reported the new one for a while.
+ * Shops that share an inbox have releases of their own, by endpoint.
  *
  * @param own - the newest release of this name at the endpoint
  * @param newest - the newest release of any name there; one of several endpoints is of each of them
@@ -99,12 +96,12 @@ function isOfOneDeployment(begun: Mark, { name, endpoint, at }: Mark): boolean {
   return begun.kind === 'release' && begun.name === name && begun.endpoint !== endpoint && isSoon;
 }
 
-/** Another one began there meanwhile: the one that comes back is not of the deployment before. */
+/** Another release began there meanwhile: one that comes back is not of the deployment before. */
 function isAfterAll({ kind, name, endpoint }: Mark, mark: Mark): boolean {
   return kind === 'release' && (name === mark.name || endpoint === '*' || endpoint === mark.endpoint);
 }
 
-/** One of its processes may have ended: others would have said so by now. */
+/** If one of its processes has ended, others would have reported it by now. */
 function wasSeen({ seenAt }: KeptMark, at: number): boolean {
   return seenAt > at - GONE_MS;
 }

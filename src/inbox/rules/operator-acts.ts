@@ -1,28 +1,29 @@
 import { ConfigurationError } from '../../errors.ts';
-import { type EntityOf, entityOf, namedEntity } from '../../events/entity.ts';
+import { entityOf, namedEntity, type EntityOf } from '../../events/entity.ts';
 import type { Instant } from '../../events/instant.ts';
 import { readEvent } from '../../events/parse.ts';
 import {
   putAwayStates,
   type DeadReason,
-  type EventState,
   type EventKey,
-  type StoredEvent,
+  type EventState,
   type IncomingEvent,
+  type StoredEvent,
 } from '../event.ts';
-import type { Act, ActResult, ActReport } from '../operator/acts.ts';
+
+import type { Act, ActReport, ActResult } from '../operator/acts.ts';
 import type { EventFilter, EventSummary } from '../operator/search.ts';
 import { Budget, type TimeSlice } from './budget.ts';
-import { type Counting, Sums } from './counted.ts';
+import { addNames, recordOf, sumsOf, type Counting } from './counted.ts';
 import type { Queue } from './store.ts';
 
-/** What somebody asks for: an action, on events in these states. */
+/** An action, on events in these states. */
 export interface AskedAct {
   readonly act: Act;
   readonly states: readonly EventState[];
 }
 
-/** What decides about an event before its body is read. */
+/** The facts that decide about an event before its body is read. */
 export interface ActedEvent {
   readonly state: EventState;
   readonly deadReason: DeadReason | null;
@@ -34,7 +35,7 @@ export interface ActedEvent {
   readonly inBackoff?: boolean;
 }
 
-/** What today's schemas make of a stored body that fits them. */
+/** The content of a stored body that fits today's schemas. */
 export interface BodyToday {
   readonly type: string | null;
   readonly created: Instant | null;
@@ -43,7 +44,7 @@ export interface BodyToday {
 
 /** A move of an operator's action, by the name that it has in `moves.ts` of an inbox. */
 export type ActMove =
-  /** a dead, ignored or discarded event gets what its body says today */
+  /** a dead, ignored or discarded event gets the content that its body has today */
   | { readonly name: 'toPending'; readonly content: BodyToday }
   /** its type, time and entity stay what they were: they belong to the attempt that has succeeded */
   | { readonly name: 'processedToPending' }
@@ -57,7 +58,6 @@ export function summaryAt(summary: EventSummary, now: Date): EventSummary & Acte
   return { ...summary, inBackoff: summary.dueAt !== null && summary.dueAt > now };
 }
 
-/** What an action makes of one event. */
 export type ActDecision =
   | { readonly result: 'done'; readonly move: ActMove }
   | { readonly result: Exclude<ActResult, 'done'> };
@@ -82,7 +82,7 @@ function appliesTo(act: Act, force: boolean): readonly EventState[] {
  * takes ignored and discarded events only if the filter asks for them, or when it is forced.
  */
 export function askedByFilter(act: Act, force: boolean, filter: EventFilter): AskedAct {
-  // Whoever names events means these, put away or not.
+  // Events that are named are meant, put away or not.
   if (filter.events !== undefined && filter.states === undefined) return askedByKey(act, force);
   const wanted = filter.states ?? (filter.ignoredSince === undefined ? undefined : ['ignored']);
   const { states } = askedByKey(act, force, wanted);
@@ -90,20 +90,20 @@ export function askedByFilter(act: Act, force: boolean, filter: EventFilter): As
   return { act, states: states.filter((state) => wanted !== undefined || force || !isLeft(state)) };
 }
 
-/** What a preview searches for. An event that is retried now has failed before: an index knows these among any number that wait. */
+/** The filter of a preview. An event that is retried now has failed before: an index knows these among any number that wait. */
 export function searchedFor({ act, states }: AskedAct, filter: EventFilter): EventFilter & Pick<AskedAct, 'states'> {
   if (act !== 'retry-now') return { ...filter, states };
   return { ...filter, states: filter.retrying === false ? [] : states, retrying: true };
 }
 
 /**
- * Decides what an action makes of one event. An inbox only carries it out.
+ * Decides what an action makes of one event.
  *
  * A discarded event has a type and a time, which an invalid one has only if its body fits today's schemas. If it does
  * not, it cannot be discarded and stays dead: pruning takes its body, and so does erasing.
  *
- * @param event - `null` where there is none of the key
- * @param today - `null` where the body does not fit, and where `needsBody` has said that it need not be read
+ * @param event - `null` if none has the key
+ * @param today - `null` if the body does not fit, or if `needsBody` returned `false`
  */
 export function decideAct({ act, states }: AskedAct, event: ActedEvent | null, today: BodyToday | null): ActDecision {
   if (event === null) return { result: 'unknown' };
@@ -123,26 +123,54 @@ function done(move: ActMove): ActDecision {
   return { result: 'done', move };
 }
 
-/** Whether what the body says today decides about an event. */
+/** Whether the content of its body today decides about an event. */
 export function needsBody(asked: AskedAct, event: ActedEvent): boolean {
   return decideAct(asked, event, null).result === 'still invalid';
 }
 
-/** Whether an action may be done to an event, as far as can be said without its body: so a preview takes it. */
+/** Whether an action may apply to an event, as far as can be said without its body: so a preview takes it. */
 export function mayBeDone(asked: AskedAct, event: ActedEvent): boolean {
   return needsBody(asked, event) || decideAct(asked, event, null).result === 'done';
+}
+
+/** As `decideAct`, for an event with its body. */
+export function decideOnStored(asked: AskedAct, event: StoredEvent | null, rule?: EntityOf): ActDecision {
+  if (event === null) return decideAct(asked, null, null);
+  const known = { ...event, pruned: event.body === null };
+  const isRead = event.body !== null && needsBody(asked, known);
+  return decideAct(asked, known, isRead ? bodyToday(asked.act, known, event.body, rule) : null);
+}
+
+/**
+ * The content of a stored body by today's schemas; `null` if it does not fit them. An event keeps the entity that its
+ * receiver gave it. One that was stored as invalid has none, and gets one when it is rerun.
+ *
+ * @param rule - the receiver's, if it has one
+ */
+export function bodyToday(
+  act: Act,
+  event: Pick<ActedEvent, 'state' | 'deadReason'> & { readonly entity: string | null },
+  body: Uint8Array,
+  rule: EntityOf = entityOf,
+): BodyToday | null {
+  const { parsed, facts } = readEvent(body);
+  if (!parsed.ok || facts === null) return null;
+  // A discarded one may have been invalid before.
+  const mayHaveNone = event.deadReason === 'invalid' || event.state === 'discarded';
+  const isNamed = act === 'rerun' && mayHaveNone && event.entity === null;
+  return { ...facts, entity: isNamed ? namedEntity(rule, parsed.event) : event.entity };
 }
 
 const MOST_KEYS = 500;
 /** Parsing blocks the event loop: this much takes about ten milliseconds. One event may have more. */
 const MOST_BYTES = 512 * 1024;
 
-/** An event as far as an action decides about it. */
+/** A row of an event that an action decides about. */
 export interface ActedRow extends EventKey, ActedEvent {
   readonly seq: number;
   readonly type: string | null;
   readonly entity: string | null;
-  /** when a pending event may be claimed; of no meaning in another state */
+  /** when a pending event may be claimed; has no meaning in another state */
   readonly dueMs?: number;
   /** the length of its body */
   readonly bytes: number;
@@ -211,15 +239,9 @@ export function planActs(
 
 function afterMove({ event, move }: EventMove): ActedRow {
   const settled = { ...event, deadReason: null, inBackoff: false };
-  switch (move.name) {
-    case 'toPending':
-      return { ...settled, state: 'pending', type: move.content.type, entity: move.content.entity };
-    case 'processedToPending':
-    case 'retry-now':
-      return { ...settled, state: 'pending' };
-    case 'discard':
-      return { ...settled, state: 'discarded', type: move.content?.type ?? event.type };
-  }
+  if (move.name === 'discard') return { ...settled, state: 'discarded', type: move.content?.type ?? event.type };
+  const { type, entity } = move.name === 'toPending' ? move.content : event;
+  return { ...settled, state: 'pending', type, entity };
 }
 
 /** The queues whose fronts may have left. An event that is due now stays where it is. */
@@ -233,7 +255,6 @@ export function queuesToAdvance(moves: readonly EventMove[]): readonly Queue[] {
   return [...left.values()];
 }
 
-/** Counts what operators see of their actions. */
 export function countMoves(counts: Counting['counts'], moves: readonly EventMove[]): void {
   for (const { event, move } of moves) {
     if (move.name === 'toPending') counts.countType('rerun', move.content.type);
@@ -254,11 +275,11 @@ export function nextBatch<T extends ActedRow | null>(rows: readonly T[], most: n
   return batch;
 }
 
-/** What came of an action on keys, but for its line in the audit. */
+/** The report of an action on keys, without its line in the audit. */
 export function reportOf(keys: readonly EventKey[], results: readonly ActResult[]): Omit<ActReport, 'audit'> {
   return {
     results: keys.map((key, at) => ({ key, result: results[at] ?? 'unknown' })),
-    counts: new Sums().add(...results).toRecord(),
+    counts: recordOf(addNames(sumsOf(), ...results)),
   };
 }
 
@@ -295,34 +316,6 @@ export function refuseTooManyBytes({ length }: readonly EventKey[], bytes: numbe
   );
 }
 
-/** As `decideAct`, where the event is at hand with its body. */
-export function decideOnStored(asked: AskedAct, event: StoredEvent | null, rule?: EntityOf): ActDecision {
-  if (event === null) return decideAct(asked, null, null);
-  const known = { ...event, pruned: event.body === null };
-  const isRead = event.body !== null && needsBody(asked, known);
-  return decideAct(asked, known, isRead ? bodyToday(asked.act, known, event.body, rule) : null);
-}
-
-/**
- * What today's schemas make of a stored body; `null` when it does not fit them. An event keeps the entity that its receiver
- * gave it. One that was stored as invalid has none, and gets one when it is rerun.
- *
- * @param rule - the receiver's, where it has one
- */
-export function bodyToday(
-  act: Act,
-  event: Pick<ActedEvent, 'state' | 'deadReason'> & { readonly entity: string | null },
-  body: Uint8Array,
-  rule: EntityOf = entityOf,
-): BodyToday | null {
-  const { parsed, facts } = readEvent(body);
-  if (!parsed.ok || facts === null) return null;
-  // A discarded one may have been invalid before.
-  const mayHaveNone = event.deadReason === 'invalid' || event.state === 'discarded';
-  const isNamed = act === 'rerun' && mayHaveNone && event.entity === null;
-  return { ...facts, entity: isNamed ? namedEntity(rule, parsed.event) : event.entity };
-}
-
 export interface EventToRerun {
   readonly entity: string | null;
   readonly state: EventState;
@@ -331,7 +324,7 @@ export interface EventToRerun {
   readonly isAsRead: boolean;
 }
 
-/** What today's schemas make of a body. */
+/** The content of a body by today's schemas. */
 export type Content = Pick<IncomingEvent, 'type' | 'created' | 'entity'>;
 
 /** Whether an event may become pending again, by the rule of operators. */

@@ -25,15 +25,14 @@ export interface PauseRow extends EndpointType {
 
 export const PAUSE_COLUMNS = 'endpoint, type, since_ms, actor, reason';
 
-/** With times of the tables' clock. */
+/** With the times of the tables' clock. */
 export function pauseOf({ endpoint, type, since_ms, actor, reason }: PauseRow): StoredPause {
   return { endpoint, type, since: new Date(since_ms), actor, reason };
 }
 
-/** A longer type is none that anybody would name, and an index has to hold it with its endpoint. */
+/** An index has to hold a type with its endpoint. */
 export const LONGEST_OF_LANE = { endpoint: LONGEST_ENDPOINT, type: 150 } as const;
 
-/** Whether events of an endpoint and type are stored and not handled. */
 export function isPaused(
   pauses: readonly EndpointType[],
   { endpoint, type }: { readonly endpoint: string; readonly type: string | null },
@@ -41,17 +40,15 @@ export function isPaused(
   return pauses.some((pause) => pause.endpoint === endpoint && pause.type === type);
 }
 
-/** The types of an endpoint that are paused. */
 export function pausedAt(pauses: readonly EndpointType[], endpoint: string): readonly string[] {
   return pauses.filter((pause) => pause.endpoint === endpoint).map(({ type }) => type);
 }
 
-/** Those that may be claimed. */
 export function openLanes(pauses: readonly EndpointType[], lanes: readonly EndpointType[]): readonly EndpointType[] {
   return lanes.filter((lane) => !isPaused(pauses, lane));
 }
 
-/** Whether something of these endpoints is paused, so that not everything of a scope may be claimed. */
+/** Whether some type of a scope is paused. */
 export function pausesIn(pauses: readonly EndpointType[], { endpoints, types }: Scope): boolean {
   return pauses.some(
     ({ endpoint, type }) =>
@@ -59,7 +56,7 @@ export function pausesIn(pauses: readonly EndpointType[], { endpoints, types }: 
   );
 }
 
-/** Pauses a type. A type that is paused already stays as it is, with who did it and why. */
+/** Pauses a type. A type that is paused already keeps its pause, with the operator and the reason. */
 export function planPause(
   known: StoredPause | null,
   { endpoint, type }: EndpointType,
@@ -69,12 +66,11 @@ export function planPause(
   return { pause: { endpoint, type, since: new Date(now), actor, reason }, changed: true };
 }
 
-/** How long a type was paused. */
 export function pausedSeconds({ since }: StoredPause, now: number): number {
   return Math.round(Math.max(0, now - since.getTime()) / 1_000);
 }
 
-/** @throws ConfigurationError `INVALID_OPTION` for what cannot be the name of an endpoint or a type */
+/** @throws ConfigurationError `INVALID_OPTION` */
 export function assertLane({ endpoint, type }: EndpointType): void {
   for (const [what, name, longest] of [
     ['endpoint', endpoint, LONGEST_OF_LANE.endpoint],

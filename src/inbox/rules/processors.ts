@@ -1,54 +1,52 @@
 import type {
+  Announced,
+  IgnoredType,
   ProcessorIdentity,
   ProcessorsSeen,
   Scope,
-  Announced,
-  IgnoredType,
   TypeCount,
   UnhandledType,
 } from '../work.ts';
 import { withinBudget, type Budget } from './budget.ts';
+import { gaugeOf } from './counted.ts';
 import type { Queue, QueuedEvent, SizedEvent } from './store.ts';
 
 /**
- * A processor counts as there this long after it was last seen: so long its events hold back newer ones of their entity.
- * It is also how long an event waits before anybody is told that nobody handles it.
+ * A processor counts as running this long after it was last seen: so long its events hold back newer ones of their entity.
+ * It is also how long an event waits before its type is reported as unhandled.
  */
 export const PRESENT_MS = 10 * 60_000;
-/** The events of a type are put away when no processor of their endpoint has handled it for so long. */
+/** The events of a type become ignored when no processor of their endpoint has handled it for so long. */
 export const IGNORE_AFTER_MS = 7 * 24 * 60 * 60_000;
-/** So long after events were put away it is offered to rerun them. */
+/** So long after events became ignored, the log and the page offer to rerun them. */
 const RERUN_OFFERED_MS = 7 * 24 * 60 * 60_000;
 
-/** Whoever was seen after that is still there: so long its events hold back newer ones, and so long nobody is told. */
+/** A processor that was seen after that is still running. */
 export function seenSince(now: number): number {
   return now - PRESENT_MS;
 }
 
-/** What was put away since then is offered to be rerun. */
 export function rerunOfferedSince(now: number): number {
   return now - RERUN_OFFERED_MS;
 }
 
 /**
- * What nobody was seen to handle after that may be put away: not for seven days, nor since whoever puts it away has looked
- * for long enough.
+ * The events of a type that no processor was seen to handle after that may become ignored: not for seven days, nor since the
+ * caller has looked for long enough.
  */
 export function goneSince(now: number, ignoreBefore: number): number {
   return Math.min(now - IGNORE_AFTER_MS, ignoreBefore);
 }
 
-/** Whether somebody who was last seen then, or never, was seen after a time. */
+/** @param lastSeen - `null` for never */
 export function wasSeenAfter(lastSeen: number | null, since: number): boolean {
   return lastSeen !== null && lastSeen > since;
 }
 
-/** Whether a type is among those of a handler. */
 export function isAmong(types: Scope['types'], type: string | null): boolean {
   return types === '*' || (type !== null && types.includes(type));
 }
 
-/** Whether an event is one of a scope. */
 export function isInScope(
   { endpoints, types }: Scope,
   { endpoint, type }: { readonly endpoint: string; readonly type: string | null },
@@ -56,7 +54,7 @@ export function isInScope(
   return (endpoints === '*' || endpoints.includes(endpoint)) && isAmong(types, type);
 }
 
-/** A processor and what it handles; milliseconds since 1970. */
+/** A processor and its scope; milliseconds since 1970. */
 export interface NotedProcessor extends ProcessorIdentity, Scope {
   readonly seenAt: number;
 }
@@ -119,18 +117,14 @@ export interface ParkedEvent extends QueuedEvent, SizedEvent {
   readonly isHandled: boolean;
 }
 
-interface ParkedPlan {
-  readonly unpark: readonly number[];
-  /** the queues of the events: their next events may be claimed too */
-  readonly queues: readonly Queue[];
-  readonly parked: Sweep['parked'];
-}
-
 /**
  * The processor that handled the events which a parked event waits for may be gone. Unparks the events that no processor
  * handles. Of the others the front of each queue may be claimed, however many wait behind it.
  */
-export function planParked(found: readonly ParkedEvent[], budget: Budget): ParkedPlan {
+export function planParked(
+  found: readonly ParkedEvent[],
+  budget: Budget,
+): { readonly unpark: readonly number[]; readonly queues: readonly Queue[]; readonly parked: Sweep['parked'] } {
   const seen = withinBudget(
     found.map((event) => ({ ...event, bytes: event.isHandled ? 0 : event.bytes })),
     budget,
@@ -205,8 +199,8 @@ export function planIgnore(
   }
 }
 
+/** The position of the next type that can exist. */
 function after({ endpoint, type }: Pick<ReadyType, 'endpoint' | 'type'>): TypePosition {
-  // The next text there is.
   return { endpoint, from: `${type}\0` };
 }
 
@@ -218,7 +212,7 @@ function queuesOf(events: readonly QueuedEvent[]): readonly Queue[] {
   return [...new Map(queues).values()];
 }
 
-/** Counting stops here. */
+/** Events of a type are counted up to this number. */
 export const COUNTED = 1_000;
 
 export interface TypeTotal {
@@ -250,25 +244,14 @@ export function unhandledTypes(
     const { dueAt, isPaused, lastSeen, wasEndpointHandled } = total;
     if (dueAt > handledSince || isPaused || wasSeenAfter(lastSeen, handledSince)) return [];
     if (lastSeen === null && (!isAnybodyThere || wasEndpointHandled)) return [];
-    return [{ ...counted(total), since: lastSeen === null ? null : new Date(lastSeen) }];
+    return [{ ...typeCount(total), since: lastSeen === null ? null : new Date(lastSeen) }];
   });
 }
 
-/** Types of ignored events. */
 export function ignoredTypes(ignored: readonly TypeTotal[], now: number): IgnoredType[] {
-  return ignored.map((total) => ({ ...counted(total), handled: wasSeenAfter(total.lastSeen, seenSince(now)) }));
+  return ignored.map((total) => ({ ...typeCount(total), handled: wasSeenAfter(total.lastSeen, seenSince(now)) }));
 }
 
-/**
- * How many events wait behind a pause.
- *
- * @param found - of those that were looked at
- * @param unseen - whether more events are set aside than were looked at: some of them may wait here, too
- */
-export function waitingBehind(found: number, unseen: boolean): { readonly waiting: number; readonly more: boolean } {
-  return { waiting: Math.min(found, COUNTED), more: unseen || found > COUNTED };
-}
-
-function counted({ endpoint, type, count }: TypeTotal): TypeCount {
-  return { endpoint, type, count: Math.min(count, COUNTED), more: count > COUNTED };
+function typeCount({ endpoint, type, count }: TypeTotal): TypeCount {
+  return { endpoint, type, ...gaugeOf(count, COUNTED) };
 }

@@ -1,6 +1,27 @@
 import { prunableStates, type EventState, type PrunableState } from '../event.ts';
 import { Budget, withinBudget } from './budget.ts';
 
+/** The events to prune. */
+export interface PruneCriteria {
+  /** Settled before this time. */
+  readonly settledBefore: Date;
+  /**
+   * In one of these states.
+   *
+   * @defaultValue `['processed']`
+   */
+  readonly states?: readonly PrunableState[];
+  readonly types?: readonly string[];
+  readonly endpoint?: string;
+}
+
+/** How far pruning has come. */
+export interface PrunePosition {
+  readonly state: PrunableState;
+  readonly settledMs: number;
+  readonly seq: number;
+}
+
 /** The states that pruning goes through, in this order. */
 export function statesToPrune({ states = ['processed'] }: Pick<PruneCriteria, 'states'>): readonly PrunableState[] {
   return prunableStates.filter((state) => states.includes(state));
@@ -9,7 +30,7 @@ export function statesToPrune({ states = ['processed'] }: Pick<PruneCriteria, 's
 /** How many events one look goes through where not all of them fit. */
 export const EXAMINED = 1_000;
 
-/** Where the search for what can be pruned begins in a state; `null` behind the last state. */
+/** The position before the first event in a state; `null` behind the last state. */
 export function beginningOf(state: PrunableState | null): PrunePosition | null {
   return state === null ? null : { state, settledMs: Number.MIN_SAFE_INTEGER, seq: 0 };
 }
@@ -29,9 +50,9 @@ export interface LookedAt {
 }
 
 /**
- * What one look has found.
+ * The events that one look has found.
  *
- * @param rows - what comes behind the position that was looked from, in the order in which it was settled
+ * @param rows - the events behind the position that was looked from, in the order in which they were settled
  * @param looked - so many were asked for
  */
 export function candidatesAmong(
@@ -42,23 +63,19 @@ export function candidatesAmong(
   limit: number,
 ): PruneCandidates {
   const found: PrunePosition[] = [];
+  let last: PrunePosition | null = null;
   for (const row of rows) {
+    last = { state, settledMs: row.settledMs, seq: row.seq };
     if (!isMeant(criteria, row)) continue;
-    const candidate = positionOf(state, row);
-    found.push(candidate);
-    if (found.length === limit) return { found, next: candidate };
+    found.push(last);
+    if (found.length === limit) return { found, next: last };
   }
-  const last = rows.at(-1);
-  if (last !== undefined && rows.length === looked) return { found, next: positionOf(state, last) };
+  if (last !== null && rows.length === looked) return { found, next: last };
   const states = statesToPrune(criteria);
   return { found, next: beginningOf(states[states.indexOf(state) + 1] ?? null) };
 }
 
-function positionOf(state: PrunableState, { settledMs, seq }: LookedAt): PrunePosition {
-  return { state, settledMs, seq };
-}
-
-/** Whether an event is one of those that are meant, whatever its state. */
+/** Whether the criteria include an event, whatever its state. */
 export function isMeant(
   { types, endpoint }: Pick<PruneCriteria, 'types' | 'endpoint'>,
   event: { readonly type: string | null; readonly endpoint: string },
@@ -66,7 +83,7 @@ export function isMeant(
   return (types?.includes(event.type ?? '') ?? true) && (endpoint === undefined || event.endpoint === endpoint);
 }
 
-/** An event as far as it decides whether it may become a tombstone. */
+/** The facts that decide whether an event may become a tombstone. */
 export interface SettledEvent {
   readonly state: EventState;
   readonly settledAt: number | null;
@@ -98,33 +115,9 @@ export function planPrune(
   budget = new Budget(),
 ): PrunePlan {
   const worked = withinBudget(
-    found.map((each) => ({ ...each, bytes: settled.get(each.seq)?.bytes ?? 0 })),
+    found.map((each) => ({ ...each, event: settled.get(each.seq), bytes: settled.get(each.seq)?.bytes ?? 0 })),
     budget,
   );
-  const chosen = worked.filter(({ seq, state }) => {
-    const event = settled.get(seq);
-    return event !== undefined && isPrunable(event, state, before);
-  });
+  const chosen = worked.filter(({ event, state }) => event !== undefined && isPrunable(event, state, before));
   return { prune: chosen.map(({ seq }) => seq), worked: worked.length };
-}
-
-/** The events to prune. */
-export interface PruneCriteria {
-  /** Settled before this time. */
-  readonly settledBefore: Date;
-  /**
-   * In one of these states.
-   *
-   * @defaultValue `['processed']`
-   */
-  readonly states?: readonly PrunableState[];
-  readonly types?: readonly string[];
-  readonly endpoint?: string;
-}
-
-/** How far pruning has come. */
-export interface PrunePosition {
-  readonly state: PrunableState;
-  readonly settledMs: number;
-  readonly seq: number;
 }

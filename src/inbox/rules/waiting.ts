@@ -1,12 +1,60 @@
 import type { Instant } from '../../events/instant.ts';
-import type { EventState, EventKey } from '../event.ts';
-import type { Gauge } from '../operator/counts.ts';
+import type { EventKey, EventState } from '../event.ts';
 import type { EventSummary } from '../operator/search.ts';
 import { isSuspect } from './claim.ts';
+import type { Gauge } from './counted.ts';
 import { isBefore } from './entity-order.ts';
 import { isPaused, type StoredPause } from './pauses.ts';
 import { seenSince, wasSeenAfter } from './processors.ts';
 import type { ClaimState, Front, Queue, QueuedEvent } from './store.ts';
+
+/** Why an event has not been processed, according to the rules that processors follow. */
+export type Wait =
+  /** The handler of the event is running. */
+  | { readonly reason: 'running'; readonly since: Date; readonly waiting: Gauge }
+  /** The type of the event is paused until an operator resumes it. */
+  | { readonly reason: 'paused'; readonly pause: StoredPause }
+  /** No running processor handles the type of the event. `lastSeen` is `null` if no processor ever did. */
+  | { readonly reason: 'no processor'; readonly lastSeen: Date | null }
+  /** Another event of its entity comes first. */
+  | { readonly reason: 'behind'; readonly blocker: Blocker }
+  /** The event is not due yet. */
+  | { readonly reason: 'later'; readonly dueAt: Date; readonly waiting: Gauge }
+  /**
+   * The event was being handled when a process died, and another such event is being handled now. Such events are
+   * handled one at a time.
+   */
+  | { readonly reason: 'suspect'; readonly waiting: Gauge }
+  /** A processor will claim the event next. `lastSeen`: when a processor that handles its type was last seen. */
+  | { readonly reason: 'next'; readonly lastSeen: Date; readonly waiting: Gauge }
+  /** An operator discarded the event. */
+  | { readonly reason: 'discarded' }
+  /**
+   * The event was ignored because no processor handled its type. `lastSeen`: when such a processor was last seen;
+   * `null` if never.
+   */
+  | { readonly reason: 'not handled'; readonly lastSeen: Date | null };
+
+/** The event that other events of its entity wait for. */
+export interface Blocker {
+  readonly event: EventSummary;
+  /** When the handler of this event started. `null` if this event is waiting too. */
+  readonly runningSince: Date | null;
+  /** `true` if the type of this event is paused. */
+  readonly paused?: boolean;
+  /** How many events of the same entity wait behind this event. */
+  readonly waiting: Gauge;
+}
+
+export interface Waits {
+  /**
+   * Explains why each event has not been processed yet. `null` for an event that is processed, dead or unknown. The
+   * work for each event is limited, no matter how many events are waiting.
+   *
+   * @param now - milliseconds since 1970
+   */
+  waits(keys: readonly EventKey[], now: number): Promise<readonly (Wait | null)[]>;
+}
 
 /** At most so many events behind another one are counted. */
 const COUNTED = 1_000;
@@ -62,7 +110,7 @@ export interface CountBehind {
   readonly handled: number;
 }
 
-/** Why events wait, and what else an engine has to load to say so. */
+/** The facts that an engine still has to load to explain the waits. */
 interface WaitPlan {
   /** places to count events behind, each once */
   readonly places: readonly PlaceInQueue[];
@@ -80,14 +128,13 @@ interface WaitPlan {
   ): readonly (Wait | null)[];
 }
 
-/** What else is loaded. */
-interface Loaded {
+/** Explains a wait with the facts that were loaded. */
+type Draft = (loaded: {
   readonly at: (ms: number) => Date;
   /** of the place with this number; nothing waits behind `null` */
   readonly waiting: (place: number | null) => Gauge;
   readonly blocker: (seq: number) => EventSummary | undefined;
-}
-type Draft = (loaded: Loaded) => Wait | null;
+}) => Wait | null;
 
 export function planWaits(
   events: readonly (WaitingEvent | undefined)[],
@@ -138,12 +185,8 @@ export function planWaits(
     }
     if (event.entity !== null && running !== undefined) return behind(event, running, null, false);
     if (event.entity !== null && front !== undefined && isBefore(front, event)) {
-      return behind(
-        event,
-        { seq: front.seq, claimedAt: null },
-        front,
-        isPaused(pauses, { endpoint, type: front.type }),
-      );
+      const waiting = { seq: front.seq, claimedAt: null };
+      return behind(event, waiting, front, isPaused(pauses, { endpoint, type: front.type }));
     }
     const place = event.yields ? null : placeIn(event, event);
     if (dueAt > now) return ({ at, waiting }) => ({ reason: 'later', dueAt: at(dueAt), waiting: waiting(place) });
@@ -184,55 +227,6 @@ export function planWaits(
   }
 }
 
-function gaugeOf(counted: CountBehind | undefined): Gauge {
-  if (counted === undefined) return { count: 0, more: false };
-  return { count: Math.min(counted.handled, COUNTED), more: counted.all > COUNTED };
-}
-
-/** Why an event has not been processed, according to the rules that processors follow. */
-export type Wait =
-  /** The handler of the event is running. */
-  | { readonly reason: 'running'; readonly since: Date; readonly waiting: Gauge }
-  /** The type of the event is paused until an operator resumes it. */
-  | { readonly reason: 'paused'; readonly pause: StoredPause }
-  /** No running processor handles the type of the event. `lastSeen` is `null` if no processor ever did. */
-  | { readonly reason: 'no processor'; readonly lastSeen: Date | null }
-  /** Another event of its entity comes first. */
-  | { readonly reason: 'behind'; readonly blocker: Blocker }
-  /** The event is not due yet. */
-  | { readonly reason: 'later'; readonly dueAt: Date; readonly waiting: Gauge }
-  /**
-   * The event was being handled when a process died, and another such event is being handled now. Such events are
-   * handled one at a time.
-   */
-  | { readonly reason: 'suspect'; readonly waiting: Gauge }
-  /** A processor will claim the event next. `lastSeen`: when a processor that handles its type was last seen. */
-  | { readonly reason: 'next'; readonly lastSeen: Date; readonly waiting: Gauge }
-  /** An operator discarded the event. */
-  | { readonly reason: 'discarded' }
-  /**
-   * The event was ignored because no processor handled its type. `lastSeen`: when such a processor was last seen;
-   * `null` if never.
-   */
-  | { readonly reason: 'not handled'; readonly lastSeen: Date | null };
-
-/** The event that other events of its entity wait for. */
-export interface Blocker {
-  readonly event: EventSummary;
-  /** When the handler of this event started. `null` if this event is waiting too. */
-  readonly runningSince: Date | null;
-  /** `true` if the type of this event is paused. */
-  readonly paused?: boolean;
-  /** How many events of the same entity wait behind this event. */
-  readonly waiting: Gauge;
-}
-
-export interface Waits {
-  /**
-   * Explains why each event has not been processed yet. `null` for an event that is processed, dead or unknown. The
-   * work for each event is limited, no matter how many events are waiting.
-   *
-   * @param now - milliseconds since 1970
-   */
-  waits(keys: readonly EventKey[], now: number): Promise<readonly (Wait | null)[]>;
+function gaugeOf({ all, handled }: CountBehind = { all: 0, handled: 0 }): Gauge {
+  return { count: Math.min(handled, COUNTED), more: all > COUNTED };
 }

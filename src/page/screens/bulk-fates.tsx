@@ -3,13 +3,7 @@ import type { AnyInbox } from '../../inbox/contract.ts';
 import type { Bulk, BulkFate } from '../../inbox/operator/acts.ts';
 import { type BulkOutcome, type OutcomeAtFirst, bulkOutcome } from '../../ops/bulks.ts';
 import { number, shortTime } from '../../ops/words/format.ts';
-import {
-  fateInWords,
-  filterOfFate,
-  outcomeWords,
-  presentFates,
-  type FateWords,
-} from '../../ops/words/act-words.ts';
+import { fateInWords, filterOfFate, outcomeWords, presentFates, type FateWords } from '../../ops/words/act-words.ts';
 import { eventsHref } from '../parts/filter-fields.ts';
 
 /** What became of the events of a bulk action, from how they stand now. */

@@ -67,7 +67,8 @@ export function operatedInboxes(): () => OperatedSchema {
       join,
       async bury(id) {
         const { rows } = await there.query<{ seq: string }>(`SELECT seq FROM ${t.events} WHERE id = $1`, [id]);
-        await there.query(movesOf(t).prune, [[rows[0]?.seq], [Buffer.from([0])]]);
+        const { text, values } = movesOf(t).pruneMany([Number(rows[0]?.seq)]);
+        await there.query(text, [...values]);
       },
     };
   };

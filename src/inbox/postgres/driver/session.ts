@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { InboxOpenError, isInstance } from '../../../errors.ts';
 import { LATE, startDeadline, withinDeadline } from '../../../host/host-limits.ts';
 import { performance } from '../../../host/real-timers.ts';
+import type { Statement } from '../../operator/sql.ts';
 import type { PostgresConnection, PostgresQuery, PostgresResult } from './client.ts';
 import type { Connections, LentShare } from './connections.ts';
 import { DatabaseFailure } from './faults.ts';
@@ -35,18 +36,20 @@ export class Session {
     return this.#unansweredAt;
   }
 
-  /** The rows of a statement; whoever asks says what they look like. */
-  async rows<Row>(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
-    return rowsOf(await this.#ask(text, values)) as readonly Row[]; // the columns of the statement
+  /** The rows of a statement, of the type that the caller names. */
+  async rows<Row>(statement: string | Statement, values?: readonly unknown[]): Promise<readonly Row[]> {
+    return rowsOf(await this.#ask(statement, values)) as readonly Row[]; // the columns of the statement
   }
 
-  async row<Row>(text: string, values: readonly unknown[] = []): Promise<Row | undefined> {
-    return (await this.rows<Row>(text, values))[0];
+  async row<Row>(statement: string | Statement, values?: readonly unknown[]): Promise<Row | undefined> {
+    return (await this.rows<Row>(statement, values))[0];
   }
 
-  /** How many rows it has changed. */
-  async run(text: string, values: readonly unknown[] = []): Promise<number> {
-    return (await this.#ask(text, values)).rowCount ?? 0;
+  /** Runs a statement, unless its first value is an empty list. Returns the number of changed rows. */
+  async run(statement: string | Statement, values?: readonly unknown[]): Promise<number> {
+    const [first] = (typeof statement === 'string' ? values : statement.values) ?? [];
+    if (Array.isArray(first) && first.length === 0) return 0;
+    return (await this.#ask(statement, values)).rowCount ?? 0;
   }
 
   /** Statements without parameters, which Postgres takes in one message; answers with what it says of the last one. */
@@ -68,7 +71,8 @@ export class Session {
     return results.flatMap(rowsOf) as readonly Row[]; // the columns of those that select
   }
 
-  #ask(text: string, values: readonly unknown[]): Promise<PostgresResult> {
+  #ask(statement: string | Statement, given: readonly unknown[] = []): Promise<PostgresResult> {
+    const { text, values = [] } = typeof statement === 'string' ? { text: statement, values: given } : statement;
     const query = { text, values: values.map(toParameter) };
     return this.#inTurn(this.#preparing.named ? { ...query, name: nameOf(text) } : query);
   }
@@ -258,9 +262,10 @@ function fromText(text: string): string {
   return text.replaceAll(/\u0001([01])/g, (_, digit: string) => (digit === '0' ? '\0' : '\u0001'));
 }
 
-/** A parameter as it is sent: texts as `toText` writes them, alone and in arrays. */
+/** A parameter as it is sent, alone or in an array: a text as `toText` writes it, and bytes as `pg` knows them. */
 export function toParameter(value: unknown): unknown {
   if (typeof value === 'string') return toText(value);
+  if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   return Array.isArray(value) ? value.map(toParameter) : value;
 }
 

@@ -9,57 +9,25 @@ import {
   type PendingType,
   type TypeTotal,
 } from '../../rules/processors.ts';
-import type { Scope } from '../../work.ts';
 import type { QueuedEvent } from '../../rules/store.ts';
+import type { Scope } from '../../work.ts';
 import { toKey } from '../sql/tables.ts';
+import { READY, readyEndpoints } from './due-events.ts';
 import { holding } from './entity-queue.ts';
-import type { Scene } from './transaction.ts';
-import { readyEndpoints } from './due-events.ts';
+import type { Reading, Transaction } from './transaction.ts';
 
 /** Types are the sender's text, so there may be any number of them. */
 const TYPES = 200;
 
-const READY = 'lease_until_ms IS NULL AND NOT parked';
-const PUT_AWAY = "state = 'ignored'";
-
-interface ProcessorRow {
-  readonly name: string;
-  readonly endpoints: string;
-  readonly types: string;
-  readonly started_ms: number;
-  readonly seen_ms: number;
-}
-
-interface QueuedRow {
-  readonly seq: number;
-  readonly endpoint: string;
-  readonly entity: string | null;
-  readonly type: string;
-}
-
-interface TypeRow {
-  readonly endpoint: string;
-  readonly type: string;
-  readonly seen_ms: number | null;
-}
-
-interface TotalRow extends TypeRow {
-  readonly count: number;
-}
-
-interface PendingRow extends TotalRow {
-  readonly due_ms: number;
-  readonly paused: boolean;
-  readonly ever: boolean;
-}
+const IGNORED = "state = 'ignored'";
 
 /** Notes that a processor handles a scope. */
 export async function noteScope(
-  { session, t }: Scene,
+  { session, t }: Reading,
   { endpoints, types, named = [] }: Scope,
   now: number,
 ): Promise<void> {
-  // In one order, so that two who announce the same do not wait for each other.
+  // In one order, so that two processors that announce the same do not deadlock.
   await session.run(
     `INSERT INTO ${t.handling} AS known (endpoint, type, seen_ms)
      SELECT DISTINCT named.endpoint, wanted.type, $3::bigint
@@ -71,7 +39,7 @@ export async function noteScope(
 
 /** Notes a processor, and forgets those that were last seen by `seenBy`. */
 export async function noteProcessor(
-  { session, t }: Scene,
+  { session, t }: Reading,
   { name, endpoints, types, startedAt, seenAt }: NotedProcessor,
   seenBy: number,
 ): Promise<void> {
@@ -81,7 +49,7 @@ export async function noteProcessor(
        ON CONFLICT (name) DO UPDATE SET started_ms = excluded.started_ms, seen_ms = excluded.seen_ms`,
       [name, JSON.stringify(endpoints), JSON.stringify(types), startedAt, seenAt],
     ),
-    // Another machine may do the same just now; whoever comes later finds nothing left.
+    // Another machine may do the same now; the later one finds nothing left.
     session.run(
       `DELETE FROM ${t.processors} WHERE name = ANY(ARRAY(
          SELECT name FROM ${t.processors} WHERE seen_ms <= $1 FOR UPDATE SKIP LOCKED))`,
@@ -90,67 +58,62 @@ export async function noteProcessor(
   ]);
 }
 
-export async function forgetProcessor({ session, t }: Scene, name: string): Promise<void> {
-  await session.run(`DELETE FROM ${t.processors} WHERE name = $1`, [name]);
-}
-
 /** Processors that were seen after that, in the order of their start. */
-export async function processorsAfter({ session, t }: Scene, since: number): Promise<readonly NotedProcessor[]> {
-  const sql = `SELECT * FROM ${t.processors} WHERE seen_ms > $1 ORDER BY started_ms, name`;
-  return (await session.rows<ProcessorRow>(sql, [since])).map((row) => ({
-    name: row.name,
+export async function processorsAfter({ session, t }: Reading, since: number): Promise<readonly NotedProcessor[]> {
+  const rows = await session.rows<NotedProcessor & { readonly endpoints: string; readonly types: string }>(
+    `SELECT name, endpoints, types, started_ms AS "startedAt", seen_ms AS "seenAt" FROM ${t.processors}
+     WHERE seen_ms > $1 ORDER BY started_ms, name`,
+    [since],
+  );
+  return rows.map((row) => ({
+    ...row,
     endpoints: JSON.parse(row.endpoints) as Scope['endpoints'], // as it was written
     types: JSON.parse(row.types) as Scope['types'],
-    startedAt: row.started_ms,
-    seenAt: row.seen_ms,
   }));
 }
 
-export async function handledTypes({ session, t }: Scene): Promise<readonly HandledType[]> {
-  const rows = await session.rows<HandledType>(
-    `SELECT endpoint, type, seen_ms AS at FROM ${t.handling} ORDER BY endpoint, type`,
-  );
-  return rows.map(({ endpoint, type, at }) => ({ endpoint, type, at }));
+export function handledTypes({ session, t }: Reading): Promise<readonly HandledType[]> {
+  return session.rows<HandledType>(`SELECT endpoint, type, seen_ms AS at FROM ${t.handling} ORDER BY endpoint, type`);
 }
 
-export async function isAnybodyThere({ session, t }: Scene, since: number): Promise<boolean> {
+export async function isAnyProcessorThere({ session, t }: Reading, since: number): Promise<boolean> {
   return (await session.row(`SELECT 1 FROM ${t.handling} WHERE seen_ms > $1 LIMIT 1`, [since])) !== undefined;
 }
 
 /** Parked events in the order of arrival; locks their slots. */
 export async function parkedAfter(
-  { session, t, locks }: Scene,
+  { session, t, locks }: Transaction,
   seq: number,
   limit: number,
   handledSince: number,
 ): Promise<readonly ParkedEvent[]> {
-  const rows = await session.rows<QueuedRow & { readonly handled: boolean }>(
+  const rows = await session.rows<ParkedEvent>(
     `WITH found AS MATERIALIZED (
        SELECT seq, endpoint, entity, type FROM ${t.queue} WHERE parked AND seq + 0 > $1 ORDER BY seq + 0 LIMIT $2
      ), ${holding(t, 'found', '$3')}
-     SELECT found.*, holding.every OR found.type = ANY(holding.types) AS handled
+     SELECT found.*, 0 AS bytes, holding.every OR found.type = ANY(holding.types) AS "isHandled"
      FROM found JOIN holding ON holding.endpoint = found.endpoint ORDER BY seq`,
     [seq, limit, handledSince],
   );
   await locks.takeOf(rows.map((row) => row.seq));
-  return rows.map((row) => ({ ...queuedOf(row), bytes: 0, isHandled: row.handled }));
+  return rows;
 }
 
 /** Ready types from a position on. Leaves out endpoints at which a processor has handled every type since `gone`. */
 export async function readyTypes(
-  scene: Scene,
+  reading: Reading,
   endpoints: Scope['endpoints'],
   begin: TypePosition,
   gone: number,
   limit: number,
 ): Promise<readonly ReadyType[]> {
-  const { session, t } = scene;
-  const ready = await readyEndpoints(scene, endpoints);
+  const { session, t } = reading;
+  const ready = await readyEndpoints(reading, endpoints);
   const first = begin.endpoint === null ? 0 : Math.max(0, ready.indexOf(begin.endpoint));
   const named = ready.slice(first);
   const some = `SELECT type FROM ${t.queue} WHERE ${READY} AND endpoint = named.endpoint`;
-  const rows = await session.rows<TypeRow & { readonly paused: boolean }>(
-    `SELECT named.endpoint, lanes.type, ${seen(t, 'lanes.type')}, ${paused(t, 'lanes.type')}
+  return session.rows<ReadyType>(
+    `SELECT named.endpoint, lanes.type, ${typeFacts(t, 'lanes.type')}
      FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS named (endpoint, first, place) CROSS JOIN LATERAL (
        WITH RECURSIVE types AS (
          (${some} AND type >= named.first ORDER BY endpoint, type LIMIT 1)
@@ -166,12 +129,11 @@ export async function readyTypes(
      ORDER BY place, lanes.type LIMIT $4`,
     [named, named.map((name) => toKey(name === begin.endpoint ? begin.from : '')), gone, limit],
   );
-  return rows.map((row) => ({ ...typeOf(row), isPaused: row.paused }));
 }
 
 /** Ready events of types that were due by then. Leaves out those whose slots other transactions hold. */
 export async function waitingOf(
-  { session, t, locks }: Scene,
+  { session, t, locks }: Transaction,
   types: readonly ReadyType[],
   dueBy: number,
   limit: number,
@@ -187,39 +149,31 @@ export async function waitingOf(
   );
   const free = await locks.takeFree(found.map(({ slot }) => slot));
   const ours = found.filter(({ slot }) => free.has(slot));
-  const rows = await session.rows<QueuedRow>(
+  const rows = await session.rows<QueuedEvent & { readonly type: string }>(
     `SELECT seq, endpoint, entity, type FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND ${READY} AND due_ms <= $2`,
     [ours.map(({ seq }) => seq), dueBy],
   );
   const held = new Map(rows.map((row) => [row.seq, row]));
+  const typeAt = (place: number): ReadyType | undefined => types[place - 1];
   const events = ours.flatMap(({ seq, place }) => {
     const row = held.get(seq);
-    const type = types[place - 1]?.type;
+    const type = typeAt(place)?.type;
     // Another body may have changed its type before its slot was locked.
-    return row === undefined || type === undefined || row.type !== toKey(type)
-      ? []
-      : [{ ...queuedOf(row), type, bytes: 0 }];
+    return row === undefined || type === undefined || row.type !== toKey(type) ? [] : [{ ...row, type, bytes: 0 }];
   });
   const last = found.length < limit ? undefined : found.at(-1);
-  return { events, endedAt: last === undefined ? null : (types[last.place - 1] ?? null) };
+  return { events, endedAt: (last && typeAt(last.place)) ?? null };
 }
 
-function queuedOf({ seq, endpoint, entity }: QueuedRow): QueuedEvent {
-  return { seq, endpoint, entity };
+/** When a processor that handles a type of `named.endpoint` was last seen, as a column. */
+function lastSeen(t: Reading['t'], type: string): string {
+  return `(SELECT max(seen_ms) FROM ${t.handling} WHERE endpoint IN (named.endpoint, '*') AND type IN (${type}, '*'))
+    AS "lastSeen"`;
 }
 
-function typeOf({ endpoint, type, seen_ms: lastSeen }: TypeRow): Omit<TypeTotal, 'count'> {
-  return { endpoint, type, lastSeen };
-}
-
-/** A column: when a processor that handles a type of `named.endpoint` was last seen. */
-function seen(t: Scene['t'], type: string): string {
-  return `(
-    SELECT max(seen_ms) FROM ${t.handling} WHERE endpoint IN (named.endpoint, '*') AND type IN (${type}, '*')) AS seen_ms`;
-}
-
-function paused(t: Scene['t'], type: string): string {
-  return `EXISTS (SELECT 1 FROM ${t.pauses} WHERE endpoint = named.endpoint AND type = ${type}) AS paused`;
+function typeFacts(t: Reading['t'], type: string): string {
+  return `${lastSeen(t, type)},
+    EXISTS (SELECT 1 FROM ${t.pauses} WHERE endpoint = named.endpoint AND type = ${type}) AS "isPaused"`;
 }
 
 /** The endpoints and types of a condition, a step through an index of both for each. */
@@ -236,8 +190,8 @@ function lanes(table: string, where: string): string {
 }
 
 /** All types of pending events; each count ends at some bound. */
-export async function pendingTypes({ session, t }: Scene): Promise<readonly PendingType[]> {
-  const rows = await session.rows<PendingRow>(`
+export function pendingTypes({ session, t }: Reading): Promise<readonly PendingType[]> {
+  return session.rows<PendingType>(`
     ${lanes(t.queue, READY)}, totals AS (
       SELECT named.endpoint, named.type, counted.due_ms, counted.count FROM named CROSS JOIN LATERAL (
         SELECT min(due_ms) AS due_ms, count(*) AS count FROM (
@@ -250,23 +204,16 @@ export async function pendingTypes({ session, t }: Scene): Promise<readonly Pend
         SELECT endpoint, type, due_ms FROM ${t.queue} WHERE parked ORDER BY seq + 0 LIMIT ${COUNTED}
       ) AS aside GROUP BY endpoint, type
     )
-    SELECT named.*, ${seen(t, 'named.type')}, ${paused(t, 'named.type')},
-      EXISTS (SELECT 1 FROM ${t.handling} WHERE endpoint IN (named.endpoint, '*')) AS ever
+    SELECT named.*, ${typeFacts(t, 'named.type')},
+      EXISTS (SELECT 1 FROM ${t.handling} WHERE endpoint IN (named.endpoint, '*')) AS "wasEndpointHandled"
     FROM (
-      SELECT endpoint, type, min(due_ms) AS due_ms, sum(count)::bigint AS count FROM totals GROUP BY endpoint, type
+      SELECT endpoint, type, min(due_ms) AS "dueAt", sum(count)::bigint AS count FROM totals GROUP BY endpoint, type
     ) AS named`);
-  return rows.map((row) => ({
-    ...typeOf(row),
-    count: row.count,
-    dueAt: row.due_ms,
-    isPaused: row.paused,
-    wasEndpointHandled: row.ever,
-  }));
 }
 
 /** Types of events that were ignored since then; each count ends at some bound. */
-export async function ignoredTypes(
-  { session, t }: Scene,
+export function ignoredTypes(
+  { session, t }: Reading,
   { endpoints, types }: Scope,
   since: number,
 ): Promise<readonly TypeTotal[]> {
@@ -277,12 +224,12 @@ export async function ignoredTypes(
       SELECT DISTINCT named.endpoint, wanted.type
       FROM unnest($2::text[]) AS named (endpoint) CROSS JOIN unnest($3::text[]) AS wanted (type)
     )`;
-  const rows = await session.rows<TotalRow>(
-    `${isNamed ? named : lanes(t.shelf, `${PUT_AWAY} AND type IS NOT NULL`)}
-     SELECT named.endpoint, named.type, counted.count, ${seen(t, 'named.type')} FROM named CROSS JOIN LATERAL (
+  return session.rows<TypeTotal>(
+    `${isNamed ? named : lanes(t.shelf, `${IGNORED} AND type IS NOT NULL`)}
+     SELECT named.endpoint, named.type, counted.count, ${lastSeen(t, 'named.type')} FROM named CROSS JOIN LATERAL (
        SELECT count(*) AS count FROM (
          SELECT 1 FROM ${t.shelf}
-         WHERE ${PUT_AWAY} AND endpoint = named.endpoint AND type = named.type AND settled_ms >= $1 LIMIT ${COUNTED + 1}
+         WHERE ${IGNORED} AND endpoint = named.endpoint AND type = named.type AND settled_ms >= $1 LIMIT ${COUNTED + 1}
        ) AS first
      ) AS counted
      WHERE ($2::text[] IS NULL OR named.endpoint = ANY($2::text[])) AND ($3::text[] IS NULL OR named.type = ANY($3::text[]))
@@ -290,5 +237,4 @@ export async function ignoredTypes(
      ORDER BY named.endpoint, named.type`,
     [since, endpoints === '*' ? null : endpoints, types === '*' ? null : types.map(toKey)],
   );
-  return rows.map((row) => ({ ...typeOf(row), count: row.count }));
 }

@@ -1,9 +1,9 @@
 import {
-  type EndpointType,
   openLanes,
-  pausesIn,
   PAUSE_COLUMNS,
   pauseOf,
+  pausesIn,
+  type EndpointType,
   type PauseRow,
   type StoredPause,
 } from '../../rules/pauses.ts';
@@ -11,22 +11,13 @@ import type { DueAsked, DueEvent, DueEvents } from '../../rules/store.ts';
 import type { Scope } from '../../work.ts';
 import { createdOf } from '../sql/records.ts';
 import { toKey, type Tables } from '../sql/tables.ts';
-import { front, FRONT_COLUMNS, frontOf, holding, leased, type NextColumns } from './entity-queue.ts';
-import type { Scene } from './transaction.ts';
+import { front, FRONT_COLUMNS, frontOf, holding, leased, type FrontColumns } from './entity-queue.ts';
+import type { Reading, Transaction } from './transaction.ts';
 
-export interface CandidateRow {
-  readonly seq: number;
-  readonly endpoint: string;
-  readonly type: string | null;
-  readonly entity: string | null;
-  readonly created_ms: number | null;
-  readonly created_ns: number | null;
-  readonly crashes: number;
-}
+/** Events that may be claimed, by the condition of their indexes. */
+export const READY = 'lease_until_ms IS NULL AND NOT parked';
 
-const READY = 'lease_until_ms IS NULL AND NOT parked';
-
-/** A claim looks so often, and so far, past events that others have locked: they hold them for a moment, and so does it. */
+/** A claim looks at most this often, and this far, past events that others have locked: all locks are short. */
 const MOST_LOOKS = 8;
 const DEEPEST = 1_000;
 
@@ -34,10 +25,10 @@ const DEEPEST = 1_000;
  * The longest due events whose slots are free. The first statement finds them and locks their slots, without waiting for
  * anyone; the second one reads them again, because another claim may have had them in between.
  */
-export async function dueEvents(scene: Scene, asked: DueAsked): Promise<DueEvents> {
-  const { session, t, locks } = scene;
+export async function dueEvents(transaction: Transaction, asked: DueAsked): Promise<DueEvents> {
+  const { session, t, locks } = transaction;
   const { now, includeSuspects, limit, handles, handledSince } = asked;
-  const sources = await sourcesOf(scene, asked);
+  const sources = await sourcesOf(transaction, asked);
   if (sources === null) return NONE;
   const busy = new Set<number>();
   for (let look = 0; look < MOST_LOOKS; look += 1) {
@@ -45,7 +36,7 @@ export async function dueEvents(scene: Scene, asked: DueAsked): Promise<DueEvent
     const found = await session.rows<FoundRow>(dueAndFree(t, sources), values);
     if (found.length === 0) return NONE;
     const ours = found.filter(({ free, slot }) => free || locks.holds(slot));
-    locks.note(ours.map(({ slot }) => slot));
+    locks.note(ours);
     const handled = handles === '*' ? [[], true] : [handles.map(toKey), false];
     const judged = [ours.map(({ seq }) => seq), now, includeSuspects, handledSince, ...handled, locks.all()];
     const rows = ours.length === 0 ? [] : await session.rows<DueRow>(withFacts(t), judged);
@@ -71,48 +62,48 @@ interface Sources {
 
 /** `null` if nothing can be due. */
 async function sourcesOf(
-  scene: Scene,
+  transaction: Transaction,
   { endpoints, types, except, pauses }: Pick<DueAsked, 'endpoints' | 'types' | 'except' | 'pauses'>,
 ): Promise<Sources | null> {
-  const { t } = scene;
-  const every = `(${distinctEndpoints(t.queue, READY, 'endpoint, type')}) AS ends`;
-  const isPaused = pausesIn(pauses, { endpoints, types });
-  if (endpoints === '*' && !isPaused) {
+  const every = `(${distinctEndpoints(transaction.t.queue, READY, 'endpoint, type')}) AS ends`;
+  if (endpoints === '*' && !pausesIn(pauses, { endpoints, types })) {
     if (types === '*' && except.length === 0) return { endpoints: every, lanes: null, values: [] };
     if (types !== '*') {
       const lanes = `(SELECT ends.endpoint, wanted.type FROM ${every} CROSS JOIN unnest($5::text[]) AS wanted (type)) AS lanes`;
       return { endpoints: null, lanes, values: [[...new Set(types)].map(toKey)] };
     }
   }
-  const there = [...new Set(await readyEndpoints(scene, endpoints))];
+  const ready = [...new Set(await readyEndpoints(transaction, endpoints))];
   // Paused types, and full ones, are skipped by name, however many of their events wait.
-  const whole = there.filter(
-    (endpoint) => types === '*' && except.length === 0 && !pausesIn(pauses, { endpoints: [endpoint], types }),
+  const isWhole = (endpoint: string): boolean =>
+    types === '*' && except.length === 0 && !pausesIn(pauses, { endpoints: [endpoint], types });
+  const whole = ready.filter(isWhole);
+  const others = ready.filter((endpoint) => !isWhole(endpoint));
+  const open = openLanes(pauses, await lanesOf(transaction, others, types)).filter(
+    ({ type }) => !except.includes(type),
   );
-  const others = there.filter((endpoint) => !whole.includes(endpoint));
-  const open = openLanes(pauses, await lanesOf(scene, others, types)).filter(({ type }) => !except.includes(type));
   if (whole.length === 0 && open.length === 0) return null;
+  const values: (readonly string[])[] = [];
+  const list = (value: readonly string[]): string => `$${values.push(value) + 4}::text[]`;
   return {
-    endpoints: whole.length === 0 ? null : 'unnest($5::text[]) AS ends (endpoint)',
+    endpoints: whole.length === 0 ? null : `unnest(${list(whole)}) AS ends (endpoint)`,
     lanes:
       open.length === 0
         ? null
-        : `unnest($${whole.length === 0 ? 5 : 6}::text[], $${whole.length === 0 ? 6 : 7}::text[]) AS lanes (endpoint, type)`,
-    values: [
-      ...(whole.length === 0 ? [] : [whole]),
-      ...(open.length === 0 ? [] : [open.map(({ endpoint }) => endpoint), open.map(({ type }) => toKey(type))]),
-    ],
+        : `unnest(${list(open.map(({ endpoint }) => endpoint))}, ${list(open.map(({ type }) => toKey(type)))})
+           AS lanes (endpoint, type)`,
+    values,
   };
 }
 
 /** The types of which an event may be due, by endpoint: of every type, those of which one is ready. */
 export async function lanesOf(
-  scene: Scene,
+  reading: Reading,
   endpoints: readonly string[],
   types: Scope['types'],
 ): Promise<readonly EndpointType[]> {
   if (endpoints.length === 0) return [];
-  if (types === '*') return readyLanes(scene, endpoints);
+  if (types === '*') return readyLanes(reading, endpoints);
   return endpoints.flatMap((endpoint) => [...new Set(types)].map((type) => ({ endpoint, type })));
 }
 
@@ -120,8 +111,8 @@ export async function lanesOf(
  * Each type costs one step through the index, however many of its events wait. All types are found, though senders can
  * invent them: events of types behind a bound would never be claimed.
  */
-async function readyLanes({ session, t }: Scene, endpoints: readonly string[]): Promise<readonly EndpointType[]> {
-  const rows = await session.rows<EndpointType>(
+function readyLanes({ session, t }: Reading, endpoints: readonly string[]): Promise<readonly EndpointType[]> {
+  return session.rows<EndpointType>(
     `WITH RECURSIVE lanes AS (
        SELECT named.endpoint, (
          SELECT type FROM ${t.queue} WHERE ${READY} AND endpoint = named.endpoint ORDER BY endpoint, type LIMIT 1
@@ -134,7 +125,6 @@ async function readyLanes({ session, t }: Scene, endpoints: readonly string[]): 
      ) SELECT endpoint, type FROM lanes WHERE type IS NOT NULL`,
     [endpoints],
   );
-  return rows.map(({ endpoint, type }) => ({ endpoint, type }));
 }
 
 interface FoundRow {
@@ -145,19 +135,22 @@ interface FoundRow {
 
 function dueAndFree(t: Tables, { endpoints, lanes }: Sources): string {
   /** The first ones of an endpoint, or of one type of it, by an index on that expression. */
-  const first = (of: string, due: string, more: string): string => `
+  const first = (of: string | null, due: string, more: string): readonly string[] =>
+    of === null
+      ? []
+      : [
+          `
     SELECT due.* FROM ${of} CROSS JOIN LATERAL (
       SELECT seq, slot, due_ms FROM (
         SELECT queue.seq, queue.slot, queue.due_ms FROM ${t.queue} AS queue
         WHERE ${more} AND ${READY} AND (queue.crashes = 0 OR $2::boolean) AND ${due} <= $1::bigint
         ORDER BY ${due}, queue.seq LIMIT ${DEEPEST}
       ) AS first WHERE slot <> ALL($4::smallint[]) LIMIT $3
-    ) AS due`;
+    ) AS due`,
+        ];
   const parts = [
-    ...(endpoints === null ? [] : [first(endpoints, 'queue.due_ms + 0', 'queue.endpoint = ends.endpoint')]),
-    ...(lanes === null
-      ? []
-      : [first(lanes, 'queue.due_ms', 'queue.endpoint = lanes.endpoint AND queue.type = lanes.type')]),
+    ...first(endpoints, 'queue.due_ms + 0', 'queue.endpoint = ends.endpoint'),
+    ...first(lanes, 'queue.due_ms', 'queue.endpoint = lanes.endpoint AND queue.type = lanes.type'),
   ];
   return `
     WITH due AS MATERIALIZED (
@@ -167,9 +160,9 @@ function dueAndFree(t: Tables, { endpoints, lanes }: Sources): string {
     ) SELECT seq, slot, slot = ANY(ARRAY(SELECT slot FROM free)) AS free FROM due ORDER BY due_ms, seq`;
 }
 
-interface DueRow extends CandidateRow, Omit<NextColumns, 'passed' | 'yielding'> {
-  readonly has_lease: boolean;
-  readonly superseded: boolean;
+interface DueRow extends Omit<DueEvent, 'created' | 'front' | 'bytes'>, FrontColumns {
+  readonly created_ms: number | null;
+  readonly created_ns: number | null;
 }
 
 /** An event may have moved to another slot before its slot was locked. */
@@ -182,41 +175,26 @@ function withFacts(t: Tables): string {
       SELECT seq, endpoint, type, entity, created_ms, created_ns, crashes, due_ms FROM ${t.queue}
       WHERE seq = ANY($1::bigint[]) AND ${SLOT_IS_HELD} AND ${READY} AND due_ms <= $2 AND (crashes = 0 OR $3::boolean)
     ), ${holding(t, 'due', '$4', { types: '$5::text[]', every: '$6::boolean' })}
-    SELECT due.*, ${hasLease(t)} AS has_lease, ${isSuperseded(t)} AS superseded, ${FRONT_COLUMNS}
+    SELECT due.*, ${dueFacts(t)}, ${FRONT_COLUMNS}
     FROM due JOIN holding ON holding.endpoint = due.endpoint ${front(t, 'due')} ORDER BY due.due_ms, due.seq`;
 }
 
-/** Whether the entity of a row named `due` has a lease. */
-export function hasLease(t: Tables): string {
-  return `EXISTS (${leased('1', (entity) => `${entity} = due.entity AND endpoint = due.endpoint`, t)})`;
+/** Whether the entity of a row named `due` has a lease, and whether a newer event of it was processed. */
+export function dueFacts(t: Tables): string {
+  return `
+    EXISTS (${leased('1', (entity) => `${entity} = due.entity AND endpoint = due.endpoint`, t)}) AS "hasLease",
+    EXISTS (SELECT 1 FROM ${t.entities} AS done WHERE done.entity = due.entity AND done.endpoint = due.endpoint
+      AND (done.created_ms, done.created_ns) > (due.created_ms, due.created_ns)) AS "isSuperseded"`;
 }
 
-/** Whether a newer event of the entity of a row named `due` was processed. */
-export function isSuperseded(t: Tables): string {
-  return `EXISTS (SELECT 1 FROM ${t.entities} AS done WHERE done.entity = due.entity AND done.endpoint = due.endpoint
-    AND (done.created_ms, done.created_ns) > (due.created_ms, due.created_ns))`;
-}
-
+/** A row of the queue has no body, so its length does not matter. */
 function dueEventOf(row: DueRow): DueEvent {
-  const { seq, endpoint, type, entity, crashes } = row;
-  return {
-    seq,
-    endpoint,
-    type,
-    entity,
-    created: createdOf(row),
-    crashes,
-    // A row of the queue has no body that a change of it would write again.
-    bytes: 0,
-    hasLease: row.has_lease,
-    front: frontOf(row),
-    isSuperseded: row.superseded,
-  };
+  return { ...row, created: createdOf(row), bytes: 0, front: frontOf(row) };
 }
 
 /** The types of an endpoint that a processor has announced since then. */
 export async function handledTypesOf(
-  { session, t }: Pick<Scene, 'session' | 't'>,
+  { session, t }: Reading,
   endpoint: string,
   since: number,
 ): Promise<Scope['types']> {
@@ -226,24 +204,28 @@ export async function handledTypesOf(
   return types.includes('*') ? '*' : types;
 }
 
-/** What is paused: a few types at most, because people pause them. */
-export async function pausesOf({ session, t }: Pick<Scene, 'session' | 't'>): Promise<readonly StoredPause[]> {
+/** All pauses, which are few, because people make them. */
+export async function pausesOf({ session, t }: Reading): Promise<readonly StoredPause[]> {
   return (await session.rows<PauseRow>(`SELECT ${PAUSE_COLUMNS} FROM ${t.pauses}`)).map(pauseOf);
 }
 
-/** The endpoints of a scope at which something may be claimed; one step through an index for each. */
-export async function readyEndpoints(
-  { session, t }: Pick<Scene, 'session' | 't'>,
-  endpoints: Scope['endpoints'],
-): Promise<readonly string[]> {
-  if (endpoints !== '*') return endpoints;
-  const rows = await session.rows<{ endpoint: string }>(
-    distinctEndpoints(t.queue, 'lease_until_ms IS NULL AND NOT parked', 'endpoint, type'),
-  );
-  return rows.map(({ endpoint }) => endpoint);
+/** The endpoints of a scope at which something may be claimed. */
+export async function readyEndpoints(reading: Reading, endpoints: Scope['endpoints']): Promise<readonly string[]> {
+  return endpoints === '*' ? endpointsOf(reading, reading.t.queue, READY, 'endpoint, type') : endpoints;
 }
 
-/** @param order - of an index for this condition that begins with the endpoint */
+export async function endpointsOf(
+  { session }: Pick<Reading, 'session'>,
+  ...of: Parameters<typeof distinctEndpoints>
+): Promise<readonly string[]> {
+  return (await session.rows<{ endpoint: string }>(distinctEndpoints(...of))).map(({ endpoint }) => endpoint);
+}
+
+/**
+ * The endpoints of a condition, one step through an index for each.
+ *
+ * @param order - of an index for this condition that begins with the endpoint
+ */
 export function distinctEndpoints(table: string, where: string, order: string): string {
   return `
     WITH RECURSIVE found AS (

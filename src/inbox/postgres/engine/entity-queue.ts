@@ -1,14 +1,12 @@
 import { PASSED_BATCH, YIELDING_BATCH } from '../../rules/entity-order.ts';
 import type { Front, NextInQueue, Queue } from '../../rules/store.ts';
-import { toKey, type Tables } from '../sql/tables.ts';
-import type { Scene } from './transaction.ts';
+import { keyOrNull, type Tables } from '../sql/tables.ts';
+import type { Reading } from './transaction.ts';
 
 const IN_ORDER = 'ORDER BY created_ms, created_ns, seq';
-/** The end of a WHERE, and the order: the pending events of an entity that hold back others. */
-export const FRONT = `NOT yields ${IN_ORDER}`;
 
 /** Pending events of an entity in their order: those that hold back others, and those that yield. */
-export function bothInOrder(columns: string, waiting: string, t: Tables, limit: string): string {
+export function bothInOrder(columns: string, waiting: string, t: Tables, limit: number): string {
   const some = (yields: string): string =>
     `(SELECT ${columns} FROM ${t.queue} WHERE ${waiting} AND ${yields} ${IN_ORDER} LIMIT ${limit})`;
   return `${some('NOT yields')} UNION ALL ${some('yields')}`;
@@ -55,23 +53,31 @@ export function front(t: Tables, of: string): string {
   return `LEFT JOIN LATERAL (
     SELECT seq, type, created_ms, created_ns FROM ${t.queue} AS waiting
     WHERE entity IS NOT NULL AND entity = ${of}.entity AND endpoint = ${of}.endpoint AND lease_until_ms IS NULL
-      AND (holding.every OR waiting.type = ANY(holding.types)) AND ${FRONT} LIMIT 1
+      AND (holding.every OR waiting.type = ANY(holding.types)) AND NOT yields ${IN_ORDER} LIMIT 1
   ) AS front ON true`;
 }
 
-/** `NEXT_COLUMNS`, as `nextOf` reads them. */
-export interface NextColumns {
+/** `FRONT_COLUMNS`, as `frontOf` reads them. */
+export interface FrontColumns {
   readonly front: number | null;
   readonly front_type: string | null;
   readonly front_ms: number | null;
   readonly front_ns: number | null;
-  /** JSON; `null` for none */
-  readonly passed: string | null;
-  readonly yielding: string | null;
 }
 
 export const FRONT_COLUMNS =
   'front.seq AS front, front.type AS front_type, front.created_ms AS front_ms, front.created_ns AS front_ns';
+
+export function frontOf({ front: seq, front_type: type, front_ms: ms, front_ns: ns }: FrontColumns): Front | undefined {
+  return seq === null || type === null || ms === null || ns === null ? undefined : { seq, type, created: { ms, ns } };
+}
+
+/** `nextColumns`, as `nextOf` reads them. */
+export interface NextColumns extends FrontColumns {
+  /** JSON; `null` for none */
+  readonly passed: string | null;
+  readonly yielding: string | null;
+}
 
 /** Beside `front`: what else may be claimed when the front of a queue has left. */
 export function nextColumns(t: Tables, of: string): string {
@@ -82,7 +88,7 @@ export function nextColumns(t: Tables, of: string): string {
   return `${FRONT_COLUMNS}, (
       SELECT json_agg(seq)::text FROM (
         SELECT seq, parked FROM (
-          ${bothInOrder('seq, parked, created_ms, created_ns', waiting, t, String(PASSED_BATCH))}
+          ${bothInOrder('seq, parked, created_ms, created_ns', waiting, t, PASSED_BATCH)}
         ) AS both_kinds ${IN_ORDER} LIMIT ${PASSED_BATCH}
       ) AS first WHERE parked
     ) AS passed, (
@@ -98,32 +104,22 @@ export function nextOf(row: NextColumns): NextInQueue {
   return { front: found && { ...found, bytes: 0 }, passed: parkedIn(row.passed), yielding: parkedIn(row.yielding) };
 }
 
-export function frontOf(row: Omit<NextColumns, 'passed' | 'yielding'>): Front | undefined {
-  const { front: seq, front_type: type, front_ms: ms, front_ns: ns } = row;
-  if (seq === null || type === null || ms === null || ns === null) return undefined;
-  return { seq, type, created: { ms, ns } };
-}
-
 /** A row of the queue has no body, so its length does not matter. */
 function parkedIn(seqs: string | null): NextInQueue['passed'] {
   return (JSON.parse(seqs ?? '[]') as number[]).map((seq) => ({ seq, bytes: 0 }));
 }
 
-const GIVEN =
-  'given AS MATERIALIZED (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS given (entity, endpoint))';
-
 /** What may be claimed next in each of these queues; their slots are held, or the caller only reads. */
 export async function nextInQueues(
-  { session, t }: Pick<Scene, 'session' | 't'>,
+  { session, t }: Reading,
   queues: readonly Queue[],
   handledSince: number,
 ): Promise<readonly NextInQueue[]> {
-  const text = `
-    WITH ${GIVEN}, ${holding(t, 'given', '$3')}
-    SELECT ${nextColumns(t, 'given')} FROM given JOIN holding ON holding.endpoint = given.endpoint ${front(t, 'given')}`;
-  return (await session.rows<NextColumns>(text, [...valuesOf(queues), handledSince])).map(nextOf);
-}
-
-function valuesOf(queues: readonly Queue[]): readonly unknown[] {
-  return [queues.map(({ entity }) => (entity === null ? null : toKey(entity))), queues.map(({ endpoint }) => endpoint)];
+  const rows = await session.rows<NextColumns>(
+    `WITH given AS MATERIALIZED (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS given (entity, endpoint)),
+       ${holding(t, 'given', '$3')}
+     SELECT ${nextColumns(t, 'given')} FROM given JOIN holding ON holding.endpoint = given.endpoint ${front(t, 'given')}`,
+    [queues.map(({ entity }) => keyOrNull(entity)), queues.map(({ endpoint }) => endpoint), handledSince],
+  );
+  return rows.map(nextOf);
 }

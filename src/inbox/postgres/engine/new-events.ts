@@ -1,13 +1,16 @@
 import { InboxUnavailableError } from '../../../errors.ts';
 import type { EventKey, IncomingEvent } from '../../event.ts';
-import { firstStateOf, type Ahead } from '../../rules/accept.ts';
+import type { Ahead } from '../../rules/accept.ts';
 import { foldedType } from '../../rules/counted.ts';
-import type { Lease } from '../../work.ts';
 import type { NewLease } from '../../rules/store.ts';
+import type { Lease } from '../../work.ts';
 import type { Session } from '../driver/session.ts';
-import { keyOrNull, slotOf } from '../sql/tables.ts';
+import type { Moves } from '../moves.ts';
+import { contentColumns } from '../sql/records.ts';
+import { given, lists } from '../sql/statements.ts';
+import { slotOf } from '../sql/tables.ts';
 import { leased } from './entity-queue.ts';
-import type { Scene } from './transaction.ts';
+import type { Transaction } from './transaction.ts';
 
 /** An event to store, and the lease that it is stored under. */
 export interface Insertion extends IncomingEvent {
@@ -15,42 +18,35 @@ export interface Insertion extends IncomingEvent {
 }
 
 /**
- * Stores events whose keys are new, in their order, by one statement that is a transaction of its own unless it is in one.
+ * Stores events whose keys are new, in their order, in one statement.
  *
- * @param counted - the minute that they are counted in, and which types handlers name; `null` where whoever asks counts them
- * @returns for each that was stored its place, and the fence of its lease; of those with one key, the first is stored
+ * @param counted - the minute that they are counted in, and which types handlers name
+ * @returns the number of each stored event, and the fence of its lease; of those with one key, the first is stored
  */
 export async function insertEvents(
   session: Session,
-  moves: Scene['moves'],
+  moves: Moves,
   events: readonly Insertion[],
-  counted: { readonly at: number; readonly named: ReadonlySet<string> } | null,
+  counted: { readonly at: number; readonly named: ReadonlySet<string> },
 ): Promise<readonly (Lease | undefined)[]> {
-  const column = (value: (event: Insertion) => unknown): unknown[] => events.map(value);
+  const insertions = events.map(({ endpoint, id, verified, receivedAt, body, valid, trace, claim, ...content }) => ({
+    endpoint,
+    id,
+    ...contentColumns(content),
+    slot: slotOf(endpoint, content.entity, id),
+    verified,
+    received_ms: receivedAt,
+    body,
+    trace: trace ?? null,
+    valid,
+    counted: foldedType(content.type, counted.named),
+    claimed_ms: claim?.now ?? null,
+    lease_until_ms: claim?.until ?? null,
+    in_order: claim?.ordered ?? false,
+    claim: claim?.claimNumber ?? null,
+  }));
   const rows = await session.rows<(EventKey & Placed & { seq: number; fence: null }) | (Lease & { id: null })>(
-    moves.insert,
-    [
-      column(({ endpoint }) => endpoint),
-      column(({ id }) => id),
-      column(({ type }) => type),
-      column(({ created }) => created?.ms ?? null),
-      column(({ created }) => created?.ns ?? null),
-      column(({ entity }) => entity),
-      column(({ endpoint, entity, id }) => slotOf(endpoint, entity, id)),
-      column(({ verified }) => verified),
-      column(({ receivedAt }) => receivedAt),
-      column(({ body }) => Buffer.from(body.buffer, body.byteOffset, body.byteLength)),
-      column(({ type }) => keyOrNull(type)),
-      column(({ entity }) => keyOrNull(entity)),
-      column((event) => firstStateOf(event).state === 'pending'),
-      column(({ type }) => (counted === null ? null : foldedType(type, counted.named))),
-      counted?.at ?? null,
-      column(({ trace }) => trace ?? null),
-      column(({ claim }) => claim?.now ?? null),
-      column(({ claim }) => claim?.until ?? null),
-      column(({ claim }) => claim?.ordered ?? false),
-      column(({ claim }) => claim?.claimNumber ?? null),
-    ],
+    moves.insert(insertions, counted.at),
   );
   const inserted = rows.filter((row) => row.id !== null);
   assertPlaced(inserted);
@@ -85,12 +81,7 @@ export function keyOf({ endpoint, id }: EventKey): string {
   return JSON.stringify([endpoint, id]);
 }
 
-interface AheadRow {
-  readonly paused: boolean;
-  readonly busy: boolean;
-  readonly superseded: boolean;
-  readonly latest_ms: number;
-}
+const AHEAD = 'endpoint, type, entity_key, created_ms, created_ns, place';
 
 /**
  * For each new event, what may have to run before it, apart from the other new ones. It locks the free slots of the events
@@ -98,39 +89,32 @@ interface AheadRow {
  * change the answer.
  */
 export async function readAhead(
-  { session, t, locks }: Pick<Scene, 'session' | 't' | 'locks'>,
+  { session, t, locks }: Pick<Transaction, 'session' | 't' | 'locks'>,
   events: readonly IncomingEvent[],
 ): Promise<readonly (Ahead | undefined)[]> {
   const slots = events.map(({ endpoint, entity, id }) => slotOf(endpoint, entity, id));
-  const same = (column: string): string => `${column} = given.entity AND endpoint = given.endpoint`;
-  const column = (value: (event: IncomingEvent) => unknown): unknown[] => events.map(value);
-  // The answer is of a moment after that in which the locks were taken: a statement does not see what was committed after its begin.
+  const same = (column: string): string => `${column} = given.entity_key AND endpoint = given.endpoint`;
+  // Postgres reads after it has taken the locks: a statement does not see commits after its begin.
   const [held, rows] = await Promise.all([
     locks.takeFree(slots),
-    session.rows<AheadRow>(
-      `SELECT (SELECT latest_ms FROM ${t.clock}) AS latest_ms,
-         EXISTS (SELECT 1 FROM ${t.pauses} WHERE endpoint = given.endpoint AND type = given.type) AS paused,
+    session.rows<Pick<Ahead, 'isPaused' | 'isEntityBusy' | 'isSuperseded' | 'latest'>>(
+      `SELECT (SELECT latest_ms FROM ${t.clock}) AS latest,
+         EXISTS (SELECT 1 FROM ${t.pauses} WHERE endpoint = given.endpoint AND type = given.type) AS "isPaused",
          EXISTS (${leased('1', same, t)}) OR EXISTS (
            SELECT 1 FROM ${t.queue} WHERE lease_until_ms IS NULL AND entity IS NOT NULL AND ${same('entity')}
-         ) AS busy,
-         EXISTS (SELECT 1 FROM ${t.entities}
-           WHERE ${same('entity')} AND (created_ms, created_ns) > (given.ms, given.ns)) AS superseded
-       FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::integer[])
-         WITH ORDINALITY AS given (endpoint, type, entity, ms, ns, place) ORDER BY place`,
-      [
-        column(({ endpoint }) => endpoint),
-        column(({ type }) => type),
-        column(({ entity }) => keyOrNull(entity)),
-        column(({ created }) => created?.ms ?? null),
-        column(({ created }) => created?.ns ?? null),
-      ],
+         ) AS "isEntityBusy",
+         EXISTS (SELECT 1 FROM ${t.entities} AS done
+           WHERE ${same('entity')} AND (done.created_ms, done.created_ns) > (given.created_ms, given.created_ns)
+         ) AS "isSuperseded"
+       FROM ${given(AHEAD)} ORDER BY place`,
+      lists(
+        AHEAD,
+        events.map((event) => ({ endpoint: event.endpoint, ...contentColumns(event) })),
+      ),
     ),
   ]);
   return rows.map((row, at) => {
-    const slot = slots[at];
-    if (slot === undefined || !held.has(slot)) return undefined;
-    const { paused: isPaused, busy: isEntityBusy, superseded: isSuperseded, latest_ms: latest } = row;
-    // What arrives is in the indexes for work at once.
-    return { isCrowded: false, isPaused, isEntityBusy, isSuperseded, latest, isMovingBack: false };
+    // New events are in the indexes for work at once, so they are never crowded.
+    return held.has(slots[at] ?? NaN) ? { ...row, isCrowded: false, isMovingBack: false } : undefined;
   });
 }

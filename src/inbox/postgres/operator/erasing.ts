@@ -17,9 +17,9 @@ import { eventsToUnpark } from '../../rules/entity-order.ts';
 import type { Session } from '../driver/session.ts';
 import { applyChanges } from '../engine/apply-changes.ts';
 import { nextInQueues } from '../engine/entity-queue.ts';
-import type { Scene } from '../engine/transaction.ts';
+import type { Transaction } from '../engine/transaction.ts';
 import { joined, stateToActOn } from '../sql/records.ts';
-import { inOneStatement, withRows, type Write } from '../sql/statements.ts';
+import { writeTogether, type Write } from '../sql/statements.ts';
 import { toKey, slotOf, rowOf, type Tables } from '../sql/tables.ts';
 import { keepUnpruned } from './acts.ts';
 import { doneOnce } from '../driver/database.ts';
@@ -28,7 +28,7 @@ import { holdIndex, indexedUpTo } from './search-words.ts';
 
 /** Removes what is kept about an entity. */
 export function erasingEngine({ store, ask }: Access): ErasingEngine {
-  const { database, t, time, scene, writeAt } = store;
+  const { database, t, time, within, writeAt } = store;
   return {
     // They are numbered before they are committed.
     notesInOrder: false,
@@ -50,7 +50,7 @@ export function erasingEngine({ store, ask }: Access): ErasingEngine {
           before: (session) => writeAt(session, author.now),
           async work(session) {
             const now = time.toDatabase(author.now);
-            const place = scene(session);
+            const place = within(session);
             const given = events.map(({ seq }) => seq);
             await hold(place, given);
             const found = await erasableEvents(session, t, given, entity);
@@ -61,8 +61,7 @@ export function erasingEngine({ store, ask }: Access): ErasingEngine {
             await save(place, plan, bodies, entity, now);
             const { acted, erased, inProcessing } = plan;
             await addToAuditLine(place, audit, { erased, inProcessing });
-            const noted = actedEvents(postgres(t), audit, acted, now);
-            if (acted.length > 0) await place.session.run(noted.text, noted.values);
+            if (acted.length > 0) await session.run(actedEvents(postgres(t), audit, acted, now));
             return { erased, inProcessing, worked: batch.length };
           },
         }),
@@ -73,11 +72,11 @@ export function erasingEngine({ store, ask }: Access): ErasingEngine {
 }
 
 /** Nobody moves, prunes or indexes these events until the transaction ends. */
-async function hold(scene: Scene, seqs: readonly number[]): Promise<void> {
-  const { session, t, moves, locks } = scene;
+async function hold(transaction: Transaction, seqs: readonly number[]): Promise<void> {
+  const { session, t, moves, locks } = transaction;
   await locks.takeOfSeqs(seqs);
-  await keepUnpruned(scene, '$1::bigint[]', [seqs]);
-  await session.run(moves.shelveLost, [seqs]);
+  await keepUnpruned(transaction, '$1::bigint[]', [seqs]);
+  await session.run(moves.shelveLost(seqs));
   await holdIndex(session, t);
 }
 
@@ -109,10 +108,6 @@ async function erasableEvents(
       row.seq,
       {
         ...row,
-        endpoint: row.endpoint,
-        id: row.id,
-        type: row.type,
-        entity: row.entity,
         isIndexed: row.seq <= indexed,
         hasTerm,
       },
@@ -162,18 +157,24 @@ async function namesInBodies(
   return names;
 }
 
-async function save(scene: Scene, plan: ErasePlan, bodies: Bodies, entity: string, now: number): Promise<void> {
-  const { session, t, moves, writes } = scene;
+async function save(
+  transaction: Transaction,
+  plan: ErasePlan,
+  bodies: Bodies,
+  entity: string,
+  now: number,
+): Promise<void> {
+  const { session, t, moves, counts } = transaction;
   const { tombstones, discarded, left, emptied } = plan;
   const events = tombstones.map(({ event }) => event);
   const erased = events.map(({ seq }) => seq);
   const pending = discarded.map(({ seq }) => seq);
   const marked = events.flatMap(({ endpoint, entity: name }) => (name === null ? [] : [{ endpoint, name }]));
   const together: readonly Write[] = [
-    {
-      text: moves.erase,
-      values: [erased, events.map(({ endpoint, id }) => slotOf(endpoint, null, id)), now],
-    },
+    moves.erase(
+      events.map(({ seq, endpoint, id }) => ({ seq, slot: slotOf(endpoint, null, id) })),
+      now,
+    ),
     {
       text: `UPDATE ${t.attempts} SET prunable = false, error_message = NULL, error_stack = NULL, skipped = NULL,
          error_name = CASE WHEN error_name IS NOT NULL THEN $2 END
@@ -192,18 +193,16 @@ async function save(scene: Scene, plan: ErasePlan, bodies: Bodies, entity: strin
       values: [marked.map(({ name }) => toKey(name)), marked.map(({ endpoint }) => endpoint)],
     },
   ];
-  // The moves have a WITH, so each is a statement of its own.
-  const alone: readonly Write[] = [
-    { text: moves.erasePending, values: [pending, now] },
-    { text: moves.eraseSettled, values: [erased.filter((seq) => !pending.includes(seq))] },
-  ];
-  const changes = withRows(together);
-  const all = [...withRows(alone), ...(changes.length === 0 ? [] : [inOneStatement(changes)])];
-  await Promise.all(all.map(({ text, values }) => session.run(text, values)));
+  await Promise.all([
+    // These have a WITH, so each is a statement of its own.
+    session.run(moves.erasePending(pending, now)),
+    session.run(moves.eraseSettled(erased.filter((seq) => !pending.includes(seq)))),
+    writeTogether(session, together),
+  ]);
   if (discarded.length === 0) return;
-  for (const { type } of discarded) writes.counts.countType('discarded', type);
-  const next = await nextInQueues(scene, left, seenSince(now));
-  await applyChanges(scene, [{ kind: 'unparked', seqs: eventsToUnpark(next) }]);
+  for (const { type } of discarded) counts.countType('discarded', type);
+  const next = await nextInQueues(transaction, left, seenSince(now));
+  await applyChanges(transaction, [{ kind: 'unparked', seqs: eventsToUnpark(next) }]);
 }
 
 /** An event may have been indexed before a rerun gave it its entity. */

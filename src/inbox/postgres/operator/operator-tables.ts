@@ -3,7 +3,7 @@ import type { Author } from '../../operator/acts.ts';
 import type { Dialect, OperatorTables, Read, Reader, Statement } from '../../operator/sql.ts';
 import { appendOnce, type Asked, doneOnce } from '../driver/database.ts';
 import { type Session, fromJson } from '../driver/session.ts';
-import type { Scene } from '../engine/transaction.ts';
+import type { Reading } from '../engine/transaction.ts';
 import { places, STATE, stateToActOn } from '../sql/records.ts';
 import { toKey, rowOf, type Tables } from '../sql/tables.ts';
 import type { Store } from '../store.ts';
@@ -103,7 +103,7 @@ export function operatorTables({ store, ask, notify }: Access): OperatorTables {
 }
 
 export function rowsIn(session: Session): Reader['rows'] {
-  return ({ text, values = [] }) => session.rows(text, values);
+  return (statement) => session.rows(statement);
 }
 
 /** How what operators do reaches the tables. */
@@ -115,24 +115,21 @@ export interface Access {
   readonly notify: () => void;
 }
 
-type Place = Pick<Scene, 'session' | 't'>;
-
 /** Adds a line in the transaction of its action, and returns its `seq`. */
 export async function addAuditLine(
-  { session, t }: Place,
+  { session, t }: Reading,
   act: string,
   author: Author,
   filter: unknown,
   counts: AuditLine['counts'],
 ): Promise<number> {
-  const { text, values } = auditLine(postgres(t), act, author, filter, counts);
-  return (await session.row<{ seq: number }>(text, values))?.seq ?? 0;
+  const line = await session.row<{ seq: number }>(auditLine(postgres(t), act, author, filter, counts));
+  return line?.seq ?? 0;
 }
 
-export async function addToAuditLine({ session, t }: Place, seq: number, more: AuditLine['counts']): Promise<void> {
-  const { text, values } = countsOfLine(postgres(t), seq);
-  const row = await session.row<{ seq: number; counts: string }>(text, values);
-  for (const save of moreCounts(t, row, more)) await session.run(save.text, save.values);
+export async function addToAuditLine({ session, t }: Reading, seq: number, more: AuditLine['counts']): Promise<void> {
+  const line = await session.row<{ seq: number; counts: string }>(countsOfLine(postgres(t), seq));
+  for (const save of moreCounts(t, line, more)) await session.run(save);
 }
 
 /** What a dead event is grouped by, as its index has it. */

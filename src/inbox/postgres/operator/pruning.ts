@@ -4,12 +4,12 @@ import type { PrunableState } from '../../event.ts';
 import type { PruneCriteria, PrunePosition } from '../../rules/pruning.ts';
 import { Budget } from '../../rules/budget.ts';
 import { planPrune, type LookedAt, type SettledEvent } from '../../rules/pruning.ts';
-import type { Session } from '../driver/session.ts';
-import { distinctEndpoints } from '../engine/due-events.ts';
-import { prunableEndpoints, prunableIn } from '../engine/settled-events.ts';
-import { type Scene, pruneErrors } from '../engine/transaction.ts';
+import { endpointsOf } from '../engine/due-events.ts';
+import { prunableIn } from '../engine/settled-events.ts';
+import type { Reading, Transaction } from '../engine/transaction.ts';
+import { pruneErrors } from '../moves.ts';
 import { joined, STATE } from '../sql/records.ts';
-import { inOneStatement } from '../sql/statements.ts';
+import { writeTogether } from '../sql/statements.ts';
 import { rowOf, type Tables } from '../sql/tables.ts';
 import { keepUnpruned } from './acts.ts';
 import { doneOnce } from '../driver/database.ts';
@@ -26,7 +26,7 @@ const LONGER = 50;
 const RESTS_LESS = 4;
 
 export function pruningEngine({ store, ask }: Access): PruningEngine {
-  const { database, t, time, scene } = store;
+  const { database, t, time, within } = store;
   return {
     hasIndex: () => true,
     lookAt: (criteria, from, looked) =>
@@ -44,7 +44,7 @@ export function pruningEngine({ store, ask }: Access): PruningEngine {
           before: (session) => time.follow(session),
           async work(session) {
             heldSince = performance.now();
-            const place = scene(session);
+            const place = within(session);
             const settled = await heldEvents(place, found);
             const before = time.toDatabase(settledBefore.getTime());
             const plan = planPrune(found, settled, before, new Budget(MOST_BYTES));
@@ -66,11 +66,14 @@ interface SettledRow extends Pick<SettledEvent, 'state' | 'bytes'> {
 }
 
 /** Nobody moves or prunes these events until the transaction ends. */
-async function heldEvents(scene: Scene, found: readonly PrunePosition[]): Promise<ReadonlyMap<number, SettledEvent>> {
-  const { session, t, locks } = scene;
+async function heldEvents(
+  transaction: Transaction,
+  found: readonly PrunePosition[],
+): Promise<ReadonlyMap<number, SettledEvent>> {
+  const { session, t, locks } = transaction;
   const seqs = found.map(({ seq }) => seq);
   await locks.takeOfSeqs(seqs);
-  await keepUnpruned(scene, '$1::bigint[]', [seqs]);
+  await keepUnpruned(transaction, '$1::bigint[]', [seqs]);
   const rows = await session.rows<SettledRow>(
     `SELECT events.seq, ${STATE}, octet_length(events.body) AS bytes,
        coalesce(shelf.settled_ms,
@@ -82,12 +85,12 @@ async function heldEvents(scene: Scene, found: readonly PrunePosition[]): Promis
   return new Map(rows.map(({ seq, settled_ms: settledAt, ...row }) => [seq, { ...row, settledAt }]));
 }
 
-async function save({ session, t, moves }: Scene, seqs: readonly number[]): Promise<void> {
-  if (seqs.length === 0) return;
-  await session.run(moves.pruneMany, [seqs]);
-  const conflicts = { text: `DELETE FROM ${t.conflicts} WHERE seq = ANY($1::bigint[])`, values: [seqs] };
-  const { text, values } = inOneStatement([{ text: pruneErrors(t), values: [seqs] }, conflicts]);
-  await session.run(text, values);
+async function save({ session, t, moves }: Transaction, seqs: readonly number[]): Promise<void> {
+  await session.run(moves.pruneMany(seqs));
+  await writeTogether(session, [
+    { text: pruneErrors(t), values: [seqs] },
+    { text: `DELETE FROM ${t.conflicts} WHERE seq = ANY($1::bigint[])`, values: [seqs] },
+  ]);
 }
 
 interface LookedAtRow extends Pick<LookedAt, 'seq' | 'type' | 'endpoint'> {
@@ -96,14 +99,14 @@ interface LookedAtRow extends Pick<LookedAt, 'seq' | 'type' | 'endpoint'> {
 
 /** The first behind a position, in the order in which they were settled. */
 async function lookAt(
-  at: { readonly session: Session; readonly t: Tables },
+  at: Reading,
   { endpoint, before }: Pick<PruneCriteria, 'endpoint'> & { readonly before: number },
   from: PrunePosition,
   looked: number,
 ): Promise<readonly LookedAt[]> {
   const { state } = from;
   const { session, t } = at;
-  const endpoints = endpoint === undefined ? await endpointsOf(at, state) : [endpoint];
+  const endpoints = endpoint === undefined ? await endpointsIn(at, state) : [endpoint];
   // What is settled is in the order of its time at each endpoint, and there are few of these.
   const lanes = tablesOf(t, state).map(
     ([table, time, where]) =>
@@ -134,11 +137,11 @@ function onShelf(state: PrunableState): string {
   return `state = '${state}' AND NOT pruned`;
 }
 
-async function endpointsOf(
-  at: { readonly session: Session; readonly t: Tables },
-  state: PrunableState,
-): Promise<readonly string[]> {
-  if (state === 'processed') return prunableEndpoints(at);
-  const text = distinctEndpoints(at.t.shelf, onShelf(state), 'state, endpoint, settled_ms');
-  return (await at.session.rows<{ endpoint: string }>(text)).map(({ endpoint }) => endpoint);
+async function endpointsIn({ session, t }: Reading, state: PrunableState): Promise<readonly string[]> {
+  if (state !== 'processed') return endpointsOf({ session }, t.shelf, onShelf(state), 'state, endpoint, settled_ms');
+  const found = new Set<string>();
+  for (const [table, time] of prunableIn(t)) {
+    for (const endpoint of await endpointsOf({ session }, table, 'prunable', `endpoint, ${time}`)) found.add(endpoint);
+  }
+  return [...found];
 }

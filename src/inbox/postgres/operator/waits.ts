@@ -122,7 +122,7 @@ async function countsBehind(
        )), 0)::bigint AS handled
        FROM (
          SELECT type, count(*) AS count FROM (
-           SELECT type FROM (${bothInOrder('type', waiting, t, String(COUNTED_BEHIND))}) AS both_kinds
+           SELECT type FROM (${bothInOrder('type', waiting, t, COUNTED_BEHIND)}) AS both_kinds
            LIMIT ${COUNTED_BEHIND}
          ) AS first GROUP BY type
        ) AS of_type

@@ -1,8 +1,8 @@
 import type { Instant } from '../../../events/instant.ts';
-import type { StoredEvent, DeadReason, EventState } from '../../event.ts';
+import type { IncomingEvent, StoredEvent } from '../../event.ts';
 import { occurrencesOf, type Times } from '../../rules/accept.ts';
 import type { DatabaseTime } from '../database-time.ts';
-import { rowOf, type Tables } from './tables.ts';
+import { keyOrNull, rowOf, type Tables } from './tables.ts';
 
 interface CreatedColumns {
   readonly created_ms: number | null;
@@ -14,23 +14,22 @@ export function createdOf({ created_ms: ms, created_ns: ns }: CreatedColumns): I
   return ms === null ? null : { ms, ns: ns ?? 0 };
 }
 
-export interface TimesColumns {
-  readonly count: number;
-  readonly first_ms: number;
-  readonly last_ms: number;
-  /** JSON array of milliseconds, oldest first */
-  readonly recent: string;
+/** What an event says of itself, by columns. `type_key` and `entity_key` are those of `queue` and `shelf`. */
+export function contentColumns({ type, created, entity }: Pick<IncomingEvent, 'type' | 'created' | 'entity'>) {
+  return {
+    type,
+    created_ms: created?.ms ?? null,
+    created_ns: created?.ns ?? null,
+    entity,
+    type_key: keyOrNull(type),
+    entity_key: keyOrNull(entity),
+  };
 }
 
-export function timesOf(row: TimesColumns | undefined): Times | null {
-  if (row === undefined) return null;
-  return { count: row.count, first: row.first_ms, last: row.last_ms, recent: JSON.parse(row.recent) as number[] };
-}
-
-/** Nothing says where an event stands, neither a place nor a proof that it was processed: its row was taken away from outside. */
+/** Nothing says where an event is, neither a place nor a proof that it was processed: another program deleted its row. */
 export const LOST = 'queue.seq IS NULL AND shelf.seq IS NULL AND proved.seq IS NULL';
 
-/** What a lost event is dead of. */
+/** Why a lost event is dead. */
 export const LOST_REASON =
   "CASE WHEN events.type IS NULL OR events.created_ms IS NULL THEN 'invalid' ELSE 'crashed' END";
 
@@ -75,53 +74,48 @@ export function places(t: Tables): string {
     ) AS proved ON true`;
 }
 
-interface StoredRow extends CreatedColumns {
-  readonly seq: number;
-  readonly endpoint: string;
-  readonly id: string;
-  readonly type: string | null;
-  readonly entity: string | null;
-  readonly verified: boolean;
-  readonly state: EventState;
-  readonly dead_reason: DeadReason | null;
-  readonly body: Buffer | null;
-  readonly received_ms: number;
-  readonly sent_again: string | null;
-  readonly other: string | null;
-  readonly other_body: Buffer | null;
-}
+/** The columns `again` and `other`, as `timesIn` reads them: how often and when it arrived again, and with another body. */
+export const TIMES = ['again', 'other'].map(
+  (name) => `CASE WHEN ${name}.seq IS NOT NULL THEN json_build_object('count', ${name}.count, 'first', ${name}.first_ms,
+    'last', ${name}.last_ms, 'recent', ${name}.recent::json)::text END AS ${name}`,
+);
 
-/** How often and when something happened, of the row of a join; `timesIn` reads it. */
-export function timesColumn(name: string): string {
-  return `CASE WHEN ${name}.seq IS NOT NULL THEN json_build_object('count', ${name}.count, 'first_ms', ${name}.first_ms,
-    'last_ms', ${name}.last_ms, 'recent', ${name}.recent)::text END`;
+/** The join to `events` for `TIMES`. */
+export function timesOfEvents(t: Tables): string {
+  const join = (table: string, as: string): string => `LEFT JOIN ${rowOf(table, as, 'found.seq = events.seq')} ON true`;
+  return `${join(t.redeliveries, 'again')} ${join(t.conflicts, 'other')}`;
 }
 
 export function timesIn(text: string | null): Times | null {
-  return timesOf(text === null ? undefined : (JSON.parse(text) as TimesColumns));
+  return text === null ? null : (JSON.parse(text) as Times);
 }
 
 /** What an inbox shows of events, by a condition on `events`, in one statement: so it is of one moment. */
 export function selectStored(t: Tables, where: string): string {
   return `
     SELECT events.seq, events.endpoint, events.id, events.type, events.created_ms, events.created_ns, events.entity,
-      events.verified, ${STATE}, events.body, events.received_ms, ${timesColumn('again')} AS sent_again,
-      ${timesColumn('other')} AS other, other.body AS other_body
-    FROM ${joined(t)}
-      LEFT JOIN ${rowOf(t.redeliveries, 'again', 'found.seq = events.seq')} ON true
-      LEFT JOIN ${rowOf(t.conflicts, 'other', 'found.seq = events.seq')} ON true
-    WHERE ${where}`;
+      events.verified, ${STATE}, events.body, events.received_ms, ${TIMES.join(', ')}, other.body AS other_body
+    FROM ${joined(t)} ${timesOfEvents(t)} WHERE ${where}`;
+}
+
+export interface StoredRow
+  extends CreatedColumns, Pick<StoredEvent, 'seq' | 'endpoint' | 'id' | 'type' | 'entity' | 'verified' | 'state'> {
+  readonly dead_reason: StoredEvent['deadReason'];
+  readonly body: Buffer | null;
+  readonly received_ms: number;
+  readonly again: string | null;
+  readonly other: string | null;
+  readonly other_body: Buffer | null;
 }
 
 /** With times of the caller's clock. */
-export function storedEvent(found: unknown, time: Pick<DatabaseTime, 'toCaller'>): StoredEvent {
-  const row = found as StoredRow; // the columns of selectStored
-  const times = (text: string | null): Times | null => {
-    const own = timesIn(text);
-    if (own === null) return null;
-    const { count, first, last, recent } = own;
-    const at = (ms: number): number => time.toCaller(ms);
-    return { count, first: at(first), last: at(last), recent: recent.map(at) };
+export function storedEvent(row: StoredRow, { toCaller }: Pick<DatabaseTime, 'toCaller'>): StoredEvent {
+  const occurrences = (text: string | null) => {
+    const times = timesIn(text);
+    if (times === null) return occurrencesOf(null);
+    const { count, first, last, recent } = times;
+    const at = (ms: number): number => toCaller(ms);
+    return occurrencesOf({ count, first: at(first), last: at(last), recent: recent.map(at) });
   };
   return {
     seq: row.seq,
@@ -134,8 +128,8 @@ export function storedEvent(found: unknown, time: Pick<DatabaseTime, 'toCaller'>
     state: row.state,
     deadReason: row.dead_reason,
     body: row.body,
-    receivedAt: new Date(time.toCaller(row.received_ms)),
-    redeliveries: occurrencesOf(times(row.sent_again)),
-    conflict: row.other_body && { ...occurrencesOf(times(row.other)), body: row.other_body },
+    receivedAt: new Date(toCaller(row.received_ms)),
+    redeliveries: occurrences(row.again),
+    conflict: row.other_body && { ...occurrences(row.other), body: row.other_body },
   };
 }

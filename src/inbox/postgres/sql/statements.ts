@@ -1,45 +1,99 @@
 import type { Statement } from '../../operator/sql.ts';
 import { minuteInTables, type CountRow } from '../../rules/counted.ts';
 import type { DatabaseTime } from '../database-time.ts';
-import { toKey, type Tables } from './tables.ts';
+import type { Session } from '../driver/session.ts';
+import { rowOf, toKey, type Tables } from './tables.ts';
 
 /** A statement with its values. */
 export type Write = Required<Statement>;
 
+/** The types of columns of which statements get lists. Those that end with `_ms` are `bigint`, and all others `text`. */
+const TYPES: Readonly<Record<string, readonly string[]>> = {
+  bigint: ['seq', 'fence', 'claim', 'found_by', 'count', 'bytes'],
+  integer: ['created_ns', 'number', 'attempts', 'failures', 'crashes', 'failed', 'crashed'],
+  smallint: ['slot'],
+  boolean: ['verified', 'valid', 'in_order', 'yields', 'prunable'],
+  bytea: ['body', 'body_sha256'],
+};
+
+type Columns<S extends string> = S extends `${infer First}, ${infer Rest}` ? First | Columns<Rest> : S;
+type Row<S extends string> = Readonly<Record<Exclude<Columns<S>, 'place'>, unknown>>;
+
+/** For FROM: rows, as a list for each column from `$1` on. `place` is the number of a row. */
+export function given(columns: string): string {
+  const lists = listed(columns).map((name, at) => `$${at + 1}::${typeOf(name)}[]`);
+  const numbered = columns.endsWith(', place') ? ' WITH ORDINALITY' : '';
+  return `unnest(${lists.join(', ')})${numbered} AS given (${columns})`;
+}
+
+/** The values of `given`. */
+export function lists<S extends string>(columns: S, rows: readonly Row<S>[]): unknown[][] {
+  return (listed(columns) as (keyof Row<S>)[]).map((name) => rows.map((row) => row[name]));
+}
+
+function listed(columns: string): readonly string[] {
+  return columns.split(', ').filter((name) => name !== 'place');
+}
+
+function typeOf(column: string): string {
+  if (column.endsWith('_ms')) return 'bigint';
+  return Object.keys(TYPES).find((type) => TYPES[type]?.includes(column)) ?? 'text';
+}
+
+/** Makes a statement about rows, which it finds in `given`. The values of `more` come after their lists. */
+export function about<S extends string>(columns: S, text: (given: string) => string) {
+  const whole = text(given(columns));
+  return (rows: readonly Row<S>[], ...more: readonly unknown[]): Write => ({
+    text: whole,
+    values: [...lists(columns, rows), ...more],
+  });
+}
+
+/** Makes a statement about the events whose numbers are `$1`. */
+export function aboutEvents(text: string): (seqs: readonly number[], ...more: readonly unknown[]) => Write {
+  return (seqs, ...more) => ({ text, values: [seqs, ...more] });
+}
+
+/** Whether a statement is about any rows: its first value is a list with an item for each row. */
+export function hasRows({ values: [first] }: Write): boolean {
+  return !Array.isArray(first) || first.length > 0;
+}
+
 /**
- * Writes of which none needs to see what another has done, as one statement: each would be a round trip. None of them may
- * change a row that another one changes, nor have a write in its own WITH.
+ * Makes writes in one round trip. None of them may need to see what another one does, change a row that another one changes, or
+ * have a write in its own WITH.
  */
-export function inOneStatement(writes: readonly Write[]): Write {
-  const [only] = writes;
-  if (only !== undefined && writes.length === 1) return only;
+export async function writeTogether(session: Session, writes: readonly Write[]): Promise<void> {
+  const some = writes.filter(hasRows);
+  const [only] = some;
+  if (only === undefined) return;
+  if (some.length === 1) return void (await session.run(only));
   const values: unknown[] = [];
-  const named = writes.map((write, at) => {
+  const named = some.map((write, at) => {
     const before = values.length;
     values.push(...write.values);
     return `write_${at} AS (${write.text.replaceAll(/\$(\d+)/g, (_, place) => `$${Number(place) + before}`)})`;
   });
-  return { text: `WITH ${named.join(', ')} SELECT`, values };
+  await session.run(`WITH ${named.join(', ')} SELECT`, values);
 }
 
-/** Leaves out writes of no rows: the first value of each is an array with an item for each row. */
-export function withRows(writes: readonly Write[]): readonly Write[] {
-  return writes.filter(({ values: [first] }) => Array.isArray(first) && first.length > 0);
+/** For FROM: events by their keys, which are the rows of `given`. */
+export function eventOfKey(t: Tables, columns: 'id, endpoint' | 'id, endpoint, place' = 'id, endpoint'): string {
+  const event = rowOf(t.events, 'events', 'found.id = given.id AND found.endpoint = given.endpoint');
+  return `${given(columns)} CROSS JOIN ${event}`;
 }
+
+const COUNTED = 'minute_ms, what, detail, count';
 
 /** Adds to what was counted, at times of the caller's clock. */
 export function countsToAdd(t: Tables, time: Pick<DatabaseTime, 'toDatabase'>, rows: readonly CountRow[]): Write {
-  return {
-    text: `
-      INSERT INTO ${t.counts} (minute_ms, what, detail, count)
-      SELECT minute_ms, what, detail, sum(count)
-      FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[]) AS given (minute_ms, what, detail, count)
-      GROUP BY 1, 2, 3`,
-    values: [
-      rows.map(({ at }) => minuteInTables(time, at)),
-      rows.map(({ what }) => what),
-      rows.map(({ detail }) => toKey(detail)),
-      rows.map(({ count }) => count),
-    ],
-  };
+  const text = `
+    INSERT INTO ${t.counts} (${COUNTED})
+    SELECT minute_ms, what, detail, sum(count) FROM ${given(COUNTED)} GROUP BY 1, 2, 3`;
+  const counted = rows.map(({ at, detail, ...row }) => ({
+    ...row,
+    minute_ms: minuteInTables(time, at),
+    detail: toKey(detail),
+  }));
+  return { text, values: lists(COUNTED, counted) };
 }

@@ -1,0 +1,124 @@
+import { auditLines, bulkOutcome, getBulk, listBulks, type AuditLine, type Bulk } from '../../ops/index.ts';
+import { noneInWords } from '../../ops/audit.ts';
+import { sentenceOf, stateInWords, outcomeInWords } from '../../ops/words/act-words.ts';
+import { resultInWords } from '../../ops/words/event-words.ts';
+import { number } from '../../ops/words/format.ts';
+import { oneLine } from '../../printable.ts';
+import { existingInbox } from '../shared/inbox.ts';
+import { commandText, optionalTime, present } from '../shared/options.ts';
+import { EXIT, print, printJson, printNdjson, styled, tell, usageError, type ExitCode } from '../shared/output.ts';
+import { lineWidth, table, texts, times, type Cell } from '../shared/table.ts';
+import { noBulk, resultsOf, resumeText } from './act.ts';
+import { orDash, timeText } from './event-table.ts';
+import type { NewestOptions } from './options.ts';
+
+/** The options of `events audit`. */
+export interface AuditOptions extends NewestOptions {
+  readonly actor?: string;
+  readonly since?: string;
+  readonly until?: string;
+}
+
+/** Prints what operators did, the newest first. */
+export async function audit(options: AuditOptions): Promise<ExitCode> {
+  const { limit, before, json = false, actor } = options;
+  if (actor?.trim() === '') throw usageError('--actor must not be empty.');
+  const filter = present({
+    actor,
+    since: optionalTime('since', options.since),
+    until: optionalTime('until', options.until),
+  });
+  await using inbox = await existingInbox(options);
+  const { lines, next } = await auditLines(inbox, { ...filter, limit, ...present({ before }) });
+  if (json) for (const line of lines) printNdjson(line);
+  else if (lines.length > 0) table(AUDIT_HEAD, lines.map(auditRow), lineWidth(options));
+  if (lines.length === 0)
+    tell(noneInWords({ isFiltered: Object.keys(filter).length > 0, isFurther: before !== undefined, next }));
+  if (next !== null) tell(`Older entries exist. For the next page, add --before ${next}`);
+  return EXIT.ok;
+}
+
+const AUDIT_HEAD = [times('at'), texts('by'), 'through', texts('action'), texts('counts'), texts('reason'), 'what'];
+
+function auditRow({ at, actor, via, act, counts, reason, filter }: AuditLine): readonly Cell[] {
+  const counted = Object.entries(counts).map(([what, count]) => `${what} ${number(count)}`);
+  return [
+    timeText(at),
+    oneLine(actor),
+    via,
+    oneLine(act),
+    oneLine(counted.join(', ')),
+    orDash(reason),
+    oneLine(JSON.stringify(filter)),
+  ];
+}
+
+/** Prints the bulk actions, the newest first. */
+export async function bulks(options: NewestOptions): Promise<ExitCode> {
+  const { limit, before, json = false } = options;
+  await using inbox = await existingInbox(options);
+  const page = await listBulks(inbox, { limit, ...present({ before }) });
+  if (json) for (const bulk of page) printNdjson(bulk);
+  else if (page.length > 0) table(BULK_HEAD, page.map(bulkRow), lineWidth(options));
+  if (page.length === 0) tell('No bulk actions yet.');
+  if (!json) for (const bulk of page) tellStopped(bulk, options);
+  const last = page.at(-1);
+  if (last !== undefined && page.length === limit)
+    tell(`Older bulk actions may exist. For the next page, add --before ${last.id}`);
+  return EXIT.ok;
+}
+
+const BULK_HEAD = ['id', times('created'), 'action', 'state', 'done', 'of', texts('by'), texts('reason'), 'filter'];
+
+function bulkRow({ id, createdAt, act, state, stopped, worked, total, actor, reason, filter }: Bulk): readonly Cell[] {
+  return [
+    String(id),
+    timeText(createdAt),
+    act,
+    state === 'running' ? { text: stopped === null ? state : 'stopped', style: 'yellow' } : state,
+    number(worked),
+    number(total),
+    oneLine(actor),
+    orDash(reason),
+    oneLine(JSON.stringify(filter)),
+  ];
+}
+
+function tellStopped(bulk: Bulk, options: NewestOptions): void {
+  const { id, act, stopped } = bulk;
+  if (stopped !== null) tell(`Bulk action ${id} ${stateInWords(bulk)}. To continue: ${resumeText(act, id, options)}`);
+}
+
+/** Tells what one bulk action was, and what became of its events. */
+export async function showBulk(id: number, options: NewestOptions): Promise<ExitCode> {
+  await using inbox = await existingInbox(options);
+  const bulk = await getBulk(inbox, id);
+  const outcome = bulk === null ? null : await bulkOutcome(inbox, id);
+  if (bulk === null || outcome === null) {
+    tell(noBulk(id, options));
+    return EXIT.notFound;
+  }
+  if (options.json === true) {
+    printJson({ ...bulk, outcome });
+    return EXIT.ok;
+  }
+  const isBad = outcome.counts.dead > 0 && bulk.act !== 'discard';
+  print(...factsOf(bulk));
+  if (bulk.startedAt !== null) print('', styled(isBad ? 'red' : 'green', outcomeInWords(bulk.act, outcome)));
+  tellStopped(bulk, options);
+  if (isBad) tell(`To list the dead events: ${commandText(options, 'hookbox events list --bulk', id, '--state dead')}`);
+  return EXIT.ok;
+}
+
+function factsOf(bulk: Bulk): readonly string[] {
+  const { act, id, actor, reason, createdAt, endedAt, counts } = bulk;
+  return [
+    `${styled('bold', `${act} ${id}`)}  ${stateInWords(bulk)}`,
+    `  ${sentenceOf(bulk)}`,
+    `  by ${oneLine(actor)}, ${timeText(createdAt)}${reason === null ? '' : `: ${oneLine(reason)}`}`,
+    ...(endedAt === null ? [] : [`  ended ${timeText(endedAt)}`]),
+    ...resultsOf(counts)
+      .filter(([result, count]) => result !== 'done' && count > 0)
+      .map(([result, count]) => `  ${number(count)} ${resultInWords(act, result)}`),
+  ];
+}

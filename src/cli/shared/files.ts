@@ -1,0 +1,89 @@
+import { readFileSync, statSync } from 'node:fs';
+import { buffer } from 'node:stream/consumers';
+import { parseEnv } from 'node:util';
+import { messageOf } from '../../errors.ts';
+import { isUrl } from '../../host/postgres-url.ts';
+import { oneLine } from '../../printable.ts';
+import { CommandError, EXIT, usageError, tell } from './output.ts';
+
+/**
+ * The exact bytes of a file, or of standard input for `-`.
+ *
+ * @throws CommandError, with the exit code for what is not found
+ */
+export async function readInput(path: string): Promise<Buffer> {
+  if (path === '-') return buffer(process.stdin);
+  requireFile(path);
+  try {
+    return readFileSync(path);
+  } catch (failure) {
+    throw new CommandError(`hookbox cannot read ${oneLine(path)}: ${messageOf(failure)}`, EXIT.notFound);
+  }
+}
+
+/** A pipe that broke before looks like an empty body. */
+export function noteWhenEmpty(body: Uint8Array): void {
+  if (body.byteLength === 0) tell('note: the body is empty (0 bytes).');
+}
+
+/**
+ * What cannot be looked at is left to the code that opens it.
+ *
+ * @throws CommandError for a folder or a URL where a file is expected
+ */
+export function requireFile(path: string): void {
+  refuseUrl(path);
+  if (isFolder(path)) throw usageError(`${oneLine(path)} is a folder. Pass the path of a file.`);
+}
+
+/** @throws CommandError for a URL where a file is expected; it is not quoted, as it may have a password in it */
+export function refuseUrl(path: string): void {
+  if (isUrl(path)) throw usageError('Pass the path of a file, not a URL.');
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+const ENV_FILE = '--env-file';
+
+/**
+ * Reads the files of `--env-file`, wherever it stands, before the options ask for variables. As with Node's own option, what is
+ * set already stays, and of several files the last one counts.
+ *
+ * @returns the arguments without it
+ * @throws CommandError for a file that cannot be read
+ */
+export function withEnvFiles(args: readonly string[]): readonly string[] {
+  const rest: string[] = [];
+  const paths: string[] = [];
+  for (let at = 0; at < args.length; at += 1) {
+    const arg = args[at] ?? '';
+    if (arg === '--') {
+      rest.push(...args.slice(at));
+      break;
+    }
+    if (arg === ENV_FILE) paths.push(args[(at += 1)] ?? '');
+    else if (arg.startsWith(`${ENV_FILE}=`)) paths.push(arg.slice(ENV_FILE.length + 1));
+    else rest.push(arg);
+  }
+  for (const path of paths.toReversed()) {
+    for (const [name, value] of Object.entries(variablesIn(path))) process.env[name] ??= value;
+  }
+  return rest;
+}
+
+function variablesIn(path: string): NodeJS.Dict<string> {
+  if (path === '') throw usageError(`${ENV_FILE} needs the path of a file.`);
+  requireFile(path);
+  try {
+    // Windows marks a file as UTF-8, which would become a part of the first name.
+    return parseEnv(readFileSync(path, 'utf8').replace(/^\ufeff/, ''));
+  } catch (failure) {
+    throw new CommandError(`hookbox cannot read the file of ${ENV_FILE}: ${messageOf(failure)}.`, EXIT.notFound);
+  }
+}

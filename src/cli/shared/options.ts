@@ -1,0 +1,257 @@
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { eventTypes, isEventType } from '../../events/event-types.ts';
+import { whyNoPath } from '../../host/files.ts';
+import { isPostgresUrl, isUrl, shownDatabase } from '../../host/postgres-url.ts';
+import { inboxOptions } from '../../host/shell-words.ts';
+import { didYouMean as nearestOf } from '../../nearest.ts';
+import { parseTime } from '../../ops/words/read-time.ts';
+import { GROUP } from './command.ts';
+import { usageError, tell } from './output.ts';
+import { withSecret, type SecretOptions } from './secret.ts';
+
+/** Reads the value of an option as a whole number within bounds. */
+export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+    const bounds = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`;
+    throw new InvalidArgumentError(`Use a whole number ${bounds}.`);
+  };
+}
+
+/** Reads the value of an option as a number above 0. */
+export function positiveNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isFinite(value) && value > 0) return value;
+  throw new InvalidArgumentError('Use a number above 0.');
+}
+
+/** For an option that may be given several times. */
+export function collected(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}
+
+/** For an option that takes one of some values. */
+export function oneFrom<Value extends string>(values: readonly Value[]): (text: string) => Value {
+  return (text) => {
+    const value = values.find((each) => each === text);
+    if (value === undefined) throw new InvalidArgumentError(`Use one of: ${values.join(', ')}.`);
+    return value;
+  };
+}
+
+/** For an option that takes one of some values, and may be given several times. */
+export function collectedFrom<Value extends string>(
+  values: readonly Value[],
+): (text: string, before?: readonly Value[]) => readonly Value[] {
+  const read = oneFrom(values);
+  return (text, before = []) => [...before, read(text)];
+}
+
+/** Where the inbox is. */
+export interface DbOptions {
+  readonly db: string;
+  /** of one in Postgres; `hookbox` unless given */
+  readonly schema?: string;
+}
+
+const USUAL_FILE = 'hookbox.db';
+
+/** Adds where the inbox is; without that it is a file of this folder. */
+export function withDb(command: Command, what = 'the inbox', note = '; opening an older file upgrades it'): Command {
+  return withInboxAt(command, `${what}: a file, or postgres://…${note}`, USUAL_FILE);
+}
+
+/** Adds where the inbox is, for commands that can do without one. */
+export function withOptionalDb(command: Command, what: string): Command {
+  return withInboxAt(command, `${what}: a file, or postgres://…`);
+}
+
+/** A URL may have a password in it, which an argument would show to every user of the machine: hence the variable. */
+function withInboxAt(command: Command, description: string, usual?: string): Command {
+  const db = new Option('--db <inbox>', description).env('HOOKBOX_DB').argParser(pathOrUrl).default(usual);
+  return command
+    .optionsGroup(GROUP.inbox)
+    .addOption(db)
+    .option('--schema <name>', 'the Postgres schema (default: hookbox)');
+}
+
+/** Refuses a value that is not meant as a path: as a path it would name a wrong file in this folder. */
+function pathOrUrl(db: string): string {
+  const why = isUrl(db) ? null : whyNoPath(db);
+  if (why === null) return db;
+  throw new InvalidArgumentError(why);
+}
+
+/**
+ * Whether the inbox is in Postgres.
+ *
+ * @throws CommandError for what is neither a file nor such a URL; it is not quoted, as it may have a password in it
+ */
+export function isInPostgres({ db, schema }: DbOptions): boolean {
+  if (isPostgresUrl(db)) return true;
+  if (isUrl(db)) {
+    throw usageError('--db must be the path of a file, or a URL that begins with postgres:// or postgresql://.');
+  }
+  if (schema !== undefined)
+    throw usageError('--schema needs an inbox in Postgres, but --db names a file. Remove --schema.');
+  return false;
+}
+
+/** The inbox as people read of it. */
+export function shownInbox({ db }: Pick<DbOptions, 'db'>): string {
+  return shownDatabase(db);
+}
+
+/**
+ * What commands that are offered to copy name the inbox by. A URL that everybody has who has HOOKBOX_DB is left out, as it may
+ * have to have the password in it.
+ */
+export function namedInbox({ db, schema }: DbOptions): Partial<DbOptions> {
+  const isKnown = isPostgresUrl(db) && db === process.env['HOOKBOX_DB'];
+  return { ...(!isKnown && { db: shownDatabase(db) }), ...(schema !== undefined && { schema }) };
+}
+
+/** A command for this terminal: it names the inbox only where another one would be meant without that. */
+export function commandText(options: DbOptions, ...words: readonly (string | number)[]): string {
+  return [...words, ...neededInbox(options)].join(' ');
+}
+
+/** The options that name the inbox to a command for this terminal. */
+export function neededInbox(options: DbOptions): readonly string[] {
+  const { db, ...named } = namedInbox(options);
+  return inboxOptions(options.db === (process.env['HOOKBOX_DB'] ?? USUAL_FILE) ? named : { db, ...named });
+}
+
+/** How wide tables may be. */
+export interface WideOptions {
+  readonly wide?: boolean;
+}
+
+/** Adds what leaves the columns of a table as wide as they are. */
+export function withWide(command: Command): Command {
+  return command
+    .optionsGroup(GROUP.output)
+    .option('--wide', 'do not shorten columns to fit the terminal; output to a pipe is never shortened');
+}
+
+/** Adds headers that are sent with each delivery. */
+export function withHeader(command: Command): Command {
+  return command.option(
+    '--header <header>',
+    "add or replace a header, written as 'Name: value'; @file reads one header per line and keeps passwords out of " +
+      'the arguments (repeatable)',
+    collected,
+  );
+}
+
+const USUAL_PORT = 3000;
+
+/** Adds the port of a receiver, which platforms give as `PORT`. */
+export function withReceiverPort(command: Command, what: string): Command {
+  const option = new Option('--port <n>', what).argParser(wholeNumber(0, 65_535)).default(USUAL_PORT);
+  // An empty one names nothing.
+  return command.addOption(process.env['PORT'] === '' ? option : option.env('PORT'));
+}
+
+/** Where a receiver of this machine is by itself: where `hookbox serve` listens, given the same environment. */
+export function usualTarget(): string {
+  const port = Number(process.env['PORT']);
+  const isPort = Number.isInteger(port) && port > 0 && port <= 65_535;
+  return `http://localhost:${isPort ? port : USUAL_PORT}/webhooks`;
+}
+
+/**
+ * The time that an option says: `2h` ago, `14:00`, a date, or a date-time; without a zone it is UTC.
+ *
+ * @throws CommandError that names the option
+ */
+export function timeOption(option: string, text: string, now = Date.now()): Date {
+  const time = parseTime(text, now);
+  if (time !== null) return time;
+  throw usageError(
+    `${option} ${JSON.stringify(text)} must be a time: an age such as 2h or 7d, a time such as 14:00, or an ISO 8601 date.`,
+  );
+}
+
+/** The same for an option that may be absent, by its name in code: `failedSince`. */
+export function optionalTime(name: string, text: string | undefined): Date | undefined {
+  const flag = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  return text === undefined ? undefined : timeOption(flag, text);
+}
+
+/** Only the values that are not `undefined`. */
+export function present<Values extends object>(
+  values: Values,
+): { readonly [Name in keyof Values]?: Exclude<Values[Name], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as typeof values;
+}
+
+/** What commands that deliver have in common. */
+export interface SendingOptions extends SecretOptions {
+  readonly to: string;
+  readonly concurrency: number;
+  readonly header?: readonly string[];
+  readonly unsigned?: boolean;
+  readonly allowRemote?: boolean;
+  readonly json?: boolean;
+}
+
+/** Adds the options that commands that deliver have in common. */
+export function withSending(command: Command): Command {
+  const sending = withSecret(
+    command
+      .optionsGroup(GROUP.delivery)
+      .addOption(new Option('--to <url>', 'deliver to this address').env('HOOKBOX_URL').default(usualTarget()))
+      .option('--concurrency <n>', 'how many deliveries to send at the same time', wholeNumber(1, 1_000), 1)
+      .option('--unsigned', 'send no X-Signature, as for an account without a secret')
+      .option('--allow-remote', 'allow deliveries to other machines'),
+  );
+  return withHeader(sending).optionsGroup(GROUP.output).option('--json', 'print one line of JSON per delivery');
+}
+
+/**
+ * The URL to deliver to. Only this machine, unless the user has said otherwise: events made up or replayed by mistake
+ * must not reach a live shop. `localhost:3000/webhooks` is one with http, as in a browser and for curl.
+ *
+ * @throws CommandError for a URL that cannot be used
+ */
+export function targetOf(text: string, allowRemote: boolean): URL {
+  const whole = withScheme(text);
+  const url = URL.canParse(whole) ? new URL(whole) : null;
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    throw usageError(`${JSON.stringify(text)} is not an http or https URL.`);
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw usageError('The URL must not contain a user name or password, because URLs end up in logs.');
+  }
+  if (!allowRemote && !isLoopback(url.hostname)) {
+    throw usageError(`${url.host} is another machine. Add --allow-remote to allow it.`);
+  }
+  return url;
+}
+
+/** A URL as it was typed, with http where only a host and its port are given. */
+export function withScheme(text: string): string {
+  return HOST_AND_PORT.test(text) ? `http://${text}` : text;
+}
+
+/** Without a port it may be anything, such as the name of a file; for `URL` the host would be a scheme. */
+const HOST_AND_PORT = /^(?:[\w.-]+|\[[\da-f:.]+\]):\d+(?:[/?#]|$)/i;
+
+/** Whether a host name leads to this machine. Names beneath `localhost` are asked of DNS, which may say anything. */
+export function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+}
+
+/** Which type was meant, or else all that there are. */
+export function didYouMean(typed: string, types: readonly string[]): string {
+  return nearestOf(typed, types) ?? `The types are: ${types.join(', ')}.`;
+}
+
+/** A type that hookbox does not know may be stored all the same, so this is said only where nothing fits. */
+export function tellUnknownTypes(types: readonly string[] = []): void {
+  for (const unknown of types.filter((each) => !isEventType(each))) {
+    tell(`${JSON.stringify(unknown)} is not a known type. ${didYouMean(unknown, eventTypes)}`);
+  }
+}

@@ -1,0 +1,212 @@
+import { existsSync } from 'node:fs';
+import { eventTypes, isEventType } from '../events/event-types.ts';
+import { declaredTypes, schemaOf, type EventSchemas } from '../events/own-events.ts';
+import type { Issue } from '../events/webhook-event.ts';
+import { isContainer, parseExactly, writtenExactly } from '../sender/exact-json.ts';
+import { makeItsOwn, newEvent } from '../testing/build-event.ts';
+import { fixture } from '../testing/fixtures.ts';
+import { readInput } from './shared/files.ts';
+import { didYouMean } from './shared/options.ts';
+import { CommandError, EXIT, usageError, tell } from './shared/output.ts';
+
+/**
+ * What an argument names, as `bodiesOf` says, with the schemas of a module: says what does not fit.
+ *
+ * @param events - the path of the module; nothing is checked without one
+ * @throws CommandError for what is neither a type nor a file, and for a module without schemas
+ */
+export async function checkedBodies(source: string, changes: Changes, events: string | undefined): Promise<BodyMaker> {
+  if (events === undefined) return bodiesOf(source, changes);
+  const { schemasIn, tellMisfit } = await import('./shared/own-module.ts');
+  const schemas = await schemasIn(events);
+  const makeBody = await bodiesOf(source, changes, schemas);
+  // All of them have the same data.
+  await tellMisfit(makeBody(), schemas);
+  return makeBody;
+}
+
+/** What is to be changed in a body. */
+export interface Changes {
+  readonly eventId?: string;
+  readonly override?: readonly string[];
+  readonly remove?: readonly string[];
+}
+
+/** Makes the bytes of the next delivery. */
+export type BodyMaker = () => Buffer;
+
+/** Says what does not fit in a body, which hookbox stores as invalid then; `null` where all does. */
+export type Judge = (body: Uint8Array) => Issue | null;
+
+/**
+ * What the argument of `trigger` names: a type makes an event of its own each time; a file and standard input are taken as
+ * they are, byte for byte, unless something in them is to be changed.
+ *
+ * @param schemas - of types of the user's own
+ * @throws CommandError for what is neither, with the types that are meant perhaps
+ */
+export async function bodiesOf(source: string, changes: Changes, schemas: EventSchemas = {}): Promise<BodyMaker> {
+  if (isEventType(source)) {
+    const text = fixture(source).toString();
+    tellNewFields(text, changes);
+    const make = (): Buffer => changed(text, changes, makeItsOwn);
+    return isOneEvent(changes) ? always(make()) : make;
+  }
+  if (schemaOf(schemas, source) !== undefined) {
+    const make = (): Buffer => changed(JSON.stringify(newEvent(source)), changes);
+    tellNewFields(JSON.stringify(newEvent(source)), changes);
+    return isOneEvent(changes) ? always(make()) : make;
+  }
+  if (source !== '-' && !existsSync(source)) throw noSuchSource(source, schemas);
+  const bytes = await readInput(source);
+  const { eventId, override = [], remove = [] } = changes;
+  if (eventId === undefined && override.length === 0 && remove.length === 0) return always(bytes);
+  tellNewFields(bytes.toString(), changes);
+  return always(changed(bytes.toString(), changes));
+}
+
+/** Whether it is an event that hookbox makes, with all the fields that its schema wants. */
+export function isMadeWhole(source: string, { override = [], remove = [] }: Changes): boolean {
+  return isEventType(source) && override.length === 0 && remove.length === 0;
+}
+
+/** Handlers read `event.data`, so what lands beside it was most likely meant to be in it. */
+function tellNewFields(text: string, { override: overrides = [] }: Changes): void {
+  for (const path of newFields(parsed(text), overrides)) {
+    tell(
+      `note: --override ${path}=… adds a field at the top level of the event. To set a field of data, use data.${path}=…`,
+    );
+  }
+}
+
+/** Under one id every delivery is the same event, so all of them have the same bytes. */
+function isOneEvent({ eventId, override = [] }: Changes): boolean {
+  return eventId !== undefined || override.some(isOfId);
+}
+
+/** Whether an override sets the id of the event. */
+export function isOfId(override: string): boolean {
+  return override.startsWith('id=');
+}
+
+function always(body: Buffer): BodyMaker {
+  return () => body;
+}
+
+function changed(text: string, changes: Changes, before: (body: object) => void = () => {}): Buffer {
+  const { eventId, override: overrides = [], remove: removals = [] } = changes;
+  const body = parsed(text);
+  before(body);
+  if (eventId !== undefined) Object.assign(body, { id: eventId });
+  for (const each of overrides) override(body, each);
+  for (const each of removals) remove(body, each);
+  return Buffer.from(writtenExactly(body));
+}
+
+function parsed(text: string): object {
+  let body: unknown;
+  try {
+    body = parseExactly(text);
+  } catch {
+    body = null;
+  }
+  if (isContainer(body) && !Array.isArray(body)) return body;
+  throw usageError('The body is not a JSON object, so overrides cannot change it. Remove --override and --remove.');
+}
+
+function noSuchSource(source: string, schemas: EventSchemas): CommandError {
+  if (/[/\\]|\.json$/.test(source)) return new CommandError(`The file ${source} does not exist.`, EXIT.notFound);
+  const types = [...new Set([...eventTypes, ...declaredTypes(schemas)])];
+  return usageError(
+    `${JSON.stringify(source)} is neither an event type nor a file. ${didYouMean(source, types)} ` +
+      'For a type of your own, add --events <module>.',
+  );
+}
+
+/**
+ * Sets one value in a parsed body: `data.items.0.price=6.50`. What is missing on the way is created.
+ *
+ * @param override - path=value; the value is JSON, or else a text
+ * @throws CommandError that names the path
+ */
+function override(body: object, override: string): void {
+  const at = override.indexOf('=');
+  if (at < 1) throw usageError(`--override ${JSON.stringify(override)} must be path=value, such as data.total=12.50.`);
+  const keys = keysOf(override.slice(0, at));
+  const last = keys.pop() ?? '';
+  let container = body;
+  for (const [index, key] of keys.entries()) {
+    const next = valueAt(container, key);
+    if (next === undefined) container = put(container, key, /^\d+$/.test(keys[index + 1] ?? last) ? [] : {}, override);
+    else if (isContainer(next)) container = next;
+    else throw throughValue('--override', keys.slice(0, index + 1), next);
+  }
+  put(container, last, jsonOrText(override.slice(at + 1)), override);
+}
+
+/** The paths of overrides that add a field to the top level of a body, the first for each field. */
+function newFields(body: object, overrides: readonly string[]): readonly string[] {
+  const paths = new Map<string, string>();
+  for (const override of overrides) {
+    const [path = ''] = override.split('=', 1);
+    const [key = ''] = path.split('.', 1);
+    if (!Object.hasOwn(body, key) && !paths.has(key)) paths.set(key, path);
+  }
+  return [...paths.values()];
+}
+
+/**
+ * Removes one value from a parsed body.
+ *
+ * @throws CommandError when it is not there
+ */
+function remove(body: object, path: string): void {
+  const keys = keysOf(path);
+  const last = keys.pop() ?? '';
+  let container: unknown = body;
+  for (const key of keys) container = isContainer(container) ? valueAt(container, key) : undefined;
+  if (!isContainer(container) || !isEntry(container, last)) {
+    throw usageError(`--remove ${path}: the event has no value at this path.`);
+  }
+  if (Array.isArray(container)) container.splice(Number(last), 1);
+  else Reflect.deleteProperty(container, last);
+}
+
+/** The length of a list is not an entry. */
+function isEntry(container: object, key: string): boolean {
+  return Object.hasOwn(container, key) && !(Array.isArray(container) && key === 'length');
+}
+
+function keysOf(path: string): string[] {
+  const keys = path.split('.');
+  if (keys.includes('')) throw usageError(`${JSON.stringify(path)} is not a path. Use the form data.items.0.price.`);
+  return keys;
+}
+
+function valueAt(container: object, key: string): unknown {
+  return Object.hasOwn(container, key) ? (container as Record<string, unknown>)[key] : undefined;
+}
+
+/** Defined and not assigned, so that `__proto__` is a key like any other. */
+function put<Value>(container: object, key: string, value: Value, override: string): Value {
+  if (Array.isArray(container) && (!/^\d+$/.test(key) || Number(key) > container.length)) {
+    throw usageError(
+      `--override ${override}: the list has ${container.length} entries, so it cannot have an entry ${key}.`,
+    );
+  }
+  Object.defineProperty(container, key, { value, writable: true, enumerable: true, configurable: true });
+  return value;
+}
+
+function throughValue(option: string, keys: readonly string[], value: unknown): Error {
+  const kind = value === null ? 'null' : `a ${typeof value === 'object' ? 'number' : typeof value}`;
+  return usageError(`${option}: ${keys.join('.')} is ${kind}, so it cannot contain a value.`);
+}
+
+function jsonOrText(text: string): unknown {
+  try {
+    return parseExactly(text);
+  } catch {
+    return text;
+  }
+}
