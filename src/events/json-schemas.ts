@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { toJSONSchema } from 'zod/mini';
 import { EVENT_MEANINGS, eventTypes, type EventType } from './event-types.ts';
 import { eventSchemas } from './webhook-event.ts';
 
@@ -34,7 +34,7 @@ export function jsonSchemas(types: readonly EventType[] = eventTypes): Readonly<
 
 /** The JSON Schema of one type. */
 export function jsonSchema(type: EventType): JsonSchema {
-  const { $schema, ...schema } = z.toJSONSchema(eventSchemas[type], { io: 'input' }) as JsonSchema;
+  const { $schema, ...schema } = toJSONSchema(eventSchemas[type], { io: 'input' }) as JsonSchema;
   const { id, data, ...envelope } = schema.properties ?? {};
   return {
     ...($schema !== undefined && { $schema }),

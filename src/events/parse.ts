@@ -1,4 +1,5 @@
-import type { z } from 'zod';
+import english from 'zod/v4/locales/en.js';
+import type { ZodMiniType } from 'zod/mini';
 import { findDuplicateKey, hasAllThatIsWritten, utf8Text } from './json.ts';
 import { isEventType, type EventType } from './event-types.ts';
 import { isInstant, parseInstant, type Instant } from './instant.ts';
@@ -10,6 +11,9 @@ import {
   type WebhookEvent,
   orderItem,
 } from './webhook-event.ts';
+
+/** zod/mini has no texts of its own. */
+const IN_ENGLISH = { error: english().localeError };
 
 /**
  * The result of {@link parseEvent}. If `ok` is `false`, a body with an `id` is an invalid event, and a body without an
@@ -107,7 +111,7 @@ function firstBadItem({ data }: Record<string, unknown>): Issue | null {
   const items = isObject(data) ? data['items'] : null;
   if (!Array.isArray(items) || items.length <= SHORT_LIST) return null;
   for (const [at, item] of items.entries()) {
-    const issue = orderItem.safeParse(item).error?.issues[0];
+    const issue = orderItem.safeParse(item, IN_ENGLISH).error?.issues[0];
     if (issue !== undefined) return { path: ['data.items', at, ...issue.path].join('.'), message: issue.message };
   }
   return null;
@@ -130,8 +134,8 @@ function oddities(event: WebhookEvent, type: EventType): readonly Issue[] {
   return issues;
 }
 
-function mismatch(schema: z.ZodType, value: unknown): readonly Issue[] | null {
-  const result = schema.safeParse(value);
+function mismatch(schema: ZodMiniType, value: unknown): readonly Issue[] | null {
+  const result = schema.safeParse(value, IN_ENGLISH);
   if (result.success) return null;
   return result.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
 }

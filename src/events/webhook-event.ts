@@ -1,65 +1,68 @@
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import type { EventType } from './event-types.ts';
 import type { HandledType, OwnData, OwnType, OwnWireData, WithOwn } from './own-events.ts';
 
+const text = z.nullish(z.string());
+const number = z.nullish(z.number());
+
 /** Every field may be absent or null: interface 6.2 lists what was seen, not what is always there. */
 export const orderItem = z.object({
-  product_id: z.string().nullish(),
-  quantity: z.number().nullish(),
-  price: z.number().nullish(),
+  product_id: text,
+  quantity: number,
+  price: number,
 });
 
 /** `data` of the six order events (interface 6.2). */
 const orderData = z.object({
   /** reads `order`; another word is an issue, not a reason to refuse */
-  object: z.string().nullish(),
-  id: z.string().nullish(),
-  status: z.string().nullish(),
-  merchant_id: z.string().nullish(),
-  user_id: z.string().nullish(),
+  object: text,
+  id: text,
+  status: text,
+  merchant_id: text,
+  user_id: text,
   /** unit and currency are the service's; see `currency` */
-  total: z.number().nullish(),
-  currency: z.string().nullish(),
-  items: z.array(orderItem).nullish(),
+  total: number,
+  currency: text,
+  items: z.nullish(z.array(orderItem)),
   /** ISO 8601 date-time */
-  estimated_ready_time: z.string().nullish(),
+  estimated_ready_time: text,
 });
 
 /** `data` of `order.confirmed`, which says more. */
-const orderConfirmedData = orderData.extend({
-  fulfillment_method: z.string().nullish(),
-  special_instructions: z.string().nullish(),
+const orderConfirmedData = z.extend(orderData, {
+  fulfillment_method: text,
+  special_instructions: text,
 });
 
 /** `data` of the two cart events (interface 6.2); every field may be absent or null. */
 const cartData = z.object({
   /** reads `cart`; another word is an issue, not a reason to refuse */
-  object: z.string().nullish(),
-  id: z.string().nullish(),
-  user_id: z.string().nullish(),
-  merchant_id: z.string().nullish(),
+  object: text,
+  id: text,
+  user_id: text,
+  merchant_id: text,
   /** ISO 8601 date-time */
-  last_activity: z.string().nullish(),
-  total_value: z.number().nullish(),
-  item_count: z.int().nullish(),
+  last_activity: text,
+  total_value: number,
+  item_count: z.nullish(z.int()),
 });
 
 /** `data` of the three inventory events (interface 6.2); every field may be absent or null. */
 const inventoryData = z.object({
   /** reads `inventory`; another word is an issue, not a reason to refuse */
-  object: z.string().nullish(),
-  product_id: z.string().nullish(),
-  merchant_id: z.string().nullish(),
-  location_id: z.string().nullish(),
-  previous_quantity: z.number().nullish(),
-  current_quantity: z.number().nullish(),
+  object: text,
+  product_id: text,
+  merchant_id: text,
+  location_id: text,
+  previous_quantity: number,
+  current_quantity: number,
 });
 
 /**
  * The envelope of one type (interface 6.2). The schemas check and do not change: an event is the parsed JSON itself,
  * so unknown fields and the numbers as JSON.parse gives them survive.
  */
-function envelope<const Type extends string, Data extends z.ZodType>(type: Type, data: Data) {
+function envelope<const Type extends string, Data extends z.ZodMiniType>(type: Type, data: Data) {
   return z.object({
     id: z.string(),
     type: z.literal(type),

@@ -45,7 +45,7 @@ import {
   type NumberedStart,
 } from './rules/claim.ts';
 import { eventsToUnpark } from './rules/entity-order.ts';
-import { mayRerun, type Content, type EventToRerun } from './rules/operator-acts.ts';
+import { mayRerun, type Content, type EventToRerun } from './rules/decide-act.ts';
 import { isRunning, planProcessed, planSettle } from './rules/attempt.ts';
 import type { ClaimState, DueEvent, NewLease, NextInQueue, Queue, SizedEvent, Store } from './rules/store.ts';
 import type { Counting } from './rules/counted.ts';

@@ -13,7 +13,7 @@ import {
 } from '../inbox/operator/acts.ts';
 import type { EventFilter, PageRequest } from '../inbox/operator/search.ts';
 import { hasEnded, unknownBulk, runOf } from '../inbox/rules/bulks.ts';
-import { askedByFilter, searchedFor } from '../inbox/rules/operator-acts.ts';
+import { askedByFilter, searchedFor } from '../inbox/rules/decide-act.ts';
 import { assertOptions, type KnownOptions, positive } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 

@@ -33,8 +33,8 @@ function textsOfTheQueue(): ReadonlySet<string> {
     texts.add(sql);
     return statement;
   };
-  const { moves, queue, known } = prepareNamedStatements({ prepare } as unknown as SqliteDatabase);
-  for (const named of [moves, queue, known]) for (const each of Object.values(named)) each.safeIntegers();
+  const { moves, queue } = prepareNamedStatements({ prepare } as unknown as SqliteDatabase);
+  for (const named of [moves, queue]) for (const each of Object.values(named)) each.run();
   return texts;
 }
 

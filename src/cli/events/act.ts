@@ -2,15 +2,15 @@ import { ConfigurationError } from '../../errors.ts';
 import { turn as nextTurn } from '../../host/real-timers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { EventKey } from '../../inbox/event.ts';
+import { decideOnStored } from '../../inbox/rules/operator-acts.ts';
 import {
-  decideOnStored,
   askedByFilter,
   askedByKey,
   decideAct,
   mayBeDone,
   searchedFor,
   summaryAt,
-} from '../../inbox/rules/operator-acts.ts';
+} from '../../inbox/rules/decide-act.ts';
 import { BreakdownSums } from '../../inbox/rules/bulks.ts';
 import { heldUp, lanesOf, heldUpInWords } from '../../ops/pauses.ts';
 import { type HeldUp } from '../../ops/pauses.ts';

@@ -19,7 +19,7 @@ import type { Queue } from '../rules/store.ts';
 import { eventsToUnpark } from '../rules/entity-order.ts';
 import { postgresStore } from './engine/postgres-store.ts';
 import { openLanes, pausesIn } from '../rules/pauses.ts';
-import { mayRerun } from '../rules/operator-acts.ts';
+import { mayRerun } from '../rules/decide-act.ts';
 import type { EventKey } from '../event.ts';
 import type { Announced, Attempt, ProcessorIdentity, Scope, WorkQueue } from '../work.ts';
 import {

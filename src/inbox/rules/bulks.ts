@@ -3,7 +3,8 @@ import type { EntityOf } from '../../events/entity.ts';
 import type { DeadReason, EventState } from '../event.ts';
 import type { ActResult, Author, Bulk, BulkFate, OutcomePart, StoredBulk } from '../operator/acts.ts';
 import { addNames, recordOf, sumsOf, type Sums } from './counted.ts';
-import { actedAt, askedByFilter, mayBeDone, type ActedRow, type Acting } from './operator-acts.ts';
+import { actedAt, type ActedRow, type Acting } from './operator-acts.ts';
+import { askedByFilter, mayBeDone } from './decide-act.ts';
 
 /** So many events are added or worked at once, at most. */
 export const MOST_AT_ONCE = 1_000;

@@ -1,137 +1,20 @@
 import { ConfigurationError } from '../../errors.ts';
 import { entityOf, namedEntity, type EntityOf } from '../../events/entity.ts';
-import type { Instant } from '../../events/instant.ts';
 import { readEvent } from '../../events/parse.ts';
-import {
-  putAwayStates,
-  type DeadReason,
-  type EventKey,
-  type EventState,
-  type IncomingEvent,
-  type StoredEvent,
-} from '../event.ts';
-
+import type { EventKey, StoredEvent } from '../event.ts';
 import type { Act, ActReport, ActResult } from '../operator/acts.ts';
-import type { EventFilter, EventSummary } from '../operator/search.ts';
 import { Budget, type TimeSlice } from './budget.ts';
 import { addNames, recordOf, sumsOf, type Counting } from './counted.ts';
+import {
+  decideAct,
+  needsBody,
+  type ActDecision,
+  type ActedEvent,
+  type ActMove,
+  type AskedAct,
+  type BodyToday,
+} from './decide-act.ts';
 import type { Queue } from './store.ts';
-
-/** An action, on events in these states. */
-export interface AskedAct {
-  readonly act: Act;
-  readonly states: readonly EventState[];
-}
-
-/** The facts that decide about an event before its body is read. */
-export interface ActedEvent {
-  readonly state: EventState;
-  readonly deadReason: DeadReason | null;
-  /** its body is gone */
-  readonly pruned: boolean;
-  /** once processed, it is not run again, whatever body it has */
-  readonly erased?: boolean;
-  /** its due time is still to come */
-  readonly inBackoff?: boolean;
-}
-
-/** The content of a stored body that fits today's schemas. */
-export interface BodyToday {
-  readonly type: string | null;
-  readonly created: Instant | null;
-  readonly entity: string | null;
-}
-
-/** A move of an operator's action, by the name that it has in `moves.ts` of an inbox. */
-export type ActMove =
-  /** a dead, ignored or discarded event gets the content that its body has today */
-  | { readonly name: 'toPending'; readonly content: BodyToday }
-  /** its type, time and entity stay what they were: they belong to the attempt that has succeeded */
-  | { readonly name: 'processedToPending' }
-  /** an invalid event gets the type and the time that a discarded one has; of any other they stay as they are */
-  | { readonly name: 'discard'; readonly content: Pick<BodyToday, 'type' | 'created'> | null }
-  /** it is due now; its attempts, failures and crashes stay, and so does its place behind older events of its entity */
-  | { readonly name: 'retry-now' };
-
-/** An event as it is shown, as an action would find it then. */
-export function summaryAt(summary: EventSummary, now: Date): EventSummary & ActedEvent {
-  return { ...summary, inBackoff: summary.dueAt !== null && summary.dueAt > now };
-}
-
-export type ActDecision =
-  | { readonly result: 'done'; readonly move: ActMove }
-  | { readonly result: Exclude<ActResult, 'done'> };
-
-/**
- * An action on events that are named: on all that it can apply to, of these states.
- *
- * @param wanted - all unless given
- */
-export function askedByKey(act: Act, force: boolean, wanted?: readonly EventState[]): AskedAct {
-  return { act, states: appliesTo(act, force).filter((state) => wanted?.includes(state) ?? true) };
-}
-
-function appliesTo(act: Act, force: boolean): readonly EventState[] {
-  if (act === 'discard') return ['dead', 'pending'];
-  if (act === 'retry-now') return ['pending'];
-  return force ? [...putAwayStates, 'processed'] : putAwayStates;
-}
-
-/**
- * An action on events that a filter finds, or has found. It leaves events alone that have another state by then. A rerun
- * takes ignored and discarded events only if the filter asks for them, or when it is forced.
- */
-export function askedByFilter(act: Act, force: boolean, filter: EventFilter): AskedAct {
-  // Events that are named are meant, put away or not.
-  if (filter.events !== undefined && filter.states === undefined) return askedByKey(act, force);
-  const wanted = filter.states ?? (filter.ignoredSince === undefined ? undefined : ['ignored']);
-  const { states } = askedByKey(act, force, wanted);
-  const isLeft = (state: EventState): boolean => state === 'ignored' || state === 'discarded';
-  return { act, states: states.filter((state) => wanted !== undefined || force || !isLeft(state)) };
-}
-
-/** The filter of a preview. An event that is retried now has failed before: an index knows these among any number that wait. */
-export function searchedFor({ act, states }: AskedAct, filter: EventFilter): EventFilter & Pick<AskedAct, 'states'> {
-  if (act !== 'retry-now') return { ...filter, states };
-  return { ...filter, states: filter.retrying === false ? [] : states, retrying: true };
-}
-
-/**
- * Decides what an action makes of one event.
- *
- * A discarded event has a type and a time, which an invalid one has only if its body fits today's schemas. If it does
- * not, it cannot be discarded and stays dead: pruning takes its body, and so does erasing.
- *
- * @param event - `null` if none has the key
- * @param today - `null` if the body does not fit, or if `needsBody` returned `false`
- */
-export function decideAct({ act, states }: AskedAct, event: ActedEvent | null, today: BodyToday | null): ActDecision {
-  if (event === null) return { result: 'unknown' };
-  if (!states.includes(event.state)) {
-    return { result: appliesTo(act, false).includes(event.state) ? 'changed' : 'not needed' };
-  }
-  if (act === 'retry-now') return event.inBackoff === true ? done({ name: 'retry-now' }) : { result: 'not needed' };
-  if (act === 'discard' && event.deadReason !== 'invalid') return done({ name: 'discard', content: null });
-  if (event.pruned) return { result: 'pruned' };
-  if (event.state === 'processed' && event.erased === true) return { result: 'not needed' };
-  if (today === null) return { result: 'still invalid' };
-  if (act === 'discard') return done({ name: 'discard', content: { type: today.type, created: today.created } });
-  return done(event.state === 'processed' ? { name: 'processedToPending' } : { name: 'toPending', content: today });
-}
-
-function done(move: ActMove): ActDecision {
-  return { result: 'done', move };
-}
-
-/** Whether the content of its body today decides about an event. */
-export function needsBody(asked: AskedAct, event: ActedEvent): boolean {
-  return decideAct(asked, event, null).result === 'still invalid';
-}
-
-/** Whether an action may apply to an event, as far as can be said without its body: so a preview takes it. */
-export function mayBeDone(asked: AskedAct, event: ActedEvent): boolean {
-  return needsBody(asked, event) || decideAct(asked, event, null).result === 'done';
-}
 
 /** As `decideAct`, for an event with its body. */
 export function decideOnStored(asked: AskedAct, event: StoredEvent | null, rule?: EntityOf): ActDecision {
@@ -314,21 +197,4 @@ export function refuseTooManyBytes({ length }: readonly EventKey[], bytes: numbe
     `One call accepts events whose bodies total at most ${MOST_BYTES} bytes, but the bodies of these ` +
       `${length} events total ${bytes}. Name fewer events, or use a bulk action (previewBulk, then runBulk).`,
   );
-}
-
-export interface EventToRerun {
-  readonly entity: string | null;
-  readonly state: EventState;
-  readonly isPruned: boolean;
-  /** its body is still the one that was read */
-  readonly isAsRead: boolean;
-}
-
-/** The content of a body by today's schemas. */
-export type Content = Pick<IncomingEvent, 'type' | 'created' | 'entity'>;
-
-/** Whether an event may become pending again, by the rule of operators. */
-export function mayRerun<Event extends Omit<EventToRerun, 'entity'>>(event: Event | undefined): event is Event {
-  if (event === undefined || !event.isAsRead) return false;
-  return mayBeDone(askedByKey('rerun', false), { state: event.state, deadReason: null, pruned: event.isPruned });
 }

@@ -17,7 +17,7 @@ import { prepareStatements, type Statements } from './engine/sqlite-store.ts';
 import { unfit } from './threads/messages.ts';
 
 /** A connection with what hookbox has prepared on it. */
-export interface Connection extends Transactions<Statements> {
+export interface Connection extends Transactions {
   /** For reading outside a transaction. */
   statements(): Statements;
   /** The connection itself, for the application's part of a transaction. */
@@ -253,7 +253,6 @@ function prepare(database: SqliteDatabase, index: EventIndex): Prepared {
 function commit({ statements, commit }: Prepared): void {
   statements.counts.write();
   commit.run();
-  statements.counts.forget();
 }
 
 function apart<T>({ database, statements }: Prepared, work: () => T): T {
@@ -271,7 +270,7 @@ function apart<T>({ database, statements }: Prepared, work: () => T): T {
 }
 
 function rollback({ database, statements }: Prepared): void {
-  statements.counts.forget();
+  statements.counts.take();
   // SQLite rolls back by itself when the disk is full or failing.
   if (database.open && database.inTransaction) database.exec('ROLLBACK');
 }

@@ -1,6 +1,7 @@
 import { InboxOpenError, InboxUnavailableError } from '../../errors.ts';
 import { wallTime } from '../../host/real-timers.ts';
 import type { EventKey, IncomingEvent, StoredEvent } from '../event.ts';
+import { unavailable, type CommitOutcome } from '../group-commit.ts';
 import {
   accept,
   announce,
@@ -13,124 +14,127 @@ import {
   settle,
   unhandled,
   type ClaimProgress,
+  type SyncStore,
 } from '../queue-operations.ts';
 import { type Sweep, seenSince, ignoredTypes } from '../rules/processors.ts';
 import type { NumberedClaim, NumberedStart } from '../rules/claim.ts';
-import type { CrashedEvent, Lease, ProcessorIdentity, Scope, Settlement, ClaimRequest, StartRequest } from '../work.ts';
-import { unavailable, type CommitOutcome } from '../group-commit.ts';
-import { attemptsOf, nextDue, type Statements } from './engine/sqlite-store.ts';
+import type { Attempt, CrashedEvent, Lease, ProcessorIdentity, Scope, Settlement } from '../work.ts';
+import { nextDue, type Statements } from './engine/sqlite-store.ts';
 import { isBusy, isRowFault } from './opening/database.ts';
-import { storedEvent } from './sql/rows.ts';
+import { attemptOf, storedEvent, type EventRow } from './sql/rows.ts';
 
 /**
- * What is asked of a file, by name, and made of data, so that it can be asked of another thread. Each of these runs in a
- * transaction that it shares with others. `askedAt` is when it was asked for, on the clock of `wallTime()`.
+ * What changes events, as data that can be sent to another thread. Moves share a transaction. While a move waits for it, a
+ * lock may be held, the machine may sleep, or its clock may be set: `ms` is by how much the clock has moved. Leases and
+ * backoffs begin when they are written.
  */
 const moves = {
-  accept: ({ store }: Statements, event: IncomingEvent, start?: NumberedStart, askedAt = 0) =>
-    accept(store, event, start && startedLater(start, waitedSince(askedAt))),
+  accept: (store: SyncStore, ms: number, event: IncomingEvent, start?: NumberedStart) =>
+    accept(store, event, start && { ...start, now: start.now + ms }),
 
-  claim(
-    { store }: Statements,
-    request: NumberedClaim,
-    limit: number,
-    newestSeq: ClaimProgress['newestSeq'],
-    askedAt: number,
-  ) {
+  claim(store: SyncStore, ms: number, request: NumberedClaim, limit: number, newestSeq: ClaimProgress['newestSeq']) {
     const progress: ClaimProgress = { newestSeq, crashed: [] };
-    const step = claimDue(store, claimedLater(request, waitedSince(askedAt)), limit, progress);
+    const step = claimDue(store, claimedLater(request, ms), limit, progress);
     return { step, ...progress };
   },
 
-  claimOne({ store }: Statements, key: EventKey, request: NumberedClaim, askedAt: number) {
+  claimOne(store: SyncStore, ms: number, key: EventKey, request: NumberedClaim) {
     const crashed: CrashedEvent[] = [];
-    return { step: claimOne(store, key, claimedLater(request, waitedSince(askedAt)), { crashed }), crashed };
+    return { step: claimOne(store, key, claimedLater(request, ms), { crashed }), crashed };
   },
 
-  renew: (
-    { store }: Statements,
-    leases: readonly Lease[],
-    now: number,
-    leaseMs: number,
-    isClosing: boolean,
-    askedAt: number,
-  ) => renewLeases(store, leases, now + waitedSince(askedAt), leaseMs, isClosing),
+  renew: (store: SyncStore, ms: number, leases: readonly Lease[], now: number, leaseMs: number, isClosing: boolean) =>
+    renewLeases(store, leases, now + ms, leaseMs, isClosing),
 
-  settle({ store }: Statements, lease: Lease, settlement: Settlement, now: number, again: boolean, askedAt: number) {
-    const ms = waitedSince(askedAt);
-    return settle(store, lease, settledLater(settlement, ms), now + ms, again);
+  settle(store: SyncStore, ms: number, lease: Lease, settlement: Settlement, now: number, again: boolean) {
+    const hasBackoff = 'dueAt' in settlement && settlement.dueAt !== undefined;
+    const settled = hasBackoff ? { ...settlement, dueAt: settlement.dueAt + ms } : settlement;
+    return settle(store, lease, settled, now + ms, again);
   },
 
   announce(
-    { store }: Statements,
+    store: SyncStore,
+    ms: number,
     scope: Scope,
     now: number,
     ignoreBefore: number | null,
     from: Sweep,
     processor: ProcessorIdentity | undefined,
-    askedAt: number,
   ) {
-    const ms = waitedSince(askedAt);
-    // Later than it was said to, nothing more is put away.
     const before = ignoreBefore === null ? null : ignoreBefore + Math.min(0, ms);
     return announce(store, scope, now + ms, before, from, processor);
   },
 
-  leave: ({ store }: Statements, processor: string) => store.forgetProcessor(processor),
+  leave: (store: SyncStore, _: number, processor: string) => store.forgetProcessor(processor),
 
   rerun: (
-    { store }: Statements,
+    store: SyncStore,
+    ms: number,
     key: EventKey,
     content: Pick<IncomingEvent, 'type' | 'created' | 'entity'>,
     now: number,
     readFrom: Uint8Array | undefined,
-    askedAt: number,
-  ) => rerun(store, key, content, now + waitedSince(askedAt), readFrom),
+  ) => rerun(store, key, content, now + ms, readFrom),
 
-  prune: ({ store }: Statements, endpoints: Scope['endpoints'], processedBefore: number, limit: number) =>
+  prune: (store: SyncStore, _: number, endpoints: Scope['endpoints'], processedBefore: number, limit: number) =>
     prune(store, endpoints, processedBefore, limit),
 };
 
-/** And these read, outside of a transaction. */
+/** Leases that expired while the claim waited do not count: their holders could not renew them either. */
+function claimedLater({ now, expiredBy = now, ...request }: NumberedClaim, ms: number): NumberedClaim {
+  return { ...request, now: now + ms, expiredBy };
+}
+
+/** What reads outside of a transaction. */
 const reads = {
   get(statements: Statements, { id, endpoint }: EventKey): StoredEvent | null {
-    const row = statements.getEvent.get({ id, endpoint });
-    return row === undefined ? null : storedEvent(row, statements);
+    const row = statements.queue.event.get({ id, endpoint });
+    return row === undefined ? null : stored(statements, row);
   },
   list: (statements: Statements, after: number, limit: number): readonly StoredEvent[] =>
-    statements.listEvents.all(after, limit).map((row) => storedEvent(row, statements)),
+    statements.queue.eventsAfter.all(after, limit).map((row) => stored(statements, row)),
   nextDue,
   unhandled: ({ store }: Statements, now: number, handledSince = seenSince(now)) => unhandled(store, handledSince),
   ignoredSince: ({ store }: Statements, scope: Scope, since: number, now: number) =>
     ignoredTypes(store.ignoredTypes(scope, since), now),
   processors: ({ store }: Statements, now: number) => processors(store, now),
-  attempts: attemptsOf,
+  attempts: ({ queue }: Statements, { id, endpoint }: EventKey): Attempt[] =>
+    queue.attemptsOf.all({ id, endpoint }).map(attemptOf),
 };
 
-type Table = Readonly<Record<string, (statements: Statements, ...given: never[]) => unknown>>;
-type Given<Of extends Table, Name extends keyof Of> = Of[Name] extends (
-  statements: Statements,
-  ...given: infer Arguments
-) => unknown
-  ? Arguments
-  : never;
+function stored({ queue }: Statements, row: EventRow): StoredEvent {
+  return storedEvent(row, queue.redeliveries.get(row.seq), queue.conflict.get(row.seq));
+}
 
 export type MoveName = keyof typeof moves;
-export type MoveGiven<Name extends MoveName> = Given<typeof moves, Name>;
+export type MoveGiven<Name extends MoveName> = (typeof moves)[Name] extends (
+  store: SyncStore,
+  ms: number,
+  ...given: infer Given
+) => unknown
+  ? Given
+  : never;
 export type MoveResult<Name extends MoveName> = ReturnType<(typeof moves)[Name]>;
 export type ReadName = keyof typeof reads;
-export type ReadGiven<Name extends ReadName> = Given<typeof reads, Name>;
+export type ReadGiven<Name extends ReadName> = (typeof reads)[Name] extends (
+  statements: Statements,
+  ...given: infer Given
+) => unknown
+  ? Given
+  : never;
 export type ReadResult<Name extends ReadName> = ReturnType<(typeof reads)[Name]>;
 
-/** A move as data. */
+/** A move as data. `given` belongs to `name`. */
 export interface Move {
   readonly name: MoveName;
   readonly given: readonly unknown[];
+  /** by `wallTime()`, which all threads share */
+  readonly askedAt: number;
 }
 
-export function runMove(statements: Statements, { name, given }: Move): unknown {
-  // `given` belongs to `name`: both were put together where their types are known.
-  return (moves[name] as (statements: Statements, ...given: readonly unknown[]) => unknown)(statements, ...given);
+export function runMove({ store }: Statements, { name, given, askedAt }: Move): unknown {
+  const move = moves[name] as (store: SyncStore, ms: number, ...given: readonly unknown[]) => unknown;
+  return move(store, waitedSince(askedAt), ...given);
 }
 
 export function runRead(statements: Statements, name: ReadName, given: readonly unknown[]): unknown {
@@ -140,83 +144,65 @@ export function runRead(statements: Statements, name: ReadName, given: readonly 
 /** Less does not count. */
 const MOMENT_MS = 250;
 
-/**
- * By how much the clock has moved while a move waited for the database, be it set back meanwhile; less than a moment does
- * not count. Whatever remembers the time is given that of when it is written: a time from before the clock was set back
- * would have that made good twice.
- *
- * @param askedAt - of `wallTime()`, which all threads share
- */
+/** By how much the clock has moved since then; negative if it was set back. */
 export function waitedSince(askedAt: number): number {
   const waited = wallTime() - askedAt;
   return Math.abs(waited) < MOMENT_MS ? 0 : waited;
 }
 
-/**
- * A claim is made when it is written, not when it was asked for: a lock may lie in between, while others could not renew
- * their leases either, or the machine has slept, or its clock was set.
- */
-function claimedLater<Request extends ClaimRequest>(request: Request, waitedMs: number): Request {
-  const { now, expiredBy = now } = request;
-  return { ...request, now: now + waitedMs, expiredBy };
-}
-
-/** A lease begins when it is written. */
-function startedLater<Request extends StartRequest>(request: Request, waitedMs: number): Request {
-  return { ...request, now: request.now + waitedMs };
-}
-
-/** A backoff begins when it is written. */
-function settledLater(settlement: Settlement, waitedMs: number): Settlement {
-  const hasBackoff = 'dueAt' in settlement && settlement.dueAt !== undefined;
-  return hasBackoff ? { ...settlement, dueAt: settlement.dueAt + waitedMs } : settlement;
-}
-
 /** What a group commit needs of its connection. */
-export interface Transactions<Store> {
-  /** Takes the write lock without waiting; throws busy when somebody else has it. */
-  begin(): Store;
+export interface Transactions {
+  /** Takes the write lock without waiting; throws busy if another connection has it. */
+  begin(): Statements;
   /** Returns when everything since `begin` is on disk. */
   commit(): void;
-  /** Runs work that, if it throws, leaves what came before it in this transaction as it was. */
+  /** Runs work; if it throws, only its own changes are undone. */
   apart<T>(work: () => T): T;
-  /** Undoes everything since `begin`, also where SQLite has done so already. */
+  /** Undoes everything since `begin`, also if SQLite has done so already. */
   rollback(): void;
-  /** Told of a failure that is not one row's, so that the next `begin` may start afresh. */
+  /** Receives a failure that is not one row's, so that the next `begin` may open the file again. */
   failed(failure: unknown): void;
 }
 
 /** Synchronous; it may run again after a rollback. */
-export type Work<Store> = (store: Store) => unknown;
+export type Work = (statements: Statements) => unknown;
 
-/** Runs all of them in one transaction. One that fails takes only itself down. */
-export function commitGroup<Store>(
-  transactions: Transactions<Store>,
-  group: readonly Work<Store>[],
-): readonly CommitOutcome[] {
+/** Runs jobs in one transaction. A job that fails does not affect the others. */
+export function commitGroup(transactions: Transactions, group: readonly Work[]): readonly CommitOutcome[] {
   try {
-    return together(transactions, group);
+    return inOne(transactions, group, (work) => ({ result: work() }));
   } catch (failure) {
     if (isBusy(failure)) return group.map(() => 'busy');
     if (failure instanceof InboxOpenError || failure instanceof InboxUnavailableError) {
-      // The file itself cannot be had, so no row need try alone.
+      // The file itself is unusable, so no job is tried alone.
       transactions.failed(failure);
       return group.map(() => failed(failure));
     }
   }
-  // One row, most likely: each is tried apart from the others, in one transaction still.
+  // Most likely one row failed: one transaction again, with a savepoint for each job.
   try {
-    return apart(transactions, group);
+    return inOne(transactions, group, (work) => {
+      try {
+        return { result: transactions.apart(work) };
+      } catch (failure) {
+        if (!isRowFault(failure)) throw failure;
+        return failed(failure);
+      }
+    });
   } catch (failure) {
     if (isBusy(failure)) return group.map(() => 'busy');
   }
   return oneByOne(transactions, group);
 }
 
-function together<Store>(transactions: Transactions<Store>, group: readonly Work<Store>[]): CommitOutcome[] {
-  const store = transactions.begin();
+function inOne(
+  transactions: Transactions,
+  group: readonly Work[],
+  run: (work: () => unknown) => CommitOutcome,
+): readonly CommitOutcome[] {
+  const statements = transactions.begin();
   try {
-    const outcomes = group.map((work) => ({ result: work(store) }));
+    const outcomes = group.map((work) => run(() => work(statements)));
     transactions.commit();
     return outcomes;
   } catch (failure) {
@@ -225,42 +211,18 @@ function together<Store>(transactions: Transactions<Store>, group: readonly Work
   }
 }
 
-function apart<Store>(transactions: Transactions<Store>, group: readonly Work<Store>[]): CommitOutcome[] {
-  const store = transactions.begin();
-  try {
-    const outcomes = group.map((work): CommitOutcome => {
-      try {
-        return { result: transactions.apart(() => work(store)) };
-      } catch (failure) {
-        if (!isRowFault(failure)) throw failure;
-        return failed(failure);
-      }
-    });
-    transactions.commit();
-    return outcomes;
-  } catch (failure) {
-    transactions.rollback();
-    throw failure;
-  }
-}
-
-/** A file that is full: alone, a small row may still find room. */
-function oneByOne<Store>(transactions: Transactions<Store>, group: readonly Work<Store>[]): CommitOutcome[] {
+/** In a file that is full, a small row may still find room. */
+function oneByOne(transactions: Transactions, group: readonly Work[]): readonly CommitOutcome[] {
   const outcomes: CommitOutcome[] = [];
-  const rest = (outcome: CommitOutcome): CommitOutcome[] => [
-    ...outcomes,
-    ...Array.from({ length: group.length - outcomes.length }, () => outcome),
-  ];
   for (const work of group) {
     try {
-      outcomes.push(...together(transactions, [work]));
+      outcomes.push(...inOne(transactions, [work], (run) => ({ result: run() })));
     } catch (failure) {
-      if (isBusy(failure)) return rest('busy');
-      if (!isRowFault(failure)) {
-        transactions.failed(failure);
-        return rest(failed(failure));
-      }
-      outcomes.push(failed(failure));
+      const outcome = isBusy(failure) ? 'busy' : failed(failure);
+      outcomes.push(outcome);
+      if (outcome !== 'busy' && isRowFault(failure)) continue;
+      if (outcome !== 'busy') transactions.failed(failure);
+      return group.map((_, at) => outcomes[at] ?? outcome);
     }
   }
   return outcomes;

@@ -1,14 +1,15 @@
-import { lazyStatement, keyIs, statement } from './sql/statement.ts';
 import { TOLERATED_MS } from '../rules/claim.ts';
 import type { SqliteDatabase } from './opening/database.ts';
+import type { LeasedRow } from './sql/rows.ts';
+import { keyIs, lazyStatement } from './sql/statement.ts';
 
 /** The value of `parked` for an event that no processor has looked at yet. */
 export const FRESH = 2;
 
-/** What any change of the row writes again. */
+/** The length of the body, which SQLite writes again with any change of the row. */
 export const BYTES = 'ifnull(length(body), 0) AS bytes';
 
-/** What must be true for the holder of a lease to change anything: nobody has taken the event over, however late it is. */
+/** The lease is not lost, however late it is. */
 export const HELD = 'seq = :seq AND fence = :fence AND lease_until_ms IS NOT NULL';
 
 /** The fence of an event's first claim (`claim`). */
@@ -18,16 +19,16 @@ export function firstFence(number: number): number {
 
 const NO_LEASE = 'claimed_ms = NULL, lease_until_ms = NULL';
 
-/** What was claimed by the claim of a number and is not settled: the lower 32 bits of a fence are the number of its claim. */
+/** Events that a claim leased and that are not settled: the lower 32 bits of a fence are the number of its claim. */
 export const CLAIMED_UNDER = "lease_until_ms IS NOT NULL AND state = 'processing' AND fence & 4294967295 = :number";
 
-/** Every write of an event's row, each named for the move it makes; nothing else writes `hookbox_events`. */
+/** Every write of an event's row; nothing else writes `hookbox_events`. */
 export function prepareMoves(database: SqliteDatabase) {
-  const prepare = (sql: string) => lazyStatement(database, sql);
+  const prepare = <Row = unknown>(sql: string) => lazyStatement<Row>(database, sql);
   return {
     // A delivery comes in.
-    isKnown: prepare('SELECT 1 FROM hookbox_events WHERE id_hash = ? AND id = ? AND endpoint = ?'),
-    /** Values by their places: by names, binding them takes as long as a third of the rest. */
+    isKnown: prepare<object>('SELECT 1 FROM hookbox_events WHERE id_hash = ? AND id = ? AND endpoint = ?'),
+    /** Values by their places: binding them by names takes a third as long as the rest. */
     insert: prepare(`
       INSERT INTO hookbox_events
         (endpoint, id, id_hash, type, created_ms, created_ns, entity, verified, state, dead_reason, parked, received_ms,
@@ -36,23 +37,22 @@ export function prepareMoves(database: SqliteDatabase) {
     `),
     replace: prepare(`
       UPDATE hookbox_events
-      SET type = ?, created_ms = ?, created_ns = ?, entity = ?, verified = ?, state = ?, dead_reason = ?, settled_ms = ?,
-          body = ?, body_sha256 = NULL, fingerprint = NULL, parked = ?, failures = 0, crashes = 0, yields = 0,
-          trace = coalesce(?, trace)
-      WHERE seq = ?
+      SET type = :type, created_ms = :created_ms, created_ns = :created_ns, entity = :entity, verified = :verified,
+          state = :state, dead_reason = :deadReason, settled_ms = :settledAt, body = :body, body_sha256 = NULL,
+          fingerprint = NULL, parked = :parked, failures = 0, crashes = 0, yields = 0, trace = coalesce(:trace, trace)
+      WHERE seq = :seq
     `),
     markVerified: prepare('UPDATE hookbox_events SET verified = 1 WHERE seq = ?'),
-    // A processor learns of it, runs it, and says how that ended.
-    /** From now on these are found by type and by entity. */
+    // A processor claims and settles it.
     indexNew: prepare(`
       UPDATE hookbox_events SET parked = 0, due_ms = CASE WHEN due_ms > :now + ${TOLERATED_MS} THEN :now ELSE due_ms END
       WHERE seq IN (
-        SELECT seq FROM hookbox_events WHERE parked > 0 AND parked = 2 AND seq <= :upTo ORDER BY seq LIMIT +:limit
+        SELECT seq FROM hookbox_events WHERE parked > 0 AND parked = ${FRESH} AND seq <= :upTo ORDER BY seq LIMIT +:limit
       )
     `),
     park: prepare('UPDATE hookbox_events SET parked = 1 WHERE seq = :seq'),
     unpark: prepare('UPDATE hookbox_events SET parked = 0 WHERE seq = :seq AND parked = 1'),
-    claim: prepare(`
+    claim: prepare<LeasedRow>(`
       UPDATE hookbox_events
       SET state = 'processing', dead_reason = NULL, fingerprint = NULL, settled_ms = NULL, parked = 0,
           fence = (((fence >> 32) + 1) << 32) | :number, attempts = attempts + 1, claimed_ms = :now, lease_until_ms = :until,
@@ -66,7 +66,7 @@ export function prepareMoves(database: SqliteDatabase) {
       SET state = 'processed', settled_ms = :now, ${NO_LEASE}, trigger = 'auto', yields = 0
       WHERE seq = :seq
     `),
-    /** A transaction of its handler begins: should it be committed without the end of the attempt, this says so. */
+    /** A transaction of its handler begins. If the handler commits by itself, this is committed too. */
     beginEffect: prepare(`
       UPDATE hookbox_events SET effect = 1 WHERE ${HELD} AND state = 'processing' AND effect = 0
     `),
@@ -94,7 +94,7 @@ export function prepareMoves(database: SqliteDatabase) {
     // The clock was set back.
     moveLease: prepare('UPDATE hookbox_events SET lease_until_ms = :until WHERE seq = :seq'),
     moveDue: prepare('UPDATE hookbox_events SET due_ms = :due WHERE seq = :seq'),
-    // It is rerun, and kept as a tombstone.
+    // It is rerun or pruned.
     toPending: prepare(`
       UPDATE hookbox_events
       SET state = 'pending', dead_reason = NULL, fingerprint = NULL, settled_ms = NULL, due_ms = :now, failures = 0,
@@ -102,53 +102,37 @@ export function prepareMoves(database: SqliteDatabase) {
       WHERE ${keyIs()} AND state IN ('dead', 'ignored', 'discarded') AND body IS NOT NULL
     `),
     prune: prepare('UPDATE hookbox_events SET body = NULL, body_sha256 = :hash WHERE seq = :seq'),
-    // Operators: prepared when they are first needed, as most processes never need them.
-    get processedToPending() {
-      return statement(
-        database,
-        `UPDATE hookbox_events
-         SET state = 'pending', settled_ms = NULL, due_ms = :now, failures = 0, crashes = 0, yields = 0, trigger = 'manual'
-         WHERE seq = :seq AND state = 'processed' AND body IS NOT NULL AND erased_ms IS NULL`,
-      );
-    },
-    get discard() {
-      return statement(
-        database,
-        `UPDATE hookbox_events
-         SET state = 'discarded', dead_reason = NULL, settled_ms = :now, parked = 0, crashes = 0, yields = 0,
-             trigger = 'auto', fingerprint = NULL, type = coalesce(:type, type),
-             created_ms = coalesce(:created_ms, created_ms), created_ns = coalesce(:created_ns, created_ns)
-         WHERE seq = :seq AND state IN ('dead', 'pending')`,
-      );
-    },
-    get retryNow() {
-      return statement(
-        database,
-        "UPDATE hookbox_events SET due_ms = :now WHERE seq = :seq AND state = 'pending' AND due_ms > :now",
-      );
-    },
-    get erase() {
-      return statement(
-        database,
-        `UPDATE hookbox_events
-         SET state = :state, settled_ms = coalesce(settled_ms, :now),
-             parked = 0, yields = 0, trigger = 'auto', body = NULL, body_sha256 = coalesce(:hash, body_sha256),
-             entity = NULL, fingerprint = NULL, trace = NULL, erased_ms = :now
-         WHERE seq = :seq`,
-      );
-    },
-    get importEvent() {
-      return statement(
-        database,
-        `INSERT INTO hookbox_events
-           (endpoint, id, id_hash, type, created_ms, created_ns, entity, verified, state, dead_reason, received_ms, settled_ms,
-            due_ms, attempts, failures, crashes, trigger, fingerprint, erased_ms, body, body_sha256, trace,
-            yields)
-         VALUES
-           (:endpoint, :id, hookbox_id_hash(:id), :type, :createdMs, :createdNs, :entity, :verified, :state, :deadReason, :receivedMs, :settledMs,
-            :dueMs, :begun, :failures, :crashes, :trigger, :fingerprint, :erasedMs, :body, :sha256, :trace,
-            :yields)`,
-      );
-    },
+    // Operators.
+    processedToPending: prepare(`
+      UPDATE hookbox_events
+      SET state = 'pending', settled_ms = NULL, due_ms = :now, failures = 0, crashes = 0, yields = 0, trigger = 'manual'
+      WHERE seq = :seq AND state = 'processed' AND body IS NOT NULL AND erased_ms IS NULL
+    `),
+    discard: prepare(`
+      UPDATE hookbox_events
+      SET state = 'discarded', dead_reason = NULL, settled_ms = :now, parked = 0, crashes = 0, yields = 0,
+          trigger = 'auto', fingerprint = NULL, type = coalesce(:type, type),
+          created_ms = coalesce(:created_ms, created_ms), created_ns = coalesce(:created_ns, created_ns)
+      WHERE seq = :seq AND state IN ('dead', 'pending')
+    `),
+    retryNow: prepare(
+      "UPDATE hookbox_events SET due_ms = :now WHERE seq = :seq AND state = 'pending' AND due_ms > :now",
+    ),
+    erase: prepare(`
+      UPDATE hookbox_events
+      SET state = :state, settled_ms = coalesce(settled_ms, :now),
+          parked = 0, yields = 0, trigger = 'auto', body = NULL, body_sha256 = coalesce(:hash, body_sha256),
+          entity = NULL, fingerprint = NULL, trace = NULL, erased_ms = :now
+      WHERE seq = :seq
+    `),
+    importEvent: prepare(`
+      INSERT INTO hookbox_events
+        (endpoint, id, id_hash, type, created_ms, created_ns, entity, verified, state, dead_reason, received_ms, settled_ms,
+         due_ms, attempts, failures, crashes, trigger, fingerprint, erased_ms, body, body_sha256, trace, yields)
+      VALUES
+        (:endpoint, :id, hookbox_id_hash(:id), :type, :created_ms, :created_ns, :entity, :verified, :state, :deadReason,
+         :receivedMs, :settledMs, :dueMs, :begun, :failures, :crashes, :trigger, :fingerprint, :erasedMs, :body, :sha256,
+         :trace, :yields)
+    `),
   };
 }

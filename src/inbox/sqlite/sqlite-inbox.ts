@@ -1,3 +1,8 @@
+/**
+ * An inbox that stores events in SQLite.
+ *
+ * @module
+ */
 import { messageOf, ConfigurationError } from '../../errors.ts';
 import { assertLasting, whyNoPath } from '../../host/files.ts';
 import { loggerOf, type Logger } from '../../host/logger.ts';
@@ -14,10 +19,8 @@ import { GroupCommit } from '../group-commit.ts';
 import { UnconfirmedClaims, UnconfirmedSettlements } from '../unconfirmed-claims.ts';
 import { adoptedConnection, ownConnection } from './connection.ts';
 import { effectTransaction } from './effect-transaction.ts';
-import type { Statements } from './engine/sqlite-store.ts';
 import {
   commitGroup,
-  type Work,
   runMove,
   runRead,
   type Move,
@@ -27,6 +30,7 @@ import {
   type ReadGiven,
   type ReadName,
   type ReadResult,
+  type Work,
 } from './jobs.ts';
 import { fileOf, isConnectionFault, type SqliteDatabase } from './opening/database.ts';
 import { logGone, whyNoSecondConnection, whyNoSecondReader } from './opening/files-in-use.ts';
@@ -40,13 +44,44 @@ import { InboxThreads } from './threads/inbox-threads.ts';
 import { NoThread } from './threads/thread.ts';
 import { FREE } from './threads/write-lock.ts';
 
-/**
- * An inbox that stores events in SQLite.
- *
- * @module
- */
-
 export type { SqliteDatabase, SqliteStatement } from './opening/database.ts';
+
+/** The options of {@link sqliteInbox}. */
+export interface SqliteInboxOptions {
+  /**
+   * How many deliveries may wait for the disk. Above this limit, new deliveries get a 503.
+   *
+   * @defaultValue 10,000
+   */
+  readonly maxWaiting?: number;
+  /**
+   * How many bytes of bodies may wait for the disk.
+   *
+   * @defaultValue 67,108,864 (64 MiB)
+   */
+  readonly maxWaitingBytes?: number;
+  /**
+   * `true` allows hosts that do not keep their disk, such as AWS Lambda. `true` also allows a `database` in memory, for
+   * tests. In both cases, stored events are eventually lost.
+   *
+   * @defaultValue `false`
+   */
+  readonly ephemeral?: boolean;
+  /**
+   * By default, the inbox writes in a separate thread, so the disk does not block your server. With `false`, the inbox
+   * writes on the event loop and blocks it during each commit. If the thread cannot start, the inbox writes on the
+   * event loop.
+   *
+   * @defaultValue `true`
+   */
+  readonly thread?: boolean;
+  /**
+   * The logger that receives a warning if the thread cannot start; `false` for no log.
+   *
+   * @defaultValue the console
+   */
+  readonly logger?: Logger | false;
+}
 
 const MAX_WAITING = 10_000;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
@@ -97,8 +132,7 @@ export function sqliteInbox(
   const connection = isAdopted
     ? adoptedConnection(source.database, SEARCH_INDEX, { ephemeral })
     : ownConnection(source, SEARCH_INDEX, { isAlone });
-  const file = connection.database().name;
-  const inMemory = connection.database().memory;
+  const { name: file, memory: inMemory } = connection.database();
   const noTemporaryFiles = isAdopted ? whyTemporaryDataFails(source.database) : null;
   if (noTemporaryFiles !== null) warn(noTemporaryFiles, NO_TEMPORARY_FILES);
 
@@ -107,24 +141,38 @@ export function sqliteInbox(
     for (const listener of listeners) listener();
   };
 
-  /** Operators' functions on this thread; beside a writer they ask it for the lock. */
-  const access = accessOf(connection, { submitMove: (work) => hereOrBorrowed().submitMove(work) }, notify, () =>
-    borrow(),
+  /** Operators' functions on this thread; if a writer exists, they borrow its lock. */
+  const access = accessOf(
+    connection,
+    { submitMove: (work) => (threads === null ? commits : borrowed).submitMove(work) },
+    notify,
+    () => borrow(),
   );
   const here = { ...sqliteOperations(access), ...backups(access) };
-  const newest = (): number => newestSeq(connection.statements().database);
-  const path = isAdopted ? fileOf(source.database) : absolutePath(source);
   if (thread && !inMemory) {
-    const isInPlace = (): boolean => connection.place() === 'in place';
-    const writerStarted = (): void => connection.leaveCheckpoints(threads !== null);
-    const told = { notify, writerStarted, unusable, noOperators };
-    threads = new InboxThreads({ file: path, here, newest, whyNot, isInPlace, ...told });
+    threads = new InboxThreads({
+      file: isAdopted ? fileOf(source.database) : absolutePath(source),
+      here,
+      newest: () => newestSeq(connection.statements().database),
+      whyNot,
+      isInPlace: () => connection.place() === 'in place',
+      notify,
+      writerStarted: () => connection.leaveCheckpoints(threads !== null),
+      unusable,
+      noOperators: (why) => warn(why, 'operator searches run without their thread, so they block the event loop'),
+    });
+    const why = whyNot();
+    if (why !== null) unusable(why);
   }
-  const why = threads === null ? null : whyNot();
-  if (why !== null) unusable(why);
   const onLoop = (jobs: readonly Job[]) => commitGroup(connection, jobs.map(workOf));
   const commits = new GroupCommit<Job>(
-    (jobs, isAgain) => (threads === null && givenUp === null ? onLoop(jobs) : whereverItCan(jobs, isAgain)),
+    (jobs, isAgain) =>
+      threads === null && givenUp === null
+        ? onLoop(jobs)
+        : inThread(
+            (running) => running.commit(jobs as readonly Move[], isAgain), // only moves wait while threads exist
+            () => onLoop(jobs),
+          ),
     { maxWaiting, maxWaitingBytes },
   );
   const borrow = async () => threads?.borrow() ?? givenUp?.then(FREE) ?? FREE();
@@ -136,19 +184,16 @@ export function sqliteInbox(
       giveBack();
     }
   });
-  function hereOrBorrowed(): GroupCommit<Job> {
-    return threads === null ? commits : borrowed;
-  }
 
-  async function whereverItCan(jobs: readonly Job[], isAgain: boolean) {
+  /** In a thread, or without one on the event loop. */
+  async function inThread<T>(ask: (running: InboxThreads) => Promise<T>, otherwise: () => T): Promise<T> {
     try {
-      // Only moves wait while there are threads.
-      if (threads !== null) return await threads.commit(jobs as readonly Move[], isAgain);
+      if (threads !== null) return await ask(threads);
     } catch (failure) {
       if (!(failure instanceof NoThread)) throw failure;
     }
     await givenUp;
-    return onLoop(jobs);
+    return otherwise();
   }
 
   function whyNot(): string | null {
@@ -162,15 +207,11 @@ export function sqliteInbox(
   }
 
   function unusable(cause: unknown): void {
-    // They may run, and have the file open until they have ended.
+    // The threads may have the file open until they have ended.
     givenUp = threads?.close().finally(() => (givenUp = null)) ?? null;
     threads = null;
     connection.leaveCheckpoints(false);
     warn(cause, 'the inbox runs without its thread, so disk writes block the event loop');
-  }
-
-  function noOperators(cause: unknown): void {
-    warn(cause, 'operator searches run without their thread, so they block the event loop');
   }
 
   function warn(cause: unknown, message: string): void {
@@ -183,17 +224,23 @@ export function sqliteInbox(
   }
 
   function move<Name extends MoveName>(name: Name, ...given: MoveGiven<Name>): Promise<MoveResult<Name>> {
-    return commits.submitMove({ name, given }) as Promise<MoveResult<Name>>; // what the move of that name returns
+    return moveSince(wallTime(), name, ...given);
+  }
+
+  function moveSince<Name extends MoveName>(
+    askedAt: number,
+    name: Name,
+    ...given: MoveGiven<Name>
+  ): Promise<MoveResult<Name>> {
+    return commits.submitMove({ name, given, askedAt }) as Promise<MoveResult<Name>>; // what the move of that name returns
   }
 
   async function read<Name extends ReadName>(name: Name, ...given: ReadGiven<Name>): Promise<ReadResult<Name>> {
-    try {
-      if (threads !== null) return (await threads.read(name, given)) as ReadResult<Name>;
-    } catch (failure) {
-      if (!(failure instanceof NoThread)) throw failure;
-    }
-    await givenUp;
-    return runRead(connection.statements(), name, given) as ReadResult<Name>;
+    const found = await inThread(
+      (running) => running.read(name, given),
+      () => runRead(connection.statements(), name, given),
+    );
+    return found as ReadResult<Name>;
   }
 
   async function stop(): Promise<void> {
@@ -216,12 +263,12 @@ export function sqliteInbox(
     async accept(event, deadline, start) {
       const bytes = event.body.byteLength + OVERHEAD_BYTES;
       const accepted = (...given: MoveGiven<'accept'>) =>
-        commits.submit({ name: 'accept', given }, bytes, deadline) as Promise<MoveResult<'accept'>>;
+        commits.submit({ name: 'accept', given, askedAt: wallTime() }, bytes, deadline) as Promise<
+          MoveResult<'accept'>
+        >;
       const acceptance = await (start === undefined
         ? accepted(event)
-        : claims.start(start, (numbered) =>
-            numbered === undefined ? accepted(event) : accepted(event, numbered, wallTime()),
-          ));
+        : claims.start(start, (numbered) => accepted(event, numbered)));
       const isWaiting = acceptance.result === 'stored' && acceptance.started === undefined;
       if (isWaiting || acceptance.replaced) notify();
       return acceptance;
@@ -235,43 +282,45 @@ export function sqliteInbox(
     },
     async claim(request, limit, tell = () => {}) {
       const askedAt = wallTime();
-      let newestSeq: ClaimProgress['newestSeq'] = null;
+      let newest: ClaimProgress['newestSeq'] = null;
       for (;;) {
-        const { step, crashed, ...progress } = await claims.claim(request, (numbered) =>
-          move('claim', numbered, limit, newestSeq, askedAt),
+        const { step, crashed, newestSeq } = await claims.claim(request, (numbered) =>
+          moveSince(askedAt, 'claim', numbered, limit, newest),
         );
         tell(crashed);
         if (step !== 'more') return step;
-        ({ newestSeq } = progress);
+        newest = newestSeq;
       }
     },
     async claimOne(key, request, tell = () => {}) {
       const askedAt = wallTime();
       for (;;) {
-        const { step, crashed } = await claims.claim(request, (numbered) => move('claimOne', key, numbered, askedAt));
+        const { step, crashed } = await claims.claim(request, (numbered) =>
+          moveSince(askedAt, 'claimOne', key, numbered),
+        );
         tell(crashed);
         if (step !== 'more') return step;
       }
     },
     async renew(leases, now, leaseMs, isClosing = false) {
-      const held = await move('renew', leases, now, leaseMs, isClosing, wallTime());
-      // A thread answers with copies, and whoever asks tells its leases by what they are.
+      const held = await move('renew', leases, now, leaseMs, isClosing);
+      // A thread answers with copies, and the caller compares its leases by identity.
       return leases.filter((lease) => held.some(({ seq, fence }) => seq === lease.seq && fence === lease.fence));
     },
     settle: (lease, settlement, now) =>
-      settlements.settle(lease, (again) => move('settle', lease, settlement, now, again, wallTime())),
+      settlements.settle(lease, (again) => move('settle', lease, settlement, now, again)),
     transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt, borrow),
     async announce(scope, now, ignoreBefore, processor) {
       const whose = JSON.stringify(scope);
       const from = sweeps.get(whose) ?? WHOLE_SWEEP;
-      const { sweep, ignored, more } = await move('announce', scope, now, ignoreBefore, from, processor, wallTime());
+      const { sweep, ...announced } = await move('announce', scope, now, ignoreBefore, from, processor);
       sweeps.set(whose, sweep);
-      return { ignored, more };
+      return announced;
     },
     leave: (processor) => move('leave', processor),
     processors: (now) => read('processors', now),
     async rerun(key, content, now, readFrom) {
-      const moved = await move('rerun', key, content, now, readFrom, wallTime());
+      const moved = await move('rerun', key, content, now, readFrom);
       if (moved) notify();
       return moved;
     },
@@ -294,62 +343,25 @@ const NO_TEMPORARY_FILES =
   'SQLite cannot create temporary files here, and your connection keeps temporary data in files, so some queries ' +
   'fail. Run PRAGMA temp_store = MEMORY on that connection';
 
-/** What is committed on this thread: a move, or whatever an operator's function does. */
-type Job = Move | Work<Statements>;
+/** A move, or the work of an operator's function on this thread. */
+type Job = Move | Work;
 
-function workOf(job: Job): Work<Statements> {
+function workOf(job: Job): Work {
   return typeof job === 'function' ? job : (statements) => runMove(statements, job);
 }
 
-/** As better-sqlite3 gives bytes, also where they came from another thread. */
+/** better-sqlite3 returns each body as a Buffer, and a thread as a Uint8Array. */
 function withBuffers(event: StoredEvent): StoredEvent {
   const { body, conflict } = event;
   return {
     ...event,
-    body: body === null ? null : bufferOf(body),
-    conflict: conflict === null ? null : { ...conflict, body: bufferOf(conflict.body) },
+    body: body && bufferOf(body),
+    conflict: conflict && { ...conflict, body: bufferOf(conflict.body) },
   };
 }
 
 function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
-}
-
-/** The options of {@link sqliteInbox}. */
-export interface SqliteInboxOptions {
-  /**
-   * How many deliveries may wait for the disk. Above this limit, new deliveries get a 503.
-   *
-   * @defaultValue 10,000
-   */
-  readonly maxWaiting?: number;
-  /**
-   * How many bytes of bodies may wait for the disk.
-   *
-   * @defaultValue 67,108,864 (64 MiB)
-   */
-  readonly maxWaitingBytes?: number;
-  /**
-   * `true` allows hosts that do not keep their disk, such as AWS Lambda. `true` also allows a `database` in memory, for
-   * tests. In both cases, stored events are eventually lost.
-   *
-   * @defaultValue `false`
-   */
-  readonly ephemeral?: boolean;
-  /**
-   * By default, the inbox writes in a separate thread, so the disk does not block your server. With `false`, the inbox
-   * writes on the event loop and blocks it during each commit. If the thread cannot start, the inbox writes on the
-   * event loop.
-   *
-   * @defaultValue `true`
-   */
-  readonly thread?: boolean;
-  /**
-   * The logger that receives a warning if the thread cannot start; `false` for no log.
-   *
-   * @defaultValue the console
-   */
-  readonly logger?: Logger | false;
 }
 
 const OPTIONS: KnownOptions<SqliteInboxOptions> = {
@@ -359,57 +371,41 @@ const OPTIONS: KnownOptions<SqliteInboxOptions> = {
   thread: 'boolean',
   logger: true,
 };
-const SOURCES = { database: true } as const;
 const SECOND = 'Pass options as the second argument: sqliteInbox({ database }, { thread: false }).';
 
-/**
- * Refuses what `sqliteInbox` cannot be given.
- *
- * @throws ConfigurationError `INVALID_OPTION`
- */
 function assertGiven(source: unknown, options: unknown): void {
-  assertAlone('sqliteInbox', source, SOURCES, OPTIONS, SECOND);
+  assertAlone('sqliteInbox', source, { database: true }, OPTIONS, SECOND);
   assertOptions('sqliteInbox', options, OPTIONS, SECOND);
-  assertSource(source);
-}
-
-/** What tells a connection of better-sqlite3 from those of other libraries. */
-const METHODS = ['prepare', 'exec', 'pragma', 'close'] as const satisfies readonly (keyof SqliteDatabase)[];
-
-/** What is neither a path nor a connection is not quoted: it may be a URL with a password in it. */
-function assertSource(source: unknown): void {
-  if (typeof source === 'string') {
-    if (isPostgresUrl(source)) {
-      throw refusal('This is a Postgres URL: pass it to postgresInbox of hookbox/postgres.');
-    }
-    const why = whyNoPath(source);
-    if (why !== null) throw refusal(why);
-    return;
-  }
-  if (typeof source !== 'object' || source === null) {
-    throw refusal(`Its first argument is ${kindOf(source)}. Is HOOKBOX_DB set?`);
-  }
-  if (!('database' in source)) {
-    const isConnection = 'prepare' in source;
-    throw refusal(
-      isConnection ? 'Wrap the connection in an object: { database }.' : 'The object has no property database.',
-    );
-  }
-  const { database } = source;
-  if (typeof database === 'string') throw refusal('Pass a path directly, not as { database }.');
-  const missing = METHODS.find((method) => !isFunction(database, method));
-  if (missing === undefined) return;
-  const what = typeof database === 'object' && database !== null ? `it has no ${missing}()` : kindOf(database);
-  throw refusal(`database must be a connection of better-sqlite3 (${what}).`);
-}
-
-function isFunction(database: unknown, method: string): boolean {
-  return typeof database === 'object' && database !== null && typeof Reflect.get(database, method) === 'function';
-}
-
-function refusal(why: string): ConfigurationError {
-  return new ConfigurationError(
+  const why = whyNoSource(source);
+  if (why === null) return;
+  throw new ConfigurationError(
     'INVALID_OPTION',
     `sqliteInbox needs the path of a file, or { database } with an open connection of better-sqlite3. ${why}`,
   );
+}
+
+/** These methods distinguish a connection of better-sqlite3 from those of other libraries. */
+const METHODS = ['prepare', 'exec', 'pragma', 'close'] as const satisfies readonly (keyof SqliteDatabase)[];
+
+/** Quotes nothing: it may be a URL with a password in it. */
+function whyNoSource(source: unknown): string | null {
+  if (typeof source === 'string') {
+    if (isPostgresUrl(source)) return 'This is a Postgres URL: pass it to postgresInbox of hookbox/postgres.';
+    return whyNoPath(source);
+  }
+  if (!isObject(source)) return `Its first argument is ${kindOf(source)}. Is HOOKBOX_DB set?`;
+  if (!('database' in source)) {
+    return 'prepare' in source
+      ? 'Wrap the connection in an object: { database }.'
+      : 'The object has no property database.';
+  }
+  const { database } = source;
+  if (typeof database === 'string') return 'Pass a path directly, not as { database }.';
+  if (!isObject(database)) return `database must be a connection of better-sqlite3 (${kindOf(database)}).`;
+  const missing = METHODS.find((method) => typeof Reflect.get(database, method) !== 'function');
+  return missing === undefined ? null : `database must be a connection of better-sqlite3 (it has no ${missing}()).`;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }

@@ -3,7 +3,7 @@ import type { Child } from 'hono/jsx';
 import { isImportedId, type StoredEvent, type EventKey } from '../../inbox/event.ts';
 import type { Act as ActName } from '../../inbox/operator/acts.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
-import { askedByKey, mayBeDone, summaryAt } from '../../inbox/rules/operator-acts.ts';
+import { askedByKey, mayBeDone, summaryAt } from '../../inbox/rules/decide-act.ts';
 import { getEvent, type EventHistory } from '../../ops/find.ts';
 import { eventCommand } from '../../processing/endpoint.ts';
 import { ActForm, heldUpWarning, Copyable, ReasonField } from '../parts/act-form.tsx';

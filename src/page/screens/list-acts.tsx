@@ -1,7 +1,7 @@
 import type { PropsWithChildren } from 'hono/jsx';
 import type { Act as ActName, Act } from '../../inbox/operator/acts.ts';
 import type { EventFilter, EventCount } from '../../inbox/operator/search.ts';
-import { askedByFilter, mayBeDone, searchedFor, summaryAt } from '../../inbox/rules/operator-acts.ts';
+import { askedByFilter, mayBeDone, searchedFor, summaryAt } from '../../inbox/rules/decide-act.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { actOnAll, type ActedOn } from '../../ops/words/act-words.ts';
 import { ActForm, ExportMenu } from '../parts/act-form.tsx';

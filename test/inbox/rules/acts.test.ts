@@ -6,13 +6,6 @@ import type { EventFilter } from '../../../src/inbox/operator/search.ts';
 import {
   bodyToday,
   decideOnStored,
-  askedByFilter,
-  askedByKey,
-  decideAct,
-  mayBeDone,
-  needsBody,
-  type ActedEvent,
-  type BodyToday,
   actedAt,
   auditedTarget,
   bodiesToRead,
@@ -25,8 +18,17 @@ import {
   reportOf,
   type ActedRow,
   type Acting,
-  mayRerun,
 } from '../../../src/inbox/rules/operator-acts.ts';
+import {
+  askedByFilter,
+  askedByKey,
+  decideAct,
+  mayBeDone,
+  needsBody,
+  type ActedEvent,
+  type BodyToday,
+  mayRerun,
+} from '../../../src/inbox/rules/decide-act.ts';
 import { orderEvent } from '../../helpers/order-event.ts';
 
 const TODAY: BodyToday = { type: 'order.created', created: { ms: 5, ns: 0 }, entity: 'order:mer_7:ord_7' };

@@ -1,5 +1,5 @@
 import type { EventKey } from '../../event.ts';
-import type { Content, EventToRerun } from '../../rules/operator-acts.ts';
+import type { Content, EventToRerun } from '../../rules/decide-act.ts';
 import type { SizedEvent } from '../../rules/store.ts';
 import type { Scope } from '../../work.ts';
 import { contentColumns, joined, LOST, STATE } from '../sql/records.ts';

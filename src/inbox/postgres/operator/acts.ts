@@ -26,9 +26,8 @@ import {
   nextBatch,
   type Acting,
   type ActsPlan,
-  askedByKey,
-  type ActMove,
 } from '../../rules/operator-acts.ts';
+import { askedByKey, type ActMove } from '../../rules/decide-act.ts';
 import { actingOf, hasEnded, type BulkStep } from '../../rules/bulks.ts';
 import { eventsToUnpark } from '../../rules/entity-order.ts';
 import { seenSince } from '../../rules/processors.ts';

@@ -16,8 +16,7 @@ import type { Connection } from '../connection.ts';
 import type { Statements } from '../engine/sqlite-store.ts';
 import { type Work, waitedSince } from '../jobs.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
-import { READY, DEAD, PRINT } from '../sql/queue-statements.ts';
-import { STATE_TO_ACT_ON } from '../sql/rows.ts';
+import { DEAD, PRINT, READY, STATE_TO_ACT_ON } from '../sql/queue-statements.ts';
 import { keyIs, statement } from '../sql/statement.ts';
 import { FREE, type BorrowLock } from '../threads/write-lock.ts';
 
@@ -40,7 +39,7 @@ export interface Access {
 
 export function accessOf(
   connection: Connection,
-  commits: Pick<GroupCommit<Work<Statements>>, 'submitMove'>,
+  commits: Pick<GroupCommit<Work>, 'submitMove'>,
   notify: () => void,
   borrow: BorrowLock = FREE,
 ): Access {

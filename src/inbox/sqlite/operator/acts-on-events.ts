@@ -25,8 +25,8 @@ import {
   type ActsPlan,
   type EventMove,
   nextBatch,
-  askedByKey,
 } from '../../rules/operator-acts.ts';
+import { askedByKey } from '../../rules/decide-act.ts';
 import { actingOf, hasEnded, type BulkStep } from '../../rules/bulks.ts';
 import { seenSince } from '../../rules/processors.ts';
 import type { TimeSlice } from '../../rules/budget.ts';

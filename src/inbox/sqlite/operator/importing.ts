@@ -1,8 +1,10 @@
 import type { ExportedEvent, ImportRecord, Transfer } from '../../operator/transfer.ts';
 import { planImport, type ImportPlan, type KnownBody } from '../../rules/import-events.ts';
 import type { StoredBody } from '../../rules/accept.ts';
+import { timesColumns } from '../engine/deliveries.ts';
 import { markOf, type Statements } from '../engine/sqlite-store.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
+import { createdColumns, errorColumns } from '../sql/rows.ts';
 import { keyIs, statement } from '../sql/statement.ts';
 import { type Access, addToAuditLine } from './access.ts';
 import { noteOutOfOrder } from './search-indexes.ts';
@@ -42,53 +44,26 @@ function save(statements: Statements, { events, marks }: ImportPlan): void {
   noteOutOfOrder(statements.database, first, seqs.at(-1) ?? first);
 }
 
-function insert({ moves, queue, known }: Statements, event: ExportedEvent): number {
+function insert({ moves, queue }: Statements, event: ExportedEvent): number {
+  const { created, verified, body, trace, yields, attempts, redeliveries, conflict, ...columns } = event;
   const { lastInsertRowid } = moves.importEvent.run({
-    endpoint: event.endpoint,
-    id: event.id,
-    type: event.type,
-    createdMs: event.created?.ms ?? null,
-    createdNs: event.created?.ns ?? null,
-    entity: event.entity,
-    verified: event.verified ? 1 : 0,
-    state: event.state,
-    deadReason: event.deadReason,
-    receivedMs: event.receivedMs,
-    settledMs: event.settledMs,
-    dueMs: event.dueMs,
-    begun: event.begun,
-    failures: event.failures,
-    crashes: event.crashes,
-    trigger: event.trigger,
-    fingerprint: event.fingerprint,
-    erasedMs: event.erasedMs,
-    body: event.body,
-    sha256: event.sha256,
-    trace: event.trace ?? null,
-    yields: event.yields === true ? 1 : 0,
+    ...columns,
+    ...createdColumns(created),
+    verified: Number(verified),
+    body,
+    trace: trace ?? null,
+    yields: Number(yields === true),
   });
   const seq = Number(lastInsertRowid);
-  const { attempts, redeliveries, conflict } = event;
-  for (const { number, trigger, outcome, startedMs, endedMs, error, skipped } of attempts) {
-    queue.addAttempt.run({
-      foundBy: null,
-      seq,
-      number,
-      trigger,
-      outcome,
-      started: startedMs,
-      ended: endedMs,
-      name: error?.name ?? null,
-      message: error?.message ?? null,
-      stack: error?.stack ?? null,
-      skipped: skipped ?? null,
-    });
+  for (const { number, trigger, outcome, startedMs: started, endedMs: ended, error, skipped = null } of attempts) {
+    const attempt = { number, trigger, outcome, started, ended, ...errorColumns(error), skipped };
+    queue.addAttempt.run({ seq, ...attempt, foundBy: null });
   }
-  if (redeliveries !== null) known.saveRedeliveries.run(seq, ...timesOf(redeliveries));
-  if (conflict !== null) known.saveConflict.run(seq, ...timesOf(conflict), conflict.body);
+  if (redeliveries !== null) queue.saveRedeliveries.run(seq, ...timesOf(redeliveries));
+  if (conflict !== null) queue.saveConflict.run(seq, ...timesOf(conflict), conflict.body);
   return seq;
 }
 
 function timesOf({ count, firstMs, lastMs, recentMs }: NonNullable<ExportedEvent['redeliveries']>) {
-  return [count, firstMs, lastMs, JSON.stringify(recentMs)] as const;
+  return timesColumns({ count, first: firstMs, last: lastMs, recent: recentMs });
 }

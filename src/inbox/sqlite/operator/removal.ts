@@ -5,7 +5,13 @@ import { sizesBySeq, sizesInOrder } from '../../operator/export.ts';
 import { namesIn } from '../../operator/finding/bodies.ts';
 import type { PruningEngine } from '../../operator/pruning.ts';
 import type { PrunableState } from '../../event.ts';
-import type { PruneCriteria, PrunePosition } from '../../rules/pruning.ts';
+import {
+  type PruneCriteria,
+  type PrunePosition,
+  planPrune,
+  type LookedAt,
+  type SettledEvent,
+} from '../../rules/pruning.ts';
 import { withinBudget } from '../../rules/budget.ts';
 import {
   ERASED_ERROR,
@@ -19,13 +25,11 @@ import { seenSince } from '../../rules/processors.ts';
 import { entityTerm } from '../../rules/entity-terms.ts';
 import { hashOf } from '../../rules/accept.ts';
 import { eventsToUnpark } from '../../rules/entity-order.ts';
-import { planPrune, type LookedAt, type SettledEvent } from '../../rules/pruning.ts';
 import { withoutWaiting } from '../connection.ts';
 import { holdingTypesOf, nextInQueue } from '../engine/entity-queue.ts';
 import type { Statements } from '../engine/sqlite-store.ts';
 import { type SqliteDatabase, isBusy } from '../opening/database.ts';
-import { PRUNABLE, PRUNABLE_ENDPOINTS, PUT_AWAY } from '../sql/queue-statements.ts';
-import { STATE_TO_ACT_ON } from '../sql/rows.ts';
+import { PRUNABLE, PRUNABLE_ENDPOINTS, PUT_AWAY, STATE_TO_ACT_ON } from '../sql/queue-statements.ts';
 import { statement } from '../sql/statement.ts';
 import { type Access, addToAuditLine, noteActed, rowsOf, sqlite } from './access.ts';
 import { bodyText, forgetTerms, hasTerm } from './search-words.ts';

@@ -1,10 +1,10 @@
 import { deadGroups } from '../../operator/dead-groups.ts';
 import { search as searchOf } from '../../operator/finding/find-page.ts';
+import { placed, type SeqOrder, type SeqRange, aroundNew, isOutOfOrder } from '../../operator/finding/seq-ranges.ts';
 import { SORTED, type SearchIndexes, disorder } from '../../operator/finding/indexes.ts';
 import type { Search } from '../../operator/search.ts';
 import type { EventState } from '../../event.ts';
-import { placed, type SeqOrder, type SeqRange, aroundNew, isOutOfOrder } from '../../operator/finding/seq-ranges.ts';
-import type { SqliteDatabase, SqliteStatement } from '../opening/database.ts';
+import type { SqliteDatabase } from '../opening/database.ts';
 import { PUT_AWAY, READY, READY_ENDPOINTS, DEAD, PRINT } from '../sql/queue-statements.ts';
 import { statement } from '../sql/statement.ts';
 import { type Access, operatorTables, readTogether, rowsOf, sqlite } from './access.ts';
@@ -12,8 +12,7 @@ import { indexNew, INDEXED } from './search-words.ts';
 
 export function search(access: Access): Search {
   const tables = operatorTables(access);
-  // The connection is taken anew each time, because the inbox may open the file again.
-  const indexes = searchIndexes(() => access.database());
+  const indexes = searchIndexes(access.database);
   return {
     ...searchOf(tables, { indexNew: (limit, upTo) => indexNew(access, limit, upTo), indexes: () => indexes }),
     // Deliveries are taken in between two groups.
@@ -21,12 +20,11 @@ export function search(access: Access): Search {
   };
 }
 
-/** At most so many reads for pending events: one for each endpoint, or for each type at each endpoint. */
+/** At most so many reads for ready events: one for each endpoint, or for each type at each endpoint. */
 const LOOKS = 1_000;
 
 /**
- * The indexes of a file. Each is named, because SQLite may otherwise think that going through the table by `seq` is as good; and
- * a partial one is only taken where its condition is repeated word by word.
+ * The indexes of a file. Each is named, because SQLite may otherwise read the whole table by `seq`.
  *
  * @param connection - may be another one each time, because the inbox may open the file again
  */
@@ -45,7 +43,6 @@ function searchIndexes(connection: () => SqliteDatabase): SearchIndexes {
       WHERE ${PUT_AWAY} AND body IS NOT NULL AND state = 'dead' AND settled_ms >= $1 AND (settled_ms, seq) < ($2, $3)
       ORDER BY settled_ms DESC, seq DESC LIMIT CAST($4 AS bigint)`,
     nextId: (is, value) => (is === '>' ? idAfter(value) : `SELECT coalesce((${withId(value)}), (${idAfter(value)}))`),
-    // A statement costs next to nothing, and each sample reads rows.
     samplesAtOnce: 1,
     receivedIn: (ranges, limit) => ranges.map((range) => receivedIn(connection(), range, limit)),
     inStates: (...given) => inStates(connection(), ...given),
@@ -71,7 +68,7 @@ function putAway(state: string): string {
 /** Lists events of an index; `null` if there are too many to put them in this order. */
 type List = (range: SeqRange, limit: number, order: SeqOrder) => readonly number[] | null;
 
-/** What any of these lists names; `null` where one of them cannot, since its events would be missing. */
+/** The events in any of these states; `null` if not all of them can be listed. */
 function inStates(
   database: SqliteDatabase,
   states: readonly EventState[],
@@ -92,17 +89,15 @@ function inStates(
   });
 }
 
-/** What together names all events of a state. */
+/** The lists that together have all events of a state. */
 function inState(database: SqliteDatabase, state: EventState, types: readonly string[] | undefined): readonly List[] {
   const from =
     (events: string): List =>
     (range, limit, order) => {
-      const sql = `
-        SELECT seq FROM ${events} AND seq >= :from AND seq < :before ORDER BY seq ${order === 'newest' ? 'DESC' : 'ASC'}
-        LIMIT +:limit`;
-      return seqsOf(statement(database, sql), { ...range, limit });
+      const direction = order === 'newest' ? 'DESC' : 'ASC';
+      const sql = `SELECT seq FROM ${events} AND seq >= :from AND seq < :before ORDER BY seq ${direction} LIMIT +:limit`;
+      return seqsOf(database, sql, { ...range, limit });
     };
-  /** Of the pending ones, those that wait for an older one (1) and those that no processor has looked at (2). */
   const aside = (parked: 1 | 2): List =>
     from(`hookbox_events INDEXED BY hookbox_events_aside WHERE parked > 0 AND parked = ${parked}`);
   const sorted =
@@ -115,21 +110,19 @@ function inState(database: SqliteDatabase, state: EventState, types: readonly st
     case 'pending':
       return [aside(1), aside(2), sorted(() => ready(database, types))];
     case 'processing':
-      return [sorted(() => seqsOf(statement(database, PROCESSING)))];
-    case 'dead':
-    case 'ignored':
-    case 'discarded':
-      return [from(putAway(state))];
+      return [sorted(() => seqsOf(database, PROCESSING))];
     case 'processed':
       return [() => null];
+    default:
+      return [from(putAway(state))];
   }
 }
 
-/** There are as many as handlers that run now. */
+/** Only running handlers have such events. */
 const PROCESSING = `
   SELECT seq FROM hookbox_events INDEXED BY hookbox_events_leased
   WHERE lease_until_ms IS NOT NULL AND state = 'processing' LIMIT ${SORTED + 1}`;
-const PRESENT = `
+const ENDPOINTS = `
   WITH RECURSIVE ${READY_ENDPOINTS} SELECT value FROM endpoints WHERE value IS NOT NULL LIMIT ${LOOKS + 1}`;
 const READY_OF_ENDPOINT = `
   SELECT seq FROM hookbox_events INDEXED BY hookbox_events_due_of_endpoint
@@ -138,31 +131,34 @@ const READY_OF_TYPE = `
   SELECT seq FROM hookbox_events INDEXED BY hookbox_events_due_of_type
   WHERE ${READY} AND endpoint = +:endpoint AND type = +:type LIMIT +:limit`;
 
-/** What may be claimed stands by its endpoint, its type, and by when it is due. */
 function ready(database: SqliteDatabase, types: readonly string[] | undefined): readonly number[] | null {
-  const present = statement(database, PRESENT).all() as readonly { value: string }[];
-  const looks = present.flatMap(({ value: endpoint }): readonly { endpoint: string; type?: string }[] =>
-    types === undefined ? [{ endpoint }] : [...new Set(types)].map((type) => ({ endpoint, type })),
-  );
+  const looks = statement<{ value: string }>(database, ENDPOINTS)
+    .all()
+    .flatMap(({ value: endpoint }): readonly { endpoint: string; type?: string }[] =>
+      types === undefined ? [{ endpoint }] : [...new Set(types)].map((type) => ({ endpoint, type })),
+    );
   if (looks.length > LOOKS) return null;
   const seqs: number[] = [];
   for (const look of looks) {
-    const select = look.type === undefined ? READY_OF_ENDPOINT : READY_OF_TYPE;
-    seqs.push(...seqsOf(statement(database, select), { ...look, limit: SORTED + 1 - seqs.length }));
+    const sql = look.type === undefined ? READY_OF_ENDPOINT : READY_OF_TYPE;
+    seqs.push(...seqsOf(database, sql, { ...look, limit: SORTED + 1 - seqs.length }));
     if (seqs.length > SORTED) return null;
   }
   return seqs;
 }
 
-function seqsOf(select: SqliteStatement, parameters: Readonly<Record<string, unknown>> = {}): readonly number[] {
-  return select.all(parameters).map((row) => (row as { seq: number }).seq);
+function seqsOf(database: SqliteDatabase, sql: string, parameters = {}): readonly number[] {
+  return statement<{ seq: number }>(database, sql)
+    .all(parameters)
+    .map(({ seq }) => seq);
 }
 
 /** The times at which the first events of a range were received. */
 function receivedIn(database: SqliteDatabase, { from, before }: SeqRange, limit: number): readonly number[] {
   const sql = 'SELECT received_ms FROM hookbox_events WHERE seq >= :from AND seq < :before ORDER BY seq LIMIT +:limit';
-  const rows = statement(database, sql).all({ from, before, limit }) as readonly { received_ms: number }[];
-  return rows.map((row) => row.received_ms);
+  return statement<{ received_ms: number }>(database, sql)
+    .all({ from, before, limit })
+    .map((row) => row.received_ms);
 }
 
 /** Notes whether new events are out of order. Call it in the transaction that stores them. */

@@ -1,36 +1,26 @@
-import { foldTypes, hasOwnType, NamedTypes, minuteOf, type CountTotal, Tally } from '../../rules/counted.ts';
+import { foldTypes, hasOwnType, NamedTypes, minuteOf, Tally } from '../../rules/counted.ts';
 import { prepareMoves } from '../moves.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
-import { prepareKnownEventStatements, prepareQueueStatements } from './queue-statements.ts';
-import { lazyStatement, keyIs, statement } from './statement.ts';
+import { prepareQueueStatements } from './queue-statements.ts';
+import { statement } from './statement.ts';
 
 export type NamedStatements = ReturnType<typeof prepareNamedStatements>;
 
-/** Every statement of the inbox by name, prepared once for a connection. */
+/** Every statement of the inbox by name. */
 export function prepareNamedStatements(database: SqliteDatabase) {
-  const prepare = (sql: string) => lazyStatement(database, sql);
   return {
-    /** for what is prepared only when it is first needed */
     database,
     counts: new MinuteCounts(database),
     moves: prepareMoves(database),
     queue: prepareQueueStatements(database),
-    known: prepareKnownEventStatements(database),
-
-    getEvent: prepare(`SELECT * FROM hookbox_events WHERE ${keyIs()}`),
-    listEvents: prepare('SELECT * FROM hookbox_events WHERE seq > ? ORDER BY seq LIMIT +?'),
   };
 }
 
-/** Adds to what was counted in a minute. */
 export const ADD_COUNT = `
   INSERT INTO hookbox_counts (minute_ms, what, detail, count) VALUES ($1, $2, $3, $4)
   ON CONFLICT (minute_ms, what, detail) DO UPDATE SET count = count + excluded.count`;
 
-/**
- * Counts what one transaction does, and writes the sums with it: one row a minute for each kind, however many events share
- * the commit. So the counts are as true as the events, and a delivery hardly notices.
- */
+/** Counts what a transaction does: one row a minute for each kind, however many events share the commit. */
 class MinuteCounts extends Tally {
   readonly #database: SqliteDatabase;
   readonly #named = new NamedTypes();
@@ -42,25 +32,17 @@ class MinuteCounts extends Tally {
 
   /** Writes the sums; call it before the commit. */
   write(): void {
-    const sums = this.#byKnownType(this.take());
+    let sums = this.take();
     if (sums.length === 0) return;
+    if (hasOwnType(sums)) sums = foldTypes(sums, this.#namedTypes());
     const minute = minuteOf(Date.now());
     const add = statement(this.#database, ADD_COUNT);
     for (const { what, detail, count } of sums) add.run({ 1: minute, 2: what, 3: detail, 4: count });
   }
 
-  #byKnownType(sums: readonly CountTotal[]): readonly CountTotal[] {
-    if (!hasOwnType(sums)) return sums;
-    return foldTypes(sums, this.#named.isFresh ? this.#named.names : this.#named.learn(handledTypes(this.#database)));
+  #namedTypes(): ReadonlySet<string> {
+    if (this.#named.isFresh) return this.#named.names;
+    const handled = statement<{ type: string }>(this.#database, 'SELECT DISTINCT type FROM hookbox_handling').all();
+    return this.#named.learn(handled.map(({ type }) => type));
   }
-
-  /** The transaction is over, one way or the other. */
-  forget(): void {
-    this.take();
-  }
-}
-
-function handledTypes(database: SqliteDatabase): readonly string[] {
-  const rows = statement(database, 'SELECT DISTINCT type FROM hookbox_handling').all() as { readonly type: string }[];
-  return rows.map(({ type }) => type);
 }

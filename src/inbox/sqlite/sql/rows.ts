@@ -1,29 +1,135 @@
+/*
+ * The rows of statements. The CHECKs of the tables hold the unions.
+ */
 import type { Instant } from '../../../events/instant.ts';
 import type { StoredEvent, DeadReason, EventState } from '../../event.ts';
 import { occurrencesOf, type Times } from '../../rules/accept.ts';
-import type { NamedStatements } from './named-statements.ts';
+import type { SizedEvent } from '../../rules/store.ts';
+import type { Attempt, AttemptError, Lease } from '../../work.ts';
 
-/** The state of an event for actions: an event whose handler still runs is in processing, though it may be processed. */
-export const STATE_TO_ACT_ON = "iif(lease_until_ms IS NULL, state, 'processing') AS state";
+type Flag = 0 | 1;
 
-/** A row of hookbox_events, as far as an inbox shows it; the CHECKs of the table hold the unions. */
-interface EventRow {
-  readonly seq: number;
-  readonly endpoint: string;
-  readonly id: string;
-  readonly type: string | null;
+interface CreatedColumns {
   readonly created_ms: number | null;
   readonly created_ns: number | null;
+}
+
+interface AboutEvent extends CreatedColumns {
+  readonly seq: number;
+  readonly endpoint: string;
+  readonly type: string | null;
   readonly entity: string | null;
-  readonly verified: 0 | 1;
+}
+
+/** A row of hookbox_events, as far as an inbox shows it. */
+export interface EventRow extends AboutEvent {
+  readonly id: string;
+  readonly verified: Flag;
   readonly state: EventState;
   readonly dead_reason: DeadReason | null;
   readonly received_ms: number;
   readonly body: Uint8Array | null;
 }
 
-/** A row of hookbox_redeliveries or hookbox_conflicts. */
-interface OccurrencesRow {
+export interface KnownRow extends Pick<EventRow, 'seq' | 'entity' | 'state' | 'body'> {
+  readonly invalid: Flag;
+  readonly verified: Flag;
+  readonly body_sha256: Uint8Array | null;
+  readonly erased: Flag;
+}
+
+export interface AheadRow extends Record<'crowded' | 'paused' | 'busy' | 'superseded', Flag> {
+  readonly latest_ms: number;
+  readonly back_ms: number | null;
+}
+
+export interface CandidateRow extends AboutEvent, SizedEvent {
+  readonly due_ms: number;
+  readonly crashes: number;
+}
+
+export interface RowToRun extends CandidateRow {
+  readonly state: EventState;
+  readonly dead_reason: DeadReason | null;
+  readonly pruned: Flag;
+}
+
+export interface LeasedRow extends Lease, Pick<EventRow, 'endpoint' | 'id' | 'verified' | 'received_ms'> {
+  readonly body: Uint8Array;
+  readonly attempts: number;
+  readonly failures: number;
+  readonly trace: string | null;
+}
+
+/** An event under a lease. */
+export interface RunningRow extends AboutEvent, Lease {
+  readonly attempts: number;
+  readonly trigger: Attempt['trigger'];
+  readonly claimed_ms: number;
+  readonly yields: Flag;
+  readonly state: EventState;
+  readonly effect: Flag;
+  readonly closing: Flag;
+}
+
+export interface ExpiredRow extends RunningRow, SizedEvent {
+  readonly id: string;
+  readonly crashes: number;
+}
+
+export interface FrontRow extends SizedEvent {
+  readonly type: string;
+  readonly created_ms: number;
+  readonly created_ns: number;
+  readonly yields: Flag;
+  readonly parked: Flag;
+}
+
+export interface DueRow extends SizedEvent {
+  readonly due_ms: number;
+}
+
+export interface ClockRow {
+  readonly latest_ms: number;
+  readonly back_ms: number | null;
+  readonly endpoint: string | null;
+  readonly due_ms: number;
+  readonly seq: number;
+}
+
+export interface RowToRerun {
+  readonly entity: string | null;
+  readonly state: EventState;
+  readonly pruned: Flag;
+  readonly as_read: Flag;
+}
+
+export interface ProcessorRow {
+  readonly name: string;
+  /** JSON, as `types` */
+  readonly endpoints: string;
+  readonly types: string;
+  readonly started_ms: number;
+  readonly seen_ms: number;
+}
+
+/** How many there are of a type at an endpoint. */
+export interface TypeRow {
+  readonly endpoint: string;
+  readonly type: string;
+  readonly count: number;
+}
+
+export interface AttemptRow extends Pick<Attempt, 'number' | 'trigger' | 'outcome'> {
+  readonly started_ms: number;
+  readonly ended_ms: number;
+  readonly error_name: string | null;
+  readonly error_message: string | null;
+  readonly error_stack: string | null;
+  readonly skipped: string | null;
+}
+
+export interface TimesRow {
   readonly count: number;
   readonly first_ms: number;
   readonly last_ms: number;
@@ -31,25 +137,36 @@ interface OccurrencesRow {
   readonly recent: string;
 }
 
-/** The time that an event says of itself; `null` where an invalid one has none. */
-export function createdOf({
-  created_ms: ms,
-  created_ns: ns,
-}: Pick<EventRow, 'created_ms' | 'created_ns'>): Instant | null {
+export interface ConflictRow extends TimesRow {
+  readonly body: Uint8Array;
+}
+
+/** The time that an event says of itself; an invalid one has none. */
+export function createdOf({ created_ms: ms, created_ns: ns }: CreatedColumns): Instant | null {
   return ms === null ? null : { ms, ns: ns ?? 0 };
 }
 
-/** Of a row of hookbox_redeliveries or hookbox_conflicts; `null` where there is none. */
-function timesOf(found: unknown): Times | null {
-  if (found === undefined) return null;
-  const { count, first_ms, last_ms, recent } = found as OccurrencesRow;
-  return { count, first: first_ms, last: last_ms, recent: JSON.parse(recent) as number[] };
+/** The columns of a time, as statements name them. */
+export function createdColumns(created: Instant | null | undefined) {
+  return { created_ms: created?.ms ?? null, created_ns: created?.ns ?? null };
 }
 
-/** Everything that is kept about the event of a row. */
-export function storedEvent(found: unknown, { known }: NamedStatements): StoredEvent {
-  const row = found as EventRow;
-  const conflict = known.conflicts.get(row.seq) as { body: Uint8Array } | undefined;
+/** The columns of an attempt's error, as statements name them. */
+export function errorColumns(error: { readonly [Name in keyof AttemptError]: AttemptError[Name] | null } | null) {
+  return { name: error?.name ?? null, message: error?.message ?? null, stack: error?.stack ?? null };
+}
+
+export function timesOf(row: TimesRow | undefined): Times | null {
+  if (row === undefined) return null;
+  return { count: row.count, first: row.first_ms, last: row.last_ms, recent: JSON.parse(row.recent) as number[] };
+}
+
+/** Everything that is kept about an event. */
+export function storedEvent(
+  row: EventRow,
+  redeliveries: TimesRow | undefined,
+  conflict: ConflictRow | undefined,
+): StoredEvent {
   return {
     seq: row.seq,
     endpoint: row.endpoint,
@@ -62,7 +179,20 @@ export function storedEvent(found: unknown, { known }: NamedStatements): StoredE
     deadReason: row.dead_reason,
     body: row.body,
     receivedAt: new Date(row.received_ms),
-    redeliveries: occurrencesOf(timesOf(known.redeliveries.get(row.seq))),
+    redeliveries: occurrencesOf(timesOf(redeliveries)),
     conflict: conflict === undefined ? null : { ...occurrencesOf(timesOf(conflict)), body: conflict.body },
+  };
+}
+
+export function attemptOf(row: AttemptRow): Attempt {
+  const { number, trigger, outcome, error_name: name, error_message: message, error_stack: stack, skipped } = row;
+  return {
+    number,
+    trigger,
+    outcome,
+    startedAt: new Date(row.started_ms),
+    endedAt: new Date(row.ended_ms),
+    error: name === null ? null : { name, message: message ?? '', stack },
+    ...(skipped !== null && { skipped }),
   };
 }

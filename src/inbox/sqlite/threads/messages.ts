@@ -52,17 +52,17 @@ export function packMoves(moves: readonly Move[]): PackedMoves {
   let end = 0;
   const packed = moves.map((move): PackedEvent | PackedEnd | Move => {
     if (isPlainEnd(move)) {
-      const [{ seq, fence }, , now, again, askedAt] = move.given;
-      return [seq, fence, now, again, askedAt];
+      const [{ seq, fence }, , now, again] = move.given;
+      return [seq, fence, now, again, move.askedAt];
     }
     if (!isAccept(move)) return move;
-    const [event, start, askedAt = 0] = move.given;
+    const [event, start] = move.given;
     const { endpoint, id, body, type, created, entity, verified, valid, receivedAt, trace } = event;
     bodies.set(body, end);
     end += body.byteLength;
     const flags = (verified ? VERIFIED : 0) | (valid ? VALID : 0);
     const { ms = null, ns = 0 } = created ?? {};
-    return [endpoint, id, type, ms, ns, entity, flags, receivedAt, trace ?? null, end, packStart(start, askedAt)];
+    return [endpoint, id, type, ms, ns, entity, flags, receivedAt, trace ?? null, end, packStart(start, move.askedAt)];
   });
   return { moves: packed, bodies: bodies.buffer };
 }
@@ -73,7 +73,7 @@ export function unpackMoves({ moves, bodies }: PackedMoves): Move[] {
     if ('name' in move) return move;
     if (isPackedEnd(move)) {
       const [seq, fence, now, again, askedAt] = move;
-      return { name: 'settle', given: [{ seq, fence }, PROCESSED, now, again, askedAt] };
+      return { name: 'settle', given: [{ seq, fence }, PROCESSED, now, again], askedAt };
     }
     const [endpoint, id, type, ms, ns, entity, flags, receivedAt, trace, end, start] = move;
     const event: IncomingEvent = {
@@ -89,16 +89,14 @@ export function unpackMoves({ moves, bodies }: PackedMoves): Move[] {
       ...(trace !== null && { trace }),
     };
     begin = end;
-    return { name: 'accept', given: start === null ? [event] : [event, ...unpackStart(start)] };
+    if (start === null) return { name: 'accept', given: [event], askedAt: 0 };
+    const [now, leaseMs, ordered, number, askedAt] = start;
+    return { name: 'accept', given: [event, { now, leaseMs, ordered, number }], askedAt };
   });
 }
 
 function packStart(start: NumberedStart | undefined, askedAt: number): PackedStart | null {
   return start === undefined ? null : [start.now, start.leaseMs, start.ordered, start.number ?? 0, askedAt];
-}
-
-function unpackStart([now, leaseMs, ordered, number, askedAt]: PackedStart): readonly [NumberedStart, number] {
-  return [{ now, leaseMs, ordered, number }, askedAt];
 }
 
 const PROCESSED = { outcome: 'processed' } as const;

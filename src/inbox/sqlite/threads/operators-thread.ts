@@ -5,21 +5,20 @@
  */
 import { InboxUnavailableError } from '../../../errors.ts';
 import type { ExportPage } from '../../operator/transfer.ts';
-import { exportPagesBefore } from '../../operator/export.ts';
 import { commitGroup, type Work } from '../jobs.ts';
 import { ownConnection } from '../connection.ts';
 import { GroupCommit } from '../../group-commit.ts';
 import { accessOf, operatorTables } from '../operator/access.ts';
 import { sqliteOperations } from '../operator/operations.ts';
 import { SEARCH_INDEX } from '../operator/search-words.ts';
-import type { Statements } from '../engine/sqlite-store.ts';
+import { exportPagesBefore } from '../../operator/export.ts';
 import { answerRequests, beginThread, send } from './thread.ts';
 import type { OperatorsOperations } from './inbox-threads.ts';
 import { LockBorrower } from './write-lock.ts';
 
 const connection = ownConnection(beginThread(), SEARCH_INDEX, { isThere: true });
 const lock = new LockBorrower();
-const commits = new GroupCommit<Work<Statements>>(async (jobs) => {
+const commits = new GroupCommit<Work>(async (jobs) => {
   const giveBack = await lock.borrow();
   connection.leaveCheckpoints(lock.hasLender);
   try {

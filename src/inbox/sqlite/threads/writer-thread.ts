@@ -24,7 +24,7 @@ connection.leaveCheckpoints(true);
 const lock: LockLender = new LockLender(() => log.look());
 const log = new LogWatch(connection, lock, () => send({ kind: 'long-log' }));
 /** What is not asked for in groups. */
-const own = new GroupCommit<Work<Statements>>(
+const own = new GroupCommit<Work>(
   (jobs) =>
     new Promise((resolve) =>
       lock.run(() => {
