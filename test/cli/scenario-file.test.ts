@@ -163,7 +163,7 @@ describe('the verdict on an inbox', () => {
     const content = { ...delivery({ body: sent.toString() }), expect: { stored: 'once', handled: 'once' } };
     const plan = await planned(content);
     const { scenario } = await loadScenario(join(folder, 'scenario.json'));
-    const findings = { events, runs: null, superseded: null };
+    const findings = { events, superseded: null };
     const nothing = { deliveries: [], requests: [], deadLetters: 0, tookMs: 0, interrupted: false };
     return Object.fromEntries(
       verdictsOn(scenario, { ...nothing, plan, findings }).map(({ expectation, found }) => [expectation, found]),

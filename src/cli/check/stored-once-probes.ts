@@ -1,6 +1,14 @@
 import { delay, performance } from '../../host/real-timers.ts';
-import { duplicateIn, isTaken, tellsToWait } from './check-run.ts';
-import type { CheckEvent, CheckRun, Effect, Effects, Exchange } from './check-run.ts';
+import {
+  duplicateIn,
+  isTaken,
+  tellsToWait,
+  type CheckEvent,
+  type CheckRun,
+  type Effect,
+  type Effects,
+  type Exchange,
+} from './check-run.ts';
 import {
   described,
   fault,

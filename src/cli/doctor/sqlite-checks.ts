@@ -12,14 +12,17 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import { performance } from '../../host/real-timers.ts';
-import { whyHidden, whyNoAccess } from '../../inbox/sqlite/opening/usable-file.ts';
+import {
+  whyHidden,
+  whyNoAccess,
+  mountedType,
+  networkFileSystem,
+  assertOneName,
+} from '../../inbox/sqlite/opening/usable-file.ts';
 import { openConnection } from '../../inbox/sqlite/opening/better-sqlite.ts';
 import type { SqliteDatabase } from '../../inbox/sqlite/opening/database.ts';
 import { longestLog } from '../../inbox/sqlite/opening/checkpoints.ts';
 import { KNOWN_VERSION, versionOf } from '../../inbox/sqlite/opening/schema.ts';
-import { mountedType } from '../../inbox/sqlite/opening/usable-file.ts';
-import { networkFileSystem } from '../../inbox/sqlite/opening/usable-file.ts';
-import { assertOneName } from '../../inbox/sqlite/opening/usable-file.ts';
 import { assertDurable, openFile, PAGE_BYTES } from '../../inbox/sqlite/opening/open.ts';
 import { ok, problem, warning, type Finding } from './machine-checks.ts';
 

@@ -1,47 +1,112 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { ConfigurationError, messageOf } from '../../errors.ts';
-import { peerOf, createGuard } from '../../page/safety/request-guard.ts';
+import { createGuard, peerOf } from '../../page/safety/request-guard.ts';
 import { ApiError } from '../../sandbox/errors.ts';
 import { FAULT_KINDS } from '../../sandbox/faults.ts';
-import type {
-  Delivery,
-  EventByHand,
-  NewKey,
-  OrderStatus,
-  Sandbox,
-  ServiceFault,
-  Endpoint,
-} from '../../sandbox/index.ts';
+import type { Delivery, Endpoint, NewKey, OrderStatus, Sandbox, ServiceFault } from '../../sandbox/index.ts';
 import { FAULT_KINDS as DELIVERY_FAULT_KINDS } from '../../sender/random-faults.ts';
 import { CommandError, EXIT, usageError } from '../shared/output.ts';
-import { LISTS } from './sandbox-address.ts';
 import { seal, unseal } from './control-token.ts';
+import { LISTS } from './sandbox-address.ts';
 
-/** What is sent to a running sandbox to have it do something. */
-export const actSchema = z.discriminatedUnion('act', [
-  z.strictObject({ act: z.literal('advance'), duration: z.string() }),
-  z.strictObject({ act: z.literal('retry'), delivery: z.int() }),
-  z.strictObject({ act: z.literal('fault'), fault: z.string() }),
-  z.strictObject({ act: z.literal('clear-faults') }),
-  z.strictObject({ act: z.literal('move'), order: z.string(), to: z.string() }),
-  z.strictObject({ act: z.literal('webhook'), url: z.string(), secret: z.string().nullable(), unsigned: z.boolean() }),
-  z.strictObject({ act: z.literal('unhook'), url: z.string() }),
-  z.strictObject({ act: z.literal('key'), permissions: z.array(z.string()) }),
-  z.strictObject({ act: z.literal('send'), type: z.string(), data: z.record(z.string(), z.unknown()) }),
-  z.strictObject({ act: z.literal('under-way') }),
-  z.strictObject({ act: z.literal('list'), what: z.enum(LISTS) }),
-]);
-
-/** One of them. */
-export type Act = z.infer<typeof actSchema>;
+const MOST_BYTES = 100_000;
+/** A sealed text begins with random bytes: so many characters tell it from every other one. */
+const MARK_CHARS = 16;
 
 /**
- * Does it, and resolves with what came of it.
- *
- * @throws ConfigurationError, ApiError or CommandError for what cannot be done
+ * Answers requests to `CONTROL_PATH`: the holder of the token steers the sandbox, from this machine only: not under
+ * another name, not through a proxy, and not for a page of another site. Requests and answers are sealed with the token,
+ * so the token itself is never sent. A request works once, so a recorded request cannot be repeated.
  */
-export async function perform(sandbox: Sandbox, act: Act): Promise<unknown> {
+export function controlPath(sandbox: Sandbox, token: string): (request: Request, env: unknown) => Promise<Response> {
+  const guard = createGuard({}, true);
+  const seen = new Set<string>();
+  return async (request, env) => {
+    if (guard(request, peerOf(env, request)) !== null)
+      return refusal(403, 'A sandbox can be controlled only from the machine it runs on.');
+    if (request.method !== 'POST') return refusal(405, 'Send control requests with POST.');
+    const length = request.headers.get('content-length');
+    if (length === null || Number(length) > MOST_BYTES) return refusal(413, `Send at most ${MOST_BYTES} bytes.`);
+    const sealed = await request.text();
+    const text = unseal(token, sealed);
+    const mark = sealed.slice(0, MARK_CHARS);
+    if (text === null || seen.has(mark)) return refusal(401, 'Only the user who started this sandbox can control it.');
+    seen.add(mark);
+    const answer = await answerTo(sandbox, text);
+    return new Response(seal(token, JSON.stringify(answer), sealed), { status: answer.status });
+  };
+}
+
+function refusal(status: number, message: string): Response {
+  return Response.json({ message }, { status });
+}
+
+/** What a sandbox answers to an action. The status stands here too, because the seal covers it. */
+export interface Answer {
+  readonly status: number;
+  readonly result?: unknown;
+  readonly message?: string;
+}
+
+async function answerTo(sandbox: Sandbox, text: string): Promise<Answer> {
+  const parsed = actSchema.safeParse(text);
+  if (!parsed.success) {
+    return {
+      status: 422,
+      message: 'The sandbox does not support this command, because it runs a different version of hookbox.',
+    };
+  }
+  try {
+    return { status: 200, result: await perform(sandbox, parsed.data) };
+  } catch (failure) {
+    return { status: statusOf(failure), message: messageOf(failure) };
+  }
+}
+
+function statusOf(failure: unknown): number {
+  if (failure instanceof ConfigurationError) return 422;
+  if (failure instanceof ApiError) return failure.status;
+  if (!(failure instanceof CommandError)) return 500;
+  return { [EXIT.usage as number]: 422, [EXIT.notFound as number]: 404 }[failure.exitCode] ?? 409;
+}
+
+const json = z.string().transform((text, context) => {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    context.addIssue('not JSON');
+    return z.NEVER;
+  }
+});
+
+const actSchema = json.pipe(
+  z.discriminatedUnion('act', [
+    z.strictObject({ act: z.literal('advance'), duration: z.string() }),
+    z.strictObject({ act: z.literal('retry'), delivery: z.int() }),
+    z.strictObject({ act: z.literal('fault'), fault: z.string() }),
+    z.strictObject({ act: z.literal('clear-faults') }),
+    z.strictObject({ act: z.literal('move'), order: z.string(), to: z.string() }),
+    z.strictObject({
+      act: z.literal('webhook'),
+      url: z.string(),
+      secret: z.string().nullable(),
+      unsigned: z.boolean(),
+    }),
+    z.strictObject({ act: z.literal('unhook'), url: z.string() }),
+    z.strictObject({ act: z.literal('key'), permissions: z.array(z.string()) }),
+    z.strictObject({ act: z.literal('send'), type: z.string(), data: z.record(z.string(), z.unknown()) }),
+    z.strictObject({ act: z.literal('under-way') }),
+    z.strictObject({ act: z.literal('list'), what: z.enum(LISTS) }),
+  ]),
+);
+
+/** What is sent to a running sandbox to have it do something. */
+export type Act = z.infer<typeof actSchema>;
+
+/** @throws ConfigurationError, ApiError or CommandError for what cannot be done */
+async function perform(sandbox: Sandbox, act: Act): Promise<unknown> {
+  const { webhooks, faults } = sandbox;
   switch (act.act) {
     case 'advance':
       await sandbox.advance(act.duration);
@@ -50,32 +115,41 @@ export async function perform(sandbox: Sandbox, act: Act): Promise<unknown> {
       return retry(sandbox, act.delivery);
     case 'fault':
       addFault(sandbox, act.fault);
-      return listed(sandbox, 'faults');
+      return listed.faults(sandbox);
     case 'clear-faults':
-      sandbox.faults.remove();
-      sandbox.faults.removeFromDeliveries();
+      faults.remove();
+      faults.removeFromDeliveries();
       return [];
     case 'move':
       sandbox.orders.move(act.order, act.to as OrderStatus); // which checks it
       return { order: act.order, status: act.to };
-    case 'webhook': {
-      const signing = act.unsigned ? 'unsigned' : act.secret === null ? 'as it comes' : { secret: act.secret };
-      return registerEndpoint(sandbox, new URL(act.url), signing, { renew: true });
-    }
+    case 'webhook':
+      return registerEndpoint(sandbox, new URL(act.url), act, { renew: true });
     case 'unhook': {
       // The dashboard registers an address as often as it is asked to.
-      const known = sandbox.webhooks.list().filter(({ url }) => url === act.url);
+      const known = webhooks.list().filter(({ url }) => url === act.url);
       if (known.length === 0) throw new CommandError(`The sandbox has no endpoint ${act.url}.`, EXIT.notFound);
-      return known.map(({ id }) => sandbox.webhooks.remove(id));
+      return known.map(({ id }) => webhooks.remove(id));
     }
     case 'key':
       return sandbox.keys.create(act.permissions.length === 0 ? {} : (act as NewKey)); // which checks them
-    case 'send':
-      return send(sandbox, act);
+    case 'send': {
+      const lastId = (): number => sandbox.deliveries.list({ limit: 1 })[0]?.id ?? 0;
+      const before = lastId();
+      const event = sandbox.events.send({ type: act.type, data: act.data });
+      const deliveries = lastId() - before;
+      const sent: SentByHand = {
+        event,
+        type: act.type,
+        deliveries,
+        waits: sandbox.clock.kind === 'frozen' && deliveries > 0,
+      };
+      return sent;
+    }
     case 'under-way':
       return underWay(sandbox);
     case 'list':
-      return listed(sandbox, act.what);
+      return listed[act.what](sandbox);
     default:
       return act satisfies never;
   }
@@ -87,15 +161,8 @@ export interface SentByHand {
   readonly type: string;
   /** to how many endpoints */
   readonly deliveries: number;
-  /** whether somebody has to move the clock first */
+  /** the clock has to be moved first */
   readonly waits: boolean;
-}
-
-function send({ events, deliveries, clock }: Sandbox, { type, data }: EventByHand): SentByHand {
-  const before = deliveries.list({ limit: 1 })[0]?.id ?? 0;
-  const event = events.send({ type, data });
-  const made = (deliveries.list({ limit: 1 })[0]?.id ?? 0) - before;
-  return { event, type, deliveries: made, waits: clock.kind === 'frozen' && made > 0 };
 }
 
 /** A try that waits for its answer. */
@@ -128,129 +195,35 @@ export interface Retried {
   readonly problem: string | null;
 }
 
-/** Waits for the answer; a clock that stands still is told to do what is due now. */
+/** Waits for the answer; a frozen clock does what is due now. */
 async function retry({ deliveries, advance }: Sandbox, delivery: number): Promise<Retried> {
-  const find = () => deliveries.list({ before: delivery + 1, limit: 1 }).find(({ id }) => id === delivery);
-  const before = find();
-  if (before === undefined) return { delivery, state: null, problem: 'the delivery does not exist' };
-  if (!deliveries.retry(delivery)) {
-    return {
-      delivery,
-      state: before.state,
-      problem: 'only failed deliveries can be retried',
-    };
-  }
+  const stateNow = (): Delivery['state'] | null =>
+    deliveries.list({ before: delivery + 1, limit: 1 }).find(({ id }) => id === delivery)?.state ?? null;
+  const state = stateNow();
+  if (state === null) return { delivery, state, problem: 'the delivery does not exist' };
+  if (!deliveries.retry(delivery)) return { delivery, state, problem: 'only failed deliveries can be retried' };
   await advance(0);
-  return { delivery, state: find()?.state ?? null, problem: deliveries.tries(delivery).at(-1)?.why ?? null };
+  return { delivery, state: stateNow(), problem: deliveries.tries(delivery).at(-1)?.why ?? null };
 }
 
-function listed(sandbox: Sandbox, what: (typeof LISTS)[number]): readonly unknown[] {
-  switch (what) {
-    case 'deliveries':
-      return sandbox.deliveries.list();
-    case 'dead-letters':
-      return sandbox.deliveries.list({ state: 'dead' });
-    case 'orders':
-      return sandbox.orders.list();
-    case 'webhooks':
-      return sandbox.webhooks.list();
-    case 'keys':
-      return sandbox.keys.list();
-    case 'faults':
-      return [
-        ...sandbox.faults.list(),
-        ...sandbox.faults.ofDeliveries().map((fault) => ({ ...fault, kind: OF_DELIVERIES + fault.kind })),
-      ];
-    case 'stock':
-      return sandbox.stock.list();
-    default:
-      return what satisfies never;
-  }
-}
-
-/** Answers requests to `CONTROL_PATH`. */
-export type Control = (request: Request, env: unknown) => Promise<Response>;
-
-const MOST_BYTES = 100_000;
-/** A sealed text begins with random bytes: so many characters tell it from every other one. */
-const MARK_CHARS = 16;
-
-/**
- * Steers a sandbox for the holder of its token, from this machine only: not under another name, not through a proxy,
- * and not for a page of another site. Requests and answers are sealed with the token, so the token itself is never
- * sent. A request works once, so a recorded request cannot be repeated.
- */
-export function controlPath(sandbox: Sandbox, token: string): Control {
-  const guard = createGuard({}, true);
-  const seen = new Set<string>();
-  return async (request, env) => {
-    if (guard(request, peerOf(env, request)) !== null)
-      return refusal(403, 'A sandbox can be controlled only from the machine it runs on.');
-    if (request.method !== 'POST') return refusal(405, 'Send control requests with POST.');
-    const length = request.headers.get('content-length');
-    if (length === null || Number(length) > MOST_BYTES) return refusal(413, `Send at most ${MOST_BYTES} bytes.`);
-    const sealed = await request.text();
-    const text = unseal(token, sealed);
-    const mark = sealed.slice(0, MARK_CHARS);
-    if (text === null || seen.has(mark)) return refusal(401, 'Only the user who started this sandbox can control it.');
-    seen.add(mark);
-    const answer = await answerTo(sandbox, text);
-    return new Response(seal(token, JSON.stringify(answer), sealed), { status: answer.status });
-  };
-}
-
-/** What a sandbox answers to an action. The status stands here too, because the seal covers it. */
-export interface Answer {
-  readonly status: number;
-  readonly result?: unknown;
-  readonly message?: string;
-}
-
-async function answerTo(sandbox: Sandbox, text: string): Promise<Answer> {
-  const act = actSchema.safeParse(parsedOrNull(text));
-  if (!act.success) {
-    return {
-      status: 422,
-      message: 'The sandbox does not support this command, because it runs a different version of hookbox.',
-    };
-  }
-  try {
-    return { status: 200, result: await perform(sandbox, act.data) };
-  } catch (failure) {
-    return { status: statusOf(failure), message: messageOf(failure) };
-  }
-}
-
-function parsedOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return null;
-  }
-}
-
-function refusal(status: number, message: string): Response {
-  return Response.json({ message }, { status });
-}
-
-function statusOf(failure: unknown): number {
-  if (failure instanceof ConfigurationError) return 422;
-  if (failure instanceof ApiError) return failure.status;
-  if (!(failure instanceof CommandError)) return 500;
-  if (failure.exitCode === EXIT.usage) return 422;
-  return failure.exitCode === EXIT.notFound ? 404 : 409;
-}
-
-type DeliveryFaultKind = Parameters<Sandbox['faults']['addToDeliveries']>[0];
+const listed: Readonly<Record<(typeof LISTS)[number], (sandbox: Sandbox) => readonly unknown[]>> = {
+  deliveries: ({ deliveries }) => deliveries.list(),
+  'dead-letters': ({ deliveries }) => deliveries.list({ state: 'dead' }),
+  orders: ({ orders }) => orders.list(),
+  webhooks: ({ webhooks }) => webhooks.list(),
+  keys: ({ keys }) => keys.list(),
+  faults: ({ faults }) => [
+    ...faults.list(),
+    ...faults.ofDeliveries().map((fault) => ({ ...fault, kind: OF_DELIVERIES + fault.kind })),
+  ],
+  stock: ({ stock }) => stock.list(),
+};
 
 /** Before the kind of a fault of deliveries: `lost-answer` is one of operations, too. */
-export const OF_DELIVERIES = 'delivery:';
-
-const KINDS: ReadonlySet<string> = new Set(FAULT_KINDS);
-const DELIVERY_KINDS = DELIVERY_FAULT_KINDS.map((kind) => OF_DELIVERIES + kind).join(', ');
+const OF_DELIVERIES = 'delivery:';
 
 /**
- * Has something go wrong as a text says it: `before,operation=createOrder,times=3`, or `delivery:cut,times=2`.
+ * Adds a fault from a text: `before,operation=createOrder,times=3`, or `delivery:cut,times=2`.
  *
  * @throws CommandError or ConfigurationError for what is no fault
  */
@@ -258,7 +231,8 @@ export function addFault({ faults }: Sandbox, text: string): void {
   const [kind = '', ...settings] = text.split(',').map((part) => part.trim());
   const fault = Object.fromEntries(settings.map((setting) => readSetting(setting, text)));
   if (!kind.startsWith(OF_DELIVERIES)) {
-    if (!KINDS.has(kind)) throw usageError(`fault: kind must be one of ${[...KINDS].join(', ')}, ${DELIVERY_KINDS}.`);
+    const kinds = [...FAULT_KINDS, ...DELIVERY_FAULT_KINDS.map((each) => OF_DELIVERIES + each)];
+    if (!kinds.includes(kind)) throw usageError(`fault: kind must be one of ${kinds.join(', ')}.`);
     faults.add({ ...fault, kind } as ServiceFault); // which checks it
     return;
   }
@@ -266,7 +240,8 @@ export function addFault({ faults }: Sandbox, text: string): void {
   if (!Number.isSafeInteger(times) || Number(times) < 1 || Object.keys(others).length > 0) {
     throw usageError(`${JSON.stringify(text)}: a delivery fault takes only times=n, with n above 0.`);
   }
-  faults.addToDeliveries(kind.slice(OF_DELIVERIES.length) as DeliveryFaultKind, Number(times)); // which checks it
+  const ofDeliveries = kind.slice(OF_DELIVERIES.length) as Parameters<typeof faults.addToDeliveries>[0]; // which checks it
+  faults.addToDeliveries(ofDeliveries, Number(times));
 }
 
 function readSetting(setting: string, text: string): readonly [name: string, value: string | number] {
@@ -279,47 +254,40 @@ function readSetting(setting: string, text: string): readonly [name: string, val
   return [name, /^\d+$/.test(value) ? Number(value) : value];
 }
 
-/** How an endpoint is to be signed for: with a secret that is given, with none, or as it comes. */
-export type Signing = { readonly secret: string } | 'unsigned' | 'as it comes';
-
 /** An endpoint that is registered now. */
 export interface Registered {
   readonly endpoint: Endpoint;
   readonly isNew: boolean;
-  /** a secret that was made for it, which nobody is told again; `null` for none */
+  /** a secret that was made for it, which is shown only once; `null` for none */
   readonly madeSecret: string | null;
-  /** whether it is signed for with a secret that was given just now */
   readonly isSecretGiven: boolean;
 }
 
 /**
  * Registers an address for all events, unless it is registered already.
  *
- * @param renew - whether one that is registered already gets a new secret where none is given
+ * @param secret - `null` for a secret that is made, if the endpoint needs one
+ * @param renew - whether a registered endpoint gets a new secret where none is given
  * @param seed - makes a secret that repeats itself
  */
 export function registerEndpoint(
   { webhooks }: Sandbox,
   url: URL,
-  signing: Signing,
+  { secret: given, unsigned }: { readonly secret: string | null; readonly unsigned: boolean },
   { renew = false, seed }: { readonly renew?: boolean; readonly seed?: number | undefined } = {},
 ): Registered {
   const known = webhooks.list().find((endpoint) => endpoint.url === url.href);
-  const isMade = signing === 'as it comes' && (known === undefined || renew);
-  const madeSecret = isMade ? newSecret(seed) : null;
-  const secret = typeof signing === 'object' ? signing.secret : madeSecret;
+  const isSecretGiven = given !== null && !unsigned;
+  const madeSecret = unsigned || isSecretGiven || (known !== undefined && !renew) ? null : newSecret(seed);
+  const secret = isSecretGiven ? given : madeSecret;
   let id = known?.id;
   if (id === undefined) id = webhooks.add({ url: url.href, secret, events: null });
-  else if (isMade || signing !== 'as it comes') webhooks.change(id, { secret });
-  const endpoint = webhooks.list().find((one) => one.id === id);
-  if (endpoint === undefined) throw new Error('A registered endpoint is missing.');
-  return { endpoint, isNew: known === undefined, madeSecret, isSecretGiven: typeof signing === 'object' };
+  else if (secret !== null || unsigned) webhooks.change(id, { secret });
+  const endpoint = webhooks.list().find((one) => one.id === id) as Endpoint; // it is registered now
+  return { endpoint, isNew: known === undefined, madeSecret, isSecretGiven };
 }
 
 function newSecret(seed: number | undefined): string {
-  const bytes =
-    seed === undefined
-      ? randomBytes(24)
-      : createHash('sha256').update(`${seed}/signing-secret`).digest().subarray(0, 24);
-  return `whsec_${bytes.toString('base64url')}`;
+  const seeded = (): Buffer => createHash('sha256').update(`${seed}/signing-secret`).digest().subarray(0, 24);
+  return `whsec_${(seed === undefined ? randomBytes(24) : seeded()).toString('base64url')}`;
 }

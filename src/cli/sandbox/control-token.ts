@@ -6,16 +6,17 @@ import { messageOf } from '../../errors.ts';
 import { OWNER_ONLY } from '../../host/files.ts';
 
 /**
- * Puts down, for this user alone, what steers the sandbox on a port: whoever reads it is the user who has started it.
+ * Writes the token of the sandbox on a port into a file that only this user can read.
  *
- * @returns why that cannot be; `null` where it is done
+ * @returns why it could not; `null` if it did
  */
 export function keepToken(port: number, token: string): string | null {
   try {
-    makeFolder();
+    mkdirSync(folder(), { recursive: true, mode: 0o700 });
+    refuseFolderOfOthers();
     removeLeft();
     const file = fileOf(port);
-    rmSync(file, { force: true }); // of one that was killed: it had the port
+    rmSync(file, { force: true }); // of a sandbox that was killed
     writeFileSync(file, [token, process.pid, namespace()].join('\n'), { mode: OWNER_ONLY, flag: 'wx' });
     return null;
   } catch (failure) {
@@ -23,14 +24,14 @@ export function keepToken(port: number, token: string): string | null {
   }
 }
 
-/** Takes it away again, unless another sandbox has put down its own meanwhile. */
+/** Removes the file, unless another sandbox has written its own meanwhile. */
 export function dropToken(port: number, token: string): void {
   if (tokenOf(port) === token) rmSync(fileOf(port), { force: true });
 }
 
 /**
- * What steers the sandbox of this user on a port; `null` where there is none. One that another user may have put there is none:
- * whoever listens on that port would be told what a sandbox is told, such as a signing secret.
+ * The token of this user's sandbox on a port; `null` if there is none. A file that another user may have written does not
+ * count: that user would receive what a sandbox receives, such as a signing secret.
  */
 export function tokenOf(port: number): string | null {
   try {
@@ -41,13 +42,13 @@ export function tokenOf(port: number): string | null {
   }
 }
 
+const NAME = 'sandbox-';
+
 function fileOf(port: number): string {
   return join(folder(), NAME + port);
 }
 
-const NAME = 'sandbox-';
-
-/** Takes away what sandboxes have left that were killed; one whose process cannot be asked about stays. */
+/** Removes the files of sandboxes that were killed. */
 function removeLeft(): void {
   for (const name of readdirSync(folder())) {
     if (!name.startsWith(NAME)) continue;
@@ -55,7 +56,7 @@ function removeLeft(): void {
     try {
       if (isLeft(file)) rmSync(file, { force: true });
     } catch {
-      continue; // another has taken it away meanwhile, or it is no file
+      continue; // another sandbox has removed it meanwhile, or it is no file
     }
   }
 }
@@ -65,7 +66,6 @@ function isLeft(file: string): boolean {
   return Number.isSafeInteger(pid) && pid > 0 && seenFrom === namespace() && !isAlive(pid);
 }
 
-/** Its own lines: what opens it, and the process that has put it there, as it is seen from where that is. */
 function read(file: string): { readonly token: string; readonly pid: number; readonly seenFrom: string } {
   const [token = '', pid = '', seenFrom = ''] = readFileSync(file, 'utf8').split('\n');
   return { token, pid: Number(pid), seenFrom };
@@ -92,12 +92,7 @@ function folder(): string {
   return join(tmpdir(), `hookbox-${process.getuid?.() ?? userInfo().username}`);
 }
 
-function makeFolder(): void {
-  mkdirSync(folder(), { recursive: true, mode: 0o700 });
-  refuseFolderOfOthers();
-}
-
-/** Others may write to the folder above it, so they may have made it first: then they would read and write what is put there. */
+/** Other users may write to the temporary folder, so one of them may have made the folder first. */
 function refuseFolderOfOthers(): void {
   if (process.getuid === undefined) return; // the temporary folder of Windows is the user's own
   const { uid, mode } = lstatSync(folder());

@@ -1,15 +1,14 @@
 import { quoted } from '../../host/shell-words.ts';
 
-/** Where a sandbox listens unless it is told otherwise. */
+/** Where a sandbox listens unless `--port` says otherwise. */
 export const DEFAULT_PORT = 4000;
-
-/** Its address then. */
 export const DEFAULT_AT = `http://127.0.0.1:${DEFAULT_PORT}`;
 
 /** Where a running sandbox is steered. */
 export const CONTROL_PATH = '/control';
+export const DASHBOARD = '/dashboard';
 
-/** What may be listed of one. */
+/** What `sandbox list` lists. */
 export const LISTS = ['deliveries', 'dead-letters', 'orders', 'webhooks', 'keys', 'faults', 'stock'] as const;
 
 /** The command that does something to the sandbox at an address, as a shell takes it. */
@@ -17,6 +16,3 @@ export function steeringText(base: string, ...words: readonly string[]): string 
   const all = [...words, ...(base === DEFAULT_AT ? [] : ['--at', base])];
   return `hookbox sandbox ${all.map(quoted).join(' ')}`;
 }
-
-/** Where the dashboard is, beneath the address of the sandbox. */
-export const DASHBOARD = '/dashboard';

@@ -5,7 +5,7 @@ import { collected, wholeNumber } from '../shared/options.ts';
 import { withSecret } from '../shared/secret.ts';
 import { DEFAULT_PORT } from './sandbox-address.ts';
 import type { RunSandboxOptions } from './run-sandbox.ts';
-import { steeringCommands } from './steering-commands.ts';
+import { SECRET_OR_MADE, steeringCommands } from './steering-commands.ts';
 
 /** `hookbox sandbox`, and what steers one that runs. */
 export function sandboxCommand(): Command {
@@ -52,19 +52,13 @@ export function sandboxCommand(): Command {
     .optionsGroup(GROUP.output)
     .option('--json', 'print one line of JSON at startup and one for each delivery')
     .optionsGroup(GROUP.delivery);
-  withNotes(
-    withSecret(
-      sandbox,
-      'read the signing secret from this file instead of SIGNING_SECRET; without either, the sandbox creates a secret and prints it',
-    ),
-    {
-      notes: [
-        'The sandbox prints a line for each delivery attempt. It prints the signing secret of a new endpoint only once. ' +
-          'docs/sandbox.md lists what the sandbox assumes where the interface leaves a choice.',
-        'The subcommands control a sandbox that you run on this machine. On Ctrl-C, the command finishes the work in progress and exits; press Ctrl-C again to exit immediately.',
-      ],
-    },
-  )
+  withNotes(withSecret(sandbox, SECRET_OR_MADE), {
+    notes: [
+      'The sandbox prints a line for each delivery attempt. It prints the signing secret of a new endpoint only once. ' +
+        'docs/sandbox.md lists what the sandbox assumes where the interface leaves a choice.',
+      'The subcommands control a sandbox that you run on this machine. On Ctrl-C, the command finishes the work in progress and exits; press Ctrl-C again to exit immediately.',
+    ],
+  })
     .enablePositionalOptions()
     .action(async (options: RunSandboxOptions) => {
       const { runSandbox } = await import('./run-sandbox.ts');

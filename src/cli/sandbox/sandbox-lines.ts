@@ -1,11 +1,10 @@
-import type { Sandbox, Delivery, DeliveryTry } from '../../sandbox/index.ts';
+import type { Delivery, DeliveryTry, Sandbox } from '../../sandbox/index.ts';
 import { unbrokenCurlLine } from '../../sandbox/openapi/page/curl-line.ts';
 import { PLACE_ORDER } from '../../sandbox/page/example-requests.ts';
-import { printNdjson, tell, print, styled } from '../shared/output.ts';
+import { print, printNdjson, styled, tell } from '../shared/output.ts';
 import type { Registered } from './control-server.ts';
 import { DASHBOARD, steeringText } from './sandbox-address.ts';
 
-/** What there is to say at the start. */
 interface Start {
   /** the address of the service */
   readonly base: string;
@@ -22,9 +21,9 @@ interface Start {
 /** Nobody needs to know of more at the start. */
 const MOST = 1_000;
 
-/** Says where the sandbox is and what opens it: to people, and to programs as the first line. */
+/** Says where the sandbox is and how to use it: to people, and to programs as the first line. */
 export function tellStart(sandbox: Sandbox, start: Start): void {
-  const { base, json = false, registered } = start;
+  const { base, clock, json = false, registered } = start;
   const apiKey = sandbox.keys.find(sandbox.apiKey) === null ? null : sandbox.apiKey;
   if (json) {
     const { endpoint, madeSecret: secret = null } = registered ?? { endpoint: null };
@@ -33,29 +32,22 @@ export function tellStart(sandbox: Sandbox, start: Start): void {
   tell(
     `The sandbox runs at ${base}, with its dashboard at ${base}${DASHBOARD} (open to every user of this machine)`,
     `Operations, each with a curl command: ${base}/interface`,
-    stateText(sandbox, start),
-    ...clockLines(sandbox, start),
-    json ? [] : keyLine(apiKey, base),
-    json || apiKey === null || hasOrders(sandbox) ? [] : orderLine(apiKey, base),
-    endpointLines(sandbox, start),
+    stateLines(sandbox, start),
+    clock === 'real'
+      ? []
+      : `The clock is frozen at ${sandbox.now().toISOString()}. To advance it and send webhooks: ${steeringText(base, 'advance', '30 min')}`,
   );
+  if (!json && apiKey === null)
+    tell(`The first API key no longer works. To create another: ${steeringText(base, 'key')}`);
+  if (!json && apiKey !== null) {
+    tell(`API key: ${apiKey} (send it in the Authorization header, without a word such as Bearer)`);
+    if (sandbox.orders.list(1).length === 0)
+      tell(`No orders yet. To place one: ${unbrokenCurlLine(base, PLACE_ORDER, apiKey)}`);
+  }
+  tell(endpointLines(sandbox, start));
 }
 
-function keyLine(apiKey: string | null, base: string): string {
-  if (apiKey !== null) return `API key: ${apiKey} (send it in the Authorization header, without a word such as Bearer)`;
-  return `The first API key no longer works. To create another: ${steeringText(base, 'key')}`;
-}
-
-/** Nothing moves in a sandbox without orders. */
-function orderLine(apiKey: string, base: string): string {
-  return `No orders yet. To place one: ${unbrokenCurlLine(base, PLACE_ORDER, apiKey)}`;
-}
-
-function hasOrders(sandbox: Sandbox): boolean {
-  return sandbox.orders.list(1).length > 0;
-}
-
-function stateText(sandbox: Sandbox, { db, seed, isReopened }: Start): readonly string[] {
+function stateLines(sandbox: Sandbox, { db, seed, isReopened }: Start): readonly string[] {
   if (db === undefined)
     return ['The state is in memory and is lost when the sandbox stops. To keep it, use --db FILE.'];
   if (!isReopened) return [`The state is in ${db}.`];
@@ -67,12 +59,6 @@ function stateText(sandbox: Sandbox, { db, seed, isReopened }: Start): readonly 
   ];
   const kept = seed === undefined ? [] : [`note: --seed has no effect, because ${db} keeps its first seed.`];
   return [`The sandbox continues from ${db}: ${counts.join(', ')}.`, ...kept];
-}
-
-function clockLines(sandbox: Sandbox, { clock, base }: Start): readonly string[] {
-  const now = sandbox.now().toISOString();
-  if (clock === 'real') return [];
-  return [`The clock is frozen at ${now}. To advance it and send webhooks: ${steeringText(base, 'advance', '30 min')}`];
 }
 
 function endpointLines(sandbox: Sandbox, { base, registered, json = false }: Start): readonly string[] {
@@ -108,12 +94,11 @@ function waiting(sandbox: Sandbox): number {
   return sandbox.deliveries.list({ state: 'waiting', limit: MOST }).length;
 }
 
-/** In plain digits: what writes numbers as people do takes longer to load than all of this. */
+/** In plain digits: `plural` takes longer to load than the rest of the start. */
 function counted(count: number, one: string, many = `${one}s`): string {
   return `${count}${count === MOST ? '+' : ''} ${count === 1 ? one : many}`;
 }
 
-/** How tries are printed, and where the sandbox is that makes them. */
 interface TryPrinting {
   readonly json: boolean;
   readonly base: string;
@@ -124,51 +109,34 @@ export function printTry(sandbox: Sandbox, id: number, { json, base }: TryPrinti
   const [delivery] = sandbox.deliveries.list({ before: id + 1, limit: 1 });
   const tried = sandbox.deliveries.tries(id).at(-1);
   if (delivery === undefined || tried === undefined) return;
+  const { event, endpoint, state, nextAt } = delivery;
   const endpoints = sandbox.webhooks.list();
-  const url = endpoints.find((endpoint) => endpoint.id === delivery.endpoint)?.url ?? null;
+  const url = endpoints.find((one) => one.id === endpoint)?.url ?? null;
   if (json) {
-    const { event, endpoint, state, nextAt } = delivery;
-    printNdjson({
-      kind: 'delivery',
-      delivery: id,
-      event: event.id,
-      type: event.type,
-      endpoint,
-      url,
-      ...tried,
-      state,
-      nextAt,
-    });
+    const { id: eventId, type } = event;
+    printNdjson({ kind: 'delivery', delivery: id, event: eventId, type, endpoint, url, ...tried, state, nextAt });
     return;
   }
+  const word = tried.why === null ? 'delivered' : state === 'dead' ? 'dead' : 'failed';
   const parts = [
     styled('dim', tried.at.toISOString()),
-    styled(tried.why === null ? 'green' : 'red', `${tried.status ?? '---'} ${wordOf(delivery, tried)}`.padEnd(13)),
-    delivery.event.type.padEnd(22),
-    delivery.event.id,
+    styled(tried.why === null ? 'green' : 'red', `${tried.status ?? '---'} ${word}`.padEnd(13)),
+    event.type.padEnd(22),
+    event.id,
     ...(endpoints.length > 1 && url !== null ? [url] : []),
     detailsOf(delivery, tried, base),
   ];
   print(parts.filter((part) => part !== '').join('  '));
 }
 
-function wordOf({ state }: Delivery, { why }: DeliveryTry): string {
-  if (why === null) return 'delivered';
-  return state === 'dead' ? 'dead' : 'failed';
-}
-
-function detailsOf(
-  { id, state, nextAt }: Delivery,
-  { number, status, why, note, fault }: DeliveryTry,
-  base: string,
-): string {
+function detailsOf({ id, state, nextAt }: Delivery, { number, status, why, note, fault }: DeliveryTry, base: string) {
   const next = nextAt === null ? '' : `, again at ${nextAt.toISOString()}`;
-  const said = [
+  const details = [
     `try ${number}${why === null ? '' : `: ${why}`}${next}`,
-    ...(status === 401 && fault === null ? ['check that the receiver uses the same secret'] : []),
-    ...(note === null ? [] : [note]),
-    ...(fault === null ? [] : [`injected fault: ${fault}`]),
-    ...(state === 'dead' ? [`to retry: ${steeringText(base, 'retry', String(id))}`] : []),
+    status === 401 && fault === null ? 'check that the receiver uses the same secret' : null,
+    note,
+    fault === null ? null : `injected fault: ${fault}`,
+    state === 'dead' ? `to retry: ${steeringText(base, 'retry', String(id))}` : null,
   ];
-  return `(${said.join('; ')})`;
+  return `(${details.filter((detail) => detail !== null).join('; ')})`;
 }

@@ -1,19 +1,67 @@
 import { Argument, type Command } from 'commander';
+import type { CreatedKey } from '../../sandbox/index.ts';
 import { command, GROUP, withNotes, nameList } from '../shared/command.ts';
-import { withOwnModule } from '../shared/output.ts';
+import { usageError, print, printJson, printNdjson, tell, withOwnModule } from '../shared/output.ts';
 import { collected, wholeNumber, withWide, type WideOptions } from '../shared/options.ts';
-import { withSecret, type SecretOptions } from '../shared/secret.ts';
-import { DEFAULT_AT, LISTS } from './sandbox-address.ts';
+import { givenSecret, withSecret, type SecretOptions } from '../shared/secret.ts';
+import { oneLine } from '../../printable.ts';
+import type { Act, Retried, SentByHand } from './control-server.ts';
+import { DEFAULT_AT, LISTS, steeringText } from './sandbox-address.ts';
 
 /** Which sandbox is meant, and how the answer is to read. */
-export interface SteeringOptions {
+interface SteeringOptions {
   readonly at: string;
   readonly json?: boolean;
 }
 
-/** The commands that steer a sandbox which runs: each is one action of control/acts.ts. */
+/** A list of the sandbox, as JSON has it. */
+type Rows = readonly Readonly<Record<string, unknown>>[];
+
+/** The commands that steer a sandbox which runs: each sends one action to control-server.ts. */
 export function steeringCommands(): readonly Command[] {
   return [advance(), retry(), send(), fault(), move(), webhook(), key(), list()];
+}
+
+async function steer<Result>({ at }: SteeringOptions, act: Act): Promise<Result> {
+  const { steer } = await import('./steer.ts');
+  return steer<Result>(at, act);
+}
+
+async function steerPatiently<Result>({ at }: SteeringOptions, act: Act): Promise<Result> {
+  const { steerPatiently } = await import('./steer.ts');
+  return steerPatiently<Result>(at, act);
+}
+
+function withSteering(made: Command): Command {
+  return made
+    .optionsGroup(GROUP.service)
+    .option('--at <url>', 'the address of the sandbox', DEFAULT_AT)
+    .optionsGroup(GROUP.output)
+    .option('--json', 'print the result as JSON');
+}
+
+function printed(result: unknown, text: string, { json = false }: SteeringOptions): void {
+  if (json) printJson(result);
+  else print(text);
+}
+
+/** As a table of what they have in common, or a JSON document each. */
+async function printList(rows: Rows, { json = false, ...wide }: SteeringOptions & WideOptions): Promise<void> {
+  if (json) for (const row of rows) printNdjson(row);
+  else if (rows.length === 0) tell('No objects yet.');
+  else {
+    const { lineWidth, table, texts } = await import('../shared/table.ts');
+    const heads = Object.keys(rows[0] ?? {});
+    const cells = rows.map((row) => heads.map((head) => cellOf(row[head])));
+    table(heads.map(texts), cells, lineWidth(wide));
+  }
+}
+
+function cellOf(value: unknown): string {
+  if (value === null || value === undefined) return '-';
+  if (typeof value === 'string') return value;
+  if (typeof value === 'object') return Object.values(value).map(cellOf).join(' ');
+  return JSON.stringify(value);
 }
 
 function advance(): Command {
@@ -25,27 +73,39 @@ function advance(): Command {
     '<duration>',
     "how far to advance the clock, such as '30 min', 1h30m or 2d; 0 runs the work that is due now",
   );
-  return withSteering(made).action(async (duration: string, options: SteeringOptions) =>
-    (await acts()).advance(duration, options),
-  );
+  return withSteering(made).action(async (duration: string, options: SteeringOptions) => {
+    const result = await steerPatiently<{ readonly now: string }>(options, { act: 'advance', duration });
+    printed(result, result.now, options);
+  });
 }
 
 function retry(): Command {
+  const number = wholeNumber(1);
   const made = command('retry', 'immediately retry dead letters, or failed deliveries that are waiting for a retry', [
     'hookbox sandbox retry 17',
     'hookbox sandbox list dead-letters --json | jq -r .id | xargs hookbox sandbox retry',
   ]).argument(
     '<deliveries...>',
     'the numbers of the deliveries, as the sandbox prints and lists them',
-    collectedNumbers,
+    (text: string, before: readonly number[] | undefined) => [...(before ?? []), number(text)],
   );
   return withNotes(withSteering(made), {
     exitCodes: { 0: 'all deliveries succeeded', 1: 'no delivery succeeded', 3: 'only some deliveries succeeded' },
-  }).action(async (ids: readonly number[], options: SteeringOptions) => (await acts()).retry(ids, options));
+  }).action(async (ids: readonly number[], options: SteeringOptions) => {
+    const { exitCodeOf } = await import('../shared/sending.ts');
+    let ok = 0;
+    for (const delivery of ids) {
+      const retried = await steerPatiently<Retried>(options, { act: 'retry', delivery });
+      const { state, problem } = retried;
+      if (problem === null) ok += 1;
+      if (options.json === true) printNdjson(retried);
+      else print(`${delivery} ${state ?? 'unknown'}${problem === null ? '' : `: ${problem}`}`);
+    }
+    process.exitCode = exitCodeOf({ ok, failed: ids.length - ok });
+  });
 }
 
-/** What the arguments of `sandbox send` say. */
-export interface SendOptions extends SteeringOptions {
+interface SendOptions extends SteeringOptions {
   readonly events?: string;
   readonly override?: readonly string[];
   readonly remove?: readonly string[];
@@ -66,13 +126,30 @@ function send(): Command {
     notes: [
       'The sandbox sets the id and the time of the event, and signs it. It sends the event to every ' +
         'endpoint that is registered for all events or for this type, and retries failed deliveries as usual. Nothing else in the sandbox changes. If the event ' +
-        'does ' +
-        'not fit your schema, the command warns you and still sends it.',
+        'does not fit your schema, the command warns you and still sends it.',
     ],
-  }).action(async (event: string, options: SendOptions) => {
-    const { events } = options;
-    await withOwnModule(events, async () => (await acts()).send(event, options));
-  });
+  }).action((event: string, options: SendOptions) => withOwnModule(options.events, () => sendByHand(event, options)));
+}
+
+async function sendByHand(source: string, options: SendOptions): Promise<void> {
+  const { checkedBodies } = await import('../trigger-body.ts');
+  const body = Buffer.from((await checkedBodies(source, options, options.events))()).toString();
+  let event: unknown;
+  try {
+    event = JSON.parse(body);
+  } catch {
+    event = null;
+  }
+  const { type, data } = (event ?? {}) as { readonly type?: unknown; readonly data?: unknown };
+  if (typeof type !== 'string' || typeof data !== 'object' || data === null || Array.isArray(data)) {
+    throw usageError('The event must have a type, and its data must be an object.');
+  }
+  const sent = await steer<SentByHand>(options, { act: 'send', type, data: { ...data } });
+  printed(sent, `${sent.event} ${oneLine(sent.type)}`, options);
+  if (sent.deliveries === 0)
+    tell('note: no endpoint is registered for events of this type, so the sandbox delivers nothing.');
+  if (sent.waits)
+    tell(`note: the clock of the sandbox is frozen. To deliver the event: ${steeringText(options.at, 'advance', '0')}`);
 }
 
 function fault(): Command {
@@ -103,22 +180,23 @@ function fault(): Command {
       }),
       'docs/sandbox.md describes each fault and lists the operations.',
     ],
-  }).action(async (text: string | undefined, options: SteeringOptions & { readonly clear?: boolean }) =>
-    (await acts()).fault(text, options),
-  );
+  }).action(async (text: string | undefined, options: SteeringOptions & { readonly clear?: boolean }) => {
+    if (options.clear === true) await steer(options, { act: 'clear-faults' });
+    const act: Act = text === undefined ? { act: 'list', what: 'faults' } : { act: 'fault', fault: text };
+    await printList(await steer<Rows>(options, act), { ...options, wide: true });
+  });
 }
 
 function move(): Command {
   const made = command('move', 'change the status of an order', ['hookbox sandbox move ord_8sKq2mXkRz4VwYb2 cancelled'])
     .argument('<order>', 'the id of the order')
     .argument('<status>', 'confirmed, ready, completed, cancelled or failed');
-  return withSteering(made).action(async (order: string, to: string, options: SteeringOptions) =>
-    (await acts()).move(order, to, options),
-  );
+  return withSteering(made).action(async (order: string, to: string, options: SteeringOptions) => {
+    printed(await steer(options, { act: 'move', order, to }), `${order} ${to}`, options);
+  });
 }
 
-/** What the arguments of `sandbox webhook` say. */
-export interface WebhookOptions extends SteeringOptions, SecretOptions {
+interface WebhookOptions extends SteeringOptions, SecretOptions {
   readonly unsigned?: boolean;
   readonly remove?: boolean;
 }
@@ -132,18 +210,33 @@ function webhook(): Command {
     .optionsGroup('The endpoint:')
     .option('--unsigned', 'send no X-Signature, as for an account without a secret')
     .option('--remove', 'remove the endpoint and its pending deliveries');
-  return withSteering(
-    withSecret(
-      made,
-      'read the signing secret from this file instead of SIGNING_SECRET; without either, the sandbox creates a secret and prints it',
-    ),
-  ).action(async (url: string, options: WebhookOptions) => (await acts()).webhook(url, options));
+  return withSteering(withSecret(made, SECRET_OR_MADE)).action(async (text: string, options: WebhookOptions) => {
+    const { unsigned = false, remove = false, json = false } = options;
+    const { targetOf } = await import('../shared/options.ts');
+    const url = targetOf(text, true).href; // the sandbox knows whether it may send elsewhere
+    if (remove) {
+      await steer(options, { act: 'unhook', url });
+      tell(`The sandbox no longer sends webhooks to ${url}.`);
+      return;
+    }
+    const secret = unsigned ? null : givenSecret(options);
+    const act: Act = { act: 'webhook', url, secret, unsigned };
+    const done = await steer<{ readonly madeSecret: string | null }>(options, act);
+    if (json) {
+      printJson(done);
+      return;
+    }
+    const how = unsigned ? ', unsigned' : done.madeSecret === null ? ', signed with your secret' : '';
+    tell(`Webhooks go to ${url}${how}.`);
+    if (done.madeSecret === null) return;
+    tell('The sandbox signs webhooks with this secret and shows it only once:');
+    print(done.madeSecret);
+  });
 }
 
-/** What the arguments of `sandbox key` say. */
-export interface KeyOptions extends SteeringOptions {
-  readonly permission?: readonly string[];
-}
+/** What --secret-file does where the sandbox can make a secret. */
+export const SECRET_OR_MADE =
+  'read the signing secret from this file instead of SIGNING_SECRET; without either, the sandbox creates a secret and prints it';
 
 function key(): Command {
   const made = command('key', 'create an API key and print it once', [
@@ -152,34 +245,20 @@ function key(): Command {
   ])
     .optionsGroup('The key:')
     .option('--permission <name>', 'give the key this permission (repeatable; default: all permissions)', collected);
-  return withSteering(made).action(async (options: KeyOptions) => (await acts()).key(options));
+  return withSteering(made).action(async (options: SteeringOptions & { readonly permission?: readonly string[] }) => {
+    const { permission = [] } = options;
+    const made = await steer<CreatedKey>(options, { act: 'key', permissions: [...permission] });
+    printed(made, made.key, options);
+  });
 }
-
-/** What the arguments of `sandbox list` say. */
-export type ListOptions = SteeringOptions & WideOptions;
 
 function list(): Command {
   const made = command('list', 'list up to 100 objects in a running sandbox', [
     'hookbox sandbox list deliveries',
     'hookbox sandbox list orders --json | jq -r .id',
   ]).addArgument(new Argument('<what>', 'the objects to list').choices(LISTS));
-  return withWide(withSteering(made)).action(async (what: (typeof LISTS)[number], options: ListOptions) =>
-    (await acts()).list(what, options),
+  return withWide(withSteering(made)).action(
+    async (what: (typeof LISTS)[number], options: SteeringOptions & WideOptions) =>
+      printList(await steer<Rows>(options, { act: 'list', what }), options),
   );
 }
-
-function withSteering(made: Command): Command {
-  return made
-    .optionsGroup(GROUP.service)
-    .option('--at <url>', 'the address of the sandbox', DEFAULT_AT)
-    .optionsGroup(GROUP.output)
-    .option('--json', 'print the result as JSON');
-}
-
-const number = wholeNumber(1);
-
-function collectedNumbers(text: string, before: readonly number[] = []): readonly number[] {
-  return [...before, number(text)];
-}
-
-const acts = () => import('./steer.ts');

@@ -4,19 +4,13 @@ import { labelOf, type EventLabel } from '../../sender/event-label.ts';
 import { parseExactly, writtenExactly } from '../../sender/exact-json.ts';
 import type { Fault, FaultPlan } from '../../sender/faults.ts';
 import { forged } from '../../sender/forgeries.ts';
-import { randomFault, randomFaults, type RandomFaultOptions } from '../../sender/random-faults.ts';
+import { randomFault, randomFaults } from '../../sender/random-faults.ts';
 import { letters, seeded } from '../../sender/seeded-random.ts';
-import { realClock, virtualClock, type SenderClock } from '../../sender/sender-clock.ts';
-import {
-  createService,
-  type DeadLetter,
-  type DeliveryAttempt,
-  type DeliveryEnd,
-  type Service,
-} from '../../sender/service.ts';
+import { realClock, virtualClock } from '../../sender/sender-clock.ts';
+import { createService, type DeadLetter, type DeliveryAttempt, type DeliveryEnd } from '../../sender/service.ts';
 import { fixture } from '../../testing/fixtures.ts';
 import { usageError } from '../shared/output.ts';
-import type { Scenario, AttemptFaults, ScenarioDelivery } from './scenario-file.ts';
+import type { AttemptFaults, Scenario, ScenarioDelivery } from './scenario-file.ts';
 import type { Findings, ScenarioReceiver } from './scenario-receivers.ts';
 
 /** How one planned delivery ended. */
@@ -42,22 +36,21 @@ export interface ScenarioRun {
   readonly interrupted: boolean;
 }
 
-/** Where a scenario is played to, how fast, and who is told of it. */
 interface RunOptions {
   readonly seed: number;
   readonly receiver: ScenarioReceiver;
   /** real time divided by this; no time at all unless set */
-  readonly timeScale?: number;
+  readonly timeScale?: number | undefined;
   readonly signal: AbortSignal;
   /** called at the beginning with how many of its events the receiver holds already */
-  readonly onKnown?: (count: number) => void;
+  readonly onKnown: (count: number) => void;
   /** called when the receiver has events left to handle at the end, with how many */
-  readonly onWait?: (count: number) => void;
+  readonly onWait: (count: number) => void;
   /** called after each request, with how much of the scenario is over, from 0 to 1 */
-  readonly onAttempt?: (attempt: DeliveryAttempt, share: number) => void;
+  readonly onAttempt: (attempt: DeliveryAttempt, share: number) => void;
 }
 
-/** What is due at the same time as the receiver goes down or comes up finds it so. */
+/** What is due when the receiver goes down or comes up finds it so. */
 const AHEAD_MS = 1;
 
 /**
@@ -66,16 +59,17 @@ const AHEAD_MS = 1;
  * @throws CommandError for what the file cannot mean
  */
 export async function runScenario(scenario: Scenario, options: RunOptions): Promise<ScenarioRun> {
-  const { seed, receiver, onAttempt, onKnown, onWait = () => {} } = options;
+  const { seed, receiver, timeScale, onAttempt, onKnown, onWait } = options;
   const plan = planOf(scenario, seed);
   const ids = [...new Set(plan.deliveries.flatMap(({ id }) => (id === null ? [] : [id])))];
   const known = await receiver.known(ids);
-  if (known > 0) onKnown?.(known);
+  if (known > 0) onKnown(known);
 
   const stop = new AbortController(); // ends waiting when something fails here
   const signal = AbortSignal.any([options.signal, stop.signal]);
   const start = Date.parse(scenario.startAt);
-  const clock = clockFor(scenario, start, options);
+  const keepUp = scenario.receiver.keepsUp ? () => receiver.keepUp() : undefined;
+  const clock = timeScale === undefined ? virtualClock(start, keepUp) : realClock({ scale: timeScale, startAt: start });
   const requests: DeliveryAttempt[] = [];
   const retried = new Map<DeadLetter, DeliveryEnd>();
   let ended = 0;
@@ -89,82 +83,56 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
     signal,
     onAttempt(attempt) {
       requests.push(attempt);
-      onAttempt?.(attempt, ended / plan.deliveries.length);
+      onAttempt(attempt, ended / plan.deliveries.length);
     },
   });
 
-  const goingOn = [
-    keepToWindows(scenario, receiver, clock, start, signal),
-    ...scenario.retryDeadLetters.map((at) => retryDeadLetters(service, clock, start + at, signal, retried)),
-  ];
+  type Played = Omit<DeliveryEnd, 'outcome'> & Pick<EndedDelivery, 'outcome'>;
+
+  async function play({ at: after, body, faults, given }: PlannedDelivery): Promise<Played> {
+    const at = start + after;
+    if (given.forged === undefined) return service.deliver(body, { at, faults });
+    const forgery = forged(body, receiver.secret, given.forged);
+    const attempt = await service.sendOnce(forgery.body, { at, signature: forgery.signature });
+    if (attempt === null) return { outcome: 'interrupted', attempts: [], copies: [] };
+    return { outcome: attempt.outcome === 'delivered' ? 'accepted' : 'rejected', attempts: [attempt], copies: [] };
+  }
+
+  async function keepToWindows(): Promise<void> {
+    for (const window of scenario.down) {
+      await clock.until(start + window.from - AHEAD_MS, signal);
+      if (signal.aborted) return;
+      await clock.hold(() => receiver.goDown());
+      await clock.until(start + window.from + window.for - AHEAD_MS, signal);
+      await clock.hold(() => receiver.comeUp());
+    }
+  }
+
+  async function retryDeadLetters(after: number): Promise<void> {
+    await clock.until(start + after, signal);
+    if (signal.aborted) return;
+    await Promise.all(service.deadLetters.map(async (letter) => retried.set(letter, await service.retry(letter))));
+  }
+
+  /** A dead letter whose retry fails is followed by another. */
+  function lastRetryOf({ deadLetter }: Pick<DeliveryEnd, 'deadLetter'>): DeliveryEnd | null {
+    const end = deadLetter === undefined ? undefined : retried.get(deadLetter);
+    return end === undefined ? null : (lastRetryOf(end) ?? end);
+  }
+
+  const beside = [keepToWindows(), ...scenario.retryDeadLetters.map(retryDeadLetters)];
   const playing = plan.deliveries.map(async (planned) => {
-    const end = await play(planned, service, receiver.secret, start);
+    const end = await play(planned);
     ended += 1;
     return { planned, end };
   });
-  const [played] = await Promise.all([Promise.all(playing), ...goingOn]).finally(() => stop.abort());
+  const [played] = await Promise.all([Promise.all(playing), ...beside]).finally(() => stop.abort());
   const tookMs = clock.now() - start;
   const interrupted = options.signal.aborted;
   const findings = interrupted ? null : await receiver.findings(ids, onWait);
-  const deliveries = played.map(({ planned, end }) => ({ ...planned, ...end, byHand: lastOf(retried, end) }));
+  const deliveries = played.map(({ planned, end }) => ({ ...planned, ...end, byHand: lastRetryOf(end) }));
   const deadLetters = service.deadLetters.length;
   return { plan, deliveries, requests, deadLetters, findings, tookMs, interrupted };
-}
-
-function clockFor(scenario: Scenario, startAt: number, { receiver, timeScale }: RunOptions): SenderClock {
-  if (timeScale !== undefined) return realClock({ scale: timeScale, startAt });
-  return virtualClock(startAt, scenario.receiver.keepsUp ? () => receiver.keepUp() : undefined);
-}
-
-async function play(
-  { at, body, faults, given }: PlannedDelivery,
-  service: Service,
-  secret: string,
-  start: number,
-): Promise<Omit<DeliveryEnd, 'outcome'> & Pick<EndedDelivery, 'outcome'>> {
-  if (given.forged === undefined) return service.deliver(body, { at: start + at, faults });
-  const forgery = forged(body, secret, given.forged);
-  const attempt = await service.sendOnce(forgery.body, { at: start + at, signature: forgery.signature });
-  if (attempt === null) return { outcome: 'interrupted', attempts: [], copies: [] };
-  return { outcome: attempt.outcome === 'delivered' ? 'accepted' : 'rejected', attempts: [attempt], copies: [] };
-}
-
-async function keepToWindows(
-  { down }: Scenario,
-  receiver: ScenarioReceiver,
-  clock: SenderClock,
-  start: number,
-  signal: AbortSignal,
-): Promise<void> {
-  for (const window of down) {
-    await clock.until(start + window.from - AHEAD_MS, signal);
-    if (signal.aborted) return;
-    await clock.hold(() => receiver.goDown());
-    await clock.until(start + window.from + window.for - AHEAD_MS, signal);
-    await clock.hold(() => receiver.comeUp());
-  }
-}
-
-/** @param retried - what became of each letter is noted there */
-async function retryDeadLetters(
-  service: Service,
-  clock: SenderClock,
-  at: number,
-  signal: AbortSignal,
-  retried: Map<DeadLetter, DeliveryEnd>,
-): Promise<void> {
-  await clock.until(at, signal);
-  if (signal.aborted) return;
-  await Promise.all(service.deadLetters.map(async (letter) => retried.set(letter, await service.retry(letter))));
-}
-
-/** A dead letter whose retry fails is followed by another. */
-function lastOf(
-  retried: ReadonlyMap<DeadLetter, DeliveryEnd>,
-  { deadLetter }: Pick<DeliveryEnd, 'deadLetter'>,
-): DeliveryEnd | null {
-  const end = deadLetter === undefined ? undefined : retried.get(deadLetter);
-  return end === undefined ? null : (lastOf(retried, end) ?? end);
 }
 
 /** One event on its way, with the place in the file that asked for it. */
@@ -181,12 +149,12 @@ interface PlannedDelivery extends EventLabel {
 /** Every delivery of a scenario, and the events that come with them. */
 export interface Plan {
   readonly deliveries: readonly PlannedDelivery[];
-  /** what the service has sent under each id; what is forged is not among them */
+  /** what the service has sent under each id, without forgeries */
   readonly events: ReadonlyMap<string, Uint8Array>;
 }
 
 /**
- * Works out every delivery of a scenario. The same seed gives the same bytes and the same faults.
+ * Plans every delivery of a scenario. The same seed gives the same bytes and the same faults.
  *
  * @throws CommandError for what the file cannot mean
  */
@@ -194,38 +162,31 @@ export function planOf(scenario: Scenario, seed: number): Plan {
   const named = new Map<string, readonly Uint8Array[]>();
   const events = new Map<string, Uint8Array>();
   const deliveries: PlannedDelivery[] = [];
-  const dealTo = new Set<string>();
-  const dealt = new Set<PlannedDelivery>();
+  /** those that get random faults, each event once: a second delivery would have the same faults again */
+  const faulty = new Map<PlannedDelivery, string>();
 
   for (const [index, given] of scenario.deliveries.entries()) {
     const bodies = bodiesOf(scenario, seed, index, named);
     if (given.name !== undefined && given.forged === undefined) named.set(given.name, bodies);
     for (const [n, body] of bodies.entries()) {
       const label = labelOf(body);
-      const isFirst = given.forged === undefined && label.id !== null && !events.has(label.id);
-      if (isFirst && label.id !== null) events.set(label.id, body);
+      const { id } = label;
+      const isNew = given.forged === undefined && id !== null && !events.has(id);
+      if (isNew) events.set(id, body);
       for (let time = 0; time < given.times; time += 1) {
         const at = given.at + n * given.every;
         const faults = ownFaults(given.faults, seed, index, n, time);
         const planned = { ...label, index, given, body, at, faults };
         deliveries.push(planned);
-        // Only once: the same event would have the same faults again.
-        if (!isFirst || time > 0 || given.faults.length > 0 || label.id === null) continue;
-        dealTo.add(label.id);
-        dealt.add(planned);
+        if (isNew && time === 0 && given.faults.length === 0) faulty.set(planned, id);
       }
     }
   }
-
   if (scenario.randomFaults === undefined) return { deliveries, events };
   const { count, kinds } = scenario.randomFaults;
-  const faults = dealtTo([...dealTo], { seed, count, ...(kinds && { kinds }) });
-  return { deliveries: deliveries.map((each) => (dealt.has(each) ? { ...each, faults } : each)), events };
-}
-
-function dealtTo(ids: readonly string[], options: Omit<RandomFaultOptions, 'ids'>): FaultPlan {
   try {
-    return randomFaults({ ...options, ids });
+    const faults = randomFaults({ seed, count, ...(kinds && { kinds }), ids: [...faulty.values()] });
+    return { deliveries: deliveries.map((each) => (faulty.has(each) ? { ...each, faults } : each)), events };
   } catch (failure) {
     throw usageError(`randomFaults: ${messageOf(failure)}`);
   }
@@ -238,62 +199,58 @@ function bodiesOf(
   index: number,
   named: ReadonlyMap<string, readonly Uint8Array[]>,
 ): readonly Uint8Array[] {
-  const given = deliveries[index];
-  if (given === undefined) return [];
+  const given = deliveries[index] as ScenarioDelivery; // an index of this list
   const { type, again, fixture: file, body, count } = given;
   if (body !== undefined) return [Buffer.from(body)];
   if (again !== undefined) {
     const bodies = named.get(again);
-    if (bodies === undefined)
-      throw usageError(`deliveries.${index}.again: no earlier delivery has the name "${again}".`);
-    return bodies;
+    if (bodies !== undefined) return bodies;
+    throw usageError(`deliveries.${index}.again: no earlier delivery has the name "${again}".`);
   }
-  if (file !== undefined) return [fixtureAt(file, `deliveries.${index}.fixture`)];
-  if (type === undefined) return [];
-  const start = Date.parse(startAt);
+  if (file !== undefined) {
+    try {
+      return [fixture(file)];
+    } catch {
+      const place = `deliveries.${index}.fixture`;
+      throw usageError(
+        `${place}: the fixture "${file}" does not exist. To list all fixtures, run hookbox fixtures list.`,
+      );
+    }
+  }
   return Array.from({ length: count }, (_, n) => {
-    const created = new Date(start + (given.created ?? given.at) + n * given.every);
-    return eventBody(seed, type, given, { created, key: `${index}/${n}`, n });
+    const created = new Date(Date.parse(startAt) + (given.created ?? given.at) + n * given.every);
+    return eventBody(type as EventType, given, { seed, created, key: `${index}/${n}`, n }); // as there is no other source
   });
 }
 
-function fixtureAt(name: string, place: string): Uint8Array {
-  try {
-    return fixture(name);
-  } catch {
-    throw usageError(
-      `${place}: the fixture "${name}" does not exist. To list all fixtures, run hookbox fixtures list.`,
-    );
-  }
+interface NewEvent {
+  readonly seed: number;
+  readonly created: Date;
+  readonly key: string;
+  readonly n: number;
 }
 
-/** An event like its fixture, with numbers as they stand there, under an id and about an order, cart or product of its own. */
-function eventBody(
-  seed: number,
-  type: EventType,
-  { subject = '', data = {} }: ScenarioDelivery,
-  { created, key, n }: { readonly created: Date; readonly key: string; readonly n: number },
-): Uint8Array {
+/** An event like its fixture, with numbers as they stand there, about an order, cart or product of its own. */
+function eventBody(type: EventType, { subject = '', data = {} }: ScenarioDelivery, made: NewEvent): Uint8Array {
+  const { seed, created, key, n } = made;
   const event = parseExactly(fixture(type).toString()) as { readonly data: object }; // as every fixture of a type
   const [family = ''] = type.split('.');
-  const { field, prefix } = SUBJECTS[family] ?? DEFAULT_SUBJECT;
+  const [field, prefix] = { inventory: ['product_id', 'prod'], cart: ['id', 'cart'] }[family] ?? ['id', 'ord'];
   const about = `${prefix}_${letters(seeded(seed, 'subject', family, subject, n), 16)}`;
   const id = `evt_${letters(seeded(seed, 'event', key), 16)}`;
-  const all = { ...event, id, created: created.toISOString(), data: { ...event.data, [field]: about, ...data } };
+  const all = {
+    ...event,
+    id,
+    created: created.toISOString(),
+    data: { ...event.data, [field as string]: about, ...data },
+  };
   return Buffer.from(writtenExactly(all));
 }
-
-const DEFAULT_SUBJECT = { field: 'id', prefix: 'ord' };
-const SUBJECTS: Readonly<Record<string, typeof DEFAULT_SUBJECT>> = {
-  inventory: { field: 'product_id', prefix: 'prod' },
-  cart: { field: 'id', prefix: 'cart' },
-};
 
 /** The faults that the file gives to a try; figures that it leaves open come from the seed. */
 function ownFaults(given: readonly AttemptFaults[], seed: number, ...key: readonly number[]): FaultPlan {
   return (_id, attempt) => {
-    const faults = given[attempt - 1] ?? null;
-    if (faults === null) return [];
+    const faults = given[attempt - 1] ?? [];
     return (Array.isArray(faults) ? faults : [faults]).map((each, at) => {
       return typeof each === 'string' ? randomFault(each, seeded(seed, 'fault', ...key, attempt, at)) : exact(each);
     });

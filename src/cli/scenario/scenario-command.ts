@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { command, GROUP, withNotes } from '../shared/command.ts';
 import { withOptionalDb, positiveNumber, wholeNumber } from '../shared/options.ts';
-import type { ScenarioRunOptions } from './run-and-report.ts';
+import type { ScenarioRunOptions } from './scenario-report.ts';
 import { withSecret } from '../shared/secret.ts';
 
 /** `hookbox scenario`: run, list and schema. */
@@ -52,7 +52,7 @@ function runCommand(): Command {
       4: 'no scenario has this name',
     },
   }).action(async (scenario: string, options: ScenarioRunOptions) => {
-    const { runAndReport } = await import('./run-and-report.ts');
+    const { runAndReport } = await import('./scenario-report.ts');
     process.exitCode = await runAndReport(scenario, options);
   });
 }

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { webhookHandler } from '../../../adapters/node.ts';
@@ -11,14 +10,15 @@ import { delay, performance } from '../../host/real-timers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { StoredEvent } from '../../inbox/event.ts';
 import { seenSince } from '../../inbox/rules/processors.ts';
-import { EVERYTHING } from '../../inbox/work.ts';
 import { openConnection } from '../../inbox/sqlite/opening/better-sqlite.ts';
 import { HANDLED_TYPES } from '../../inbox/sqlite/sql/queue-statements.ts';
 import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
+import { EVERYTHING } from '../../inbox/work.ts';
 import type { Handlers } from '../../processing/handlers.ts';
 import { createReceiver, type Receiver } from '../../receive/receiver.ts';
-import { type DbOptions, isInPostgres } from '../shared/options.ts';
+import { isInPostgres, type DbOptions } from '../shared/options.ts';
 import { existingInbox } from '../shared/inbox.ts';
+import { addressOf } from '../shared/listen.ts';
 import type { HandlerBehaviour, Scenario } from './scenario-file.ts';
 
 /** What the inbox of a receiver holds about one event. */
@@ -38,8 +38,7 @@ export interface EventFinding {
 /** What became of the events of a scenario. */
 export interface Findings {
   readonly events: readonly EventFinding[];
-  /** handler runs, and those that were told of a newer event; `null` where that cannot be known */
-  readonly runs: number | null;
+  /** handler runs with `ctx.superseded`; `null` where that cannot be known */
   readonly superseded: number | null;
 }
 
@@ -49,16 +48,16 @@ export interface ScenarioReceiver extends AsyncDisposable {
   readonly secret: string;
   goDown(): Promise<void>;
   comeUp(): Promise<void>;
-  /** Whether it can be reached; one that is run elsewhere cannot be stopped, so it is left alone instead. */
+  /** Whether the service may send to it: a receiver elsewhere cannot be stopped. */
   reachable(): boolean;
   /** Waits until everything that is stored is handled. */
   keepUp(): Promise<void>;
   /** How many of these events it holds already. */
   known(ids: readonly string[]): Promise<number>;
   /**
-   * Waits until nothing is left to do, and tells what the inbox holds; `null` where it cannot be looked into.
+   * Waits until nothing is left to do, and reads the inbox; `null` where it cannot be read.
    *
-   * @param ids - the events to look for; a receiver of our own tells of all it holds
+   * @param ids - the events to look for; the built-in receiver returns all of its events
    * @param onWait - called when it takes a while, with how many events are not handled yet
    */
   findings(ids: readonly string[], onWait: (count: number) => void): Promise<Findings | null>;
@@ -83,10 +82,24 @@ export async function ownReceiver({ receiver: { handlers } }: Scenario): Promise
   const folder = mkdtempSync(join(tmpdir(), 'hookbox-scenario-'));
   const file = join(folder, 'inbox.db');
   const secret = randomBytes(24).toString('hex');
-  const counted = { runs: 0, superseded: 0 };
-  createEffects(file);
+  const behaviours: Readonly<Record<string, HandlerBehaviour | undefined>> = handlers;
+  let superseded = 0;
+  const effects = openConnection(file);
+  effects.exec('CREATE TABLE scenario_effects (event_id TEXT NOT NULL)');
+  effects.close();
+  const handle: NonNullable<Handlers['*']> = async (event, ctx) => {
+    if (ctx.superseded) superseded += 1;
+    const { failsFirst = 0, fails, takes = 0 } = behaviours[event.type] ?? behaviours['*'] ?? {};
+    if (takes > 0) await delay(takes, undefined, { signal: ctx.signal });
+    if (fails === 'always') throw new PermanentError('the scenario makes this run fail');
+    if (ctx.attempt <= failsFirst) throw new Error('the scenario makes this run fail');
+    await ctx.transaction((database) => {
+      database.prepare('INSERT INTO scenario_effects (event_id) VALUES (?)').run(event.id);
+    });
+  };
+
   let running: Running | null = await start(0);
-  const { port } = running.server.address() as AddressInfo; // of a server that listens on TCP
+  const { port } = addressOf(running.server);
 
   async function start(port: number): Promise<Running> {
     const inbox = sqliteInbox(file, { thread: false });
@@ -94,12 +107,12 @@ export async function ownReceiver({ receiver: { handlers } }: Scenario): Promise
       secret,
       inbox,
       logger: false, // the report tells what happened
-      handlers: { '*': handlerOf(handlers, counted) },
+      handlers: { '*': handle },
       processing: { concurrency: 8, retry: { baseMs: 5, maxMs: 100 } },
     });
     await receiver.start();
-    const handle = webhookHandler(receiver);
-    const server = createServer((request, response) => void handle(request, response));
+    const webhook = webhookHandler(receiver);
+    const server = createServer((request, response) => void webhook(request, response));
     await listen(server, port);
     return { inbox, receiver, server };
   }
@@ -133,43 +146,19 @@ export async function ownReceiver({ receiver: { handlers } }: Scenario): Promise
       }
     },
     known: () => Promise.resolve(0),
-    async findings(_ids, onWait): Promise<Findings> {
+    async findings(_ids, onWait) {
       running ??= await start(port);
       const { inbox } = running;
       const events = await whenSettled(() => allEvents(inbox), onWait);
       const effects = effectsIn(file);
-      const found = events.map((event) => eventFinding(inbox, event, { effects: effects.get(event.id) ?? 0 }));
-      return { events: await Promise.all(found), ...counted };
+      const found = events.map((event) => findingOf(inbox, event, effects.get(event.id) ?? 0));
+      return { events: await Promise.all(found), superseded };
     },
     async [Symbol.asyncDispose]() {
       await goDown();
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-function handlerOf(
-  behaviours: Scenario['receiver']['handlers'],
-  counted: { runs: number; superseded: number },
-): NonNullable<Handlers['*']> {
-  const behaviourOf: Readonly<Record<string, HandlerBehaviour | undefined>> = behaviours;
-  return async (event, ctx) => {
-    counted.runs += 1;
-    if (ctx.superseded) counted.superseded += 1;
-    const { failsFirst = 0, fails, takes = 0 } = behaviourOf[event.type] ?? behaviourOf['*'] ?? {};
-    if (takes > 0) await delay(takes, undefined, { signal: ctx.signal });
-    if (fails === 'always') throw new PermanentError('the scenario makes this run fail');
-    if (ctx.attempt <= failsFirst) throw new Error('the scenario makes this run fail');
-    await ctx.transaction((database) => {
-      database.prepare('INSERT INTO scenario_effects (event_id) VALUES (?)').run(event.id);
-    });
-  };
-}
-
-function createEffects(file: string): void {
-  const database = openConnection(file);
-  database.exec('CREATE TABLE scenario_effects (event_id TEXT NOT NULL)');
-  database.close();
 }
 
 /** How many rows each event has. */
@@ -196,32 +185,23 @@ async function listen(server: Server, port: number): Promise<void> {
   }
 }
 
-/** Where a receiver is, and what is known of it. */
-interface RemoteReceiverOptions {
-  readonly url: URL;
-  readonly secret: string;
-  /** where its inbox is, if that is at hand */
-  readonly stored?: DbOptions;
-  readonly endpoint: string;
-}
-
 /**
- * A receiver that the user runs. While it is to be down nothing is sent to it; what it holds is known only where its
- * inbox is at hand.
+ * A receiver that the user runs. While it is down, nothing is sent to it.
  *
+ * @param stored - its inbox, if it can be read
  * @throws CommandError when there is no inbox
  */
-export async function remoteReceiver({
-  url,
-  secret,
-  stored,
-  endpoint,
-}: RemoteReceiverOptions): Promise<ScenarioReceiver> {
-  const inbox = stored === undefined ? null : await existingInbox(stored);
-  let down = false;
+export async function remoteReceiver(
+  url: URL,
+  secret: string,
+  endpoint: string,
+  stored: DbOptions | null,
+): Promise<ScenarioReceiver> {
+  const inbox = stored === null ? null : await existingInbox(stored);
+  let isDown = false;
 
-  async function events(ids: readonly string[], inbox: Inbox): Promise<readonly StoredEvent[]> {
-    const events = await Promise.all(ids.map((id) => inbox.get({ endpoint, id })));
+  async function events(ids: readonly string[]): Promise<readonly StoredEvent[]> {
+    const events = await Promise.all(ids.map(async (id) => (await inbox?.get({ endpoint, id })) ?? null));
     return events.filter((event) => event !== null);
   }
 
@@ -229,26 +209,22 @@ export async function remoteReceiver({
     url,
     secret,
     async goDown() {
-      down = true;
+      isDown = true;
     },
     async comeUp() {
-      down = false;
+      isDown = false;
     },
-    reachable: () => !down,
+    reachable: () => !isDown,
     async keepUp() {},
-    async known(ids) {
-      return inbox === null ? 0 : (await events(ids, inbox)).length;
-    },
+    known: async (ids) => (await events(ids)).length,
     async findings(ids, onWait) {
-      if (inbox === null || stored === undefined) return null;
+      if (inbox === null || stored === null) return null;
       const taken = await typesHandledLately(stored, endpoint);
       const isUntaken = ({ state, type }: StoredEvent): boolean =>
         state === 'ignored' || (state === 'pending' && !taken.has('*') && !taken.has(type ?? ''));
-      const found = await whenSettled(() => events(ids, inbox), onWait, isUntaken);
-      const findings = await Promise.all(
-        found.map((event) => eventFinding(inbox, event, { isUntaken: isUntaken(event) })),
-      );
-      return { events: findings, runs: null, superseded: null };
+      const found = await whenSettled(() => events(ids), onWait, isUntaken);
+      const findings = found.map((event) => findingOf(inbox, event, null, isUntaken(event)));
+      return { events: await Promise.all(findings), superseded: null };
     },
     async [Symbol.asyncDispose]() {
       await inbox?.close();
@@ -256,12 +232,20 @@ export async function remoteReceiver({
   };
 }
 
-const POLL_MS = 20;
-/** After so long it is worth a word. */
-const QUIET_MS = 2_000;
+/** The types that some processor of an endpoint has handled lately, as the inbox has them; `*` for all of them. */
+async function typesHandledLately(options: DbOptions, endpoint: string): Promise<ReadonlySet<string>> {
+  if (isInPostgres(options)) {
+    const { typesOnPostgres } = await import('../shared/postgres-inbox.ts');
+    return typesOnPostgres(options, endpoint);
+  }
+  const database = openConnection(options.db, { readonly: true, fileMustExist: true });
+  const rows = database.prepare(HANDLED_TYPES).all({ endpoint, since: seenSince(Date.now()) });
+  database.close();
+  return new Set(rows.map((row) => (row as { readonly type: string }).type)); // the column of the statement
+}
+
 const PAGE = 500;
 
-/** All events of an inbox. */
 async function allEvents(inbox: Inbox): Promise<readonly StoredEvent[]> {
   const events: StoredEvent[] = [];
   for (;;) {
@@ -289,19 +273,19 @@ async function whenSettled(
     const open = events.filter((event) => ['pending', 'processing'].includes(event.state) && !isUntaken(event));
     const waited = performance.now() - startedAt;
     if (open.length === 0 || waited > PATIENCE_MS) return events;
-    if (isQuiet && waited > QUIET_MS) {
+    if (isQuiet && waited > 2_000) {
       isQuiet = false;
       onWait(open.length);
     }
-    await delay(POLL_MS);
+    await delay(20);
   }
 }
 
-/** What is known of a stored event, beside the effects of its handler. */
-async function eventFinding(
+async function findingOf(
   inbox: Inbox,
   event: StoredEvent,
-  { effects = null, isUntaken = false }: { readonly effects?: number | null; readonly isUntaken?: boolean },
+  effects: number | null,
+  isUntaken = false,
 ): Promise<EventFinding> {
   const attempts = await inbox.attempts(event);
   return {
@@ -313,21 +297,4 @@ async function eventFinding(
     effects,
     untakenType: isUntaken ? event.type : null,
   };
-}
-
-/** The types that some processor of an endpoint has handled lately, as the inbox has them; `*` for all of them. */
-async function typesHandledLately(options: DbOptions, endpoint: string): Promise<ReadonlySet<string>> {
-  if (!isInPostgres(options)) return typesInFile(options.db, endpoint);
-  const { typesOnPostgres } = await import('../shared/postgres-inbox.ts');
-  return typesOnPostgres(options, endpoint);
-}
-
-function typesInFile(file: string, endpoint: string): ReadonlySet<string> {
-  const database = openConnection(file, { readonly: true, fileMustExist: true });
-  try {
-    const rows = database.prepare(HANDLED_TYPES).all({ endpoint, since: seenSince(Date.now()) });
-    return new Set(rows.map((row) => (row as { readonly type: string }).type)); // the column of the statement
-  } finally {
-    database.close();
-  }
 }

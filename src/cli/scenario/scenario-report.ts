@@ -1,70 +1,113 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
 import { number } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import type { DeliveryAttempt } from '../../sender/service.ts';
-import { print, printJson, styled } from '../shared/output.ts';
-import type { ScenarioRun, EndedDelivery } from './run-scenario.ts';
-import type { Scenario } from './scenario-file.ts';
-import type { EventFinding } from './scenario-receivers.ts';
+import { type DbOptions, targetOf } from '../shared/options.ts';
+import { CommandError, EXIT, usageError, type ExitCode, print, printJson, styled, tell } from '../shared/output.ts';
+import { interruption, progressBar } from '../shared/interruption.ts';
+import { secretOf, type SecretOptions } from '../shared/secret.ts';
+import { whyUnreachable } from '../shared/unreachable.ts';
+import { runScenario, type ScenarioRun } from './run-scenario.ts';
+import { loadScenario, type Scenario } from './scenario-file.ts';
+import {
+  ownReceiver,
+  PATIENCE_MS,
+  remoteReceiver,
+  type EventFinding,
+  type ScenarioReceiver,
+} from './scenario-receivers.ts';
+
+/** The options of `scenario run`. */
+export interface ScenarioRunOptions extends Partial<DbOptions>, SecretOptions {
+  readonly to?: string;
+  readonly endpoint: string;
+  readonly seed?: number;
+  readonly timeScale?: number;
+  readonly allowRemote?: boolean;
+  readonly verbose?: boolean;
+  readonly json?: boolean;
+}
+
+/** Plays a scenario, prints how it went, and resolves with how to exit. */
+export async function runAndReport(fileOrName: string, options: ScenarioRunOptions): Promise<ExitCode> {
+  const { seed = randomInt(2 ** 32), timeScale, json = false, verbose = false } = options;
+  const { name, scenario } = await loadScenario(fileOrName);
+  const signal = interruption();
+  await using receiver = await receiverOf(scenario, options);
+  const start = Date.parse(scenario.startAt);
+  tell(`seed ${seed}; --seed ${seed} repeats this run`);
+
+  const progress = progressBar();
+  const run = await runScenario(scenario, {
+    seed,
+    receiver,
+    signal,
+    timeScale,
+    onKnown(count) {
+      tell(
+        `note: ${count} of these events are already in the inbox of the receiver. To create other events, use a different --seed.`,
+      );
+    },
+    onWait(count) {
+      progress.above(() => tell(`waiting up to ${PATIENCE_MS / 1_000} s for the handlers of ${count} events`));
+    },
+    onAttempt(attempt, share) {
+      if (verbose) progress.above(() => tellAttempt(attempt, start));
+      progress.show(share, `${asClock(attempt.at.getTime() - start)} on the service's clock`);
+    },
+  }).finally(() => progress.end());
+
+  const report = reportOn(name, seed, run, run.interrupted ? [] : verdictsOn(scenario, run));
+  if (json) printJson(report);
+  else printReport(report);
+  if (run.interrupted) {
+    tell('the run was interrupted, so nothing was checked');
+    return EXIT.interrupted;
+  }
+  const giveDb = run.findings === null ? '; pass the inbox of the receiver with --db' : '';
+  if (report.met === null) tell(`Some expectations could not be checked${giveDb}`);
+  return report.met === null ? EXIT.partial : report.met ? EXIT.ok : EXIT.failed;
+}
+
+async function receiverOf(scenario: Scenario, options: ScenarioRunOptions): Promise<ScenarioReceiver> {
+  const { to, db, schema, endpoint, allowRemote = false } = options;
+  if (to === undefined) {
+    // HOOKBOX_DB is set for all commands.
+    if (db !== undefined && db !== process.env['HOOKBOX_DB'])
+      throw usageError('--db is the inbox of the receiver at --to. Use --to and --db together, or neither.');
+    return ownReceiver(scenario);
+  }
+  const url = targetOf(to, allowRemote);
+  const secret = await secretOf(options);
+  const why = await whyUnreachable(url);
+  if (why !== null) throw new CommandError(`hookbox cannot reach ${url.origin}: ${why}. Start a receiver there first.`);
+  const stored = db === undefined ? null : { db, ...(schema !== undefined && { schema }) };
+  return remoteReceiver(url, secret, endpoint, stored);
+}
+
+function tellAttempt({ at, type, id, number, fault, status, why, note }: DeliveryAttempt, start: number): void {
+  const columns = [
+    asClock(at.getTime() - start),
+    styled(why === null ? 'green' : 'red', String(status ?? '---'), process.stderr),
+    oneLine(type ?? '-').padEnd(22),
+    oneLine(id ?? '-'),
+    `try ${number}`,
+    ...[fault, why, note].flatMap((words) => (words === null ? [] : [oneLine(words)])),
+  ];
+  tell(columns.join('  '));
+}
+
+type Report = ReturnType<typeof reportOn>;
+
+const DELIVERED_BY_HAND = 'delivered-by-hand';
 
 /** What a scenario was and how it went; the same seed gives the same. */
-interface Report {
-  readonly scenario: string;
-  readonly seed: number;
-  /** `null` where nothing was missed, but not everything could be looked at */
-  readonly met: boolean | null;
-  readonly interrupted: boolean;
-  /** what the service knew and lived through */
-  readonly sender: {
-    readonly events: number;
-    readonly delivered: number;
-    /** of these, by manual retries */
-    readonly deliveredByHand: number;
-    readonly deadLetters: number;
-    readonly requests: number;
-    readonly statuses: Readonly<Record<string, number>>;
-    readonly faults: number;
-    readonly faultKinds: Readonly<Record<string, number>>;
-    readonly forged: number;
-    /** on its clock */
-    readonly ms: number;
-  };
-  /** `null` where its inbox could not be looked into */
-  readonly receiver: {
-    readonly stored: number;
-    readonly redeliveries: number;
-    readonly processed: number;
-    readonly dead: number;
-    /** `null` where only its own handlers know */
-    readonly effects: number | null;
-  } | null;
-  readonly expectations: readonly Verdict[];
-  readonly deliveries: readonly ReportedDelivery[];
-  /** of all deliveries, for comparing two runs at a glance */
-  readonly fingerprint: string;
-}
-
-interface ReportedDelivery {
-  readonly id: string | null;
-  readonly type: string | null;
-  readonly outcome: string;
-  readonly attempts: readonly {
-    readonly number: number;
-    readonly at: Date;
-    readonly fault: string | null;
-    readonly status: number | null;
-    readonly why: string | null;
-  }[];
-}
-
-/** Sums up what is known when a scenario is over. */
-export function reportOn(
+function reportOn(
   scenario: string,
   seed: number,
   { plan, deliveries, requests, deadLetters, findings, tookMs, interrupted }: ScenarioRun,
   expectations: readonly Verdict[],
-): Report {
-  const { count, kinds } = faultsIn(requests);
+) {
   const reported = deliveries.map(({ id, type, outcome, attempts, byHand }) => ({
     id,
     type,
@@ -77,71 +120,66 @@ export function reportOn(
       why,
     })),
   }));
-  const idsOf = (...outcomes: readonly string[]): ReadonlySet<string | null> =>
-    new Set(reported.filter(({ outcome }) => outcomes.includes(outcome)).map(({ id }) => id));
-  const bySchedule = idsOf('delivered');
-  const delivered = idsOf('delivered', DELIVERED_BY_HAND);
+  const countIds = (...outcomes: readonly string[]): number =>
+    new Set(reported.filter(({ outcome }) => outcomes.includes(outcome)).map(({ id }) => id)).size;
+  const delivered = countIds('delivered', DELIVERED_BY_HAND);
+  const faults = faultsIn(requests);
   const events = findings?.events ?? [];
-  const sum = (count: (event: (typeof events)[number]) => number): number =>
-    events.reduce((all, e) => all + count(e), 0);
+  const missed = expectations.some(({ met }) => met === false);
+  const unchecked = expectations.some(({ met }) => met === null);
   return {
     scenario,
     seed,
-    met: interrupted ? false : allMet(expectations),
+    /** `null` where nothing was missed, but not everything could be checked */
+    met: interrupted || missed ? false : unchecked ? null : true,
     interrupted,
     sender: {
       events: plan.events.size,
-      delivered: delivered.size,
-      deliveredByHand: delivered.size - bySchedule.size,
+      delivered,
+      deliveredByHand: delivered - countIds('delivered'),
       deadLetters,
       requests: requests.length,
-      statuses: statusesIn(requests),
-      faults: count,
-      faultKinds: kinds,
+      statuses: countsOf(requests.map(statusOf)),
+      faults: faults.length,
+      faultKinds: countsOf(faults),
       forged: deliveries.filter(({ given }) => given.forged !== undefined).length,
+      /** on its clock */
       ms: Math.round(tookMs),
     },
+    /** `null` where its inbox could not be read */
     receiver: findings && {
       stored: events.length,
-      redeliveries: sum(({ redeliveries }) => redeliveries),
-      processed: sum(({ state }) => (state === 'processed' ? 1 : 0)),
-      dead: sum(({ state }) => (state === 'dead' ? 1 : 0)),
-      effects: events.some(({ effects }) => effects === null) ? null : sum(({ effects }) => effects ?? 0),
+      redeliveries: sum(events, ({ redeliveries }) => redeliveries),
+      processed: sum(events, ({ state }) => Number(state === 'processed')),
+      dead: sum(events, ({ state }) => Number(state === 'dead')),
+      /** `null` where only its own handlers know */
+      effects: events.some(({ effects }) => effects === null) ? null : sum(events, ({ effects }) => effects ?? 0),
     },
     expectations,
     deliveries: reported,
+    /** of all deliveries; without times, which depend on how fast the machine is */
     fingerprint: createHash('sha256')
-      .update(JSON.stringify(reported.map(withoutTimes)))
+      .update(JSON.stringify(reported, (key, value: unknown) => (key === 'at' ? undefined : value)))
       .digest('hex')
       .slice(0, 16),
   };
 }
 
-const DELIVERED_BY_HAND = 'delivered-by-hand';
-
-function allMet(expectations: readonly Verdict[]): boolean | null {
-  if (expectations.some(({ met }) => met === false)) return false;
-  return expectations.some(({ met }) => met === null) ? null : true;
+function sum<T>(items: readonly T[], count: (item: T) => number): number {
+  return items.reduce((all, item) => all + count(item), 0);
 }
 
-/** Times depend on how fast the machine is where they are waited for. */
-function withoutTimes({ attempts, ...delivery }: ReportedDelivery): object {
-  return { ...delivery, attempts: attempts.map(({ number, fault, status, why }) => ({ number, fault, status, why })) };
-}
-
-/** Prints a report: as JSON, or for people. */
-export function printReport(report: Report, json: boolean): void {
-  if (json) {
-    printJson(report);
-    return;
-  }
-  const { scenario, seed, sender, receiver, expectations, fingerprint } = report;
+function printReport({ scenario, seed, sender, receiver, expectations, fingerprint }: Report): void {
   const listed = (counts: Readonly<Record<string, number>>): string =>
     Object.entries(counts)
-      .map(([name, count]) => `${number(count)} ${/^\d/.test(name) ? `got ${name}` : (WORDS[name] ?? name)}`)
+      .map(([name, count]) => {
+        const what = /^\d/.test(name) ? `got ${name}` : name === 'none' ? 'got no answer' : name;
+        return `${number(count)} ${what}`;
+      })
       .join(', ');
+  const unlessZero = (count: number, text: string): string => (count === 0 ? '' : text);
   print(`${scenario}, seed ${seed}, ${inWords(sender.ms)} on the service's clock`);
-  const byHand = sender.deliveredByHand === 0 ? '' : ` (${number(sender.deliveredByHand)} of them by hand)`;
+  const byHand = unlessZero(sender.deliveredByHand, ` (${number(sender.deliveredByHand)} of them by hand)`);
   print(
     `  events     ${number(sender.events)}: ${number(sender.delivered)} delivered${byHand}, ` +
       `${number(sender.deadLetters)} dead letters`,
@@ -151,53 +189,26 @@ export function printReport(report: Report, json: boolean): void {
   if (sender.faults > 0) print(`  faults     ${number(sender.faults)}: ${listed(sender.faultKinds)}`);
   if (receiver !== null) {
     const effects = receiver.effects === null ? '' : `, ${number(receiver.effects)} handler effects`;
-    const dead = receiver.dead === 0 ? '' : `, ${number(receiver.dead)} dead`;
     print(
       `  receiver   ${number(receiver.stored)} stored, ${number(receiver.redeliveries)} redeliveries, ` +
-        `${number(receiver.processed)} processed${dead}${effects}`,
+        `${number(receiver.processed)} processed${unlessZero(receiver.dead, `, ${number(receiver.dead)} dead`)}${effects}`,
     );
   }
   print(`  fingerprint ${fingerprint} (every run with this seed has the same fingerprint)`);
-  for (const verdict of expectations) print(lineFor(verdict));
-}
-
-const WORDS: Readonly<Record<string, string>> = { none: 'got no answer' };
-
-function lineFor({ expectation, met, found }: Verdict): string {
-  if (met === null) return `${styled('yellow', '  -')} ${expectation}: ${found}`;
-  return met
-    ? `${styled('green', '  ✓')} ${expectation}`
-    : `${styled('red', '  ✗')} ${expectation}, but found: ${found}`;
-}
-
-/** The two largest units that are not zero, for people. */
-export function inWords(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  const seconds = Math.round(ms / 1_000);
-  const parts = [
-    [Math.floor(seconds / 3_600), 'h'],
-    [Math.floor(seconds / 60) % 60, 'min'],
-    [seconds % 60, 's'],
-  ] as const;
-  const first = parts.findIndex(([amount]) => amount > 0);
-  return parts
-    .slice(first, first + 2)
-    .filter(([amount]) => amount > 0)
-    .map(([amount, unit]) => `${amount} ${unit}`)
-    .join(' ');
-}
-
-/** A time since the start as `hh:mm:ss`. */
-export function asClock(ms: number): string {
-  const seconds = Math.floor(ms / 1_000);
-  const digits = (value: number): string => String(value).padStart(2, '0');
-  return `${digits(Math.floor(seconds / 3_600))}:${digits(Math.floor(seconds / 60) % 60)}:${digits(seconds % 60)}`;
+  for (const { expectation, met, found } of expectations) {
+    if (met === null) print(`${styled('yellow', '  -')} ${expectation}: ${found}`);
+    else if (met) print(`${styled('green', '  ✓')} ${expectation}`);
+    else print(`${styled('red', '  ✗')} ${expectation}, but found: ${found}`);
+  }
 }
 
 /** One thing that a scenario expects, and whether it is so. */
-interface Verdict {
+interface Verdict extends Met {
   readonly expectation: string;
-  /** `null` where it could not be looked at */
+}
+
+interface Met {
+  /** `null` where it could not be checked */
   readonly met: boolean | null;
   /** what was found instead, or why nothing could be found */
   readonly found: string;
@@ -210,84 +221,104 @@ export function verdictsOn(scenario: Scenario, run: ScenarioRun): readonly Verdi
 
 function onDeliveries({ deliveries }: ScenarioRun): readonly Verdict[] {
   const verdicts: Verdict[] = [];
-  for (const [index, group] of Map.groupBy(deliveries, ({ index }) => index)) {
-    const [{ given, type }] = group as [EndedDelivery, ...EndedDelivery[]]; // no group is empty
-    const { outcome } = given.expect;
-    const statuses: Statuses | undefined = given.expect.statuses ?? (given.forged === undefined ? undefined : [401]);
-    const what = `delivery ${index} (${given.name ?? given.forged ?? given.again ?? given.fixture ?? type ?? 'a body'})`;
+  const judge = (expectation: string, others: readonly string[]): void => {
+    verdicts.push({ expectation, met: others.length === 0, found: summed(others) });
+  };
+  for (const group of Map.groupBy(deliveries, ({ index }) => index).values()) {
+    const [{ index, given, type } = { given: undefined }] = group;
+    if (given === undefined) continue; // no group is empty
+    const { outcome, copies: expectedOfCopies } = given.expect;
+    const statuses = given.expect.statuses ?? (given.forged === undefined ? undefined : [401]);
+    const name = given.name ?? given.forged ?? given.again ?? given.fixture ?? type ?? 'a body';
+    const what = `delivery ${index} (${name})`;
     if (statuses !== undefined) {
-      const text = statuses.map(statusOf).join(', ');
-      const others = group.map(heard).filter((heard) => heard !== text);
-      verdicts.push(judged(`${what} gets ${text}`, others.length === 0, summed(others)));
+      const text = statuses.map(String).map(noneForNull).join(', ');
+      const found = group.map(({ attempts }) => attempts.map(statusOf).join(', '));
+      judge(
+        `${what} gets ${text}`,
+        found.filter((one) => one !== text),
+      );
     }
-    const ofCopies: Statuses | undefined = given.expect.copies ?? statuses;
-    const copies = group.flatMap((end) => (end.byHand ?? end).copies);
+    const ofCopies = (expectedOfCopies ?? statuses)?.map(String).map(noneForNull);
+    const copies = group.flatMap((end) => (end.byHand ?? end).copies).map(statusOf);
     if (ofCopies !== undefined && copies.length > 0) {
-      const others = copies.map(({ status }) => status).filter((status) => !ofCopies.includes(status));
-      const text = [...new Set(ofCopies)].map(statusOf).join(' or ');
-      verdicts.push(judged(`copies of ${what} get ${text}`, others.length === 0, summed(others.map(statusOf))));
+      const text = [...new Set(ofCopies)].join(' or ');
+      judge(
+        `copies of ${what} get ${text}`,
+        copies.filter((status) => !ofCopies.includes(status)),
+      );
     }
     if (outcome !== undefined) {
-      const others = group.map((end) => end.outcome).filter((found) => found !== outcome);
-      verdicts.push(judged(`${what} is ${outcome}`, others.length === 0, summed(others)));
+      judge(
+        `${what} is ${outcome}`,
+        group.map((end) => end.outcome as string).filter((found) => found !== outcome),
+      );
     }
   }
   return verdicts;
 }
 
-type Statuses = readonly (number | null)[];
-
-function heard({ attempts }: EndedDelivery): string {
-  return attempts.map(({ status }) => statusOf(status)).join(', ');
-}
-
-function onRequests({ expect }: Scenario, run: ScenarioRun): readonly Verdict[] {
-  const statuses = statusesIn(run.requests);
-  const others = run.requests.map(({ status }) => statusOf(status)).filter((status) => !(status in expect.statuses));
-  const isComplete = Object.keys(expect.statuses).length > 0;
+function onRequests({ expect }: Scenario, { requests, deadLetters }: ScenarioRun): readonly Verdict[] {
+  const found = requests.map(statusOf);
+  const counted = (what: string, expected: number | undefined, count: number): readonly Verdict[] =>
+    expected === undefined ? [] : [{ expectation: `${what}: ${expected}`, ...equal(expected, count) }];
+  const verdicts = Object.entries(expect.statuses).flatMap(([status, count]) => {
+    const what = status === 'none' ? 'requests without a response' : `requests that got ${status}`;
+    return counted(what, count, found.filter((one) => one === status).length);
+  });
+  const others = found.filter((status) => !(status in expect.statuses));
+  const noOthers = { expectation: 'no other responses', met: others.length === 0, found: summed(others) };
   return [
-    ...Object.entries(expect.statuses).map(([status, count]) => {
-      const what = status === 'none' ? 'requests without a response' : `requests that got ${status}`;
-      return counted(what, count, statuses[status] ?? 0);
-    }),
-    ...(isComplete ? [judged('no other responses', others.length === 0, summed(others))] : []),
-    ...(expect.faults === undefined ? [] : [counted('faults', expect.faults, faultsIn(run.requests).count)]),
-    ...(expect.deadLetters === undefined ? [] : [counted('dead letters', expect.deadLetters, run.deadLetters)]),
+    ...verdicts,
+    ...(verdicts.length > 0 ? [noOthers] : []),
+    ...counted('faults', expect.faults, faultsIn(requests).length),
+    ...counted('dead letters', expect.deadLetters, deadLetters),
   ];
 }
 
 function onInbox({ expect }: Scenario, { plan, findings }: ScenarioRun): readonly Verdict[] {
-  const { stored, handled, redeliveries, superseded, dead } = expect;
-  const found = findings?.events ?? [];
-  const verdicts: Verdict[] = [];
-  const judge = (expectation: string, verdict: () => Pick<Verdict, 'met' | 'found'>): void => {
+  const events = findings?.events ?? [];
+  const superseded = findings?.superseded ?? null;
+  const judge = (expectation: string, expected: number | undefined, judged: () => Met): readonly Verdict[] => {
+    if (expected === undefined) return [];
     const hidden = { met: null, found: 'not checked: pass the inbox of the receiver with --db' };
-    verdicts.push({ expectation, ...(findings === null ? hidden : verdict()) });
+    return [{ expectation, ...(findings === null ? hidden : judged()) }];
   };
-
-  if (stored === 'once') judge('every event is stored once', () => listed(notStoredOnce(plan.events, found)));
-  else if (stored !== undefined) judge(`events stored: ${stored}`, () => equal(stored, found.length));
-  if (handled === 'once') judge('every event is handled once', () => listed(notHandledOnce(plan.events, found)));
-  else if (handled !== undefined) {
-    judge(`events handled once: ${handled}`, () =>
-      equal(handled, found.filter((event) => whyNotOnce(event) === null).length),
-    );
-  }
-  if (redeliveries !== undefined) {
-    const count = found.reduce((sum, event) => sum + event.redeliveries, 0);
-    judge(`redeliveries: ${redeliveries}`, () => equal(redeliveries, count));
-  }
-  if (dead !== undefined) {
-    judge(`dead events: ${dead}`, () => equal(dead, found.filter(({ state }) => state === 'dead').length));
-  }
-  if (superseded !== undefined) {
-    judge(`handler runs with ctx.superseded: ${superseded}`, () => {
-      const unknown = { met: null, found: 'not checked: only the built-in receiver can count them' };
-      const told = findings?.superseded ?? null;
-      return told === null ? unknown : equal(superseded, told);
-    });
-  }
-  return verdicts;
+  const all = (
+    what: string,
+    expected: number | 'once' | undefined,
+    counted: string,
+    wrong: () => readonly string[],
+    count: () => number,
+  ) =>
+    expected === 'once'
+      ? judge(`every event is ${what} once`, 1, () => listed(wrong()))
+      : judge(`${counted}: ${expected}`, expected, () => equal(expected ?? 0, count()));
+  const counted = (what: string, expected: number | undefined, count: (event: EventFinding) => number) =>
+    judge(`${what}: ${expected}`, expected, () => equal(expected ?? 0, sum(events, count)));
+  return [
+    ...all(
+      'stored',
+      expect.stored,
+      'events stored',
+      () => notStoredOnce(plan.events, events),
+      () => events.length,
+    ),
+    ...all(
+      'handled',
+      expect.handled,
+      'events handled once',
+      () => notHandledOnce(plan.events, events),
+      () => events.filter((event) => whyNotOnce(event) === null).length,
+    ),
+    ...counted('redeliveries', expect.redeliveries, ({ redeliveries }) => redeliveries),
+    ...counted('dead events', expect.dead, ({ state }) => Number(state === 'dead')),
+    ...judge(`handler runs with ctx.superseded: ${expect.superseded}`, expect.superseded, () =>
+      superseded === null
+        ? { met: null, found: 'not checked: only the built-in receiver can count them' }
+        : equal(expect.superseded ?? 0, superseded),
+    ),
+  ];
 }
 
 /** What is not stored, stored with other bytes, or stored and never sent by the service. */
@@ -301,15 +332,16 @@ function notStoredOnce(sent: ReadonlyMap<string, Uint8Array>, found: readonly Ev
     else if (body === null || Buffer.compare(body, original) !== 0) wrong.push(`${id} has a different body`);
     seen.add(id);
   }
-  for (const id of sent.keys()) if (!seen.has(id)) wrong.push(`${id} is missing`);
-  return wrong;
+  return [...wrong, ...missing(sent, found)];
 }
 
-/** What the service has sent and was not handled, or more than once. */
 function notHandledOnce(sent: ReadonlyMap<string, Uint8Array>, found: readonly EventFinding[]): readonly string[] {
+  return [...found.map(whyNotOnce).filter((why) => why !== null), ...missing(sent, found)];
+}
+
+function missing(sent: ReadonlyMap<string, Uint8Array>, found: readonly EventFinding[]): readonly string[] {
   const stored = new Set(found.map(({ id }) => id));
-  const missing = [...sent.keys()].filter((id) => !stored.has(id)).map((id) => `${id} is missing`);
-  return [...found.map(whyNotOnce).filter((why) => why !== null), ...missing];
+  return [...sent.keys()].filter((id) => !stored.has(id)).map((id) => `${id} is missing`);
 }
 
 function whyNotOnce({ id, state, processed, effects, untakenType }: EventFinding): string | null {
@@ -319,24 +351,13 @@ function whyNotOnce({ id, state, processed, effects, untakenType }: EventFinding
   return effects === null || effects === 1 ? null : `${id} had its effect ${effects} times`;
 }
 
-function judged(expectation: string, met: boolean, found: string): Verdict {
-  return { expectation, met, found: met ? '' : found };
-}
-
-function counted(what: string, expected: number, found: number): Verdict {
-  return { expectation: `${what}: ${expected}`, ...equal(expected, found) };
-}
-
-function equal(expected: number, found: number): Pick<Verdict, 'met' | 'found'> {
+function equal(expected: number, found: number): Met {
   return expected === found ? { met: true, found: '' } : { met: false, found: String(found) };
 }
 
-const SHOWN = 3;
-
-function listed(wrong: readonly string[]): Pick<Verdict, 'met' | 'found'> {
-  if (wrong.length === 0) return { met: true, found: '' };
-  const more = wrong.length > SHOWN ? `, and ${wrong.length - SHOWN} more` : '';
-  return { met: false, found: wrong.slice(0, SHOWN).join(', ') + more };
+function listed(wrong: readonly string[]): Met {
+  const more = wrong.length > 3 ? `, and ${wrong.length - 3} more` : '';
+  return { met: wrong.length === 0, found: wrong.slice(0, 3).join(', ') + more };
 }
 
 /** Each text once, with how often it stands there. */
@@ -345,27 +366,42 @@ function summed(texts: readonly string[]): string {
   return [...groups].map(([text, { length }]) => (length === 1 ? text : `${text} (${length} times)`)).join('; ');
 }
 
-/** How a status is written where there may be none. */
-function statusOf(status: number | null): string {
-  return status === null ? 'none' : String(status);
+function statusOf({ status }: Pick<DeliveryAttempt, 'status'>): string {
+  return noneForNull(String(status));
 }
 
-/** How many requests were answered with each status; `none` for those without an answer. */
-function statusesIn(requests: readonly DeliveryAttempt[]): Readonly<Record<string, number>> {
-  return counts(requests.map(({ status }) => statusOf(status)));
+function noneForNull(status: string): string {
+  return status === 'null' ? 'none' : status;
 }
 
-/** How many faults requests had, by their kinds. */
-function faultsIn(requests: readonly DeliveryAttempt[]): {
-  readonly count: number;
-  readonly kinds: Readonly<Record<string, number>>;
-} {
-  const kinds = requests.flatMap(({ fault }) => (fault === null || fault === 'copy' ? [] : fault.split('+')));
-  return { count: kinds.length, kinds: counts(kinds) };
+/** The kind of each fault that requests had. */
+function faultsIn(requests: readonly DeliveryAttempt[]): readonly string[] {
+  return requests.flatMap(({ fault }) => (fault === null || fault === 'copy' ? [] : fault.split('+')));
 }
 
 /** The most frequent first. */
-function counts(names: readonly string[]): Readonly<Record<string, number>> {
+function countsOf(names: readonly string[]): Readonly<Record<string, number>> {
   const groups = [...Map.groupBy(names, (name) => name)].map(([name, { length }]) => [name, length] as const);
   return Object.fromEntries(groups.toSorted(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)));
+}
+
+/** The two largest units that are not zero. */
+export function inWords(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  const seconds = Math.round(ms / 1_000);
+  const parts = [
+    [Math.floor(seconds / 3_600), 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [seconds % 60, 's'],
+  ] as const;
+  const first = parts.findIndex(([amount]) => amount > 0);
+  const shown = parts.slice(first, first + 2).filter(([amount]) => amount > 0);
+  return shown.map(([amount, unit]) => `${amount} ${unit}`).join(' ');
+}
+
+/** A time since the start as `hh:mm:ss`. */
+function asClock(ms: number): string {
+  const seconds = Math.floor(ms / 1_000);
+  const parts = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];
+  return parts.map((part) => String(part).padStart(2, '0')).join(':');
 }

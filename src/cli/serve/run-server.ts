@@ -3,17 +3,17 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { webhookHandler } from '../../../adapters/node.ts';
-import { ConfigurationError } from '../../errors.ts';
+import { ConfigurationError, messageOf } from '../../errors.ts';
 import type { EventSchemas } from '../../events/own-events.ts';
 import { consoleLogger, type Logger } from '../../host/logger.ts';
 import { performance } from '../../host/real-timers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { Acceptance, IncomingEvent } from '../../inbox/event.ts';
 import { COMMITTED_ALONE } from '../../inbox/rules/attempt.ts';
-import type { AttemptError, ClaimedEvent, Lease, Settlement } from '../../inbox/work.ts';
+import type { AttemptError, ClaimedEvent, Lease } from '../../inbox/work.ts';
 import { isLoopbackAddress } from '../../page/safety/request-guard.ts';
 import { isAboutAttempt } from '../../processing/attempt-log.ts';
-import { handledTypes, type Handlers } from '../../processing/handlers.ts';
+import { assertHandlers, handledTypes, type Handlers } from '../../processing/handlers.ts';
 import type { Outcome } from '../../receive/outcome.ts';
 import { createReceiver, type Receiver } from '../../receive/receiver.ts';
 import { labelOf } from '../../sender/event-label.ts';
@@ -22,30 +22,25 @@ import { usageError, tell } from '../shared/output.ts';
 import { stopSignal, type StopSignal } from '../shared/interruption.ts';
 import { addressOf, listen, stopListening, type ListenOptions } from '../shared/listen.ts';
 import { openInbox } from '../shared/inbox.ts';
-import { whyInvalid } from '../shared/own-module.ts';
-import { type Forwarded, createForwarder, FORWARDED_HEADER } from './forwarder.ts';
-import { reporter, type DeliveryReport, type AttemptReport, type Output } from './serve-reports.ts';
+import { exportedSchemas, importOwn, insideDefault, isRecord, whyInvalid } from '../shared/own-module.ts';
+import { createForwarder, FORWARDED_HEADER, type Forwarded } from './forwarder.ts';
+import { reporter, type AttemptReport, type DeliveryReport, type Output } from './serve-reports.ts';
 
-/** What `serve` is told. */
 export interface ServeOptions extends ListenOptions, DbOptions {
   readonly path: string;
-  /** `null` takes unsigned deliveries */
+  /** `null` accepts unsigned deliveries */
   readonly secret: string | null | undefined;
   readonly handlers?: Handlers;
   /** schemas of the user's own types */
   readonly events?: EventSchemas;
   readonly forwardTo?: URL;
   readonly output: Output;
-  /** prints the stacks of what handlers throw */
+  /** prints the stacks of handler errors */
   readonly verbose?: boolean;
 }
 
-const UNCHECKED =
-  'hookbox does not check signatures, even if SIGNING_SECRET is set: with --unsafe-unsigned, it ' +
-  'accepts deliveries from any sender.';
-
 /**
- * Receives until a signal says to stop, and resolves with it once everything under way is answered and closed.
+ * Receives until a signal says to stop, and resolves with it once all work in progress is done.
  *
  * @throws Error with a message for people when it cannot start
  */
@@ -55,7 +50,7 @@ export async function serve(options: ServeOptions): Promise<StopSignal> {
   const handled = handledTypes(handlers);
   const report = reporter(options.output, options.verbose ?? false);
   await using stored = await openInbox(options);
-  await using receiver = receiverOf(observedInbox(stored, { accepted: noteAcceptance, attempted: report }), options);
+  await using receiver = receiverOf(observedInbox(stored, report), options);
   const forwarder = forwardTo === undefined ? null : createForwarder(forwardTo, report);
   const accepted = (delivery: Forwarded): void => forwarder?.forward(delivery);
   const server = webhookServer({ receiver, path, handled, delivered: report, accepted });
@@ -66,7 +61,11 @@ export async function serve(options: ServeOptions): Promise<StopSignal> {
     }
     if (handled.length > 0) await receiver.start();
     else tell('No handlers: hookbox stores events and does not handle them.');
-    if (secret === null) tell(UNCHECKED);
+    if (secret === null)
+      tell(
+        'hookbox does not check signatures, even if SIGNING_SECRET is set: with --unsafe-unsigned, it ' +
+          'accepts deliveries from any sender.',
+      );
     tell(`hookbox receives deliveries at ${url} and stores them in ${shownInbox(options)}`);
     return await stopped;
   } finally {
@@ -75,6 +74,29 @@ export async function serve(options: ServeOptions): Promise<StopSignal> {
       await forwarder?.close();
     });
   }
+}
+
+/**
+ * The handlers that a module exports, as its default or as `handlers`, and the schemas of its own types as `events`.
+ *
+ * @throws CommandError that says what is wrong with the module
+ */
+export async function loadHandlers(file: string): Promise<{ handlers: Handlers; events: EventSchemas }> {
+  const module = await importOwn(file);
+  // A CommonJS module is its own default export, with what it exports inside.
+  const inner = insideDefault(module);
+  const exported = [module.handlers, inner.handlers, inner.default, module.default].find((each) => each !== undefined);
+  if (!isRecord(exported)) {
+    throw usageError(`${file} exports no handlers. Add: export default { 'order.created': async (event) => { … } };`);
+  }
+  const handlers: Handlers = exported;
+  const events = exportedSchemas(module, file);
+  try {
+    assertHandlers(handlers, events);
+  } catch (failure) {
+    throw usageError(`${file}: ${messageOf(failure)}`);
+  }
+  return { handlers, events };
 }
 
 function receiverOf(inbox: Inbox, { secret, handlers = {}, events = {} }: ServeOptions): Receiver {
@@ -92,7 +114,7 @@ function receiverOf(inbox: Inbox, { secret, handlers = {}, events = {} }: ServeO
   }
 }
 
-/** What handlers log, and what concerns more than one delivery or event: those have lines of their own. */
+/** What handlers log, and what concerns more than one delivery or event: the rest has lines of its own. */
 const notices: Logger = { info: notice, warn: notice, error: notice };
 
 function notice(facts: Readonly<Record<string, unknown>>, message: string): void {
@@ -102,33 +124,39 @@ function notice(facts: Readonly<Record<string, unknown>>, message: string): void
   if (isOfHandler || !hasItsLine) consoleLogger.warn(facts, message);
 }
 
-/** What is known of the delivery that is under way. */
+/** Whether a URL leads to the server that listens at an address of this machine. */
+function isOwnAddress(url: URL, { address, port }: AddressInfo): boolean {
+  const portOfUrl = url.port === '' ? { 'http:': 80, 'https:': 443 }[url.protocol] : Number(url.port);
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const own =
+    address === '::' || address === '0.0.0.0'
+      ? Object.values(networkInterfaces()).flatMap((each = []) => each.map((one) => one.address))
+      : [address];
+  const names = own.some(isLoopbackAddress) ? [...own, 'localhost'] : own;
+  return portOfUrl === port && names.includes(host);
+}
+
+/** What is known of the delivery in progress. */
 interface Exchange {
   outcome?: Outcome;
   event?: IncomingEvent;
   acceptance?: Acceptance;
 }
 
-/** Where deliveries go, and who hears of them. */
-export interface WebhookServerOptions {
+const exchanges = new AsyncLocalStorage<Exchange>();
+
+interface WebhookServerOptions {
   readonly receiver: Receiver;
   readonly path: string;
   /** the types that there is a handler for */
   readonly handled: readonly string[] | '*';
   readonly delivered: (report: DeliveryReport) => void;
-  /** called for each delivery that was accepted, after it was answered */
+  /** called for each accepted delivery, after the response */
   readonly accepted: (delivery: Forwarded) => void;
 }
 
-const exchanges = new AsyncLocalStorage<Exchange>();
-
-/** What the inbox has made of the delivery that is under way. */
-export function noteAcceptance(event: IncomingEvent, acceptance: Acceptance): void {
-  Object.assign(exchanges.getStore() ?? {}, { event, acceptance });
-}
-
-/** An HTTP server that takes deliveries in at one path, and tells of each. */
-export function webhookServer({ receiver, path, handled, delivered, accepted }: WebhookServerOptions): Server {
+/** An HTTP server that takes deliveries in at one path, and reports each. */
+function webhookServer({ receiver, path, handled, delivered, accepted }: WebhookServerOptions): Server {
   const handle = webhookHandler({
     async receive(delivery) {
       const outcome = await receiver.receive(delivery);
@@ -144,21 +172,22 @@ export function webhookServer({ receiver, path, handled, delivered, accepted }: 
     await exchanges.run(noted, () => handle(request, response));
     const { outcome, event, acceptance } = noted;
     if (outcome === undefined) return;
-    const id = 'id' in outcome ? outcome.id : (event?.id ?? null);
     const type = event?.type ?? null;
+    // Without any handlers, the start has said so.
+    const isHandled = handled.length === 0 || handled === '*' || (type !== null && handled.includes(type));
     delivered({
       kind: 'delivery',
       at,
       status: outcome.status,
       outcome: outcome.kind,
       type,
-      id,
+      id: 'id' in outcome ? outcome.id : (event?.id ?? null),
       ms: performance.now() - startedAt,
       reason: 'reason' in outcome ? outcome.reason : null,
       conflict: acceptance?.conflict ?? false,
       invalid: event?.valid === false,
       issue: event?.valid === false ? whyInvalid(event.body) : null,
-      unhandled: event?.valid === true && outcome.kind === 'stored' && !isHandled(event.type, handled),
+      unhandled: event?.valid === true && outcome.kind === 'stored' && !isHandled,
     });
     if (event === undefined || outcome.status >= 300) return;
     const { 'x-signature': signature, 'content-type': contentType } = request.headers;
@@ -172,50 +201,31 @@ export function webhookServer({ receiver, path, handled, delivered, accepted }: 
       void exchange(request, response);
       return;
     }
-    answerNotFound(response, path);
-    if (request.method === 'POST') delivered(misdirected(asked));
+    const error = { code: 'NOT_FOUND', message: `Send deliveries to ${path}.` };
+    response.writeHead(404, { 'Content-Type': 'application/json' }).end(JSON.stringify({ error }));
+    if (request.method !== 'POST') return;
+    // Perhaps the service was given another path.
+    const reason = `no webhook at ${asked}`;
+    const nothing = { type: null, id: null, conflict: false, invalid: false, issue: null, unhandled: false } as const;
+    delivered({ kind: 'delivery', at: new Date(), status: 404, outcome: 'rejected', ms: 0, reason, ...nothing });
   });
-}
-
-/** Perhaps the service was given another path. */
-function misdirected(asked: string): DeliveryReport {
-  const reason = `no webhook at ${asked}`;
-  const nothing = { type: null, id: null, conflict: false, invalid: false, issue: null, unhandled: false } as const;
-  return { kind: 'delivery', at: new Date(), status: 404, outcome: 'rejected', ms: 0, reason, ...nothing };
-}
-
-/** Without any handlers, that was said at the start. */
-function isHandled(type: string | null, handled: readonly string[] | '*'): boolean {
-  return handled.length === 0 || handled === '*' || (type !== null && handled.includes(type));
-}
-
-function answerNotFound(response: ServerResponse, path: string): void {
-  const error = { code: 'NOT_FOUND', message: `Send deliveries to ${path}.` };
-  response.writeHead(404, { 'Content-Type': 'application/json' }).end(JSON.stringify({ error }));
-}
-
-/** Who is told. */
-export interface Observer {
-  /** an event was accepted, inside the delivery that brought it */
-  accepted(event: IncomingEvent, acceptance: Acceptance): void;
-  attempted(attempt: AttemptReport): void;
 }
 
 interface Running {
   readonly claimed: ClaimedEvent;
   readonly startedAt: number;
-  told: boolean;
+  isReported: boolean;
 }
 
-/** The inbox, telling what its receiver stores and how its handlers end. */
-export function observedInbox(inbox: Inbox, observer: Observer): Inbox {
+/** The inbox; it reports how handlers end, and notes what it stores for the delivery in progress. */
+function observedInbox(inbox: Inbox, report: (attempt: AttemptReport) => void): Inbox {
   const running = new WeakMap<Lease, Running>();
 
-  function tell(lease: Lease, outcome: AttemptReport['outcome'], error?: AttemptError, againAt?: number): void {
+  function ended(lease: Lease, outcome: AttemptReport['outcome'], error?: AttemptError, againAt?: number): void {
     const run = running.get(lease);
     if (run === undefined) return;
-    run.told = true;
-    observer.attempted({
+    run.isReported = true;
+    report({
       kind: 'attempt',
       at: new Date(),
       outcome,
@@ -229,68 +239,37 @@ export function observedInbox(inbox: Inbox, observer: Observer): Inbox {
     });
   }
 
-  function tellLost(lease: Lease): void {
-    if (running.get(lease)?.told === false) tell(lease, 'lost');
+  function lost(lease: Lease): void {
+    if (running.get(lease)?.isReported === false) ended(lease, 'lost');
   }
 
   return {
     ...inbox,
     async accept(event, deadline) {
       const acceptance = await inbox.accept(event, deadline);
-      observer.accepted(event, acceptance);
+      Object.assign(exchanges.getStore() ?? {}, { event, acceptance });
       return acceptance;
     },
     async claim(request, limit, tell) {
       const claimed = await inbox.claim(request, limit, tell);
       for (const event of claimed) {
-        running.set(event.lease, { claimed: event, startedAt: performance.now(), told: false });
+        running.set(event.lease, { claimed: event, startedAt: performance.now(), isReported: false });
       }
       return claimed;
     },
     async renew(leases, ...more) {
       const held = await inbox.renew(leases, ...more);
-      for (const lease of leases) if (!held.includes(lease)) tellLost(lease);
+      for (const lease of leases) if (!held.includes(lease)) lost(lease);
       return held;
     },
     async settle(lease, settlement, now) {
       const held = await inbox.settle(lease, settlement, now);
-      if (held === false && settlement.outcome !== 'committed') tellLost(lease);
-      else if (held === 'committed alone') tell(lease, 'dead', COMMITTED_ALONE.error);
-      else tell(lease, outcomeOf(settlement), ...errorOf(settlement));
+      const error = 'error' in settlement ? settlement.error : undefined;
+      if (held === false && settlement.outcome !== 'committed') lost(lease);
+      else if (held === 'committed alone') ended(lease, 'dead', COMMITTED_ALONE.error);
+      else if (settlement.outcome === 'retry') ended(lease, 'failed', error, settlement.dueAt);
+      else ended(lease, settlement.outcome === 'committed' ? 'processed' : settlement.outcome, error);
       return held;
     },
   };
-}
-
-function outcomeOf({ outcome }: Settlement): AttemptReport['outcome'] {
-  switch (outcome) {
-    case 'retry':
-      return 'failed';
-    case 'committed':
-      return 'processed';
-    default:
-      return outcome;
-  }
-}
-
-function errorOf(settlement: Settlement): [AttemptError?, number?] {
-  if (!('error' in settlement) || settlement.error === undefined) return [];
-  const { error } = settlement;
-  return settlement.outcome === 'retry' ? [error, settlement.dueAt] : [error];
-}
-
-/** Whether a URL leads to the server that listens at an address of this machine. */
-export function isOwnAddress(url: URL, { address, port }: AddressInfo): boolean {
-  const portOfUrl = url.port === '' ? { 'http:': 80, 'https:': 443 }[url.protocol] : Number(url.port);
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  return portOfUrl === port && namesOf(address).has(host);
-}
-
-function namesOf(address: string): ReadonlySet<string> {
-  const everywhere = address === '::' || address === '0.0.0.0';
-  const own = everywhere
-    ? Object.values(networkInterfaces()).flatMap((each = []) => each.map((one) => one.address))
-    : [address];
-  const isLoopback = own.some(isLoopbackAddress);
-  return new Set([...own, ...(isLoopback ? ['localhost'] : [])]);
 }

@@ -84,9 +84,8 @@ async function watched(file: string | undefined, options: ServeCommandOptions): 
 
 async function served(file: string | undefined, options: ServeCommandOptions): Promise<StopSignal> {
   const { unsafeUnsigned = false, forwardTo, allowRemote = false, verbose = false } = options;
-  const [{ serve }, { loadHandlers }, { targetOf }] = await Promise.all([
+  const [{ serve, loadHandlers }, { targetOf }] = await Promise.all([
     import('./run-server.ts'),
-    import('./load-handlers.ts'),
     import('../shared/options.ts'),
   ]);
   if (options.watched === true) (await import('./watch-serve.ts')).underWatch();

@@ -21,13 +21,13 @@ export interface DeliveryReport {
   readonly ms: number;
   /** why it was not accepted */
   readonly reason: string | null;
-  /** it has another body than the one that is stored under its id */
+  /** its body differs from the stored body with its id */
   readonly conflict: boolean;
   /** authentic, but it fits no schema: stored as dead */
   readonly invalid: boolean;
-  /** what does not fit first, where it is invalid: the path of a field, and why, without its value */
+  /** the first field that does not fit, and why, without its value */
   readonly issue: Issue | null;
-  /** it was stored, and none of the handlers takes its type */
+  /** stored, and no handler handles its type */
   readonly unhandled: boolean;
 }
 
@@ -48,7 +48,7 @@ export interface AttemptReport {
   readonly againAt: Date | null;
 }
 
-/** A delivery was sent on, or left out. */
+/** A delivery was forwarded, or left out. */
 export interface ForwardReport {
   readonly kind: 'forward';
   readonly at: Date;
@@ -57,14 +57,14 @@ export interface ForwardReport {
   readonly id: string;
   readonly ms: number;
   readonly to: string;
-  /** the beginning of what was answered */
+  /** the beginning of the answer */
   readonly answer: string | null;
   /** why there was no answer, or why it was not sent */
   readonly problem: string | null;
 }
 
 /**
- * Prints what happens: aligned and coloured for people, plain lines for logs, or JSON for programs.
+ * Prints reports: aligned and coloured for people, plain lines for logs, or JSON for programs.
  *
  * @param verbose - also the stacks of errors, apart from the lines
  */
@@ -72,15 +72,12 @@ export function reporter(output: Output, verbose: boolean): (report: ServeReport
   return (report) => {
     if (output === 'ndjson') printNdjson({ ...report, ms: tenths(report.ms) });
     else print((output === 'interactive' ? interactive : compact)(report, lineOf(report)));
-    if (verbose && report.kind === 'attempt') tellStack(report);
+    if (verbose && report.kind === 'attempt' && report.stack !== null) {
+      tell(report.stack.split('\n').map((line) => oneLine(line)));
+    }
   };
 }
 
-function tellStack({ stack }: AttemptReport): void {
-  if (stack !== null) tell(stack.split('\n').map((line) => oneLine(line)));
-}
-
-/** The parts of a line that both ways of writing have. */
 interface Line {
   readonly word: string;
   readonly good: boolean;
@@ -90,66 +87,45 @@ interface Line {
 }
 
 function lineOf(report: ServeReport): Line {
-  if (report.kind === 'delivery') return deliveryLine(report);
-  return report.kind === 'attempt' ? attemptLine(report) : forwardLine(report);
-}
-
-function deliveryLine(report: DeliveryReport): Line {
-  const { status, outcome, id, reason, conflict, invalid, issue, unhandled } = report;
-  const remarks = [
-    conflict ? 'a different body with this id' : '',
-    invalid ? invalidText(issue) : '',
-    unhandled ? 'no handler' : '',
-  ];
-  return {
-    word: `${status} ${outcome}`,
-    good: status < 300,
-    subject: oneLine(id ?? reason ?? '-'),
-    details: remarks.filter((remark) => remark !== '').join(', '),
-  };
-}
-
-function attemptLine({ outcome, id, attempt, error, againAt }: AttemptReport): Line {
-  const again = againAt === null ? '' : `, again at ${againAt.toISOString()}`;
-  const threw = outcome === 'processed' ? ', threw after its commit: ' : ': ';
-  return {
-    word: `handler ${outcome}`,
-    good: outcome === 'processed' && error === null,
-    subject: oneLine(id),
-    details: `attempt ${attempt}${error === null ? '' : threw + oneLine(error)}${again}`,
-  };
-}
-
-function forwardLine({ status, id, to, answer, problem }: ForwardReport): Line {
+  if (report.kind === 'delivery') {
+    const { status, outcome, id, reason, conflict, invalid, issue, unhandled } = report;
+    const remarks = [
+      conflict ? 'a different body with this id' : '',
+      invalid ? invalidText(issue) : '',
+      unhandled ? 'no handler' : '',
+    ];
+    const details = remarks.filter((remark) => remark !== '').join(', ');
+    return { word: `${status} ${outcome}`, good: status < 300, subject: oneLine(id ?? reason ?? '-'), details };
+  }
+  const subject = oneLine(report.id);
+  if (report.kind === 'attempt') {
+    const { outcome, attempt, error, againAt } = report;
+    const again = againAt === null ? '' : `, again at ${againAt.toISOString()}`;
+    const threw = outcome === 'processed' ? ', threw after its commit: ' : ': ';
+    const details = `attempt ${attempt}${error === null ? '' : threw + oneLine(error)}${again}`;
+    return { word: `handler ${outcome}`, good: outcome === 'processed' && error === null, subject, details };
+  }
+  const { status, to, answer, problem } = report;
   const more = problem ?? answer;
-  return {
-    word: `forwarded ${status ?? '---'}`,
-    good: isSuccess(status),
-    subject: oneLine(id),
-    details: more === null ? to : `${to}: ${oneLine(more)}`,
-  };
+  const details = more === null ? to : `${to}: ${oneLine(more)}`;
+  return { word: `forwarded ${status ?? '---'}`, good: isSuccess(status), subject, details };
 }
 
 function compact({ at, type, ms }: ServeReport, { word, subject, details }: Line): string {
-  const parts = [at.toISOString(), word, type === null ? '-' : oneLine(type), subject, tookText(ms)];
+  const parts = [at.toISOString(), word, oneLine(type ?? '-'), subject, tookText(ms)];
   return details === '' ? parts.join(' ') : `${parts.join(' ')} (${details})`;
 }
 
 function interactive({ at, type, ms, kind }: ServeReport, { word, good, subject, details }: Line): string {
-  const shown = kind === 'delivery' ? word : `  ${word}`;
+  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => String(part).padStart(2, '0'));
   return [
-    styled('dim', clockTime(at)),
-    styled(good ? 'green' : 'red', shown.padEnd(19)),
-    (type === null ? '-' : oneLine(type)).padEnd(22),
+    styled('dim', time.join(':')),
+    styled(good ? 'green' : 'red', (kind === 'delivery' ? word : `  ${word}`).padEnd(19)),
+    oneLine(type ?? '-').padEnd(22),
     subject.padEnd(24),
     styled('dim', tookText(ms).padStart(10)),
     details,
   ]
     .join('  ')
     .trimEnd();
-}
-
-function clockTime(at: Date): string {
-  const two = (part: number): string => String(part).padStart(2, '0');
-  return [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':');
 }

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, statSync, watch, type FSWatcher } from 'node:fs';
 import * as nodeModule from 'node:module';
-import { relative, resolve, basename, dirname, join, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '../../errors.ts';
 import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../host/real-timers.ts';
@@ -10,15 +10,15 @@ import { CommandError, EXIT, tell } from '../shared/output.ts';
 import { firstSignal, type StopSignal } from '../shared/interruption.ts';
 import { requireFile } from '../shared/files.ts';
 
-/** What tells the other process to end as a signal would. */
-export const STOP = 'stop';
+/** The message that ends the other process as a signal would. */
+const STOP = 'stop';
 
 /**
- * Runs `serve` in a process of its own, and anew each time when its handlers or what they import has changed: a module
- * that was imported stays as it was for as long as its process lives. One that has ended with an error waits for the
- * change that mends it.
+ * Runs `serve` in a process of its own, and anew each time when its handlers or a file that they import has changed: an
+ * imported module stays as it was for as long as its process lives. A process that ended with an error waits for the next
+ * change.
  *
- * @param args - what starts it there
+ * @param args - of the other process
  * @returns the signal that ended it all
  * @throws CommandError when there are no handlers
  */
@@ -32,25 +32,20 @@ export async function watchServe(file: string, args: readonly string[]): Promise
   for (;;) {
     const changed = watch.next();
     const child = started(args, (imported) => watch.add(imported));
-    const ended = once(child, 'exit').then(([code]) => code as number | null);
+    const ended = once(child, 'exit').then(([code]) => (code === EXIT.interrupted ? 'interrupted' : 'ended'));
     const change = changed.then((path) => {
       tell(`${relative('', path)} changed. Restarting.`);
       return 'change' as const;
     });
-    const first = await Promise.race([stopped, change, ended.then(asEnd)]);
+    const first = await Promise.race([stopped, change, ended]);
     if (first === 'interrupted') return 'SIGINT'; // its reader went away
     if (first === 'ended')
       tell(`The process ended. Waiting for a change to ${file} or to a file that it imports. Press Ctrl-C to stop.`);
     else if (child.connected) child.send(STOP);
     await ended;
-    // Where nothing has changed, that is waited for; a signal may have come meanwhile.
     const next = await Promise.race([stopped, change]);
     if (next !== 'change') return next;
   }
-}
-
-function asEnd(code: number | null): 'ended' | 'interrupted' {
-  return code === EXIT.interrupted ? 'interrupted' : 'ended';
 }
 
 function started(args: readonly string[], imported: (path: string) => void): ChildProcess {
@@ -58,9 +53,7 @@ function started(args: readonly string[], imported: (path: string) => void): Chi
   const child = spawn(process.execPath, [...process.execArgv, script, ...args], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  child.on('message', (path) => {
-    if (typeof path === 'string') imported(path);
-  });
+  child.on('message', (path) => imported(path as string));
   // On the second signal, which does not wait.
   const kill = (): void => void child.kill('SIGKILL');
   process.on('exit', kill);
@@ -68,8 +61,37 @@ function started(args: readonly string[], imported: (path: string) => void): Chi
   return child;
 }
 
-/** Tells of changes of some files. */
-export interface FileWatch extends Disposable {
+/** In the other process: reports the files of the handlers, and ends when the watching process says so or is gone. */
+export function underWatch(): void {
+  let isStopping = false;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      isStopping = true;
+      if (process.listenerCount(signal) === 0) process.exit(EXIT.interrupted); // it has not begun to serve
+    });
+  }
+  // A terminal sends its signal to both processes: a second one would end this process at once.
+  const stop = (): void => {
+    if (!isStopping) process.emit('SIGTERM', 'SIGTERM');
+  };
+  process.on('message', (message) => {
+    if (message === STOP) stop();
+  });
+  process.on('disconnect', stop);
+
+  // Node 22.14 has none: only the module itself is watched there.
+  const { registerHooks } = nodeModule as Partial<typeof nodeModule>;
+  registerHooks?.({
+    load(url, context, next) {
+      if (url.startsWith('file:') && !url.includes('/node_modules/')) {
+        process.send?.(fileURLToPath(url.replace(/[?#].*$/, '')));
+      }
+      return next(url, context);
+    },
+  });
+}
+
+interface FileWatch extends Disposable {
   add(path: string): void;
   /** Resolves with a file that changes from now on, once it has been left alone for a moment. */
   next(): Promise<string>;
@@ -77,11 +99,11 @@ export interface FileWatch extends Disposable {
 
 /** Editors write a file in several steps. */
 const STILL_MS = 100;
-/** A folder that has gone, as while a build makes it anew or another branch is checked out, is looked for so often. */
+/** A folder may be gone for a while, as when a build makes it anew or another branch is checked out. */
 const AGAIN_MS = 500;
 
 /** Watches folders, since many editors put a new file in the place of the one that they change. */
-export function fileWatch(): FileWatch {
+function fileWatch(): FileWatch {
   const files = new Set<string>();
   const folders = new Map<string, FSWatcher>();
   /** those that cannot be watched now */
@@ -100,14 +122,14 @@ export function fileWatch(): FileWatch {
     const watcher = watch(folder, (event, name) => {
       const path = name === null ? folder : join(folder, basename(name));
       if (name === null || files.has(path)) note(path);
-      // Said of the folder itself, unless it has a file of its name: it was deleted or moved, and what comes in its place is another.
+      // About the folder itself, unless it has a file of its name: it was deleted or moved, and another one replaces it.
       if (event === 'rename' && name === basename(folder) && identityOf(folder) !== watchedOne) lose(folder);
     });
     folders.set(folder, watcher);
     watcher.on('error', () => lose(folder));
   }
 
-  /** With what lies in it, which hears nothing of that. */
+  /** With the folders inside it, whose watchers get no event. */
   function lose(folder: string): void {
     for (const [each, watcher] of folders) {
       if (each !== folder && !each.startsWith(`${folder}${sep}`)) continue;
@@ -123,7 +145,7 @@ export function fileWatch(): FileWatch {
       try {
         watchFolder(folder);
       } catch {
-        continue; // gone once more, or for good, which was said
+        continue; // gone once more
       }
       gone.delete(folder);
       const file = [...files].find((path) => dirname(path) === folder);
@@ -155,40 +177,8 @@ export function fileWatch(): FileWatch {
   };
 }
 
-/** `null` where there is none. A number may be given again to what comes next. */
+/** `null` where there is none. A number may be given again to the next folder. */
 function identityOf(folder: string): string | null {
   const found = statSync(folder, { throwIfNoEntry: false });
   return found === undefined ? null : `${found.ino} ${found.birthtimeMs}`;
-}
-
-/** Tells the process that watches which files the handlers are made of, and ends when it says so or is gone. */
-export function underWatch(): void {
-  let isStopping = false;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      isStopping = true;
-      if (process.listenerCount(signal) === 0) process.exit(EXIT.interrupted); // it has not begun to serve
-    });
-  }
-  // A terminal sends its signal to both processes: the second one would be taken for impatience.
-  const stop = (): void => {
-    if (!isStopping) process.emit('SIGTERM', 'SIGTERM');
-  };
-  process.on('message', (message) => {
-    if (message === STOP) stop();
-  });
-  process.on('disconnect', stop);
-
-  // Node 22.14 has none: only the module itself is watched there.
-  const { registerHooks } = nodeModule as Partial<typeof nodeModule>;
-  registerHooks?.({
-    load(url, context, next) {
-      if (url.startsWith('file:') && !url.includes('/node_modules/')) report(url);
-      return next(url, context);
-    },
-  });
-}
-
-function report(url: string): void {
-  process.send?.(fileURLToPath(url.replace(/[?#].*$/, '')));
 }

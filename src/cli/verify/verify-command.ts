@@ -48,7 +48,7 @@ export function verifyCommand(): Command {
       if (!valid) tell('Add --explain to find the cause.');
       return;
     }
-    const { printExplanation } = await import('./print-explanation.ts');
+    const { printExplanation } = await import('./explain-mismatch.ts');
     await printExplanation({ body, signature: options.signature, secret }, options);
   });
 }

@@ -1,41 +1,81 @@
-import { isWellFormedSignature } from '../../../signing/signature.ts';
-import { bodyVariants, leftOfBody, type BodyVariant } from './body-variants.ts';
+import { createHash } from 'node:crypto';
+import { isWellFormedSignature } from '../../signing/signature.ts';
+import { print, printJson, styled } from '../shared/output.ts';
+import { readInput } from '../shared/files.ts';
+import { secretOf } from '../shared/secret.ts';
+import { bodyVariants, leftOfBody, type BodyVariant, type OtherBody } from './body-variants.ts';
 import { CAUSES, type Cause, type Found } from './causes.ts';
-import { LazyList } from './lazy-list.ts';
-import { otherSchemes, RIGHT_SCHEME, type Scheme } from './signing-schemes.ts';
-import { keyVariants, type KeyVariant } from './secret-variants.ts';
-import { signatureReadings, timestampIn, type Reading } from './signature-readings.ts';
+import {
+  keyVariants,
+  otherSchemes,
+  RIGHT_SCHEME,
+  signatureReadings,
+  type KeyVariant,
+  type Reading,
+  type Scheme,
+} from './signing-variants.ts';
+
+interface ExplainOptions {
+  readonly also?: readonly string[];
+  readonly oldSecretFile?: string;
+  readonly json?: boolean;
+}
+
+/** `hookbox verify --explain`: prints why a signature is not that of a body. */
+export async function printExplanation(
+  mismatch: Pick<Mismatch, 'body' | 'signature' | 'secret'>,
+  { also = [], oldSecretFile, json }: ExplainOptions,
+): Promise<void> {
+  const others = await Promise.all(also.map(async (name) => ({ name, body: await readInput(name) })));
+  const inFile = oldSecretFile === undefined ? [] : [await secretOf({ secretFile: oldSecretFile })];
+  const oldSecrets = [...inFile, process.env['SIGNING_SECRET_OLD'] ?? ''].filter((secret) => secret !== '');
+  const explanation = explainMismatch({ ...mismatch, others, oldSecrets });
+  const bytes = mismatch.body.byteLength;
+  const sha256 = createHash('sha256').update(mismatch.body).digest('hex');
+  if (json === true) {
+    printJson({ ...explanation, body: { bytes, sha256 } });
+    return;
+  }
+  const { mistakes, explained, tried } = explanation;
+  print('not valid');
+  for (const { cause, what, meaning, fix } of mistakes) {
+    const sentence = `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`;
+    print('', `${styled('bold', cause)}: ${what}`, `  ${sentence}`, `  To do: ${fix}`);
+  }
+  if (explained) return;
+  const numbers = `${tried.bodies} forms of the body, ${tried.secrets} forms of the secret, ${tried.schemes} ways to sign`;
+  const pairs = tried.complete ? 'and every pair of these' : 'and as many pairs as time allowed';
+  const more = [
+    ...(oldSecrets.length > 0 ? [] : ['a secret from before a rotation (--old-secret-file)']),
+    ...(others.length > 0 ? [] : ['other bodies (--also)']),
+  ];
+  print(
+    '',
+    tried.signatures === 0 ? [] : `Tried: ${numbers}, ${pairs}: ${tried.causes.join(', ')}.`,
+    more.length === 0 ? [] : `Not tried: ${more.join(', ')}.`,
+    `Your body has ${bytes} bytes and the SHA-256 ${sha256}.`,
+  );
+}
 
 /** A body with the signature that does not match it. */
 export interface Mismatch {
-  /** the bytes that were to be verified */
   readonly body: Uint8Array;
   /** the value of `X-Signature` */
   readonly signature: string;
   readonly secret: string;
   /** secrets from before a rotation */
   readonly oldSecrets?: readonly string[];
-  /** other bodies that the signature might belong to */
-  readonly others?: readonly { readonly name: string; readonly body: Uint8Array }[];
-}
-
-/** One thing that went wrong. It never holds a secret or a signature that would be right. */
-export interface Mistake {
-  readonly cause: Cause;
-  /** what was found */
-  readonly what: string;
-  readonly meaning: string;
-  /** what to change */
-  readonly fix: string;
+  readonly others?: readonly OtherBody[];
 }
 
 /** Why a signature does not match, as far as that can be found out. */
-export interface Explanation {
+interface Explanation {
   /** there is nothing to explain */
   readonly valid: boolean;
   /** with every one of these mistakes, the signature is right; `false` when nothing that was tried fits */
   readonly explained: boolean;
-  readonly mistakes: readonly Mistake[];
+  /** never hold a secret or a signature that would be right */
+  readonly mistakes: readonly (Found & { readonly meaning: string; readonly fix: string })[];
   /** how much was tried until it was explained */
   readonly tried: {
     readonly bodies: number;
@@ -43,7 +83,7 @@ export interface Explanation {
     readonly schemes: number;
     /** signatures that were computed */
     readonly signatures: number;
-    /** the mistakes that were made, beside those in how a signature is written */
+    /** beside those in how a signature is written */
     readonly causes: readonly Cause[];
     /** `false` where the body is so large that not every pair of mistakes was tried */
     readonly complete: boolean;
@@ -54,27 +94,30 @@ export interface Explanation {
 const PAIR_BYTES = 256 * 1024 * 1024;
 
 /**
- * Says why a signature does not match, by making the usual mistakes until one of them, or two together, give that
- * signature. How the signature is written may be wrong besides.
+ * Makes the usual mistakes until one of them, or two together, give that signature. How the signature is written may be
+ * wrong besides.
  */
 export function explainMismatch({ body, signature, secret, oldSecrets = [], others = [] }: Mismatch): Explanation {
   const readings = signatureReadings(signature);
   const asItIs: BodyVariant = { bytes: body, found: null };
-  const otherBodies = new LazyList(bodyVariants(body, others));
+  const bodies: BodyVariant[] = [];
   const [given, ...otherKeys] = keyVariants(secret, oldSecrets) as [KeyVariant, ...KeyVariant[]];
-  const schemes = otherSchemes(body, timestampIn(signature));
+  const schemes = otherSchemes(body, signature);
   let signatures = 0;
   let bytesLeft = Infinity;
 
   function* combinations(): Generator<readonly [BodyVariant, KeyVariant, Scheme]> {
     yield [asItIs, given, RIGHT_SCHEME];
     for (const key of otherKeys) yield [asItIs, key, RIGHT_SCHEME];
-    for (const variant of otherBodies) yield [variant, given, RIGHT_SCHEME];
+    for (const variant of bodyVariants(Buffer.from(body), others)) {
+      bodies.push(variant);
+      yield [variant, given, RIGHT_SCHEME];
+    }
     for (const scheme of schemes) yield [asItIs, given, scheme];
     bytesLeft = PAIR_BYTES;
     for (const key of otherKeys) for (const scheme of schemes) yield [asItIs, key, scheme];
-    for (const variant of otherBodies) for (const key of otherKeys) yield [variant, key, RIGHT_SCHEME];
-    for (const variant of otherBodies) for (const scheme of schemes) yield [variant, given, scheme];
+    for (const variant of bodies) for (const key of otherKeys) yield [variant, key, RIGHT_SCHEME];
+    for (const variant of bodies) for (const scheme of schemes) yield [variant, given, scheme];
   }
 
   function search(): readonly Found[] | null {
@@ -93,13 +136,13 @@ export function explainMismatch({ body, signature, secret, oldSecrets = [], othe
 
   const found = search();
   const mistakes = found === null ? inexplicable(body, signature, readings) : [...lostBody(body, found), ...found];
-  const tried = [...otherBodies.made, ...otherKeys, ...schemes];
+  const tried = [...bodies, ...otherKeys, ...schemes];
   return {
     valid: found?.length === 0,
     explained: found !== null,
-    mistakes: mistakes.map(({ cause, what }) => ({ cause, what, ...CAUSES[cause] })),
+    mistakes: mistakes.map(({ cause, what }) => ({ cause, what, meaning: CAUSES[cause][0], fix: CAUSES[cause][1] })),
     tried: {
-      bodies: otherBodies.made.length + 1,
+      bodies: bodies.length + 1,
       secrets: otherKeys.length + 1,
       schemes: schemes.length + 1,
       signatures,
@@ -112,7 +155,7 @@ export function explainMismatch({ body, signature, secret, oldSecrets = [], othe
 /** Finds the reading that a digest fits. One that was cut off fits by its beginning. */
 function matcher(readings: readonly Reading[]): (digits: string) => Reading | null {
   const whole = new Map(readings.toReversed().map((reading) => [reading.digits, reading]));
-  const cut = readings.filter(isCut);
+  const cut = readings.filter(({ found }) => found.some(({ cause }) => cause === 'truncated'));
   return (digits) => {
     const exact = whole.get(digits);
     // Forty digits are no HMAC-SHA256 that was cut off when they are a whole HMAC-SHA1.
@@ -121,11 +164,7 @@ function matcher(readings: readonly Reading[]): (digits: string) => Reading | nu
   };
 }
 
-function isCut({ found }: Reading): boolean {
-  return found.some(({ cause }) => cause === 'truncated');
-}
-
-/** What is not a body explains best why the signature is that of another. */
+/** A body that is not one explains best why the signature is that of another. */
 function lostBody(body: Uint8Array, found: readonly Found[]): readonly Found[] {
   const left = found.some(({ cause }) => cause === 'other-body') ? leftOfBody(body) : null;
   return left === null ? [] : [left];
@@ -133,10 +172,7 @@ function lostBody(body: Uint8Array, found: readonly Found[]): readonly Found[] {
 
 /** What to say when nothing fits. */
 function inexplicable(body: Uint8Array, signature: string, readings: readonly Reading[]): readonly Found[] {
-  const wrong: Found = leftOfBody(body) ?? {
-    cause: 'wrong-bytes',
-    what: 'no known mistake leads to this signature',
-  };
+  const wrong: Found = leftOfBody(body) ?? { cause: 'wrong-bytes', what: 'no known mistake leads to this signature' };
   if (isWellFormedSignature(signature)) return [wrong];
   const form = readings[0]?.found.map(({ what }) => what).join(', ') ?? '';
   const what = form === '' ? `the signature has ${[...signature].length} characters` : form;

@@ -1,0 +1,288 @@
+import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { parseInstant } from '../../events/instant.ts';
+import type { Cause, Found } from './causes.ts';
+
+/** A key that may have been used. */
+export interface KeyVariant {
+  readonly key: Buffer;
+  /** `null` for the secret as it was given */
+  readonly found: Found | null;
+}
+
+/** The secret, the old ones, and what usually happens to a secret on its way into a variable. */
+export function keyVariants(secret: string, oldSecrets: readonly string[]): readonly KeyVariant[] {
+  const variants = new Map<string, KeyVariant>();
+  const add = (key: string | Buffer, found: Found | null): void => {
+    const bytes = Buffer.from(key);
+    const name = bytes.toString('latin1');
+    if (!variants.has(name)) variants.set(name, { key: bytes, found });
+  };
+  add(secret, null);
+  const old: Found = { cause: 'old-secret', what: `${WITH} the old secret` };
+  for (const one of [...oldSecrets, ...oldSecrets.map((each) => each.trim())]) add(one, old);
+  for (const [cause, what, keysOf] of KEYS) for (const key of keysOf(secret.trim())) add(key, { cause, what });
+  return [...variants.values()];
+}
+
+const WITH = 'the signature was computed with';
+
+/** The capture of a pattern; nothing where it does not match. */
+function captured(pattern: RegExp, text: string, group = 1): readonly string[] {
+  const found = pattern.exec(text)?.[group];
+  return found === undefined ? [] : [found];
+}
+const QUOTED = /^(["'`])(.*)\1$/s;
+const hex = (text: string): readonly Buffer[] => (/^([0-9a-f]{2})+$/i.test(text) ? [Buffer.from(text, 'hex')] : []);
+const base64 = (text: string): readonly Buffer[] =>
+  /^[A-Za-z0-9+/_-]{8,}={0,2}$/.test(text) ? [Buffer.from(text, 'base64')] : [];
+const withoutPrefix = (secret: string): readonly string[] => captured(/^[A-Za-z]{1,12}_(.+)$/s, secret);
+
+/** One mistake, and the keys that it makes of a secret without white space around it. */
+const KEYS: readonly (readonly [
+  cause: Cause,
+  what: string,
+  keysOf: (secret: string) => readonly (string | Buffer)[],
+])[] = [
+  ['secret-white-space', 'your secret has white space around it', (secret) => [secret]],
+  [
+    'secret-white-space',
+    `${WITH} white space around the secret`,
+    (secret) => [
+      ...['\n', '\r\n', ' ', '\r', '\t'].flatMap((space) => [secret + space, space + secret]),
+      ` ${secret} `,
+      `${secret}  `,
+    ],
+  ],
+  ['secret-quotes', 'your secret has quotation marks around it', (secret) => captured(QUOTED, secret, 2)],
+  [
+    'secret-quotes',
+    `${WITH} quotation marks around the secret`,
+    (secret) => ['"', "'", '`'].map((quote) => quote + secret + quote),
+  ],
+  [
+    'secret-prefix',
+    'your secret begins with the name of an environment variable',
+    (secret) => (secret.endsWith('=') ? [] : captured(/^(?:export\s+)?[A-Za-z_]\w*\s*=\s*["']?(.+?)["']?$/s, secret)),
+  ],
+  ['secret-encoding', `${WITH} the secret decoded from hexadecimal`, hex],
+  ['secret-encoding', `${WITH} the secret decoded from base64`, base64],
+  ['secret-prefix', `${WITH} the secret without its prefix`, withoutPrefix],
+  [
+    'secret-encoding',
+    `${WITH} the decoded base64 that follows the prefix of the secret`,
+    (secret) => withoutPrefix(secret).flatMap(base64),
+  ],
+  [
+    'secret-encoding',
+    `${WITH} the decoded hexadecimal digits that follow the prefix of the secret`,
+    (secret) => withoutPrefix(secret).flatMap(hex),
+  ],
+  ['secret-prefix', `${WITH} a secret that still has its prefix whsec_`, (secret) => [`whsec_${secret}`]],
+  [
+    'secret-encoding',
+    `${WITH} the secret written in hexadecimal`,
+    (secret) => [Buffer.from(secret).toString('hex'), Buffer.from(secret).toString('hex').toUpperCase()],
+  ],
+  [
+    'secret-encoding',
+    `${WITH} the secret written in base64`,
+    (secret) => [Buffer.from(secret).toString('base64'), Buffer.from(secret).toString('base64url')],
+  ],
+  ['secret-encoding', `${WITH} the secret in UTF-16`, (secret) => [Buffer.from(secret, 'utf16le')]],
+  ['secret-encoding', `${WITH} the secret in Latin-1`, (secret) => [Buffer.from(secret, 'latin1')]],
+  ['secret-encoding', `${WITH} the secret in lowercase`, (secret) => [secret.toLowerCase()]],
+  ['secret-encoding', `${WITH} the secret in uppercase`, (secret) => [secret.toUpperCase()]],
+  [
+    'secret-encoding',
+    'one side has a byte order mark before the secret',
+    (secret) => [`\u{FEFF}${secret}`, secret.replace(/^\u{FEFF}/u, '')],
+  ],
+  [
+    'secret-unset',
+    'the signature was computed without a secret',
+    () => ['undefined', 'null', 'None', 'nil', '', '$SIGNING_SECRET', '${SIGNING_SECRET}'],
+  ],
+];
+
+/** A way to make a signature of a key and a body. */
+export interface Scheme {
+  /** `null` for the right one */
+  readonly found: Found | null;
+  readonly digits: (key: Buffer, body: Uint8Array) => string;
+}
+
+/** HMAC-SHA256 of the body alone (interface 6.3). */
+export const RIGHT_SCHEME: Scheme = { found: null, digits: (key, body) => hmac('sha256', key, body) };
+
+/** Other ways that people, libraries and other services sign. */
+export function otherSchemes(body: Uint8Array, signature: string): readonly Scheme[] {
+  const { id, times } = envelopeOf(body);
+  // As some services write it before a signature: `t=1700000000,v1=…`.
+  const known = [...captured(/\bt=(\d{9,14})\b/, signature), ...times];
+  return [
+    ...ALGORITHMS.map(([what, digits]): Scheme => ({ found: { cause: 'algorithm', what }, digits })),
+    ...known.flatMap((time) => [
+      after(`${time}.`, 'the signer put a timestamp and a full stop before the body, as Stripe does'),
+      after(`v0:${time}:`, 'the signer put v0, a timestamp and colons before the body, as Slack does'),
+      after(`${id}.${time}.`, 'the signer put the id and a timestamp before the body, as in Standard Webhooks'),
+      after(time, 'the signer put a timestamp before the body'),
+    ]),
+  ];
+}
+
+const ALGORITHMS: readonly (readonly [what: string, digits: Scheme['digits']])[] = [
+  ...['sha1', 'sha512', 'sha384', 'sha224', 'md5', 'sha3-256'].map(
+    (name) =>
+      [
+        `the signature is an HMAC with ${name.toUpperCase()}`,
+        (key: Buffer, body: Uint8Array) => hmac(name, key, body),
+      ] as const,
+  ),
+  ...['sha256', 'sha1', 'sha512', 'md5'].map(
+    (name) =>
+      [
+        `the signature is the ${name.toUpperCase()} of the body, without the secret`,
+        (_: Buffer, body: Uint8Array) => hash(name, body),
+      ] as const,
+  ),
+  ['the signature is the SHA-256 of the secret and the body', (key, body) => hash('sha256', key, body)],
+  ['the signature is the SHA-256 of the body and the secret', (key, body) => hash('sha256', body, key)],
+  [
+    'the body and the secret were swapped: the body was used as the key',
+    (key, body) => hmac('sha256', Buffer.from(body), key),
+  ],
+  [
+    'the signature was computed over the hexadecimal SHA-256 of the body',
+    (key, body) => hmac('sha256', key, Buffer.from(hash('sha256', body))),
+  ],
+  [
+    'the signature was computed over the binary SHA-256 of the body',
+    (key, body) => hmac('sha256', key, Buffer.from(hash('sha256', body), 'hex')),
+  ],
+];
+
+function after(prefix: string, what: string): Scheme {
+  return {
+    found: { cause: 'timestamp', what },
+    digits: (key, body) => hmac('sha256', key, Buffer.concat([Buffer.from(prefix), body])),
+  };
+}
+
+/** What others sign before the body: its id, and its time in each usual form. */
+function envelopeOf(body: Uint8Array): { readonly id: string; readonly times: readonly string[] } {
+  const start = Buffer.from(body.subarray(0, 4_096)).toString();
+  const [id = ''] = captured(/"id"\s*:\s*"([^"\\]*)"/, start);
+  const [created = ''] = captured(/"created"\s*:\s*"([^"\\]*)"/, start);
+  const instant = parseInstant(created);
+  return { id, times: instant === null ? [] : [String(Math.floor(instant.ms / 1000)), String(instant.ms), created] };
+}
+
+const keys = new WeakMap<Buffer, KeyObject>();
+
+function hmac(algorithm: string, key: Buffer, body: Uint8Array): string {
+  let ready = keys.get(key);
+  if (ready === undefined) keys.set(key, (ready = createSecretKey(key)));
+  return createHmac(algorithm, ready).update(body).digest('hex');
+}
+
+function hash(algorithm: string, ...parts: Uint8Array[]): string {
+  const digest = createHash(algorithm);
+  for (const part of parts) digest.update(part);
+  return digest.digest('hex');
+}
+
+/** A signature as it may have been meant. */
+export interface Reading {
+  /** lowercase hexadecimal digits */
+  readonly digits: string;
+  /** what is wrong with how it was written */
+  readonly found: readonly Found[];
+}
+
+/** Fewer digits than this could match by chance. */
+const FEWEST_DIGITS = 16;
+const DIGITS = 64;
+const SEPARATORS = /[:\s-]/g;
+/** MD5, SHA-1, SHA-224, SHA-256, SHA-384 and SHA-512. */
+const DIGEST_BYTES = new Set([16, 20, 28, 32, 48, 64]);
+
+const found = (cause: Cause, what: string): Found => ({ cause, what });
+
+interface Peeled {
+  readonly text: string;
+  readonly found: readonly Found[];
+}
+
+/** Every way to read a signature that is not written as it should be; the one as it stands comes first. */
+export function signatureReadings(signature: string): readonly Reading[] {
+  const peeled = peel(signature);
+  const parts = peeled.text.split(/[\s,;]+/).filter((part) => part.length >= FEWEST_DIGITS);
+  const several = found('several-signatures', `the value contains ${parts.length} signatures`);
+  return [
+    ...readingsOf(peeled),
+    ...embedded(signature),
+    ...(parts.length > 1 ? parts.flatMap((part) => readingsOf(peel(part, [...peeled.found, several]))) : []),
+  ];
+}
+
+/** The digits in what a tool has printed around them: `SHA2-256(stdin)= …`, `…  -`. */
+function embedded(signature: string): readonly Reading[] {
+  const [run, ...more] = signature.match(/(?<![0-9a-z])[0-9a-f]{64}(?![0-9a-z])/gi) ?? [];
+  if (run === undefined || more.length > 0 || run === signature) return [];
+  return readingsOf({ text: run, found: [found('surroundings', 'the value contains other text besides the digits')] });
+}
+
+/** Takes off what may stand around the digits, layer by layer. */
+function peel(signature: string, before: readonly Found[] = []): Peeled {
+  let text = signature;
+  const layers: Found[] = [...before];
+  for (;;) {
+    const trimmed = text.trim();
+    const quoted = QUOTED.exec(trimmed)?.[2];
+    const prefix = /^(?:t=\d+,\s*)?([A-Za-z][\w-]{0,30}\s*[=:,]|0x)\s*(?=\S{16})/.exec(trimmed);
+    const isGrouped = /^[0-9a-f]+$/i.test(trimmed.replaceAll(SEPARATORS, '')); // `ab:cd:…` begins with no prefix
+    if (trimmed !== text) layers.push(found('signature-white-space', 'the signature has white space around it'));
+    if (quoted !== undefined) {
+      layers.push(found('quotes', 'the signature has quotation marks around it'));
+      text = quoted;
+    } else if (prefix !== null && !isGrouped) {
+      layers.push(found('prefix', `the signature begins with ${JSON.stringify(prefix[0].trim())}`));
+      text = trimmed.slice(prefix[0].length);
+    } else {
+      return { text: trimmed, found: layers };
+    }
+  }
+}
+
+function readingsOf({ text, found: layers }: Peeled): readonly Reading[] {
+  const readings: Reading[] = [];
+  const add = (digits: string, ...more: readonly Found[]): void => {
+    readings.push({ digits: digits.toLowerCase(), found: [...layers, ...more] });
+  };
+  const digits = text.replaceAll(SEPARATORS, '');
+  if (/^[0-9a-fA-F]+$/.test(digits) && digits.length >= FEWEST_DIGITS) {
+    const short = `the signature has ${digits.length} digits instead of ${DIGITS}`;
+    add(
+      digits,
+      ...(digits === text ? [] : [found('separators', 'the digits of the signature have separators')]),
+      ...(/[A-F]/.test(digits) ? [found('uppercase-hex', 'the digits of the signature are in uppercase')] : []),
+      ...(digits.length < DIGITS ? [found('truncated', short)] : []),
+    );
+  }
+  const bytes = base64Bytes(text);
+  if (bytes === null) return readings;
+  const form = /[-_]/.test(text) ? 'base64url' : 'base64';
+  add(bytes.toString('hex'), found('base64-signature', `the signature is in ${form}`));
+  const inner = bytes.toString('latin1');
+  const encoded = 'the hexadecimal digits of the signature were encoded in base64';
+  if (/^[0-9a-f]{32,128}$/i.test(inner)) add(inner, found('base64-signature', encoded));
+  return readings;
+}
+
+function base64Bytes(text: string): Buffer | null {
+  if (!/^[A-Za-z0-9+/_-]{20,}={0,2}$/.test(text)) return null;
+  const bytes = Buffer.from(text, 'base64url');
+  if (!DIGEST_BYTES.has(bytes.byteLength) && !DIGEST_BYTES.has(bytes.byteLength / 2)) return null;
+  const url = text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+  return bytes.toString('base64url') === url ? bytes : null;
+}
