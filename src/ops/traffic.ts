@@ -175,7 +175,7 @@ async function hoursBefore(
   now: number,
 ): Promise<readonly CountRow[]> {
   const spans: { since: number; until: number }[] = [];
-  for (const begin of [...new Set(begins)]) {
+  for (const begin of new Set(begins)) {
     const since = hourOf(begin) - 2 * HOUR_MS;
     const until = hourOf(now) + 2 * HOUR_MS;
     if (now - begin > DAY_MS) spans.push({ since: since - 28 * DAY_MS, until: since + 3 * HOUR_MS });
