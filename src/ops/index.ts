@@ -54,7 +54,8 @@ export { metrics, type Metrics } from './metrics.ts';
 export type { IgnoredType, RunningProcessor, TypeCount, UnhandledType } from '../inbox/work.ts';
 export type { Act, ActCounts, ActOptions, ActReport, ActResult, Bulk, BulkFate, By } from '../inbox/operator/acts.ts';
 export type { AuditFilter, AuditLine, AuditPage, EventAct } from '../inbox/operator/audit.ts';
-export type { Gauge, Gauges, RejectedDelivery, Rejection } from '../inbox/operator/counts.ts';
+export type { Gauge } from '../inbox/rules/counted.ts';
+export type { Gauges, RejectedDelivery, Rejection } from '../inbox/operator/counts.ts';
 export type {
   BodyCondition,
   DeadGroup,

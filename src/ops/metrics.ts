@@ -5,9 +5,9 @@ import {
   latencyBound,
   type Counted,
   type CountTotal,
-  type Gauges,
-} from '../inbox/operator/counts.ts';
-import { ownTypesAmong } from '../inbox/rules/counted.ts';
+  ownTypesAmong,
+} from '../inbox/rules/counted.ts';
+import { type Gauges } from '../inbox/operator/counts.ts';
 import { EVERYTHING } from '../inbox/work.ts';
 import { isReason } from '../receive/outcome.ts';
 import { VERSION } from '../version.ts';

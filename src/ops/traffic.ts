@@ -1,5 +1,6 @@
 import type { AnyInbox, Operations } from '../inbox/contract.ts';
-import type { CountRow, CountSpan, CountTotal } from '../inbox/operator/counts.ts';
+import type { CountRow, CountTotal } from '../inbox/rules/counted.ts';
+import type { CountSpan } from '../inbox/operator/counts.ts';
 import { operationsOf } from './operations-of.ts';
 
 /** The deliveries to an endpoint, compared with earlier days. */

@@ -2,7 +2,7 @@ import { InboxUnavailableError, isInstance } from '../errors.ts';
 import { ownContext } from '../host/own-context.ts';
 import { clearInterval, clearTimeout, setInterval, setTimeout } from '../host/real-timers.ts';
 import type { AnyInbox } from '../inbox/contract.ts';
-import type { Gauge } from '../inbox/operator/counts.ts';
+import type { Gauge } from '../inbox/rules/counted.ts';
 import { operationsOf } from '../ops/operations-of.ts';
 import { field, toldBy } from './safety/request-guard.ts';
 

@@ -3,7 +3,7 @@ import { entityOf } from '../../src/events/entity.ts';
 import { readEvent } from '../../src/events/parse.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
-import { LATENCY_BUCKETS_MS, type CountRow } from '../../src/inbox/operator/counts.ts';
+import { LATENCY_BUCKETS_MS, type CountRow } from '../../src/inbox/rules/counted.ts';
 import type { AttemptError, Settlement } from '../../src/inbox/work.ts';
 import { cancelBulk, previewBulk } from '../../src/ops/index.ts';
 import { later } from '../helpers/incoming-event.ts';

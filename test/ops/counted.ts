@@ -1,4 +1,5 @@
-import type { Counted, CountSpan } from '../../src/inbox/operator/counts.ts';
+import type { CountSpan } from '../../src/inbox/operator/counts.ts';
+import type { Counted } from '../../src/inbox/rules/counted.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 

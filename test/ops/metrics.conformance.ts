@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { eventTypes } from '../../src/events/event-types.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import { LATENCY_BUCKETS_MS, type Counted } from '../../src/inbox/operator/counts.ts';
+import { LATENCY_BUCKETS_MS, type Counted } from '../../src/inbox/rules/counted.ts';
 import { discardEvents, rerun } from '../../src/ops/acts.ts';
 import { metrics } from '../../src/ops/metrics.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import type { Counted } from '../../src/inbox/operator/counts.ts';
+import type { Counted } from '../../src/inbox/rules/counted.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { stats } from '../../src/ops/stats.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';

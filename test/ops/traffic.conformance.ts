@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
-import type { CountRow } from '../../src/inbox/operator/counts.ts';
+import type { CountRow } from '../../src/inbox/rules/counted.ts';
 import { PRESENT_MS } from '../../src/inbox/rules/processors.ts';
 import { warningsOf } from '../../src/ops/health.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { AnyInbox } from '../../src/inbox/contract.ts';
-import type { Counted } from '../../src/inbox/operator/counts.ts';
+import type { Counted } from '../../src/inbox/rules/counted.ts';
 import type { Mark } from '../../src/inbox/rules/marks.ts';
 import { TypeChanges } from '../../src/page/screens/overview-screen.tsx';
 import { stats } from '../../src/ops/stats.ts';

@@ -1,8 +1,8 @@
 import { ConfigurationError } from '../../errors.ts';
 import type { EventKey } from '../event.ts';
-import { type By, nameOf, type Author } from './acts.ts';
-import { LONGEST_TEXT, type PageRequest, pageBounds } from './search.ts';
-import { actingBy, type Dialect, type OperatorTables, type Statement } from './sql.ts';
+import { nameOf, type Author, type By } from './acts.ts';
+import { LONGEST_TEXT, pageBounds, type PageRequest } from './search.ts';
+import { actingBy, type Clock, type Dialect, type OperatorTables, type Statement } from './sql.ts';
 
 /** One action of an operator. */
 export interface AuditLine {
@@ -72,37 +72,26 @@ export interface Audit {
 
 /** So many actions on one event are listed, the newest. */
 const MOST_ACTS = 500;
+/** So many lines are looked at for a page, as no index knows actors and times. */
+export const LINES_LOOKED_AT = 5_000;
 
-/** A row of the audit; its CHECKs hold the union and that the texts are JSON. */
+/** A row of the audit. The texts `filter` and `counts` are JSON. */
 interface AuditRow extends Pick<AuditLine, 'seq' | 'actor' | 'via' | 'act' | 'reason'> {
   readonly at_ms: number;
   readonly filter: string;
   readonly counts: string;
 }
 
-/** An action on an event: its line of the audit, and when it came to this event. */
-interface EventActRow extends Omit<AuditRow, 'seq' | 'counts'> {
-  readonly audit: number;
-}
-
-/** What operators did, kept beside the events, so that a backup has it too. */
 export function audit(tables: OperatorTables): Audit {
   const { t, keyIs, joinRow } = tables.dialect;
   return {
-    async note(act, by, filter, counts) {
-      const author = actingBy(by);
-      return tables.change({
-        plan: (_, clock) => ({
-          save: [auditLine(tables.dialect, act, author(clock), filter, counts)],
-          result: ([rows = []]) => (rows[0] as { seq: number }).seq,
-        }),
-      });
-    },
+    note: async (act, by, filter, counts) => noteLine(tables, act, actingBy(by), filter, counts),
     async recount(seq, counts) {
       await tables.change({ plan: () => ({ save: [recountedLine(t, seq, counts)], result: () => {} }) });
     },
     async lines(request) {
-      const { before, limit, actor, since, until, isFiltered } = auditBounds(request);
+      const { before, limit, actor, since, until } = auditBounds(request);
+      const isFiltered = actor !== null || since !== null || until !== null;
       const beyond = `SELECT seq FROM ${t.audit} WHERE seq < $1 ORDER BY seq DESC LIMIT 1 OFFSET ${LINES_LOOKED_AT}`;
       const text = `
         SELECT seq, at_ms, actor, via, act, reason, filter, counts FROM ${t.audit}
@@ -113,13 +102,15 @@ export function audit(tables: OperatorTables): Audit {
         const [unseen] = isFiltered ? await rows<Pick<AuditRow, 'seq'>>({ text: beyond, values: [before] }) : [];
         const [from, to] = [since, until].map((ms) => (ms === null ? null : toDatabase(ms)));
         const found = await rows<AuditRow>({ text, values: [unseen?.seq ?? -1, before, actor, from, to, limit + 1] });
-        const lines = found.map(({ at_ms: at, filter, counts, ...line }) => ({
+        const lines = found.slice(0, limit).map(({ at_ms: at, filter, counts, ...line }) => ({
           ...line,
           at: new Date(toCaller(at)),
           filter: JSON.parse(filter) as unknown,
-          counts: JSON.parse(counts) as AuditLine['counts'], // written by auditLine
+          counts: countsIn(counts),
         }));
-        return auditPage(lines, limit, unseen?.seq ?? null);
+        if (found.length > limit) return { lines, next: lines.at(-1)?.seq ?? null };
+        // `before` leaves out the line that it names.
+        return { lines, next: unseen === undefined ? null : unseen.seq + 1 };
       });
     },
     async actsOn({ id, endpoint }) {
@@ -129,22 +120,37 @@ export function audit(tables: OperatorTables): Audit {
           WHERE seq = (SELECT seq FROM ${t.events} WHERE ${keyIs('$1', '$2')}) ORDER BY audit DESC LIMIT ${MOST_ACTS}
         ) AS acts ${joinRow(t.audit, 'line', (row) => `${row}.seq = acts.audit`)}`;
       return tables.read(async ({ rows, toCaller }) => {
-        const acts = await rows<EventActRow>({ text, values: [id, endpoint] });
+        const acts = await rows<Omit<AuditRow, 'seq' | 'counts'> & { audit: number }>({ text, values: [id, endpoint] });
         return acts
           .toSorted((one, other) => one.audit - other.audit)
           .map(({ at_ms: at, filter, ...line }) => ({
             ...line,
             at: new Date(toCaller(at)),
-            bulk: bulkIn(JSON.parse(filter)),
+            bulk: (JSON.parse(filter) as { bulk?: number } | null)?.bulk ?? null, // of a bulk action, startLine wrote it
           }));
       });
     },
   };
 }
 
-function bulkIn(filter: unknown): number | null {
-  const bulk = typeof filter === 'object' && filter !== null && 'bulk' in filter ? filter.bulk : null;
-  return typeof bulk === 'number' ? bulk : null;
+function countsIn(json: string): AuditLine['counts'] {
+  return JSON.parse(json) as AuditLine['counts']; // written by auditLine
+}
+
+/** Writes a line in a transaction of its own, and returns its `seq`. */
+export function noteLine(
+  tables: OperatorTables,
+  act: string,
+  author: (clock: Clock) => Author,
+  filter: unknown,
+  counts: AuditLine['counts'],
+): Promise<number> {
+  return tables.change({
+    plan: (_, clock) => ({
+      save: [auditLine(tables.dialect, act, author(clock), filter, counts)],
+      result: ([rows = []]) => (rows[0] as { seq: number }).seq,
+    }),
+  });
 }
 
 /** A line of an action, for its transaction. Its row has the `seq`. */
@@ -161,7 +167,7 @@ export function auditLine(
   return { text, values: [now, actor, via, act, reason, JSON.stringify(filter ?? null), JSON.stringify(counts)] };
 }
 
-/** The counts of a line, replaced as an action that takes several transactions goes on. */
+/** Replaces the counts of a line, as an action that takes several transactions goes on. */
 export function recountedLine(t: Dialect['t'], seq: number, counts: AuditLine['counts']): Required<Statement> {
   return { text: `UPDATE ${t.audit} SET counts = $2 WHERE seq = $1`, values: [seq, JSON.stringify(counts)] };
 }
@@ -171,25 +177,22 @@ export function countsOfLine({ t, forUpdate }: Pick<Dialect, 't' | 'forUpdate'>,
   return { text: `SELECT seq, counts FROM ${t.audit} WHERE seq = $1 ${forUpdate}`, values: [seq] };
 }
 
-/** Adds to the counts of a line; none if the line is gone. */
+/** Adds to the counts of a line, in the transaction that they are about; none if the line is gone. */
 export function moreCounts(
   t: Dialect['t'],
   row: { readonly seq: number; readonly counts: string } | undefined,
   more: AuditLine['counts'],
 ): readonly Required<Statement>[] {
-  if (row === undefined) return [];
-  const before = JSON.parse(row.counts) as AuditLine['counts']; // written by auditLine
-  return [recountedLine(t, row.seq, addCounts(before, more))];
+  return row === undefined ? [] : [recountedLine(t, row.seq, addCounts(countsIn(row.counts), more))];
 }
 
-/** Counts are added in the transaction that they are about, so that they are right however a run ends. */
 export function addCounts(before: AuditLine['counts'], more: AuditLine['counts']): AuditLine['counts'] {
   const counts = { ...before };
   for (const [name, count] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + count;
   return counts;
 }
 
-/** Notes the events that the action of a line changed, so that each event can say who acted on it. */
+/** Notes the events that the action of a line changed. */
 export function actedEvents(
   { t, list }: Pick<Dialect, 't' | 'list'>,
   line: number,
@@ -202,33 +205,24 @@ export function actedEvents(
   return { text, values: [events, line, now] };
 }
 
-/** So many lines of an audit are looked at for a page, as no index knows who did what when. */
-export const LINES_LOOKED_AT = 5_000;
-
-/** Which lines a page is of; times in milliseconds since 1970. */
-export interface AuditBounds {
+/**
+ * The bounds of a page; times in milliseconds since 1970.
+ *
+ * @throws ConfigurationError `INVALID_OPTION`
+ */
+function auditBounds(request: PageRequest & AuditFilter): {
   readonly before: number;
   readonly limit: number;
   readonly actor: string | null;
   readonly since: number | null;
   readonly until: number | null;
-  /** not every line fits, so there may be many that do not */
-  readonly isFiltered: boolean;
-}
-
-/**
- * What a page of the audit is asked for, with what was left out filled in.
- *
- * @throws ConfigurationError `INVALID_OPTION` for a limit, an actor or a time that cannot be
- */
-export function auditBounds(request: PageRequest & AuditFilter): AuditBounds {
+} {
   const { actor, since, until } = request;
   const name = actor === undefined ? null : typeof actor === 'string' ? nameOf(actor) : '';
   if (name === '' || (actor ?? '').length > LONGEST_TEXT) {
     throw new ConfigurationError('INVALID_OPTION', 'actor must be a non-empty name.');
   }
-  const bounds = { actor: name, since: timeOf('since', since), until: timeOf('until', until) };
-  return { ...pageBounds(request), ...bounds, isFiltered: Object.values(bounds).some((bound) => bound !== null) };
+  return { ...pageBounds(request), actor: name, since: timeOf('since', since), until: timeOf('until', until) };
 }
 
 function timeOf(name: string, at: Date | undefined): number | null {
@@ -237,16 +231,4 @@ function timeOf(name: string, at: Date | undefined): number | null {
     throw new ConfigurationError('INVALID_OPTION', `${name} must be a valid Date.`);
   }
   return at.getTime();
-}
-
-/**
- * A page of what was found, one more than it takes where there are more.
- *
- * @param next - the first line that was not looked at; `null` where all were
- */
-export function auditPage(found: readonly AuditLine[], limit: number, next: number | null): AuditPage {
-  const lines = found.slice(0, limit);
-  if (found.length > limit) return { lines, next: lines.at(-1)?.seq ?? null };
-  // `before` leaves out the line that it names.
-  return { lines, next: next === null ? null : next + 1 };
 }

@@ -1,50 +1,40 @@
 import type { EntityOf } from '../../events/entity.ts';
 import { positiveWhole } from '../../known-options.ts';
-import type { EventMove } from '../rules/operator-acts.ts';
 import {
   changedBy,
-  outcomeOf,
-  type AlikeEvents,
-  type WorkedEvent,
   CLEARED_AT_ONCE,
   hasEnded,
   MOST_AT_ONCE,
   MOST_CLEARINGS,
   notFilling,
   oldBulks,
+  outcomeOf,
   planProgress,
   planSnapshot,
   planStart,
   refuseTooMany,
   unknownBulk,
+  type AlikeEvents,
   type BulkStep,
   type FillingBulk,
+  type WorkedEvent,
 } from '../rules/bulks.ts';
-import { actedInOrder, selectActed } from './summaries.ts';
-import {
-  type Act,
-  type ActCounts,
-  type ActResult,
-  type Acts,
-  type Bulk,
-  type StoredBulk,
-  authorOf,
-  type Author,
-  type OutcomePart,
-} from './acts.ts';
+import type { EventMove } from '../rules/operator-acts.ts';
+import { authorOf, type ActResult, type Acts, type Author, type Bulk, type StoredBulk } from './acts.ts';
 import { actedEvents, auditLine, recountedLine } from './audit.ts';
-import { assertFilter, type EventFilter, pageBounds } from './search.ts';
+import { assertFilter, pageBounds, type EventFilter } from './search.ts';
 import {
   actingBy,
+  type Change,
   type Clock,
   type Dialect,
   type OperatorTables,
   type Plan,
-  type Reader,
   type Statement,
 } from './sql.ts';
+import { actedInOrder, selectActed } from './summaries.ts';
 
-/** What each engine does itself of bulks. */
+/** The parts of bulks that each engine has. */
 export interface BulkEngine {
   /** Works one batch. The first batch of a bulk begins it, and the last one ends it. */
   readonly advance: (id: number, limit: number, author: Author, entity: EntityOf | undefined) => Promise<BulkStep>;
@@ -58,7 +48,6 @@ export interface BulkEngine {
   readonly clear: (old: string, limit: string) => string;
 }
 
-/** Acts on snapshots. */
 export function bulks(tables: OperatorTables, { advance, clear }: BulkEngine): Omit<Acts, 'act'> {
   const { dialect } = tables;
   const { t, list, anyOf, forUpdate, now } = dialect;
@@ -82,11 +71,9 @@ export function bulks(tables: OperatorTables, { advance, clear }: BulkEngine): O
             { text: giveUp, values: [fillingSince] },
             { text: cancelOld, values: [previewedBefore, now] },
           ];
+          const rest = { text: clear(old, '$2'), values: [endedBefore, CLEARED_AT_ONCE] };
           return {
-            save: [
-              ...(clearings === 0 ? first : []),
-              { text: clear(old, '$2'), values: [endedBefore, CLEARED_AT_ONCE] },
-            ],
+            save: [...(clearings === 0 ? first : []), rest],
             result: (saved) => saved.at(-1)?.length ?? 0,
           };
         },
@@ -118,9 +105,9 @@ export function bulks(tables: OperatorTables, { advance, clear }: BulkEngine): O
       refuseTooMany(seqs);
       const filling = `SELECT id, act, force, filter, breakdown, created_ms FROM ${t.bulks} WHERE ${FILLING} ${forUpdate}`;
       const known = `SELECT seq FROM ${t.bulk_events} WHERE bulk = $1 AND ${anyOf('seq', '$2', 'bigint')}`;
-      const isFilling = await tables.change({
+      const change: Change<boolean, unknown> = {
         load: () => [{ text: filling, values: [id] }, selectActed(dialect, seqs), { text: known, values: [id, seqs] }],
-        plan([bulks = [], events = [], known = []]: readonly (readonly unknown[])[]) {
+        plan([bulks = [], events = [], known = []]) {
           const [bulk] = bulks as readonly BulkRow[];
           if (bulk === undefined) return { result: () => false };
           const seqsKnown = new Set((known as readonly { seq: number }[]).map(({ seq }) => seq));
@@ -135,8 +122,8 @@ export function bulks(tables: OperatorTables, { advance, clear }: BulkEngine): O
             result: () => true,
           };
         },
-      });
-      if (!isFilling) throw notFilling(id);
+      };
+      if (!(await tables.change(change))) throw notFilling(id);
     },
 
     async sealBulk(id) {
@@ -177,7 +164,13 @@ export function bulks(tables: OperatorTables, { advance, clear }: BulkEngine): O
       positiveWhole('limit', limit, MOST_AT_ONCE);
       return tables.read(async (reader) => {
         const bulk = bulkIn(await reader.rows(selectBulk(dialect, id)), reader);
-        return bulk && outcome(dialect, reader, bulk, after, limit);
+        if (bulk === null) return null;
+        const asked = { text: selectWorked(t), values: [id, after, limit] };
+        const worked = await reader.rows<WorkedEvent>(asked);
+        const seqs = changedBy(worked);
+        const alike = { text: selectAlike(dialect), values: [seqs, bulk.audit] };
+        const changed = seqs.length === 0 ? [] : await reader.rows<AlikeEvents>(alike);
+        return outcomeOf(worked, changed, limit);
       });
     },
 
@@ -203,26 +196,19 @@ export function bulks(tables: OperatorTables, { advance, clear }: BulkEngine): O
   };
 }
 
-async function outcome(
-  { t, list, joinRow, event, state, queued }: Dialect,
-  { rows }: Reader,
-  { id, audit }: StoredBulk,
-  after: number,
-  limit: number,
-): Promise<OutcomePart> {
-  const results = `
+function selectWorked(t: Dialect['t']): string {
+  return `
     SELECT seq, result FROM ${t.bulk_events} WHERE bulk = $1 AND seq > $2 AND result IS NOT NULL
     ORDER BY bulk, seq LIMIT $3`;
-  const alike = `
+}
+
+function selectAlike({ t, list, joinRow, event, state, queued }: Dialect): string {
+  return `
     SELECT state, failed, erased, again, count(*) AS count FROM (
       SELECT ${state}, coalesce(${queued}.failures > 0, false) AS failed, events.erased_ms IS NOT NULL AS erased,
         (SELECT 1 FROM ${t.event_acts} AS acts WHERE acts.seq = events.seq AND acts.audit > $2 LIMIT 1) IS NOT NULL AS again
       FROM ${list('$1', 'bigint')} ${joinRow(t.events, 'events', (row) => `${row}.seq = value`)} ${event.joins}
     ) AS event GROUP BY state, failed, erased, again`;
-  const worked = await rows<WorkedEvent>({ text: results, values: [id, after, limit] });
-  const seqs = changedBy(worked);
-  const changed = seqs.length === 0 ? [] : await rows<AlikeEvents>({ text: alike, values: [seqs, audit] });
-  return outcomeOf(worked, changed, limit);
 }
 
 /** By their names: a newer version may add others, and Postgres refuses what is prepared to say `*` after that. */
@@ -252,8 +238,8 @@ export function startLine(dialect: Dialect, bulk: StoredBulk, by: Author): Requi
   return auditLine(dialect, bulk.act, author, target, {});
 }
 
-/** What a batch has done to a bulk that it holds. */
-export interface WorkedBatch {
+/** The work of a batch on a bulk that it holds. */
+interface WorkedBatch {
   readonly bulk: StoredBulk;
   /** the line of the audit */
   readonly audit: number;
@@ -266,10 +252,9 @@ export interface WorkedBatch {
 }
 
 /**
- * Writes what a batch has done.
+ * Writes the work of a batch: `save` has the row of the bulk, and `notes` the results of its events.
  *
- * @param more - what an engine also sets, after nine values
- * @returns `save` has the row of the bulk, and `notes` say what became of its events
+ * @param more - the columns that an engine also sets, after nine values
  */
 export function batchWrites(
   dialect: Dialect,
@@ -278,19 +263,17 @@ export function batchWrites(
 ): { readonly save: Required<Statement>; readonly notes: readonly Required<Statement>[] } {
   const { t, anyOf, now } = dialect;
   const { actor, reason, started, worked, counts, state, ended } = planProgress(bulk, author, open, results);
-  const save = `
+  const text = `
     UPDATE ${t.bulks}
     SET actor = $2, reason = $3, audit = $4, started_ms = $5, worked = $6, counts = $7, state = $8, ended_ms = $9,
       heartbeat_ms = ${now}, stopped = false ${more.text}
     WHERE id = $1 RETURNING ${bulkColumns(dialect)}`;
+  const values = [bulk.id, actor, reason, audit, started, worked, JSON.stringify(counts), state, ended, ...more.values];
   const note = `UPDATE ${t.bulk_events} SET result = $2 WHERE ${anyOf('seq', '$1', 'bigint')} AND bulk = $3`;
   const moved = moves.map(({ event }) => event.seq);
   const byResult = Map.groupBy(results.keys(), (at) => results[at]);
   return {
-    save: {
-      text: save,
-      values: [bulk.id, actor, reason, audit, started, worked, JSON.stringify(counts), state, ended, ...more.values],
-    },
+    save: { text, values },
     notes: [
       ...Array.from(byResult, ([result, of]) => ({ text: note, values: [of.map((at) => open[at]), result, bulk.id] })),
       recountedLine(t, audit, counts),
@@ -299,23 +282,15 @@ export function batchWrites(
   };
 }
 
-/** A bulk as it is stored; the CHECKs of the table hold the unions, and the texts without a name are JSON. */
-interface BulkRow {
-  readonly id: number;
-  readonly act: Act;
-  readonly state: Bulk['state'];
+/** The row of a bulk; the texts `filter`, `breakdown` and `counts` are JSON. */
+interface BulkRow extends Pick<Bulk, 'id' | 'act' | 'state' | 'actor' | 'reason' | 'total' | 'worked' | 'audit'> {
   readonly force: boolean | 0 | 1;
   readonly filter: string;
-  readonly actor: string;
-  readonly reason: string | null;
   readonly created_ms: number;
   readonly started_ms: number | null;
   readonly ended_ms: number | null;
-  readonly total: number;
   readonly breakdown: string;
-  readonly worked: number;
   readonly counts: string;
-  readonly audit: number | null;
   readonly heartbeat_ms: number | null;
   readonly stopped: boolean | 0 | 1;
   /** since its last heartbeat, by the clock that wrote that */
@@ -333,29 +308,26 @@ export function bulkIn(rows: readonly unknown[] = [], clock?: Clock): StoredBulk
 }
 
 function bulkOf(row: BulkRow, { toCaller }: Pick<Clock, 'toCaller'> = { toCaller: (ms) => ms }): StoredBulk {
+  const { id, act, state, actor, reason, total, worked, audit, heartbeat_ms: ms, silent_ms: silentMs } = row;
   const timeOf = (ms: number | null): Date | null => (ms === null ? null : new Date(toCaller(ms)));
   return {
-    id: row.id,
-    act: row.act,
-    state: row.state,
+    id,
+    act,
+    state,
     filter: filterOf(row.filter),
     force: Boolean(row.force),
-    actor: row.actor,
-    reason: row.reason,
+    actor,
+    reason,
     createdAt: new Date(toCaller(row.created_ms)),
     startedAt: timeOf(row.started_ms),
     endedAt: timeOf(row.ended_ms),
-    total: row.total,
+    total,
     breakdown: breakdownOf(row),
-    worked: row.worked,
-    counts: JSON.parse(row.counts) as ActCounts, // written by advanceBulk
-    audit: row.audit,
-    heartbeat: heartbeatOf(row),
+    worked,
+    counts: JSON.parse(row.counts) as StoredBulk['counts'], // written by advanceBulk
+    audit,
+    heartbeat: ms === null || silentMs === null ? null : { ms, silentMs, stopped: Boolean(row.stopped) },
   };
-}
-
-function heartbeatOf({ heartbeat_ms: ms, silent_ms: silentMs, stopped }: BulkRow): StoredBulk['heartbeat'] {
-  return ms === null || silentMs === null ? null : { ms, silentMs, stopped: Boolean(stopped) };
 }
 
 function fillingOf(row: BulkRow): FillingBulk {
@@ -368,15 +340,15 @@ function breakdownOf({ breakdown }: Pick<BulkRow, 'breakdown'>): Bulk['breakdown
   return { states: {}, types: {}, deadReasons: {}, endpoints: {}, ...stored };
 }
 
-const TIMES = new Set([
+const TIMES = new Set<string>([
   'since',
   'until',
   'failedSince',
   'failedUntil',
   'ignoredSince',
-] satisfies (keyof EventFilter)[] as string[]);
+] satisfies (keyof EventFilter)[]);
 
-/** As it was given: JSON has no dates. */
+/** JSON has no dates. */
 function filterOf(json: string): EventFilter {
   return JSON.parse(json, (key, value: unknown) =>
     TIMES.has(key) && typeof value === 'string' ? new Date(value) : value,

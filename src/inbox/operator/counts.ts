@@ -2,30 +2,27 @@ import { InboxUnavailableError } from '../../errors.ts';
 import { LATE, startDeadline, withinDeadline } from '../../host/host-limits.ts';
 import type { EventKey } from '../event.ts';
 import {
+  gaugeOf,
   MINUTE_MS,
   minutesApart,
+  MOST_COUNTED,
   type CountRow,
   type CountTotal,
-  gaugeOf,
-  MOST_COUNTED,
   type Gauge,
 } from '../rules/counted.ts';
 import type { Abortable } from './search.ts';
 import type { Clock, Dialect, OperatorTables, Reader, Statement } from './sql.ts';
 import { SlicedWork } from './turns.ts';
 
-export { LATENCY_BUCKETS_MS, latencyBound, type Counted, type CountRow, type CountTotal } from '../rules/counted.ts';
-export type { Gauge } from '../rules/counted.ts';
-
-/** The minutes and hours that begin in it; milliseconds since 1970. */
+/** Milliseconds since 1970. A span has the minutes and hours that begin in it. */
 export interface CountSpan {
   readonly since: number;
   readonly until: number;
 }
 
-/** What became of deliveries, by when: `stored` and `duplicate` without a detail, `rejected`, `arrived` and `refused`. */
+/** The results of deliveries: `stored` and `duplicate` without a detail, `rejected`, `arrived` and `refused`. */
 interface DeliveryCounts {
-  /** when the oldest of all counts begins that is kept; `null` where nothing was counted */
+  /** the beginning of the oldest count that is kept; `null` if nothing was counted */
   readonly begin: number | null;
   readonly rows: readonly CountRow[];
 }
@@ -52,6 +49,28 @@ export interface WaitingEvent extends EventKey {
   /** When the event was last rerun, if it has not failed since then; otherwise, when it was received. */
   readonly since: Date;
 }
+
+/** A rejected delivery. */
+export interface Rejection {
+  readonly endpoint: string;
+  readonly reason: string;
+  /** The size, in bytes, of the part of the body that was read. */
+  readonly bytes: number | null;
+  /** The SHA-256 of the body in lowercase hex, if the body was read. */
+  readonly sha256: string | null;
+  /** The address of the sender, if the adapter knows it. */
+  readonly source: string | null;
+}
+
+/** Rejected deliveries that differ only in time. */
+export interface RejectedDelivery extends Rejection {
+  readonly seq: number;
+  readonly count: number;
+  readonly firstAt: Date;
+  readonly lastAt: Date;
+}
+
+type NotedRejection = Parameters<Counts['noteRejected']>[0][number];
 
 export interface Counts {
   /** Adds each row to the count for its minute. */
@@ -93,10 +112,25 @@ export interface Counts {
   coarsen(before: number): Promise<void>;
 }
 
+/** The columns in which kinds differ. */
+export const KIND = 'endpoint, reason, bytes, sha256, source';
+/** Made-up bodies must not fill the disk: the kinds that were last seen longest ago go. */
+export const KINDS_KEPT = 1_000;
+const NOTED_AT_ONCE = 250;
+/** Longer than any address; a proxy may pass on whatever it was told. */
+const MAX_SOURCE = 200;
+
 type SpanInTables = readonly [since: number, until: number];
 
-/** What each engine does itself of counts. */
-export interface CountEngine extends RejectionEngine {
+/** The parts of counts that each engine has. */
+export interface CountEngine {
+  readonly addCounts: (clock: Clock, rows: readonly CountRow[]) => readonly Statement[];
+  /** Adds rejections to the kinds that are kept. */
+  readonly addRejections: (clock: Clock, rejections: readonly NotedRejection[]) => readonly Statement[];
+  /** The kinds that are kept, for `FROM`. */
+  readonly rejectedKinds: string;
+  /** Leaves one row of each kind, if rejections were only appended. */
+  readonly mergeRejections?: () => Promise<unknown>;
   /** The spans whose totals are read together. */
   readonly spansAtOnce: number;
   /** Rows of spans, for `FROM`, with the first two values. */
@@ -110,7 +144,6 @@ export interface CountEngine extends RejectionEngine {
   readonly tryToWrite: () => Promise<void>;
 }
 
-/** What is counted in an inbox. */
 export function counts(tables: OperatorTables, engine: CountEngine): Counts {
   const { dialect } = tables;
   const { t } = dialect;
@@ -171,7 +204,26 @@ export function counts(tables: OperatorTables, engine: CountEngine): Counts {
       tables.read(async ({ rows, toCaller }) =>
         gaugesOf(await rows<GaugesRow>({ text: selectGauges(dialect, engine.gauges) }), toCaller),
       ),
-    ...rejections(tables, engine),
+    async noteRejected(rejections) {
+      for (let at = 0; at < rejections.length; at += NOTED_AT_ONCE) {
+        const some = rejections.slice(at, at + NOTED_AT_ONCE);
+        const noted = some.map((one) => ({ ...one, source: one.source?.slice(0, MAX_SOURCE) ?? null }));
+        const counted = some.map(({ reason, count, at }) => ({ at, what: 'rejected', detail: reason, count }) as const);
+        await tables.append((clock) => [...engine.addRejections(clock, noted), ...engine.addCounts(clock, counted)]);
+        await engine.mergeRejections?.();
+      }
+    },
+    rejected(limit) {
+      const text = `
+        SELECT seq, ${KIND}, count, first_ms, last_ms FROM ${engine.rejectedKinds}
+        ORDER BY last_ms DESC, seq DESC LIMIT $1`;
+      type Row = Rejection & { seq: number; count: number; first_ms: number; last_ms: number };
+      return tables.read(async ({ rows, toCaller }) => {
+        const found = await rows<Row>({ text, values: [Math.min(limit, KINDS_KEPT)] });
+        const at = (ms: number): Date => new Date(toCaller(ms));
+        return found.map(({ first_ms, last_ms, ...row }) => ({ ...row, firstAt: at(first_ms), lastAt: at(last_ms) }));
+      });
+    },
     ping: pinger(engine.tryToWrite),
     coarsen: engine.coarsen,
   };
@@ -182,7 +234,7 @@ function inTables({ since, until }: CountSpan, apart: number): SpanInTables {
   return [Math.ceil(since) + apart, Math.ceil(until) + apart];
 }
 
-/** What was counted in a span: a minute that was taken in before it was over stands in two places, so they are added up. */
+/** The counts of a span. A minute that was taken in before it was over has two rows, so they are added up. */
 function countedBetween(t: Dialect['t'], since: string, until: string): string {
   const sums = (per: 'minute' | 'hour'): string => `
     SELECT at_ms, what, detail, count FROM ${t.count_sums}
@@ -203,14 +255,12 @@ function firstCounted(t: Dialect['t']): string {
     ) AS firsts`;
 }
 
-/** What is counted of deliveries. */
 const DELIVERIES = "'stored', 'duplicate', 'rejected', 'arrived', 'refused'";
-/** Of these it does not matter what the event was. */
+/** These are summed up without the type of the event. */
 const WITHOUT_DETAIL = "'stored', 'duplicate'";
 
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Minutes and hours of the caller's clock, which lie whole minutes from those of the tables. */
 function selectDeliveries(from: string, per: 'minute' | 'hour'): string {
   const at = startOf('(counted.at - CAST($3 AS bigint))', per === 'hour' ? HOUR_MS : MINUTE_MS);
   return `
@@ -228,7 +278,7 @@ const KEPT_MS = 400 * 24 * HOUR_MS;
 /** Rows moved in one transaction, which takes a few milliseconds. */
 export const MOVED_AT_ONCE = 1_000;
 
-/** A way that rows of counts go. Nothing depends on when, or how often, or on clocks: what comes late follows later. */
+/** A move of rows of counts. Nothing depends on when, or how often, or on clocks: rows that come late follow later. */
 export interface CountMove {
   readonly from: 'counts' | 'count_sums';
   /** which of the rows, beside their time */
@@ -243,7 +293,7 @@ const sumsOf = (per: 'minute' | 'hour'): Omit<CountMove, 'to'> => {
   return { from: 'count_sums', which: `per = '${per}'`, at: 'at_ms' };
 };
 
-/** Only here does anything get into the sum of all, so that it holds what has left the counts, each of them once. */
+/** Only this move adds to the sum of all, so that the sum has each row that has left the counts once. */
 const TAKE_IN: CountMove = {
   from: 'counts',
   which: 'true',
@@ -256,7 +306,7 @@ const TAKE_IN: CountMove = {
 const MAKE_HOURS: CountMove = { ...sumsOf('minute'), to: [['hour', startOf('at_ms', HOUR_MS)]] };
 const FORGET: CountMove = { ...sumsOf('hour'), to: [] };
 
-/** @param moveSome - moves some of the rows of before; as many as are moved at once, unless there are no more */
+/** @param moveSome - moves `MOVED_AT_ONCE` rows from before a time, or fewer if there are no more; returns how many */
 export async function coarsenInSteps(
   before: number,
   moveSome: (move: CountMove, before: number) => Promise<number>,
@@ -273,7 +323,7 @@ export async function coarsenInSteps(
   }
 }
 
-/** Where the events of gauges are, each by its own index. */
+/** The indexes with the events of gauges. */
 interface GaugeSources {
   /** The events of each figure, for `FROM`. */
   readonly figures: Readonly<Record<Figure, string>>;
@@ -294,12 +344,10 @@ type GaugesRow = Readonly<Record<Figure, number>> & {
   readonly since_ms: number | null;
 };
 
-/** How many of the first in each order are looked at for the oldest one. */
+/** So many of the first in each order are looked at for the oldest one. */
 const FIRST = 100;
-/** How many of the oldest are shown. */
 const OLDEST_SHOWN = 20;
 
-/** The first events in an order. */
 export function firstOf(events: string, order: string): string {
   return `SELECT seq FROM ${events} ORDER BY ${order} LIMIT ${FIRST}`;
 }
@@ -348,80 +396,6 @@ function gaugesOf(rows: readonly GaugesRow[], toCaller: Clock['toCaller']): Gaug
     discarded: gaugeOf(row.discarded),
     oldestPending: oldest[0] ?? null,
     oldest,
-  };
-}
-
-/** A rejected delivery. */
-export interface Rejection {
-  readonly endpoint: string;
-  readonly reason: string;
-  /** The size, in bytes, of the part of the body that was read. */
-  readonly bytes: number | null;
-  /** The SHA-256 of the body in lowercase hex, if the body was read. */
-  readonly sha256: string | null;
-  /** The address of the sender, if the adapter knows it. */
-  readonly source: string | null;
-}
-
-/** Rejected deliveries that differ only in time. */
-export interface RejectedDelivery extends Rejection {
-  readonly seq: number;
-  readonly count: number;
-  readonly firstAt: Date;
-  readonly lastAt: Date;
-}
-
-type Noted = Rejection & { readonly count: number; readonly at: number };
-
-interface Rejections {
-  noteRejected(rejections: readonly Noted[]): Promise<void>;
-  rejected(limit: number): Promise<readonly RejectedDelivery[]>;
-}
-
-/** What each engine does itself of rejections. */
-interface RejectionEngine {
-  /** Adds them to the kinds that are kept. */
-  readonly addRejections: (clock: Clock, rejections: readonly Noted[]) => readonly Statement[];
-  readonly addCounts: (clock: Clock, rows: readonly CountRow[]) => readonly Statement[];
-  /** The kinds that are kept, for `FROM`. */
-  readonly rejectedKinds: string;
-  /** Leaves one row of each kind, where rejections were only appended. */
-  readonly mergeRejections?: () => Promise<unknown>;
-}
-
-/** The columns in which kinds differ. */
-export const KIND = 'endpoint, reason, bytes, sha256, source';
-/** Made-up bodies must not fill the disk: the kinds that were last seen longest ago go. */
-export const KINDS_KEPT = 1_000;
-const NOTED_AT_ONCE = 250;
-/** Longer than any address; a proxy may pass on whatever it was told. */
-const MAX_SOURCE = 200;
-
-/** The rejected deliveries of an inbox. */
-function rejections(tables: OperatorTables, engine: RejectionEngine): Rejections {
-  return {
-    async noteRejected(rejections) {
-      for (let at = 0; at < rejections.length; at += NOTED_AT_ONCE) {
-        const some = rejections.slice(at, at + NOTED_AT_ONCE);
-        const noted = some.map((one) => ({ ...one, source: one.source?.slice(0, MAX_SOURCE) ?? null }));
-        const counted = some.map(({ reason, count, at }) => ({ at, what: 'rejected', detail: reason, count }) as const);
-        await tables.append((clock) => [...engine.addRejections(clock, noted), ...engine.addCounts(clock, counted)]);
-        await engine.mergeRejections?.();
-      }
-    },
-    rejected(limit) {
-      const text = `
-        SELECT seq, ${KIND}, count, first_ms AS "firstAt", last_ms AS "lastAt" FROM ${engine.rejectedKinds}
-        ORDER BY last_ms DESC, seq DESC LIMIT $1`;
-      return tables.read(async ({ rows, toCaller }) => {
-        const found = await rows<RejectedDelivery & { readonly firstAt: number; readonly lastAt: number }>({
-          text,
-          values: [Math.min(limit, KINDS_KEPT)],
-        });
-        const at = (ms: number): Date => new Date(toCaller(ms));
-        return found.map((row) => ({ ...row, firstAt: at(row.firstAt), lastAt: at(row.lastAt) }));
-      });
-    },
   };
 }
 

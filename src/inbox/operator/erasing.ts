@@ -1,163 +1,11 @@
 import { ConfigurationError } from '../../errors.ts';
 import { turn } from '../../host/real-timers.ts';
 import { entityTerm } from '../rules/entity-terms.ts';
-import { planErase, printOf, type Erased, type EventAbout, ErasedNames } from '../rules/erasing.ts';
+import { ErasedNames, planErase, printOf, type Erased, type EventAbout } from '../rules/erasing.ts';
 import type { EndpointType } from '../rules/pauses.ts';
-import { type By, authorOf, type Author } from './acts.ts';
-import { auditLine } from './audit.ts';
-import type { OperatorTables, Statement } from './sql.ts';
-
-const PAGE = 100;
-/** The bodies of these are parsed, and each may have a mebibyte. */
-const CONFLICTS = 2;
-const BATCH_EVENTS = 100;
-
-/** What each engine does itself of erasing. */
-export interface ErasingEngine {
-  /** Whether an action that is noted later has a higher number. */
-  readonly notesInOrder: boolean;
-  /** Those of some events that are about an entity now. */
-  about(seqs: readonly number[], entity: string): Promise<readonly EventAbout[]>;
-  /** Erases some in one transaction; in another what it has not come to. */
-  eraseSome(events: readonly EventAbout[], erasing: Erasing): Promise<Erased & { readonly worked: number }>;
-  /** As `EraseReport` says of it. */
-  emptyLog(): Promise<boolean | null>;
-}
-
-interface Erasing {
-  readonly entity: string;
-  /** the line of the audit that counts it too */
-  readonly audit: number;
-  readonly author: Author;
-}
-
-const NOTHING = { erased: 0, inProcessing: 0 };
-
-/** Removes what is kept about an entity. */
-export function erasing(tables: OperatorTables, engine: ErasingEngine): Erasure {
-  return { erase: (entity, by, options) => eraseAbout({ tables, engine }, entity, by, options) };
-}
-
-interface Place {
-  readonly tables: OperatorTables;
-  readonly engine: ErasingEngine;
-}
-
-async function eraseAbout(place: Place, entity: string, by: By, options: EraseOptions): Promise<EraseReport> {
-  const { tables, engine } = place;
-  const { dryRun = false, signal, onProgress } = options;
-  if (typeof entity !== 'string' || entity === '') {
-    throw new ConfigurationError(
-      'INVALID_OPTION',
-      'entity must be the name of the entity to erase, such as order:mer_7:ord_42.',
-    );
-  }
-  const author = authorOf(by);
-  const names = new ErasedNames();
-  names.addEntity(entity);
-  const found: EventAbout[] = [];
-  let examined = 0;
-  for await (const page of eventsAbout(place, entity)) {
-    if (signal?.aborted === true) break;
-    found.push(...page.events);
-    for (const event of page.events) if (event.whole) names.addNamesOf(event, entity);
-    examined += page.examined;
-    onProgress?.({ step: 'looking', examined, found: found.length });
-  }
-  if (signal?.aborted === true && !dryRun) return { ...NOTHING, audit: null, logEmptied: false };
-  if (dryRun) {
-    // Where nothing is left to erase, an earlier time may have left something in the log.
-    const logEmptied = found.length === 0 && (await engine.emptyLog());
-    const { erased, inProcessing } = planErase(found);
-    return { erased, inProcessing, audit: null, logEmptied };
-  }
-
-  const audit = await begin(tables, { ...author, reason: names.hideInReason(author.reason) }, entity);
-  // Before the events go: whoever goes on after a crash could not tell any more which ids to hide.
-  const hiddenUpTo = await hideInActs(tables, names);
-  const done = await eraseAll(engine, found, { entity, audit, author }, options);
-  await forgetEntity(tables, entity);
-  // And what was done to them meanwhile.
-  await hideInActs(tables, names, engine.notesInOrder ? hiddenUpTo : []);
-  tables.notify();
-  return { ...done, audit, logEmptied: await engine.emptyLog() };
-}
-
-/** Answers with the line of the audit. */
-async function begin(tables: OperatorTables, author: Author, entity: string): Promise<number> {
-  return tables.change({
-    plan(_, { toDatabase }) {
-      const by = { ...author, now: toDatabase(author.now) };
-      return {
-        save: [auditLine(tables.dialect, 'erase', by, { entity: printOf(entity) }, NOTHING)],
-        result: ([rows = []]) => (rows[0] as { seq: number }).seq,
-      };
-    },
-  });
-}
-
-/** Forgets which events of the entity were processed last. */
-async function forgetEntity(tables: OperatorTables, entity: string): Promise<void> {
-  const { t, toKey } = tables.dialect;
-  const save = [{ text: `DELETE FROM ${t.entities} WHERE entity = $1`, values: [toKey(entity)] }];
-  await tables.change({ isRepeatable: true, plan: () => ({ save, result: () => {} }) });
-}
-
-/** What one look has come to. */
-interface PageAbout {
-  readonly events: readonly EventAbout[];
-  /** how many events were looked at for it */
-  readonly examined: number;
-}
-
-/**
- * The events about an entity: those that the index knows to be about it, and those under whose id another body is kept
- * that is. Conflicts are few, and no index knows what their bodies say.
- */
-async function* eventsAbout(place: Place, entity: string): AsyncGenerator<PageAbout, void> {
-  const { t, toKey } = place.tables.dialect;
-  const withTerm = `SELECT seq FROM ${t.terms} WHERE seq > $1 AND term = $2 ORDER BY seq LIMIT ${PAGE}`;
-  const withConflict = `SELECT seq FROM ${t.conflicts} WHERE seq > $1 ORDER BY seq LIMIT ${CONFLICTS}`;
-  yield* pagesOf(place, entity, true, (behind) => ({ text: withTerm, values: [behind, toKey(entityTerm(entity))] }));
-  yield* pagesOf(place, entity, false, (behind) => ({ text: withConflict, values: [behind] }));
-}
-
-async function* pagesOf(
-  { tables, engine }: Place,
-  entity: string,
-  whole: boolean,
-  next: (behind: number) => Statement,
-): AsyncGenerator<PageAbout, void> {
-  for (let seen: number | undefined = 0; seen !== undefined;) {
-    const asked = next(seen);
-    const seqs = (await tables.read(({ rows }) => rows<{ seq: number }>(asked))).map(({ seq }) => seq);
-    if (seqs.length > 0) {
-      const events = await engine.about(seqs, entity);
-      yield { events: events.filter((event) => event.whole === whole), examined: seqs.length };
-    }
-    seen = seqs.at(-1);
-    await turn();
-  }
-}
-
-/** In as many transactions as their size asks for. */
-async function eraseAll(
-  engine: ErasingEngine,
-  events: readonly EventAbout[],
-  erasing: Erasing,
-  { signal, onProgress }: EraseOptions,
-): Promise<Erased> {
-  const done = { ...NOTHING };
-  for (let at = 0; at < events.length;) {
-    if (signal?.aborted === true) break;
-    const batch = await engine.eraseSome(events.slice(at, at + BATCH_EVENTS), erasing);
-    at += batch.worked;
-    done.erased += batch.erased;
-    done.inProcessing += batch.inProcessing;
-    onProgress?.({ step: 'erasing', worked: at, total: events.length });
-  }
-  return done;
-}
+import { authorOf, type Author, type By } from './acts.ts';
+import { noteLine } from './audit.ts';
+import { byTables, type OperatorTables, type Statement } from './sql.ts';
 
 /** The result of {@link eraseEntity}. */
 export interface EraseReport {
@@ -212,7 +60,121 @@ export interface Erasure {
   erase(entity: string, by: By, options: EraseOptions): Promise<EraseReport>;
 }
 
-/** Where operators' actions are kept with what they were about. */
+/** The parts of erasing that each engine has. */
+export interface ErasingEngine {
+  /** Whether an action that is noted later has a higher number. */
+  readonly notesInOrder: boolean;
+  /** Those of some events that are about an entity now. */
+  about(seqs: readonly number[], entity: string): Promise<readonly EventAbout[]>;
+  /** Erases the first `worked` of some events in one transaction, with the line of the audit that counts them too. */
+  eraseSome(
+    events: readonly EventAbout[],
+    erasing: { readonly entity: string; readonly audit: number; readonly author: Author },
+  ): Promise<Erased & { readonly worked: number }>;
+  /** As `EraseReport.logEmptied`. */
+  emptyLog(): Promise<boolean | null>;
+}
+
+/** Few enough to be read between two deliveries. */
+const PAGE = 100;
+/** The bodies of these are parsed, and each may have a mebibyte. */
+const CONFLICTS = 2;
+const BATCH_EVENTS = 100;
+
+export function erasing(tables: OperatorTables, engine: ErasingEngine): Erasure {
+  return {
+    async erase(entity, operator, { dryRun = false, signal, onProgress }) {
+      if (typeof entity !== 'string' || entity === '') {
+        throw new ConfigurationError(
+          'INVALID_OPTION',
+          'entity must be the name of the entity to erase, such as order:mer_7:ord_42.',
+        );
+      }
+      const isAborted = (): boolean => signal?.aborted === true;
+      const author = authorOf(operator);
+      const names = new ErasedNames();
+      names.addEntity(entity);
+      const found: EventAbout[] = [];
+      let examined = 0;
+      for await (const page of eventsAbout(tables, engine, entity)) {
+        if (isAborted()) break;
+        found.push(...page.events);
+        for (const event of page.events) if (event.whole) names.addNamesOf(event, entity);
+        examined += page.examined;
+        onProgress?.({ step: 'looking', examined, found: found.length });
+      }
+      if (dryRun) {
+        // If nothing is left to erase, an earlier time may have left something in the log.
+        const logEmptied = found.length === 0 && (await engine.emptyLog());
+        const { erased, inProcessing } = planErase(found);
+        return { erased, inProcessing, audit: null, logEmptied };
+      }
+      const done = { erased: 0, inProcessing: 0 };
+      if (isAborted()) return { ...done, audit: null, logEmptied: false };
+
+      const by = byTables({ ...author, reason: names.hideInReason(author.reason) });
+      const audit = await noteLine(tables, 'erase', by, { entity: printOf(entity) }, done);
+      // Before the events go: after a crash, nothing could tell any more which ids to hide.
+      const hiddenUpTo = await hideInActs(tables, names);
+      for (let at = 0; at < found.length && !isAborted();) {
+        const batch = await engine.eraseSome(found.slice(at, at + BATCH_EVENTS), { entity, audit, author });
+        at += batch.worked;
+        done.erased += batch.erased;
+        done.inProcessing += batch.inProcessing;
+        onProgress?.({ step: 'erasing', worked: at, total: found.length });
+      }
+      await forgetEntity(tables, entity);
+      // And in actions that were noted meanwhile.
+      await hideInActs(tables, names, engine.notesInOrder ? hiddenUpTo : []);
+      tables.notify();
+      return { ...done, audit, logEmptied: await engine.emptyLog() };
+    },
+  };
+}
+
+/** Forgets which events of the entity were processed last. */
+async function forgetEntity(tables: OperatorTables, entity: string): Promise<void> {
+  const { t, toKey } = tables.dialect;
+  const save = [{ text: `DELETE FROM ${t.entities} WHERE entity = $1`, values: [toKey(entity)] }];
+  await tables.change({ isRepeatable: true, plan: () => ({ save, result: () => {} }) });
+}
+
+interface PageAbout {
+  readonly events: readonly EventAbout[];
+  /** how many events were looked at for it */
+  readonly examined: number;
+}
+
+/**
+ * The events about an entity: those that the index knows to be about it, and those with a conflicting body that is. Conflicts
+ * are few, and no index knows their bodies.
+ */
+async function* eventsAbout(
+  tables: OperatorTables,
+  engine: ErasingEngine,
+  entity: string,
+): AsyncGenerator<PageAbout, void> {
+  const { t, toKey } = tables.dialect;
+  const withTerm = `SELECT seq FROM ${t.terms} WHERE seq > $1 AND term = $2 ORDER BY seq LIMIT ${PAGE}`;
+  const withConflict = `SELECT seq FROM ${t.conflicts} WHERE seq > $1 ORDER BY seq LIMIT ${CONFLICTS}`;
+  yield* pages(true, (behind) => ({ text: withTerm, values: [behind, toKey(entityTerm(entity))] }));
+  yield* pages(false, (behind) => ({ text: withConflict, values: [behind] }));
+
+  async function* pages(whole: boolean, next: (behind: number) => Statement): AsyncGenerator<PageAbout, void> {
+    for (let seen: number | undefined = 0; seen !== undefined;) {
+      const asked = next(seen);
+      const seqs = (await tables.read(({ rows }) => rows<{ seq: number }>(asked))).map(({ seq }) => seq);
+      if (seqs.length > 0) {
+        const events = await engine.about(seqs, entity);
+        yield { events: events.filter((event) => event.whole === whole), examined: seqs.length };
+      }
+      seen = seqs.at(-1);
+      await turn();
+    }
+  }
+}
+
+/** The tables with operators' actions and their targets. */
 const KEPT = [
   { table: 'audit', key: 'seq' },
   { table: 'bulks', key: 'id' },
@@ -225,20 +187,17 @@ interface KeptAct {
   readonly reason: string | null;
 }
 
-interface PauseReason extends EndpointType {
-  readonly reason: string;
-}
-
-/** How far `hideInActs` has come in each table. */
-type HiddenUpTo = readonly number[];
-
 /**
- * Replaces erased names in what is kept of operators' actions.
+ * Replaces erased names in operators' actions.
  *
- * @param from - where an earlier pass has ended
+ * @param from - where an earlier pass has ended in each table
  * @returns where this one has ended
  */
-async function hideInActs(tables: OperatorTables, names: ErasedNames, from: HiddenUpTo = []): Promise<HiddenUpTo> {
+async function hideInActs(
+  tables: OperatorTables,
+  names: ErasedNames,
+  from: readonly number[] = [],
+): Promise<readonly number[]> {
   const { t, anyOf, given } = tables.dialect;
   const ends: number[] = [];
   for (const [at, { table, key }] of KEPT.entries()) {
@@ -250,13 +209,12 @@ async function hideInActs(tables: OperatorTables, names: ErasedNames, from: Hidd
     let behind = from[at] ?? 0;
     for (;;) {
       const page = await tables.read(({ rows }) => rows<KeptAct>({ text: read, values: [behind] }));
-      const changed = page.flatMap((act) => hidden(act, names));
-      const values = [
-        changed.map((act) => act.key),
-        changed.map((act) => act.filter),
-        changed.map((act) => act.reason),
-      ];
-      const save = [{ text: write, values }];
+      const changed = page.flatMap((act) => {
+        const filter = JSON.stringify(names.hideInAll(JSON.parse(act.filter)));
+        const reason = names.hideInReason(act.reason);
+        return filter === act.filter && reason === act.reason ? [] : [{ key: act.key, filter, reason }];
+      });
+      const save = [{ text: write, values: columns(changed, ['key', 'filter', 'reason']) }];
       // Deliveries have their turn in any case.
       if (changed.length === 0) await turn();
       else await tables.change({ isRepeatable: true, plan: () => ({ save, result: () => {} }) });
@@ -267,13 +225,6 @@ async function hideInActs(tables: OperatorTables, names: ErasedNames, from: Hidd
   }
   await hideInPauses(tables, names);
   return ends;
-}
-
-/** None when nothing had to be hidden. */
-function hidden({ key, ...act }: KeptAct, names: ErasedNames): KeptAct[] {
-  const filter = JSON.stringify(names.hideInAll(JSON.parse(act.filter)));
-  const reason = names.hideInReason(act.reason);
-  return filter === act.filter && reason === act.reason ? [] : [{ key, filter, reason }];
 }
 
 /** Pauses are few. */
@@ -287,16 +238,17 @@ async function hideInPauses(tables: OperatorTables, names: ErasedNames): Promise
   await tables.change({
     isRepeatable: true,
     load: () => [{ text: read }],
-    plan([pauses = []]: readonly (readonly PauseReason[])[]) {
-      const changed = pauses
-        .map((pause) => ({ ...pause, hidden: names.hideIn(pause.reason) }))
-        .filter((pause) => pause.hidden !== pause.reason);
-      const values = [
-        changed.map(({ endpoint }) => endpoint),
-        changed.map(({ type }) => type),
-        changed.map(({ hidden }) => hidden),
-      ];
-      return { save: changed.length === 0 ? [] : [{ text: write, values }], result: () => {} };
+    plan([pauses = []]: readonly (readonly (EndpointType & { readonly reason: string })[])[]) {
+      const changed = pauses.flatMap((pause) => {
+        const reason = names.hideIn(pause.reason);
+        return reason === pause.reason ? [] : [{ ...pause, reason }];
+      });
+      const save = [{ text: write, values: columns(changed, ['endpoint', 'type', 'reason']) }];
+      return { save: changed.length === 0 ? [] : save, result: () => {} };
     },
   });
+}
+
+function columns<Row>(rows: readonly Row[], names: readonly (keyof Row)[]): readonly unknown[] {
+  return names.map((name) => rows.map((row) => row[name]));
 }

@@ -6,27 +6,61 @@ import {
   statesToPrune,
   type LookedAt,
   type PruneCandidates,
-  type PrunePlan,
   type PruneCriteria,
+  type PrunePlan,
   type PrunePosition,
 } from '../rules/pruning.ts';
 
-/** How many events are counted between two turns of the event loop. */
-const COUNTED = 1_000;
+export interface PruneStep {
+  readonly pruned: number;
+  /** where to go on; `null` when everything was looked at */
+  readonly next: PrunePosition | null;
+  /** for how long it worked while deliveries waited; milliseconds. A part of that where they hardly do, as on Postgres */
+  readonly workMs: number;
+  /** for how long it held the writer, its commit included; milliseconds. A part of that where there is no one writer */
+  readonly heldMs: number;
+}
 
-/** What each engine does itself of pruning. */
+interface CountOptions {
+  /** stops after the batch under way */
+  readonly signal?: AbortSignal | undefined;
+  /** called with the number of events so far */
+  readonly onProgress?: ((found: number) => void) | undefined;
+}
+
+export interface Pruning {
+  /** Counts the events that match the criteria, up to `limit`, which may be `Infinity`. */
+  prunable(criteria: PruneCriteria, limit: number, options?: CountOptions): Promise<number>;
+  /**
+   * Turns up to `limit` events into tombstones in one transaction. The transaction ends early if it would otherwise
+   * block the writer for long.
+   *
+   * @param progress - where the previous step ended, and the audit line whose count of `pruned` grows
+   */
+  pruneSome(
+    criteria: PruneCriteria,
+    limit: number,
+    progress?: { readonly after?: PrunePosition | null; readonly audit?: number },
+  ): Promise<PruneStep>;
+}
+
+/** The parts of pruning that each engine has. */
 export interface PruningEngine {
   /** Whether an index finds the events of an endpoint in this state. Few are looked at then. */
   readonly hasIndex: (state: PrunePosition['state']) => boolean;
   /** The first behind a position, in the order in which they were settled. */
   readonly lookAt: (criteria: PruneCriteria, from: PrunePosition, looked: number) => Promise<readonly LookedAt[]>;
-  /** Makes tombstones of events that were found, in one transaction. What has changed since is passed over. */
-  readonly prune: (found: readonly PrunePosition[], settledBefore: Date, audit: number | undefined) => Promise<Pruned>;
+  /** Makes tombstones of events that were found, in one transaction, without those that have changed since. */
+  readonly prune: (
+    found: readonly PrunePosition[],
+    settledBefore: Date,
+    audit: number | undefined,
+  ) => Promise<Omit<PruneStep, 'next'> & Pick<PrunePlan, 'worked'>>;
 }
 
-interface Pruned extends Omit<PruneStep, 'next'>, Pick<PrunePlan, 'worked'> {}
+/** So many events are counted between two turns of the event loop. */
+const COUNTED = 1_000;
 
-/** Makes tombstones of events that are settled. */
 export function pruning({ hasIndex, lookAt, prune }: PruningEngine): Pruning {
   /** Events that can be pruned, state by state, in the order in which they were settled: up to `limit`. */
   async function candidates(
@@ -66,37 +100,4 @@ export function pruning({ hasIndex, lookAt, prune }: PruningEngine): Pruning {
       return { ...step, next: worked === found.length ? next : (found[worked - 1] ?? next) };
     },
   };
-}
-
-export interface PruneStep {
-  readonly pruned: number;
-  /** where to go on; `null` when everything was looked at */
-  readonly next: PrunePosition | null;
-  /** for how long it worked while deliveries waited; milliseconds. A part of that where they hardly do, as on Postgres */
-  readonly workMs: number;
-  /** for how long it held the writer, its commit included; milliseconds. A part of that where there is no one writer */
-  readonly heldMs: number;
-}
-
-interface CountOptions {
-  /** stops after the batch under way */
-  readonly signal?: AbortSignal | undefined;
-  /** told how many fit so far */
-  readonly onProgress?: ((found: number) => void) | undefined;
-}
-
-export interface Pruning {
-  /** Counts the events that match the criteria, up to `limit`, which may be `Infinity`. */
-  prunable(criteria: PruneCriteria, limit: number, options?: CountOptions): Promise<number>;
-  /**
-   * Turns up to `limit` events into tombstones in one transaction. The transaction ends early if it would otherwise
-   * block the writer for long.
-   *
-   * @param progress - where the previous step ended, and the audit line whose count of `pruned` grows
-   */
-  pruneSome(
-    criteria: PruneCriteria,
-    limit: number,
-    progress?: { readonly after?: PrunePosition | null; readonly audit?: number },
-  ): Promise<PruneStep>;
 }

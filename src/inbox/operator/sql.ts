@@ -2,7 +2,7 @@
  * The SQL of operators stands once, for SQLite and Postgres. Both accept `$1`, `$2` … as parameters and `CAST(… AS bigint)`; a
  * dialect has the few words that differ.
  */
-import { type By, authorOf, type Author } from './acts.ts';
+import { authorOf, type Author, type By } from './acts.ts';
 
 /** One statement, with a value for each parameter. A list is a value too, for `Dialect.anyOf` and `Dialect.list`. */
 export interface Statement {
@@ -34,7 +34,7 @@ export const sharedTables = [
 export interface Dialect {
   /** the full names of the tables */
   readonly t: Readonly<Record<(typeof sharedTables)[number], string>>;
-  /** Finds the event whose id is the first parameter, and whose endpoint is the second. */
+  /** Finds the event with an id and an endpoint. */
   readonly keyIs: (id: string, endpoint: string) => string;
   /** Whether a column has one of the values of a list. */
   readonly anyOf: (column: string, parameter: string, type: 'bigint' | 'text') => string;
@@ -49,13 +49,13 @@ export interface Dialect {
   /** Pending events that may be claimed, for `FROM`: `ready`, with `endpoint` and `type`. */
   readonly ready: string;
   /**
-   * Where events are and how they went: the joins to `events`, and the columns `state`, `dead_reason`, `settled_ms`, `due_ms`,
-   * `attempts`, `failures`, `fingerprint` and `put_away_ms` beside `events.*`. `put_away_ms` is null for processed events.
+   * The joins to `events`, and the columns `state`, `dead_reason`, `settled_ms`, `due_ms`, `attempts`, `failures`,
+   * `fingerprint` and `put_away_ms` beside `events.*`. `put_away_ms` is null for processed events.
    */
   readonly event: { readonly joins: string; readonly columns: string };
   /**
-   * How events were handled, exactly: joins, and the columns `due_ms`, `settled_ms`, `begun`, `failures`, `crashes`, `trigger`,
-   * `fingerprint` and `yields`. Postgres has nulls where an event was processed, and its attempts say the rest.
+   * How events were handled: joins, and the columns `due_ms`, `settled_ms`, `begun`, `failures`, `crashes`, `trigger`,
+   * `fingerprint` and `yields`. Postgres has nulls where an event was processed; its attempts have the rest.
    */
   readonly handled: { readonly joins: string; readonly columns: string };
   /** The functions that make JSON of columns and of rows, and one that reads it. Postgres has texts in a code of ours. */
@@ -80,13 +80,12 @@ export interface Dialect {
   readonly queued: string;
 }
 
-/** Which times the tables have: those of the database, where machines share it. */
+/** Converts times: the tables have those of the database if machines share it. */
 export interface Clock {
   readonly toDatabase: (ms: number) => number;
   readonly toCaller: (ms: number) => number;
 }
 
-/** Reads the tables. */
 export interface Reader extends Clock {
   readonly rows: <Row>(statement: Statement) => Promise<readonly Row[]>;
 }
@@ -109,7 +108,6 @@ export interface Plan<Result> {
   readonly result: (saved: readonly (readonly unknown[])[]) => Result;
 }
 
-/** Reads from one connection. It may be tried again. */
 export type Read = <T>(work: (reader: Reader) => Promise<T>) => Promise<T>;
 
 /** The tables of an inbox, as operators reach them. */
@@ -118,7 +116,7 @@ export interface OperatorTables {
   /** Reads from one connection. It may be tried again. */
   read<T>(work: (reader: Reader) => Promise<T>, signal?: AbortSignal): Promise<T>;
   /**
-   * Does what takes several reads. Closing the inbox waits for it.
+   * Does work that takes several reads. Closing the inbox waits for it.
    *
    * @param signal - once aborted, no read begins: it throws the reason
    */
@@ -132,11 +130,14 @@ export interface OperatorTables {
 }
 
 /**
- * Who acts, with the time by the clock of the tables.
+ * The author of an action, with the time by the clock of the tables.
  *
- * @throws ConfigurationError `INVALID_OPTION` for actions of nobody, or through nothing that is known
+ * @throws ConfigurationError `INVALID_OPTION` for an unknown `via`, or without an actor
  */
 export function actingBy(by: By): (clock: Clock) => Author {
-  const author = authorOf(by);
+  return byTables(authorOf(by));
+}
+
+export function byTables(author: Author): (clock: Clock) => Author {
   return ({ toDatabase }) => ({ ...author, now: toDatabase(author.now) });
 }

@@ -1,7 +1,7 @@
 import type { AnyInbox } from '../../inbox/contract.ts';
 import { type DeadReason, type EventKey, deadReasons } from '../../inbox/event.ts';
 import type { Act, ActResult } from '../../inbox/operator/acts.ts';
-import type { Gauge } from '../../inbox/operator/counts.ts';
+import type { Gauge } from '../../inbox/rules/counted.ts';
 import { type DeadGroup, type EventSummary, filterFault, type EventFilter } from '../../inbox/operator/search.ts';
 import { retryPrintOf } from '../../inbox/rules/error-groups.ts';
 import type { Blocker, Wait } from '../../inbox/rules/waiting.ts';

@@ -1,4 +1,4 @@
-import type { Gauge } from '../../inbox/operator/counts.ts';
+import type { Gauge } from '../../inbox/rules/counted.ts';
 import type { Pause } from '../../inbox/operator/pauses.ts';
 import type { DeadGroup } from '../../inbox/operator/search.ts';
 import type { Stats } from '../../ops/stats.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/host/clock.ts';
 import type { Inbox } from '../../../src/inbox/contract.ts';
-import type { CountRow } from '../../../src/inbox/operator/counts.ts';
+import type { CountRow } from '../../../src/inbox/rules/counted.ts';
 import type { AttemptError, Settlement } from '../../../src/inbox/work.ts';
 import { HOUR, MINUTE, operationsIn, passTime, SECOND, type Sent } from './passed-time.ts';
 

@@ -5,7 +5,7 @@ import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
 import { opsPage } from '../../../src/page/operators-page.tsx';
 import { scratchFile } from '../../helpers/scratch-folder.ts';
 import type { Inbox } from '../../../src/inbox/contract.ts';
-import type { CountRow } from '../../../src/inbox/operator/counts.ts';
+import type { CountRow } from '../../../src/inbox/rules/counted.ts';
 import { watchChanges, type Standing, liveStreams } from '../../../src/page/live-updates.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { ADA, openedPage, signedIn } from './opened-page.ts';

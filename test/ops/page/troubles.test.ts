@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, test } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
-import type { CountRow } from '../../../src/inbox/operator/counts.ts';
+import type { CountRow } from '../../../src/inbox/rules/counted.ts';
 import type { EventSummary } from '../../../src/inbox/operator/search.ts';
 import type { Wait } from '../../../src/inbox/rules/waiting.ts';
 import type { Pause } from '../../../src/inbox/operator/pauses.ts';
