@@ -1,9 +1,6 @@
 import { Argument, Option } from 'commander';
 import { EVENT_MEANINGS } from '../events/event-types.ts';
 import { eventStates } from '../inbox/event.ts';
-import type { CaptureOptions } from './fixtures.ts';
-import type { ReplayOptions } from './replay.ts';
-import type { SchemaOptions } from './schema.ts';
 import { GROUP, nameList, type CommandTable } from './shared/command.ts';
 import {
   collected,
@@ -14,13 +11,8 @@ import {
   withOptionalDb,
   withSending,
   withWide,
-  type WideOptions,
 } from './shared/options.ts';
-import { print, withOwnModule } from './shared/output.ts';
-import type { MigrateOptions } from './shared/postgres-inbox.ts';
-import { secretOf, withSecret, type SecretOptions } from './shared/secret.ts';
-import type { TriggerOptions } from './trigger.ts';
-import type { UiOptions } from './ui.ts';
+import { withSecret } from './shared/secret.ts';
 
 /** The commands that are a file or two each. Their code is imported only when they run. */
 export const commands = {
@@ -70,12 +62,7 @@ export const commands = {
       1: 'no response was as expected',
       3: 'only some responses were as expected',
     },
-    async run(event: string, options: TriggerOptions) {
-      const { trigger } = await import('./trigger.ts');
-      await withOwnModule(options.events, async () => {
-        process.exitCode = await trigger(event, options);
-      });
-    },
+    run: async () => (await import('./trigger.ts')).trigger,
   },
 
   ui: {
@@ -101,7 +88,7 @@ export const commands = {
         'handles the events that you rerun. On Ctrl-C, the command finishes the work in progress and exits; press ' +
         'Ctrl-C again to exit immediately.',
     ],
-    run: async (options: UiOptions) => (await import('./ui.ts')).ui(options),
+    run: async () => (await import('./ui.ts')).ui,
   },
 
   replay: {
@@ -145,7 +132,7 @@ export const commands = {
       3: 'only some deliveries were accepted',
       4: 'no event matched',
     },
-    run: async (sources: string[], options: ReplayOptions) => (await import('./replay.ts')).replay(sources, options),
+    run: async () => (await import('./replay.ts')).replay,
   },
 
   sign: {
@@ -157,13 +144,7 @@ export const commands = {
     ],
     argument: ['<file>', 'the file that contains the body, or - for standard input'],
     options: [withSecret],
-    async run(file: string, options: SecretOptions) {
-      const { noteWhenEmpty, readInput } = await import('./shared/files.ts');
-      const { signBody } = await import('../signing/signature.ts');
-      const body = await readInput(file);
-      noteWhenEmpty(body);
-      print(signBody(body, await secretOf(options)));
-    },
+    run: async () => (await import('./sign.ts')).sign,
   },
 
   fixtures: {
@@ -181,14 +162,13 @@ export const commands = {
           'hookbox fixtures list --json | jq -r \'.[] | select(.expect == "rejected").name\'',
         ],
         options: [['--json', 'print JSON'], withWide],
-        run: async (options: WideOptions & { readonly json?: boolean }) =>
-          (await import('./fixtures.ts')).listFixtures(options),
+        run: async () => (await import('./fixtures.ts')).listFixtures,
       },
       show: {
         description: 'print a built-in body, byte for byte',
         examples: ['hookbox fixtures show order.created', 'hookbox fixtures show edge/bom | xxd | head -1'],
         argument: ['<name>', 'a name from hookbox fixtures list'],
-        run: async (name: string) => (await import('./fixtures.ts')).showFixture(name),
+        run: async () => (await import('./fixtures.ts')).showFixture,
       },
       capture: {
         description: 'save the body of a stored event for a test',
@@ -210,7 +190,7 @@ export const commands = {
             'and numbers. Equal values stay equal, and the event stays valid. Its id and its signature change. ' +
             'Field names do not change, so read the file before you share it.',
         ],
-        run: async (id: string, options: CaptureOptions) => (await import('./fixtures.ts')).capture(id, options),
+        run: async () => (await import('./fixtures.ts')).capture,
       },
     },
   },
@@ -228,8 +208,7 @@ export const commands = {
       ['--json', 'print JSON Schema (draft 2020-12); without a type, one object keyed by type'],
       ['--openapi', 'print the OpenAPI 3.1 document that hookbox sandbox serves'],
     ],
-    run: async (type: string | undefined, options: SchemaOptions) =>
-      (await import('./schema.ts')).printSchema(type, options),
+    run: async () => (await import('./schema.ts')).printSchema,
   },
 
   migrate: {
@@ -261,7 +240,7 @@ export const commands = {
         '    GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO …;',
       ],
     ],
-    run: async (options: MigrateOptions) => (await import('./shared/postgres-inbox.ts')).migrate(options),
+    run: async () => (await import('./shared/postgres-inbox.ts')).migrate,
   },
 
   completion: {
@@ -277,6 +256,6 @@ export const commands = {
         'fish, run the third one once. Completion works for the command hookbox, not for npx hookbox. Therefore, put ' +
         "hookbox on your PATH (npm install -g hookbox), or define the alias hookbox='npx hookbox'.",
     ],
-    run: async (shell: 'bash' | 'zsh' | 'fish') => (await import('./completion.ts')).printScript(shell),
+    run: async () => (await import('./completion.ts')).printScript,
   },
 } as const satisfies CommandTable;

@@ -8,7 +8,6 @@ import { print } from './shared/output.ts';
 
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const;
 
-/** Prints the completion for a shell. */
 export async function printScript(shell: keyof typeof SCRIPTS): Promise<void> {
   print(scriptFor(shell, await hookboxProgram()));
 }
@@ -33,7 +32,6 @@ interface CompletedOption {
   readonly values: readonly string[] | null;
 }
 
-/** What may follow a command. */
 interface Place {
   /** the commands that lead there: `/events/list`; empty for `hookbox` itself */
   readonly path: string;
@@ -140,7 +138,6 @@ function zshScript(places: readonly Place[], paths: readonly string[]): readonly
   ];
 }
 
-/** A line for each option that takes a value. */
 function valueCases(
   places: readonly Place[],
   line: (pattern: string, values: readonly string[]) => string,
@@ -183,7 +180,6 @@ function fishScript(places: readonly Place[], paths: readonly string[]): readonl
   ];
 }
 
-/** What may stand at a place. */
 function line({ path }: Place, what: readonly string[], description: string): string {
   const condition = fishQuoted(path === '' ? "__hookbox_at ''" : `__hookbox_at ${path}`);
   const said = description === '' ? [] : ['-d', fishQuoted(description)];
@@ -196,7 +192,6 @@ function optionOf({ flags, values }: CompletedOption): readonly string[] {
   return values.length === 0 ? [...names, '-r'] : [...names, '-x', '-a', fishQuoted(values.join(' '))];
 }
 
-/** In single quotes, as fish reads them. */
 function fishQuoted(text: string): string {
   return `'${text.replaceAll(/[\\']/g, String.raw`\$&`)}'`;
 }

@@ -11,7 +11,6 @@ import { shownInbox, type DbOptions, type WideOptions } from './shared/options.t
 import { CommandError, EXIT, printBytes, printJson, tell } from './shared/output.ts';
 import { lineWidth, table } from './shared/table.ts';
 
-/** A body that comes with the package. */
 interface CatalogEntry {
   readonly name: string;
   /** what a receiver makes of it */
@@ -19,7 +18,6 @@ interface CatalogEntry {
   readonly what: string;
 }
 
-/** Lists the bodies that come with the package. */
 export async function listFixtures(options: WideOptions & { readonly json?: boolean }): Promise<void> {
   const entries = catalog();
   if (options.json === true) return printJson(entries);
@@ -37,7 +35,6 @@ export async function showFixture(name: string): Promise<void> {
   );
 }
 
-/** One for each event type, then the edge cases. */
 function catalog(): readonly CatalogEntry[] {
   const expectations = JSON.parse(readFileSync(join(fixturesFolder(), 'edge/expectations.json'), 'utf8')) as Readonly<
     Record<string, { readonly expect: CatalogEntry['expect']; readonly why: string }>
@@ -48,8 +45,7 @@ function catalog(): readonly CatalogEntry[] {
   ];
 }
 
-/** The options of `fixtures capture`. */
-export interface CaptureOptions extends DbOptions {
+interface CaptureOptions extends DbOptions {
   readonly endpoint: string;
   readonly out?: string;
   readonly force?: boolean;

@@ -4,7 +4,6 @@ import { commandFrom, HELP_WIDTH, withExamples, withHelp } from './shared/comman
 import { EXIT, tellFailure, interruptWithReader, tell } from './shared/output.ts';
 import { VERSION } from '../version.ts';
 
-/** How each command is made, in the order in which help lists them. */
 const makers: Readonly<Record<string, () => Promise<Command>>> = {
   check: async () => (await import('./check/check-command.ts')).checkCommand(),
   serve: async () => (await import('./serve/serve-command.ts')).serveCommand(),
@@ -27,12 +26,7 @@ function fromTable(name: keyof typeof table): () => Promise<Command> {
   return async () => commandFrom(name, (await import('./commands.ts')).commands[name]);
 }
 
-/**
- * The program with the command that is asked for, or with all of them where none is: only what is needed is loaded, so
- * that every command starts fast, and `--version` the fastest.
- *
- * @param first - the first argument
- */
+/** The program with the command that the first argument names, or with all: every command loads only what it needs. */
 export async function hookboxProgram(first = ''): Promise<Command> {
   const program = withExamples(new Command('hookbox'), [
     'hookbox serve handlers.ts',
@@ -52,7 +46,7 @@ export async function hookboxProgram(first = ''): Promise<Command> {
     )
     // Commands and those beneath them may have options of the same name.
     .enablePositionalOptions();
-  if (!isVersion(first)) {
+  if (first !== '--version' && first !== '-v') {
     const named = Object.hasOwn(makers, first) ? makers[first] : undefined;
     for (const make of named === undefined ? Object.values(makers) : [named]) program.addCommand(await make());
   }
@@ -60,20 +54,13 @@ export async function hookboxProgram(first = ''): Promise<Command> {
   return program;
 }
 
-function isVersion(argument: string): boolean {
-  return argument === '--version' || argument === '-v';
-}
-
-/** As `--version` was called before `-v`. */
-const OLDER_VERSION = '-V';
-
-/** Runs what the arguments say, and says with which code to exit. */
+/** Runs what the arguments say, and sets the exit code. */
 export async function run(given: readonly string[]): Promise<void> {
   interruptWithReader();
   try {
     const hasEnvFile = given.some((arg) => arg.startsWith('--env-file'));
     const rest = hasEnvFile ? (await import('./shared/files.ts')).withEnvFiles(given) : given;
-    const args = rest[0] === OLDER_VERSION ? ['--version'] : rest;
+    const args = rest[0] === '-V' ? ['--version'] : rest;
     const program = await hookboxProgram(args[0]);
     await program.parseAsync(args, { from: 'user' });
   } catch (failure) {

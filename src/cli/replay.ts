@@ -15,7 +15,8 @@ import {
   type DbOptions,
   type SendingOptions,
   tellUnknownTypes,
-  timeOption,
+  optionalTime,
+  present,
   targetOf,
 } from './shared/options.ts';
 import { EXIT, type ExitCode, print, printNdjson, tell, usageError, CommandError } from './shared/output.ts';
@@ -30,16 +31,23 @@ import {
   type SendingResult,
 } from './shared/sending.ts';
 
-/** What the arguments of `replay` say. */
-export interface ReplayOptions extends DbOptions, SendingOptions, SelectionOptions {
+interface ReplayOptions extends DbOptions, SendingOptions {
+  readonly endpoint: string;
+  readonly all?: boolean;
+  readonly type?: readonly string[];
+  readonly state?: readonly EventState[];
+  readonly since?: string;
+  readonly until?: string;
+  readonly after?: number;
+  readonly skip?: number;
   readonly rate?: number;
   readonly quiet?: boolean;
   readonly dryRun?: boolean;
 }
 
-/** Sends what the arguments name to a URL, and resolves with how to exit. */
+/** Sends what the arguments name to a URL. */
 export async function replay(sources: readonly string[], options: ReplayOptions): Promise<ExitCode> {
-  const { endpoint, dryRun = false, unsigned = false } = options;
+  const { endpoint, dryRun = false, unsigned = false, json = false } = options;
   const to = targetOf(options.to, options.allowRemote ?? false);
   const filter = filterOf(sources, options);
   const names = named(sources);
@@ -50,37 +58,46 @@ export async function replay(sources: readonly string[], options: ReplayOptions)
     missing += 1;
     tell(`${oneLine(id)} is neither a file nor an event of the endpoint ${endpoint} in ${shownInbox(options)}.`);
   };
+  const concluded = ({ ok, failed }: Pick<SendingResult, 'ok' | 'failed'>): ExitCode => {
+    if (signal.aborted) return EXIT.interrupted;
+    return ok + failed === 0 ? EXIT.notFound : exitCodeOf({ ok, failed: failed + missing });
+  };
 
+  const signal = interruption();
   try {
-    const items =
-      filter === null
-        ? fromNames(names, inbox, endpoint, options.skip ?? 0, noteMissing)
-        : fromInbox(inbox as Inbox, filter);
-    const signal = interruption();
+    const items = filter === null ? fromNames(names, inbox, options, noteMissing) : fromInbox(inbox as Inbox, filter);
     if (dryRun) {
-      const listed = await listAll(items, options, signal);
+      const listed = await listAll(items, json, signal);
       if (listed.ok + listed.failed === 0) tellUnknownTypes(options.type);
-      return concluded(listed, missing, signal);
+      return concluded(listed);
     }
     const secret = unsigned ? null : await secretOf(options);
     const watched = unsigned ? items : remarkingUnverified(items);
-    const result = await sendAll(watched, { ...options, to, secret, json: options.json ?? false, signal });
-    if (result.ok + result.failed > 0) tellEnd(result, to);
-    else if (missing === 0 && !signal.aborted) {
+    const result = await sendAll(watched, { ...options, to, secret, json, signal });
+    const { duplicates, gone, next } = result;
+    if (result.ok + result.failed > 0) {
+      tellSummary(result);
+      if (duplicates > 0) {
+        const them = duplicates === 1 ? 'it' : 'them';
+        tell(
+          `note: the receiver already had ${duplicates} of these events, so no handler ran for ${them}. To run handlers again, use hookbox events rerun.`,
+        );
+      }
+      if (gone) tellGone(to);
+    } else if (missing === 0 && !signal.aborted) {
       tell(`${shownInbox(options)} has no matching event of the endpoint ${endpoint}.`);
       tellUnknownTypes(options.type);
     }
-    if (result.next !== null) tell(`Stopped before ${nameOf(result.next)}. To continue, add ${result.next.resume}`);
-    return concluded(result, missing, signal);
+    if (next !== null) tell(`Stopped before ${nameOf(next)}. To continue, add ${next.resume}`);
+    return concluded(result);
   } finally {
     await inbox?.close().catch((failure: unknown) => tell(messageOf(failure)));
   }
 }
 
-/** What would be sent. */
 async function listAll(
   items: AsyncIterable<Outgoing>,
-  { json = false }: ReplayOptions,
+  json: boolean,
   signal: AbortSignal,
 ): Promise<Pick<SendingResult, 'ok' | 'failed'>> {
   let ok = 0;
@@ -100,78 +117,30 @@ async function listAll(
   return { ok, failed };
 }
 
-function tellEnd(result: SendingResult, to: URL): void {
-  const { duplicates, gone } = result;
-  tellSummary(result);
-  if (duplicates > 0) {
-    const them = duplicates === 1 ? 'it' : 'them';
-    tell(
-      `note: the receiver already had ${duplicates} of these events, so no handler ran for ${them}. To run handlers again, use hookbox events rerun.`,
-    );
-  }
-  if (gone) tellGone(to);
-}
-
-function concluded(
-  { ok, failed }: Pick<SendingResult, 'ok' | 'failed'>,
-  missing: number,
-  signal: AbortSignal,
-): ExitCode {
-  if (signal.aborted) return EXIT.interrupted;
-  if (ok + failed === 0) return EXIT.notFound;
-  return exitCodeOf({ ok, failed: failed + missing });
-}
-
-/** What the arguments of `replay` say about which events are meant. */
-export interface SelectionOptions {
-  readonly endpoint: string;
-  readonly all?: boolean;
-  readonly type?: readonly string[];
-  readonly state?: readonly EventState[];
-  readonly since?: string;
-  readonly until?: string;
-  readonly after?: number;
-  readonly skip?: number;
-}
-
-/**
- * The filter for stored events, or `null` where they are named one by one.
- *
- * @throws CommandError when nothing is said, or both ways are mixed
- */
-export function filterOf(sources: readonly string[], options: SelectionOptions): StoredEventFilter | null {
+/** The filter for stored events, or `null` where they are named one by one. */
+function filterOf(sources: readonly string[], options: ReplayOptions): StoredEventFilter | null {
   const { endpoint, all, type, state, since, until, after, skip } = options;
-  const filtered = [all, type, state, since, until, after].some((option) => option !== undefined);
+  const isFiltered = [all, type, state, since, until, after].some((option) => option !== undefined);
   if (sources.length > 0) {
-    if (filtered) throw usageError('Pass event ids, files or folders, or use filters, but not both.');
+    if (isFiltered) throw usageError('Pass event ids, files or folders, or use filters, but not both.');
     return null;
   }
   if (skip !== undefined)
     throw usageError('--skip works only with event ids, files and folders. With a filter, use --after.');
-  if (!filtered) {
+  if (!isFiltered) {
     throw usageError(
       'Select what to replay: pass event ids, files or folders, or use --all, --type, --state, --since, --until or --after.',
     );
   }
-  return {
-    endpoint,
-    ...(type && { types: type }),
-    ...(state && { states: state }),
-    ...(since !== undefined && { since: timeOption('--since', since) }),
-    ...(after !== undefined && { after }),
-    ...(until !== undefined && { until: timeOption('--until', until) }),
-  };
+  const times = { since: optionalTime('since', since), until: optionalTime('until', until) };
+  return { endpoint, ...present({ types: type, states: state, after, ...times }) };
 }
 
 /** Something that the arguments name: the body in a file, or a stored event. */
-export type Named = { readonly file: string } | { readonly id: string };
+type Named = { readonly file: string } | { readonly id: string };
 
-/**
- * Takes a folder for its `*.json` files in the order of their names, a file for itself, and anything else for an event's id.
- *
- * @throws CommandError for a folder without any
- */
-export function named(sources: readonly string[]): readonly Named[] {
+/** A folder means its `*.json` files in the order of their names; what is neither folder nor file is an event's id. */
+function named(sources: readonly string[]): readonly Named[] {
   return sources.flatMap((source): readonly Named[] => {
     const found = foundAt(source);
     if (found === undefined) return [{ id: source }];
@@ -194,19 +163,11 @@ function foundAt(path: string): Stats | undefined {
   }
 }
 
-/**
- * What is named, one after the other.
- *
- * @param inbox - `null` where only files are named
- * @param skip - leaves out so many at the beginning
- * @param missing - is called for each id that is not stored
- */
-export async function* fromNames(
+async function* fromNames(
   names: readonly Named[],
   inbox: Inbox | null,
-  endpoint: string,
-  skip: number,
-  missing: (id: string) => void,
+  { endpoint, skip = 0 }: ReplayOptions,
+  noteMissing: (id: string) => void,
 ): AsyncGenerator<Outgoing, void> {
   for (const [index, name] of names.entries()) {
     if (index < skip) continue;
@@ -218,13 +179,13 @@ export async function* fromNames(
       continue;
     }
     const event = inbox && (await inbox.get({ endpoint, id: await idFor(inbox, name.id, { endpoint }) }));
-    if (event === null) missing(name.id);
+    if (event === null) noteMissing(name.id);
     else yield { ...outgoing(event, share), resume };
   }
 }
 
-/** The stored events that fit a filter, of those that are stored now. */
-export async function* fromInbox(inbox: Inbox, filter: StoredEventFilter): AsyncGenerator<Outgoing, void> {
+/** Those of the events stored now that fit. */
+async function* fromInbox(inbox: Inbox, filter: StoredEventFilter): AsyncGenerator<Outgoing, void> {
   const newest = await newestSeq(inbox);
   for await (const event of storedEvents(inbox, filter, newest)) {
     yield { ...outgoing(event, event.seq / newest), resume: `--after ${event.seq - 1}` };
@@ -232,17 +193,17 @@ export async function* fromInbox(inbox: Inbox, filter: StoredEventFilter): Async
 }
 
 function outgoing(event: StoredEvent, share: number): Outgoing {
-  const { id, type, body, endpoint, seq, state, verified } = event;
-  return { id, type, body, share, source: { endpoint, seq, state, verified, receivedAt: event.receivedAt } };
+  const { id, type, body, endpoint, seq, state, verified, receivedAt } = event;
+  return { id, type, body, share, source: { endpoint, seq, state, verified, receivedAt } };
 }
 
 /** A fresh signature makes events authentic that were not when they came: the user should know. */
-export async function* remarkingUnverified(items: AsyncGenerator<Outgoing, void>): AsyncGenerator<Outgoing, void> {
-  let remarked = false;
+async function* remarkingUnverified(items: AsyncGenerator<Outgoing, void>): AsyncGenerator<Outgoing, void> {
+  let hasRemarked = false;
   for await (const item of items) {
     const { source } = item;
-    if (!remarked && source !== undefined && 'verified' in source && !source.verified) {
-      remarked = true;
+    if (!hasRemarked && source !== undefined && 'verified' in source && !source.verified) {
+      hasRemarked = true;
       tell(`note: ${nameOf(item)} was received without verification. hookbox now sends it with a valid signature.`);
     }
     yield item;

@@ -3,13 +3,11 @@ import { jsonSchema, jsonSchemas, type JsonSchema } from '../events/json-schemas
 import { didYouMean } from './shared/options.ts';
 import { print, printJson, styled, usageError } from './shared/output.ts';
 
-/** The options of `schema`. */
-export interface SchemaOptions {
+interface SchemaOptions {
   readonly json?: boolean;
   readonly openapi?: boolean;
 }
 
-/** Prints the schema of a type, or of all. */
 export async function printSchema(name: string | undefined, { json, openapi }: SchemaOptions): Promise<void> {
   if (openapi === true) {
     if (name !== undefined) throw usageError('--openapi prints one document for all types. Remove the event type.');

@@ -9,12 +9,17 @@ import { readInput } from './shared/files.ts';
 import { didYouMean } from './shared/options.ts';
 import { CommandError, EXIT, usageError, tell } from './shared/output.ts';
 
-/**
- * What an argument names, as `bodiesOf` says, with the schemas of a module: says what does not fit.
- *
- * @param events - the path of the module; nothing is checked without one
- * @throws CommandError for what is neither a type nor a file, and for a module without schemas
- */
+export interface Changes {
+  readonly eventId?: string;
+  readonly override?: readonly string[];
+  readonly remove?: readonly string[];
+}
+
+export type BodyMaker = () => Buffer;
+
+export type Judge = (body: Uint8Array) => Issue | null;
+
+/** As `bodiesOf`, with the schemas of a module, where one is given; tells what does not fit them. */
 export async function checkedBodies(source: string, changes: Changes, events: string | undefined): Promise<BodyMaker> {
   if (events === undefined) return bodiesOf(source, changes);
   const { schemasIn, tellMisfit } = await import('./shared/own-module.ts');
@@ -25,41 +30,26 @@ export async function checkedBodies(source: string, changes: Changes, events: st
   return makeBody;
 }
 
-/** What is to be changed in a body. */
-export interface Changes {
-  readonly eventId?: string;
-  readonly override?: readonly string[];
-  readonly remove?: readonly string[];
-}
-
-/** Makes the bytes of the next delivery. */
-export type BodyMaker = () => Buffer;
-
-/** Says what does not fit in a body, which hookbox stores as invalid then; `null` where all does. */
-export type Judge = (body: Uint8Array) => Issue | null;
-
 /**
- * What the argument of `trigger` names: a type makes an event of its own each time; a file and standard input are taken as
- * they are, byte for byte, unless something in them is to be changed.
- *
- * @param schemas - of types of the user's own
- * @throws CommandError for what is neither, with the types that are meant perhaps
+ * Makes what the argument of `trigger` names: a type makes a new event each time; a file and standard input are taken byte
+ * for byte, unless something in them is to be changed.
  */
 export async function bodiesOf(source: string, changes: Changes, schemas: EventSchemas = {}): Promise<BodyMaker> {
-  if (isEventType(source)) {
-    const text = fixture(source).toString();
-    tellNewFields(text, changes);
-    const make = (): Buffer => changed(text, changes, makeItsOwn);
-    return isOneEvent(changes) ? always(make()) : make;
-  }
-  if (schemaOf(schemas, source) !== undefined) {
-    const make = (): Buffer => changed(JSON.stringify(newEvent(source)), changes);
-    tellNewFields(JSON.stringify(newEvent(source)), changes);
-    return isOneEvent(changes) ? always(make()) : make;
+  const { eventId, override = [], remove = [] } = changes;
+  const always =
+    (body: Buffer): BodyMaker =>
+    () =>
+      body;
+  const known = isEventType(source) ? fixture(source).toString() : null;
+  if (known !== null || schemaOf(schemas, source) !== undefined) {
+    const make = (): Buffer =>
+      known === null ? changed(JSON.stringify(newEvent(source)), changes) : changed(known, changes, makeItsOwn);
+    tellNewFields(known ?? JSON.stringify(newEvent(source)), changes);
+    // Under one id every delivery is the same event, so all of them have the same bytes.
+    return eventId !== undefined || override.some(isOfId) ? always(make()) : make;
   }
   if (source !== '-' && !existsSync(source)) throw noSuchSource(source, schemas);
   const bytes = await readInput(source);
-  const { eventId, override = [], remove = [] } = changes;
   if (eventId === undefined && override.length === 0 && remove.length === 0) return always(bytes);
   tellNewFields(bytes.toString(), changes);
   return always(changed(bytes.toString(), changes));
@@ -72,25 +62,21 @@ export function isMadeWhole(source: string, { override = [], remove = [] }: Chan
 
 /** Handlers read `event.data`, so what lands beside it was most likely meant to be in it. */
 function tellNewFields(text: string, { override: overrides = [] }: Changes): void {
-  for (const path of newFields(parsed(text), overrides)) {
+  const body = parsed(text);
+  const told = new Set<string>();
+  for (const each of overrides) {
+    const [path = ''] = each.split('=', 1);
+    const [key = ''] = path.split('.', 1);
+    if (Object.hasOwn(body, key) || told.has(key)) continue;
+    told.add(key);
     tell(
       `note: --override ${path}=… adds a field at the top level of the event. To set a field of data, use data.${path}=…`,
     );
   }
 }
 
-/** Under one id every delivery is the same event, so all of them have the same bytes. */
-function isOneEvent({ eventId, override = [] }: Changes): boolean {
-  return eventId !== undefined || override.some(isOfId);
-}
-
-/** Whether an override sets the id of the event. */
 export function isOfId(override: string): boolean {
   return override.startsWith('id=');
-}
-
-function always(body: Buffer): BodyMaker {
-  return () => body;
 }
 
 function changed(text: string, changes: Changes, before: (body: object) => void = () => {}): Buffer {
@@ -123,12 +109,7 @@ function noSuchSource(source: string, schemas: EventSchemas): CommandError {
   );
 }
 
-/**
- * Sets one value in a parsed body: `data.items.0.price=6.50`. What is missing on the way is created.
- *
- * @param override - path=value; the value is JSON, or else a text
- * @throws CommandError that names the path
- */
+/** Sets one value in a parsed body: `data.items.0.price=6.50`. What is missing on the way is created. */
 function override(body: object, override: string): void {
   const at = override.indexOf('=');
   if (at < 1) throw usageError(`--override ${JSON.stringify(override)} must be path=value, such as data.total=12.50.`);
@@ -139,42 +120,27 @@ function override(body: object, override: string): void {
     const next = valueAt(container, key);
     if (next === undefined) container = put(container, key, /^\d+$/.test(keys[index + 1] ?? last) ? [] : {}, override);
     else if (isContainer(next)) container = next;
-    else throw throughValue('--override', keys.slice(0, index + 1), next);
+    else {
+      const kind = next === null ? 'null' : `a ${typeof next === 'object' ? 'number' : typeof next}`;
+      const path = keys.slice(0, index + 1).join('.');
+      throw usageError(`--override: ${path} is ${kind}, so it cannot contain a value.`);
+    }
   }
   put(container, last, jsonOrText(override.slice(at + 1)), override);
 }
 
-/** The paths of overrides that add a field to the top level of a body, the first for each field. */
-function newFields(body: object, overrides: readonly string[]): readonly string[] {
-  const paths = new Map<string, string>();
-  for (const override of overrides) {
-    const [path = ''] = override.split('=', 1);
-    const [key = ''] = path.split('.', 1);
-    if (!Object.hasOwn(body, key) && !paths.has(key)) paths.set(key, path);
-  }
-  return [...paths.values()];
-}
-
-/**
- * Removes one value from a parsed body.
- *
- * @throws CommandError when it is not there
- */
 function remove(body: object, path: string): void {
   const keys = keysOf(path);
   const last = keys.pop() ?? '';
   let container: unknown = body;
   for (const key of keys) container = isContainer(container) ? valueAt(container, key) : undefined;
-  if (!isContainer(container) || !isEntry(container, last)) {
+  // The length of a list is not an entry.
+  const isLength = Array.isArray(container) && last === 'length';
+  if (!isContainer(container) || !Object.hasOwn(container, last) || isLength) {
     throw usageError(`--remove ${path}: the event has no value at this path.`);
   }
   if (Array.isArray(container)) container.splice(Number(last), 1);
   else Reflect.deleteProperty(container, last);
-}
-
-/** The length of a list is not an entry. */
-function isEntry(container: object, key: string): boolean {
-  return Object.hasOwn(container, key) && !(Array.isArray(container) && key === 'length');
 }
 
 function keysOf(path: string): string[] {
@@ -196,11 +162,6 @@ function put<Value>(container: object, key: string, value: Value, override: stri
   }
   Object.defineProperty(container, key, { value, writable: true, enumerable: true, configurable: true });
   return value;
-}
-
-function throughValue(option: string, keys: readonly string[], value: unknown): Error {
-  const kind = value === null ? 'null' : `a ${typeof value === 'object' ? 'number' : typeof value}`;
-  return usageError(`${option}: ${keys.join('.')} is ${kind}, so it cannot contain a value.`);
 }
 
 function jsonOrText(text: string): unknown {

@@ -22,15 +22,14 @@ import {
   styled,
   tenths,
   tookText,
+  withOwnModule,
 } from './shared/output.ts';
 import { secretOf } from './shared/secret.ts';
 import { type Outgoing, exitCodeOf, sendAll, tellGone, tellSummary, givenHeaders } from './shared/sending.ts';
 import { checkedBodies, isMadeWhole, isOfId, type BodyMaker, type Changes, type Judge } from './trigger-body.ts';
 
-/** The options of `trigger`. */
-export interface TriggerOptions extends SendingOptions, Changes {
+interface TriggerOptions extends SendingOptions, Changes {
   readonly count: number;
-  /** a module with the schemas of own types */
   readonly events?: string;
   readonly tamper?: 'body' | 'signature';
   readonly schedule?: 'service';
@@ -40,14 +39,18 @@ export interface TriggerOptions extends SendingOptions, Changes {
   readonly expectStatus?: number;
 }
 
-/** What is sent: bytes, and the signature that goes with them. */
 interface Signed {
   readonly body: Uint8Array;
   readonly signature: string | null;
 }
 
-/** Sends an event, or several. */
-export async function trigger(source: string, options: TriggerOptions): Promise<ExitCode> {
+export async function trigger(source: string, options: TriggerOptions): Promise<void> {
+  await withOwnModule(options.events, async () => {
+    process.exitCode = await triggered(source, options);
+  });
+}
+
+async function triggered(source: string, options: TriggerOptions): Promise<ExitCode> {
   const { count, dryRun = false, printCurl = false, unsigned = false, schedule, json = false } = options;
   const to = targetOf(options.to, options.allowRemote ?? false);
   assertTogether(options);
@@ -183,8 +186,6 @@ function afterwards(ms: number | null, timeScale: number): string {
 /**
  * A command for the shell that sends exactly these bytes. They go through printf and a pipe: as an argument of curl a long
  * body would not fit, and one that begins with @ would be taken for a file.
- *
- * @param given - as `--header` gives them; curl reads `@file` as it does
  */
 function curlCommand(to: URL, { body, signature }: Signed, given: readonly string[] = []): string {
   const usual = { 'Content-Type': 'application/json', ...(signature !== null && { 'X-Signature': signature }) };

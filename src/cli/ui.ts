@@ -9,8 +9,7 @@ import { namedInbox, shownInbox, type DbOptions } from './shared/options.ts';
 import { EXIT, tell, usageError, type ExitCode } from './shared/output.ts';
 import { secretFromFile } from './shared/secret.ts';
 
-/** The options of `ui`. */
-export interface UiOptions extends DbOptions, CredentialOptions {
+interface UiOptions extends DbOptions, CredentialOptions {
   readonly port: number;
   readonly mask?: readonly string[];
 }
@@ -39,7 +38,6 @@ interface CredentialOptions {
   readonly readOnly?: boolean;
 }
 
-/** Who may see the page. */
 interface Access {
   readonly page: Pick<OpsPageOptions, 'basic' | 'bearer' | 'unsafeOpen'>;
   readonly note: string;

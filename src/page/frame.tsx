@@ -1,23 +1,17 @@
 import type { Context, Env, Hono, MiddlewareHandler } from 'hono';
-import { setCookie } from 'hono/cookie';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { plural } from '../ops/words/format.ts';
 import type { Flash } from './acts/flash.ts';
 import { ASSETS, type AssetName } from './asset-texts.ts';
 import { Layout, PlainPage, type Look } from './layout.tsx';
 import { takenAway } from './mounting.ts';
-import { type Verdict, KNOWN_COOKIE } from './safety/authorization.ts';
+import type { Verdict } from './safety/authorization.ts';
 import { type Tokens, peerOf, SAFE_HEADERS, type Guard } from './safety/request-guard.ts';
 import type { Screen, Visitor } from './visit.ts';
 
-/** What the guard leaves for the route that answers the request. */
+/** What the guards leave for a route: the visitor, and the form that the visitor's own page has sent. */
 export interface PageEnv {
-  readonly Variables: {
-    /** only set for those who were let in */
-    visitor: Visitor;
-    /** only set when it came from the page's own form */
-    form: FormData;
-  };
+  readonly Variables: { visitor: Visitor; form: FormData };
 }
 
 export type PageContext = Context<PageEnv>;
@@ -26,19 +20,19 @@ export interface FrameParts {
   readonly tokens: Tokens;
   readonly look: Look;
   readonly flashOf: Flash<string>['flashOf'];
-  /** how the page calls itself */
+  /** the title of the page */
   readonly site: string;
-  /** the path that browsers see it at, where the router is not told */
+  /** the path of the page in the browser, if a proxy removes part of it */
   readonly base: string | undefined;
 }
 
-/** What any page does about a request, whatever it shows: who asks, and how a screen becomes an answer. */
+/** The visitor of a request, and the answer that shows a screen, for any page. */
 export interface Frame extends Pick<FrameParts, 'tokens'> {
-  /** @throws Error where the guard was not asked: such a route shows nothing */
+  /** @throws Error on a route without a guard, which must show nothing */
   readonly visitorOf: (c: PageContext) => Visitor;
   readonly baseOf: (c: PageContext) => string;
   readonly show: (c: PageContext, screen: Screen) => Promise<Response>;
-  /** A page that says what is wrong, within the layout for those who were let in. */
+  /** A page that says what is wrong, within the layout for visitors who were let in. */
   readonly problem: (
     c: PageContext,
     status: ContentfulStatusCode,
@@ -49,6 +43,17 @@ export interface Frame extends Pick<FrameParts, 'tokens'> {
 
 export function createFrame({ tokens, look, flashOf, site, base }: FrameParts): Frame {
   const baseOf = (c: PageContext): string => base ?? mountedAt(c);
+  // Hono types what a guard sets as if it were always set.
+  const letIn = (c: PageContext): Visitor | undefined => c.get('visitor');
+
+  const framed = (
+    c: PageContext,
+    status: ContentfulStatusCode,
+    parts: Omit<Parameters<typeof Layout>[0], 'look' | 'base' | 'site' | 'sought'>,
+  ) => {
+    const sought = new URL(c.req.url).searchParams.get('q') ?? '';
+    return answer(c, status, <Layout look={look} base={baseOf(c)} site={site} sought={sought} {...parts} />);
+  };
 
   const visitorOf = (c: PageContext): Visitor => {
     const visitor = letIn(c);
@@ -56,51 +61,31 @@ export function createFrame({ tokens, look, flashOf, site, base }: FrameParts): 
     return visitor;
   };
 
-  const framed = (
-    c: PageContext,
-    status: Parameters<typeof answer>[1],
-    framing: Omit<Parameters<typeof Layout>[0], 'look' | 'base' | 'site' | 'sought'>,
-  ) =>
-    answer(
-      c,
-      status,
-      <Layout
-        look={look}
-        base={baseOf(c)}
-        site={site}
-        sought={new URL(c.req.url).searchParams.get('q') ?? ''}
-        {...framing}
-      />,
-    );
-
-  const show: Frame['show'] = async (c, { title, tab, status = 200, current, content }) => {
-    const visitor = visitorOf(c);
-    const shown = await content;
-    return framed(c, status, { title, tab, current, visitor, flash: flashOf(new URL(c.req.url)), content: shown });
+  return {
+    tokens,
+    visitorOf,
+    baseOf,
+    async show(c, { title, tab, status = 200, current, content }) {
+      const visitor = visitorOf(c);
+      const flash = flashOf(new URL(c.req.url));
+      return framed(c, status, { title, tab, current, visitor, flash, content: await content });
+    },
+    async problem(c, status, title, sentence) {
+      const visitor = letIn(c);
+      if (visitor === undefined) return answer(c, status, <PlainPage title={title} sentence={sentence} />);
+      const content = (
+        <>
+          <p class="warning" role="alert">
+            <bdi>{sentence}</bdi>
+          </p>
+          <p>
+            <a href={baseOf(c) === '' ? '/' : baseOf(c)}>Go to the overview</a>
+          </p>
+        </>
+      );
+      return framed(c, status, { title, current: null, visitor, flash: null, content });
+    },
   };
-
-  const problem: Frame['problem'] = async (c, status, title, sentence) => {
-    const visitor = letIn(c);
-    if (visitor === undefined) return answer(c, status, <PlainPage title={title} sentence={sentence} />);
-    const content = (
-      <>
-        <p class="warning" role="alert">
-          <bdi>{sentence}</bdi>
-        </p>
-        <p>
-          <a href={baseOf(c) === '' ? '/' : baseOf(c)}>Go to the overview</a>
-        </p>
-      </>
-    );
-    return framed(c, status, { title, current: null, visitor, flash: null, content });
-  };
-
-  return { tokens, visitorOf, baseOf, show, problem };
-}
-
-/** Hono types what a guard sets as if it were always set. */
-function letIn(c: PageContext): Visitor | undefined {
-  return c.get('visitor');
 }
 
 async function answer(c: PageContext, status: ContentfulStatusCode, page: { toString(): unknown }): Promise<Response> {
@@ -109,17 +94,13 @@ async function answer(c: PageContext, status: ContentfulStatusCode, page: { toSt
 }
 
 /**
- * Where an adapter has mounted the page, or the router has found it, without a slash at the end. It begins with one
- * slash only,
- * because two would make links that lead to another host; and characters that a path cannot have are escaped.
+ * The mount path, without a slash at the end. It begins with one slash, because links that begin with two lead to another
+ * host. Characters that a path cannot have are escaped.
  */
 function mountedAt(c: PageContext): string {
   const path = takenAway(c.req.raw, c.req.path).replace(/\/+$/, '').replace(/^\/+/, '/');
   return path.replaceAll(/[^\w.~!$&'()*+,;=:@%/-]/g, encodeURIComponent);
 }
-
-/** How long a browser is known that has logged in. */
-const KNOWN_FOR_S = 30 * 86_400;
 
 /** Puts `SAFE_HEADERS` on every answer. */
 export const safeHeaders: MiddlewareHandler<PageEnv> = async (c, next) => {
@@ -128,21 +109,12 @@ export const safeHeaders: MiddlewareHandler<PageEnv> = async (c, next) => {
   for (const [name, value] of Object.entries(SAFE_HEADERS)) c.header(name, value);
 };
 
-/** What every request has to pass before a page shows or does anything; then it is known who the visitor is. */
+/** Guards every request, and finds out who the visitor is. */
 export function entrance(
   frame: Frame,
   guard: Guard,
   authorized: (request: Request, source?: string | null) => Promise<Verdict>,
 ): MiddlewareHandler<PageEnv> {
-  const cookieOptions = (c: PageContext) =>
-    ({
-      path: frame.baseOf(c) === '' ? '/' : frame.baseOf(c),
-      maxAge: KNOWN_FOR_S,
-      httpOnly: true,
-      sameSite: 'Lax',
-      secure: new URL(c.req.url).protocol === 'https:',
-    }) as const;
-
   return async (c, next) => {
     const peer = peerOf(c.env, c.req.raw);
     const forged = guard(c.req.raw, peer);
@@ -150,9 +122,7 @@ export function entrance(
     const verdict = await authorized(c.req.raw, peer);
     if ('visitor' in verdict) {
       c.set('visitor', verdict.visitor);
-      await next();
-      if (verdict.known !== undefined) setCookie(c, KNOWN_COOKIE, verdict.known, cookieOptions(c));
-      return;
+      return next();
     }
     if (verdict.refused === 429) {
       c.header('Retry-After', String(verdict.retryAfterS));

@@ -2,17 +2,14 @@ import type { Child } from 'hono/jsx';
 import type { AssetName } from './asset-texts.ts';
 import type { Visitor } from './visit.ts';
 
-/** What one page has around its screens that another has not. */
+/** What stands around the screens of one page. */
 export interface Look {
-  /** the path and the name of each screen */
   readonly navigation: readonly (readonly [path: string, name: string])[];
-  /** what its script does for keys */
   readonly keys: (role: Visitor['role']) => readonly (readonly [key: string, what: string])[];
-  /** its style sheets, which its assets are among */
   readonly styles: readonly AssetName[];
-  /** where its search box leads; without it there is none */
+  /** the search box, if there is one */
   readonly search?: { readonly path: string; readonly hint: string };
-  /** what a role lets somebody do, and what its times are */
+  /** what a role may do, after the name of the visitor */
   readonly footing: (role: Visitor['role']) => string;
 }
 
@@ -20,21 +17,20 @@ interface LayoutParts {
   readonly look: Look;
   readonly base: string;
   readonly site: string;
-  /** the heading of the screen */
   readonly title: string;
-  /** what the tab says, where that is another */
+  /** the title of the tab */
   readonly tab?: string | undefined;
   /** the path in the navigation that is current */
   readonly current: string | null;
   readonly visitor: Visitor;
-  /** what was looked for */
+  /** the text in the search box */
   readonly sought: string;
-  /** what the action before this page came to */
+  /** the result of the action before this page */
   readonly flash: string | null;
   readonly content: Child;
 }
 
-/** A whole page: everything that screens have around them. Without JavaScript only the keys and the live updates are gone. */
+/** A whole page. Without JavaScript only the keys and the live updates are gone. */
 export function Layout({
   look,
   base,
@@ -113,7 +109,7 @@ export function Layout({
   );
 }
 
-/** Shown by the script alone: without it there are no such keys. */
+/** Shown by the script, which alone handles keys. */
 function Keys({ keys }: { readonly keys: ReturnType<Look['keys']> }) {
   return (
     <dialog id="keys" aria-labelledby="keys-title">
@@ -139,17 +135,8 @@ function href(base: string, path: string): string {
   return path === '/' && base !== '' ? base : `${base}${path}`;
 }
 
-/** A page for those who are not let in, or whose request cannot be done; it tells nothing of what the inbox holds. */
-export function PlainPage({
-  title,
-  sentence,
-  back,
-}: {
-  readonly title: string;
-  readonly sentence: string;
-  /** where to go on */
-  readonly back?: { readonly href: string; readonly label: string };
-}) {
+/** A page for visitors who were not let in. */
+export function PlainPage({ title, sentence }: { readonly title: string; readonly sentence: string }) {
   return (
     <html lang="en">
       <head>
@@ -162,26 +149,23 @@ export function PlainPage({
         <main>
           <h1>{title}</h1>
           <p>{sentence}</p>
-          {back !== undefined && (
-            <p>
-              <a href={back.href}>{back.label}</a>
-            </p>
-          )}
         </main>
       </body>
     </html>
   );
 }
 
-interface PageHeadParts {
+/** The head of a page, which is not for search engines. */
+export function PageHead({
+  title,
+  styles,
+  children,
+}: {
   readonly title: string;
   /** addresses of its stylesheets */
   readonly styles: readonly string[];
   readonly children?: Child;
-}
-
-/** What stands above a whole page: it is no business of search engines, and asks nobody for an icon. */
-export function PageHead({ title, styles, children }: PageHeadParts) {
+}) {
   return (
     <head>
       <meta charset="utf-8" />

@@ -23,46 +23,43 @@ export interface Mounted {
 }
 
 /**
- * The app that a page is mounted by: it answers below the path that an adapter has mounted it at, or that a Hono app
- * routes to it,
- * or on a server of its own. Whoever mounts it need not know what the page keeps about a request.
+ * The app to mount: the page answers below the path of an adapter or of another Hono app, or on a server of its own.
  *
- * @param base - the path that browsers see the page at, where somebody has said so
+ * @param base - the path of the page in the browser, if it was set
  */
 export function mountable<E extends Env>(page: Hono<E>, base: string | undefined): Hono {
   const own = new Set(page.routes.map(({ path }) => path.split('/')[1] ?? '').filter((part) => /^\w+$/.test(part)));
   const whole = new Hono({ getPath: (request, options) => pathWithin(request, options?.env, own, base) });
   whole.route('/', page);
-  // One route, which an app of another copy of Hono takes as well: that one's contexts lack what ours keeps in them.
+  // A single route, because the contexts of another copy of Hono lack the page's variables.
   return new Hono().all('*', ({ req, env }) => {
     const mounted = isMounted(env) ? env : ({ server: env, mountedAt: routedAt(req) } satisfies Mounted);
     return whole.fetch(req.raw, mounted);
   });
 }
 
-/** Where an app has routed a page, unless a parameter there may stand for several segments. */
+/** The path of a route, unless a parameter in it may match several segments. */
 function routedAt({ routePath }: { readonly routePath: string }): string | null {
   return routePath.includes('{') ? null : routePath.replace(/\/?\*$/, '');
 }
 
 /**
- * What a request asks of a page: the part of its path behind where the page is mounted. Where nobody says where that
- * is, it is
- * before the first part that only the page has; a path without any is the page's own.
+ * The part of a path behind the mount path. If that is not known, the page's part begins with the first segment that is the
+ * page's own.
  *
- * @param own - what the page's routes begin with, such as `events`
+ * @param own - the first segments of the page's routes, such as `events`
  */
 function pathWithin(request: Request, env: unknown, own: ReadonlySet<string>, base: string | undefined): string {
   const path = getPath(request);
   if (!isMounted(env)) return path;
   if (env.mountedAt !== null) return behind(path, depthOf(env.mountedAt));
-  // A proxy may have taken it away.
+  // A proxy may have removed the base.
   if (base !== undefined) return path === base || path.startsWith(`${base}/`) ? behind(path, depthOf(base)) : path;
   const first = path.split('/').findIndex((part, n) => n > 0 && own.has(part));
   return first === -1 ? '/' : behind(path, first - 1);
 }
 
-/** Where a page was found to be mounted, in the path as it came: what `mountable` has taken away. */
+/** The mount path that `mountable` has taken away. */
 export function takenAway(request: Request, within: string): string {
   const path = getPath(request);
   if (within === '/') return path.replace(/\/+$/, '');
@@ -77,7 +74,7 @@ function depthOf(mountedAt: string): number {
   return mountedAt.replace(/\/+$/, '').split('/').length - 1;
 }
 
-/** By the number of segments: characters may be escaped in one of the two, and names of a route's parameters stand in the other. */
+/** By the number of segments, because the mount path may have parameters, and the path has escaped characters. */
 function behind(path: string, depth: number): string {
   return `/${path
     .split('/')

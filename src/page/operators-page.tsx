@@ -1,3 +1,8 @@
+/**
+ * The operators' page. Mount this page in a Hono app or with an adapter's `pageHandler`, or run `hookbox ui`.
+ *
+ * @module
+ */
 import { Hono } from 'hono';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
@@ -32,12 +37,6 @@ import { pausedScreen } from './screens/paused-screen.tsx';
 import { rejectedScreen } from './screens/rejected-screen.tsx';
 import { keyOf, createShell, type PageEnv } from './shell.tsx';
 import type { Operated, Screen, Visit } from './visit.ts';
-
-/**
- * The operators' page. Mount this page in a Hono app or with an adapter's `pageHandler`, or run `hookbox ui`.
- *
- * @module
- */
 
 export type { Page } from './mounting.ts';
 export type { Operated, Visitor } from './visit.ts';
@@ -121,7 +120,6 @@ const OPTIONS: KnownOptions<OpsPageOptions> = {
  */
 export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono {
   assertOptions('opsPage', options, OPTIONS);
-  // Said when the page is made, and not when it is first opened.
   if (typeof operated !== 'object' || operated === null || !('inbox' in operated)) {
     throw new ConfigurationError('INVALID_OPTION', 'opsPage needs a receiver, or { inbox }, as its first argument.');
   }
@@ -154,12 +152,10 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
 
   page.use('*', safeHeaders);
 
-  // Before anybody is asked who he is.
   healthRoutes(page, inbox);
 
   page.use('*', entrance(shell, guard, authorized));
 
-  // They ask nothing of the inbox, or once for all who listen.
   assetRoutes(page, ['page.css', ...SCRIPTS]);
   page.get('/live', (c) => live(c.req.raw, c.env));
 
@@ -179,7 +175,7 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   for (const [path, screen] of Object.entries(screens)) {
     page.get(path, async (c) => {
       const visit = shell.visitOf(c);
-      // What a form sends of fields that were left alone has no place in a URL that is handed on.
+      // Forms send empty fields, which would make a URL hard to share.
       const query = withoutEmpty(visit.url);
       if (query !== null) return c.redirect(`${visit.base}${path === '/' && visit.base !== '' ? '' : path}${query}`);
       return shell.show(c, await screen(visit));
@@ -205,18 +201,15 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   return mountable(page, base);
 }
 
-/** A command is copied into a terminal whose folder is another one: a file is named by its whole path. */
+/** Commands are run in other folders, so they need the whole path. */
 function anywhere(db: string | undefined): string | undefined {
   return db === undefined || isUrl(db) ? db : resolve(db);
 }
 
-/** Anybody may ask, so many who ask at once, or one after the other, are answered by one write. */
+/** A test write answers all probes for so long, because anybody may ask. */
 const FRESH_MS = 1_000;
 
-/**
- * `/health/live` says that the process answers, `/health/ready` that a delivery could be stored. Probes bring no credentials and
- * know no host name, so these two are open, and tell nothing but that, and what there is to see to by its kind: no name, no figure.
- */
+/** Probes bring no credentials and know no host name, so these two routes are open, and tell no names or figures. */
 function healthRoutes(page: Hono<PageEnv>, inbox: AnyInbox): void {
   let latest: Promise<Readiness> | undefined;
   let endsAt = 0;

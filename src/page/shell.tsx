@@ -1,7 +1,8 @@
 import type { NamedInbox } from '../host/shell-words.ts';
-import type { AnyInbox, Operations } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { Mask } from '../ops/body/mask.ts';
+import { operationsOf } from '../ops/operations-of.ts';
 import { flashOf } from './acts/flash.ts';
 import { createFrame, type Frame, type FrameParts, type PageContext } from './frame.tsx';
 import type { Look } from './layout.tsx';
@@ -13,19 +14,18 @@ export type { PageContext, PageEnv } from './frame.tsx';
 interface ShellParts extends Pick<FrameParts, 'tokens' | 'site' | 'base'> {
   readonly operated: Operated;
   readonly mask: Mask;
-  /** as commands name the inbox, where the page is told */
+  /** for the commands that the page shows */
   readonly named: NamedInbox;
 }
 
 /** What all routes of the operators' page share. */
 export interface Shell extends Frame, Pick<ShellParts, 'operated' | 'mask'> {
-  /** @throws Error where the guard was not asked: such a route shows nothing */
+  /** @throws Error on a route without a guard, which must show nothing */
   readonly visitOf: (c: PageContext) => Visit;
 }
 
 export function createShell({ operated, tokens, mask, site, base, named }: ShellParts): Shell {
   const frame = createFrame({ tokens, look: OPERATORS_LOOK, flashOf, site, base });
-
   const visitOf = (c: PageContext): Visit => {
     const visitor = frame.visitorOf(c);
     return {
@@ -36,28 +36,13 @@ export function createShell({ operated, tokens, mask, site, base, named }: Shell
       csrf: tokens.tokenFor(visitor),
       url: new URL(c.req.url),
       now: new Date(),
-      mask: mask.mask,
-      masks: mask.masks,
-      refusal: mask.refusal,
+      ...mask,
       liveOnly: c.req.header('hookbox-live') !== undefined,
       named,
     };
   };
-
   return { ...frame, operated, mask, visitOf };
 }
-
-const NAVIGATION: Look['navigation'] = [
-  ['/', 'Overview'],
-  ['/events', 'Events'],
-  ['/dead', 'Dead events'],
-  ['/rejected', 'Rejected'],
-  ['/bulks', 'Bulk actions'],
-  ['/paused', 'Pauses'],
-  ['/audit', 'Audit'],
-  ['/health', 'Health'],
-  ['/maintenance', 'Maintenance'],
-];
 
 const KEYS: ReturnType<Look['keys']> = [
   ['/', 'go to the search box'],
@@ -71,45 +56,46 @@ const KEYS: ReturnType<Look['keys']> = [
   ['?', 'show this list of keys'],
   ['Esc', 'close the dialog, or leave the field'],
 ];
-
-const OF_OPERATORS = new Set(['x', 'r', 'd']);
+const KEYS_OF_OPERATORS = new Set(['x', 'r', 'd']);
 
 /** What the operators' page has around its screens. */
 export const OPERATORS_LOOK: Look = {
-  navigation: NAVIGATION,
-  keys: (role) => KEYS.filter(([key]) => role === 'operator' || !OF_OPERATORS.has(key)),
+  navigation: [
+    ['/', 'Overview'],
+    ['/events', 'Events'],
+    ['/dead', 'Dead events'],
+    ['/rejected', 'Rejected'],
+    ['/bulks', 'Bulk actions'],
+    ['/paused', 'Pauses'],
+    ['/audit', 'Audit'],
+    ['/health', 'Health'],
+    ['/maintenance', 'Maintenance'],
+  ],
+  keys: (role) => KEYS.filter(([key]) => role === 'operator' || !KEYS_OF_OPERATORS.has(key)),
   styles: ['page.css'],
   search: { path: '/events', hint: 'Order, event, merchant or error' },
-  footing(role) {
-    const may = role === 'operator' ? 'an operator; the audit records what you do.' : 'a viewer; you can only read.';
-    return `${may} All times are UTC.`;
-  },
+  footing: (role) =>
+    `${role === 'operator' ? 'an operator; the audit records what you do.' : 'a viewer; you can only read.'} All times are UTC.`,
 };
 
-/** An inbox for a visitor who may go away: once the signal is aborted it starts no more calls, and long ones end. */
+/** An inbox for a visitor who may go away: after the signal, no call starts and long ones end. */
 export function abortableInbox(inbox: AnyInbox, signal: AbortSignal): AnyInbox {
-  const { operations } = inbox;
-  if (operations === undefined) return untilAborted(inbox, signal, {});
-  const seeking: Partial<Operations> = {
+  const operations = operationsOf(inbox);
+  const abortable = untilAborted(operations, signal, {
     search: (filter, page) => operations.search(filter, { ...page, signal }),
     countFound: (filter, request) => operations.countFound(filter, { ...request, signal }),
     deadGroups: () => operations.deadGroups({ signal }),
     totalsIn: (spans) => operations.totalsIn(spans, { signal }),
-  };
-  return untilAborted(inbox, signal, { operations: untilAborted(operations, signal, seeking) });
+  });
+  return untilAborted(inbox, signal, { operations: abortable });
 }
 
-/**
- * Rejects calls after the signal with its reason. It does not throw, because a caller that makes several calls at once would
- * abandon the others.
- *
- * @param own - what it has in place of the target's
- */
-function untilAborted<T extends object>(target: T, signal: AbortSignal, own: Partial<T>): T {
-  // A target that is frozen must not be that of the proxy.
+/** Calls after the signal reject; if they threw, a caller of several at once would abandon the others. */
+function untilAborted<T extends object>(target: T, signal: AbortSignal, instead: Partial<T>): T {
+  // The proxy of a frozen object could not return anything else in place of its properties.
   return new Proxy(Object.create(target) as T, {
     get(_, name) {
-      const value: unknown = Reflect.get(Object.hasOwn(own, name) ? own : target, name);
+      const value: unknown = Reflect.get(Object.hasOwn(instead, name) ? instead : target, name);
       if (typeof value !== 'function') return value;
       return (...given: readonly unknown[]): unknown =>
         signal.aborted ? Promise.reject(signal.reason as Error) : Reflect.apply(value, target, given);

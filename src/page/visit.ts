@@ -23,33 +23,31 @@ export interface Visitor {
 
 /** One request for a screen. */
 export interface Visit {
-  /** its inbox starts no more calls once the visitor no longer waits */
+  /** its inbox starts no calls after the visitor has gone */
   readonly operated: Operated;
   /** the inbox for work that continues without the visitor, and for results that are kept between visits */
   readonly lasting: AnyInbox;
   readonly visitor: Visitor;
   /** the path that the page is mounted at, without a slash at the end: `/ops` */
   readonly base: string;
-  /** the token that every form sends back */
+  /** the token of every form */
   readonly csrf: string;
   readonly url: URL;
   readonly now: Date;
   /** replaces the values of masked fields, in JSON text */
   readonly mask: (body: Uint8Array) => Uint8Array;
-  /** whether some fields are masked, so that raw bytes are not shown either */
   readonly masks: boolean;
-  /** why a filter would tell what a masked value is; `null` when it would not */
+  /** why a filter would reveal a masked value; `null` if it would not */
   readonly refusal?: (filter: EventFilter) => string | null;
-  /** only what stands in `#live` is asked for: the page that is shown already is brought up to date */
+  /** whether the script updates a page, and needs only the content of `#live` */
   readonly liveOnly?: boolean;
-  /** as commands name the inbox */
+  /** for the commands that the page shows */
   readonly named: NamedInbox;
 }
 
-/** What a screen puts into the layout. */
 export interface Screen {
   readonly title: string;
-  /** what the tab says, where that is more than the title: what it is about comes first, as tabs are narrow */
+  /** the title of the tab, if it is more than the title: tabs are narrow, so the subject comes first */
   readonly tab?: string;
   readonly status?: ContentfulStatusCode;
   /** the path in the navigation that is marked as current, such as `/events` */

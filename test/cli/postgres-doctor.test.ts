@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Finding } from '../../src/cli/doctor/machine-checks.ts';
-import { judgeApart, judgeServer, judgeRights } from '../../src/cli/doctor/postgres-check.ts';
+import { judgeApart, judgeServer, judgeRights } from '../../src/cli/doctor/postgres-checks.ts';
 import type { Rights } from '../../src/inbox/postgres/opening/server-faults.ts';
 import { postgresInbox } from '../../src/inbox/postgres/postgres-inbox.ts';
 import { quoted, tableNames, tablesIn } from '../../src/inbox/postgres/sql/tables.ts';

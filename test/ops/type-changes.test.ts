@@ -76,7 +76,7 @@ it('whether the deployment broke it is one look: since it began, beside as long 
   expect(brokenInWords(five, release, new Date(until))).toMatch(
     /(?:order\.ready: .*? before\. ){3}2 other types also failed more often\.$/,
   );
-  const html = written(TypeChanges({ changes: types, spans, isReleaseUnnamed }));
+  const html = written(TypeChanges({ changes: { types, spans, isReleaseUnnamed } }));
   expect(textOf(partOf(html, 'verdict'))).toBe(verdict(types));
   expect(partOf(html, 'no-release')).toBe('');
   expect(textOf(html)).toContain('order.ready 50 80% ▲ was 1% 1 – too few runs');
@@ -112,7 +112,7 @@ it.each([
   ]);
   const [type] = types;
   expect(verdict(types)).toMatch(said);
-  const row = textOf(written(TypeChanges({ changes: types, spans, isReleaseUnnamed })));
+  const row = textOf(written(TypeChanges({ changes: { types, spans, isReleaseUnnamed } })));
   expect(row.includes('▲')).toBe(said.source.includes('Failed'));
   expect(/was \d/.test(row)).toBe(!said.source.includes('few'));
   expect(failingMore(types)).toEqual(said.source.includes('Failed') ? [type] : []);
@@ -179,7 +179,7 @@ it('where no release was ever named it says how to name one, however many secret
   const unnamed = await asked(secrets);
   expect(unnamed).toMatchObject({ isReleaseUnnamed: true, release: null });
   const { types, spans, isReleaseUnnamed } = unnamed;
-  const html = written(TypeChanges({ changes: types, spans, isReleaseUnnamed }));
+  const html = written(TypeChanges({ changes: { types, spans, isReleaseUnnamed } }));
   expect(textOf(partOf(html, 'no-release'))).toMatch(/^To compare releases, set the option release/);
   // Weeks before the span, and with all these secrets since.
   expect(await asked([begun(-30 * 24 * 60), ...secrets])).toMatchObject({ isReleaseUnnamed: false, release: null });
@@ -192,7 +192,7 @@ it('where nothing ran before, it makes no comparison', async () => {
 
 it('where no handler has run it says so', async () => {
   const { types, spans } = await changes([[1, 'dead', 'invalid', 1]]);
-  expect(textOf(written(TypeChanges({ changes: types, spans, isReleaseUnnamed: false })))).toBe(
+  expect(textOf(written(TypeChanges({ changes: { types, spans, isReleaseUnnamed: false } })))).toBe(
     'By type No handler ran in this period or in the one before it.',
   );
 });

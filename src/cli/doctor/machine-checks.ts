@@ -1,50 +1,103 @@
 import { once } from 'node:events';
-import { existsSync, statSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { arch, platform, release } from 'node:os';
 import { messageOf } from '../../errors.ts';
 import { ephemeralHost } from '../../host/files.ts';
 import { nodeTooOld } from '../../host/node-version.ts';
 import { delay, performance } from '../../host/real-timers.ts';
-import { openConnection, whyNoTemporaryFiles } from '../../inbox/sqlite/opening/better-sqlite.ts';
 import { isPrintable } from '../../printable.ts';
 import { signBody } from '../../signing/signature.ts';
 
 /** What one check has found. */
 export interface Finding {
   readonly check: string;
+  /** a problem: a receiver cannot run, or cannot keep its events */
   readonly status: 'ok' | 'warning' | 'problem';
   readonly what: string;
-  /** what to change; `null` where nothing has to be */
+  /** what to change; `null` for nothing */
   readonly advice: string | null;
 }
 
-/** All is well. */
 export function ok(check: string, what: string): Finding {
   return { check, status: 'ok', what, advice: null };
 }
 
-/** It works, and may not go well for ever. */
 export function warning(check: string, what: string, advice: string): Finding {
   return { check, status: 'warning', what, advice };
 }
 
-/** A receiver cannot run, or cannot keep what it is given. */
 export function problem(check: string, what: string, advice: string): Finding {
   return { check, status: 'problem', what, advice };
 }
 
-/** hookbox is younger than this. */
-const EARLIEST = Date.UTC(2024, 0, 1);
-const LATEST = Date.UTC(2100, 0, 1);
+export function checkNode(version: string = process.versions.node): Finding {
+  const tooOld = nodeTooOld(version);
+  if (tooOld === null) return ok('node', `Node ${version}`);
+  return problem('node', tooOld, 'Install a newer Node, such as the current LTS release.');
+}
+
+/** For the people who get the report. */
+export function checkPlatform(): Finding {
+  return ok('platform', `${platform()} ${release()}, ${arch()}`);
+}
+
+/** Whether the disk of this host lasts. */
+export function checkHost(variables?: Readonly<Record<string, string | undefined>>): Finding {
+  const host = ephemeralHost(variables);
+  if (host === null) return ok('host', 'no host with a temporary disk was detected');
+  return problem(
+    'host',
+    `${host.name}: ${host.fate}`,
+    'Use an inbox in Postgres (hookbox/postgres), or run the receiver on a machine with a permanent ' +
+      'disk, or verify with webhookVerifier and put the events into a durable queue.',
+  );
+}
+
+/** Judges the secret of the receiver, without ever showing it. */
+export function checkSecret(secretFile: string | undefined): Finding {
+  if (secretFile === undefined) return judgeSecret(process.env['SIGNING_SECRET'] ?? '', 'SIGNING_SECRET');
+  try {
+    // Editors end the last line of a file; that newline is no part of the secret.
+    return judgeSecret(readFileSync(secretFile, 'utf8').replace(/\r?\n$/, ''), secretFile);
+  } catch (failure) {
+    return problem('secret', `hookbox cannot read the file: ${messageOf(failure)}`, 'Use a different --secret-file.');
+  }
+}
+
+function judgeSecret(secret: string, where: string): Finding {
+  if (secret === '') {
+    const advice = 'Set SIGNING_SECRET to the signing secret from the dashboard, or pass --secret-file.';
+    return problem('secret', `${where} is missing or empty`, advice);
+  }
+  try {
+    signBody('', secret);
+  } catch (failure) {
+    return problem('secret', `${where}: ${messageOf(failure)}`, 'Use the signing secret from the dashboard.');
+  }
+  const odd = oddity(secret);
+  if (odd === null) return ok('secret', `${where} is set`);
+  return warning('secret', `the secret in ${where} ${odd}`, 'Compare this secret with the secret in the dashboard.');
+}
+
+const SHORT = 16;
+
+function oddity(secret: string): string | null {
+  if (secret.trim() !== secret) return 'begins or ends with white space, which hookbox treats as part of the secret';
+  if (/^(["'`]).*\1$/s.test(secret)) return 'has quotation marks around it, which are part of the secret';
+  if (/[^\S ]/.test(secret) || !isPrintable(secret)) return 'contains invisible characters';
+  if (/[^\x20-\x7e]/.test(secret)) return 'contains non-ASCII characters';
+  if (/^\$\{?\w+\}?$|^<.*>$/.test(secret)) return 'looks like a placeholder';
+  return secret.length < SHORT ? `has fewer than ${SHORT} characters` : null;
+}
+
 const SAMPLE_MS = 200;
-/** How much the clock may be away from the monotonic one after the sample: it is being set, or runs at a wrong speed. */
-const TOLERATED_DRIFT_MS = 50;
-const TOLERATED_FUTURE_MS = 60_000;
 
-const ADVICE = 'Set the clock with NTP: retries and the order of events depend on the clock.';
-
-/** What can be told of the clock without asking anybody else. */
+/**
+ * What can be told of the clock without asking another machine.
+ *
+ * @param files - they must not be newer than now
+ */
 export async function checkClock(files: readonly string[]): Promise<Finding> {
   const wall = Date.now();
   const monotonic = performance.now();
@@ -54,33 +107,36 @@ export async function checkClock(files: readonly string[]): Promise<Finding> {
   return judgeClock(wall, drift, times);
 }
 
-/** Judges what the clock shows, how far it moved by itself, and files that it has dated. */
+/** hookbox is younger than the first of these. */
+const EARLIEST = Date.UTC(2024, 0, 1);
+const LATEST = Date.UTC(2100, 0, 1);
+const TOLERATED_DRIFT_MS = 50;
+const TOLERATED_FUTURE_MS = 60_000;
+
+/** @param driftMs - how far the clock moved by itself during the sample */
 export function judgeClock(
   now: number,
   driftMs: number,
   files: readonly { readonly file: string; readonly at: number }[],
 ): Finding {
   const shown = new Date(now).toISOString();
-  if (now < EARLIEST || now > LATEST) return problem('clock', `the clock shows ${shown}`, ADVICE);
+  const advice = 'Set the clock with NTP: retries and the order of events depend on the clock.';
+  if (now < EARLIEST || now > LATEST) return problem('clock', `the clock shows ${shown}`, advice);
   const future = files.find(({ at }) => at > now + TOLERATED_FUTURE_MS);
   if (future !== undefined) {
     const what = `the clock shows ${shown}, but ${future.file} was last modified after that time`;
-    return warning('clock', what, `${ADVICE} The clock was ahead then, or is behind now.`);
+    return warning('clock', what, `${advice} The clock was ahead then, or is behind now.`);
   }
   if (Math.abs(driftMs) > TOLERATED_DRIFT_MS) {
-    return warning(
-      'clock',
-      `the clock jumped by ${Math.round(driftMs)} ms within ${SAMPLE_MS} ms`,
-      `${ADVICE} Another program may be changing the clock.`,
-    );
+    const what = `the clock jumped by ${Math.round(driftMs)} ms within ${SAMPLE_MS} ms`;
+    return warning('clock', what, `${advice} Another program may be changing the clock.`);
   }
   return ok('clock', `the clock shows ${shown}`);
 }
 
 const HOST = '127.0.0.1';
-const ANSWER_MS = 1_000;
 
-/** Whether a receiver could listen there; one that does so already is as well. */
+/** Whether a receiver could listen on the port; a receiver that already listens there is fine. */
 export async function checkPort(port: number): Promise<Finding> {
   if (port === 0) return ok('port', '0 selects any free port');
   const server = createServer();
@@ -110,103 +166,13 @@ export function unusable(port: number, failure: NodeJS.ErrnoException): Finding 
   return problem('port', `hookbox cannot use ${port}: ${messageOf(failure)}`, advice);
 }
 
-/** Every receiver refuses GET in the same way. */
+/** Every receiver rejects GET in the same way. */
 async function answersLikeHookbox(port: number): Promise<boolean> {
   try {
-    const answer = await fetch(`http://${HOST}:${port}/webhooks`, {
-      redirect: 'manual',
-      signal: AbortSignal.timeout(ANSWER_MS),
-    });
+    const signal = AbortSignal.timeout(1_000);
+    const answer = await fetch(`http://${HOST}:${port}/webhooks`, { redirect: 'manual', signal });
     return answer.status === 405 && (await answer.text()).includes('METHOD_NOT_ALLOWED');
   } catch {
     return false;
   }
-}
-
-const SHORT = 16;
-
-/** Judges the secret that the receiver will be given, without ever showing it. */
-export function checkSecret(secretFile: string | undefined, variable = process.env['SIGNING_SECRET']): Finding {
-  if (secretFile === undefined) return judgeSecret(variable ?? '', 'SIGNING_SECRET');
-  try {
-    // Editors end the last line of a file; that newline is no part of the secret.
-    return judgeSecret(readFileSync(secretFile, 'utf8').replace(/\r?\n$/, ''), secretFile);
-  } catch (failure) {
-    return problem('secret', `hookbox cannot read the file: ${messageOf(failure)}`, 'Use a different --secret-file.');
-  }
-}
-
-function judgeSecret(secret: string, where: string): Finding {
-  if (secret === '') {
-    const advice = 'Set SIGNING_SECRET to the signing secret from the dashboard, or pass --secret-file.';
-    return problem('secret', `${where} is missing or empty`, advice);
-  }
-  try {
-    signBody('', secret);
-  } catch (failure) {
-    return problem('secret', `${where}: ${messageOf(failure)}`, 'Use the signing secret from the dashboard.');
-  }
-  const odd = oddity(secret);
-  if (odd === null) return ok('secret', `${where} is set`);
-  return warning('secret', `the secret in ${where} ${odd}`, 'Compare this secret with the secret in the dashboard.');
-}
-
-function oddity(secret: string): string | null {
-  if (secret.trim() !== secret) return 'begins or ends with white space, which hookbox treats as part of the secret';
-  if (/^(["'`]).*\1$/s.test(secret)) return 'has quotation marks around it, which are part of the secret';
-  if (/[^\S ]/.test(secret) || !isPrintable(secret)) return 'contains invisible characters';
-  if (/[^\x20-\x7e]/.test(secret)) return 'contains non-ASCII characters';
-  if (/^\$\{?\w+\}?$|^<.*>$/.test(secret)) return 'looks like a placeholder';
-  return secret.length < SHORT ? `has fewer than ${SHORT} characters` : null;
-}
-
-/** Whether hookbox runs on this Node. */
-export function checkNode(version: string = process.versions.node): Finding {
-  const tooOld = nodeTooOld(version);
-  if (tooOld === null) return ok('node', `Node ${version}`);
-  return problem('node', tooOld, 'Install a newer Node, such as the current LTS release.');
-}
-
-/** What machine it is, for those who are shown the report. */
-export function checkPlatform(): Finding {
-  return ok('platform', `${platform()} ${release()}, ${arch()}`);
-}
-
-/** Whether SQLite was installed for this machine and this Node. */
-export function checkSqlite(): Finding {
-  try {
-    const database = openConnection(':memory:');
-    const { version } = database.prepare('SELECT sqlite_version() AS version').get() as { readonly version: string };
-    database.close();
-    return ok('better-sqlite3', `loads, with SQLite ${version}`);
-  } catch (failure) {
-    return problem(
-      'better-sqlite3',
-      messageOf(failure),
-      'Remove node_modules, then install again on this machine with this version of Node.',
-    );
-  }
-}
-
-/** Whether a connection of the application's may have its temporary data in files; hookbox's own have it in memory. */
-export function checkTemporaryFiles(): Finding {
-  const why = whyNoTemporaryFiles();
-  if (why === null) return ok('temporary files', 'SQLite can create temporary files');
-  return warning(
-    'temporary files',
-    `SQLite cannot create temporary files: ${why}`,
-    'An inbox that is opened by its path needs no temporary files. If you pass your own connection ({ database }), run PRAGMA temp_store = MEMORY on it, or set SQLITE_TMPDIR to a writable folder with free space.',
-  );
-}
-
-/** Whether this is a host whose disk does not last. */
-export function checkHost(variables?: Readonly<Record<string, string | undefined>>): Finding {
-  const host = ephemeralHost(variables);
-  if (host === null) return ok('host', 'no host with a temporary disk was detected');
-  return problem(
-    'host',
-    `${host.name}: ${host.fate}`,
-    'Use an inbox in Postgres (hookbox/postgres), or run the receiver on a machine with a permanent ' +
-      'disk, or verify with webhookVerifier and put the events into a durable queue.',
-  );
 }

@@ -54,8 +54,7 @@ import { byOf, eventFilterOf, isEverything, type ByOptions, type FilterOptions, 
 import { tellPaused } from './pause.ts';
 import { foundEvent, pagesOf, searchedText } from './search.ts';
 
-/** The options of `events rerun`, `events discard` and `events retry-now`. */
-export interface ActOnOptions extends InboxOptions, FilterOptions, ByOptions, WideOptions {
+interface ActOnOptions extends InboxOptions, FilterOptions, ByOptions, WideOptions {
   readonly all?: boolean;
   readonly force?: boolean;
   readonly rate?: number;
@@ -65,7 +64,6 @@ export interface ActOnOptions extends InboxOptions, FilterOptions, ByOptions, Wi
   readonly cancel?: number;
 }
 
-/** What is done, where, and until when. */
 interface Acting {
   readonly act: Act;
   readonly options: ActOnOptions;
@@ -218,7 +216,6 @@ async function actOnFound(acting: Acting, filter: EventFilter): Promise<ExitCode
   return run(acting, bulk);
 }
 
-/** What an action would find now. */
 interface FoundForAct extends Pick<Bulk, 'act' | 'filter' | 'force' | 'total' | 'breakdown'> {
   /** the newest ten */
   readonly first: readonly EventSummary[];
@@ -227,11 +224,9 @@ interface FoundForAct extends Pick<Bulk, 'act' | 'filter' | 'force' | 'total' | 
 const SHOWN = 10;
 
 /**
- * Finds the events that an action would apply to. Only reads: it leaves nothing in the list of bulk actions, and no line
- * in the audit.
+ * Finds the events that an action would apply to, without a trace in the list of bulk actions or the audit.
  *
  * @param enough - ends when so many are found
- * @param signal - ends after the page under way
  */
 export async function foundForAct(
   inbox: Inbox,
@@ -291,7 +286,6 @@ async function resumed(acting: Acting, id: number): Promise<ExitCode> {
   return run(acting, bulk);
 }
 
-/** Ends a bulk action for good. */
 async function cancelled(acting: Acting, id: number): Promise<ExitCode> {
   const before = await knownBulk(acting, id);
   if (before === null) return EXIT.notFound;
@@ -312,7 +306,6 @@ async function knownBulk({ act, options, inbox }: Acting, id: number): Promise<B
   return bulk;
 }
 
-/** What is said where no bulk action has a number. */
 export function noBulk(id: number, options: InboxOptions): string {
   return `${shownInbox(options)} has no bulk action ${id}. To list bulk actions, run hookbox events bulks.`;
 }
@@ -365,7 +358,6 @@ function stoppedText({ id, act, worked, total }: Bulk, options: ActOnOptions): s
   return `Stopped after ${number(worked)} of ${number(total)}. To continue: ${resumeText(act, id, options)}`;
 }
 
-/** The command that continues a bulk action. */
 export function resumeText(act: Act, id: number, options: InboxOptions): string {
   return commandText(options, 'hookbox events', act, '--resume', id);
 }
@@ -381,7 +373,6 @@ function countsText(act: Act, counts: ActCounts): string {
     .join('; ');
 }
 
-/** How often each result is. */
 export function resultsOf(counts: ActCounts): readonly (readonly [result: ActResult, count: number])[] {
   return Object.entries(counts) as [ActResult, number][];
 }

@@ -12,8 +12,7 @@ import { noBulk, resultsOf, resumeText } from './act.ts';
 import { orDash, timeText } from './event-table.ts';
 import type { NewestOptions } from './options.ts';
 
-/** The options of `events audit`. */
-export interface AuditOptions extends NewestOptions {
+interface AuditOptions extends NewestOptions {
   readonly actor?: string;
   readonly since?: string;
   readonly until?: string;
@@ -53,8 +52,9 @@ function auditRow({ at, actor, via, act, counts, reason, filter }: AuditLine): r
   ];
 }
 
-/** Prints the bulk actions, the newest first. */
-export async function bulks(options: NewestOptions): Promise<ExitCode> {
+/** Prints the bulk actions, the newest first, or one of them. */
+export async function bulks(id: number | undefined, options: NewestOptions): Promise<ExitCode> {
+  if (id !== undefined) return showBulk(id, options);
   const { limit, before, json = false } = options;
   await using inbox = await existingInbox(options);
   const page = await listBulks(inbox, { limit, ...present({ before }) });
@@ -90,7 +90,7 @@ function tellStopped(bulk: Bulk, options: NewestOptions): void {
 }
 
 /** Tells what one bulk action was, and what became of its events. */
-export async function showBulk(id: number, options: NewestOptions): Promise<ExitCode> {
+async function showBulk(id: number, options: NewestOptions): Promise<ExitCode> {
   await using inbox = await existingInbox(options);
   const bulk = await getBulk(inbox, id);
   const outcome = bulk === null ? null : await bulkOutcome(inbox, id);

@@ -4,25 +4,7 @@ import type { Act } from '../../ops/index.ts';
 import { readableFormats } from '../../ops/export.ts';
 import { GROUP, type CommandSpec, type CommandTable } from '../shared/command.ts';
 import { collected, collectedFrom, oneFrom, positiveNumber, wholeNumber, withDb, withWide } from '../shared/options.ts';
-import type { ActOnOptions } from './act.ts';
-import type { AuditOptions } from './audit.ts';
-import type { ExportOptions } from './export.ts';
-import type { ImportOptions } from './import.ts';
-import type { FindOptions, ListOptions } from './list.ts';
-import {
-  withBy,
-  withFilter,
-  withInbox,
-  withNewest,
-  type ByOptions,
-  type InboxOptions,
-  type NewestOptions,
-} from './options.ts';
-import type { PauseOptions } from './pause.ts';
-import type { EraseOptions, PruneOptions } from './remove.ts';
-import type { ShowOptions } from './show.ts';
-import type { RejectedOptions, StatsOptions } from './stats.ts';
-import type { TailOptions } from './tail.ts';
+import { withBy, withFilter, withInbox, withNewest } from './options.ts';
 
 const LIMIT = ['--limit <n>', 'list at most this many events', wholeNumber(1), 50] as const;
 const ALL = ['--all', 'list all events that match'] as const;
@@ -69,7 +51,7 @@ const commands: CommandTable = {
       'An event must match every filter. If you repeat --type, --state or --dead-reason, the event must match one of ' +
         'the values.',
     ],
-    run: async (options: ListOptions) => (await import('./list.ts')).list(options),
+    run: async () => (await import('./list.ts')).list,
   },
 
   find: {
@@ -87,7 +69,7 @@ const commands: CommandTable = {
     options: [GROUP.output, LIMIT, ALL, withWide, withInbox('print one line of JSON per event')],
     notes: ['This does not search bodies. To find a value in a body, use "hookbox events list --body".'],
     exitCodes: { 0: 'at least one event matched', 4: 'no event matched' },
-    run: async (text: string, options: FindOptions) => (await import('./list.ts')).find(text, options),
+    run: async () => (await import('./list.ts')).find,
   },
 
   show: {
@@ -116,7 +98,7 @@ const commands: CommandTable = {
     notes: [
       'The body is shown with its original numbers, escapes and field order. --mask does not hide error messages.',
     ],
-    run: async (id: string, options: ShowOptions) => (await import('./show.ts')).show(id, options),
+    run: async () => (await import('./show.ts')).show,
   },
 
   tail: {
@@ -137,7 +119,7 @@ const commands: CommandTable = {
       'With --follow, hookbox checks every half second for new events and for changes in the few hundred most recent ' +
         'events.',
     ],
-    run: async (options: TailOptions) => (await import('./tail.ts')).tail(options),
+    run: async () => (await import('./tail.ts')).tail,
   },
 
   rerun: acting('rerun', {
@@ -200,10 +182,7 @@ const commands: CommandTable = {
       'Deliveries still get a 200. Handlers that are already running are not interrupted. Newer events of the same ' +
         'order, cart or product wait behind the paused events.',
     ],
-    async run(type: string | undefined, options: PauseOptions) {
-      const { listPauses, pause } = await import('./pause.ts');
-      return type === undefined ? listPauses(options) : pause(type, options);
-    },
+    run: async () => (await import('./pause.ts')).pause,
   },
 
   resume: {
@@ -211,7 +190,7 @@ const commands: CommandTable = {
     examples: ['hookbox events resume order.created'],
     argument: ['<type>', 'the type to resume'],
     options: [GROUP.act, PAUSED_ENDPOINT, withBy, withInbox()],
-    run: async (type: string, options: PauseOptions) => (await import('./pause.ts')).resume(type, options),
+    run: async () => (await import('./pause.ts')).resume,
   },
 
   prune: {
@@ -246,7 +225,7 @@ const commands: CommandTable = {
       'Pruning also indexes new events and merges old counts. If only serverless functions use the inbox, run prune ' +
         'once an hour.',
     ],
-    run: async (options: PruneOptions) => (await import('./remove.ts')).prune(options),
+    run: async () => (await import('./remove.ts')).prune,
   },
 
   erase: {
@@ -267,7 +246,7 @@ const commands: CommandTable = {
       3: 'some events are being processed, so they were not erased',
       4: 'no event of this entity was found',
     },
-    run: async (entity: string, options: EraseOptions) => (await import('./remove.ts')).erase(entity, options),
+    run: async () => (await import('./remove.ts')).erase,
   },
 
   export: {
@@ -298,7 +277,7 @@ const commands: CommandTable = {
       "Only the exact format can be imported. In csv, a single quote (') precedes text that a spreadsheet would run as " +
         'a formula.',
     ],
-    run: async (options: ExportOptions) => (await import('./export.ts')).exportTo(options),
+    run: async () => (await import('./export.ts')).exportTo,
   },
 
   import: {
@@ -336,7 +315,7 @@ const commands: CommandTable = {
       1: 'the export is not complete',
       3: 'some events in the inbox have a different body, or are not processed',
     },
-    run: async (file: string, options: ImportOptions) => (await import('./import.ts')).importFrom(file, options),
+    run: async () => (await import('./import.ts')).importFrom,
   },
 
   stats: {
@@ -357,7 +336,7 @@ const commands: CommandTable = {
       'Latencies are upper bounds. In JSON, a latency is a number of milliseconds, null if nothing was measured, or ' +
         '"inf" if it exceeds a minute.',
     ],
-    run: async (options: StatsOptions) => (await import('./stats.ts')).printStats(options),
+    run: async () => (await import('./stats.ts')).printStats,
   },
 
   rejected: {
@@ -375,7 +354,7 @@ const commands: CommandTable = {
     notes: [
       'Rejections of the same kind share a line. hookbox keeps the latest thousand lines, which contain no bodies.',
     ],
-    run: async (options: RejectedOptions) => (await import('./stats.ts')).rejected(options),
+    run: async () => (await import('./stats.ts')).rejected,
   },
 
   backup: {
@@ -384,7 +363,7 @@ const commands: CommandTable = {
     argument: ['<file>', 'the new file'],
     options: [withBy, withInbox()],
     notes: ['The copy contains all data of the inbox at one moment. You can use the copy as an inbox.'],
-    run: async (file: string, options: InboxOptions & ByOptions) => (await import('./export.ts')).backUp(file, options),
+    run: async () => (await import('./export.ts')).backUp,
   },
 
   bulks: {
@@ -396,10 +375,7 @@ const commands: CommandTable = {
     ],
     argument: ['[bulk-id]', 'show the result of this bulk action', wholeNumber(1)],
     options: [withNewest],
-    async run(id: number | undefined, options: NewestOptions) {
-      const { bulks, showBulk } = await import('./audit.ts');
-      return id === undefined ? bulks(options) : showBulk(id, options);
-    },
+    run: async () => (await import('./audit.ts')).bulks,
   },
 
   audit: {
@@ -416,7 +392,7 @@ const commands: CommandTable = {
       ['--until <time>', 'entries from before this time'],
       withNewest,
     ],
-    run: async (options: AuditOptions) => (await import('./audit.ts')).audit(options),
+    run: async () => (await import('./audit.ts')).audit,
   },
 };
 
@@ -475,6 +451,6 @@ function acting(
       3: 'only some events changed',
       4: 'no event matched',
     },
-    run: async (ids: string[], options: ActOnOptions) => (await import('./act.ts')).actOn(act, ids, options),
+    run: async () => (await import('./act.ts')).actOn.bind(null, act),
   };
 }

@@ -7,7 +7,6 @@ import type { WideOptions } from '../shared/options.ts';
 import type { Style } from '../shared/output.ts';
 import { dispensable, growingTable, lineWidth, names, texts, times, words, type Cell } from '../shared/table.ts';
 
-/** Why events wait, by their `seq`. */
 type WaitsBySeq = ReadonlyMap<number, Wait>;
 
 /** Prints events as rows, pages of them one after the other. */
@@ -60,7 +59,6 @@ export function timeText(at: Date): string {
   return at.toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-/** What colour an event's state has. */
 export function stateStyle({ state, failures }: EventSummary): Style {
   if (state === 'dead') return 'red';
   if (state === 'processed') return 'green';
@@ -72,7 +70,6 @@ export function errorText(error: { readonly name: string; readonly message: stri
   return error === null ? '' : oneLine(error.message === '' ? error.name : `${error.name}: ${error.message}`);
 }
 
-/** A text that others wrote, or `-` without one. */
 export function orDash(text: string | null): string {
   return text === null || text === '' ? '-' : oneLine(text);
 }

@@ -15,8 +15,7 @@ import { isInPostgres, shownInbox, type DbOptions, namedInbox } from '../shared/
 import { CommandError, EXIT, usageError, type ExitCode, tell, printJson } from '../shared/output.ts';
 import { byOf, type ByOptions, type FilterOptions, type InboxOptions, eventFilterOf } from './options.ts';
 
-/** The options of `events export`. */
-export interface ExportOptions extends DbOptions, FilterOptions, ByOptions {
+interface ExportOptions extends DbOptions, FilterOptions, ByOptions {
   readonly out?: string;
   readonly force?: boolean;
   readonly format: 'exact' | ReadableFormat;
@@ -113,7 +112,6 @@ function refuseExisting(out: string, force: boolean): void {
     );
 }
 
-/** Copies the inbox into a new file. */
 export async function backUp(file: string, options: InboxOptions & ByOptions): Promise<ExitCode> {
   refuseUrl(file);
   if (isInPostgres(options)) throw usageError(copyInPostgres(namedInbox(options), file));

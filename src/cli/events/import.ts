@@ -14,8 +14,7 @@ import { isInPostgres, present, shownInbox, type DbOptions } from '../shared/opt
 import { CommandError, EXIT, printJson, tell, usageError, type ExitCode } from '../shared/output.ts';
 import { byOf, type ByOptions, type InboxOptions } from './options.ts';
 
-/** The options of `events import`. */
-export interface ImportOptions extends InboxOptions, ByOptions {
+interface ImportOptions extends InboxOptions, ByOptions {
   readonly dryRun?: boolean;
   readonly trusted?: boolean;
   readonly handled?: boolean;
@@ -158,11 +157,7 @@ async function reported<Report, Partly>(
   return report;
 }
 
-/**
- * The ids of a text, one a line.
- *
- * @throws ConfigurationError for a line with more than an id, as in a CSV file, and for a text without ids
- */
+/** The ids of a text, one a line. Throws for a line with more than an id, as in a CSV file. */
 async function* idsOf(lines: AsyncIterable<string>): AsyncGenerator<string, void> {
   let at = 0;
   let found = 0;

@@ -21,8 +21,7 @@ import { errorText, eventTable, idText, orDash, timeText, waitsOf } from './even
 import { eventFilterOf, isEverything, type FilterOptions, type InboxOptions } from './options.ts';
 import { MOST_A_PAGE, pagesOf, searchedText } from './search.ts';
 
-/** The options of `events list`. */
-export interface ListOptions extends InboxOptions, FilterOptions, WideOptions {
+interface ListOptions extends InboxOptions, FilterOptions, WideOptions {
   readonly limit: number;
   readonly all?: boolean;
   readonly before?: number;
@@ -104,8 +103,7 @@ async function listGroups(inbox: Inbox, retrying: boolean, options: ListOptions)
   return EXIT.ok;
 }
 
-/** The options of `events find`. */
-export interface FindOptions extends InboxOptions, WideOptions {
+interface FindOptions extends InboxOptions, WideOptions {
   readonly limit: number;
   readonly all?: boolean;
 }
@@ -144,7 +142,6 @@ export async function find(text: string, options: FindOptions): Promise<ExitCode
   return EXIT.notFound;
 }
 
-/** Steps until there are as many events as wanted or no more. */
 async function* stepsOf(
   inbox: Inbox,
   text: string,

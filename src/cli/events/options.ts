@@ -16,23 +16,19 @@ import {
 } from '../shared/options.ts';
 import { usageError } from '../shared/output.ts';
 
-/** Where the inbox is, and how the answer is to read. */
 export interface InboxOptions extends DbOptions {
   readonly json?: boolean;
 }
 
-/** Adds the options that every command on stored events has. */
 export function withInbox(json = 'print JSON'): (command: Command) => Command {
   return (command) => withDb(command.optionsGroup(GROUP.output).option('--json', json));
 }
 
-/** The options of a command that lists the newest of something. */
 export interface NewestOptions extends InboxOptions, WideOptions {
   readonly limit: number;
   readonly before?: number;
 }
 
-/** Adds the options of a list, the newest first. */
 export function withNewest(command: Command): Command {
   const paged = command
     .optionsGroup(GROUP.output)
@@ -47,7 +43,6 @@ export function withNewest(command: Command): Command {
 
 type TimeFilter = 'since' | 'until' | 'failedSince' | 'failedUntil' | 'ignoredSince';
 
-/** Which events are meant, as options say it. */
 export interface FilterOptions
   extends
     Omit<EventFilter, 'events' | 'types' | 'states' | 'deadReasons' | 'body' | TimeFilter>,
@@ -58,7 +53,6 @@ export interface FilterOptions
   readonly body?: readonly string[];
 }
 
-/** Adds the options of a filter. */
 export function withFilter(command: Command): Command {
   return command
     .optionsGroup(GROUP.events)
@@ -113,13 +107,11 @@ export function withFilter(command: Command): Command {
     .option('--endpoint <name>', 'events received at this endpoint (default: any)');
 }
 
-/** Who acts, and why. */
 export interface ByOptions {
   readonly actor?: string;
   readonly reason?: string;
 }
 
-/** Adds the options of what stands in the audit. */
 export function withBy(command: Command): Command {
   return command
     .optionsGroup(GROUP.audit)
@@ -127,11 +119,6 @@ export function withBy(command: Command): Command {
     .option('--actor <name>', 'record this name in the audit (default: your user name on this machine)');
 }
 
-/**
- * The filter that options name.
- *
- * @throws CommandError for a time or a condition that cannot be read
- */
 export function eventFilterOf(options: FilterOptions): EventFilter {
   const time = (name: TimeFilter): Date | undefined => optionalTime(name, options[name]);
   return present({
@@ -158,7 +145,6 @@ export function eventFilterOf(options: FilterOptions): EventFilter {
   });
 }
 
-/** Whether a filter leaves nothing out. */
 export function isEverything(filter: EventFilter): boolean {
   return Object.keys(filter).length === 0;
 }
@@ -169,7 +155,6 @@ function conditionOf(text: string): BodyCondition {
   throw usageError(`--body ${JSON.stringify(text)} must be path=value, such as data.total=12.50.`);
 }
 
-/** Who acts through the command line, and why. */
 export function byOf({ actor = userAtHost(), reason }: ByOptions): By {
   return { actor, via: 'cli', ...(reason !== undefined && { reason }) };
 }

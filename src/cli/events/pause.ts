@@ -11,14 +11,14 @@ import { table, texts, times } from '../shared/table.ts';
 import { byOf, type ByOptions, type InboxOptions } from './options.ts';
 import { orDash, timeText } from './event-table.ts';
 
-/** The options of `events pause` and `events resume`. */
-export interface PauseOptions extends InboxOptions, ByOptions {
+interface PauseOptions extends InboxOptions, ByOptions {
   readonly endpoint: string;
   readonly unseen?: boolean;
 }
 
-/** Pauses a type, and tells since when and by whom it is. */
-export async function pause(type: string, options: PauseOptions): Promise<ExitCode> {
+/** Pauses a type; without one it lists what is paused. */
+export async function pause(type: string | undefined, options: PauseOptions): Promise<ExitCode> {
+  if (type === undefined) return listPauses(options);
   const { endpoint, json = false, unseen = false } = options;
   await using inbox = await existingInbox(options);
   const { pause: made, changed } = await pauseType(inbox, type, byOf(options), { endpoint, unseen });
@@ -36,7 +36,6 @@ export async function pause(type: string, options: PauseOptions): Promise<ExitCo
   return EXIT.ok;
 }
 
-/** Ends a pause. */
 export async function resume(type: string, options: PauseOptions): Promise<ExitCode> {
   const { endpoint, json = false } = options;
   await using inbox = await existingInbox(options);
@@ -57,8 +56,7 @@ export async function resume(type: string, options: PauseOptions): Promise<ExitC
   return EXIT.ok;
 }
 
-/** Prints what is paused, and how much waits. */
-export async function listPauses(options: PauseOptions): Promise<ExitCode> {
+async function listPauses(options: PauseOptions): Promise<ExitCode> {
   await using inbox = await existingInbox(options);
   const pauses = await pausedTypes(inbox);
   if (options.json === true) for (const each of pauses) printNdjson(each);

@@ -11,21 +11,18 @@ import { timeText } from './event-table.ts';
 import { byOf, type ByOptions, type InboxOptions } from './options.ts';
 import { searchedText } from './search.ts';
 
-/** The options of `events erase`. */
-export interface EraseOptions extends InboxOptions, ByOptions {
+interface EraseOptions extends InboxOptions, ByOptions {
   readonly dryRun?: boolean;
   readonly yes?: boolean;
 }
 
-/** The options of `events prune`. */
-export interface PruneOptions extends EraseOptions {
+interface PruneOptions extends EraseOptions {
   readonly olderThan: string;
   readonly state?: PruneCriteria['states'];
   readonly type?: readonly string[];
   readonly endpoint?: string;
 }
 
-/** Removes the bodies of old events. */
 export async function prune(options: PruneOptions): Promise<ExitCode> {
   const { state, type, endpoint, dryRun = false, yes = false, json = false } = options;
   const criteria: PruneCriteria = {
@@ -68,7 +65,6 @@ function notAgreed(signal: AbortSignal): ExitCode {
   return signal.aborted ? EXIT.interrupted : EXIT.failed;
 }
 
-/** Removes what is kept about an entity. */
 export async function erase(entity: string, options: EraseOptions): Promise<ExitCode> {
   const { dryRun = false, yes = false, json = false } = options;
   if (!dryRun) requireConsent(yes);

@@ -7,11 +7,9 @@ import { interruption, progressBar, type Progress } from '../shared/interruption
 import { present, shownInbox, type DbOptions } from '../shared/options.ts';
 import { tell, usageError } from '../shared/output.ts';
 
-/** The longest page there is. */
 export const MOST_A_PAGE = 500;
 
 interface PagesOptions {
-  /** the most events in all */
   readonly most?: number;
   /** begins behind the event of this `seq` */
   readonly before?: number | undefined;
@@ -47,7 +45,6 @@ export async function* pagesOf(inbox: Inbox, filter: EventFilter, options: Pages
   } while (from !== null && found < most && !signal.aborted);
 }
 
-/** How far a search has come. */
 export function searchedText(examined: number, found: number): string {
   return `${plural(examined, 'event')} searched, ${number(found)} found`;
 }
@@ -56,12 +53,7 @@ interface AtEndpoint {
   readonly endpoint?: string;
 }
 
-/**
- * The event with an id, which a list may have shortened (`evt_…wYb2`), at any endpoint unless one is given. Returns `null`
- * after a message if the inbox has none.
- *
- * @throws CommandError where several endpoints have one, or several ids match
- */
+/** The event with an id, which a list may have shortened (`evt_…wYb2`). Returns `null` after a message if there is none. */
 export async function foundEvent(
   inbox: Inbox,
   given: string,
@@ -100,8 +92,6 @@ const MOST_CANDIDATES = 5;
 /**
  * Finds the id with this end, for ids that a list has shortened: `evt_…wYb2`, `…wYb2` or `wYb2`. Returns `null` if no id
  * matches, and for a whole id. No index has the ends, so it searches all events.
- *
- * @throws CommandError where several ids match
  */
 export async function wholeId(inbox: Inbox, given: string, { endpoint }: AtEndpoint): Promise<string | null> {
   const at = given.lastIndexOf(ELLIPSIS);

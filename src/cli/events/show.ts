@@ -24,14 +24,12 @@ import type { InboxOptions } from './options.ts';
 import { errorText, idText, timeText, orDash, stateStyle, waitText } from './event-table.ts';
 import { foundEvent, ELLIPSIS, wholeId } from './search.ts';
 
-/** The options of `events show`. */
-export interface ShowOptions extends InboxOptions {
+interface ShowOptions extends InboxOptions {
   readonly endpoint?: string;
   readonly raw?: boolean;
   readonly mask?: readonly string[];
 }
 
-/** Prints everything that is known of an event. */
 export async function show(id: string, options: ShowOptions): Promise<ExitCode> {
   const { raw = false, json = false, mask: paths = [] } = options;
   if (raw && (json || paths.length > 0))
@@ -187,7 +185,6 @@ function entryLines(entry: Exclude<TimelineEntry, { what: 'due' }> | FoldedAttem
   }
 }
 
-/** Who acted, and why. */
 function actLine({ act, actor, via, reason, bulk }: EventAct): string {
   const part = bulk === null ? '' : ` in bulk action ${bulk}`;
   const why = reason === null ? '' : `: ${oneLine(reason)}`;

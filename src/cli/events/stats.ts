@@ -23,14 +23,12 @@ import { table, lineWidth, texts, times, type Cell } from '../shared/table.ts';
 import type { InboxOptions } from './options.ts';
 import { idText, timeText, waitText, orDash } from './event-table.ts';
 
-/** The options of `events stats`. */
-export interface StatsOptions extends InboxOptions {
+interface StatsOptions extends InboxOptions {
   readonly since: string;
   readonly until?: string;
   readonly steps: number;
 }
 
-/** Prints counts, ages and latencies. */
 export async function printStats(options: StatsOptions): Promise<ExitCode> {
   const { steps, json = false } = options;
   const since = timeOption('--since', options.since);
@@ -81,7 +79,6 @@ function printWatch({ traffic, unhandled, processing }: Stats, inbox: Pick<Inbox
   if (calm !== '') print('', calm);
 }
 
-/** Types without a handler. */
 function printUnhandled({ unhandled: { waiting, ignored, ignoredSince } }: Stats, named: NamedInbox): void {
   for (const { endpoint, type, since, ...count } of waiting) {
     const line =
@@ -182,8 +179,7 @@ function title(text: string): void {
   print('', styled('bold', text));
 }
 
-/** The options of `events rejected`. */
-export interface RejectedOptions extends InboxOptions, WideOptions {
+interface RejectedOptions extends InboxOptions, WideOptions {
   readonly limit: number;
 }
 

@@ -12,8 +12,7 @@ import { type FilterOptions, type InboxOptions, eventFilterOf } from './options.
 import { errorText, idText, timeText, orDash, stateStyle } from './event-table.ts';
 import { MOST_A_PAGE, pagesOf } from './search.ts';
 
-/** The options of `events tail`. */
-export interface TailOptions extends InboxOptions, FilterOptions {
+interface TailOptions extends InboxOptions, FilterOptions {
   readonly lines: number;
   readonly follow?: boolean;
 }
@@ -79,7 +78,6 @@ function printLine({ at, event }: Change): void {
   print(columns.join('  ').trimEnd());
 }
 
-/** What has happened to an event since the last look. */
 export interface Change {
   readonly what: 'stored' | 'changed';
   readonly at: Date;
@@ -167,7 +165,6 @@ export class Follower {
   }
 }
 
-/** What makes a change worth telling. */
 function markOf({ state, deadReason, attempts, redeliveries, conflicts, pruned }: EventSummary): string {
   return [state, deadReason, attempts, redeliveries, conflicts, pruned].join();
 }

@@ -1,7 +1,6 @@
 import { Argument, Command, Option } from 'commander';
 import type { ExitCode } from './output.ts';
 
-/** The headings under which help groups options. */
 export const GROUP = {
   events: 'Which events:',
   act: 'What to do:',
@@ -39,16 +38,12 @@ export interface CommandSpec extends Notes {
   /** in the order of help: a text is the heading of what follows, a function adds options that several commands have */
   readonly options?: readonly (string | Row | Option | ((made: Command) => Command))[];
   readonly commands?: CommandTable;
-  /** resolves with how to exit, where that is not 0 */
-  readonly run?: (...given: Parameters<Action>) => Promise<ExitCode | void>;
+  /** imports its code, which resolves with how to exit, where that is not 0 */
+  readonly run?: () => Promise<(...given: never[]) => Promise<ExitCode | void>>;
 }
 
-/** Commands by their names, in the order of help. */
 export type CommandTable = Readonly<Record<string, CommandSpec>>;
 
-type Action = Parameters<Command['action']>[0];
-
-/** Makes a command of a table, with the commands beneath it. */
 export function commandFrom(name: string, spec: CommandSpec): Command {
   const { description, examples, argument, options = [], commands = {}, run, notes, exitCodes } = spec;
   const made = withNotes(command(name, description, examples), { notes, exitCodes });
@@ -63,7 +58,8 @@ export function commandFrom(name: string, spec: CommandSpec): Command {
   for (const [below, each] of Object.entries(commands)) made.addCommand(commandFrom(below, each));
   if (run === undefined) return made;
   return made.action(async (...given) => {
-    const code = await run(...given);
+    const work = await run();
+    const code = await work(...(given as never[]));
     if (code !== undefined) process.exitCode = code;
   });
 }
@@ -73,12 +69,10 @@ function argumentsOf([flags, description, read, usual]: Row): Parameters<typeof 
   return [flags, description, read as (text: string, before: unknown) => unknown, usual];
 }
 
-/** A command with its examples. */
 export function command(name: string, description: string, examples: readonly string[]): Command {
   return withExamples(new Command(name).description(description), examples);
 }
 
-/** Gives a command examples. */
 export function withExamples(made: Command, examples: readonly string[]): Command {
   return Object.assign(made, { examples }).addHelpText('after', () => textAfterOptions(made));
 }
@@ -90,7 +84,6 @@ export function withNotes(made: Command, notes: Notes): Command {
 
 type Explained = Notes & { readonly examples?: readonly string[] };
 
-/** The examples of a command. */
 export function examplesOf(made: Command): readonly string[] {
   return (made as Explained).examples ?? [];
 }

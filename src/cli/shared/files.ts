@@ -4,13 +4,9 @@ import { parseEnv } from 'node:util';
 import { messageOf } from '../../errors.ts';
 import { isUrl } from '../../host/postgres-url.ts';
 import { oneLine } from '../../printable.ts';
-import { CommandError, EXIT, usageError, tell } from './output.ts';
+import { CommandError, EXIT, tell, usageError, type ExitCode } from './output.ts';
 
-/**
- * The exact bytes of a file, or of standard input for `-`.
- *
- * @throws CommandError, with the exit code for what is not found
- */
+/** The exact bytes of a file, or of standard input for `-`. */
 export async function readInput(path: string): Promise<Buffer> {
   if (path === '-') return buffer(process.stdin);
   requireFile(path);
@@ -27,16 +23,31 @@ export function noteWhenEmpty(body: Uint8Array): void {
 }
 
 /**
- * What cannot be looked at is left to the code that opens it.
+ * The text of a file that an option names.
  *
- * @throws CommandError for a folder or a URL where a file is expected
+ * @param what - names it in an error
+ * @param unreadable - the exit code where it exists and cannot be read
  */
+export function readText(path: string, what: string, unreadable: ExitCode = EXIT.notFound): string {
+  requireFile(path);
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (failure) {
+    const isMissing = (failure as NodeJS.ErrnoException).code === 'ENOENT';
+    throw new CommandError(
+      `hookbox cannot read ${what}: ${messageOf(failure)}.`,
+      isMissing ? EXIT.notFound : unreadable,
+    );
+  }
+}
+
+/** Throws for a folder or a URL. What cannot be looked at is left to the code that opens it. */
 export function requireFile(path: string): void {
   refuseUrl(path);
   if (isFolder(path)) throw usageError(`${oneLine(path)} is a folder. Pass the path of a file.`);
 }
 
-/** @throws CommandError for a URL where a file is expected; it is not quoted, as it may have a password in it */
+/** Throws for a URL, without quoting it, as it may have a password in it. */
 export function refuseUrl(path: string): void {
   if (isUrl(path)) throw usageError('Pass the path of a file, not a URL.');
 }
@@ -52,11 +63,10 @@ function isFolder(path: string): boolean {
 const ENV_FILE = '--env-file';
 
 /**
- * Reads the files of `--env-file`, wherever it stands, before the options ask for variables. As with Node's own option, what is
- * set already stays, and of several files the last one counts.
+ * Reads the files of `--env-file`, wherever it stands, before the options ask for variables. As with Node's own option,
+ * variables that are already set stay, and of several files the last one counts.
  *
  * @returns the arguments without it
- * @throws CommandError for a file that cannot be read
  */
 export function withEnvFiles(args: readonly string[]): readonly string[] {
   const rest: string[] = [];
@@ -72,18 +82,10 @@ export function withEnvFiles(args: readonly string[]): readonly string[] {
     else rest.push(arg);
   }
   for (const path of paths.toReversed()) {
-    for (const [name, value] of Object.entries(variablesIn(path))) process.env[name] ??= value;
+    if (path === '') throw usageError(`${ENV_FILE} needs the path of a file.`);
+    // Windows marks a file as UTF-8, which would become a part of the first name.
+    const text = readText(path, `the file of ${ENV_FILE}`).replace(/^\ufeff/, '');
+    for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value;
   }
   return rest;
-}
-
-function variablesIn(path: string): NodeJS.Dict<string> {
-  if (path === '') throw usageError(`${ENV_FILE} needs the path of a file.`);
-  requireFile(path);
-  try {
-    // Windows marks a file as UTF-8, which would become a part of the first name.
-    return parseEnv(readFileSync(path, 'utf8').replace(/^\ufeff/, ''));
-  } catch (failure) {
-    throw new CommandError(`hookbox cannot read the file of ${ENV_FILE}: ${messageOf(failure)}.`, EXIT.notFound);
-  }
 }

@@ -2,36 +2,46 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Inbox } from '../../inbox/contract.ts';
 import { whyHidden } from '../../inbox/sqlite/opening/usable-file.ts';
+import { requireFile } from './files.ts';
 import { isInPostgres, type DbOptions } from './options.ts';
 import { CommandError, EXIT } from './output.ts';
-import { requireFile } from './files.ts';
 
 /**
  * Opens an inbox, for commands that read what is stored: they make no new one, and no tables in the database of another
- * program. In Postgres `hookbox migrate` and receivers make them, as a role that only
- * reads may not.
- *
- * @throws CommandError, with the exit code for what is not found
+ * program.
  */
 export async function existingInbox(options: DbOptions): Promise<Inbox> {
-  if (isInPostgres(options)) {
-    const { openOnPostgres } = await import('./postgres-inbox.ts');
-    return openOnPostgres(options, { migrate: false });
-  }
+  if (isInPostgres(options)) return onPostgres(options, false);
   const { db } = options;
   if (!existsSync(db)) {
     const why = whyHidden(resolve(db));
     if (why !== null) throw new CommandError(`hookbox cannot open ${db}: ${why}`);
     throw new CommandError(`The file ${db} does not exist. Pass the path of the inbox with --db.`, EXIT.notFound);
   }
-  if (!(await holdsInbox(db))) {
-    throw new CommandError(`${db} contains no hookbox inbox. Pass the path of the inbox with --db.`, EXIT.notFound);
-  }
-  return openFile(db);
+  if (await holdsInbox(db)) return openFile(db);
+  throw new CommandError(`${db} contains no hookbox inbox. Pass the path of the inbox with --db.`, EXIT.notFound);
+}
+
+/** Opens an inbox, or makes it. */
+export async function openInbox(options: DbOptions): Promise<Inbox> {
+  return isInPostgres(options) ? onPostgres(options, true) : openFile(options.db);
+}
+
+async function onPostgres(options: DbOptions, migrate: boolean): Promise<Inbox> {
+  const { openOnPostgres } = await import('./postgres-inbox.ts');
+  return openOnPostgres(options, { migrate });
+}
+
+/** SQLite loads only here and below: a command on Postgres needs none. */
+async function openFile(file: string): Promise<Inbox> {
+  requireFile(file);
+  const { sqliteInbox } = await import('../../inbox/sqlite/sqlite-inbox.ts');
+  // A command has no other work that its disk could hold up, and it starts sooner without a thread.
+  return sqliteInbox(file, { thread: false });
 }
 
 async function holdsInbox(file: string): Promise<boolean> {
-  const { openConnection } = await import('../../inbox/sqlite/opening/better-sqlite.ts'); // not for one in Postgres
+  const { openConnection } = await import('../../inbox/sqlite/opening/better-sqlite.ts');
   let database;
   try {
     database = openConnection(file, { readonly: true, fileMustExist: true });
@@ -41,23 +51,4 @@ async function holdsInbox(file: string): Promise<boolean> {
   } finally {
     database?.close();
   }
-}
-
-/**
- * Opens an inbox, or makes it.
- *
- * @throws CommandError or InboxOpenError that says what to do
- */
-export async function openInbox(options: DbOptions): Promise<Inbox> {
-  if (!isInPostgres(options)) return openFile(options.db);
-  const { openOnPostgres } = await import('./postgres-inbox.ts');
-  return openOnPostgres(options, { migrate: true });
-}
-
-/** Opens an inbox in a file, as `openInbox` does. SQLite loads here: a command on Postgres needs none. */
-async function openFile(file: string): Promise<Inbox> {
-  requireFile(file);
-  const { sqliteInbox } = await import('../../inbox/sqlite/sqlite-inbox.ts');
-  // A command has no other work that its disk could hold up, and it starts sooner without a thread.
-  return sqliteInbox(file, { thread: false });
 }

@@ -2,10 +2,9 @@ import { performance } from '../../host/real-timers.ts';
 import { oneLine } from '../../printable.ts';
 import { EXIT, tell } from './output.ts';
 
-/** The signals that stop a command: Ctrl-C sends SIGINT, and whoever manages processes SIGTERM. */
 export type StopSignal = 'SIGINT' | 'SIGTERM';
 
-/** Aborted by the first signal, so that a command can finish what it has begun; the second ends the process at once. */
+/** Aborted by the first signal, so that a command can finish its step; the second ends the process immediately. */
 export function interruption(): AbortSignal {
   const controller = new AbortController();
   onFirstSignal(() => {
@@ -15,12 +14,11 @@ export function interruption(): AbortSignal {
   return controller.signal;
 }
 
-/** For whoever runs another process: resolves with the first signal; the second ends this process at once. */
 export function firstSignal(): Promise<StopSignal> {
   return new Promise(onFirstSignal);
 }
 
-/** For a server: says that it stops, and resolves with the first signal; the second ends the process at once. */
+/** The same for a server, which says that it stops. */
 export function stopSignal(): Promise<StopSignal> {
   return new Promise((resolve) => {
     onFirstSignal((signal) => {
@@ -30,12 +28,10 @@ export function stopSignal(): Promise<StopSignal> {
   });
 }
 
-/** What a command says on the first signal. */
 export function stopping(what: string): string {
   return `${what}; to stop immediately, press Ctrl-C again.`;
 }
 
-/** What commands that deliver say. */
 export const STOPS_AFTER_ANSWERS = stopping('Stopping when all deliveries in progress have been answered');
 
 function onFirstSignal(begin: (signal: StopSignal) => void): void {
@@ -49,11 +45,7 @@ function onFirstSignal(begin: (signal: StopSignal) => void): void {
   }
 }
 
-/**
- * Does long work beneath a progress bar, and says on the first Ctrl-C that it will stop.
- *
- * @param words - what it says then
- */
+/** Does long work beneath a progress bar, and says on the first Ctrl-C that it will stop. */
 export async function underWay<T>(
   signal: AbortSignal,
   work: (progress: Progress) => Promise<T>,
@@ -69,13 +61,12 @@ export async function underWay<T>(
   }
 }
 
-/** How far long work has come, drawn on a line of its own beneath what is printed. */
+/** A line beneath the printed ones that says how far long work has come. */
 export interface Progress extends Disposable {
-  /** @param share - from 0 to 1; `null` where it is not known how much there is to do: no bar is drawn */
+  /** @param share - from 0 to 1, or `null` for a text without a bar */
   show(share: number | null, text: string): void;
   /** Runs a function that prints lines, without tearing the bar. */
   above(print: () => void): void;
-  /** Takes the bar away. */
   end(): void;
 }
 
@@ -83,7 +74,6 @@ export interface Progress extends Disposable {
 const LONG_MS = 500;
 const REDRAW_MS = 100;
 const BAR_WIDTH = 24;
-/** Some terminals do not say how wide they are. */
 const USUAL_COLUMNS = 80;
 const ERASE_LINE = '\r\u{1b}[2K';
 

@@ -6,7 +6,6 @@ import { messageOf } from '../../errors.ts';
 import { isLoopbackAddress } from '../../page/safety/request-guard.ts';
 import { CommandError } from './output.ts';
 
-/** Where a server of a command is to listen. */
 export interface ListenOptions {
   readonly port: number;
   /** what the user sets to choose another port */
@@ -18,11 +17,7 @@ export interface ListenOptions {
 /** How long clients may keep a connection that has nothing under way any more. */
 const GRACE_MS = 1_000;
 
-/**
- * Resolves with where the server can be reached, as `host:port`.
- *
- * @throws CommandError when it cannot listen there
- */
+/** Resolves with where the server can be reached, as `host:port`. */
 export async function listen(server: Server, { port, portOption, host }: ListenOptions): Promise<string> {
   try {
     server.listen(port, host);
@@ -35,12 +30,10 @@ export async function listen(server: Server, { port, portOption, host }: ListenO
   return family === 'IPv6' ? `[${address}]:${actual}` : `${address}:${actual}`;
 }
 
-/** Whether only this machine reaches what listens there. */
 export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || isLoopbackAddress(host);
 }
 
-/** Once it listens. */
 export function addressOf(server: Server): AddressInfo {
   return server.address() as AddressInfo; // it listens on a port
 }
@@ -51,15 +44,13 @@ function whyNot(failure: NodeJS.ErrnoException, port: number, option: string): s
   return `hookbox cannot listen: ${messageOf(failure)}.`;
 }
 
-/** Takes no more connections, waits for `finish`, and resolves when the last connection has ended. */
+/**
+ * Takes no more connections, waits for `finish`, and resolves when the last connection has ended. Answers are flushed;
+ * clients that merely keep a connection open are cut off.
+ */
 export async function stopListening(server: Server, finish: () => Promise<unknown> = async () => {}): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   await finish();
-  await drained(server, closed);
-}
-
-/** Lets answers be flushed, and does not wait for clients that merely keep a connection open. */
-async function drained(server: Server, closed: Promise<void>): Promise<void> {
   const idle = setInterval(() => server.closeIdleConnections(), 20);
   const late = setTimeout(() => server.closeAllConnections(), GRACE_MS);
   await closed;

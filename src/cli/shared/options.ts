@@ -9,7 +9,6 @@ import { GROUP } from './command.ts';
 import { usageError, tell } from './output.ts';
 import { withSecret, type SecretOptions } from './secret.ts';
 
-/** Reads the value of an option as a whole number within bounds. */
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = Number(text);
@@ -19,19 +18,16 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (tex
   };
 }
 
-/** Reads the value of an option as a number above 0. */
 export function positiveNumber(text: string): number {
   const value = Number(text);
   if (text.trim() !== '' && Number.isFinite(value) && value > 0) return value;
   throw new InvalidArgumentError('Use a number above 0.');
 }
 
-/** For an option that may be given several times. */
 export function collected(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];
 }
 
-/** For an option that takes one of some values. */
 export function oneFrom<Value extends string>(values: readonly Value[]): (text: string) => Value {
   return (text) => {
     const value = values.find((each) => each === text);
@@ -40,7 +36,6 @@ export function oneFrom<Value extends string>(values: readonly Value[]): (text: 
   };
 }
 
-/** For an option that takes one of some values, and may be given several times. */
 export function collectedFrom<Value extends string>(
   values: readonly Value[],
 ): (text: string, before?: readonly Value[]) => readonly Value[] {
@@ -48,7 +43,6 @@ export function collectedFrom<Value extends string>(
   return (text, before = []) => [...before, read(text)];
 }
 
-/** Where the inbox is. */
 export interface DbOptions {
   readonly db: string;
   /** of one in Postgres; `hookbox` unless given */
@@ -83,11 +77,7 @@ function pathOrUrl(db: string): string {
   throw new InvalidArgumentError(why);
 }
 
-/**
- * Whether the inbox is in Postgres.
- *
- * @throws CommandError for what is neither a file nor such a URL; it is not quoted, as it may have a password in it
- */
+/** Whether the inbox is in Postgres. Throws for any other URL, without quoting it, as it may have a password in it. */
 export function isInPostgres({ db, schema }: DbOptions): boolean {
   if (isPostgresUrl(db)) return true;
   if (isUrl(db)) {
@@ -98,15 +88,11 @@ export function isInPostgres({ db, schema }: DbOptions): boolean {
   return false;
 }
 
-/** The inbox as people read of it. */
 export function shownInbox({ db }: Pick<DbOptions, 'db'>): string {
   return shownDatabase(db);
 }
 
-/**
- * What commands that are offered to copy name the inbox by. A URL that everybody has who has HOOKBOX_DB is left out, as it may
- * have to have the password in it.
- */
+/** How a command to copy names the inbox. The URL of HOOKBOX_DB is left out, as it may need its password. */
 export function namedInbox({ db, schema }: DbOptions): Partial<DbOptions> {
   const isKnown = isPostgresUrl(db) && db === process.env['HOOKBOX_DB'];
   return { ...(!isKnown && { db: shownDatabase(db) }), ...(schema !== undefined && { schema }) };
@@ -117,25 +103,21 @@ export function commandText(options: DbOptions, ...words: readonly (string | num
   return [...words, ...neededInbox(options)].join(' ');
 }
 
-/** The options that name the inbox to a command for this terminal. */
 export function neededInbox(options: DbOptions): readonly string[] {
   const { db, ...named } = namedInbox(options);
   return inboxOptions(options.db === (process.env['HOOKBOX_DB'] ?? USUAL_FILE) ? named : { db, ...named });
 }
 
-/** How wide tables may be. */
 export interface WideOptions {
   readonly wide?: boolean;
 }
 
-/** Adds what leaves the columns of a table as wide as they are. */
 export function withWide(command: Command): Command {
   return command
     .optionsGroup(GROUP.output)
     .option('--wide', 'do not shorten columns to fit the terminal; output to a pipe is never shortened');
 }
 
-/** Adds headers that are sent with each delivery. */
 export function withHeader(command: Command): Command {
   return command.option(
     '--header <header>',
@@ -147,25 +129,19 @@ export function withHeader(command: Command): Command {
 
 const USUAL_PORT = 3000;
 
-/** Adds the port of a receiver, which platforms give as `PORT`. */
 export function withReceiverPort(command: Command, what: string): Command {
   const option = new Option('--port <n>', what).argParser(wholeNumber(0, 65_535)).default(USUAL_PORT);
   // An empty one names nothing.
   return command.addOption(process.env['PORT'] === '' ? option : option.env('PORT'));
 }
 
-/** Where a receiver of this machine is by itself: where `hookbox serve` listens, given the same environment. */
 export function usualTarget(): string {
   const port = Number(process.env['PORT']);
   const isPort = Number.isInteger(port) && port > 0 && port <= 65_535;
   return `http://localhost:${isPort ? port : USUAL_PORT}/webhooks`;
 }
 
-/**
- * The time that an option says: `2h` ago, `14:00`, a date, or a date-time; without a zone it is UTC.
- *
- * @throws CommandError that names the option
- */
+/** The time that an option says: `2h` ago, `14:00`, a date, or a date-time; without a zone it is UTC. */
 export function timeOption(option: string, text: string, now = Date.now()): Date {
   const time = parseTime(text, now);
   if (time !== null) return time;
@@ -174,20 +150,18 @@ export function timeOption(option: string, text: string, now = Date.now()): Date
   );
 }
 
-/** The same for an option that may be absent, by its name in code: `failedSince`. */
+/** The same for an option that may be absent, named as in code: `failedSince`. */
 export function optionalTime(name: string, text: string | undefined): Date | undefined {
   const flag = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
   return text === undefined ? undefined : timeOption(flag, text);
 }
 
-/** Only the values that are not `undefined`. */
 export function present<Values extends object>(
   values: Values,
 ): { readonly [Name in keyof Values]?: Exclude<Values[Name], undefined> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as typeof values;
 }
 
-/** What commands that deliver have in common. */
 export interface SendingOptions extends SecretOptions {
   readonly to: string;
   readonly concurrency: number;
@@ -197,7 +171,6 @@ export interface SendingOptions extends SecretOptions {
   readonly json?: boolean;
 }
 
-/** Adds the options that commands that deliver have in common. */
 export function withSending(command: Command): Command {
   const sending = withSecret(
     command
@@ -213,8 +186,6 @@ export function withSending(command: Command): Command {
 /**
  * The URL to deliver to. Only this machine, unless the user has said otherwise: events made up or replayed by mistake
  * must not reach a live shop. `localhost:3000/webhooks` is one with http, as in a browser and for curl.
- *
- * @throws CommandError for a URL that cannot be used
  */
 export function targetOf(text: string, allowRemote: boolean): URL {
   const whole = withScheme(text);
@@ -244,7 +215,6 @@ export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 }
 
-/** Which type was meant, or else all that there are. */
 export function didYouMean(typed: string, types: readonly string[]): string {
   return nearestOf(typed, types) ?? `The types are: ${types.join(', ')}.`;
 }

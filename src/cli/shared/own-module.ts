@@ -11,18 +11,13 @@ import { oneLine } from '../../printable.ts';
 import { requireFile } from './files.ts';
 import { CommandError, EXIT, usageError, tell } from './output.ts';
 
-/** What a module of the user's may export. */
 export interface OwnModule {
   readonly default?: unknown;
   readonly handlers?: unknown;
   readonly events?: unknown;
 }
 
-/**
- * Imports a module of the user's, whose prints are not the command's data.
- *
- * @throws CommandError that says what is wrong with it
- */
+/** Imports a module of the user's, whose prints are not the command's data. */
 export async function importOwn(file: string): Promise<OwnModule> {
   const path = resolve(file);
   if (!existsSync(path)) throw new CommandError(`The file ${file} does not exist.`, EXIT.notFound);
@@ -32,15 +27,16 @@ export async function importOwn(file: string): Promise<OwnModule> {
     return (await import(pathToFileURL(path).href)) as OwnModule;
   } catch (failure) {
     const { code } = failure as NodeJS.ErrnoException;
-    if (code === 'ERR_UNKNOWN_FILE_EXTENSION') throw new CommandError(unreadable(file));
+    if (code === 'ERR_UNKNOWN_FILE_EXTENSION') {
+      throw new CommandError(
+        /^\.[cm]?ts$/.test(extname(file))
+          ? `This version of Node (${process.version}) does not run TypeScript. Use Node 22.18 or newer, or compile ${file} to JavaScript.`
+          : `${file} is not a module. Pass a .js, .mjs or .ts file.`,
+      );
+    }
     const hint = failure instanceof SyntaxError ? `. To find the error, run node --check ${file}.` : '';
     throw new CommandError(`hookbox cannot load ${file}: ${oneLine(messageOf(failure), 1_000)}${hint}`);
   }
-}
-
-function unreadable(file: string): string {
-  if (!/^\.[cm]?ts$/.test(extname(file))) return `${file} is not a module. Pass a .js, .mjs or .ts file.`;
-  return `This version of Node (${process.version}) does not run TypeScript. Use Node 22.18 or newer, or compile ${file} to JavaScript.`;
 }
 
 /** What a module exports inside its default: one of CommonJS is its own default export. */
@@ -48,16 +44,11 @@ export function insideDefault(module: OwnModule): OwnModule {
   return isRecord(module.default) ? module.default : {};
 }
 
-/** Whether something has values by name. */
 export function isRecord(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/**
- * The schemas that a module exports as `events`; none where it exports nothing of that name.
- *
- * @throws CommandError for what is none
- */
+/** The schemas that a module exports as `events`, if it does. */
 export function exportedSchemas(module: OwnModule, file: string): EventSchemas {
   const schemas = module.events ?? insideDefault(module).events ?? {};
   try {
@@ -68,11 +59,6 @@ export function exportedSchemas(module: OwnModule, file: string): EventSchemas {
   return schemas;
 }
 
-/**
- * The schemas that a module exports as `events`.
- *
- * @throws CommandError for a module that has none
- */
 export async function schemasIn(file: string): Promise<EventSchemas> {
   const schemas = exportedSchemas(await importOwn(file), file);
   if (declaredTypes(schemas).length > 0) return schemas;
@@ -94,7 +80,7 @@ export async function tellMisfit(body: Uint8Array, schemas: EventSchemas): Promi
   }
 }
 
-/** What does not fit first in a body that hookbox would store as invalid; `null` for an event, and for what is none at all. */
+/** The first thing that does not fit in a body that hookbox would store as invalid. */
 export function whyInvalid(body: Uint8Array): Issue | null {
   const parsed = parseEvent(body);
   return parsed.ok || parsed.id === null ? null : (parsed.issues[0] ?? null);

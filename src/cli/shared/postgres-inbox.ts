@@ -1,23 +1,18 @@
-import { InboxOpenError, InboxUnavailableError, isInstance } from '../../errors.ts';
+import { InboxOpenError, InboxUnavailableError } from '../../errors.ts';
 import { USUAL_SCHEMA } from '../../host/postgres-url.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import { databaseTime } from '../../inbox/postgres/database-time.ts';
 import { handledTypesOf } from '../../inbox/postgres/engine/due-events.ts';
-import { migrationScript, NEWEST, migrations } from '../../inbox/postgres/opening/migrate.ts';
-import { onServer, lookAtSchema, openSchema } from '../../inbox/postgres/opening/open.ts';
-import { assertSchema, tablesIn } from '../../inbox/postgres/sql/tables.ts';
+import { migrations, migrationScript, NEWEST } from '../../inbox/postgres/opening/migrate.ts';
+import { lookAtSchema, onServer, openSchema } from '../../inbox/postgres/opening/open.ts';
 import { postgresInbox } from '../../inbox/postgres/postgres-inbox.ts';
+import { assertSchema, tablesIn } from '../../inbox/postgres/sql/tables.ts';
 import { seenSince } from '../../inbox/rules/processors.ts';
 import { plural } from '../../ops/words/format.ts';
-import { shownInbox, type DbOptions, isInPostgres } from './options.ts';
-import { CommandError, EXIT, usageError, type ExitCode, print, printJson, tell } from './output.ts';
+import { isInPostgres, shownInbox, type DbOptions } from './options.ts';
+import { CommandError, EXIT, print, printJson, tell, usageError, type ExitCode } from './output.ts';
 
-/**
- * Opens an inbox in Postgres, so that what keeps it from being opened is said at once.
- *
- * @param options - `migrate: false` changes nothing there: where tables are missing it throws
- * @throws CommandError or InboxOpenError that says what to do, and has no password in it
- */
+/** Opens an inbox in Postgres, and asks it something, so that it fails now where it cannot be used. */
 export async function openOnPostgres(options: DbOptions, { migrate }: { readonly migrate: boolean }): Promise<Inbox> {
   const { db, schema = USUAL_SCHEMA } = options;
   const inbox = postgresInbox(db, { schema, migrate });
@@ -25,20 +20,19 @@ export async function openOnPostgres(options: DbOptions, { migrate }: { readonly
     await inbox.get({ endpoint: '', id: '' });
   } catch (failure) {
     await inbox.close();
-    throw toldOf(failure, options);
+    throw explained(failure, options);
   }
-  // What handlers are given to work on is for those to know who have written them.
+  // No command calls a handler, which alone would see that its transactions are of Postgres.
   return inbox as unknown as Inbox;
 }
 
-/** Whether there is an inbox, however old. */
 export async function isOnPostgres(options: DbOptions): Promise<boolean> {
   const { db, schema = USUAL_SCHEMA } = options;
   try {
     const missing = await onServer(db, (session) => lookAtSchema(session, { schema, tables: tablesIn(schema) }));
     return missing !== null;
   } catch (failure) {
-    throw toldOf(failure, options);
+    throw explained(failure, options);
   }
 }
 
@@ -54,37 +48,34 @@ export async function typesOnPostgres(options: DbOptions, endpoint: string): Pro
   return new Set(types === '*' ? ['*'] : types);
 }
 
-/** A failure of a server, as the user of a command hears of it. */
-export function toldOf(failure: unknown, options: DbOptions): unknown {
+/** A failure of a server, with what the user of a command can do. */
+function explained(failure: unknown, options: DbOptions): unknown {
   const { schema = USUAL_SCHEMA } = options;
   const where = `the schema ${schema} of ${shownInbox(options)}`;
-  if (isInstance(failure, InboxUnavailableError)) {
+  if (failure instanceof InboxUnavailableError) {
     const why = failure.message.replace(`: ${shownInbox(options)}`, '');
     return new CommandError(`hookbox cannot use ${shownInbox(options)}: ${why}.`);
   }
-  if (!isInstance(failure, InboxOpenError)) return failure;
-  switch (failure.code) {
-    case 'SCHEMA_MISSING':
-      return new CommandError(
-        `No hookbox inbox exists in ${where}. Check --db and --schema, or create one with hookbox migrate.`,
-        EXIT.notFound,
-      );
-    case 'SCHEMA_OLD':
-      return new CommandError(
-        `The inbox in ${where} lacks migrations that this version of hookbox needs. Run hookbox migrate first.`,
-      );
-    default:
-      return failure;
+  if (failure instanceof InboxOpenError && failure.code === 'SCHEMA_MISSING') {
+    return new CommandError(
+      `No hookbox inbox exists in ${where}. Check --db and --schema, or create one with hookbox migrate.`,
+      EXIT.notFound,
+    );
   }
+  if (failure instanceof InboxOpenError && failure.code === 'SCHEMA_OLD') {
+    return new CommandError(
+      `The inbox in ${where} lacks migrations that this version of hookbox needs. Run hookbox migrate first.`,
+    );
+  }
+  return failure;
 }
 
-/** What the arguments of `migrate` say. */
-export interface MigrateOptions extends Partial<DbOptions> {
+interface MigrateOptions extends Partial<DbOptions> {
   readonly print?: boolean;
   readonly json?: boolean;
 }
 
-/** Makes the tables that are missing, or prints how, and resolves with how to exit. */
+/** Makes the tables that are missing, or prints the SQL for that. */
 export async function migrate({ db, schema = USUAL_SCHEMA, ...how }: MigrateOptions): Promise<ExitCode> {
   assertSchema(schema);
   const place = { schema, tables: tablesIn(schema) };
@@ -115,7 +106,7 @@ export async function migrate({ db, schema = USUAL_SCHEMA, ...how }: MigrateOpti
     tell(`${what}. The schema ${schema} of ${shownInbox(options)} has version ${NEWEST}.`);
     return EXIT.ok;
   } catch (failure) {
-    throw toldOf(failure, options);
+    throw explained(failure, options);
   }
 }
 

@@ -1,13 +1,10 @@
 import type { Command } from 'commander';
-import { readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
+import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { messageOf } from '../../errors.ts';
 import { oneLine } from '../../printable.ts';
-import { requireFile } from './files.ts';
-import { CommandError, EXIT, usageError, tell } from './output.ts';
+import { readText } from './files.ts';
+import { CommandError, EXIT, tell, usageError } from './output.ts';
 
-/** Where the user says the secret is. */
 export interface SecretOptions {
   readonly secretFile?: string;
 }
@@ -20,114 +17,88 @@ export function withSecret(
   return command.option('--secret-file <path>', description);
 }
 
-/**
- * The signing secret that a command was given.
- *
- * @throws CommandError when there is none
- */
+/** The signing secret that a command was given, or that the user types. */
 export async function secretOf(options: SecretOptions): Promise<string> {
   const given = givenSecret(options);
   if (given !== null) return given;
-  if (process.stdin.isTTY && process.stderr.isTTY) return prompted('Signing secret: ', process.stdin, process.stderr);
+  if (hasTerminal()) return prompted('Signing secret: ', process.stdin, process.stderr);
   throw usageError('The signing secret is missing. Set SIGNING_SECRET or pass --secret-file.');
 }
 
-/**
- * The signing secret of a file or of the environment; `null` where there is none, and nobody is asked.
- *
- * @throws CommandError for a file that cannot be read
- */
+/** The signing secret of a file or of the environment; `null` where there is none. */
 export function givenSecret({ secretFile }: SecretOptions): string | null {
-  if (secretFile !== undefined) return secretFromFile(secretFile);
-  return process.env['SIGNING_SECRET'] || null;
+  return secretFile === undefined ? process.env['SIGNING_SECRET'] || null : secretFromFile(secretFile);
 }
 
-/**
- * What stands in a file, without the newline that editors end it with.
- *
- * @throws CommandError for a file that cannot be read, or is empty
- */
+/** The content of a file, without the newline that editors end it with. */
 export function secretFromFile(path: string, what = 'secret'): string {
-  requireFile(path);
-  let text;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (failure) {
-    const exitCode = (failure as NodeJS.ErrnoException).code === 'ENOENT' ? EXIT.notFound : EXIT.usage;
-    throw new CommandError(`hookbox cannot read the ${what}: ${messageOf(failure)}.`, exitCode);
-  }
-  const secret = text.replace(/\r?\n$/, '');
+  const secret = readText(path, `the ${what}`, EXIT.usage).replace(/\r?\n$/, '');
   if (secret === '') throw usageError(`${path} is empty. Write the ${what} into it.`);
   if (secret.trim() !== secret)
     tell(`note: the ${what} in ${path} begins or ends with white space. hookbox uses it as part of the ${what}.`);
   return secret;
 }
 
-/**
- * Asks for a secret, without showing what is typed.
- *
- * @throws CommandError on Ctrl-C, and when nothing is typed
- */
-export function prompted(
+/** Asks for a secret, without showing what is typed. */
+export async function prompted(
   question: string,
   input: NodeJS.ReadableStream,
   shown: NodeJS.WritableStream,
 ): Promise<string> {
   shown.write(question);
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const terminal = createInterface({ input, output: nowhere, terminal: true });
-  return new Promise((resolve, reject) => {
-    terminal.once('SIGINT', () => {
-      shown.write('\n');
-      reject(new CommandError('Interrupted before a secret was entered.', EXIT.interrupted));
-      terminal.close();
-    });
-    terminal.once('close', () => reject(usageError('The secret is empty. Type the signing secret.')));
-    terminal.question('', (secret) => {
-      shown.write('\n');
-      resolve(secret);
-      terminal.close();
-    });
-  });
+  const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const terminal = createInterface({ input, output, terminal: true });
+  const secret = await answered(terminal, '', shown, 'Interrupted before a secret was entered.');
+  if (secret === null) throw usageError('The secret is empty. Type the signing secret.');
+  shown.write('\n');
+  return secret;
 }
 
-/**
- * Before anything is looked for: whether there will be a terminal to ask at.
- *
- * @throws CommandError where there is none, and `--yes` was not given
- */
+/** Throws where no terminal could ask for consent, before anything is searched. */
 export function requireConsent(yes: boolean): void {
-  if (yes || (process.stdin.isTTY && process.stderr.isTTY)) return;
+  if (yes || hasTerminal()) return;
   throw usageError('Confirmation needs a terminal. Add --yes to confirm, or --dry-run for a preview.');
 }
 
 /**
- * Has the count typed, which cannot happen by mistake.
+ * Whether the user types the count, which cannot happen by mistake.
  *
  * @param signal - takes the question back, as if it was answered with no
- * @throws CommandError on Ctrl-C
  */
-export function typedCount(
+export async function typedCount(
   count: number,
   todo: string,
   signal: AbortSignal,
   input: NodeJS.ReadableStream = process.stdin,
-  shown: NodeJS.WritableStream = process.stderr,
+  output: NodeJS.WritableStream = process.stderr,
 ): Promise<boolean> {
-  const terminal = createInterface({ input, output: shown, terminal: true, signal });
+  const terminal = createInterface({ input, output, terminal: true, signal });
+  const question = `Type ${count} to ${oneLine(todo)}, or anything else to cancel: `;
+  const typed = await answered(terminal, question, output, 'Interrupted. Nothing changed.');
+  if (typed === null) output.write('\n');
+  return typed?.trim().replaceAll(',', '') === String(count);
+}
+
+function hasTerminal(): boolean {
+  return process.stdin.isTTY && process.stderr.isTTY;
+}
+
+/** What is typed; `null` where the input ends. Throws on Ctrl-C. */
+function answered(
+  terminal: Interface,
+  question: string,
+  shown: NodeJS.WritableStream,
+  interrupted: string,
+): Promise<string | null> {
   return new Promise((resolve, reject) => {
-    let isAnswered = false;
     terminal.once('SIGINT', () => {
-      reject(new CommandError('Interrupted. Nothing changed.', EXIT.interrupted));
+      shown.write('\n');
+      reject(new CommandError(interrupted, EXIT.interrupted));
       terminal.close();
     });
-    terminal.once('close', () => {
-      if (!isAnswered) shown.write('\n');
-      resolve(false);
-    });
-    terminal.question(`Type ${count} to ${oneLine(todo)}, or anything else to cancel: `, (typed) => {
-      isAnswered = true;
-      resolve(typed.trim().replaceAll(',', '') === String(count));
+    terminal.once('close', () => resolve(null));
+    terminal.question(question, (typed) => {
+      resolve(typed);
       terminal.close();
     });
   });

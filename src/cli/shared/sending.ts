@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { Agent as HttpAgent, STATUS_CODES, validateHeaderName, validateHeaderValue } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { messageOf } from '../../errors.ts';
@@ -8,7 +7,7 @@ import type { StoredEvent } from '../../inbox/event.ts';
 import { number, plural } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { deliver, DeliveryError, isSuccess, type Answer } from '../../sender/deliver.ts';
-import { requireFile } from './files.ts';
+import { readText } from './files.ts';
 import { STOPS_AFTER_ANSWERS, underWay, type Progress } from './interruption.ts';
 import { present } from './options.ts';
 import {
@@ -25,13 +24,11 @@ import {
   type ExitCode,
 } from './output.ts';
 
-/** One delivery that is to be made. */
 export interface Outgoing {
   readonly id: string | null;
   readonly type: string | null;
   /** `null` for an event that was pruned: its bytes are gone */
   readonly body: Uint8Array | null;
-  /** sent instead of the right one; `null` sends none */
   readonly signature?: string | null;
   /** how much of the work is done with it, from 0 to 1 */
   readonly share: number;
@@ -42,55 +39,44 @@ export interface Outgoing {
   readonly resume?: string;
 }
 
-/** Where a body came from. */
 type Source = { readonly file: string } | Pick<StoredEvent, 'endpoint' | 'seq' | 'state' | 'verified' | 'receivedAt'>;
 
-/** Where to send, and how. */
 interface SendAllOptions {
   readonly to: URL;
   /** `null` sends no signature */
   readonly secret: string | null;
-  /** as `--header` gives them */
   readonly header?: readonly string[];
   readonly concurrency: number;
-  /** as many a second at most */
   readonly rate?: number;
   readonly json: boolean;
-  /** prints only what is not as expected */
   readonly quiet?: boolean;
   /** the only status that is as expected, instead of every 2xx */
   readonly expectStatus?: number;
-  /** sends nothing more once it is aborted; what is under way is finished */
+  /** sends nothing more; deliveries under way are finished */
   readonly signal: AbortSignal;
 }
 
-/** How sending went as a whole. */
 export interface SendingResult {
-  /** answered as expected */
   readonly ok: number;
   readonly failed: number;
   /** of those that are ok, what the receiver had already */
   readonly duplicates: number;
   readonly ms: number;
-  /** the receiver stopped listening */
   readonly gone: boolean;
-  /** what would have come next when it was interrupted, or the first that the receiver did not answer any more */
+  /** the first that was not sent or not answered, where it stopped early */
   readonly next: Outgoing | null;
 }
 
 /** So many refused connections in a row are not a short restart. */
 const MOST_REFUSED = 5;
 
-/**
- * Sends one after the other, or some at a time, and prints how each went. Holds only what is under way. Ends early when
- * the receiver stops listening.
- *
- * @throws CommandError when nobody listens at the URL from the beginning
- */
+/** Sends some at a time, and prints how each went. Ends early when the receiver stops listening. */
 export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: SendAllOptions): Promise<SendingResult> {
   const { to, secret, concurrency, quiet = false, expectStatus, header, signal } = options;
   const startedAt = performance.now();
-  const sender = createSender(to, secret ?? '', concurrency, givenHeaders(header));
+  const Agent = to.protocol === 'https:' ? HttpsAgent : HttpAgent;
+  const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
+  const delivery = { secret: secret ?? '', agent, headers: givenHeaders(header) };
   const turn = pace(options.rate, signal);
   const unsent: Outgoing[] = [];
   let silence: Silence | null = null;
@@ -102,27 +88,27 @@ export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: Se
 
   async function sendOne(item: Outgoing, progress: Progress): Promise<void> {
     const before = silence;
-    const sent = item.body === null ? PRUNED : await sender.send(item.body, secret === null ? null : item.signature);
+    const signature = secret === null ? null : item.signature;
+    const sent =
+      item.body === null ? PRUNED : await sendBody(to, item.body, { ...delivery, ...present({ signature }) });
     if (sent.refused && !answered) {
       throw new CommandError(
         `No server is listening at ${to.origin}. Start a receiver with hookbox serve, or pass a different URL with --to.`,
       );
     }
     answered ||= sent.status !== null;
-    noteSilence(item, sent, before);
+    if (item.body !== null && !isGone()) {
+      if (sent.status === null) {
+        const first = silence === null || item.share < silence.first.share ? item : silence.first;
+        silence = { first, refused: (silence?.refused ?? 0) + Number(sent.refused) };
+      } else if (before !== null) silence = null;
+    }
     const asExpected = expectStatus === undefined ? isSuccess(sent.status) : sent.status === expectStatus;
     if (asExpected) ok += 1;
     else failed += 1;
     if (asExpected && sent.duplicate === true) duplicates += 1;
     if (!quiet || !asExpected) progress.above(() => printSent(item, sent, asExpected, options));
     progress.show(item.share, `${number(ok + failed)} sent, ${number(failed)} failed`);
-  }
-
-  /** @param before - the silence that there was when it was sent */
-  function noteSilence(item: Outgoing, sent: Sent, before: Silence | null): void {
-    if (sent === PRUNED || isGone()) return;
-    if (sent.status === null) silence = longer(silence, item, sent);
-    else if (before !== null) silence = null;
   }
 
   function isGone(): boolean {
@@ -162,7 +148,7 @@ export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: Se
       STOPS_AFTER_ANSWERS,
     );
   } finally {
-    sender.close();
+    agent.destroy();
     await items.return();
   }
 }
@@ -173,12 +159,6 @@ interface Silence {
   readonly refused: number;
 }
 
-function longer(silence: Silence | null, item: Outgoing, { refused }: Sent): Silence {
-  const first = silence === null || item.share < silence.first.share ? item : silence.first;
-  return { first, refused: (silence?.refused ?? 0) + (refused ? 1 : 0) };
-}
-
-/** Says when the next one may begin. */
 function pace(rate: number | undefined, signal: AbortSignal): () => Promise<void> {
   if (rate === undefined) return () => Promise.resolve();
   let free = 0;
@@ -190,27 +170,22 @@ function pace(rate: number | undefined, signal: AbortSignal): () => Promise<void
   };
 }
 
-/** Tells people how it went. */
 export function tellSummary({ ok, failed, duplicates, ms }: SendingResult): void {
   const rate = Math.round((ok + failed) / Math.max(ms / 1_000, 0.001));
   const known = duplicates === 0 ? '' : ` (${plural(duplicates, 'duplicate')})`;
   tell(`${number(ok + failed)} sent: ${number(ok)} ok${known}, ${number(failed)} failed, ${number(rate)} per second`);
 }
 
-/** Tells people why it ended early. */
 export function tellGone({ origin }: URL): void {
   tell(`The server at ${origin} is no longer listening. The remaining deliveries were not sent.`);
 }
 
-/** All, some or none were as expected. */
 export function exitCodeOf({ ok, failed }: Pick<SendingResult, 'ok' | 'failed'>): ExitCode {
   if (failed === 0) return EXIT.ok;
   return ok === 0 ? EXIT.failed : EXIT.partial;
 }
 
-/** How one delivery went. */
 interface Sent {
-  /** `null` when there was no answer */
   readonly status: number | null;
   readonly ms: number;
   /** what a receiver of hookbox says about an event it has accepted; `null` where it is not said */
@@ -219,37 +194,22 @@ interface Sent {
   readonly code: string | null;
   /** why there was no answer, or why the answer is a failure */
   readonly problem: string | null;
-  /** nothing listens there */
   readonly refused: boolean;
 }
 
 const UNANSWERED = { status: null, ms: 0, duplicate: null, code: null, refused: false } as const;
 const PRUNED: Sent = { ...UNANSWERED, problem: 'pruned: the body was removed' };
 
-interface Sender {
-  /** @param signature - sent instead of the right one; `null` sends none */
-  send(body: Uint8Array, signature?: string | null): Promise<Sent>;
-  close(): void;
-}
-
-/** Sends to one URL over connections that are kept. */
-function createSender(to: URL, secret: string, concurrency: number, headers: Readonly<Record<string, string>>): Sender {
-  const Agent = to.protocol === 'https:' ? HttpsAgent : HttpAgent;
-  const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
-  return {
-    async send(body, signature) {
-      const startedAt = performance.now();
-      const elapsed = (): number => tenths(performance.now() - startedAt);
-      try {
-        const answer = await deliver(to, body, { secret, agent, headers, ...present({ signature }) });
-        return { status: answer.status, ms: elapsed(), ...saidBy(answer), refused: false };
-      } catch (failure) {
-        const refused = failure instanceof DeliveryError && failure.code === 'REFUSED';
-        return { ...UNANSWERED, ms: elapsed(), problem: oneLine(messageOf(failure)), refused };
-      }
-    },
-    close: () => agent.destroy(),
-  };
+async function sendBody(to: URL, body: Uint8Array, options: Parameters<typeof deliver>[2]): Promise<Sent> {
+  const startedAt = performance.now();
+  const elapsed = (): number => tenths(performance.now() - startedAt);
+  try {
+    const answer = await deliver(to, body, options);
+    return { status: answer.status, ms: elapsed(), ...saidBy(answer), refused: false };
+  } catch (failure) {
+    const refused = failure instanceof DeliveryError && failure.code === 'REFUSED';
+    return { ...UNANSWERED, ms: elapsed(), problem: oneLine(messageOf(failure)), refused };
+  }
 }
 
 function saidBy({ status, headers, body }: Answer): Pick<Sent, 'duplicate' | 'code' | 'problem'> {
@@ -271,7 +231,6 @@ function jsonOf(text: string): { readonly duplicate?: unknown; readonly error?: 
   }
 }
 
-/** Prints how one delivery went: a line for people, or a JSON document. */
 function printSent(
   { id, type, source, issue = null }: Outgoing,
   sent: Sent,
@@ -308,36 +267,28 @@ export function nameOf({ id, source }: { readonly id: string | null; readonly so
 /** They say where the body ends, which its bytes decide. */
 const OF_THE_BODY: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
 
-/**
- * The headers that `--header` gives: `Name: value`, or `@` and a file that has one a line, as curl takes them.
- *
- * @throws CommandError that quotes no value, as it may be a password
- */
+/** The headers of `--header`: `Name: value`, or `@` and a file with one a line. No value is quoted: it may be a password. */
 export function givenHeaders(given: readonly string[] = []): Readonly<Record<string, string>> {
-  const lines = given.flatMap((each) => (each.startsWith('@') ? linesOf(each.slice(1)) : [each]));
-  return Object.fromEntries(lines.map(headerOf));
-}
-
-function headerOf(line: string): readonly [name: string, value: string] {
-  const [, name = '', value = ''] = /^([^:]+):(.*)$/.exec(line) ?? [];
-  try {
-    validateHeaderName(name);
-    validateHeaderValue(name, value.trim());
-  } catch {
-    throw usageError("--header must be 'Name: value', or @ followed by a file with one header per line.");
-  }
-  if (OF_THE_BODY.has(name.toLowerCase()))
-    throw usageError(`--header cannot set ${name}: hookbox sets it from the body.`);
-  return [name, value.trim()];
+  return Object.fromEntries(
+    given
+      .flatMap((each) => (each.startsWith('@') ? linesOf(each.slice(1)) : [each]))
+      .map((line) => {
+        const [, name = '', value = ''] = /^([^:]+):(.*)$/.exec(line) ?? [];
+        try {
+          validateHeaderName(name);
+          validateHeaderValue(name, value.trim());
+        } catch {
+          throw usageError("--header must be 'Name: value', or @ followed by a file with one header per line.");
+        }
+        if (OF_THE_BODY.has(name.toLowerCase()))
+          throw usageError(`--header cannot set ${name}: hookbox sets it from the body.`);
+        return [name, value.trim()];
+      }),
+  );
 }
 
 function linesOf(path: string): readonly string[] {
-  requireFile(path);
-  try {
-    return readFileSync(path, 'utf8')
-      .split(/\r?\n/)
-      .filter((line) => line.trim() !== '');
-  } catch (failure) {
-    throw new CommandError(`hookbox cannot read the file of --header: ${messageOf(failure)}.`, EXIT.notFound);
-  }
+  return readText(path, 'the file of --header')
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== '');
 }

@@ -5,7 +5,6 @@ import { connectionWords } from '../../sender/connection-words.ts';
 
 const PATIENCE_MS = 5_000;
 
-/** Nothing answers at the address, so there is nothing to check. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }

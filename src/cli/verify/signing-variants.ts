@@ -1,6 +1,6 @@
 import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { parseInstant } from '../../events/instant.ts';
-import type { Cause, Found } from './causes.ts';
+import { mistakes, type Cause, type Found, type Mistakes } from './causes.ts';
 
 /** A key that may have been used. */
 export interface KeyVariant {
@@ -18,90 +18,87 @@ export function keyVariants(secret: string, oldSecrets: readonly string[]): read
     if (!variants.has(name)) variants.set(name, { key: bytes, found });
   };
   add(secret, null);
-  const old: Found = { cause: 'old-secret', what: `${WITH} the old secret` };
+  const old: Found = { cause: 'old-secret', what: `${WITH}the old secret` };
   for (const one of [...oldSecrets, ...oldSecrets.map((each) => each.trim())]) add(one, old);
-  for (const [cause, what, keysOf] of KEYS) for (const key of keysOf(secret.trim())) add(key, { cause, what });
+  for (const [found, makeKeys] of KEYS) for (const key of makeKeys(secret.trim())) add(key, found);
   return [...variants.values()];
 }
 
-const WITH = 'the signature was computed with';
+const WITH = 'the signature was computed with ';
+const QUOTED = /^(["'`])(.*)\1$/s;
 
 /** The capture of a pattern; nothing where it does not match. */
 function captured(pattern: RegExp, text: string, group = 1): readonly string[] {
   const found = pattern.exec(text)?.[group];
   return found === undefined ? [] : [found];
 }
-const QUOTED = /^(["'`])(.*)\1$/s;
+
 const hex = (text: string): readonly Buffer[] => (/^([0-9a-f]{2})+$/i.test(text) ? [Buffer.from(text, 'hex')] : []);
 const base64 = (text: string): readonly Buffer[] =>
   /^[A-Za-z0-9+/_-]{8,}={0,2}$/.test(text) ? [Buffer.from(text, 'base64')] : [];
 const withoutPrefix = (secret: string): readonly string[] => captured(/^[A-Za-z]{1,12}_(.+)$/s, secret);
+const named = (secret: string): readonly string[] =>
+  secret.endsWith('=') ? [] : captured(/^(?:export\s+)?[A-Za-z_]\w*\s*=\s*["']?(.+?)["']?$/s, secret);
 
-/** One mistake, and the keys that it makes of a secret without white space around it. */
-const KEYS: readonly (readonly [
-  cause: Cause,
-  what: string,
-  keysOf: (secret: string) => readonly (string | Buffer)[],
-])[] = [
-  ['secret-white-space', 'your secret has white space around it', (secret) => [secret]],
-  [
-    'secret-white-space',
-    `${WITH} white space around the secret`,
-    (secret) => [
+/** The keys that a mistake makes of a secret without white space around it. */
+type MakeKeys = (secret: string) => readonly (string | Buffer)[];
+
+const KEYS: Mistakes<MakeKeys> = [
+  ...mistakes<MakeKeys>('secret-white-space', '', {
+    'your secret has white space around it': (secret) => [secret],
+    [`${WITH}white space around the secret`]: (secret) => [
       ...['\n', '\r\n', ' ', '\r', '\t'].flatMap((space) => [secret + space, space + secret]),
       ` ${secret} `,
       `${secret}  `,
     ],
-  ],
-  ['secret-quotes', 'your secret has quotation marks around it', (secret) => captured(QUOTED, secret, 2)],
-  [
-    'secret-quotes',
-    `${WITH} quotation marks around the secret`,
-    (secret) => ['"', "'", '`'].map((quote) => quote + secret + quote),
-  ],
-  [
-    'secret-prefix',
-    'your secret begins with the name of an environment variable',
-    (secret) => (secret.endsWith('=') ? [] : captured(/^(?:export\s+)?[A-Za-z_]\w*\s*=\s*["']?(.+?)["']?$/s, secret)),
-  ],
-  ['secret-encoding', `${WITH} the secret decoded from hexadecimal`, hex],
-  ['secret-encoding', `${WITH} the secret decoded from base64`, base64],
-  ['secret-prefix', `${WITH} the secret without its prefix`, withoutPrefix],
-  [
-    'secret-encoding',
-    `${WITH} the decoded base64 that follows the prefix of the secret`,
-    (secret) => withoutPrefix(secret).flatMap(base64),
-  ],
-  [
-    'secret-encoding',
-    `${WITH} the decoded hexadecimal digits that follow the prefix of the secret`,
-    (secret) => withoutPrefix(secret).flatMap(hex),
-  ],
-  ['secret-prefix', `${WITH} a secret that still has its prefix whsec_`, (secret) => [`whsec_${secret}`]],
-  [
-    'secret-encoding',
-    `${WITH} the secret written in hexadecimal`,
-    (secret) => [Buffer.from(secret).toString('hex'), Buffer.from(secret).toString('hex').toUpperCase()],
-  ],
-  [
-    'secret-encoding',
-    `${WITH} the secret written in base64`,
-    (secret) => [Buffer.from(secret).toString('base64'), Buffer.from(secret).toString('base64url')],
-  ],
-  ['secret-encoding', `${WITH} the secret in UTF-16`, (secret) => [Buffer.from(secret, 'utf16le')]],
-  ['secret-encoding', `${WITH} the secret in Latin-1`, (secret) => [Buffer.from(secret, 'latin1')]],
-  ['secret-encoding', `${WITH} the secret in lowercase`, (secret) => [secret.toLowerCase()]],
-  ['secret-encoding', `${WITH} the secret in uppercase`, (secret) => [secret.toUpperCase()]],
-  [
-    'secret-encoding',
-    'one side has a byte order mark before the secret',
-    (secret) => [`\u{FEFF}${secret}`, secret.replace(/^\u{FEFF}/u, '')],
-  ],
-  [
-    'secret-unset',
-    'the signature was computed without a secret',
-    () => ['undefined', 'null', 'None', 'nil', '', '$SIGNING_SECRET', '${SIGNING_SECRET}'],
-  ],
+  }),
+  ...mistakes<MakeKeys>('secret-quotes', '', {
+    'your secret has quotation marks around it': (secret) => captured(QUOTED, secret, 2),
+    [`${WITH}quotation marks around the secret`]: (secret) => ['"', "'", '`'].map((quote) => quote + secret + quote),
+  }),
+  ...mistakes<MakeKeys>('secret-prefix', '', { 'your secret begins with the name of an environment variable': named }),
+  ...mistakes<MakeKeys>('secret-encoding', WITH, {
+    'the secret decoded from hexadecimal': hex,
+    'the secret decoded from base64': base64,
+  }),
+  ...mistakes<MakeKeys>('secret-prefix', WITH, {
+    'the secret without its prefix': withoutPrefix,
+    'a secret that still has its prefix whsec_': (secret) => [`whsec_${secret}`],
+  }),
+  ...mistakes<MakeKeys>('secret-encoding', WITH, {
+    'the decoded base64 that follows the prefix of the secret': (secret) => withoutPrefix(secret).flatMap(base64),
+    'the decoded hexadecimal digits that follow the prefix of the secret': (secret) =>
+      withoutPrefix(secret).flatMap(hex),
+    'the secret written in hexadecimal': (secret) => {
+      const digits = Buffer.from(secret).toString('hex');
+      return [digits, digits.toUpperCase()];
+    },
+    'the secret written in base64': (secret) => [
+      Buffer.from(secret).toString('base64'),
+      Buffer.from(secret).toString('base64url'),
+    ],
+    'the secret in UTF-16': (secret) => [Buffer.from(secret, 'utf16le')],
+    'the secret in Latin-1': (secret) => [Buffer.from(secret, 'latin1')],
+    'the secret in lowercase': (secret) => [secret.toLowerCase()],
+    'the secret in uppercase': (secret) => [secret.toUpperCase()],
+  }),
+  ...mistakes<MakeKeys>('secret-encoding', '', {
+    'one side has a byte order mark before the secret': (secret) => [
+      `\u{FEFF}${secret}`,
+      secret.replace(/^\u{FEFF}/u, ''),
+    ],
+  }),
+  ...mistakes<MakeKeys>('secret-unset', '', {
+    'the signature was computed without a secret': () => [
+      'undefined',
+      'null',
+      'None',
+      'nil',
+      '',
+      '$SIGNING_SECRET',
+      '${SIGNING_SECRET}',
+    ],
+  }),
 ];
 
 /** A way to make a signature of a key and a body. */
@@ -120,7 +117,7 @@ export function otherSchemes(body: Uint8Array, signature: string): readonly Sche
   // As some services write it before a signature: `t=1700000000,v1=…`.
   const known = [...captured(/\bt=(\d{9,14})\b/, signature), ...times];
   return [
-    ...ALGORITHMS.map(([what, digits]): Scheme => ({ found: { cause: 'algorithm', what }, digits })),
+    ...[...ALGORITHMS, ...SWAPPED].map(([found, digits]): Scheme => ({ found, digits })),
     ...known.flatMap((time) => [
       after(`${time}.`, 'the signer put a timestamp and a full stop before the body, as Stripe does'),
       after(`v0:${time}:`, 'the signer put v0, a timestamp and colons before the body, as Slack does'),
@@ -130,36 +127,30 @@ export function otherSchemes(body: Uint8Array, signature: string): readonly Sche
   ];
 }
 
-const ALGORITHMS: readonly (readonly [what: string, digits: Scheme['digits']])[] = [
-  ...['sha1', 'sha512', 'sha384', 'sha224', 'md5', 'sha3-256'].map(
-    (name) =>
-      [
-        `the signature is an HMAC with ${name.toUpperCase()}`,
-        (key: Buffer, body: Uint8Array) => hmac(name, key, body),
-      ] as const,
+const ALGORITHMS = mistakes<Scheme['digits']>('algorithm', 'the signature ', {
+  ...Object.fromEntries(
+    ['sha1', 'sha512', 'sha384', 'sha224', 'md5', 'sha3-256'].map((name) => {
+      return [`is an HMAC with ${name.toUpperCase()}`, (key: Buffer, body: Uint8Array) => hmac(name, key, body)];
+    }),
   ),
-  ...['sha256', 'sha1', 'sha512', 'md5'].map(
-    (name) =>
-      [
-        `the signature is the ${name.toUpperCase()} of the body, without the secret`,
-        (_: Buffer, body: Uint8Array) => hash(name, body),
-      ] as const,
+  ...Object.fromEntries(
+    ['sha256', 'sha1', 'sha512', 'md5'].map((name) => {
+      const what = `is the ${name.toUpperCase()} of the body, without the secret`;
+      return [what, (_: Buffer, body: Uint8Array) => hash(name, body)];
+    }),
   ),
-  ['the signature is the SHA-256 of the secret and the body', (key, body) => hash('sha256', key, body)],
-  ['the signature is the SHA-256 of the body and the secret', (key, body) => hash('sha256', body, key)],
-  [
-    'the body and the secret were swapped: the body was used as the key',
-    (key, body) => hmac('sha256', Buffer.from(body), key),
-  ],
-  [
-    'the signature was computed over the hexadecimal SHA-256 of the body',
-    (key, body) => hmac('sha256', key, Buffer.from(hash('sha256', body))),
-  ],
-  [
-    'the signature was computed over the binary SHA-256 of the body',
-    (key, body) => hmac('sha256', key, Buffer.from(hash('sha256', body), 'hex')),
-  ],
-];
+  'is the SHA-256 of the secret and the body': (key, body) => hash('sha256', key, body),
+  'is the SHA-256 of the body and the secret': (key, body) => hash('sha256', body, key),
+  'was computed over the hexadecimal SHA-256 of the body': (key, body) =>
+    hmac('sha256', key, Buffer.from(hash('sha256', body))),
+  'was computed over the binary SHA-256 of the body': (key, body) =>
+    hmac('sha256', key, Buffer.from(hash('sha256', body), 'hex')),
+});
+
+const SWAPPED = mistakes<Scheme['digits']>('algorithm', '', {
+  'the body and the secret were swapped: the body was used as the key': (key, body) =>
+    hmac('sha256', Buffer.from(body), key),
+});
 
 function after(prefix: string, what: string): Scheme {
   return {

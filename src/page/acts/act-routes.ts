@@ -6,10 +6,10 @@ import { hasEnded } from '../../inbox/rules/bulks.ts';
 import { type InStates, discardEvents, rerunEvents, retryEventsNow } from '../../ops/acts.ts';
 import { cancelBulk, getBulk, previewBulk, runBulk, USUAL_RATE } from '../../ops/bulks.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
-import { pauseType, resumeType, type PauseOptions } from '../../ops/pauses.ts';
-import { begunHref } from '../screens/bulk-screen.tsx';
+import { pauseType, resumeType } from '../../ops/pauses.ts';
 import { readFilter, eventHref } from '../parts/filter-fields.ts';
 import { byOf, fieldOf, fieldsOf, postedForm } from '../safety/posted-form.ts';
+import { begunHref } from '../screens/bulk-screen.tsx';
 import { keyOf, type PageContext, type PageEnv, type Shell } from '../shell.tsx';
 import { chosenExport } from './download-routes.ts';
 import { withFlash, type FlashCode } from './flash.ts';
@@ -17,7 +17,12 @@ import { withFlash, type FlashCode } from './flash.ts';
 const MAX_FORM_BYTES = 256 * 1024;
 const FASTEST = 100_000;
 
-const SAID = {
+const DONE = { rerun: 'rerun', discard: 'discarded', 'retry-now': 'retried-now' } as const satisfies Record<
+  Act,
+  FlashCode
+>;
+
+const NOT_DONE = {
   unknown: 'unknown',
   changed: 'not-needed',
   'not needed': 'not-needed',
@@ -25,45 +30,45 @@ const SAID = {
   pruned: 'pruned',
 } as const satisfies Record<Exclude<ActResult, 'done'>, FlashCode>;
 
+type Results = Promise<{ readonly results: readonly { readonly result: ActResult }[] }>;
+
 /** Acts on one event, and on all that a filter finds. Each answers with the page to look at next. */
 export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
   const { inbox, entity } = shell.operated;
   const posted = postedForm(shell, MAX_FORM_BYTES);
   const naming = entity === undefined ? {} : { entity };
 
-  page.post('/events/:endpoint/:id/rerun', posted, async (c) => {
-    const key = keyOf(c);
-    const form = c.get('form');
-    const force = fieldOf(form, 'force') === 'yes';
-    const options = { ...naming, ...shownIn(form), force };
-    const { results } = await rerunEvents(inbox, [key], byOf(shell, c, form), options);
-    return toEvent(c, key, results[0]?.result, 'rerun');
-  });
-
-  page.post('/events/:endpoint/:id/discard', posted, async (c) => {
-    const key = keyOf(c);
-    const form = c.get('form');
-    const { results } = await discardEvents(inbox, [key], byOf(shell, c, form), shownIn(form));
-    return toEvent(c, key, results[0]?.result, 'discarded');
-  });
-
-  page.post('/events/:endpoint/:id/retry-now', posted, async (c) => {
-    const key = keyOf(c);
-    const form = c.get('form');
-    const { results } = await retryEventsNow(inbox, [key], byOf(shell, c, form), shownIn(form));
-    return toEvent(c, key, results[0]?.result, 'retried-now');
-  });
+  const onOne: Readonly<Record<Act, (key: EventKey, by: By, form: FormData) => Results>> = {
+    rerun: (key, by, form) => rerunEvents(inbox, [key], by, { ...naming, ...shownIn(form), force: isForced(form) }),
+    discard: (key, by, form) => discardEvents(inbox, [key], by, shownIn(form)),
+    'retry-now': (key, by, form) => retryEventsNow(inbox, [key], by, shownIn(form)),
+  };
+  for (const act of ['rerun', 'discard', 'retry-now'] as const) {
+    page.post(`/events/:endpoint/:id/${act}`, posted, async (c) => {
+      const key = keyOf(c);
+      const { results } = await onOne[act](key, byOf(shell, c), c.get('form'));
+      const result = results[0]?.result ?? 'unknown';
+      const shown = fieldOf(c.get('form'), 'state');
+      const state = result === 'done' || shown === '' ? undefined : (await operationsOf(inbox).summary(key))?.state;
+      if (state !== undefined && state !== shown) {
+        const sentence = `The event changed from ${shown} to ${state} after you opened the page. Nothing was done. Go back and reload the page.`;
+        return shell.problem(c, 409, 'The event has changed', sentence);
+      }
+      const code = result === 'done' ? DONE[act] : NOT_DONE[result];
+      return c.redirect(withFlash(eventHref(shell.baseOf(c), key), code), 303);
+    });
+  }
 
   page.post('/bulks', posted, async (c) => {
     const form = c.get('form');
-    // A list of events has one form for what is chosen, and an export is one of its buttons.
+    // The form of a list has the buttons of its export, too.
     if (form.has('format')) return chosenExport(c, shell);
-    const act = actOf(fieldOf(form, 'act'));
-    if (act === null) {
+    const act = fieldOf(form, 'act');
+    if (!isAct(act)) {
       const known = 'The action must be one of: rerun, discard, retry-now. Nothing was done.';
       return shell.problem(c, 400, 'Unknown action', known);
     }
-    // Without any of them it would be an action on all events.
+    // Without any selected event, the filter would match all events.
     if (fieldOf(form, 'chosen') !== '' && !form.has('event')) {
       return shell.problem(c, 400, 'Nothing selected', 'First select events with their checkboxes. Nothing was done.');
     }
@@ -71,75 +76,52 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     const refused = shell.mask.refusal(filter);
     const wrong = refused === null ? problems : [...problems, refused];
     if (wrong.length > 0) return shell.problem(c, 400, 'Invalid filter', wrong.join(' '));
-    const bulk = await previewBulk(inbox, act, filter, byOf(shell, c, form), {
-      force: fieldOf(form, 'force') === 'yes',
-      signal: c.req.raw.signal,
-    });
+    const options = { force: isForced(form), signal: c.req.raw.signal };
+    const bulk = await previewBulk(inbox, act, filter, byOf(shell, c), options);
     return c.redirect(`${shell.baseOf(c)}/bulks/${bulk.id}`, 303);
   });
 
   page.post('/bulks/:id{[0-9]{1,15}}/run', posted, async (c) => {
     const id = Number(c.req.param('id'));
-    const form = c.get('form');
-    const rate = rateOf(fieldOf(form, 'rate'));
-    if (rate === null) {
-      return shell.problem(
-        c,
-        400,
-        'Invalid rate',
-        `The rate must be a whole number from 1 to ${FASTEST}. Nothing was done.`,
-      );
+    const given = fieldOf(c.get('form'), 'rate');
+    const rate = given === '' ? USUAL_RATE : Number(given);
+    if (!/^\d*$/.test(given) || rate < 1 || rate > FASTEST) {
+      const sentence = `The rate must be a whole number from 1 to ${FASTEST}. Nothing was done.`;
+      return shell.problem(c, 400, 'Invalid rate', sentence);
     }
     const bulk = await getBulk(inbox, id);
     if (bulk === null) return noSuchBulk(c);
     const href = `${shell.baseOf(c)}/bulks/${id}`;
     if (hasEnded(bulk)) return c.redirect(href, 303);
-    // Another operator runs it, at their own rate.
-    if (bulk.state === 'running' && bulk.stopped === null) return c.redirect(begunHref(href), 303);
-    // The screen that is shown next must not say that nobody runs it. What cannot be written now is said by the run
-    // itself.
-    if (bulk.stopped !== null)
-      await operationsOf(inbox)
-        .reportBulk(id, false)
-        .catch(() => {});
-    begin(id, byOf(shell, c, form), rate);
+    // Otherwise another operator runs it, at their own rate.
+    if (bulk.state !== 'running' || bulk.stopped !== null) {
+      // So the next screen does not say that it has stopped. If this cannot be written, the run says so.
+      if (bulk.stopped !== null)
+        await operationsOf(inbox)
+          .reportBulk(id, false)
+          .catch(() => {});
+      begin(id, byOf(shell, c), rate);
+    }
     return c.redirect(begunHref(href), 303);
   });
 
   page.post('/bulks/:id{[0-9]{1,15}}/cancel', posted, async (c) => {
     const id = Number(c.req.param('id'));
     if ((await getBulk(inbox, id)) === null) return noSuchBulk(c);
-    await cancelBulk(inbox, id, byOf(shell, c, c.get('form')));
+    await cancelBulk(inbox, id, byOf(shell, c));
     return c.redirect(withFlash(`${shell.baseOf(c)}/bulks/${id}`, 'cancelled'), 303);
   });
 
   /** bulk actions that this process runs */
   const runs = new Set<number>();
 
-  /** Nobody waits for it: its progress stands in the inbox, and whoever finds that it stands still resumes it. */
+  /** Nobody waits for the run: the inbox has its progress, and an operator can resume a run that has stopped. */
   function begin(id: number, by: By, ratePerSecond: number): void {
     if (runs.has(id)) return;
     runs.add(id);
     runBulk(inbox, id, by, { ...naming, ratePerSecond })
-      // The inbox was closed, or its disk is full: the bulk action stays as far as it is.
       .catch(() => {})
       .finally(() => runs.delete(id));
-  }
-
-  async function toEvent(
-    c: PageContext,
-    key: EventKey,
-    result: ActResult | undefined,
-    done: FlashCode,
-  ): Promise<Response> {
-    const shown = fieldOf(c.get('form'), 'state');
-    const state = result === 'done' || shown === '' ? undefined : (await operationsOf(inbox).summary(key))?.state;
-    if (state !== undefined && state !== shown) {
-      const sentence = `The event changed from ${shown} to ${state} after you opened the page. Nothing was done. Go back and reload the page.`;
-      return shell.problem(c, 409, 'The event has changed', sentence);
-    }
-    const code = result === 'done' ? done : SAID[result ?? 'unknown'];
-    return c.redirect(withFlash(eventHref(shell.baseOf(c), key), code), 303);
   }
 
   function noSuchBulk(c: PageContext): Promise<Response> {
@@ -147,57 +129,42 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
   }
 }
 
-/** The state that an action is for: the one that was shown beside its button. */
+/** The state that was shown beside the button. */
 function shownIn(form: FormData): InStates {
   const shown = fieldOf(form, 'state');
-  const states = eventStates.filter((state) => state === shown);
-  return shown === '' ? {} : { states };
+  return shown === '' ? {} : { states: eventStates.filter((state) => state === shown) };
 }
 
-function actOf(text: string): Act | null {
-  return text === 'rerun' || text === 'discard' || text === 'retry-now' ? text : null;
+function isForced(form: FormData): boolean {
+  return fieldOf(form, 'force') === 'yes';
 }
 
-function rateOf(text: string): number | null {
-  if (text === '') return USUAL_RATE;
-  const rate = Number(text);
-  return /^\d+$/.test(text) && rate >= 1 && rate <= FASTEST ? rate : null;
+function isAct(text: string): text is Act {
+  return Object.hasOwn(DONE, text);
 }
 
-const MAX_PAUSE_BYTES = 16 * 1024;
-
-/** Pausing a type, and resuming it. Each answers with the screen that shows what is paused. */
+/** Pauses a type, and resumes it. Each answers with the screen of the pauses. */
 export function pauseRoutes(page: Hono<PageEnv>, shell: Shell): void {
   const { inbox } = shell.operated;
-  const posted = postedForm(shell, MAX_PAUSE_BYTES);
+  const posted = postedForm(shell, MAX_FORM_BYTES);
 
-  page.post('/paused/pause', posted, async (c) => {
+  page.post('/paused/:act{pause|resume}', posted, async (c) => {
     const form = c.get('form');
-    return answered(c, async () => {
-      const options = { ...placeIn(form), unseen: fieldOf(form, 'unseen') === 'yes' };
-      const { changed } = await pauseType(inbox, fieldOf(form, 'type'), byOf(shell, c, form), options);
-      return changed ? 'paused' : 'paused-already';
-    });
-  });
-
-  page.post('/paused/resume', posted, async (c) => {
-    const form = c.get('form');
-    return answered(c, async () => {
-      const ended = await resumeType(inbox, fieldOf(form, 'type'), byOf(shell, c, form), placeIn(form));
-      return ended === null ? 'not-paused' : 'resumed';
-    });
-  });
-
-  async function answered(c: PageContext, act: () => Promise<FlashCode>): Promise<Response> {
+    const type = fieldOf(form, 'type');
+    const endpoint = fieldOf(form, 'endpoint');
+    const by = byOf(shell, c);
+    let code: FlashCode;
     try {
-      return c.redirect(withFlash(`${shell.baseOf(c)}/paused`, await act()), 303);
+      if (c.req.param('act') === 'pause') {
+        const { changed } = await pauseType(inbox, type, by, { endpoint, unseen: fieldOf(form, 'unseen') === 'yes' });
+        code = changed ? 'paused' : 'paused-already';
+      } else {
+        code = (await resumeType(inbox, type, by, { endpoint })) === null ? 'not-paused' : 'resumed';
+      }
     } catch (failure) {
       if (!(failure instanceof ConfigurationError)) throw failure;
       return shell.problem(c, 400, 'Cannot pause', `${failure.message} Nothing was done.`);
     }
-  }
-}
-
-function placeIn(form: FormData): PauseOptions {
-  return { endpoint: fieldOf(form, 'endpoint') };
+    return c.redirect(withFlash(`${shell.baseOf(c)}/paused`, code), 303);
+  });
 }

@@ -11,14 +11,16 @@ const MAX_FORM_BYTES = 256 * 1024;
 export function downloadRoutes(page: Hono<PageEnv>, shell: Shell): void {
   const { inbox } = shell.operated;
 
-  page.get('/events/:endpoint/:id/raw', async (c) => {
+  page.get('/events/:endpoint/:id/:body{raw|conflict}', async (c) => {
     const event = await inbox.get(keyOf(c));
-    return body(c, event?.body ?? null, 'body');
-  });
-
-  page.get('/events/:endpoint/:id/conflict', async (c) => {
-    const event = await inbox.get(keyOf(c));
-    return body(c, event?.conflict?.body ?? null, 'other-body');
+    const isConflict = c.req.param('body') === 'conflict';
+    const bytes = isConflict ? event?.conflict?.body : event?.body;
+    if (!bytes) return shell.problem(c, 404, 'Not found', 'The inbox does not contain this body.');
+    return c.body(Uint8Array.from(shell.mask.mask(bytes)), 200, {
+      'Content-Type': 'application/octet-stream',
+      // The id is the sender's text, so it is no file name.
+      'Content-Disposition': attachment(isConflict ? 'other-body.json' : 'body.json'),
+    });
   });
 
   page.get('/maintenance/export', async (c) => {
@@ -28,44 +30,31 @@ export function downloadRoutes(page: Hono<PageEnv>, shell: Shell): void {
     }
     if (shell.mask.masks) return masked(c, shell);
     if (c.req.method === 'HEAD') return c.body(null);
-    // It stands in the audit, so another site's link must not do it.
+    // The audit records an export, so a link on another site must not start one.
     const site = c.req.header('sec-fetch-site') ?? 'none';
     if (site !== 'same-origin' && site !== 'none') {
-      return shell.problem(
-        c,
-        403,
-        'Request from a different site',
-        'Start the export on this page, not from a link on a different site.',
-      );
+      const sentence = 'Start the export on this page, not from a link on a different site.';
+      return shell.problem(c, 403, 'Request from a different site', sentence);
     }
     return exportAnswer(c, shell, url.searchParams);
   });
 
-  // What is chosen: more names than a URL has room for.
+  // A selection may have more names than a URL has room for.
   page.post('/maintenance/export', postedForm(shell, MAX_FORM_BYTES), (c) => chosenExport(c, shell));
-
-  async function body(c: PageContext, bytes: Uint8Array | null, name: string): Promise<Response> {
-    if (bytes === null) return shell.problem(c, 404, 'Not found', 'The inbox does not contain this body.');
-    return c.body(Uint8Array.from(shell.mask.mask(bytes)), 200, {
-      'Content-Type': 'application/octet-stream',
-      // The id is the sender's text, so it is no file name.
-      'Content-Disposition': attachment(`${name}.json`),
-    });
-  }
 }
 
-/** What a browser takes each format for. */
+/** The media type, the ending and the end of a line of each format. */
 const FILES = {
   exact: { type: 'application/x-ndjson', ending: 'ndjson', end: '\n' },
   json: { type: 'application/x-ndjson', ending: 'ndjson', end: '\n' },
   csv: { type: 'text/csv', ending: 'csv', end: '\r\n' },
 } as const;
 
-/** What is chosen in a form by boxes: events, or groups of them. */
+/** Exports the events or groups whose boxes are checked in a form. */
 export async function chosenExport(c: PageContext, shell: Shell): Promise<Response> {
   if (shell.mask.masks) return masked(c, shell);
   const fields = fieldsOf(c.get('form'));
-  // Without any of them it would be an export of all events.
+  // Without any of them, it would be an export of all events.
   const isChosen = [...fields.getAll('event'), ...fields.getAll('fingerprint')].some((value) => value.trim() !== '');
   if (!isChosen) {
     return shell.problem(c, 400, 'Nothing selected', 'First select rows with their checkboxes. Nothing was exported.');
@@ -73,7 +62,7 @@ export async function chosenExport(c: PageContext, shell: Shell): Promise<Respon
   return exportAnswer(c, shell, fields);
 }
 
-/** What fits the filter in the fields of a URL or a form, as a file; of several groups each, one after the other. */
+/** The events that match the filter in these fields, as a file; of several groups, one group after the other. */
 async function exportAnswer(c: PageContext, shell: Shell, fields: URLSearchParams): Promise<Response> {
   const { inbox } = shell.operated;
   const { visitor, now } = shell.visitOf(c);
@@ -85,29 +74,23 @@ async function exportAnswer(c: PageContext, shell: Shell, fields: URLSearchParam
   const ended = new AbortController();
   const by = { actor: visitor.name, via: 'page' } as const;
   const { signal } = ended;
-  const [fingerprint, ...others] = groups;
+  const [first, ...others] = groups.map((fingerprint) => ({ ...filter, fingerprint }));
   const exact =
-    fingerprint === undefined || others.length === 0
+    first === undefined || others.length === 0
       ? exportEvents(inbox, by, filter, { signal })
-      : exportOfEach(
-          inbox,
-          by,
-          [{ ...filter, fingerprint }, ...others.map((other) => ({ ...filter, fingerprint: other }))],
-          { ...filter, fingerprint: groups },
-          { signal },
-        );
+      : exportOfEach(inbox, by, [first, ...others], { ...filter, fingerprint: groups }, { signal });
   const format = readableFormats.find((each) => each === fields.get('format'));
   const lines = format === undefined ? exact : readableLines(format, exact);
   const { type, ending, end } = FILES[format ?? 'exact'];
-  // What fails at once is said on a page, and not by a file that ends early.
-  const first = await lines.next();
-  return c.body(streamOf(first, lines, end, ended), 200, {
+  // An export that fails at once is answered with a page, not with a file that ends early.
+  const begun = await lines.next();
+  return c.body(streamOf(begun, lines, end, ended), 200, {
     'Content-Type': `${type}; charset=utf-8`,
     'Content-Disposition': attachment(`hookbox-${format === undefined ? 'export' : 'events'}-${stamp(now)}.${ending}`),
   });
 }
 
-/** Asks for the next line only when the client has taken the one before. */
+/** Reads the next line when the client has taken the one before. */
 function streamOf(
   first: IteratorResult<string, void>,
   lines: AsyncGenerator<string, void>,
@@ -133,7 +116,7 @@ function streamOf(
   );
 }
 
-/** The header of an answer that a browser saves under this name, and never shows. */
+/** The header of an answer that a browser saves, and never shows. */
 export function attachment(name: string): string {
   return `attachment; filename="${name}"`;
 }
@@ -143,7 +126,7 @@ export function stamp(now: Date): string {
   return `${now.toISOString().slice(0, 19).replaceAll(':', '-')}Z`;
 }
 
-/** The answer to whoever asks for a copy of what this page masks. */
+/** The answer to a request for a copy of what this page masks. */
 export function masked(c: PageContext, shell: Shell): Promise<Response> {
   const sentence =
     'This page masks fields, so exports and backups cannot be downloaded. Run hookbox events export or hookbox ' +

@@ -1,10 +1,9 @@
 import { number } from '../../ops/words/format.ts';
 import { leftInLog } from '../../ops/erase.ts';
 
-/** What became of the log, as a figure. */
+/** The log after an erasure; its place here is the figure in a URL. */
 export const LOGS = [true, false, null] as const;
 
-/** What an action came to, as the page that comes after it says. */
 const SAYINGS = {
   rerun: () => 'The event is pending again. A processor for its type will handle it.',
   discarded: () => 'The event is discarded. To handle it after all, rerun it.',
@@ -35,10 +34,8 @@ const SAYINGS = {
       : ` with the same body, and ${number(different)} with a different body. Those did not change.`),
 } as const satisfies Sayings;
 
-/** What can be said after an action. */
 export type FlashCode = keyof typeof SAYINGS;
 
-/** Writes and reads them. */
 export const { withFlash, flashOf } = sayings(SAYINGS);
 
 function sentenceAfter(sentence: string | null): string {
@@ -49,20 +46,19 @@ function counted(events: number): string {
   return events === 1 ? '1 event was' : `${number(events)} events were`;
 }
 
-/** What actions come to, by code, in words. */
+/** The results of actions in words, by code. */
 export type Sayings = Readonly<Record<string, (figures: readonly number[]) => string>>;
 
-/** Writes what is to be said into a URL, and reads it there. */
 export interface Flash<Code extends string> {
-  /** A path with what is to be said there. */
+  /** Adds a result to a path. */
   readonly withFlash: (path: string, code: Code, ...figures: readonly number[]) => string;
   /** The sentence for a URL, or `null`. */
   readonly flashOf: (url: URL) => string | null;
 }
 
 /**
- * The page after an action says its result. It travels in the URL as a code and figures, because a text from
- * a URL would let anybody who makes a link put words on the page.
+ * Tells the result of an action on the page after it. The URL has a code and figures, because a text in it would let the
+ * author of a link put words on the page.
  */
 export function sayings<S extends Sayings>(said: S): Flash<keyof S & string> {
   return {

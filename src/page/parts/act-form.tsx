@@ -3,10 +3,10 @@ import type { EventFilter } from '../../inbox/operator/search.ts';
 import { heldUp, type HeldUpLanes, heldUpInWords } from '../../ops/pauses.ts';
 import { EXPORT_FORMATS, exportFormats } from '../../ops/export.ts';
 import type { Visit } from '../visit.ts';
-import { filterFields } from './filter-fields.ts';
+import { filterFields, hrefOf } from './filter-fields.ts';
 import { StoredText } from './stored-text.tsx';
 
-/** A form that does something: only operators get one, and it sends the token back. */
+/** A form that does something, with the token; only operators get one. */
 export function ActForm({
   visit,
   to,
@@ -18,11 +18,10 @@ export function ActForm({
   readonly visit: Pick<Visit, 'visitor' | 'base' | 'csrf'>;
   /** the path below the base, such as `/bulks` */
   readonly to: string;
-  /** for boxes that stand outside of it */
+  /** for boxes outside of the form */
   readonly id?: string;
   /** the accessible name of the form */
   readonly label: string;
-  /** for a form that sends a file */
   readonly enctype?: 'multipart/form-data';
 }>) {
   if (visit.visitor.role !== 'operator') return <></>;
@@ -34,19 +33,17 @@ export function ActForm({
   );
 }
 
-/** As long as a reason in the audit may be. */
 export const MAX_REASON = 1_000;
 
-/** The reason for an action; it stands in the audit. */
+/** The reason for an action, for the audit. */
 export function ReasonField({
   value,
   isRequired = false,
   hasFocus = false,
 }: {
   readonly value?: string;
-  /** Enter in an empty field then sends nothing, so that one Enter too many does not start the action */
+  /** so that one Enter too many does not start the action */
   readonly isRequired?: boolean;
-  /** where the page has been opened for this action */
   readonly hasFocus?: boolean;
 }) {
   return (
@@ -65,7 +62,7 @@ export function ReasonField({
   );
 }
 
-/** Warns an operator, before events become due, that no processor takes them for now. */
+/** Warns that no processor takes events now, before they become due. */
 export async function heldUpWarning({ operated, now }: Visit, lanes: HeldUpLanes) {
   const words = heldUpInWords(await heldUp(operated.inbox, lanes, now.getTime()));
   return (
@@ -79,7 +76,7 @@ export async function heldUpWarning({ operated, now }: Visit, lanes: HeldUpLanes
   );
 }
 
-/** A command, or another text that is used elsewhere; the script adds a button that copies it. */
+/** A command, or another text to use elsewhere; the script adds a button that copies it. */
 export function Copyable({ text }: { readonly text: string }) {
   return (
     <p class="copyable">
@@ -91,20 +88,9 @@ export function Copyable({ text }: { readonly text: string }) {
   );
 }
 
-interface MenuParts {
-  readonly visit: Visit;
-  /** its element, so that it stays open when the page is brought up to date */
-  readonly id: string;
-  /** what is exported, after `Export` */
-  readonly what: string;
-  /** whose they are, where the menu stands beside others of its kind */
-  readonly label?: string;
-  readonly isOpen?: boolean;
-}
-
 /**
- * An export in each format: of what fits a filter by links, and without one by buttons, of what is chosen in the form that the
- * menu stands in. Only for operators, and not where the page masks something.
+ * Exports in each format: with a filter, links for its events; without one, buttons for the selection in the form around the
+ * menu. Only for operators, and not on a page that masks fields.
  */
 export function ExportMenu({
   visit,
@@ -113,7 +99,17 @@ export function ExportMenu({
   label,
   isOpen = false,
   filter,
-}: MenuParts & { readonly filter?: EventFilter }) {
+}: {
+  readonly visit: Visit;
+  /** so that the menu stays open when the page is updated */
+  readonly id: string;
+  /** the subject, after `Export` */
+  readonly what: string;
+  /** tells the menu from others of its kind */
+  readonly label?: string;
+  readonly isOpen?: boolean;
+  readonly filter?: EventFilter;
+}) {
   if (!mayExport(visit)) return <></>;
   const to = `${visit.base}/maintenance/export`;
   return (
@@ -129,7 +125,7 @@ export function ExportMenu({
                 {EXPORT_FORMATS[format]}
               </button>
             ) : (
-              <a href={exportHref(to, filter, format)} download>
+              <a href={hrefOf(to, [...filterFields(filter), ...formatField(format)])} download>
                 {EXPORT_FORMATS[format]}
               </a>
             )}
@@ -140,14 +136,11 @@ export function ExportMenu({
   );
 }
 
-/** What is masked leaves the page in no file. */
+/** Masked values must not leave the page in a file. */
 export function mayExport({ visitor, masks }: Visit): boolean {
   return visitor.role === 'operator' && !masks;
 }
 
-function exportHref(to: string, filter: EventFilter, format: (typeof exportFormats)[number]): string {
-  const fields = filterFields(filter);
-  if (format !== 'exact') fields.push(['format', format]);
-  const query = new URLSearchParams(fields).toString();
-  return `${to}${query === '' ? '' : `?${query}`}`;
+function formatField(format: (typeof exportFormats)[number]): [name: string, value: string][] {
+  return format === 'exact' ? [] : [['format', format]];
 }

@@ -1,15 +1,44 @@
 import type { Child } from 'hono/jsx';
 import { eventTypes } from '../../events/event-types.ts';
-import { deadReasons, eventStates } from '../../inbox/event.ts';
 import type { EventFilter } from '../../inbox/operator/search.ts';
-import { parseDuration } from '../../ops/words/read-time.ts';
+import { deadReasons, eventStates } from '../../inbox/event.ts';
 import { shortTime, timestamp } from '../../ops/words/format.ts';
+import { parseDuration } from '../../ops/words/read-time.ts';
 import type { Visit } from '../visit.ts';
+import { FIELDS, LABELS, TIMES } from './filter-fields.ts';
 import { GroupName } from './filter-words.tsx';
-import { FIELDS } from './filter-fields.ts';
 import { StoredText } from './stored-text.tsx';
 
-/** The filter bar of the Events screen: what is set in it stands in the URL, so that a link shows the same to others. */
+type Input = readonly [name: string, label: string, hint: string];
+
+const INPUTS: readonly Input[] = [
+  ['entity', 'Entity', 'ord_42, or order:mer_7:ord_42'],
+  ['id', 'Event id', 'evt_…'],
+  ['text', 'Text', 'in ids, types, entities or errors'],
+  ['error', 'Last error', 'contains'],
+  ['since', 'Received since', '2h, 14:00, or 2026-01-31'],
+  ['until', 'until', '15m, or a time (UTC)'],
+  ['failedSince', 'Failed since', '2h, 14:00, or 2026-01-31'],
+  ['failedUntil', 'until', '15m, or a time (UTC)'],
+];
+
+/** The inputs that are folded away, after the merchant and the conditions. */
+const MORE_INPUTS: readonly Input[] = [
+  ['endpoint', 'Endpoint', 'default'],
+  ['fingerprint', 'Group of dead events', ''],
+  ['ignoredSince', 'Ignored (no handler) since', '7d, or a time (UTC)'],
+  ['bulk', 'Bulk action', 'number'],
+];
+
+const YES_OR_NO = [
+  ['retrying', 'Waiting for a retry'],
+  ['redelivered', 'Redelivered'],
+  ['conflict', 'Has conflicts'],
+] as const;
+
+const FOLDED = ['type', 'deadReason', 'merchant', 'body', ...[...MORE_INPUTS, ...YES_OR_NO].map(([name]) => name)];
+
+/** The filter bar of the Events screen. Its values are in the URL, so that a link shows the same to others. */
 export function FilterForm({
   action,
   fields,
@@ -19,60 +48,64 @@ export function FilterForm({
 }: {
   readonly action: string;
   readonly fields: URLSearchParams;
-  /** what was read in these, as far as it could be */
+  /** the part of the fields that could be read */
   readonly filter: EventFilter;
   readonly visit: Visit;
-  /** something in it cannot be read */
   readonly isOpen: boolean;
 }) {
-  const seldom = SELDOM.some((name) => (fields.get(name) ?? '') !== '');
-  const set = FIELDS.flatMap((name) => fields.getAll(name).map((value) => [name, value.trim()] as const)).filter(
-    ([, value]) => value !== '',
-  );
+  const isFolded = FOLDED.every((name) => (fields.get(name) ?? '') === '');
+  const given = FIELDS.flatMap((name) => fields.getAll(name).map((value) => [name, value.trim()] as const));
+  const conditions = fields.getAll('body').filter((text) => text.trim() !== '');
   return (
     <details class="filtering" id="filtering" open={isOpen}>
       <summary>
         Filter
-        {set.map(([name, value]) => (
-          <span class="set">
-            <span class="muted">{LABELS.get(name) ?? name}</span>{' '}
-            <SetValue name={name} value={value} filter={filter} visit={visit} />
-          </span>
-        ))}
+        {given.map(
+          ([name, value]) =>
+            value !== '' && (
+              <span class="set">
+                <span class="muted">{name === 'id' ? 'event id' : (LABELS.get(name) ?? name)}</span>{' '}
+                <SetValue name={name} value={value} filter={filter} visit={visit} />
+              </span>
+            ),
+        )}
       </summary>
       <form method="get" action={action} class="filters panel" id="filters" role="search" aria-label="Filter">
         {fields.getAll('event').map((event) => (
           <input type="hidden" name="event" value={event} />
         ))}
-        <div class="row">
-          <Field name="entity" label="Entity" hint="ord_42, or order:mer_7:ord_42" fields={fields} />
-          <Field name="id" label="Event id" hint="evt_…" fields={fields} />
-          <Field name="text" label="Text" hint="in ids, types, entities or errors" fields={fields} />
-          <Field name="error" label="Last error" hint="contains" fields={fields} />
-          <Field name="since" label="Received since" hint="2h, 14:00, or 2026-01-31" fields={fields} />
-          <Field name="until" label="until" hint="15m, or a time (UTC)" fields={fields} />
-          <Field name="failedSince" label="Failed since" hint="2h, 14:00, or 2026-01-31" fields={fields} />
-          <Field name="failedUntil" label="until" hint="15m, or a time (UTC)" fields={fields} />
-        </div>
-        <Choices name="state" label="State" values={eventStates} fields={fields} />
-        <details open={seldom}>
+        <div class="row">{INPUTS.map((input) => textField(input, fields))}</div>
+        {choices('state', 'State', eventStates, fields)}
+        <details open={!isFolded}>
           <summary>More</summary>
-          <Choices name="type" label="Type" values={typesOf(fields)} fields={fields}>
+          {choices(
+            'type',
+            'Type',
+            typesOf(fields),
+            fields,
             <label class="field">
               <span>Another type</span> <input type="text" name="type" maxlength={255} autocomplete="off" />
-            </label>
-          </Choices>
-          <Choices name="deadReason" label="Dead reason" values={deadReasons} fields={fields} />
+            </label>,
+          )}
+          {choices('deadReason', 'Dead reason', deadReasons, fields)}
           <div class="row">
-            <Field name="merchant" label="Merchant" hint="mer_7" fields={fields} />
-            <Conditions fields={fields} />
-            <Field name="endpoint" label="Endpoint" hint="default" fields={fields} />
-            <Field name="fingerprint" label="Group of dead events" hint="" fields={fields} />
-            <Field name="ignoredSince" label="Ignored (no handler) since" hint="7d, or a time (UTC)" fields={fields} />
-            <Field name="bulk" label="Bulk action" hint="number" fields={fields} />
-            <YesNo name="retrying" label="Waiting for a retry" fields={fields} />
-            <YesNo name="redelivered" label="Redelivered" fields={fields} />
-            <YesNo name="conflict" label="Has conflicts" fields={fields} />
+            {textField(['merchant', 'Merchant', 'mer_7'], fields)}
+            {[...conditions, ''].map((text, n) =>
+              textField(['body', n === 0 ? 'Body contains' : 'and', 'data.items[0].name=Tea'], fields, text),
+            )}
+            {MORE_INPUTS.map((input) => textField(input, fields))}
+            {YES_OR_NO.map(([name, label]) => (
+              <label class="field">
+                <span>{label}</span>{' '}
+                <select name={name}>
+                  {['', 'yes', 'no'].map((value) => (
+                    <option value={value} selected={value === (fields.get(name) ?? '')}>
+                      {value === '' ? 'any' : value}
+                    </option>
+                  ))}
+                </select>
+              </label>
+            ))}
           </div>
         </details>
         <div class="actions">
@@ -86,7 +119,7 @@ export function FilterForm({
   );
 }
 
-/** What a field says, where its form is folded away. */
+/** The value of a field beside the folded form. */
 function SetValue({
   name,
   value,
@@ -102,65 +135,24 @@ function SetValue({
     const { retrying = false, bulk } = filter;
     return <GroupName place={{ fingerprint: value, retrying, ...(bulk !== undefined && { bulk }) }} visit={visit} />;
   }
-  const at = isTime(name) ? filter[name] : undefined;
+  const time = TIMES.find((one) => one === name);
+  const at = time === undefined ? undefined : filter[time];
   if (at === undefined) return <StoredText text={value} atMost={40} />;
   return (
     <time datetime={at.toISOString()} title={timestamp(at)}>
-      {/* What is counted back from now is said as it was asked for. */}
       {parseDuration(value) !== null ? `${value} ago` : `${shortTime(at, visit.now)} UTC`}
     </time>
   );
 }
 
-const TIMES = ['since', 'until', 'failedSince', 'failedUntil', 'ignoredSince'] as const;
-
-function isTime(name: string): name is (typeof TIMES)[number] {
-  return TIMES.some((time) => time === name);
-}
-
-/** How a field is called where its form is folded away, unless by its name in the URL. */
-const LABELS = new Map([
-  ['id', 'event id'],
-  ['error', 'last error contains'],
-  ['since', 'received since'],
-  ['until', 'received before'],
-  ['failedSince', 'failed since'],
-  ['failedUntil', 'failed before'],
-  ['deadReason', 'dead reason'],
-  ['body', 'body contains'],
-  ['fingerprint', 'group'],
-  ['ignoredSince', 'ignored (no handler) since'],
-]);
-
-/** What is asked for seldom enough to be folded away. */
-const SELDOM = [
-  'type',
-  'deadReason',
-  'merchant',
-  'body',
-  'endpoint',
-  'fingerprint',
-  'ignoredSince',
-  'retrying',
-  'redelivered',
-  'conflict',
-  'bulk',
-] as const;
-
-interface FieldParts {
-  readonly name: string;
-  readonly label: string;
-  readonly fields: URLSearchParams;
-}
-
-function Field({ name, label, hint, fields }: FieldParts & { readonly hint: string }) {
+function textField([name, label, hint]: Input, fields: URLSearchParams, value = fields.get(name) ?? '') {
   return (
     <label class="field">
       <span>{label}</span>{' '}
       <input
         type="text"
         name={name}
-        value={fields.get(name) ?? ''}
+        value={value}
         placeholder={hint}
         maxlength={1_000}
         autocomplete="off"
@@ -170,36 +162,7 @@ function Field({ name, label, hint, fields }: FieldParts & { readonly hint: stri
   );
 }
 
-/** One field for each condition that is set, and one more. */
-function Conditions({ fields }: { readonly fields: URLSearchParams }) {
-  const given = fields.getAll('body').filter((text) => text.trim() !== '');
-  return (
-    <>
-      {[...given, ''].map((text, n) => (
-        <label class="field">
-          <span>{n === 0 ? 'Body contains' : 'and'}</span>{' '}
-          <input
-            type="text"
-            name="body"
-            value={text}
-            placeholder="data.items[0].name=Tea"
-            maxlength={1_000}
-            autocomplete="off"
-            spellcheck={false}
-          />
-        </label>
-      ))}
-    </>
-  );
-}
-
-function Choices({
-  name,
-  label,
-  values,
-  fields,
-  children,
-}: FieldParts & { readonly values: readonly string[]; readonly children?: Child }) {
+function choices(name: string, label: string, values: readonly string[], fields: URLSearchParams, more?: Child) {
   const chosen = fields.getAll(name);
   return (
     <fieldset class="choices">
@@ -209,33 +172,13 @@ function Choices({
           <input type="checkbox" name={name} value={value} checked={chosen.includes(value)} /> <bdi>{value}</bdi>
         </label>
       ))}
-      {children}
+      {more}
     </fieldset>
   );
 }
 
-/** The types that hookbox knows, and those that are asked for. */
+/** The types that hookbox knows, and those in the filter. */
 function typesOf(fields: URLSearchParams): readonly string[] {
   const asked = fields.getAll('type').filter((type) => type.trim() !== '');
   return [...new Set([...eventTypes, ...asked.slice(0, 20)])];
-}
-
-function YesNo({ name, label, fields }: FieldParts) {
-  const chosen = fields.get(name);
-  return (
-    <label class="field">
-      <span>{label}</span>{' '}
-      <select name={name}>
-        {[
-          ['', 'any'],
-          ['yes', 'yes'],
-          ['no', 'no'],
-        ].map(([value, word]) => (
-          <option value={value} selected={value === (chosen ?? '')}>
-            {word}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
 }

@@ -7,7 +7,7 @@ import { AtEndpoint, StoredText } from './stored-text.tsx';
 import { eventsHref } from './filter-fields.ts';
 import { Time } from './time.tsx';
 
-/** What is paused, with who and why: nobody shall look for what is stuck elsewhere. */
+/** The paused types, with who paused them and why. */
 export function PausedTypes({ visit, pauses }: { readonly visit: Visit; readonly pauses: readonly Pause[] }) {
   if (pauses.length === 0) return <></>;
   const { base, now } = visit;
@@ -17,14 +17,9 @@ export function PausedTypes({ visit, pauses }: { readonly visit: Visit; readonly
       <ul>
         {pauses.map((pause) => (
           <li class="warning">
-            <PausedType pause={pause} />, paused since <Time at={pause.since} now={now} /> by{' '}
+            <TypeAt of={pause} />, paused since <Time at={pause.since} now={now} /> by{' '}
             <StoredText text={pause.actor} atMost={60} />
-            {pause.reason !== null && (
-              <>
-                : <StoredText text={pause.reason} atMost={300} />
-              </>
-            )}
-            . <Waiting pause={pause} base={base} /> <a href={`${base}/paused`}>Resume</a>
+            <AfterColon reason={pause.reason} />. {waitingFor(pause, base)} <a href={`${base}/paused`}>Resume</a>
           </li>
         ))}
       </ul>
@@ -32,8 +27,8 @@ export function PausedTypes({ visit, pauses }: { readonly visit: Visit; readonly
   );
 }
 
-/** The type, and where it is not the usual one its endpoint. */
-export function PausedType({ pause: { type, endpoint } }: { readonly pause: Pause }) {
+/** The type, and its endpoint unless that is the default. */
+export function TypeAt({ of: { type, endpoint } }: { readonly of: Pick<Pause, 'type' | 'endpoint'> }) {
   return (
     <>
       <StoredText text={type} atMost={80} />
@@ -42,10 +37,18 @@ export function PausedType({ pause: { type, endpoint } }: { readonly pause: Paus
   );
 }
 
-/** How many events wait for its end, as a link to them. */
-function Waiting({ pause, base }: { readonly pause: Pause; readonly base: string }) {
-  const { endpoint, type, waiting, more } = pause;
-  if (waiting === 0 && !more) return <>No events are waiting.</>;
+/** `: the reason`, if there is one. */
+export function AfterColon({ reason }: { readonly reason: string | null }) {
+  if (reason === null) return <></>;
+  return (
+    <>
+      : <StoredText text={reason} atMost={300} />
+    </>
+  );
+}
+
+function waitingFor({ endpoint, type, waiting, more }: Pause, base: string) {
+  if (waiting === 0 && !more) return 'No events are waiting.';
   return (
     <>
       <a href={eventsHref(base, { endpoint, types: [type], states: ['pending'] })}>
@@ -56,7 +59,7 @@ function Waiting({ pause, base }: { readonly pause: Pause; readonly base: string
   );
 }
 
-/** Types without a handler, and events that were ignored before there was one, with the way to rerun them. */
+/** Types without a handler, and events that were ignored for lack of one, with the way to rerun them. */
 export function UnhandledEvents({
   visit: { base, now, named },
   unhandled: { waiting, ignored, ignoredSince },
@@ -72,8 +75,7 @@ export function UnhandledEvents({
         {waiting.map(({ endpoint, type, since, ...count }) => (
           <li class="warning">
             {since === null ? 'No processor has ever run for the endpoint that receives ' : 'No processor for '}
-            <StoredText text={type} atMost={80} />
-            <AtEndpoint endpoint={endpoint} />
+            <TypeAt of={{ type, endpoint }} />
             {since !== null && (
               <>
                 {' '}
@@ -83,18 +85,19 @@ export function UnhandledEvents({
             : <a href={eventsHref(base, { endpoint, types: [type], states: ['pending'] })}>{bounded(count)} pending</a>
           </li>
         ))}
-        {ignored.map(({ endpoint, type, count, more }) => (
-          <li>
-            <a href={eventsHref(base, { endpoint, types: [type], ignoredSince })}>
-              {bounded({ count, more })} {count === 1 && !more ? 'event' : 'events'} of{' '}
-              <StoredText text={type} atMost={80} />
-              <AtEndpoint endpoint={endpoint} />
-            </a>{' '}
-            {count === 1 && !more ? 'was' : 'were'} ignored in the last seven days, because no processor handled this
-            type. Rerun {count === 1 && !more ? 'it' : 'them'} from that list, or with{' '}
-            <code>{rerunIgnoredCommand({ endpoint, types: [type], ignoredSince }, named)}</code>
-          </li>
-        ))}
+        {ignored.map(({ endpoint, type, count, more }) => {
+          const isOne = count === 1 && !more;
+          return (
+            <li>
+              <a href={eventsHref(base, { endpoint, types: [type], ignoredSince })}>
+                {bounded({ count, more })} {isOne ? 'event' : 'events'} of <TypeAt of={{ type, endpoint }} />
+              </a>{' '}
+              {isOne ? 'was' : 'were'} ignored in the last seven days, because no processor handled this type. Rerun{' '}
+              {isOne ? 'it' : 'them'} from that list, or with{' '}
+              <code>{rerunIgnoredCommand({ endpoint, types: [type], ignoredSince }, named)}</code>
+            </li>
+          );
+        })}
       </ul>
     </section>
   );

@@ -1,40 +1,30 @@
 import type { SearchOrder, EventPage } from '../../inbox/operator/search.ts';
 import { READINGS, type FindPlace } from '../../ops/find-by-text.ts';
 
-/** As many events as a list shows at first. */
+/** The events in a list at first. */
 export const ROWS = 50;
 
-/** What stands in the URL of a list of events beside its filter. */
-export const LIST_FIELDS = [
-  'q',
-  'order',
-  'among',
-  'takenFor',
-  'takenName',
-  'before',
-  'beforeAt',
-  'found',
-  'limit',
-] as const;
-
-/** Those that say from where on. */
+/** The fields that say where a list begins. */
 const PLACE_FIELDS = ['among', 'takenFor', 'takenName', 'before', 'beforeAt', 'found', 'limit'] as const;
+
+/** The fields of the URL of a list beside its filter. */
+export const LIST_FIELDS = ['q', 'order', ...PLACE_FIELDS] as const;
 
 const ORDERS: readonly SearchOrder[] = ['newest', 'oldest', 'failed'];
 const AMONG: readonly FindPlace['among'][] = ['dead', 'retrying', 'others'];
 
-/** Which part of a list a URL asks for. */
+/** The part of a list that a URL asks for. */
 export interface ListQuery {
-  /** what the search box says */
+  /** the text in the search box */
   readonly text: string | null;
   readonly order: SearchOrder;
-  /** where it begins; from the first on unless it says all that a place needs */
+  /** where the list begins, if the URL says all that a place needs */
   readonly before: number | null;
   readonly beforeAt: Date | null;
-  /** the same for what the search box has found */
+  /** the same for a list that the search box has found */
   readonly at: FindPlace | null;
   readonly limit: number;
-  /** it goes on from another one */
+  /** it continues another list */
   readonly isFurther: boolean;
   /** it continues earlier searches, and none of them has found an event */
   readonly isNoneYet: boolean;
@@ -48,9 +38,8 @@ export function readListQuery(url: URL): ListQuery {
   const takenFor = READINGS.find((one) => one === fields.get('takenFor'));
   const name = fields.get('takenName');
   const beforeAt = new Date(fields.get('beforeAt') ?? Number.NaN);
-  const hasTime = !Number.isNaN(beforeAt.getTime());
-  const { before } = pageOf(url);
-  const isPlaced = order === 'failed' ? before !== null && hasTime : before !== null;
+  const before = pageBefore(url);
+  const isPlaced = before !== null && (order !== 'failed' || !Number.isNaN(beforeAt.getTime()));
   const at = among === undefined || takenFor === undefined || name === null ? null : { among, before, takenFor, name };
   const limit = Number(fields.get('limit') ?? ROWS);
   return {
@@ -65,15 +54,18 @@ export function readListQuery(url: URL): ListQuery {
   };
 }
 
-/** The URL of what comes next; `null` where nothing does. */
+function queryWithout({ searchParams }: URL, names: readonly string[]): URLSearchParams {
+  return new URLSearchParams([...searchParams].filter(([name]) => !names.includes(name)));
+}
+
+/** The URL of the next part; `null` at the end of the list. */
 export function furtherQuery(
   url: URL,
   { events, next, nextAt }: Omit<EventPage, 'next' | 'examined'> & { readonly next: FindPlace | number | null },
 ): string | null {
   if (next === null) return null;
   const { isFurther, isNoneYet } = readListQuery(url);
-  const query = new URLSearchParams(url.searchParams);
-  for (const name of PLACE_FIELDS) query.delete(name);
+  const query = queryWithout(url, PLACE_FIELDS);
   if (events.length === 0 && (!isFurther || isNoneYet)) query.set('found', 'none');
   const before = typeof next === 'number' ? next : next.before;
   if (typeof next !== 'number') {
@@ -88,20 +80,17 @@ export function furtherQuery(
 
 /** The URL of the same list from its first row on. */
 export function beginningQuery(url: URL): string {
-  const query = new URLSearchParams(url.searchParams);
-  for (const name of PLACE_FIELDS) query.delete(name);
-  return `?${query.toString()}`;
+  return `?${queryWithout(url, PLACE_FIELDS).toString()}`;
 }
 
 /** The URL of the same list in another order, from its beginning. */
 export function orderedQuery(url: URL, order: SearchOrder): string {
-  const query = new URLSearchParams(url.searchParams);
-  for (const name of LIST_FIELDS) query.delete(name);
+  const query = queryWithout(url, LIST_FIELDS);
   if (order !== 'newest') query.set('order', order);
   return `?${query.toString()}`;
 }
 
-/** A URL without the fields that say nothing, as forms send those that were left alone; `null` where each says something. */
+/** A URL without the empty fields that forms send; `null` if there are none. */
 export function withoutEmpty({ searchParams }: URL): string | null {
   const said = [...searchParams].filter(([, value]) => value.trim() !== '');
   if (said.length === searchParams.size) return null;
@@ -109,14 +98,12 @@ export function withoutEmpty({ searchParams }: URL): string | null {
   return query === '' ? '' : `?${query}`;
 }
 
-/** Where a page of a long list begins, as the URL says; from the newest on unless it says a number. */
-export function pageOf(url: URL): { readonly before: number | null } {
-  const asked = url.searchParams.get('before') ?? '';
-  const before = /^\d{1,15}$/.test(asked) ? Number(asked) : null;
-  return { before };
+/** The number that a page of a long list begins below, if the URL has one. */
+export function pageBefore({ searchParams }: URL): number | null {
+  const asked = searchParams.get('before') ?? '';
+  return /^\d{1,15}$/.test(asked) ? Number(asked) : null;
 }
 
-/** To the first row of a list. */
 export function BackLink({ href }: { readonly href: string }) {
   return (
     <p class="pages" id="back">
@@ -125,11 +112,7 @@ export function BackLink({ href }: { readonly href: string }) {
   );
 }
 
-/**
- * Links to the rows after the last one of this page, and back to the first page.
- *
- * @param among - what else the URL says: what the list is of
- */
+/** Links to the next page of a list, and back to its first page. */
 export function PageLinks({
   url,
   next,
@@ -138,12 +121,13 @@ export function PageLinks({
   readonly url: URL;
   /** where the next page begins; `null` if the list ends here */
   readonly next: number | null;
+  /** the other fields of the URL */
   readonly among?: readonly [name: string, value: string][];
 }) {
   const older = new URLSearchParams([...among, ['before', String(next)]]);
   return (
     <>
-      {pageOf(url).before !== null && <BackLink href={`?${new URLSearchParams([...among]).toString()}`} />}
+      {pageBefore(url) !== null && <BackLink href={`?${new URLSearchParams([...among]).toString()}`} />}
       {next !== null && (
         <p class="pages" id="older">
           <a href={`?${older.toString()}`} rel="next">

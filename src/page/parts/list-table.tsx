@@ -9,7 +9,7 @@ export function ListTable({
   caption,
   children,
 }: {
-  readonly id?: string;
+  readonly id?: string | undefined;
   readonly columns: readonly Child[];
   readonly caption?: Child;
   readonly children?: Child;
@@ -29,6 +29,59 @@ export function ListTable({
   );
 }
 
+type Attributes = Readonly<Record<string, string | undefined>>;
+
+/** A column: its name, its cell in a row, and the attributes of that cell where they are more than the name. */
+export type Column<Row> = readonly [name: Child, cell: (row: Row) => Child, attributes?: Attributes];
+
+/** A table from its rows. */
+export function DataTable<Row>({
+  id,
+  caption,
+  columns,
+  rows,
+  rowIs,
+  named = 0,
+}: {
+  readonly id?: string;
+  readonly caption?: Child;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  /** the id of a row, for live updates, and where it leads */
+  readonly rowIs?: (row: Row) => { readonly id: string; readonly 'data-href'?: string };
+  /** the place of the column that names the row */
+  readonly named?: number;
+}) {
+  return (
+    <ListTable id={id} caption={caption} columns={columns.map(([name]) => name)}>
+      {rows.map((row) => (
+        <tr {...rowIs?.(row)}>
+          {columns.map(([name, cell, attributes = { 'data-label': name as string }], n) =>
+            n === named ? <th scope="row">{cell(row)}</th> : <td {...attributes}>{cell(row)}</td>,
+          )}
+        </tr>
+      ))}
+    </ListTable>
+  );
+}
+
+/** Names with what there is to say of each; `false` is left out. */
+export function Facts({ facts }: { readonly facts: readonly (readonly [name: Child, value: Child] | false)[] }) {
+  return (
+    <dl class="facts">
+      {facts.map(
+        (fact) =>
+          fact && (
+            <div>
+              <dt>{fact[0]}</dt>
+              <dd>{fact[1]}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  );
+}
+
 /** The head of a column of boxes: with the script, a box for all that are shown. */
 export function ChooseHead() {
   return (
@@ -39,7 +92,7 @@ export function ChooseHead() {
   );
 }
 
-/** The state of an event as a badge, with what else there is to say of it in a word. */
+/** The state of an event as a badge. */
 export function State({
   summary,
 }: {

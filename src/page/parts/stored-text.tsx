@@ -1,6 +1,6 @@
 import { oneLine } from '../../printable.ts';
 
-/** as long as a reason may be */
+/** As long as a reason may be. */
 const LONGEST = 1_000;
 
 const NOTHING_TO_SEE = /^[\s\p{Default_Ignorable_Code_Point}]*$/u;
@@ -10,31 +10,42 @@ export function isBlank(text: string): boolean {
   return NOTHING_TO_SEE.test(text);
 }
 
-/** A text that others wrote, kept from changing the direction or the lines of what stands around it. */
+interface TextParts {
+  readonly text: string;
+  readonly atMost: number;
+}
+
+/** A text that others wrote, which cannot change the direction or the lines of the text around it. */
 export function StoredText({ text, atMost }: { readonly text: string; readonly atMost?: number }) {
   const line = oneLine(text, atMost);
   return isBlank(line) ? <span class="muted">(blank)</span> : <bdi>{line}</bdi>;
 }
 
-/** The name of an entity, which breaks between its parts before it breaks within one. */
-export function EntityName({ name }: { readonly name: string }) {
-  const line = oneLine(name, 80);
-  if (isBlank(line)) return <StoredText text={name} />;
-  const parts = line.split(/(?<=:)/);
-  return (
-    <bdi>
-      {parts.map((part, n) => (
-        <>
-          {n > 0 && <wbr />}
-          {part}
-        </>
-      ))}
-    </bdi>
-  );
+export const NO_REASON = <span class="muted">no reason given</span>;
+
+/** The reason for an action. */
+export function Reason({ reason, atMost }: { readonly reason: string | null; readonly atMost: number }) {
+  return reason === null ? NO_REASON : <StoredText text={reason} atMost={atMost} />;
 }
 
-/** A text that others wrote, where there is little room: what is longer is cut, and opens. */
-export function LongText({ text, atMost }: { readonly text: string; readonly atMost: number }) {
+/** A name with places where a line may break before it breaks within a word. */
+export function breaking(name: string, after: RegExp) {
+  return name.split(after).map((part, n) => (
+    <>
+      {n > 0 && <wbr />}
+      {part}
+    </>
+  ));
+}
+
+/** The name of an entity, which breaks between its parts. */
+export function EntityName({ name }: { readonly name: string }) {
+  const line = oneLine(name, 80);
+  return isBlank(line) ? <StoredText text={name} /> : <bdi>{breaking(line, /(?<=:)/)}</bdi>;
+}
+
+/** A text that others wrote, where there is little room: a longer one is cut, and opens. */
+export function LongText({ text, atMost }: TextParts) {
   if (text.length <= atMost) return <StoredText text={text} />;
   return (
     <details class="long">
@@ -46,14 +57,11 @@ export function LongText({ text, atMost }: { readonly text: string; readonly atM
   );
 }
 
-const LONGEST_NAME = 1_000;
-/** What is left of the beginning, however long the end is: the kind of an entity. */
+/** The least part of the beginning, which has the kind of an entity. */
 const LEAST_BEGINNING = 5;
-/**
- * A name in one line: what is longer is cut in its middle, as its end tells it apart, and is told whole beside it. What follows
- * the last colon is not cut where there is room for it: in `order:mer_7:ord_42` that is the order.
- */
-export function Shortened({ text, atMost }: { readonly text: string; readonly atMost: number }) {
+
+/** A name in one line: a longer one is cut in its middle, and its title has all of it. */
+export function Shortened({ text, atMost }: TextParts) {
   const { name, whole } = shortened(text, atMost);
   if (name === whole) return <StoredText text={text} />;
   return (
@@ -68,45 +76,38 @@ export function listedName(text: string, atMost: number): string {
   return shortened(text, atMost).name;
 }
 
-/** Of a name that is no longer, no part gives way. */
+/** Up to this length, a name stays in one part. */
 const SHORT = 16;
 
 /**
- * The same in two parts, so that a list that has less room than this takes it from the first. Each part is a box, which assistive
- * technology reads as a word: a link of it has to be named whole.
+ * The same in two parts; a narrow list takes its room from the first. Assistive technology reads each part as a word, so a
+ * link of it needs a label.
  */
 export function Listed({
   text,
   atMost,
   end = 6,
-}: {
-  readonly text: string;
-  readonly atMost: number;
-  /** so much of its end stands there, however narrow the column is */
+}: TextParts & {
+  /** letters of the second part */
   readonly end?: number;
 }) {
   const { name, whole } = shortened(text, atMost);
   if (isBlank(whole)) return <StoredText text={text} />;
   const letters = [...name];
-  if (letters.length <= SHORT) {
-    return (
-      <bdi class="name" title={whole}>
-        <span>{name}</span>
-      </bdi>
-    );
-  }
+  const isShort = letters.length <= SHORT;
   return (
     <bdi class="name" title={whole}>
-      <span>{letters.slice(0, -end).join('')}</span>
-      <span class="end">{letters.slice(-end).join('')}</span>
+      <span>{isShort ? name : letters.slice(0, -end).join('')}</span>
+      {!isShort && <span class="end">{letters.slice(-end).join('')}</span>}
     </bdi>
   );
 }
 
+/** The part after the last colon stays whole if there is room: in `order:mer_7:ord_42` that is the order. */
 function shortened(text: string, atMost: number): { readonly name: string; readonly whole: string } {
-  const whole = oneLine(text, LONGEST_NAME);
+  const whole = oneLine(text, LONGEST);
   const letters = [...whole];
-  // By what was written, too: what does not print is longer where it is shown by its number.
+  // A character that does not print is shown by its number, which is longer.
   if (text.length <= atMost || letters.length <= atMost) return { name: whole, whole };
   const colon = letters.lastIndexOf(':');
   const own = colon < 0 ? 0 : letters.length - 1 - colon;
@@ -115,7 +116,7 @@ function shortened(text: string, atMost: number): { readonly name: string; reado
   return { name: `${letters.slice(0, begin).join('')}…${letters.slice(-end).join('')}`, whole };
 }
 
-/** ` at shop-b`, behind a name; nothing where the endpoint is the usual one. */
+/** ` at shop-b`, after a name; nothing for the default endpoint. */
 export function AtEndpoint({ endpoint }: { readonly endpoint: string }) {
   if (endpoint === 'default') return <></>;
   return (

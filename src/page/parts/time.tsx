@@ -15,17 +15,16 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 export interface Range {
-  /** as it stands in the URL, and on the page */
+  /** as in the URL */
   readonly name: string;
   readonly label: string;
   readonly spanMs: number;
-  /** what is older than a day is counted by the hour, so long spans take whole hours */
+  /** counts older than a day are kept by the hour, so long spans take whole hours */
   readonly stepMs: number;
 }
 
 const HOUR: Range = { name: '1h', label: '1 h', spanMs: HOUR_MS, stepMs: MINUTE_MS };
-
-const ranges: readonly Range[] = [
+const RANGES: readonly Range[] = [
   HOUR,
   { name: '24h', label: '24 h', spanMs: DAY_MS, stepMs: 30 * MINUTE_MS },
   { name: '7d', label: '7 d', spanMs: 7 * DAY_MS, stepMs: 3 * HOUR_MS },
@@ -35,29 +34,22 @@ const ranges: readonly Range[] = [
 /** The span that a URL asks for with `?range=`; the last hour unless it names one of the ranges. */
 export function rangeOf(url: URL, usual = HOUR.name): Range {
   const asked = url.searchParams.get('range') ?? usual;
-  return ranges.find(({ name }) => name === asked) ?? HOUR;
+  return RANGES.find(({ name }) => name === asked) ?? HOUR;
 }
 
-/**
- * The span with steps that begin at round times and end with the one that is under way: so the bars of the past stay as
- * they are from one look to the next.
- */
+/** The span with steps that begin at round times, so the bars of the past stay as they are from one look to the next. */
 export function stepsOf({ spanMs, stepMs }: Range, now: Date): Required<StatsOptions> {
   const end = (Math.floor(now.getTime() / stepMs) + 1) * stepMs;
   return { since: new Date(end - spanMs), until: new Date(end), steps: spanMs / stepMs };
 }
 
-/** Links to the same screen for other spans; `kept` is what else is chosen there, by its name in the URL. */
-export function Ranges({
-  current,
-  kept = {},
-}: {
-  readonly current: Range;
-  readonly kept?: Readonly<Record<string, string>>;
-}) {
+type Kept = Readonly<Record<string, string>>;
+
+/** Links to the same screen for other spans; `kept` has the other fields of its URL. */
+export function Ranges({ current, kept = {} }: { readonly current: Range; readonly kept?: Kept }) {
   return (
     <nav class="ranges" aria-label="Time range">
-      {ranges.map(({ name, label }) => (
+      {RANGES.map(({ name, label }) => (
         <a href={rangeQuery(name, kept)} aria-current={name === current.name ? 'true' : undefined}>
           {label}
         </a>
@@ -66,8 +58,7 @@ export function Ranges({
   );
 }
 
-/** A query that asks for a span, and for what else is chosen. */
-export function rangeQuery(name: Range['name'], kept: Readonly<Record<string, string>>): string {
+export function rangeQuery(name: Range['name'], kept: Kept): string {
   const query = new URLSearchParams({ range: name });
   for (const [key, value] of Object.entries(kept)) query.set(key, value.toWellFormed());
   return `?${query.toString()}`;

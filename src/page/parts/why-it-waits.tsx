@@ -1,10 +1,11 @@
+import type { EventKey } from '../../inbox/event.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
 import type { Wait } from '../../inbox/rules/waiting.ts';
-import { blockerInWords, waitInBrief, waitInWords, type WaitWords } from '../../ops/words/event-words.ts';
+import { blockerInWords, waitInBrief, waitInWords } from '../../ops/words/event-words.ts';
 import { eventHref } from './filter-fields.ts';
 import { Listed, listedName, StoredText } from './stored-text.tsx';
 
-/** An event that waits, and why; `null` where it waits no more. */
+/** An event, and why it waits; `null` if it waits no more. */
 interface Waiting {
   readonly event: EventSummary;
   readonly wait: Wait | null;
@@ -12,14 +13,12 @@ interface Waiting {
   readonly now: Date;
 }
 
-/** The event that others wait for by its name, and what is the matter with it. */
+/** The event that others wait for, and what is the matter with it. */
 export function Culprit({ event, wait, base, now }: Waiting) {
   const named = wait?.reason === 'behind' ? wait.blocker.event : event;
   return (
     <>
-      <a href={eventHref(base, named)}>
-        <StoredText text={named.id} atMost={60} />
-      </a>{' '}
+      {linkTo(named, base)}{' '}
       {wait?.reason === 'behind' ? (
         <StoredText text={blockerInWords(wait.blocker, now)} atMost={500} />
       ) : (
@@ -29,9 +28,23 @@ export function Culprit({ event, wait, base, now }: Waiting) {
   );
 }
 
-/** What an event waits for, after its name; the event that it waits behind is a link. */
+/** Why an event waits, after its name; the event before it is a link. */
 export function WhyItWaits({ event, wait, base, now }: Waiting) {
-  return <Words words={waitInWords(event, wait, now)} base={base} />;
+  return (
+    <>
+      {waitInWords(event, wait, now).map((part) =>
+        typeof part === 'string' ? <StoredText text={part} atMost={500} /> : linkTo(part, base),
+      )}
+    </>
+  );
+}
+
+function linkTo(key: EventKey, base: string) {
+  return (
+    <a href={eventHref(base, key)}>
+      <StoredText text={key.id} atMost={60} />
+    </a>
+  );
 }
 
 /** The same where there is little room. */
@@ -50,21 +63,5 @@ export function WaitInBrief({ wait, base, now }: Omit<Waiting, 'event'>) {
         ),
       )}
     </span>
-  );
-}
-
-function Words({ words, base }: { readonly words: WaitWords; readonly base: string }) {
-  return (
-    <>
-      {words.map((part) =>
-        typeof part === 'string' ? (
-          <StoredText text={part} atMost={500} />
-        ) : (
-          <a href={eventHref(base, part)}>
-            <StoredText text={part.id} atMost={60} />
-          </a>
-        ),
-      )}
-    </>
   );
 }

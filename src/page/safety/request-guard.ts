@@ -5,12 +5,8 @@ import type { Visitor } from '../visit.ts';
 import { usableSecret } from './authorization.ts';
 
 /**
- * What every answer carries. Only the page's own two files run as script and style, nothing frames the page, no other
- * site reads it, and nothing of it is kept by a cache.
- *
- * The referrer goes to the page itself only. With `no-referrer` browsers would send `Origin: null` with the page's own
- * forms, and where they send no Sec-Fetch-Site either (plain HTTP beyond loopback) they could not be told from forged
- * ones.
+ * The headers of every answer. With `no-referrer`, browsers would send `Origin: null` with the page's own forms, and over
+ * plain HTTP no Sec-Fetch-Site, so the guard could not tell these forms from forged ones.
  */
 export const SAFE_HEADERS = {
   'Content-Security-Policy':
@@ -46,43 +42,39 @@ export interface GuardOptions {
 }
 
 /**
- * Refuses requests that come from elsewhere: under a name that is not the page's (a site whose name was made to point
- * here), embedded in another site, or sent by another site's form.
+ * Refuses requests under a name that is not the page's, embedded in another site, or sent by another site's form.
  *
- * @param openToAll - whether all who can reach the page are let in
+ * @param openToAll - whether the page has no login
  * @throws ConfigurationError for hosts that no browser would send
  */
 export function createGuard({ hosts }: GuardOptions, openToAll: boolean): Guard {
   const names = hosts?.map(readHost);
-  if (names?.length === 0)
-    throw new ConfigurationError(
-      'INVALID_OPTION',
-      'hosts must not be empty. Name the hosts that serve the page, such as ops.shop.example.',
-    );
+  if (names?.length === 0) throw invalid('not be empty. Name the hosts that serve the page, such as ops.shop.example.');
 
-  const isOurs = (host: string): boolean => {
-    if (names !== undefined) return names.some((name) => matches(name, host));
-    return !openToAll || isLoopback(host);
-  };
+  const isOurs = (host: string): boolean =>
+    names === undefined
+      ? !openToAll || LOOPBACK.test(nameOf(host))
+      : names.some(({ name, port }) => nameOf(host) === name && (port === null || portOf(host) === port));
 
   return (request, peer) => {
     const host = hostOf(request);
     if (host === null || !isOurs(host)) {
       return 'This page does not accept this host name. To allow the name, add it to the option hosts.';
     }
-    // The name is the client's word: through 0.0.0.0 anybody can say localhost.
+    // The client chooses the name: through 0.0.0.0 anybody can say localhost.
     const far = openToAll ? notFromHere(request, peer) : null;
     if (far !== null) return far;
     const site = request.headers.get('sec-fetch-site');
     if (request.method === 'GET' || request.method === 'HEAD') return mayRead(request, site);
     if (site !== null && site !== 'same-origin') return ELSEWHERE;
     const origin = request.headers.get('origin');
-    // Either says where a form came from, and one of them has to.
+    // A form says where it came from with one of the two at least.
     if (origin === null || origin === 'null') return site === 'same-origin' ? null : ELSEWHERE;
     const from = hostOfUrl(origin);
-    // Another port of a name is another site. Behind a proxy the page's own name may be another than what it is asked
-    // under.
-    const isNamed = from !== null && (names ?? []).some((name) => isExactly(name, from));
+    // Another port of a name is another site. A proxy may ask under a name of its own.
+    const isNamed =
+      from !== null &&
+      names?.some(({ name, port }) => nameOf(from) === name && portOf(from) === (port ?? USUAL_PORT)) === true;
     return from === host || isNamed ? null : ELSEWHERE;
   };
 }
@@ -90,14 +82,14 @@ export function createGuard({ hosts }: GuardOptions, openToAll: boolean): Guard 
 const ELSEWHERE =
   'The request came from a different site, or your browser did not report which site sent it. Nothing was done.';
 
-/** Links from elsewhere may lead here; other sites have no business to embed or fetch what is here. */
+/** Other sites may link to the page, but not embed or fetch it. */
 function mayRead({ headers }: Request, site: string | null): string | null {
   if (site === null || site === 'same-origin' || site === 'none') return null;
   const isLink = headers.get('sec-fetch-mode') === 'navigate' && headers.get('sec-fetch-dest') === 'document';
   return isLink ? null : 'The request came from a different site. Open the page directly.';
 }
 
-/** As the client has sent it; requests of tests and of hosts without HTTP/1 have it in the URL only. */
+/** Hosts without HTTP/1 have the name in the URL only. */
 function hostOf({ headers, url }: Request): string | null {
   const sent = headers.get('host');
   return sent === null ? hostOfUrl(url) : hostOfUrl(`http://${sent}`, sent);
@@ -114,42 +106,25 @@ function hostOfUrl(url: string, sent?: string): string | null {
   }
 }
 
-interface HostName {
-  readonly name: string;
-  /** `null` for any */
-  readonly port: string | null;
-}
-
-function readHost(text: string): HostName {
+/** A host name of the page; a port of `null` allows any. */
+function readHost(text: string): { readonly name: string; readonly port: string | null } {
   const read = typeof text === 'string' && text.trim() !== '' ? hostOfUrl(`http://${text.trim()}`, text.trim()) : null;
-  if (read === null) {
-    const shown = JSON.stringify(text);
-    throw new ConfigurationError(
-      'INVALID_OPTION',
-      `hosts must contain host names such as ops.shop.example, not ${shown}.`,
-    );
-  }
+  if (read === null) throw invalid(`contain host names such as ops.shop.example, not ${JSON.stringify(text)}.`);
   return { name: nameOf(read), port: /:\d+$/.test(text.trim()) ? portOf(read) : null };
 }
 
-function matches({ name, port }: HostName, host: string): boolean {
-  return nameOf(host) === name && (port === null || portOf(host) === port);
+function invalid(must: string): ConfigurationError {
+  return new ConfigurationError('INVALID_OPTION', `hosts must ${must}`);
 }
 
-function isExactly({ name, port }: HostName, origin: string): boolean {
-  return nameOf(origin) === name && portOf(origin) === (port ?? USUAL_PORT);
-}
-
-/** Names that lead to this machine without asking anybody; not `*.localhost`, which some resolvers ask the network for. */
-function isLoopback(host: string): boolean {
-  return /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(nameOf(host));
-}
+/** Names that always lead to this machine; some resolvers ask the network for `*.localhost`. */
+const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 function nameOf(host: string): string {
   return host.replace(/:\d*$/, '').replace(/\.$/, '');
 }
 
-/** What a URL and a browser leave out; 80 is left out already. */
+/** URLs leave it out; a URL that is read as HTTP has left out 80. */
 const USUAL_PORT = '';
 
 function portOf(host: string): string {
@@ -166,22 +141,17 @@ function portOf(host: string): string {
  */
 export function peerOf(env: unknown, request: Request): string | null {
   const told = toldBy(env);
+  const askBun = field(told, 'requestIP');
   return (
     text(field(field(field(told, 'incoming'), 'socket'), 'remoteAddress')) ??
-    text(field(askedBun(told, request), 'address')) ??
+    text(typeof askBun === 'function' ? field(askBun.call(told, request), 'address') : undefined) ??
     text(field(field(told, 'remoteAddr'), 'hostname'))
   );
 }
 
-/** What a host tells of a request. Some are wrapped: their own things stand under `server` then. */
+/** Adapters wrap what the host tells of a request. */
 export function toldBy(env: unknown): unknown {
   return field(env, 'server') ?? env;
-}
-
-/** Bun finds the connection by the request. */
-function askedBun(server: unknown, request: Request): unknown {
-  const ask = field(server, 'requestIP');
-  return typeof ask === 'function' ? (ask.call(server, request) as unknown) : undefined;
 }
 
 export function field(of: unknown, name: string): unknown {
@@ -192,7 +162,7 @@ function text(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-/** Whether an address leads from this machine to itself; also as IPv6 writes those of IPv4. */
+/** Whether an address leads from this machine to itself, also an IPv4 address in an IPv6 one. */
 export function isLoopbackAddress(address: string): boolean {
   if (address === '::1') return true;
   const mapped = /^::ffff:(.+)$/i.exec(address)?.[1] ?? address;
@@ -200,7 +170,7 @@ export function isLoopbackAddress(address: string): boolean {
   return isIPv4(mapped) && mapped.startsWith('127.');
 }
 
-/** What proxies say of themselves or of whom they speak for; one that says nothing cannot be told from its own machine. */
+/** The headers that proxies add. */
 const PROXIED =
   /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-(?:cluster-)?client-ip|true-client-ip|cf-connecting-ip)$/;
 
@@ -223,18 +193,16 @@ function notFromHere({ headers }: Request, peer: string | null): string | null {
   );
 }
 
-/** Makes and checks the tokens that every form of the page sends back. */
+/** The tokens that every form of the page sends back. */
 export interface Tokens {
   readonly tokenFor: (visitor: Visitor) => string;
   readonly isTokenOf: (visitor: Visitor, token: unknown) => boolean;
 }
 
 /**
- * A token is an HMAC of who the visitor is: another site cannot read it out of the page, and one visitor's is of no use to
- * another. Nothing is stored, and no cookie is needed.
+ * A token is an HMAC of the visitor: other sites cannot read it, and other visitors cannot use it. No cookie is needed.
  *
- * @param secret - the key; random unless given, so a form that was open while the process restarted has to be reloaded. Where
- * several processes serve one page they need the same.
+ * @param secret - the key, the same for all processes that serve the page; if random, a restart makes open forms invalid
  * @throws ConfigurationError for a secret that anybody could guess
  */
 export function csrfTokens(secret?: string): Tokens {

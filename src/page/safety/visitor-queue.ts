@@ -1,27 +1,22 @@
 import type { MiddlewareHandler } from 'hono';
 import type { Frame, PageEnv } from '../frame.tsx';
 
-/** How many requests are answered at a time, and how many wait for that. */
-export interface QueueBounds {
+/** How many requests are answered at a time, and how many wait for that: of all visitors, and of each. */
+interface QueueBounds {
   readonly atOnce: number;
   readonly atOnceEach: number;
   readonly waiting: number;
   readonly waitingEach: number;
 }
 
-/**
- * Two of a visitor, so that a slow search leaves room for the overview, and four of all: they share a thread, or the pool of the
- * deliveries. A browser asks a host for six things at a time.
- */
+/** Searches share a thread, or the pool of the deliveries. A slow one of a visitor leaves them room for the overview. */
 const BOUNDS: QueueBounds = { atOnce: 4, atOnceEach: 2, waiting: 64, waitingEach: 16 };
-/** Some of the waiting requests have their answers by then. */
 const RETRY_AFTER_S = 2;
 
 /** The visitors whose requests run, and those whose requests wait. */
-export interface VisitorQueue {
+interface VisitorQueue {
   /**
-   * Resolves when it is the visitor's turn, with what ends the turn; or at once with `full`. Turns are given in the order of
-   * arrival, past those who have as many as they may.
+   * Resolves in the order of arrival, when the visitor may have one more, with the end of the turn; or at once with `full`.
    *
    * @throws the signal's reason, because a visitor who has gone leaves the queue at once
    */
@@ -34,26 +29,19 @@ interface Waiting {
 }
 
 export function visitorQueue({ atOnce, atOnceEach, waiting, waitingEach }: QueueBounds = BOUNDS): VisitorQueue {
-  /** how many requests of each are being answered */
-  const under = new Map<string, number>();
+  /** the visitor of each turn */
+  const turns = new Set<{ readonly visitor: string }>();
   const queue = new Set<Waiting>();
-  let all = 0;
 
-  const of = (visitor: string): number => under.get(visitor) ?? 0;
-  const mayBegin = (visitor: string): boolean => all < atOnce && of(visitor) < atOnceEach;
+  const of = (visitor: string, among: Iterable<{ readonly visitor: string }>): number =>
+    [...among].filter((one) => one.visitor === visitor).length;
+  const mayBegin = (visitor: string): boolean => turns.size < atOnce && of(visitor, turns) < atOnceEach;
 
   function begin(visitor: string): () => void {
-    all += 1;
-    under.set(visitor, of(visitor) + 1);
-    let isOver = false;
+    const turn = { visitor };
+    turns.add(turn);
     return () => {
-      if (isOver) return;
-      isOver = true;
-      all -= 1;
-      const left = of(visitor) - 1;
-      if (left === 0) under.delete(visitor);
-      else under.set(visitor, left);
-      [...queue].find((one) => mayBegin(one.visitor))?.begin();
+      if (turns.delete(turn)) [...queue].find((one) => mayBegin(one.visitor))?.begin();
     };
   }
 
@@ -61,8 +49,7 @@ export function visitorQueue({ atOnce, atOnceEach, waiting, waitingEach }: Queue
     async enter(visitor, signal) {
       signal.throwIfAborted();
       if (mayBegin(visitor)) return begin(visitor);
-      const own = [...queue].filter((one) => one.visitor === visitor);
-      if (queue.size >= waiting || own.length >= waitingEach) return 'full';
+      if (queue.size >= waiting || of(visitor, queue) >= waitingEach) return 'full';
       return new Promise((resolve, reject) => {
         const leave = (): void => {
           queue.delete(one);
@@ -87,16 +74,16 @@ export function visitorQueue({ atOnce, atOnceEach, waiting, waitingEach }: Queue
 export function inTurn(frame: Frame, queue: VisitorQueue = visitorQueue()): MiddlewareHandler<PageEnv> {
   return async (c, next) => {
     const end = await queue.enter(frame.visitorOf(c).name, c.req.raw.signal);
-    if (end !== 'full') {
-      try {
-        await next();
-      } finally {
-        end();
-      }
-      return;
+    if (end === 'full') {
+      c.header('Retry-After', String(RETRY_AFTER_S));
+      const sentence = `The page is busy. Nothing was done. Try again in ${RETRY_AFTER_S} seconds.`;
+      return frame.problem(c, 429, 'Too many requests', sentence);
     }
-    c.header('Retry-After', String(RETRY_AFTER_S));
-    const sentence = `The page is busy. Nothing was done. Try again in ${RETRY_AFTER_S} seconds.`;
-    return frame.problem(c, 429, 'Too many requests', sentence);
+    try {
+      await next();
+    } finally {
+      end();
+    }
+    return;
   };
 }

@@ -3,12 +3,12 @@ import type { AnyInbox } from '../../inbox/contract.ts';
 import type { Bulk, BulkFate } from '../../inbox/operator/acts.ts';
 import { type BulkOutcome, type OutcomeAtFirst, bulkOutcome } from '../../ops/bulks.ts';
 import { number, shortTime } from '../../ops/words/format.ts';
-import { fateInWords, filterOfFate, outcomeWords, presentFates, type FateWords } from '../../ops/words/act-words.ts';
+import { fateInWords, filterOfFate, outcomeWords, presentFates } from '../../ops/words/act-words.ts';
 import { eventsHref } from '../parts/filter-fields.ts';
 
-/** What became of the events of a bulk action, from how they stand now. */
+/** The current states of the events of a bulk action. */
 export function Outcome({
-  bulk,
+  bulk: { id, act },
   counted: { outcome, isWhole, since, hasFailed },
   base,
   now,
@@ -18,91 +18,58 @@ export function Outcome({
   readonly base: string;
   readonly now: Date;
 }) {
+  const refresh = <a href={`${base}/bulks/${id}`}>refresh</a>;
   return (
     <section class="panel" id="outcome">
       <h2>Outcome</h2>
       {outcome === null ? (
         <p>{hasFailed ? 'Counting failed.' : 'Counting…'}</p>
       ) : (
-        <Counts bulk={bulk} outcome={outcome} isWhole={isWhole} base={base} />
+        <p class={outcome.counts.dead > 0 && act !== 'discard' ? 'warning' : undefined}>
+          {isWhole
+            ? outcomeWords(act, outcome).map((part) =>
+                typeof part === 'string' ? (
+                  part
+                ) : (
+                  <span id={`fate-${part.fate}`}>{linkOf(base, id, part.fate, part.text)}</span>
+                ),
+              )
+            : `${number(foundIn(outcome))} of ${number(outcome.acted)} counted so far.`}
+        </p>
+      )}
+      {outcome !== null && !isWhole && (
+        <ul>
+          {presentFates(outcome).map((fate) => (
+            <li>{linkOf(base, id, fate, `${number(outcome.counts[fate])} ${fateInWords(act, fate)}`)}</li>
+          ))}
+        </ul>
       )}
       {since !== null && (
         <p class="muted">
-          As of {shortTime(since, now)} UTC{hasFailed && '; a later count did not finish'}:{' '}
-          <a href={`${base}/bulks/${bulk.id}`}>refresh</a>.
+          As of {shortTime(since, now)} UTC{hasFailed && '; a later count did not finish'}: {refresh}.
         </p>
       )}
       {!isWhole && (
         <p class="muted">
-          {hasFailed ? 'The last count did not finish' : 'Still counting'}:{' '}
-          <a href={`${base}/bulks/${bulk.id}`}>refresh</a>.
+          {hasFailed ? 'The last count did not finish' : 'Still counting'}: {refresh}.
         </p>
       )}
     </section>
   );
 }
 
-function Counts({
-  bulk: { id, act },
-  outcome,
-  isWhole,
-  base,
-}: {
-  readonly bulk: Bulk;
-  readonly outcome: BulkOutcome;
-  readonly isWhole: boolean;
-  readonly base: string;
-}) {
-  const { counts, acted } = outcome;
-  const fates = presentFates(outcome);
-  const found = fates.reduce((sum, fate) => sum + counts[fate], 0);
-  return (
-    <>
-      <p class={counts.dead > 0 && act !== 'discard' ? 'warning' : undefined}>
-        {isWhole
-          ? outcomeWords(act, outcome).map((part) =>
-              typeof part === 'string' ? part : <InWords {...part} bulk={id} base={base} />,
-            )
-          : `${number(found)} of ${number(acted)} counted so far.`}
-      </p>
-      {!isWhole && (
-        <ul>
-          {fates.map((fate) => (
-            <li>
-              <Fate bulk={{ id, act }} fate={fate} count={counts[fate]} base={base} />
-            </li>
-          ))}
-        </ul>
-      )}
-    </>
-  );
+function foundIn(outcome: BulkOutcome): number {
+  return presentFates(outcome).reduce((sum, fate) => sum + outcome.counts[fate], 0);
 }
 
-/** A part of the sentence, as a link to the events that it counts. */
-function InWords({ fate, text, bulk, base }: FateWords & { readonly bulk: Bulk['id']; readonly base: string }) {
+/** A text about a fate, as a link to the events. */
+function linkOf(base: string, bulk: Bulk['id'], fate: BulkFate, text: string) {
   const filter = filterOfFate(bulk, fate);
-  return <span id={`fate-${fate}`}>{filter === null ? text : <a href={eventsHref(base, filter)}>{text}</a>}</span>;
+  return filter === null ? text : <a href={eventsHref(base, filter)}>{text}</a>;
 }
 
-interface FateParts {
-  readonly bulk: Pick<Bulk, 'id' | 'act'>;
-  readonly base: string;
-}
-
-/** So many of its events stand so, with the way to them. */
-function Fate({
-  bulk: { id, act },
-  fate,
-  count,
-  base,
-}: FateParts & { readonly fate: BulkFate; readonly count: number }) {
-  const filter = filterOfFate(id, fate);
-  const words = `${number(count)} ${fateInWords(act, fate)}`;
-  return <>{filter === null ? words : <a href={eventsHref(base, filter)}>{words}</a>}</>;
-}
-
-/** What became of its events in a few words, for a list of bulks. */
-export function OutcomeInShort({ bulk, found, base }: FateParts & { readonly found: OutcomeAtFirst | null }) {
+/** The same in a few words, for a list of bulk actions. */
+export function outcomeInShort({ id, act }: Bulk, found: OutcomeAtFirst | null, base: string) {
   if (found === null) return <span class="muted">not run</span>;
   const { outcome, ofFirst } = found;
   const fates = presentFates(outcome);
@@ -114,22 +81,22 @@ export function OutcomeInShort({ bulk, found, base }: FateParts & { readonly fou
       {fates.map((fate, n) => (
         <>
           {n > 0 && ', '}
-          <Fate bulk={bulk} fate={fate} count={outcome.counts[fate]} base={base} />
+          {linkOf(base, id, fate, `${number(outcome.counts[fate])} ${fateInWords(act, fate)}`)}
         </>
       ))}
     </>
   );
 }
 
-/** A visitor waits for a count so long; it goes on without them. */
+/** A visitor waits so long for a count, which continues without them. */
 const WAIT_MS = 800;
 /** A count that takes longer than this is not repeated for ten times as long as it took. */
 const FRESH_MS = 500;
 const REST = 10;
-/** Of so many bulks of an inbox a count is kept. */
+/** Counts that are kept for an inbox. */
 const KEPT = 20;
 
-/** One bulk's count: the last whole one, and the one under way. */
+/** The last complete count of one bulk action, and the current one. */
 interface Count {
   whole: BulkOutcome | null;
   wholeAt: Date | null;
@@ -140,23 +107,19 @@ interface Count {
   underWay: Promise<void> | null;
 }
 
-/** A count as far as it has come. */
 interface CountedOutcome {
   /** `null` before the first thousand events were counted */
   readonly outcome: BulkOutcome | null;
   readonly isWhole: boolean;
-  /** since when it has stood as a whole, where that was not just now */
+  /** the time of a complete count that was not made just now */
   readonly since: Date | null;
-  /** the last count came to no end */
+  /** the last count did not finish */
   readonly hasFailed: boolean;
 }
 
 const counts = new WeakMap<AnyInbox, Map<number, Count>>();
 
-/**
- * What became of the events of a bulk, as far as it is counted: a large one takes longer than somebody should wait for a page,
- * and is not counted once for each of those who look at it.
- */
+/** The outcome of a bulk action, as far as it is counted: once for all visitors, because a large one takes long. */
 export async function countedOutcome(inbox: AnyInbox, id: number): Promise<CountedOutcome> {
   const count = countOf(inbox, id);
   const before = count.whole;
@@ -168,23 +131,14 @@ export async function countedOutcome(inbox: AnyInbox, id: number): Promise<Count
 }
 
 function countOf(inbox: AnyInbox, id: number): Count {
-  const ofInbox = counts.get(inbox) ?? new Map<number, Count>();
-  counts.set(inbox, ofInbox);
-  const count = ofInbox.get(id) ?? {
-    whole: null,
-    wholeAt: null,
-    hasFailed: false,
-    soFar: null,
-    freshUntil: 0,
-    underWay: null,
-  };
-  // The one that was looked at last stands last.
-  ofInbox.delete(id);
-  ofInbox.set(id, count);
-  for (const oldest of ofInbox.keys()) {
-    if (ofInbox.size <= KEPT) break;
-    ofInbox.delete(oldest);
-  }
+  const kept = counts.get(inbox) ?? new Map<number, Count>();
+  counts.set(inbox, kept);
+  const none: Count = { whole: null, wholeAt: null, hasFailed: false, soFar: null, freshUntil: 0, underWay: null };
+  const count = kept.get(id) ?? none;
+  kept.delete(id); // the newest stands last
+  kept.set(id, count);
+  const [oldest = id] = kept.keys();
+  if (kept.size > KEPT) kept.delete(oldest);
   return count;
 }
 

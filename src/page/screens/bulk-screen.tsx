@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 import type { ActResult, Bulk } from '../../inbox/operator/acts.ts';
 import type { EventFilter } from '../../inbox/operator/search.ts';
 import { hasEnded } from '../../inbox/rules/bulks.ts';
-import { outcomeAtFirst, type OutcomeAtFirst, getBulk, USUAL_RATE, listBulks } from '../../ops/bulks.ts';
+import { outcomeAtFirst, getBulk, USUAL_RATE, listBulks } from '../../ops/bulks.ts';
 import { listEvents } from '../../ops/find.ts';
 import { lanesOf } from '../../ops/pauses.ts';
 import { ACT_WORDS, doneOf, sentenceOf, stateInWords } from '../../ops/words/act-words.ts';
@@ -12,15 +12,17 @@ import { oneLine } from '../../printable.ts';
 import { ActForm, heldUpWarning, ReasonField } from '../parts/act-form.tsx';
 import { eventsHref } from '../parts/filter-fields.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
-import { pageOf, PageLinks } from '../parts/list-query.tsx';
-import { StoredText } from '../parts/stored-text.tsx';
+import { pageBefore, PageLinks } from '../parts/list-query.tsx';
+import { DataTable, Facts } from '../parts/list-table.tsx';
+import { NO_REASON, Reason, StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
-import { Outcome, countedOutcome, OutcomeInShort } from './bulk-fates.tsx';
+import { Outcome, countedOutcome, outcomeInShort } from './bulk-fates.tsx';
 
 /** One bulk action: what it will do, how far it is, what came of it. */
 export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
-  const bulk = await getBulk(visit.lasting, id);
+  const { base, now, lasting } = visit;
+  const bulk = await getBulk(lasting, id);
   if (bulk === null) {
     return {
       title: 'No such bulk action',
@@ -28,18 +30,20 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
       current: '/bulks',
       content: (
         <p class="notice">
-          No bulk action has this number. <a href={`${visit.base}/bulks`}>All bulk actions</a>
+          No bulk action has this number. <a href={`${base}/bulks`}>All bulk actions</a>
         </p>
       ),
     };
   }
-  const counted = bulk.startedAt === null ? null : await countedOutcome(visit.lasting, id);
+  const counted = bulk.startedAt === null ? null : await countedOutcome(lasting, id);
   const isOffered = bulk.act !== 'discard' && !hasEnded(bulk) && !isUnderWay(bulk);
   const warning = isOffered ? await heldUpWarning(visit, lanesOf(bulk)) : <></>;
   const title = `Bulk ${bulk.act} ${number(bulk.id)}`;
+  const tab = bulk.state === 'running' ? `${percent(doneOf(bulk))} ${title}` : title;
+  const dead = { count: counted?.outcome?.counts.dead ?? 0, more: false };
   return {
     title,
-    tab: bulkTab(bulk, counted?.outcome?.counts.dead ?? 0, title),
+    tab: bulk.act === 'discard' ? tab : withDead(dead, tab),
     current: '/bulks',
     content: (
       <div id="live">
@@ -49,8 +53,8 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
               'The run has begun. It continues even if you leave this page.'
             ) : (
               <>
-                The run has not begun yet. If it does not begin soon, check the{' '}
-                <a href={`${visit.base}/health`}>Health</a> screen to see whether the inbox can be written to.
+                The run has not begun yet. If it does not begin soon, check the <a href={`${base}/health`}>Health</a>{' '}
+                screen to see whether the inbox can be written to.
               </>
             )}
           </p>
@@ -59,40 +63,60 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
           {sentenceOf(bulk)}
           {bulk.stopped !== null && <> It has {stateInWords(bulk)}.</>}
         </p>
-        {counted !== null && <Outcome bulk={bulk} counted={counted} base={visit.base} now={visit.now} />}
+        {counted !== null && <Outcome bulk={bulk} counted={counted} base={base} now={now} />}
         {bulk.state === 'done' && <LeftAlone bulk={bulk} />}
-        {bulk.state !== 'done' && bulk.startedAt !== null && <Progress bulk={bulk} now={visit.now} />}
+        {bulk.state !== 'done' && bulk.startedAt !== null && <Progress bulk={bulk} now={now} />}
         <Acts bulk={bulk} visit={visit} warning={warning} />
-        <Facts bulk={bulk} visit={visit} cause={await causeOf(bulk, visit)} />
+        <section class="panel" id="facts">
+          <h2>Details</h2>
+          <Facts facts={await factsOf(bulk, visit)} />
+        </section>
       </div>
     ),
   };
 }
 
-/** How far it is, and what has died of it. */
-function bulkTab(bulk: Bulk, dead: number, title: string): string {
-  const named = bulk.state === 'running' ? `${percent(doneOf(bulk))} ${title}` : title;
-  return bulk.act === 'discard' ? named : withDead({ count: dead, more: false }, named);
+async function factsOf(bulk: Bulk, visit: Visit): Promise<Parameters<typeof Facts>[0]['facts']> {
+  const { act, actor, reason, force, state, createdAt, startedAt, endedAt } = bulk;
+  const cause = await causeOf(bulk, visit);
+  const time = (name: string, at: Date | null) => at !== null && ([name, <Time at={at} now={visit.now} />] as const);
+  return [
+    [
+      'filter',
+      <>
+        <FilterWords filter={bulk.filter} visit={visit} bulk={bulk.id} />{' '}
+        <a href={eventsHref(visit.base, meantBy(bulk))}>events that match now</a>
+      </>,
+    ],
+    cause !== null && ['their last error', <StoredText text={cause} />],
+    act === 'rerun' && ['processed events', force ? 'also rerun' : 'not rerun'],
+    ['by', <StoredText text={actor} />],
+    ['why', <Reason reason={reason} atMost={1_000} />],
+    time('previewed', createdAt),
+    time('began', startedAt),
+    time(state === 'cancelled' ? 'cancelled' : 'ended', endedAt),
+    startedAt !== null && endedAt !== null && ['took', age(endedAt.getTime() - startedAt.getTime())],
+  ];
 }
 
-/** As it is searched for: a fingerprint alone would be one of dead events. */
+/** The filter of a search: a fingerprint alone would be one of dead events. */
 function meantBy({ act, filter }: Bulk): EventFilter {
   return act === 'retry-now' ? { ...filter, retrying: true } : filter;
 }
 
-/** What the newest of a group died of, before anything is done: its fingerprint says nothing to people. */
+/** The last error of the newest event of a group, before anything is done. */
 async function causeOf(bulk: Bulk, { operated }: Visit): Promise<string | null> {
   const { act, state, filter } = bulk;
   if (state !== 'previewed' || filter.fingerprint === undefined) return null;
   const states = act === 'retry-now' ? (['pending'] as const) : (['dead'] as const);
   const { events } = await listEvents(operated.inbox, { ...meantBy(bulk), states }, { limit: 1 });
   const [newest] = events;
-  if (act === 'retry-now') return newest === undefined ? null : causeOfRetry(newest.lastError);
-  if (newest === undefined || newest.deadReason === null) return null;
-  return causeOfDeath({ sample: newest.lastError, reason: newest.deadReason });
+  if (newest === undefined) return null;
+  if (act === 'retry-now') return causeOfRetry(newest.lastError);
+  return newest.deadReason === null ? null : causeOfDeath({ sample: newest.lastError, reason: newest.deadReason });
 }
 
-/** What its run did not do as it was asked to; how much it did, the sentence above says. */
+/** The events that the run did not change as asked; the sentence tells about the others. */
 function LeftAlone({ bulk: { act, counts } }: { readonly bulk: Bulk }) {
   const { done: _, ...others } = counts;
   if (Object.values(others).every((count) => count === 0)) return <></>;
@@ -140,84 +164,6 @@ function Progress({ bulk, now }: { readonly bulk: Bulk; readonly now: Date }) {
   );
 }
 
-function Facts({
-  bulk,
-  visit,
-  cause,
-}: {
-  readonly bulk: Bulk;
-  readonly visit: Visit;
-  /** of the group that it is about, where it is about one */
-  readonly cause: string | null;
-}) {
-  const { base, now } = visit;
-  return (
-    <section class="panel" id="facts">
-      <h2>Details</h2>
-      <dl class="facts">
-        <div>
-          <dt>filter</dt>
-          <dd>
-            <FilterWords filter={bulk.filter} visit={visit} bulk={bulk.id} />{' '}
-            <a href={eventsHref(base, meantBy(bulk))}>events that match now</a>
-          </dd>
-        </div>
-        {cause !== null && (
-          <div>
-            <dt>their last error</dt>
-            <dd>
-              <StoredText text={cause} />
-            </dd>
-          </div>
-        )}
-        {bulk.act === 'rerun' && (
-          <div>
-            <dt>processed events</dt>
-            <dd>{bulk.force ? 'also rerun' : 'not rerun'}</dd>
-          </div>
-        )}
-        <div>
-          <dt>by</dt>
-          <dd>
-            <StoredText text={bulk.actor} />
-          </dd>
-        </div>
-        <div>
-          <dt>why</dt>
-          <dd>
-            {bulk.reason === null ? (
-              <span class="muted">no reason given</span>
-            ) : (
-              <StoredText text={bulk.reason} atMost={1_000} />
-            )}
-          </dd>
-        </div>
-        <TimeFact name="previewed" at={bulk.createdAt} now={now} />
-        <TimeFact name="began" at={bulk.startedAt} now={now} />
-        <TimeFact name={bulk.state === 'cancelled' ? 'cancelled' : 'ended'} at={bulk.endedAt} now={now} />
-        {bulk.startedAt !== null && bulk.endedAt !== null && (
-          <div>
-            <dt>took</dt>
-            <dd>{age(bulk.endedAt.getTime() - bulk.startedAt.getTime())}</dd>
-          </div>
-        )}
-      </dl>
-    </section>
-  );
-}
-
-function TimeFact({ name, at, now }: { readonly name: string; readonly at: Date | null; readonly now: Date }) {
-  if (at === null) return <></>;
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>
-        <Time at={at} now={now} />
-      </dd>
-    </div>
-  );
-}
-
 const WHAT_COMES = {
   rerun:
     'The events become pending, and their handlers run again. Invalid events that do not fit the current schemas ' +
@@ -236,7 +182,7 @@ function buttonFor({ act, total }: Bulk): string {
   return { rerun: `Rerun ${events}`, discard: `Discard ${events}`, 'retry-now': `Retry ${events} now` }[act];
 }
 
-/** The bulk is running: the page offers no second run, because that would have its own rate. */
+/** The page offers no second run of such a bulk, because that would have its own rate. */
 function isUnderWay({ state, stopped }: Bulk): boolean {
   return state === 'running' && stopped === null;
 }
@@ -290,17 +236,16 @@ function Acts({ bulk, visit, warning }: { readonly bulk: Bulk; readonly visit: V
   );
 }
 
-/** Of each it is counted what became of its events. */
+/** Bulk actions on a page; the outcome of each is counted. */
 const PAGE = 20;
 
 /** Bulk actions, the newest first. */
 export async function bulksScreen(visit: Visit): Promise<Screen> {
-  const { before } = pageOf(visit.url);
-  const bulks = await listBulks(visit.lasting, { before, limit: PAGE });
-  const last = bulks.at(-1);
-  const { inbox } = visit.operated;
+  const { base, now, lasting, operated, url } = visit;
+  const before = pageBefore(url);
+  const bulks = await listBulks(lasting, { before, limit: PAGE });
   const outcomes = new Map(
-    await Promise.all(bulks.map(async (bulk) => [bulk.id, await outcomeAtFirst(inbox, bulk)] as const)),
+    await Promise.all(bulks.map(async (bulk) => [bulk.id, await outcomeAtFirst(operated.inbox, bulk)] as const)),
   );
   return {
     title: 'Bulk actions',
@@ -314,87 +259,45 @@ export async function bulksScreen(visit: Visit): Promise<Screen> {
               : 'No older bulk actions.'}
           </p>
         ) : (
-          <BulksTable bulks={bulks} outcomes={outcomes} visit={visit} />
+          <DataTable
+            id="bulks"
+            rows={bulks}
+            rowIs={({ id }) => ({ id: `bulk-${id}`, 'data-href': `${base}/bulks/${id}` })}
+            columns={[
+              [
+                'action',
+                ({ act, id }) => (
+                  <a href={`${base}/bulks/${id}`}>
+                    {act} {number(id)}
+                  </a>
+                ),
+              ],
+              ['state', stateInWords],
+              ['events', ({ total }) => number(total)],
+              ['outcome', (bulk) => outcomeInShort(bulk, outcomes.get(bulk.id) ?? null, base)],
+              ['filter', ({ id, filter }) => <FilterWords filter={filter} visit={visit} bulk={id} />],
+              ['by', ({ actor }) => inShort(actor, 60)],
+              ['reason', ({ reason }) => (reason === null ? NO_REASON : inShort(reason, 80))],
+              ['previewed', ({ createdAt }) => <Time at={createdAt} now={now} />],
+            ]}
+          />
         )}
-        <PageLinks url={visit.url} next={bulks.length === PAGE ? (last?.id ?? null) : null} />
+        <PageLinks url={url} next={bulks.length === PAGE ? (bulks.at(-1)?.id ?? null) : null} />
       </div>
     ),
   };
 }
 
-function BulksTable({
-  bulks,
-  outcomes,
-  visit,
-}: {
-  readonly bulks: readonly Bulk[];
-  readonly outcomes: ReadonlyMap<Bulk['id'], OutcomeAtFirst | null>;
-  readonly visit: Visit;
-}) {
-  const { base, now } = visit;
-  return (
-    <table class="list" id="bulks">
-      <thead>
-        <tr>
-          <th scope="col">action</th>
-          <th scope="col">state</th>
-          <th scope="col">events</th>
-          <th scope="col">outcome</th>
-          <th scope="col">filter</th>
-          <th scope="col">by</th>
-          <th scope="col">reason</th>
-          <th scope="col">previewed</th>
-        </tr>
-      </thead>
-      <tbody>
-        {bulks.map((bulk) => (
-          <tr id={`bulk-${bulk.id}`} data-href={`${base}/bulks/${bulk.id}`}>
-            <th scope="row">
-              <a href={`${base}/bulks/${bulk.id}`}>
-                {bulk.act} {number(bulk.id)}
-              </a>
-            </th>
-            <td data-label="state">{stateInWords(bulk)}</td>
-            <td data-label="events">{number(bulk.total)}</td>
-            <td data-label="outcome">
-              <OutcomeInShort bulk={bulk} found={outcomes.get(bulk.id) ?? null} base={base} />
-            </td>
-            <td data-label="filter">
-              <FilterWords filter={bulk.filter} visit={visit} bulk={bulk.id} />
-            </td>
-            <td data-label="by">
-              <InShort text={bulk.actor} atMost={60} />
-            </td>
-            <td data-label="reason">
-              {bulk.reason === null ? (
-                <span class="muted">no reason given</span>
-              ) : (
-                <InShort text={bulk.reason} atMost={80} />
-              )}
-            </td>
-            <td data-label="previewed">
-              <Time at={bulk.createdAt} now={now} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-/** Its screen has the whole of it; here it is as long as this also where each character is shown by its number. */
-function InShort({ text, atMost }: { readonly text: string; readonly atMost: number }) {
+/** Counts a character that is shown by its number as long as that. */
+function inShort(text: string, atMost: number) {
   return <StoredText text={oneLine(text, atMost)} atMost={atMost} />;
 }
 
-// That a run has begun is true until it has ended, so the screen says it and not the action.
-
-/** The screen of a bulk action whose run has just begun. */
+/** The screen of a bulk action whose run has just begun. The screen says so until the run has ended. */
 export function begunHref(href: string): string {
   return `${href}?done=running`;
 }
 
-/** Whether a visitor comes from the button that began it. */
 function isBegun({ searchParams }: URL): boolean {
   return searchParams.get('done') === 'running';
 }

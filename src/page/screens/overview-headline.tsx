@@ -7,7 +7,7 @@ import { causeOfDeath } from '../../ops/words/event-words.ts';
 import { age, bounded, number, plural } from '../../ops/words/format.ts';
 import { calmText, sinceText, warningsOf, type Warning } from '../../ops/health.ts';
 import { eventHref, eventsHref } from '../parts/filter-fields.ts';
-import { PausedType } from '../parts/held-types.tsx';
+import { AfterColon, TypeAt } from '../parts/held-types.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Culprit } from '../parts/why-it-waits.tsx';
 import type { Visit } from '../visit.ts';
@@ -23,56 +23,59 @@ interface HeadlineParts {
   readonly rangeLabel: string;
 }
 
-/** What an operator wants to know at 3 a.m., in words: what is wrong, the worst first; and what comes in, and who handles it. */
+/** What an operator wants to know at 3 a.m.: what is wrong, the worst first; what comes in, and who handles it. */
 export function Headline({ visit, figures, stuck, groups, changes, pauses, rangeLabel }: HeadlineParts) {
   const { base, now, operated } = visit;
-  const { traffic, unhandled } = figures;
+  const { traffic, unhandled, totals } = figures;
   const { dead } = figures.now;
   const watch = { traffic, unhandled, ...figures.processing };
   const warnings = warningsOf(watch, operated.inbox, now);
   const troubles = troublesOf({ dead, groups, warnings, changes, pauses, stuck });
+  const isCalm = troubles.length === 0;
   const isRejecting = warnings.some(({ alarm, endpoint }) => alarm === 'rejecting' && endpoint === null);
-  const calm = calmText(watch, now, warnings);
+  const deliveries = totals.stored + totals.duplicate + totals.rejected;
   return (
-    <div class={`${troubles.length === 0 ? 'notice' : 'warning'} headline`} id="watch">
-      {troubles.length > 0 && (
+    <div class={`${isCalm ? 'notice' : 'warning'} headline`} id="watch">
+      {isCalm ? (
+        <p id="headline">All well: no event is dead, and none has been pending for more than a minute.</p>
+      ) : (
         <ul id="headline">
           {troubles.map((trouble) => (
-            <li>
-              <InWords trouble={trouble} base={base} now={now} />
-            </li>
+            <li>{inWords(trouble, base, now)}</li>
           ))}
         </ul>
       )}
-      {troubles.length === 0 && (
-        <p id="headline">All well: no event is dead, and none has been pending for more than a minute.</p>
-      )}
       <p class="muted" id="vital">
-        {troubles.length > 0 && dead.count === 0 && 'No event is dead. '}
-        {troubles.length > 0 && stuck.waiting.length === 0 && 'No event has been pending for more than a minute. '}
-        {calm}
-        {!isRejecting && <RefusedInWords base={base} totals={figures.totals} rangeLabel={rangeLabel} />}
+        {!isCalm && dead.count === 0 && 'No event is dead. '}
+        {!isCalm && stuck.waiting.length === 0 && 'No event has been pending for more than a minute. '}
+        {calmText(watch, now, warnings)}
+        {!isRejecting && deliveries > 0 && (
+          <>
+            {' '}
+            <a href={`${base}/rejected`}>
+              {number(totals.rejected)} of {plural(deliveries, 'delivery', 'deliveries')}
+            </a>{' '}
+            {totals.rejected === 1 ? 'was' : 'were'} rejected in the last {rangeLabel}.
+          </>
+        )}
       </p>
     </div>
   );
 }
 
-interface At {
-  readonly base: string;
-  readonly now: Date;
-}
+type TroubleOf<What extends Trouble['what']> = Extract<Trouble, { readonly what: What }>;
 
-function InWords({ trouble, base, now }: At & { readonly trouble: Trouble }) {
+function inWords(trouble: Trouble, base: string, now: Date) {
   switch (trouble.what) {
     case 'dead':
-      return <Dead {...trouble} base={base} now={now} />;
+      return deadInWords(trouble, base, now);
     case 'alarm':
       return (
         <>
           <strong>
             <StoredText text={trouble.warning.text} />
           </strong>{' '}
-          <WayOn warning={trouble.warning} base={base} />
+          {wayOn(trouble.warning, base)}
         </>
       );
     case 'release':
@@ -85,16 +88,34 @@ function InWords({ trouble, base, now }: At & { readonly trouble: Trouble }) {
         </>
       );
     case 'blocked':
-      return <Blocked {...trouble} base={base} now={now} />;
+      return blockedInWords(trouble, base, now);
     case 'paused':
-      return <Paused {...trouble} base={base} now={now} />;
-    case 'retries':
-      return <Retries {...trouble} base={base} now={now} />;
+      return pausedInWords(trouble.pause, base, now);
+    case 'retries': {
+      const { retries, more } = trouble;
+      return (
+        <>
+          <a href={eventsHref(base, { states: ['pending'], retrying: true })}>{whatWaits(retries, more)}</a>{' '}
+          {retries.waiting.length === 1 ? 'is waiting' : 'are waiting'} for a retry
+          {culpritOf(retries, base, now)}.
+        </>
+      );
+    }
   }
 }
 
-/** Where to go on from a warning. */
-function WayOn({ warning: { alarm, endpoint, types }, base }: { readonly warning: Warning; readonly base: string }) {
+/** `: evt_1 …`, the event to look at first. */
+function culpritOf({ first }: Waiters, base: string, now: Date) {
+  if (first === null) return <></>;
+  return (
+    <>
+      : <Culprit {...first} base={base} now={now} />
+    </>
+  );
+}
+
+/** The screen to open after a warning. */
+function wayOn({ alarm, endpoint, types }: Warning, base: string) {
   const at = endpoint === null || endpoint === '*' ? {} : { endpoint };
   switch (alarm) {
     case 'silent':
@@ -110,7 +131,7 @@ function WayOn({ warning: { alarm, endpoint, types }, base }: { readonly warning
 
 const GROUPS_NAMED = 3;
 
-function Dead({ dead, groups, since, base, now }: At & Omit<Extract<Trouble, { what: 'dead' }>, 'what'>) {
+function deadInWords({ dead, groups, since }: TroubleOf<'dead'>, base: string, now: Date) {
   const named = groups.slice(0, GROUPS_NAMED);
   return (
     <>
@@ -145,7 +166,7 @@ function Dead({ dead, groups, since, base, now }: At & Omit<Extract<Trouble, { w
 
 const LATELY_MS = 60 * 60_000;
 
-/** That what killed them may be over: nothing that was received since has died of it. */
+/** The cause may be over: no event that was received since has died of it. */
 function noneLately({ newest }: Pick<DeadGroup, 'newest'>, now: Date): string {
   const ms = now.getTime() - newest.receivedAt.getTime();
   return ms < LATELY_MS ? '' : `, none received for ${age(ms)}`;
@@ -156,24 +177,19 @@ function sinceOf({ count }: { readonly count: number }, at: Date, now: Date): st
   return `${count === 1 ? '' : 'some '}since ${sinceText(at, now)}`;
 }
 
-function Blocked({ blocked, more, base, now }: At & { readonly blocked: Waiters; readonly more: boolean }) {
+function blockedInWords({ blocked, more }: TroubleOf<'blocked'>, base: string, now: Date) {
   const [longest] = blocked.waiting;
-  const isOne = blocked.waiting.length === 1 && !more;
+  const isOne = blocked.waiting.length === 1;
   return (
     <>
       <strong>
-        {whatWaits(blocked, more)} {blocked.waiting.length === 1 ? 'is' : 'are'} stuck
+        {whatWaits(blocked, more)} {isOne ? 'is' : 'are'} stuck
       </strong>
-      {blocked.first !== null && (
-        <>
-          : <Culprit {...blocked.first} base={base} now={now} />
-        </>
-      )}
-      .
+      {culpritOf(blocked, base, now)}.
       {longest !== undefined && (
         <>
           {' '}
-          {isOne ? 'It has' : 'The oldest of them has'} been waiting since{' '}
+          {isOne && !more ? 'It has' : 'The oldest of them has'} been waiting since{' '}
           <a href={eventHref(base, longest.oldest)}>
             <time datetime={longest.oldest.receivedAt.toISOString()}>{sinceText(longest.oldest.receivedAt, now)}</time>
           </a>
@@ -184,62 +200,19 @@ function Blocked({ blocked, more, base, now }: At & { readonly blocked: Waiters;
   );
 }
 
-function Paused({ pause, base, now }: At & { readonly pause: Pause }) {
+function pausedInWords(pause: Pause, base: string, now: Date) {
   const { endpoint, type, since, actor, reason, waiting, more } = pause;
   const isOne = waiting === 1 && !more;
   return (
     <>
       <strong>
         <a href={eventsHref(base, { endpoint, types: [type], states: ['pending'] })}>
-          {bounded({ count: waiting, more })} {isOne ? 'event' : 'events'} of <PausedType pause={pause} />{' '}
+          {bounded({ count: waiting, more })} {isOne ? 'event' : 'events'} of <TypeAt of={pause} />{' '}
           {isOne ? 'is waiting' : 'are waiting'}
         </a>
       </strong>
       ; the type has been paused since {sinceText(since, now)} by <StoredText text={actor} atMost={60} />
-      {reason !== null && (
-        <>
-          : <StoredText text={reason} atMost={300} />
-        </>
-      )}
-      . <a href={`${base}/paused`}>Resume</a>
-    </>
-  );
-}
-
-function Retries({ retries, more, base, now }: At & { readonly retries: Waiters; readonly more: boolean }) {
-  const isOne = retries.waiting.length === 1;
-  return (
-    <>
-      <a href={eventsHref(base, { states: ['pending'], retrying: true })}>{whatWaits(retries, more)}</a>{' '}
-      {isOne ? 'is waiting' : 'are waiting'} for a retry
-      {retries.first !== null && (
-        <>
-          : <Culprit {...retries.first} base={base} now={now} />
-        </>
-      )}
-      .
-    </>
-  );
-}
-
-function RefusedInWords({
-  base,
-  totals: { stored, duplicate, rejected },
-  rangeLabel,
-}: {
-  readonly base: string;
-  readonly totals: Stats['totals'];
-  readonly rangeLabel: string;
-}) {
-  const all = stored + duplicate + rejected;
-  if (all === 0) return <></>;
-  return (
-    <>
-      {' '}
-      <a href={`${base}/rejected`}>
-        {number(rejected)} of {plural(all, 'delivery', 'deliveries')}
-      </a>{' '}
-      {rejected === 1 ? 'was' : 'were'} rejected in the last {rangeLabel}.
+      <AfterColon reason={reason} />. <a href={`${base}/paused`}>Resume</a>
     </>
   );
 }
@@ -247,15 +220,15 @@ function RefusedInWords({
 /** Something that an operator should see to. */
 export type Trouble =
   | { readonly what: 'dead'; readonly dead: Gauge; readonly groups: readonly DeadGroup[]; readonly since: Date | null }
-  /** nothing comes, all is rejected, or nobody handles what came */
+  /** no deliveries arrive, all are rejected, or no processor handles them */
   | { readonly what: 'alarm'; readonly warning: Warning }
-  /** what fails more often since a release, the worst first */
+  /** the types that fail more often since a release, the worst first */
   | { readonly what: 'release'; readonly changes: readonly TypeChange[]; readonly release: SinceRelease }
-  /** what waits and has not merely failed: what holds it up */
+  /** events that wait for more than their next attempt */
   | { readonly what: 'blocked'; readonly blocked: Waiters; readonly more: boolean }
-  /** what an operator has paused, and events wait for */
+  /** a paused type with waiting events */
   | { readonly what: 'paused'; readonly pause: Pause }
-  /** what has failed, is tried again, and holds up nothing */
+  /** events that have failed, are retried, and hold up nothing */
   | { readonly what: 'retries'; readonly retries: Waiters; readonly more: boolean };
 
 export interface Seen {
@@ -269,10 +242,9 @@ export interface Seen {
   readonly stuck: Stuck;
 }
 
-/** So many pauses are told of here, those that most events wait for. */
 const PAUSES_TOLD = 5;
 
-/** The pauses that there is to see to, as events wait for their end. */
+/** The pauses that most events wait for. */
 export function pausesToTell(pauses: readonly Pause[]): readonly Pause[] {
   return pauses
     .filter(({ waiting }) => waiting > 0)
@@ -281,26 +253,27 @@ export function pausesToTell(pauses: readonly Pause[]): readonly Pause[] {
 }
 
 /**
- * What there is to see to, the worst first: what is lost unless somebody acts, then what concerns every event, then what a
- * release has broken, then what holds up others, what somebody has paused, and last what goes on by itself.
+ * The troubles, the worst first: events that are lost unless somebody acts, then what concerns all events, what a release has
+ * broken, what holds up others, pauses, and last what continues by itself.
  */
 export function troublesOf({ dead, groups, warnings, changes, pauses, stuck }: Seen): readonly Trouble[] {
   const { blocked, retries, more } = stuck;
   const { release } = changes;
   const broken = failingMore(changes.types);
-  return [
-    ...(dead.count === 0 ? [] : [{ what: 'dead', dead, groups, since: deadSince(groups) } as const]),
+  const troubles: readonly (Trouble | false)[] = [
+    dead.count > 0 && { what: 'dead', dead, groups, since: deadSince(groups) },
     ...warnings.map((warning) => ({ what: 'alarm', warning }) as const),
-    ...(release === null || broken.length === 0 ? [] : [{ what: 'release', changes: broken, release } as const]),
-    ...(blocked.waiting.length === 0 ? [] : [{ what: 'blocked', blocked, more } as const]),
+    release !== null && broken.length > 0 && { what: 'release', changes: broken, release },
+    blocked.waiting.length > 0 && { what: 'blocked', blocked, more },
     ...pausesToTell(pauses).map((pause) => ({ what: 'paused', pause }) as const),
-    ...(retries.waiting.length === 0 ? [] : [{ what: 'retries', retries, more } as const]),
+    retries.waiting.length > 0 && { what: 'retries', retries, more },
   ];
+  return troubles.filter((trouble) => trouble !== false);
 }
 
 /**
- * Since when some of those that are dead are so at least; `null` where nobody can tell. Of a group its oldest and its newest are
- * known by when they were received: what was rerun meanwhile may have died after others.
+ * A time since which some dead events are dead; `null` if it is not known. The oldest and the newest event of a group are
+ * known by when they were received; after a rerun, they may have died after others.
  */
 function deadSince(groups: readonly Pick<DeadGroup, 'oldest' | 'newest'>[]): Date | null {
   return groups

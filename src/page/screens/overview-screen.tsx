@@ -2,13 +2,21 @@ import type { Child } from 'hono/jsx';
 import { deadGroups } from '../../ops/find.ts';
 import { pausedTypes } from '../../ops/pauses.ts';
 import { stats, type Stats } from '../../ops/stats.ts';
-import { comparisonOf, type Comparison, type TypeChange, changesOf, failedPart, verdict } from '../../ops/releases.ts';
+import {
+  comparisonOf,
+  type Comparison,
+  type TypeChange,
+  changesOf,
+  type Changes,
+  failedPart,
+  verdict,
+} from '../../ops/releases.ts';
 import { age, bounded, number, percent, plural, latency, withDead } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { LatencyChart } from '../charts/latency-chart.tsx';
 import { OutcomesChart } from '../charts/outcomes-chart.tsx';
-import { AtEndpoint, Shortened, EntityName } from '../parts/stored-text.tsx';
-import { ListTable } from '../parts/list-table.tsx';
+import { AtEndpoint, breaking, EntityName, Shortened } from '../parts/stored-text.tsx';
+import { DataTable, type Column } from '../parts/list-table.tsx';
 import { PausedTypes, UnhandledEvents } from '../parts/held-types.tsx';
 import { eventHref, eventsHref } from '../parts/filter-fields.ts';
 import { Time, rangeOf, Ranges, stepsOf } from '../parts/time.tsx';
@@ -17,9 +25,7 @@ import type { Screen, Visit } from '../visit.ts';
 import { Headline, pausesToTell } from './overview-headline.tsx';
 import { findStuck, type Stuck, type Waiting } from './stuck-events.ts';
 
-const SHOWN = 5;
-
-/** Whether anything is stuck, since when and why; what happened in a span, and how things stand now. */
+/** Whether anything is stuck, since when and why; what happened in a span, and the current state. */
 export async function overviewScreen(visit: Visit): Promise<Screen> {
   const { inbox } = visit.operated;
   const range = rangeOf(visit.url);
@@ -53,10 +59,10 @@ export async function overviewScreen(visit: Visit): Promise<Screen> {
           />
           <div class="answers">
             <OutcomesChart {...span} base={visit.base} marks={changes.marks} />
-            <TypeChanges changes={changes.types} spans={changes.spans} isReleaseUnnamed={changes.isReleaseUnnamed} />
+            <TypeChanges changes={changes} />
           </div>
           <Tiles visit={visit} figures={figures} rangeLabel={range.label} />
-          {/* The headline has said the others, and what nobody handles. */}
+          {/* The headline tells of the other pauses, and of types without a processor. */}
           <PausedTypes visit={visit} pauses={pauses.filter((pause) => !told.includes(pause))} />
           <UnhandledEvents visit={visit} unhandled={{ ...figures.unhandled, waiting: [] }} />
           <WaitingLongest visit={visit} stuck={stuck} />
@@ -78,84 +84,96 @@ function Tiles({
   readonly figures: Stats;
   readonly rangeLabel: string;
 }) {
-  const { oldestPending } = standing;
-  return (
-    <ul class="tiles" id="tiles">
-      <Tile
-        id="received"
-        name={`Received in ${rangeLabel}`}
-        figure={number(totals.stored)}
-        href={eventsHref(base, { since })}
-      >
-        and {plural(totals.duplicate, 'redelivery', 'redeliveries')} ({percent(redeliveryRate)})
-      </Tile>
-      <Tile
-        id="processed"
-        name={`Processed in ${rangeLabel}`}
-        figure={number(totals.processed)}
-        href={eventsHref(base, { states: ['processed'], since })}
-      >
-        and {plural(totals.failed, 'failed attempt')}
-      </Tile>
-      <Tile
-        id="retrying"
-        name="Waiting for a retry"
-        figure={bounded(standing.retrying)}
-        href={eventsHref(base, { states: ['pending'], retrying: true })}
-      >
-        of {bounded(standing.pending)} pending; {bounded(standing.processing)} being processed
-      </Tile>
-      <Tile id="dead" name="Dead now" figure={bounded(standing.dead)} href={`${base}/dead`}>
-        {number(totals.dead)} died in {rangeLabel}
-      </Tile>
-      <Tile
-        id="oldest-pending"
-        name="Oldest pending"
-        figure={oldestPending === null ? 'none' : age(now.getTime() - oldestPending.since.getTime())}
-        href={oldestPending === null ? eventsHref(base, { states: ['pending'] }) : eventHref(base, oldestPending)}
-      >
-        {oldestPending === null ? 'no event is pending' : <Shortened text={oldestPending.id} atMost={22} />}
-      </Tile>
-    </ul>
-  );
-}
-
-function Tile({
-  id,
-  name,
-  figure,
-  href,
-  children,
-}: {
-  readonly id: string;
-  readonly name: string;
-  readonly figure: string;
-  readonly href: string;
-  readonly children: Child;
-}) {
-  return (
+  const { oldestPending: oldest, dead, pending, processing, retrying } = standing;
+  const tile = (id: string, name: string, figure: string, href: string, more: Child) => (
     <li class="tile" id={`tile-${id}`}>
       <a href={href}>
         <span class="name">{name}</span> <strong class="figure">{figure}</strong>
       </a>
-      <span class="muted">{children}</span>
+      <span class="muted">{more}</span>
     </li>
+  );
+  return (
+    <ul class="tiles" id="tiles">
+      {tile(
+        'received',
+        `Received in ${rangeLabel}`,
+        number(totals.stored),
+        eventsHref(base, { since }),
+        `and ${plural(totals.duplicate, 'redelivery', 'redeliveries')} (${percent(redeliveryRate)})`,
+      )}
+      {tile(
+        'processed',
+        `Processed in ${rangeLabel}`,
+        number(totals.processed),
+        eventsHref(base, { states: ['processed'], since }),
+        `and ${plural(totals.failed, 'failed attempt')}`,
+      )}
+      {tile(
+        'retrying',
+        'Waiting for a retry',
+        bounded(retrying),
+        eventsHref(base, { states: ['pending'], retrying: true }),
+        `of ${bounded(pending)} pending; ${bounded(processing)} being processed`,
+      )}
+      {tile('dead', 'Dead now', bounded(dead), `${base}/dead`, `${number(totals.dead)} died in ${rangeLabel}`)}
+      {tile(
+        'oldest-pending',
+        'Oldest pending',
+        oldest === null ? 'none' : age(now.getTime() - oldest.since.getTime()),
+        oldest === null ? eventsHref(base, { states: ['pending'] }) : eventHref(base, oldest),
+        oldest === null ? 'no event is pending' : <Shortened text={oldest.id} atMost={22} />,
+      )}
+    </ul>
   );
 }
 
-/** For which orders. */
+const SHOWN = 5;
+
 function WaitingLongest({ visit: { base, now }, stuck }: { readonly visit: Visit; readonly stuck: Stuck }) {
-  if (stuck.waiting.length === 0) return <></>;
-  const shown = stuck.waiting.slice(0, SHOWN);
+  const { waiting, more, causes, told } = stuck;
+  if (waiting.length === 0) return <></>;
+  const allOf = ({ entity, oldest }: Waiting): string =>
+    entity === null ? eventHref(base, oldest) : eventsHref(base, { endpoint: oldest.endpoint, entity });
   return (
     <section class="panel" id="waiting">
       <h2>Waiting longest</h2>
-      <ListTable columns={['about', 'events', 'oldest received', 'why']}>
-        {shown.map((waiting) => (
-          <WaitingRow waiting={waiting} stuck={stuck} more={stuck.more} base={base} now={now} />
-        ))}
-      </ListTable>
-      {(stuck.waiting.length > SHOWN || stuck.more) && (
+      <DataTable
+        rows={waiting.slice(0, SHOWN)}
+        rowIs={(one) => ({ id: `waiting-${one.oldest.seq}`, 'data-href': allOf(one) })}
+        columns={[
+          [
+            'about',
+            (one) => (
+              <>
+                <a href={allOf(one)}>
+                  <EntityName name={one.entity ?? one.oldest.id} />
+                </a>
+                <AtEndpoint endpoint={one.oldest.endpoint} />
+              </>
+            ),
+          ],
+          // The inbox may have more events of it than were looked at.
+          ['events', ({ count }) => bounded({ count, more })],
+          [
+            'oldest received',
+            ({ oldest }) => (
+              <a href={eventHref(base, oldest)}>
+                <Time at={oldest.receivedAt} now={now} />
+              </a>
+            ),
+          ],
+          [
+            'why',
+            (one) => {
+              const wait = causes.get(one)?.wait ?? null;
+              if (told.has(one)) return <WaitInBrief wait={wait} base={base} now={now} />;
+              return <WhyItWaits event={one.oldest} wait={wait} base={base} now={now} />;
+            },
+          ],
+        ]}
+      />
+      {(waiting.length > SHOWN || more) && (
         <p>
           <a href={eventsHref(base, { states: ['pending'] })}>All pending events</a>
         </p>
@@ -164,76 +182,27 @@ function WaitingLongest({ visit: { base, now }, stuck }: { readonly visit: Visit
   );
 }
 
-function WaitingRow({
-  waiting,
-  stuck,
-  more,
-  base,
-  now,
-}: {
-  readonly waiting: Waiting;
-  readonly stuck: Stuck;
-  /** whether there may be more events about it than were looked at */
-  readonly more: boolean;
-  readonly base: string;
-  readonly now: Date;
-}) {
-  const { entity, oldest, count } = waiting;
-  const event = eventHref(base, oldest);
-  const wait = stuck.causes.get(waiting)?.wait ?? null;
-  const all = entity === null ? event : eventsHref(base, { endpoint: oldest.endpoint, entity });
-  return (
-    <tr id={`waiting-${oldest.seq}`} data-href={all}>
-      <th scope="row">
-        <a href={all}>
-          <EntityName name={entity ?? oldest.id} />
-        </a>
-        <AtEndpoint endpoint={oldest.endpoint} />
-      </th>
-      <td data-label="events">{bounded({ count, more })}</td>
-      <td data-label="oldest received">
-        <a href={event}>
-          <Time at={oldest.receivedAt} now={now} />
-        </a>
-      </td>
-      <td data-label="why">
-        {stuck.told.has(waiting) ? (
-          <WaitInBrief wait={wait} base={base} now={now} />
-        ) : (
-          <WhyItWaits event={oldest} wait={wait} base={base} now={now} />
-        )}
-      </td>
-    </tr>
-  );
-}
-
-/** Rates of failure and durations of each type beside those of before: whether the deployment broke it is one look. */
+/** Failures and durations of each type beside those of the span before. */
 export function TypeChanges({
-  changes,
-  spans,
-  isReleaseUnnamed,
+  changes: { types, spans, isReleaseUnnamed },
 }: {
-  readonly changes: readonly TypeChange[];
-  /** which spans these are, as in `since release 42 began, beside the 3 h before` */
-  readonly spans: string;
-  readonly isReleaseUnnamed: boolean;
+  readonly changes: Pick<Changes, 'types' | 'spans' | 'isReleaseUnnamed'>;
 }) {
+  const rest = types.length - SHOWN;
   return (
     <section class="panel" id="types">
       <h2>By type</h2>
-      {changes.length === 0 ? (
+      {types.length === 0 ? (
         <p class="muted">No handler ran in this period or in the one before it.</p>
       ) : (
         <>
-          <p id="verdict">{verdict(changes)}</p>
-          <Table
-            changes={changes.slice(0, TYPES_SHOWN)}
-            caption={`Handler runs ${spans}. Durations are upper bounds.`}
-          />
-          {changes.length > TYPES_SHOWN && (
+          <p id="verdict">{verdict(types)}</p>
+          {/* The worst come first, so the others are folded away. */}
+          {typeTable(types.slice(0, SHOWN), `Handler runs ${spans}. Durations are upper bounds.`)}
+          {rest > 0 && (
             <details id="other-types">
-              <summary>{plural(changes.length - TYPES_SHOWN, 'other type')}</summary>
-              <Table changes={changes.slice(TYPES_SHOWN)} caption="The rest" />
+              <summary>{plural(rest, 'other type')}</summary>
+              {typeTable(types.slice(SHOWN), 'The rest')}
             </details>
           )}
         </>
@@ -248,59 +217,29 @@ export function TypeChanges({
   );
 }
 
-/** What is worse comes first, so the rest need not be seen at once. */
-const TYPES_SHOWN = 5;
-
-function Table({ changes, caption }: { readonly changes: readonly TypeChange[]; readonly caption: string }) {
-  return (
-    <ListTable columns={['type', 'runs', 'failed', 'dead', 'median']} caption={caption}>
-      {changes.map((change) => (
-        <Row change={change} />
-      ))}
-    </ListTable>
-  );
+function typeTable(changes: readonly TypeChange[], caption: string) {
+  return <DataTable rows={changes} columns={TYPE_COLUMNS} caption={caption} />;
 }
 
-function Row({ change }: { readonly change: TypeChange }) {
-  const { type, before, after } = change;
-  const { failures, durations } = comparisonOf(change);
-  return (
-    <tr>
-      <th scope="row">
-        {oneLine(type, 60)
-          .split(/(?<=[._])/)
-          .map((part, n) => (
-            <>
-              {n > 0 && <wbr />}
-              {part}
-            </>
-          ))}
-      </th>
-      <td data-label="runs">{number(after.ended)}</td>
-      <td data-label="failed">
-        <Figure now={failedPart(after)} before={failedPart(before)} compared={failures} />
-      </td>
-      <td data-label="dead">{number(after.dead)}</td>
-      <td data-label="median">
-        <Figure now={latency(after.handlerMs.p50)} before={latency(before.handlerMs.p50)} compared={durations} />
-      </td>
-    </tr>
-  );
-}
+const TYPE_COLUMNS: readonly Column<TypeChange>[] = [
+  ['type', ({ type }) => breaking(oneLine(type, 60), /(?<=[._])/)],
+  ['runs', ({ after }) => number(after.ended)],
+  ['failed', (change) => compared(failedPart(change.after), failedPart(change.before), comparisonOf(change).failures)],
+  ['dead', ({ after }) => number(after.dead)],
+  [
+    'median',
+    (change) => {
+      const { before, after } = change;
+      return compared(latency(after.handlerMs.p50), latency(before.handlerMs.p50), comparisonOf(change).durations);
+    },
+  ],
+];
 
-function Figure({
-  now,
-  before,
-  compared,
-}: {
-  readonly now: string;
-  readonly before: string;
-  readonly compared: Comparison;
-}) {
+function compared(now: string, before: string, comparison: Comparison) {
   return (
     <>
-      {compared === 'worse' ? <strong class="worse">{now} ▲</strong> : now}{' '}
-      <span class="muted">{compared === 'too few' ? 'too few runs' : `was ${before}`}</span>
+      {comparison === 'worse' ? <strong class="worse">{now} ▲</strong> : now}{' '}
+      <span class="muted">{comparison === 'too few' ? 'too few runs' : `was ${before}`}</span>
     </>
   );
 }

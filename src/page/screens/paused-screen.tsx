@@ -4,14 +4,14 @@ import { LONGEST_OF_LANE } from '../../inbox/rules/pauses.ts';
 import { namedEndpoints, pausedTypes, strangerInWords } from '../../ops/pauses.ts';
 import { bounded } from '../../ops/words/format.ts';
 import { ActForm, ReasonField } from '../parts/act-form.tsx';
-import { ListTable } from '../parts/list-table.tsx';
-import { PausedType } from '../parts/held-types.tsx';
+import { DataTable, type Column } from '../parts/list-table.tsx';
+import { TypeAt } from '../parts/held-types.tsx';
 import { eventsHref } from '../parts/filter-fields.ts';
-import { StoredText } from '../parts/stored-text.tsx';
+import { Reason, StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
 
-/** Types whose events are stored and not handled for a while: what is paused, and the way to pause and to resume. */
+/** Types whose events are stored and not handled for a while. */
 export async function pausedScreen(visit: Visit): Promise<Screen> {
   const { inbox } = visit.operated;
   const [pauses, named] = await Promise.all([pausedTypes(inbox), namedEndpoints(inbox, visit.now.getTime())]);
@@ -43,59 +43,55 @@ interface Shown {
 
 function PausesTable({ pauses, named, visit }: Shown & { readonly pauses: readonly Pause[] }) {
   const { base, now, visitor } = visit;
+  const resume: Column<Pause> = [
+    'resume',
+    ({ type, endpoint }) => (
+      <ActForm visit={visit} to="/paused/resume" label={`Resume ${type}`}>
+        <input type="hidden" name="type" value={type} />
+        <input type="hidden" name="endpoint" value={endpoint} />
+        <ReasonField />
+        <button type="submit" class="primary">
+          Resume
+        </button>
+      </ActForm>
+    ),
+  ];
   return (
-    <ListTable
+    <DataTable
       id="pauses"
-      columns={['type', 'since', 'by', 'reason', 'waiting', ...(visitor.role === 'operator' ? ['resume'] : [])]}
-    >
-      {pauses.map((pause) => (
-        <tr id={`pause-${encodeURIComponent(`${pause.endpoint} ${pause.type}`)}`}>
-          <th scope="row">
-            <PausedType pause={pause} />
-            <Stranger endpoint={pause.endpoint} named={named} />
-          </th>
-          <td data-label="since">
-            <Time at={pause.since} now={now} />
-          </td>
-          <td data-label="by">
-            <StoredText text={pause.actor} atMost={60} />
-          </td>
-          <td data-label="reason">
-            {pause.reason === null ? (
-              <span class="muted">no reason given</span>
-            ) : (
-              <StoredText text={pause.reason} atMost={300} />
-            )}
-          </td>
-          <td data-label="waiting">
-            <a href={eventsHref(base, { endpoint: pause.endpoint, types: [pause.type], states: ['pending'] })}>
-              {bounded({ count: pause.waiting, more: pause.more })}
+      rows={pauses}
+      rowIs={({ endpoint, type }) => ({ id: `pause-${encodeURIComponent(`${endpoint} ${type}`)}` })}
+      columns={[
+        [
+          'type',
+          (pause) => {
+            const stranger = strangerInWords(pause.endpoint, named);
+            return (
+              <>
+                <TypeAt of={pause} />
+                {stranger !== null && <p class="muted">{stranger}</p>}
+              </>
+            );
+          },
+        ],
+        ['since', ({ since }) => <Time at={since} now={now} />],
+        ['by', ({ actor }) => <StoredText text={actor} atMost={60} />],
+        ['reason', ({ reason }) => <Reason reason={reason} atMost={300} />],
+        [
+          'waiting',
+          ({ endpoint, type, waiting, more }) => (
+            <a href={eventsHref(base, { endpoint, types: [type], states: ['pending'] })}>
+              {bounded({ count: waiting, more })}
             </a>
-          </td>
-          {visitor.role === 'operator' && (
-            <td data-label="resume">
-              <ActForm visit={visit} to="/paused/resume" label={`Resume ${pause.type}`}>
-                <input type="hidden" name="type" value={pause.type} />
-                <input type="hidden" name="endpoint" value={pause.endpoint} />
-                <ReasonField />
-                <button type="submit" class="primary">
-                  Resume
-                </button>
-              </ActForm>
-            </td>
-          )}
-        </tr>
-      ))}
-    </ListTable>
+          ),
+        ],
+        ...(visitor.role === 'operator' ? [resume] : []),
+      ]}
+    />
   );
 }
 
-function Stranger({ endpoint, named }: { readonly endpoint: string; readonly named: readonly string[] }) {
-  const words = strangerInWords(endpoint, named);
-  return words === null ? <></> : <p class="muted">{words}</p>;
-}
-
-/** Beside what is updated: what somebody types must stay. */
+/** Outside of `#live`, so that the text that somebody types stays. */
 function PauseForm({ named, visit }: Shown) {
   const { searchParams } = visit.url;
   return (

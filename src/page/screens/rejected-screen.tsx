@@ -1,4 +1,3 @@
-import type { AnyInbox } from '../../inbox/contract.ts';
 import type { RejectedDelivery } from '../../inbox/operator/counts.ts';
 import { rejectedDeliveries, stats, type Stats } from '../../ops/stats.ts';
 import { bytes, number, percent, plural } from '../../ops/words/format.ts';
@@ -7,13 +6,13 @@ import { causeOfRejection } from '../../ops/words/rejection-causes.ts';
 import { eventsHref } from '../parts/filter-fields.ts';
 import { StoredText } from '../parts/stored-text.tsx';
 import type { Screen, Visit } from '../visit.ts';
-import { ListTable } from '../parts/list-table.tsx';
+import { DataTable } from '../parts/list-table.tsx';
 
 const SHOWN = 100;
-/** As many lines as are kept: those of one reason are found among them. */
+/** The inbox keeps so many lines; those of one reason may be anywhere among them. */
 const KEPT = 1_000;
 
-/** Deliveries that were not taken in: why, and what to do about it. */
+/** Deliveries that were not stored: why, and what to do about it. */
 export async function rejectedScreen(visit: Visit): Promise<Screen> {
   const { inbox } = visit.operated;
   const range = rangeOf(visit.url, '24h');
@@ -34,23 +33,42 @@ export async function rejectedScreen(visit: Visit): Promise<Screen> {
         </p>
         <Ranges current={range} kept={only === null ? {} : { reason: only }} />
         <div id="live">
-          <Rates figures={figures} range={range} inbox={inbox} />
-          <Latest rejections={rejections} only={only} range={range} visit={visit} />
+          <Rates figures={figures} range={range} visit={visit} />
+          <section class="panel" id="latest">
+            <h2>Latest rejected deliveries</h2>
+            {only !== null && (
+              <p id="only">
+                Only deliveries rejected for{' '}
+                <code>
+                  <StoredText text={only} atMost={80} />
+                </code>
+                . <a href={`?range=${range.name}#latest`}>All reasons</a>
+              </p>
+            )}
+            {rejections.length === 0 ? (
+              <p class="notice" id="none">
+                {only === null ? 'No rejected deliveries.' : 'No deliveries were rejected for this reason.'}
+              </p>
+            ) : (
+              <Rejections rejections={rejections} range={range} visit={visit} />
+            )}
+          </section>
         </div>
       </>
     ),
   };
 }
 
+interface At {
+  readonly range: Range;
+  readonly visit: Visit;
+}
+
 function Rates({
   figures: { rejectedByReason, rejectionRate, totals },
   range,
-  inbox,
-}: {
-  readonly figures: Stats;
-  readonly range: Range;
-  readonly inbox: AnyInbox;
-}) {
+  visit,
+}: At & { readonly figures: Stats }) {
   const reasons = Object.entries(rejectedByReason)
     .filter(([, count]) => count > 0)
     .sort(([, one], [, other]) => other - one);
@@ -64,142 +82,99 @@ function Rates({
           <p>
             {plural(totals.rejected, 'delivery was', 'deliveries were')} rejected ({percent(rejectionRate)} of all).
           </p>
-          <ListTable id="reasons" columns={['reason', 'deliveries', 'share', 'cause and what to do']}>
-            {reasons.map(([reason, count]) => (
-              <tr id={`reason-${reason}`} data-href={ofReason(reason, range)}>
-                <th scope="row">
+          <DataTable
+            id="reasons"
+            rows={reasons}
+            rowIs={([reason]) => ({ id: `reason-${reason}`, 'data-href': ofReason(reason, range) })}
+            columns={[
+              [
+                'reason',
+                ([reason]) => (
                   <a href={ofReason(reason, range)}>
                     <code>
                       <StoredText text={reason} atMost={80} />
                     </code>
                   </a>
-                </th>
-                <td data-label="deliveries">{number(count)}</td>
-                <td data-label="share">{percent(count / totals.rejected)}</td>
-                <td data-label="cause and what to do">
-                  <CauseAndAdvice {...causeOfRejection(reason, inbox)} />
-                </td>
-              </tr>
-            ))}
-          </ListTable>
+                ),
+              ],
+              ['deliveries', ([, count]) => number(count)],
+              ['share', ([, count]) => percent(count / totals.rejected)],
+              ['cause and what to do', ([reason]) => causeAndAdvice(reason, visit)],
+            ]}
+          />
         </>
       )}
     </section>
   );
 }
 
-/** The lines of one reason, below. */
-function ofReason(reason: string, { name }: Range): string {
-  return `${rangeQuery(name, { reason })}#latest`;
-}
-
-interface LatestParts {
-  readonly rejections: readonly RejectedDelivery[];
-  /** the reason that is asked for */
-  readonly only: string | null;
-  readonly range: Range;
-  readonly visit: Visit;
-}
-
-function Latest(parts: LatestParts) {
-  const { rejections, only, range } = parts;
-  return (
-    <section class="panel" id="latest">
-      <h2>Latest rejected deliveries</h2>
-      {only !== null && (
-        <p id="only">
-          Only deliveries rejected for{' '}
-          <code>
-            <StoredText text={only} atMost={80} />
-          </code>
-          . <a href={`?range=${range.name}#latest`}>All reasons</a>
-        </p>
-      )}
-      {rejections.length === 0 ? (
-        <p class="notice" id="none">
-          {only === null ? 'No rejected deliveries.' : 'No deliveries were rejected for this reason.'}
-        </p>
-      ) : (
-        <LatestTable {...parts} />
-      )}
-    </section>
-  );
-}
-
-const COLUMNS = ['cause', 'times', 'last', 'first', 'endpoint', 'source', 'body'];
-
-function LatestTable({ rejections, range, visit }: LatestParts) {
-  const shown = rejections.slice(0, SHOWN);
-  return (
-    <ListTable id="rejections" columns={COLUMNS} caption={counted(shown, rejections.length > shown.length)}>
-      {shown.map((rejection) => (
-        <RejectionRow rejection={rejection} range={range} visit={visit} />
-      ))}
-    </ListTable>
-  );
-}
-
-/** How many deliveries are listed, and whether there are others. */
-function counted(shown: readonly RejectedDelivery[], more: boolean): string {
-  const deliveries = plural(
-    shown.reduce((sum, { count }) => sum + count, 0),
-    'delivery',
-    'deliveries',
-  );
-  if (more) return `The latest ${number(shown.length)} lines, for ${deliveries}. Older lines exist.`;
-  return `${deliveries} in ${plural(shown.length, 'line')}.`;
-}
-
-function RejectionRow({
-  rejection,
-  range,
-  visit: { base, now, operated },
-}: {
-  readonly rejection: RejectedDelivery;
-  readonly range: Range;
-  readonly visit: Visit;
-}) {
-  const { seq, reason, count, firstAt, lastAt, endpoint, source, bytes: size, sha256 } = rejection;
-  const href = ofReason(reason, range);
-  return (
-    <tr id={`rejection-${seq}`} data-href={href}>
-      <th scope="row">
-        <a href={href}>
-          <StoredText text={causeOfRejection(reason, operated.inbox).cause} />
-        </a>
-      </th>
-      <td data-label="times">{number(count)}</td>
-      <td data-label="last">
-        <Time at={lastAt} now={now} />
-      </td>
-      <td data-label="first">
-        <Time at={firstAt} now={now} />
-      </td>
-      <td data-label="endpoint">
-        <a href={eventsHref(base, { endpoint })}>
-          <StoredText text={endpoint} atMost={60} />
-        </a>
-      </td>
-      <td data-label="source">{source === null ? 'unknown' : <StoredText text={source} atMost={80} />}</td>
-      <td data-label="body">
-        {size === null ? 'not read' : bytes(size)}
-        {sha256 !== null && (
-          <details id={`rejection-${seq}-hash`}>
-            <summary>SHA-256</summary>
-            <code class="hash">
-              <StoredText text={sha256} />
-            </code>
-          </details>
-        )}
-      </td>
-    </tr>
-  );
-}
-
-function CauseAndAdvice({ cause, advice }: ReturnType<typeof causeOfRejection>) {
+function causeAndAdvice(reason: string, { operated }: Visit) {
+  const { cause, advice } = causeOfRejection(reason, operated.inbox);
   return (
     <>
       <StoredText text={cause} /> <span class="muted">{advice}</span>
     </>
+  );
+}
+
+/** The lines of one reason. */
+function ofReason(reason: string, { name }: Range): string {
+  return `${rangeQuery(name, { reason })}#latest`;
+}
+
+function Rejections({ rejections, range, visit }: At & { readonly rejections: readonly RejectedDelivery[] }) {
+  const { base, now, operated } = visit;
+  const shown = rejections.slice(0, SHOWN);
+  const count = shown.reduce((sum, rejection) => sum + rejection.count, 0);
+  const deliveries = plural(count, 'delivery', 'deliveries');
+  return (
+    <DataTable
+      id="rejections"
+      caption={
+        rejections.length > shown.length
+          ? `The latest ${number(shown.length)} lines, for ${deliveries}. Older lines exist.`
+          : `${deliveries} in ${plural(shown.length, 'line')}.`
+      }
+      rows={shown}
+      rowIs={({ seq, reason }) => ({ id: `rejection-${seq}`, 'data-href': ofReason(reason, range) })}
+      columns={[
+        [
+          'cause',
+          ({ reason }) => (
+            <a href={ofReason(reason, range)}>
+              <StoredText text={causeOfRejection(reason, operated.inbox).cause} />
+            </a>
+          ),
+        ],
+        ['times', ({ count: times }) => number(times)],
+        ['last', ({ lastAt }) => <Time at={lastAt} now={now} />],
+        ['first', ({ firstAt }) => <Time at={firstAt} now={now} />],
+        [
+          'endpoint',
+          ({ endpoint }) => (
+            <a href={eventsHref(base, { endpoint })}>
+              <StoredText text={endpoint} atMost={60} />
+            </a>
+          ),
+        ],
+        ['source', ({ source }) => (source === null ? 'unknown' : <StoredText text={source} atMost={80} />)],
+        [
+          'body',
+          ({ seq, bytes: size, sha256 }) => (
+            <>
+              {size === null ? 'not read' : bytes(size)}
+              {sha256 !== null && (
+                <details id={`rejection-${seq}-hash`}>
+                  <summary>SHA-256</summary>
+                  <code class="hash">
+                    <StoredText text={sha256} />
+                  </code>
+                </details>
+              )}
+            </>
+          ),
+        ],
+      ]}
+    />
   );
 }
