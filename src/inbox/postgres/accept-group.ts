@@ -1,4 +1,4 @@
-import { InboxUnavailableError, isError, isInstance } from '../../errors.ts';
+import { InboxUnavailableError, isError } from '../../errors.ts';
 import type { Acceptance, IncomingEvent, Started } from '../event.ts';
 import {
   countDelivery,
@@ -11,13 +11,11 @@ import {
 } from '../rules/accept.ts';
 import { leaseOf, type NumberedStart } from '../rules/claim.ts';
 import { minuteInTables, isOwnType } from '../rules/counted.ts';
-import type { Lease } from '../work.ts';
 import type { AnswerJob, CommitOutcome } from '../group-commit.ts';
 import type { AskedTimes } from './database-time.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import type { Session } from './driver/session.ts';
-import { readAhead, insertEvents, keyOf, type Insertion } from './engine/new-events.ts';
-import { knownEvents, saveAgain, type FoundEvent } from './engine/known-events.ts';
+import { readAhead, insertEvents, keyOf, type Insertion, knownEvents, saveAgain } from './engine/accepted-events.ts';
 import { claimLocks, locksOf, namedTypes, type Transaction } from './engine/transaction.ts';
 import { slotOf } from './sql/tables.ts';
 import type { Store } from './store.ts';
@@ -51,28 +49,34 @@ interface DatedArrival {
  * Accepts deliveries that arrived together. One statement stores new events, and they are answered at once. Known events need a
  * second transaction.
  */
-export async function acceptGroup(
+export function acceptGroup(
   store: Store,
   group: readonly Arrival[],
   answer: AnswerJob,
 ): Promise<readonly CommitOutcome[]> {
+  return outcomesOf(group, (some, first) => acceptTogether(store, some, (at, result) => answer(first + at, result)));
+}
+
+/** If Postgres refuses all of them together, one most likely caused this: each is tried alone. Never throws. */
+async function outcomesOf<Item>(
+  items: readonly Item[],
+  work: (some: readonly Item[], first: number) => Promise<readonly CommitOutcome[]>,
+  first = 0,
+): Promise<readonly CommitOutcome[]> {
   try {
-    return await acceptTogether(store, group, answer);
+    return await work(items, first);
   } catch (failure) {
-    // One delivery most likely caused this: each is tried alone.
     const isRefused = failure instanceof DatabaseFailure && failure.fault === 'refused';
-    if (!isRefused || group.length === 1) return group.map(() => failed(failure));
+    if (!isRefused || items.length === 1) return items.map(() => failed(failure));
   }
   const outcomes: CommitOutcome[] = [];
-  for (const [at, arrival] of group.entries()) {
-    outcomes.push(...(await acceptGroup(store, [arrival], (_, result) => answer(at, result))));
-  }
+  for (const [at, item] of items.entries()) outcomes.push(...(await outcomesOf([item], work, at)));
   return outcomes;
 }
 
 function failed(failure: unknown): CommitOutcome {
   const unavailable = asUnavailable(failure);
-  if (isInstance(unavailable, InboxUnavailableError)) return { failure: unavailable };
+  if (unavailable instanceof InboxUnavailableError) return { failure: unavailable };
   const words = isError(failure) ? failure.message : 'Postgres did not store the event';
   return { failure: new InboxUnavailableError('FAILED', words) };
 }
@@ -99,7 +103,11 @@ async function acceptTogether(
       const starts = await startsOf(store, session, group);
       const insertions = dated.map(({ event }, at) => ({ ...event, claim: starts[at] }));
       const stored = await insertEvents(session, moves, insertions, { at: minuteInTables(time, Date.now()), named });
-      for (const [at, arrival] of group.entries()) noteStart(arrival, starts[at], stored[at]);
+      for (const [at, arrival] of group.entries()) {
+        const [start, lease] = [starts[at], stored[at]];
+        // A known event keeps the lease that an earlier try has noted, whose COMMIT was not answered.
+        if (lease !== undefined) arrival.started = start && { ...lease, superseded: start.isSuperseded };
+      }
       return { dated, stored };
     },
     // Asked again, it finds them known.
@@ -111,7 +119,8 @@ async function acceptTogether(
   // The second transaction may wait for locks and connections, while nobody renews the leases of the new ones.
   for (const [at, lease] of stored.entries()) if (lease !== undefined) answer(at, storedAs(group[at]?.started));
   const known = dated.filter((_, at) => stored[at] === undefined);
-  const again = known.length === 0 ? [] : await acceptKnown(store, known);
+  // The new ones stay stored, some of them under a lease, even if this fails.
+  const again = known.length === 0 ? [] : [...(await outcomesOf(known, (some) => acceptKnown(store, some)))];
   return stored.flatMap((lease, at) =>
     lease === undefined ? again.splice(0, 1) : [{ result: storedAs(group[at]?.started) }],
   );
@@ -149,32 +158,12 @@ async function startsOf(
   });
 }
 
-/** A known event keeps the lease that an earlier try has noted, whose COMMIT was not answered. */
-function noteStart(arrival: Arrival, start: Start | undefined, stored: Lease | undefined): void {
-  if (stored === undefined) return;
-  arrival.started = start === undefined ? undefined : { ...stored, superseded: start.isSuperseded };
-}
-
 function storedAs(started: Started | undefined): Acceptance {
   return started === undefined ? STORED : { ...STORED, started };
 }
 
-/** Answers for each known event, because the new ones beside them stay stored if one is locked. */
-async function acceptKnown(store: Store, known: readonly DatedArrival[]): Promise<CommitOutcome[]> {
-  try {
-    return (await acceptAllKnown(store, known)).map((result) => ({ result }));
-  } catch (failure) {
-    // Never thrown: new events beside them are committed, some of them under a lease.
-    const isRefused = isInstance(failure, DatabaseFailure) && failure.fault === 'refused';
-    if (!isRefused || known.length === 1) return known.map(() => failed(failure));
-  }
-  const outcomes: CommitOutcome[] = [];
-  for (const dated of known) outcomes.push(...(await acceptKnown(store, [dated])));
-  return outcomes;
-}
-
 /** Accepts deliveries in the order of arrival. */
-function acceptAllKnown(store: Store, known: readonly DatedArrival[]): Promise<readonly Acceptance[]> {
+function acceptKnown(store: Store, known: readonly DatedArrival[]): Promise<readonly CommitOutcome[]> {
   const keys = new Map(known.map(({ event }) => [keyOf(event), event]));
   return store.database.transaction({
     async work(session) {
@@ -191,7 +180,8 @@ function acceptAllKnown(store: Store, known: readonly DatedArrival[]): Promise<r
         const key = keyOf(event);
         const before = stored.get(key);
         if (before === undefined) throw new RangeError('the event of a known key is missing');
-        if (arrival.isUnsure && isOwnCommit(before, event)) {
+        // This delivery stored the event, in a transaction whose COMMIT was not answered.
+        if (arrival.isUnsure && before.receivedAt === event.receivedAt && hasSameBody(before, event.body)) {
           acceptances.push(await ownAcceptance(store, session, arrival));
           continue;
         }
@@ -201,14 +191,9 @@ function acceptAllKnown(store: Store, known: readonly DatedArrival[]): Promise<r
         acceptances.push(acceptance);
       }
       await saveAgain(transaction, [...changes.values()]);
-      return acceptances;
+      return acceptances.map((result) => ({ result }));
     },
   });
-}
-
-/** Whether this delivery stored the event, in a transaction whose COMMIT had no answer. */
-function isOwnCommit(stored: FoundEvent, { body, receivedAt }: IncomingEvent): boolean {
-  return hasSameBody(stored, body) && stored.receivedAt === receivedAt;
 }
 
 /** @throws InboxUnavailableError if another transaction keeps them, because all other deliveries wait meanwhile */
@@ -217,7 +202,7 @@ async function takeLocks({ session, locks }: Transaction, events: readonly Incom
     await Promise.all([session.exec(LOCK_TIMEOUT), locks.takeOfKeys(events)]);
     await locks.take(events.map(({ endpoint, entity, id }) => slotOf(endpoint, entity, id)));
   } catch (failure) {
-    if (!isInstance(failure, DatabaseFailure) || failure.code !== LOCK_TAKEN) throw failure;
+    if (!(failure instanceof DatabaseFailure) || failure.code !== LOCK_TAKEN) throw failure;
     throw new InboxUnavailableError('FAILED', 'a different process has locked the event');
   }
 }

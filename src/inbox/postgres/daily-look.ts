@@ -10,19 +10,16 @@ import type { Store } from './store.ts';
 type Upkeep = Parameters<NonNullable<Inbox['upkeep']>>[0];
 
 const BATCH = 1_000;
-/** A call looks at events for this long, unless its caller waits for the end. The next call continues from there. */
+/** A call looks at events for this long, unless its caller waits for the end. The next call continues. */
 const LOOK_MS = 2_000;
-/** So many times as long as a batch took the server is left alone. */
+/** The look rests this many times as long as a batch took. */
 const REST = 3;
 
-/** The day on which it was done last, by the clock of the database, in `progress`. */
+/** The row of `progress` with the day of the last look, by the database's clock. */
 const DAY = 'looked for lost events on day';
 const TODAY = '(extract(epoch FROM clock_timestamp()) / 86400)::bigint';
 
-/**
- * Once a day one of all processes looks whether the tables are as they have to be, and whether every event is in a place or was
- * processed. A process that ends half way leaves the rest to the next day.
- */
+/** Once a day, one of all processes checks the tables and looks for lost events. If it ends early, the rest waits for the next day. */
 export function dailyLook(store: Store, schema: string): (how: Upkeep) => Promise<void> {
   const { database, t } = store;
   let at: LostFound | null = null;
@@ -79,24 +76,21 @@ export function dailyLook(store: Store, schema: string): (how: Upkeep) => Promis
     }));
 }
 
-/** How many are named. */
 const NAMED = 3;
 
-/** How far a look for lost events has come. */
 export interface LostFound {
   readonly count: number;
   /** the ids of the first ones */
   readonly ids: readonly string[];
-  /** the number of the last event that was looked at */
+  /** the last event that was looked at */
   readonly behind: number;
   readonly isOver: boolean;
 }
 
 export const NONE_LOST: LostFound = { count: 0, ids: [], behind: 0, isOver: false };
 
-/** Looks at some events more, in the order of their numbers. */
 export async function lookForLost(session: Session, t: Tables, found: LostFound, limit: number): Promise<LostFound> {
-  // Of one statement, as processors move events meanwhile.
+  // In one statement, because processors move events.
   const row = await session.row<{ last: number | null; lost: number; ids: string | null }>(
     `SELECT max(seq) AS last, count(*) FILTER (WHERE lost) AS lost, json_agg(id) FILTER (WHERE lost)::text AS ids
      FROM (

@@ -2,60 +2,55 @@ import { performance } from '../../host/real-timers.ts';
 import type { Session } from './driver/session.ts';
 
 /**
- * Which times an inbox writes. The clocks of machines that share one may be hours apart, so it writes the database's: what a
- * caller says of its own clock is carried over by how far that lies from now. What is given back for a caller to wait for is
- * carried back. Tests whose clock is not the machine's say so, and their times are taken as they are.
+ * The times that an inbox writes are the database's, because the clocks of its machines may be hours apart. Times of a caller's
+ * clock are shifted on the way in, and back on the way out. Tests with a clock of their own turn that off.
  */
 export interface DatabaseTime {
-  /** Asks the database for the time, where that is needed. */
+  /** Asks the database for the time, unless it is known. */
   follow(session: Session): Promise<void>;
-  /** A time of the caller's clock, as the database has it. */
   readonly toDatabase: (ms: number) => number;
   readonly toCaller: (ms: number) => number;
   /** The times that a caller gives with a request made now. The request may wait, and the caller's clock may be set meanwhile. */
   asked(): AskedTimes;
-  /** Told the time with each transaction that begins. */
+  /** gets the time with each BEGIN */
   readonly clock?: ServerClock;
 }
 
-/** Times of the caller's clock as it was when something was asked for. */
+/** For times of the caller's clock as it was at the request. */
 export interface AskedTimes {
-  /** As the database has it. */
   toDatabase(ms: number): number;
-  /** The same time plus the wait since then, because a lease counts from when it is granted. */
+  /** plus the wait since the request, because a lease counts from when it is granted */
   granted(ms: number): number;
 }
 
-/** The clock of the database, as far as this process knows it. */
 export interface ServerClock {
-  /** @param askedAt - on the monotonic clock, as `answeredAt` */
+  /** @param askedAt - on the monotonic clock, like `answeredAt` */
   heard(ms: number, askedAt: number, answeredAt: number): void;
-  /** A connection was lost: the next one may lead to another server, with another clock. */
+  /** The next connection may lead to another server, with another clock. */
   lost(): void;
 }
 
-/** Its time in milliseconds. */
 export const CLOCK = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms';
 
-/** Of callers whose times are taken as they are. */
+/** Takes times as they are. */
 export const callersTime: DatabaseTime = timeApart(0);
 
-/** A database whose clock is ahead of the caller's by so much, always. */
+/** For a database whose clock is always ahead of the caller's by `ms`. */
 export function timeApart(ms: number): DatabaseTime {
   const toDatabase = (at: number): number => at + ms;
   const asked = { toDatabase, granted: toDatabase };
   return { follow: async () => {}, toDatabase, toCaller: (at) => at - ms, asked: () => asked };
 }
 
-/** The database's clock may be set too, or another server take over. Whoever changes something has just heard of it, with BEGIN. */
+/** The database's clock may be set too, or another server may take over. */
 const ASK_EVERY_MS = 1_000;
-/** A clock that ticks by milliseconds is up to one behind, and the process may be held up between a look at one and at the other. */
+/** Clocks tick by milliseconds, and the process may be held up between a look at one and at the other. */
 const NOTHING_MS = 5;
 const MOST_LOOKS = 5;
 /** A clock that moved by less was not set. */
 const SET_MS = 1_000;
 
-/** How far the monotonic clock is ahead of the machine's; looked at again where the process was held up between the two. */
+/** How far the monotonic clock is ahead of the machine's. Looks again if the process was held up between the two. */
 function monotonicAhead(): number {
   for (let left = MOST_LOOKS; ; left -= 1) {
     const monotonic = performance.now();
@@ -65,16 +60,16 @@ function monotonicAhead(): number {
 }
 
 export function databaseTime(): DatabaseTime {
-  /** what to add to the monotonic clock of this process, which nobody sets */
+  /** what to add to the monotonic clock of this process */
   let offset: number | null = null;
   let askedAt = 0;
-  /** the machine slept if its own clock has gone further than the monotonic one */
+  /** the machine's clock minus the monotonic one; it grows while the machine sleeps */
   let wall = 0;
   let carriedBy = 0;
   const apart = (): number => {
     if (offset === null) throw new Error('the time of the database is not known yet');
     const now = offset + monotonicAhead();
-    // All by the same: what was at one time stays at one time.
+    // All times by the same, so that equal times stay equal.
     if (Math.abs(now - carriedBy) > NOTHING_MS) carriedBy = Math.round(now);
     return carriedBy;
   };
@@ -82,7 +77,7 @@ export function databaseTime(): DatabaseTime {
     heard(ms, from, to) {
       askedAt = to;
       wall = Date.now() - to;
-      // It said so at some time in between. What may still be true stays: a slow answer moves no time.
+      // The time is of some moment in between. An offset that may still be true stays.
       const [least, most] = [ms - 1 - to, ms + 1 - from];
       if (offset === null || offset < least || offset > most) offset = (least + most) / 2;
     },
@@ -104,7 +99,7 @@ export function databaseTime(): DatabaseTime {
         const now = apart();
         const then = (offset ?? 0) + aheadThen;
         const moved = then - now;
-        // The monotonic clock stands still while the machine sleeps: then it is the database's clock that seems set, by as much.
+        // The monotonic clock stops while the machine sleeps: the database's clock then seems set, by as much.
         const hasSlept = moved > 0 && offsetThen !== null && Math.abs((offset ?? 0) - offsetThen - moved) < SET_MS;
         return ms + (Math.abs(moved) < SET_MS || hasSlept ? now : Math.round(then));
       };

@@ -1,9 +1,9 @@
 import { delay, performance } from '../../host/real-timers.ts';
-import { isInstance, TransactionError } from '../../errors.ts';
+import { TransactionError } from '../../errors.ts';
 import { COMMITTED_BY_ITSELF, processedBy, planProcessed } from '../rules/attempt.ts';
 import type { Lease, TransactionAttempt } from '../work.ts';
-import type { PostgresConnection } from './driver/client.ts';
-import { IDLE_TIMEOUT, KNOWN_PLANS, SYNCED, VALUES, transactionStatus } from './driver/database.ts';
+import type { PostgresConnection } from './driver/connections.ts';
+import { IDLE_TIMEOUT, KNOWN_PLANS, SYNCED, VALUES, endOf } from './driver/database.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import { lent } from './driver/lent-connection.ts';
 import { rowsOf, type Session } from './driver/session.ts';
@@ -11,54 +11,56 @@ import { postgresStore } from './engine/postgres-store.ts';
 import type { Store } from './store.ts';
 
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
-/** The function takes as long as it takes and sets what it likes, but from here on locks are held that others wait for. */
+/** The function may take its time and change settings, but the end of the attempt holds locks that others wait for. */
 const BEGIN_END = `${IDLE_TIMEOUT}; ${KNOWN_PLANS}; ${VALUES}; ${SYNCED}; SAVEPOINT hookbox_end`;
 
-/** So often it is begun anew. */
+/** How often the transaction begins anew after a lost connection. */
 const MOST_LOST = 2;
 
-/** For so long a transaction whose COMMIT was not answered is waited for. */
+/** How long to look for the end of a transaction whose COMMIT was not answered. */
 const UNSURE_MS = 10_000;
 const LOOK_MS = 50;
 
-/** How such a transaction ended, as far as its own connection has told. */
+type Work<T> = (connection: PostgresConnection) => T | Promise<T>;
+
+/** How such a transaction ended, as far as its own connection knows. */
 type Ended<T> =
   | { readonly result: T }
   | { readonly thrown: unknown }
   | { readonly spoiled: 'COMMITTED_BY_ITSELF' | 'ROLLED_BACK_BY_ITSELF'; readonly cause?: unknown }
-  /** COMMIT was sent and not answered */
+  /** COMMIT was not answered */
   | { readonly unsure: T; readonly id: string };
 
 /**
- * The application's writes and the end of the attempt, in one transaction. While the function runs, a marker of the
- * attempt is all that it holds, so that renewals and takeovers pass; a function that commits by itself commits the
- * marker, which then says that the effect must not be repeated, whoever ends the attempt.
+ * The application's writes and the end of the attempt, in one transaction. While the function runs, the transaction holds only a
+ * mark of the attempt, so that leases can be renewed and taken over. A function that runs COMMIT itself commits the mark, which
+ * then says that the effect must not be repeated.
  */
 export async function effectTransaction<T>(
   store: Store,
   lease: Lease,
-  work: (connection: PostgresConnection) => T | Promise<T>,
+  work: Work<T>,
   attempt: TransactionAttempt,
 ): Promise<T> {
   let hasBegun = false;
-  const begun = (connection: PostgresConnection): T | Promise<T> => {
+  const begun: Work<T> = (connection) => {
     hasBegun = true;
     return work(connection);
   };
   try {
     return await resultOf(store, await run(store, lease, begun, attempt, () => hasBegun));
   } catch (failure) {
-    if (!hasBegun || !isInstance(failure, DatabaseFailure)) throw asUnavailable(failure);
-    // Otherwise an event whose function always loses its connection would be run for ever.
+    if (!hasBegun || !(failure instanceof DatabaseFailure)) throw asUnavailable(failure);
+    // This counts as a failed attempt: an event whose function always loses its connection must not be run for ever.
     throw new TransactionError('NOT_COMMITTED', `${NOT_COMMITTED} ${failure.message}.`, { cause: failure });
   }
 }
 
-/** Until the function has begun, a connection that was lost is no reason to fail. */
+/** Tries again after a lost connection, unless the function has begun. */
 async function run<T>(
   store: Store,
   lease: Lease,
-  work: (connection: PostgresConnection) => T | Promise<T>,
+  work: Work<T>,
   attempt: TransactionAttempt,
   hasBegun: () => boolean,
 ): Promise<Ended<T>> {
@@ -67,7 +69,7 @@ async function run<T>(
     try {
       return await runOnce(store, lease, work, attempt);
     } catch (failure) {
-      const isOver = hasBegun() || left === 0 || !isInstance(failure, DatabaseFailure);
+      const isOver = hasBegun() || left === 0 || !(failure instanceof DatabaseFailure);
       if (isOver || failure.fault === 'refused') throw failure;
     }
   }
@@ -76,7 +78,7 @@ async function run<T>(
 async function runOnce<T>(
   store: Store,
   lease: Lease,
-  work: (connection: PostgresConnection) => T | Promise<T>,
+  work: Work<T>,
   { now, signal, skipped, givenUp }: TransactionAttempt,
 ): Promise<Ended<T>> {
   let abandoned: Marked | null = null;
@@ -84,9 +86,9 @@ async function runOnce<T>(
     await store.writeAt(session, now(), store.time.asked());
     await session.exec(BEGIN);
     const marked = await mark(store, session, lease);
-    if (marked === null || signal.aborted) {
+    if (marked === undefined || signal.aborted) {
       await session.exec('ROLLBACK');
-      return { thrown: marked === null ? lost() : signal.reason };
+      return { thrown: marked === undefined ? lost() : signal.reason };
     }
     let ended = await runInside(store, session, lease, work, marked.id, givenUp);
     if ('stuckOn' in ended) {
@@ -102,7 +104,7 @@ async function runOnce<T>(
         ended = { thrown: lost() };
       }
     }
-    // What the function left on it, or what became of it, nobody knows.
+    // The state of the connection is unknown.
     if ('spoiled' in ended || 'unsure' in ended) spoil();
     return ended;
   }, signal);
@@ -114,22 +116,21 @@ function lost(): TransactionError {
   return new TransactionError('LEASE_LOST', 'The attempt lost its lease on this event. Nothing was committed.');
 }
 
-/** A transaction that is marked as that of an attempt, and the process of the server that it runs in. */
+/** A transaction with the mark of an attempt, and the process of the server that it runs in. */
 interface Marked {
   readonly id: string;
   readonly pid: number;
 }
 
-/** @returns `null` when the lease is lost */
-async function mark({ t }: Store, session: Session, { seq, fence }: Lease): Promise<Marked | null> {
-  const marked = await session.row<Marked>(
+/** @returns `undefined` if the lease is lost */
+function mark({ t }: Store, session: Session, { seq, fence }: Lease): Promise<Marked | undefined> {
+  return session.row<Marked>(
     `INSERT INTO ${t.effects} (seq, fence)
      SELECT seq, fence FROM ${t.queue} WHERE seq = $1 AND fence = $2 AND lease_until_ms IS NOT NULL AND NOT processed
      ON CONFLICT DO NOTHING
      RETURNING pg_current_xact_id()::text AS id, pg_backend_pid() AS pid`,
     [seq, fence],
   );
-  return marked ?? null;
 }
 
 /**
@@ -151,12 +152,12 @@ async function endBackend({ database }: Store, { id, pid }: Marked): Promise<voi
   }
 }
 
-/** The id of the transaction tells whether it is still the one that was begun, even if the function began another one. */
+/** The id shows whether the transaction is still the one that hookbox began. */
 async function runInside<T>(
   store: Store,
   session: Session,
   lease: Lease,
-  work: (connection: PostgresConnection) => T | Promise<T>,
+  work: Work<T>,
   id: string,
   givenUp: TransactionAttempt['givenUp'],
 ): Promise<Ended<T> | { readonly stuckOn: string }> {
@@ -175,7 +176,10 @@ async function runInside<T>(
   await session.exec('ROLLBACK');
   if (open === id) return ended;
   const cause = 'thrown' in ended ? { cause: ended.thrown } : {};
-  if (await isMarked(store, session, lease)) return { spoiled: 'COMMITTED_BY_ITSELF', ...cause };
+  const { t } = store;
+  const marked = `SELECT 1 FROM ${t.effects} WHERE seq = $1 AND fence = $2`;
+  const isMarked = (await session.row(marked, [lease.seq, lease.fence])) !== undefined;
+  if (isMarked) return { spoiled: 'COMMITTED_BY_ITSELF', ...cause };
   if (open !== 'failed') return { spoiled: 'ROLLED_BACK_BY_ITSELF', ...cause };
   return 'thrown' in ended ? ended : { thrown: new Error(CAUGHT) };
 }
@@ -200,60 +204,49 @@ async function untilGivenUp<T>(
   return over;
 }
 
-/** `failed` where a statement has failed, so that nothing can be asked of the transaction any more. */
+/** The id of the open transaction; `failed` if a statement has failed, so that the transaction takes no more statements. */
 async function transactionOf(session: Session, lostBy: () => unknown): Promise<string | null> {
   try {
-    // Without a name: here nobody could ask again.
+    // Not prepared, because this cannot be tried again.
     const text = 'SELECT pg_current_xact_id_if_assigned()::text AS id';
     const [row] = rowsOf(await session.answered({ text })) as readonly { readonly id: string | null }[]; // its column
     return row?.id ?? null;
   } catch (cause) {
-    const failure = new DatabaseFailure(cause);
-    if (failure.code === '25P02') return 'failed';
-    // A statement that comes too late is only told that there is no connection.
+    if (new DatabaseFailure(cause).code === '25P02') return 'failed';
+    // The first failure says why the connection is gone.
     throw new DatabaseFailure(lostBy() ?? cause);
   }
 }
 
-async function isMarked({ t }: Store, session: Session, { seq, fence }: Lease): Promise<boolean> {
-  return (await session.row(`SELECT 1 FROM ${t.effects} WHERE seq = $1 AND fence = $2`, [seq, fence])) !== undefined;
-}
-
-/** The function cannot be run again only because a pooler is found out now to keep no prepared statements. */
+/**
+ * Ends the attempt as processed; `false` if the lease is lost. Tries again without prepared statements, because the function
+ * cannot run again only because of a pooler.
+ */
 async function endProcessed(
-  store: Store,
-  session: Session,
-  lease: Lease,
-  settlement: ReturnType<typeof processedBy>,
-  now: number,
-): Promise<boolean> {
-  const end = (): Promise<boolean> => endAttempt(store, session, lease, settlement, now);
-  const [, ended] = await Promise.allSettled([session.exec(BEGIN_END), end()]);
-  if (ended.status === 'fulfilled') return ended.value;
-  const failure: unknown = ended.reason;
-  if (!isInstance(failure, DatabaseFailure) || failure.fault !== 'unprepared') throw failure;
-  await session.exec('ROLLBACK TO hookbox_end');
-  return end();
-}
-
-/** Without the marker, which goes with it; `false` when the lease is lost. */
-async function endAttempt(
   { within }: Store,
   session: Session,
   lease: Lease,
   settlement: ReturnType<typeof processedBy>,
   now: number,
 ): Promise<boolean> {
-  const transaction = within(session);
-  await transaction.locks.takeOf([lease.seq]);
-  const store = postgresStore(transaction);
-  const [event] = await store.held([lease], null);
-  const changes = planProcessed(event, settlement, now);
-  if (changes !== null) await store.apply(changes);
-  return changes !== null;
+  const end = async (): Promise<boolean> => {
+    const transaction = within(session);
+    await transaction.locks.takeOf([lease.seq]);
+    const store = postgresStore(transaction);
+    const [event] = await store.held([lease], null);
+    const changes = planProcessed(event, settlement, now);
+    if (changes !== null) await store.apply(changes);
+    return changes !== null;
+  };
+  const [, ended] = await Promise.allSettled([session.exec(BEGIN_END), end()]);
+  if (ended.status === 'fulfilled') return ended.value;
+  const failure: unknown = ended.reason;
+  if (!(failure instanceof DatabaseFailure) || failure.fault !== 'unprepared') throw failure;
+  await session.exec('ROLLBACK TO hookbox_end');
+  return end();
 }
 
-/** What a constraint that is deferred says is thrown as it is: it is the application's own. */
+/** Throws the error of a deferred constraint unchanged, because it is the application's own. */
 async function commit<T>(session: Session, result: T, id: string): Promise<Ended<T>> {
   try {
     const { command } = await session.answered({ text: 'COMMIT' });
@@ -271,22 +264,16 @@ async function resultOf<T>(store: Store, ended: Ended<T>): Promise<T> {
     throw new DatabaseFailure(new Error('Connection terminated'));
   }
   const { spoiled, ...options } = ended;
-  if (spoiled === 'ROLLED_BACK_BY_ITSELF') throw new TransactionError(spoiled, ROLLED_BACK, options);
-  // The end of the attempt finds the marker.
-  throw new TransactionError(spoiled, COMMITTED_BY_ITSELF, options);
+  throw new TransactionError(spoiled, spoiled === 'ROLLED_BACK_BY_ITSELF' ? ROLLED_BACK : COMMITTED_BY_ITSELF, options);
 }
 
-/** Its server process may still be at it. */
 async function wasCommitted({ database }: Store, id: string): Promise<boolean> {
-  for (const until = performance.now() + UNSURE_MS; ;) {
+  for (const until = performance.now() + UNSURE_MS; ; await delay(LOOK_MS)) {
     try {
-      const status = await database.alone((session) => transactionStatus(session, id));
-      if (status !== 'in progress') return status === 'committed';
+      return (await database.alone((session) => endOf(session, id))) === 'committed';
     } catch (failure) {
       if (performance.now() > until) throw failure;
     }
-    if (performance.now() > until) return false;
-    await delay(LOOK_MS);
   }
 }
 

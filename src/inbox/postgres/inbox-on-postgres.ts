@@ -9,11 +9,10 @@ import type { Settled, StartRequest } from '../work.ts';
 import { GroupCommit } from '../group-commit.ts';
 import { UnconfirmedClaims, UnconfirmedSettlements } from '../unconfirmed-claims.ts';
 import { acceptGroup, type Arrival } from './accept-group.ts';
-import { claimByKey, claimDue } from './claims.ts';
+import { claimByKey, claimDue, settleGroup, type SettlementJob } from './claims.ts';
 import { dailyLook } from './daily-look.ts';
 import type { DatabaseTime } from './database-time.ts';
-import type { PostgresConnection } from './driver/client.ts';
-import { connectionsOf, type PostgresSource } from './driver/connections.ts';
+import { type PostgresConnection, connectionsOf, type PostgresSource } from './driver/connections.ts';
 import { Database } from './driver/database.ts';
 import { asUnavailable } from './driver/faults.ts';
 import { ANSWER_MS, OPERATORS_MS, Sessions } from './driver/session.ts';
@@ -21,8 +20,7 @@ import { effectTransaction } from './effect-transaction.ts';
 import { movesOf } from './moves.ts';
 import { connectionRefusal, openSchema, placeOf } from './opening/open.ts';
 import { postgresOperations } from './operator/operations.ts';
-import { SEARCH_INDEX } from './operator/search-words.ts';
-import { settleGroup, type SettlementJob } from './settlements.ts';
+import { SEARCH_INDEX } from './operator/search-indexes.ts';
 import { selectStored, storedEvent, type StoredRow } from './sql/records.ts';
 import { tablesIn } from './sql/tables.ts';
 import { LatestTime, storeOf, type Store } from './store.ts';
@@ -36,16 +34,16 @@ export interface InboxSettings {
   readonly maxWaiting: number;
   readonly maxWaitingBytes: number;
   readonly time: DatabaseTime;
-  /** where to listen to other machines; `null` for nowhere, and then they are not told either */
+  /** where to listen to other machines; with `null`, the inbox does not notify them either */
   readonly listenAt: string | null;
-  /** for so long an answer of Postgres is waited for that others wait behind; ten seconds unless set */
+  /** how long to wait for an answer of Postgres; ten seconds unless set */
   readonly answerMs?: number;
 }
 
-/** Roughly what a waiting delivery holds beside its body. */
+/** The memory of a waiting delivery beside its body, roughly. */
 const OVERHEAD_BYTES = 512;
 
-/** So many answers `close` waits for, of what is under way; then for connections to end. A server may not answer any more. */
+/** `close` waits this many times `answerMs` for calls, then this long for connections: the server may be gone. */
 const ANSWERS_AT_CLOSE = 2;
 const CLOSE_MS = 5_000;
 
@@ -82,7 +80,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   const underWay = new Set<Promise<unknown>>();
   let isClosed = false;
 
-  /** What is asked of the inbox: failures are such as whoever asks may know, and `close` waits for it. */
+  /** Makes a call of the inbox, for which `close` waits. Its failures are those of the contract. */
   async function asked<T>(work: () => Promise<T>): Promise<T> {
     if (isClosed) throw new InboxUnavailableError('CLOSED', 'the inbox is closed');
     const promise = work();
@@ -119,7 +117,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   }
 
   // Operators wait longer than deliveries may.
-  const patient: Store = { ...store, database: database.waiting(OPERATORS_MS) };
+  const patient = storeOf({ ...store, database: database.waiting(OPERATORS_MS) });
   const { prune } = workQueue(patient);
   const look = dailyLook(patient, settings.schema);
   const operators = postgresOperations({ store: patient, ask: asked, notify: stored });
@@ -156,7 +154,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     list: ({ after = 0, limit = 100 } = {}) => asked(() => listAfter(patient, after, limit)),
     claim: (request, limit, tell = () => {}) => asked(() => claimDue(store, request, limit, tell)),
     claimOne: (key, request, tell = () => {}) => asked(() => claimByKey(store, key, request, tell)),
-    renew: (...given) => asked(() => queue.renew(...given)),
+    ...asking(queue, asked),
     settle,
     transaction: <T>(
       lease: Parameters<Inbox['transaction']>[0],
@@ -165,13 +163,6 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     ) =>
       // The connection is one of the source's, and a promise of a promise is the promise itself.
       asked(() => effectTransaction(store, lease, work as (connection: PostgresConnection) => T, attempt)),
-    nextDue: (scope) => asked(() => queue.nextDue(scope)),
-    announce: (scope, now, ignoreBefore, processor) => asked(() => queue.announce(scope, now, ignoreBefore, processor)),
-    leave: (processor) => asked(() => queue.leave(processor)),
-    processors: (now) => asked(() => queue.processors(now)),
-    unhandled: (now, handledSince) => asked(() => queue.unhandled(now, handledSince)),
-    ignoredSince: (scope, since, now) => asked(() => queue.ignoredSince(scope, since, now)),
-    attempts: (key) => asked(() => queue.attempts(key)),
     async rerun(key, content, now, readFrom) {
       const moved = await asked(() => queue.rerun(key, content, now, readFrom));
       if (moved) stored();
@@ -197,6 +188,18 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** The same calls, each made through `ask`. */
+function asking<C extends { readonly [Name in keyof C]: (...given: never[]) => Promise<unknown> }>(
+  calls: C,
+  ask: (work: () => Promise<unknown>) => Promise<unknown>,
+): C {
+  const asked = Object.entries<(...given: never[]) => Promise<unknown>>(calls).map(([name, call]) => [
+    name,
+    (...given: never[]) => ask(() => call(...given)),
+  ]);
+  return Object.fromEntries(asked) as C; // with the same names
 }
 
 /** Idle connections keep no process alive; while they are closed, one that waits for that must not end. */
@@ -232,32 +235,28 @@ export function storeOn(
   return storeOf({ database, t, moves: movesOf(t), time, ...known, index: SEARCH_INDEX });
 }
 
-async function eventOf({ database, t, time }: Store, { id, endpoint }: EventKey): Promise<StoredEvent | null> {
-  const row = await database.read(async (session) => {
-    await time.follow(session);
-    return session.row<StoredRow>(selectStored(t, 'events.id = $1 AND events.endpoint = $2'), [id, endpoint]);
-  });
+async function eventOf({ time, read }: Store, { id, endpoint }: EventKey): Promise<StoredEvent | null> {
+  const row = await read(({ session, t }) =>
+    session.row<StoredRow>(selectStored(t, 'events.id = $1 AND events.endpoint = $2'), [id, endpoint]),
+  );
   return row === undefined ? null : storedEvent(row, time);
 }
 
-/** For so long a list waits for deliveries that are being stored; then it ends before them. */
+/** A list waits this long for deliveries that are being stored; then it ends before them. */
 const WAIT_MS = 5_000;
 
-/** Events in the order of arrival, up to where nothing more can appear (`Horizon`). */
+/** Events in the order of arrival, up to where no more can appear (`Horizon`). */
 async function listAfter(
-  { database, t, time, horizon }: Store,
+  { time, horizon, read }: Store,
   after: number,
   limit: number,
 ): Promise<readonly StoredEvent[]> {
-  const text = `${selectStored(t, 'events.seq > $1 AND events.seq <= $2')} ORDER BY events.seq LIMIT $3`;
-  const rows = await database.read(async (session) => {
-    await time.follow(session);
+  const rows = await read(async ({ session, t }) => {
+    const text = `${selectStored(t, 'events.seq > $1 AND events.seq <= $2')} ORDER BY events.seq LIMIT $3`;
+    const upTo = (end: number) => session.rows<StoredRow>(text, [after, end, limit]);
     const reached = horizon.reached(session);
-    if (reached > after) {
-      const ready = await session.rows<StoredRow>(text, [after, reached, limit]);
-      if (ready.length >= limit) return ready;
-    }
-    return session.rows<StoredRow>(text, [after, await horizon.follow(session, WAIT_MS), limit]);
+    const ready = reached > after ? await upTo(reached) : [];
+    return ready.length >= limit ? ready : upTo(await horizon.follow(session, WAIT_MS));
   });
   return rows.map((row) => storedEvent(row, time));
 }

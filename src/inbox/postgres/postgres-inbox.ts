@@ -8,12 +8,11 @@ import { isPostgresUrl, USUAL_SCHEMA } from '../../host/postgres-url.ts';
 import { assertAlone, assertOptions, kindOf, type KnownOptions, positive } from '../../known-options.ts';
 import type { Inbox } from '../contract.ts';
 import { databaseTime } from './database-time.ts';
-import type { PostgresConnection } from './driver/client.ts';
-import { assertDriver, type PostgresSource } from './driver/connections.ts';
+import { type PostgresConnection, assertDriver, type PostgresSource } from './driver/connections.ts';
 import { inboxOnPostgres } from './inbox-on-postgres.ts';
 import { assertSchema } from './sql/tables.ts';
 
-export type { PostgresConnection, PostgresPool, PostgresQuery, PostgresResult } from './driver/client.ts';
+export type { PostgresConnection, PostgresPool, PostgresQuery, PostgresResult } from './driver/connections.ts';
 export type { PostgresSource } from './driver/connections.ts';
 
 /** The options of {@link postgresInbox}. */

@@ -2,10 +2,10 @@ import { delay, performance } from '../../host/real-timers.ts';
 import { latestTime, setBackBy } from '../rules/claim.ts';
 import type { UnconfirmedClaims } from '../unconfirmed-claims.ts';
 import type { DatabaseTime } from './database-time.ts';
-import type { PostgresConnection } from './driver/client.ts';
+import type { PostgresConnection } from './driver/connections.ts';
 import type { Database } from './driver/database.ts';
 import type { Session } from './driver/session.ts';
-import { transactionOn, type EventIndex, type Transaction } from './engine/transaction.ts';
+import { transactionOn, type EventIndex, type Reading, type Transaction } from './engine/transaction.ts';
 import type { Moves } from './moves.ts';
 import type { Tables } from './sql/tables.ts';
 
@@ -21,12 +21,14 @@ export interface Store {
   readonly horizon: Horizon;
   /** Call it before a transaction that writes leases or due times. It asks for the database's time, and notes it. */
   readonly writeAt: (session: Session, now: number, times?: Pick<DatabaseTime, 'toDatabase'>) => Promise<void>;
+  /** Reads from one connection, while the database's time is known. It may be tried again. */
+  readonly read: <T>(work: (reading: Reading) => Promise<T>) => Promise<T>;
   /** The transaction of this session, as the engine sees it. */
   readonly within: (session: Session) => Transaction;
 }
 
-export function storeOf(parts: Omit<Store, 'horizon' | 'within' | 'writeAt'>): Store {
-  const { t, time, latest } = parts;
+export function storeOf(parts: Omit<Store, 'horizon' | 'read' | 'within' | 'writeAt'>): Store {
+  const { database, t, time, latest } = parts;
   return {
     ...parts,
     horizon: new Horizon(t),
@@ -34,6 +36,11 @@ export function storeOf(parts: Omit<Store, 'horizon' | 'within' | 'writeAt'>): S
       await time.follow(session);
       await latest.note(session, times.toDatabase(now));
     },
+    read: (work) =>
+      database.read(async (session) => {
+        await time.follow(session);
+        return work({ session, t });
+      }),
     within: (session) => transactionOn(parts, session),
   };
 }

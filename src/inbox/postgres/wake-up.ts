@@ -5,19 +5,16 @@ import { unheld } from '../../host/unheld-timer.ts';
 import type { Database } from './driver/database.ts';
 import { ALIVE, CONNECT_MS, driver, type ListeningClient } from './driver/connections.ts';
 
-/** NOTIFY takes one lock over all commits of the server, so a process sends it seldom, and never in a commit of its own work. */
+/** NOTIFY locks all commits of the server, so a process sends it seldom, in transactions of its own. */
 const EVERY_MS = 50;
-/** In so long a notification of our own has come back, or there is a pooler in between that keeps none. */
+/** If a notification does not come back in this time, a pooler in between drops it. */
 const ECHO_MS = 3_000;
-/** A connection that was lost is opened again after a while, not by all machines at once. */
+/** A lost connection is opened again after about this time, not by all machines at once. */
 const AGAIN_MS = 5_000;
-/** One that hears nothing may have been slow for once; behind a pooler none ever does, so it is tried more and more seldom. */
+/** Without an echo, tries again more and more seldom. */
 const DEAF_MS = { first: 1_000, most: 600_000 };
 
-/**
- * Tells other machines that something was stored, and hears of it from them: they look once a second in any case, so it
- * may fail at any time and nothing is late by more than that.
- */
+/** Notifies other machines of stored events, and listens to them. It may fail: all look once a second in any case. */
 export class WakeUp {
   readonly #database: Database;
   readonly #url: string;
@@ -29,22 +26,20 @@ export class WakeUp {
   #again: NodeJS.Timeout | undefined;
   #listening: ListeningClient | undefined;
   #echo: ((isThere: boolean) => void) | undefined;
-  /** how many echoes in a row did not arrive */
+  /** missed echoes in a row */
   #missed = 0;
   #isTold = false;
   #isStarted = false;
   #isClosed = false;
 
-  /** @param wake - called when another machine has stored something */
   constructor(database: Database, url: string, schema: string, wake: () => void) {
     this.#database = database;
     this.#url = url;
-    // Names are cut to 63 bytes by Postgres.
+    // Postgres cuts names to 63 bytes.
     this.#channel = `hookbox_${createHash('sha256').update(schema).digest('hex').slice(0, 32)}`;
     this.#wake = wake;
   }
 
-  /** Something was stored here. */
   tell(): void {
     if (this.#isClosed || this.#sending !== undefined) return;
     const send = (): void => {
@@ -54,7 +49,6 @@ export class WakeUp {
     this.#sending = this.#inOwnContext(() => unheld(setTimeout(send, EVERY_MS * Math.random())));
   }
 
-  /** Somebody here wants to hear of others. */
   listen(): void {
     if (this.#isStarted || this.#isClosed) return;
     this.#isStarted = true;
@@ -79,7 +73,6 @@ export class WakeUp {
       client.on('notification', ({ payload }) => this.#heard(payload ?? ''));
       this.#listening = client;
       await client.connect();
-      // One that only listens keeps no process alive.
       client.unref?.();
       await client.query({ text: `LISTEN ${this.#channel}` });
       if (await this.#isHeard()) {
@@ -92,19 +85,19 @@ export class WakeUp {
       await client.end();
     } catch {
       this.#lost(client);
-      // A standby refuses LISTEN alone: the connection is still open then, and the next try opens another one.
+      // After a standby has rejected LISTEN, the connection is still open.
       await client?.end().catch(() => {}); // it may have ended by itself
     }
   }
 
-  /** What an operator has to know, once: it hears nothing of other machines. */
+  /** A problem that operators must know; reported once. */
   problem(): { readonly what: string; readonly advice: string } | null {
     if (this.#isTold || this.#missed === 0) return null;
     this.#isTold = true;
     return DEAF;
   }
 
-  /** Behind a pooler LISTEN may succeed and mean nothing. */
+  /** Behind a pooler, LISTEN may succeed without effect. */
   async #isHeard(): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     this.#echo = resolve;
@@ -127,7 +120,6 @@ export class WakeUp {
     this.#again = unheld(setTimeout(() => void this.#connect(), againMs * (0.5 + Math.random())));
   }
 
-  /** In a transaction that nobody waits for: a notification that is lost in a crash is missed by nobody. */
   async #send(payload: string): Promise<void> {
     try {
       await this.#database.alone(async (session) => {
@@ -136,7 +128,7 @@ export class WakeUp {
         await session.exec('COMMIT');
       });
     } catch {
-      // They look by themselves.
+      // Other machines look once a second.
     }
   }
 }

@@ -58,7 +58,7 @@ type Part = Pick<
 
 /** What processors ask for beside events and their ends. */
 export function workQueue(store: Store): Part {
-  const { database, t, moves, time, within, writeAt } = store;
+  const { database, t, moves, time, read, within, writeAt } = store;
   /** how far each processor of this process has come with what waits */
   const sweeps = new Map<string, Sweep>();
 
@@ -100,32 +100,26 @@ export function workQueue(store: Store): Part {
         },
       }),
     processors: (now) =>
-      database.read(async (session) => {
-        await time.follow(session);
+      read(async (reading) => {
         const [running, handled] = await Promise.all([
-          processorsAfter({ session, t }, seenSince(time.toDatabase(now))),
-          handledTypes({ session, t }),
+          processorsAfter(reading, seenSince(time.toDatabase(now))),
+          handledTypes(reading),
         ]);
         return processorsSeen(running, handled, (at) => new Date(time.toCaller(at)));
       }),
     unhandled: (now, handledSince = seenSince(now)) =>
-      database.read(async (session) => {
-        await time.follow(session);
+      read(async (reading) => {
         const since = time.toDatabase(handledSince);
-        const [pending, isThere] = await Promise.all([
-          pendingTypes({ session, t }),
-          isAnyProcessorThere({ session, t }, since),
-        ]);
+        const [pending, isThere] = await Promise.all([pendingTypes(reading), isAnyProcessorThere(reading, since)]);
         return unhandledTypes(pending, { isAnybodyThere: isThere, handledSince: since }).map((each) => ({
           ...each,
           since: each.since && new Date(time.toCaller(each.since.getTime())),
         }));
       }),
     ignoredSince: (scope, since, now) =>
-      database.read(async (session) => {
-        await time.follow(session);
-        return ignoredReport(await ignoredTypes({ session, t }, scope, time.toDatabase(since)), time.toDatabase(now));
-      }),
+      read(async (reading) =>
+        ignoredReport(await ignoredTypes(reading, scope, time.toDatabase(since)), time.toDatabase(now)),
+      ),
     attempts: (key) => attemptsOf(store, key),
     rerun(key, content, now, readFrom) {
       const times = time.asked();
@@ -216,10 +210,8 @@ async function unpark(
 }
 
 /** When the next event of a scope is due, or a lease runs out; one look through an index for each endpoint and type. */
-async function nextDue({ database, t, time }: Store, scope: Scope): Promise<number | null> {
-  return database.read(async (session) => {
-    await time.follow(session);
-    const reading = { session, t };
+async function nextDue({ t, time, read }: Store, scope: Scope): Promise<number | null> {
+  return read(async (reading) => {
     const named = [...new Set(await readyEndpoints(reading, scope.endpoints))];
     const pauses = await pausesOf(reading);
     const isWhole = scope.types === '*' && !pausesIn(pauses, { endpoints: named, types: '*' });
@@ -238,7 +230,7 @@ async function nextDue({ database, t, time }: Store, scope: Scope): Promise<numb
     // If a type is paused, all types are named, without the paused ones.
     const open = isWhole ? [] : openLanes(pauses, await lanesOf(reading, named, scope.types));
     const lanes = [open.map(({ endpoint }) => endpoint), open.map(({ type }) => toKey(type))];
-    const row = await session.row<{ at: number | null }>(
+    const row = await reading.session.row<{ at: number | null }>(
       next(isWhole ? ofEndpoints : ofLanes),
       isWhole ? [named] : lanes,
     );
@@ -255,15 +247,14 @@ interface AttemptRow extends Pick<Attempt, 'number' | 'trigger' | 'outcome'> {
   readonly skipped: string | null;
 }
 
-async function attemptsOf({ database, t, time }: Store, { id, endpoint }: EventKey): Promise<readonly Attempt[]> {
-  const rows = await database.read(async (session) => {
-    await time.follow(session);
-    return session.rows<AttemptRow>(
+async function attemptsOf({ time, read }: Store, { id, endpoint }: EventKey): Promise<readonly Attempt[]> {
+  const rows = await read(({ session, t }) =>
+    session.rows<AttemptRow>(
       `SELECT number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped FROM ${t.attempts}
        WHERE seq = (SELECT seq FROM ${t.events} WHERE id = $1 AND endpoint = $2) ORDER BY number`,
       [id, endpoint],
-    );
-  });
+    ),
+  );
   return rows.map(({ number, trigger, outcome, started_ms, ended_ms, error_name: name, skipped, ...error }) => ({
     number,
     trigger,

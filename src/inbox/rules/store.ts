@@ -16,7 +16,7 @@ export type Answer<M extends Mode, T> = M extends 'sync' ? T : Promise<T>;
  * 3. `indexNew`, because SQLite adds an event to the indexes of claims only when a claim looks for it
  * 4. in rounds: `due`, `ClaimPlan.choose`, `apply` for parked events, `lease` for claimed ones
  *
- * `queue-operations.ts` has the operations of SQLite and memory, and `postgres/claims.ts` and `postgres/settlements.ts` have
+ * `queue-operations.ts` has the operations of SQLite and memory, and `postgres/claims.ts` has
  * the same with `await`. An engine has to pass the suites in test/processing/*.conformance.ts.
  */
 export interface Store<M extends Mode> {

@@ -1,7 +1,11 @@
 import { Client, Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
-import type { PostgresConnection, PostgresQuery, PostgresResult } from '../../../src/inbox/postgres/driver/client.ts';
+import type {
+  PostgresConnection,
+  PostgresQuery,
+  PostgresResult,
+} from '../../../src/inbox/postgres/driver/connections.ts';
 import { postgresInbox } from '../../../src/inbox/postgres/postgres-inbox.ts';
 import { quoted } from '../../../src/inbox/postgres/sql/tables.ts';
 import type { Handlers } from '../../../src/processing/handlers.ts';

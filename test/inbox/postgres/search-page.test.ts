@@ -60,7 +60,7 @@ testSearchPage('a page in Postgres', async () => {
     async noteOutOfOrder(first, last) {
       const { database } = storeOn({ pool }, { ...SETTINGS, schema: name });
       await database.transaction({
-        work: (session) => noteOutOfOrder(session, t, first, last),
+        work: (session) => noteOutOfOrder({ session, t }, first, last),
       });
     },
     [Symbol.asyncDispose]: () => inbox.close(),

@@ -29,7 +29,7 @@ it('no search reads a whole table or sorts one, whatever the statistics say', as
   onTestFinished(() => inbox.close());
   await busyShop(shop, 60);
   const { database } = storeOn({ pool: counted }, { ...SETTINGS, schema: name });
-  await database.transaction({ work: (session) => noteOutOfOrder(session, t, 20, 30) });
+  await database.transaction({ work: (session) => noteOutOfOrder({ session, t }, 20, 30) });
   seen.clear();
 
   while ((await operationsOf(inbox).indexNew(20)) !== 0);

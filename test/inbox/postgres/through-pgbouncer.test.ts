@@ -39,7 +39,7 @@ for (const [name, settings] of poolers) {
     await import('./work-queue.test.ts');
     await import('./transaction.test.ts');
     await import('./acts.test.ts');
-    await import('./audit.test.ts');
+    await import('./operators.test.ts');
     await import('./several-machines.test.ts');
     await import('./inline.test.ts');
 

@@ -1,9 +1,8 @@
 import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { appendOnce, doneOnce } from '../../../src/inbox/postgres/driver/database.ts';
+import { doneOnce } from '../../../src/inbox/postgres/driver/database.ts';
 import { inboxOnPostgres, storeOn } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { quoted } from '../../../src/inbox/postgres/sql/tables.ts';
-import type { Store } from '../../../src/inbox/postgres/store.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
@@ -51,23 +50,12 @@ async function written(): Promise<number> {
   return (await pool.query(`SELECT FROM ${lines}`)).rows.length;
 }
 
-it.each<[string, (store: Store) => Promise<unknown>]>([
-  [
-    'what is appended',
-    ({ database }) =>
-      appendOnce(
-        database,
-        async () => {},
-        (session) => session.run(insert),
-      ),
-  ],
-  ['what is done', (store) => doneOnce(store.database, { work: (session) => session.run(insert) })],
-])('%s once, to a server that took over before its COMMIT, is done there', async (_, ask) => {
+it('what is done once, to a server that took over before its COMMIT, is done there', async () => {
   const { source, seen, arm } = takenOver();
   const store = storeOn({ pool: source }, { ...SETTINGS, schema });
   await store.database.alone((session) => session.rows('SELECT 1'));
   arm();
-  await ask(store);
+  await doneOnce(store.database, { work: (session) => session.run(insert) });
   expect([await written(), seen.count]).toEqual([1, 2]);
   await store.database.close();
 });

@@ -1,17 +1,16 @@
 import { InboxOpenError, isError } from '../../../errors.ts';
 import { ownContext } from '../../../host/own-context.ts';
-import type { PostgresConnection, PostgresPool } from './client.ts';
 
 /** Where connections come from. */
 export interface Connections {
-  /** Bounds how many handlers hold at once, so that some are left for deliveries, renewals and the ends of attempts. */
+  /** Limits how many connections handlers hold, so that some are left for deliveries, renewals and settlements. */
   readonly share: LentShare;
   take(): Promise<PostgresConnection>;
-  /** @param isBroken - nothing more is asked of it */
+  /** @param isBroken - it must not be used again */
   giveBack(connection: PostgresConnection, isBroken: boolean): void;
   /** Whether a caller waits for a connection because the pool has no free one. */
   isWaitedFor(): boolean;
-  /** Lets go of what was opened here. */
+  /** Closes the pool that hookbox has opened. */
   close(): Promise<void>;
 }
 
@@ -24,19 +23,19 @@ export type PostgresSource<Connection extends PostgresConnection = PostgresConne
   | { readonly pool: PostgresPool<Connection> }
   | { readonly connect: () => Promise<Connection> };
 
-/** Of an inbox that opens its own: as many as ten handlers with a transaction each need, and two for what else is asked. */
+/** Of hookbox's own pool: ten handlers with a transaction each, and two others. */
 const MOST_CONNECTIONS = 12;
-/** Of a pool that does not say how many it has: as many as one of `pg` has unless told otherwise. */
+/** Of a pool that does not say its size: the default of `pg`. */
 const USUAL_CONNECTIONS = 10;
-/** So many are kept from handlers: one that receives, and one that renews leases or ends attempts. */
+/** Kept from handlers: one for deliveries, one for renewals and settlements. */
 const KEPT = 2;
 export const CONNECT_MS = 10_000;
-/** After so long without a word the system asks whether the other side is there: whoever asks for nothing finds out by that. */
+/** Finds out that the other side of an idle connection is gone. */
 export const ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 };
 
 export function connectionsOf(source: PostgresSource): Connections {
   const connect = connecting(source);
-  /** Of sockets, which call back in the context that has opened them and serve everybody. */
+  /** Sockets call back in the context that has opened them. */
   const inOwnContext = ownContext();
   const listeners = new WeakMap<PostgresConnection, (failure: Error) => void>();
   return {
@@ -44,7 +43,7 @@ export function connectionsOf(source: PostgresSource): Connections {
     isWaitedFor: () => connect.isWaitedFor(),
     async take() {
       const connection = await inOwnContext(() => connect.open());
-      // Postgres ends connections when it restarts; one that nobody listens to would end the process.
+      // An error without a listener would end the process, for example when Postgres restarts.
       const listener = (): void => {};
       listeners.set(connection, listener);
       connection.on('error', listener);
@@ -56,7 +55,7 @@ export function connectionsOf(source: PostgresSource): Connections {
         return;
       }
       const listener = listeners.get(connection);
-      // A pool listens to what it has; one that is thrown away may fail once more while it ends.
+      // The pool listens to its connections; one that it throws away may fail once more while it ends.
       if (listener !== undefined && !isBroken) connection.removeListener('error', listener);
       connection.release(isBroken);
     },
@@ -105,7 +104,7 @@ function isWaitedFor(pool: object): boolean {
 
 const shares = new WeakMap<object, LentShare>();
 
-/** Inboxes on one pool have one share of it. Where each use opens its own connection, only the server limits their number. */
+/** Inboxes on one pool have one share of it. With `connect`, only the server limits the number of connections. */
 function shareOf(source: PostgresSource): LentShare {
   if (typeof source === 'string') return new LentShare(() => MOST_CONNECTIONS - KEPT);
   if (!('pool' in source)) return new LentShare(() => Infinity);
@@ -121,13 +120,12 @@ function sizeOf(pool: object): number {
   return typeof max === 'number' && max > 0 ? max : USUAL_CONNECTIONS;
 }
 
-/** `pg` is loaded when it is first needed: who gives a pool may have another copy. */
+/** Loads `pg` only here, because an application's pool may come from another copy. */
 function ownPool(url: string): Connecting {
   let opened: Promise<PostgresPool & { end(): Promise<void> }> | undefined;
   const open = async (): Promise<PostgresPool & { end(): Promise<void> }> => {
     const { Pool } = await driver();
     const settings = { connectionString: url, max: MOST_CONNECTIONS, connectionTimeoutMillis: CONNECT_MS, ...ALIVE };
-    // One that serves nobody keeps no process alive.
     const pool = new Pool({ ...settings, pipeline: true, allowExitOnIdle: true });
     // Idle connections fail when Postgres restarts; the pool drops them by itself.
     pool.on('error', () => {});
@@ -152,7 +150,7 @@ type OwnPool = PostgresPool & {
   on(event: 'error', listener: () => void): unknown;
 };
 
-/** A connection that hears of notifications. */
+/** The part of a `pg` client that listens to notifications. */
 export interface ListeningClient {
   connect(): Promise<unknown>;
   query(query: { readonly text: string }): Promise<unknown>;
@@ -180,19 +178,17 @@ function missing(): InboxOpenError {
   return new InboxOpenError('CANNOT_OPEN', 'hookbox/postgres needs the package pg. Run: npm install pg');
 }
 
-/** This file, unless hookbox was made part of another one. */
+/** This file, unless hookbox is part of a bundle. */
 const OWN_NAME = /\/driver\/connections\.[jt]s$/;
 
 /**
- * Looks whether `pg` is installed, without loading it, so that a server that lacks it does not start. A bundle may hold it, and
- * have been moved since it was made: only where this file lies in its package does what is not found count.
- *
- * @throws InboxOpenError
+ * Throws an `InboxOpenError` if `pg` is not installed, so that a server does not start without it. In a bundle, `pg` may be part of
+ * the bundle, so there is no check.
  */
 export function assertDriver(here = import.meta.url): void {
   let why: unknown;
   try {
-    // Asked for here, as runtimes that lack them are given connections.
+    // Not imported, because some runtimes lack them and get their connections from the application.
     const { existsSync } = process.getBuiltinModule('node:fs');
     const { createRequire } = process.getBuiltinModule('node:module');
     if (OWN_NAME.test(here) && existsSync(new URL(here))) createRequire(here).resolve('pg');
@@ -202,7 +198,7 @@ export function assertDriver(here = import.meta.url): void {
   if (isError(why) && Reflect.get(why, 'code') === 'MODULE_NOT_FOUND') throw missing();
 }
 
-/** How many connections handlers may hold at once. Who comes first is served first. */
+/** How many connections handlers may hold at once, first come, first served. */
 export class LentShare {
   readonly #most: () => number;
   readonly #waiting = new Set<() => void>();
@@ -213,17 +209,11 @@ export class LentShare {
     this.#most = most;
   }
 
-  /** How many handlers can hold a connection at once. */
   get size(): number {
     return this.#most();
   }
 
-  /**
-   * Waits until the share has room for one more.
-   *
-   * @param signal - gives up waiting
-   * @returns gives the place back
-   */
+  /** Waits for a place, until the signal is aborted. Returns a function that gives the place back. */
   async take(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#taken >= this.#most()) await this.#turn(signal);
@@ -256,4 +246,68 @@ export class LentShare {
     this.#waiting.delete(next);
     next();
   }
+}
+
+/** The part of a `pg` connection that hookbox uses. Any version with it fits. */
+interface PostgresClient {
+  query(query: PostgresQuery): Promise<PostgresResult>;
+}
+
+/** A connection from a pool, or one that your `connect` function opened. */
+export interface PostgresConnection extends PostgresClient {
+  /** `true` if the connection accepts a query before it has answered earlier queries. */
+  readonly pipeline?: boolean;
+  /**
+   * Returns `T` in a transaction, `E` in a failed transaction, and `I` outside a transaction. Absent in older versions
+   * of `pg`.
+   */
+  getTransactionStatus?(): string | null;
+  on(event: 'error', listener: (failure: Error) => void): unknown;
+  on(event: 'notice', listener: (notice: PostgresNotice) => void): unknown;
+  removeListener(event: 'error', listener: (failure: Error) => void): unknown;
+  removeListener(event: 'notice', listener: (notice: PostgresNotice) => void): unknown;
+  /** Returns the connection to its pool or, with `true`, destroys it. */
+  release?(destroy?: boolean): void;
+  /** Closes a connection that belongs to no pool. */
+  end?(): Promise<void>;
+}
+
+/** A notice from Postgres. */
+export interface PostgresNotice {
+  readonly message?: string | undefined;
+  /** The SQLSTATE of the notice. */
+  readonly code?: string | undefined;
+}
+
+/** The part of a `pg` pool that hookbox uses. */
+export interface PostgresPool<Connection extends PostgresConnection = PostgresConnection> {
+  /** Takes a connection from the pool. */
+  connect(): Promise<Connection>;
+  /**
+   * The same signature again. A `pg` pool declares two, and TypeScript infers `Connection` correctly only if there are
+   * two here as well.
+   */
+  connect(): Promise<Connection>;
+}
+
+/** A query in the form that `pg` accepts. */
+export interface PostgresQuery {
+  readonly text: string;
+  readonly values?: unknown[];
+  /** The name of the prepared statement, on connections that support it. */
+  readonly name?: string;
+  /** The time after which an unanswered query fails, in milliseconds. */
+  readonly query_timeout?: number;
+  /** How columns are parsed, regardless of your own `pg` settings. */
+  readonly types?: { getTypeParser(oid: number): (text: string) => unknown };
+}
+
+/** The result of a query. */
+export interface PostgresResult {
+  readonly rows: readonly unknown[];
+  /** The columns of a row. */
+  readonly fields?: readonly { readonly name: string }[];
+  readonly rowCount: number | null;
+  /** The command that Postgres reports. This is `ROLLBACK` for the `COMMIT` of a failed transaction. */
+  readonly command: string;
 }

@@ -1,46 +1,31 @@
-import { isInstance } from '../../../errors.ts';
 import { delay, performance } from '../../../host/real-timers.ts';
 import { CLOCK, type ServerClock } from '../database-time.ts';
-import type { PostgresNotice } from './client.ts';
+import type { PostgresNotice } from './connections.ts';
 import { DatabaseFailure, DENIED } from './faults.ts';
 import type { Session, Sessions } from './session.ts';
 
-/** A process that is stopped half way must not keep what it has locked: everybody would leave it alone for good. */
+/** A process that is stopped during a transaction must not keep its locks. */
 export const IDLE_TIMEOUT = `SET LOCAL idle_in_transaction_session_timeout = '15s'`;
 
-/**
- * What is answered is on disk, whatever somebody has left set on a connection of the pool. Nothing is lowered: one may wait for
- * standbys as well. In this way it answers with no row.
- */
+/** Turns durable commits on. Lowers no setting, because one may also wait for standbys. Returns no row. */
 export const SYNCED = `SELECT WHERE CASE current_setting('synchronous_commit')
   WHEN 'off' THEN set_config('synchronous_commit', 'on', true) IS NULL ELSE false END`;
 
-/** Lists of values would be planned for anew each time, which takes longer than what is planned. */
+/** Postgres would plan anew for each list of values, which takes longer than the statement. */
 export const KNOWN_PLANS = 'SET LOCAL plan_cache_mode = force_generic_plan';
 
-/**
- * Settings by which both sides read and write values: lists may hold NULL, and texts are in UTF-8. They override the settings
- * of a role, a database or an earlier user of the session.
- */
+/** How both sides read and write values: lists may hold NULL, and texts are in UTF-8. */
 export const VALUES = "SET LOCAL array_nulls = on; SET LOCAL client_encoding = 'UTF8'";
 
-/** Each statement has an index to go by, and rows are looked up one by one. */
-const PLANS = {
-  seqscan: 'off',
-  bitmapscan: 'off',
-  indexscan: 'on',
-  indexonlyscan: 'on',
-  nestloop: 'on',
-} as const;
-
 /**
- * Settings of one transaction, so that nothing depends on the session, which a pooler may change at any time. What a role has
- * set for itself must not matter, nor whether the statistics of a table that was empty a minute ago say so still. Names of ours
- * have their schema; those of functions, types and operators are Postgres' own. A COMMIT's warnings are sent to us.
+ * Settings of one transaction. They override those of the session, which a pooler may change at any time, and those of the role
+ * and the database. Each statement has an index, and looks rows up one by one, whatever the statistics say. Tables of hookbox are
+ * named with their schema; functions, types and operators are Postgres' own. Warnings of COMMIT are sent.
  */
 export const BEGIN = [
   'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
-  ...Object.entries(PLANS).map(([way, how]) => `SET LOCAL enable_${way} = ${how}`),
+  ...['seqscan', 'bitmapscan'].map((way) => `SET LOCAL enable_${way} = off`),
+  ...['indexscan', 'indexonlyscan', 'nestloop'].map((way) => `SET LOCAL enable_${way} = on`),
   KNOWN_PLANS,
   'SET LOCAL jit = off',
   'SET LOCAL search_path = pg_catalog, pg_temp',
@@ -50,23 +35,21 @@ export const BEGIN = [
   SYNCED,
 ].join('; ');
 
-const OTHER_FAILURE = { fault: 'refused', code: null } as const;
-
-/** So often a transaction is begun anew because of others. */
+/** How often a transaction begins anew because of other transactions. */
 const MOST_AGAIN = 25;
 const AGAIN_MS = 3;
-/** And so often because a connection was lost: who has asked has deadlines of their own. */
+/** And because its connection was lost. */
 const MOST_LOST = 2;
 const LOST_MS = 100;
 
-/** What is asked of one transaction. It may be asked again, of another one, after a rollback. */
+/** A transaction, which may run again after a rollback. */
 export interface Asked<T> {
   /** on the same connection, before the transaction begins */
   readonly before?: (session: Session) => Promise<void>;
   readonly work: (session: Session) => Promise<T>;
   /**
-   * The connection was lost before COMMIT was answered: whether it was done nevertheless. Asked in another transaction, which
-   * waits for that one where it needs the same rows.
+   * Finds out whether the transaction was committed, if COMMIT was not answered. It runs in a new transaction, which waits for
+   * the old one where it needs the same rows.
    */
   readonly wasDone?: (session: Session) => Promise<{ readonly result: T } | undefined>;
 }
@@ -79,8 +62,8 @@ export class Database {
   readonly #signal: AbortSignal | undefined;
 
   /**
-   * @param answerMs - for so long each answer is waited for
-   * @param signal - once aborted, no transaction begins any more
+   * @param answerMs - how long to wait for each answer
+   * @param signal - once aborted, no transaction begins
    */
   constructor(sessions: Sessions, answerMs: number, clock?: ServerClock, signal?: AbortSignal) {
     this.#sessions = sessions;
@@ -89,7 +72,7 @@ export class Database {
     this.#signal = signal;
   }
 
-  /** The same one, for what may take longer. */
+  /** The same database for statements that may take longer. */
   waiting(answerMs: number): Database {
     return new Database(this.#sessions, answerMs, this.#clock, this.#signal);
   }
@@ -100,12 +83,12 @@ export class Database {
   }
 
   /**
-   * @throws InboxOpenError when there is no inbox to be had, whose message says what to change
-   * @throws DatabaseFailure when it was not done
+   * @throws InboxOpenError if there is no usable inbox, with a message that says what to change
+   * @throws DatabaseFailure if the transaction was not committed
    */
-  async transaction<T>({ before, work, wasDone }: Asked<T>): Promise<T> {
+  transaction<T>({ before, work, wasDone }: Asked<T>): Promise<T> {
     let isUnsure = false;
-    return this.#untilDone(async (session) => {
+    return this.alone(async (session) => {
       await before?.(session);
       await this.#begin(session);
       if (isUnsure) {
@@ -123,28 +106,55 @@ export class Database {
     });
   }
 
-  /** What is written in a transaction has the database's time as of its beginning, which comes along with it. */
   async #begin(session: Session): Promise<void> {
     const askedAt = performance.now();
-    const [told] = await session.inOneMessage<{ ms: unknown }>(this.#clock === undefined ? [BEGIN] : [BEGIN, CLOCK]);
-    if (told !== undefined) this.#clock?.heard(Number(told.ms), askedAt, performance.now());
+    const [time] = await session.inOneMessage<{ ms: unknown }>(this.#clock === undefined ? [BEGIN] : [BEGIN, CLOCK]);
+    if (time !== undefined) this.#clock?.heard(Number(time.ms), askedAt, performance.now());
   }
 
-  /** Statements that are transactions of their own. Each may be asked again after a connection was lost. */
-  alone<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    return this.#untilDone(work);
-  }
-
-  /** Reads, by the plans of `transaction`; there is nothing to be unsure of. */
+  /** Reads, with the settings of `transaction`. */
   read<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    return this.#untilDone(async (session) => {
-      // Also where BEGIN fails nothing may be asked of a connection that somebody else has by then.
+    return this.alone(async (session) => {
+      // If BEGIN fails, the connection still has the statements of `work` to answer.
       const [begun, read] = await Promise.allSettled([session.exec(BEGIN), work(session)]);
       if (begun.status === 'rejected') throw begun.reason;
       if (read.status === 'rejected') throw read.reason;
       await session.exec('COMMIT');
       return read.value;
     });
+  }
+
+  /** Runs statements that are transactions of their own, again after a connection was lost. */
+  async alone<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    let lost = 0;
+    for (let again = 0; ; again += 1) {
+      try {
+        return await this.#once(work);
+      } catch (failure) {
+        if (!(failure instanceof DatabaseFailure) || failure.fault === 'refused') throw failure;
+        if (failure.fault === 'lost') {
+          lost += 1;
+          this.#clock?.lost();
+        }
+        if (lost > MOST_LOST || again === MOST_AGAIN) throw failure;
+        await delay(Math.random() * (failure.fault === 'lost' ? LOST_MS : AGAIN_MS * again));
+      }
+    }
+  }
+
+  async #once<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const session = await this.#sessions.take(this.#answerMs, this.#signal);
+    let isBroken = false;
+    try {
+      return await work(session);
+    } catch (failure) {
+      const { fault, code } = failure instanceof DatabaseFailure ? failure : { fault: 'refused', code: null };
+      // Another user of the pool may have left a different role on the connection.
+      isBroken = fault === 'lost' || code === DENIED || !(await rolledBack(session));
+      throw failure;
+    } finally {
+      this.#sessions.giveBack(session, isBroken);
+    }
   }
 
   /**
@@ -189,53 +199,28 @@ export class Database {
     return this.#sessions.isWaitedFor();
   }
 
-  async #untilDone<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    let lost = 0;
-    for (let again = 0; ; again += 1) {
-      try {
-        return await this.#once(work);
-      } catch (failure) {
-        if (!isInstance(failure, DatabaseFailure) || failure.fault === 'refused') throw failure;
-        if (failure.fault === 'lost') {
-          lost += 1;
-          this.#clock?.lost();
-        }
-        if (lost > MOST_LOST || again === MOST_AGAIN) throw failure;
-        await delay(Math.random() * (failure.fault === 'lost' ? LOST_MS : AGAIN_MS * again));
-      }
-    }
-  }
-
-  async #once<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    const session = await this.#sessions.take(this.#answerMs, this.#signal);
-    let isBroken = false;
-    try {
-      return await work(session);
-    } catch (failure) {
-      const { fault, code } = isInstance(failure, DatabaseFailure) ? failure : OTHER_FAILURE;
-      // Somebody may have left another role on it.
-      isBroken = fault === 'lost' || code === DENIED || !(await rolledBack(session));
-      throw failure;
-    } finally {
-      this.#sessions.giveBack(session, isBroken);
-    }
-  }
-
   close(): Promise<void> {
     return this.#sessions.close();
   }
 }
 
+/** The code of a cancelled statement. */
+const CANCELLED = '57014';
+
 /**
- * Postgres answers COMMIT with ROLLBACK where a statement before it has failed, and with COMMIT also where there is no
- * transaction: whatever has ended ours, it is as if the answer were lost. A `pg` that does not say is trusted; to ask Postgres
- * for the transaction's number would take one more round trip, or a number for who only reads.
+ * Commits. Postgres answers ROLLBACK if a statement has failed, and COMMIT even outside a transaction, which then counts as a
+ * lost answer. A `pg` that reports no transaction status is trusted, because to ask Postgres would take a round trip.
+ *
+ * A COMMIT whose wait for a standby was cancelled, as by `pg_cancel_backend`, succeeds with a warning. Its writes are lost after
+ * a fail-over, so this counts as a lost answer too: the repeated transaction waits for the standby.
  */
 export async function committed(session: Session): Promise<void> {
-  if (session.connection.getTransactionStatus?.() === 'I') throw new DatabaseFailure(new Error('no transaction'));
-  const warnings: PostgresNotice[] = [];
   const { connection } = session;
-  const listener = (notice: PostgresNotice): void => void (isWarning(notice) && warnings.push(notice));
+  if (connection.getTransactionStatus?.() === 'I') throw new DatabaseFailure(new Error('no transaction'));
+  let warning: PostgresNotice | undefined;
+  const listener = (notice: PostgresNotice): void => {
+    if (notice.code?.startsWith('00') === false) warning ??= notice;
+  };
   connection.on('notice', listener);
   try {
     const command = await session.exec('COMMIT');
@@ -243,19 +228,8 @@ export async function committed(session: Session): Promise<void> {
   } finally {
     connection.removeListener('notice', listener);
   }
-  const [warning] = warnings;
-  if (warning !== undefined) throw new DatabaseFailure(Object.assign(new Error(warning.message), { code: CANCELLED }));
-}
-
-/** Of a statement that was cancelled. */
-const CANCELLED = '57014';
-
-/**
- * A COMMIT whose wait for a standby was cancelled, as by `pg_cancel_backend`, succeeds with a warning. Its writes are gone after
- * a fail-over. hookbox treats it as a lost answer: the repeated request also waits for the standby.
- */
-function isWarning({ code }: PostgresNotice): boolean {
-  return code !== undefined && !code.startsWith('00');
+  if (warning === undefined) return;
+  throw new DatabaseFailure(Object.assign(new Error(warning.message), { code: CANCELLED }));
 }
 
 async function rolledBack(session: Session): Promise<boolean> {
@@ -267,57 +241,21 @@ async function rolledBack(session: Session): Promise<boolean> {
   }
 }
 
-/** For so long a transaction whose COMMIT was not answered is waited for; then it counts as done. */
+/** How long to wait for the end of a transaction whose COMMIT was not answered. */
 const UNSURE_MS = 10_000;
 const LOOK_MS = 50;
 
-/** Appends rows by which nobody could tell whether they are there already: should COMMIT not be answered, its id tells. */
-export function appendOnce(
+/**
+ * A transaction that must not be done twice. If COMMIT is not answered, Postgres knows by the transaction's id whether it is
+ * committed.
+ *
+ * @param whileRunning - the result if Postgres is still running it after ten seconds; without it, this throws
+ */
+export function doneOnce<T>(
   database: Database,
-  before: (session: Session) => Promise<void>,
-  append: (session: Session) => Promise<unknown>,
-): Promise<void> {
-  let id: string | undefined;
-  return database.transaction({
-    before,
-    async work(session) {
-      await append(session);
-      id = (await session.row<{ id: string }>('SELECT pg_current_xact_id()::text AS id'))?.id;
-    },
-    async wasDone(session) {
-      return (await wasCommitted(session, id)) ? { result: undefined } : undefined;
-    },
-  });
-}
-
-async function wasCommitted(session: Session, id: string | undefined): Promise<boolean> {
-  for (const until = performance.now() + UNSURE_MS; ; await delay(LOOK_MS)) {
-    const status = await transactionStatus(session, id);
-    if (status !== 'in progress') return status === 'committed';
-    if (performance.now() > until) return true;
-  }
-}
-
-/**
- * What has become of a transaction: `in progress`, `committed`, `aborted`, or `null` where that was long ago. A server that has
- * taken over may never have heard of it, and would fail if it were asked: then what it gives out itself is not later.
- */
-export async function transactionStatus(session: Session, id: string | undefined): Promise<string | null> {
-  const row = await session.row<{ status: string | null }>(
-    `SELECT CASE WHEN $1::xid8 < pg_current_xact_id() THEN pg_xact_status($1::xid8) ELSE 'aborted' END AS status`,
-    [id],
-  );
-  return row?.status ?? null;
-}
-
-const LOOK_AGAIN_MS = 20;
-const MOST_LOOKS = 100;
-
-/**
- * A transaction whose work is done once: where the connection is lost before COMMIT is answered, Postgres knows what
- * has become of it by its number.
- */
-export async function doneOnce<T>(database: Database, { before, work }: Omit<Asked<T>, 'wasDone'>): Promise<T> {
+  { before, work }: Omit<Asked<T>, 'wasDone'>,
+  whileRunning?: { readonly result: T },
+): Promise<T> {
   let tried: { readonly id: string; readonly result: T } | undefined;
   return database.transaction({
     ...(before !== undefined && { before }),
@@ -325,23 +263,33 @@ export async function doneOnce<T>(database: Database, { before, work }: Omit<Ask
       tried = undefined;
       const result = await work(session);
       const row = await session.row<{ id: string | null }>('SELECT pg_current_xact_id_if_assigned()::text AS id');
-      // What has written nothing has no number, and may be done again.
+      // A transaction that has written nothing has no id, and may be done again.
       const id = row?.id ?? null;
       if (id !== null) tried = { id, result };
       return result;
     },
     async wasDone(session) {
-      return tried !== undefined && (await wasCommittedSoon(session, tried.id)) ? { result: tried.result } : undefined;
+      if (tried === undefined) return undefined;
+      const end = await endOf(session, tried.id);
+      if (end === 'in progress' && whileRunning === undefined) {
+        throw new DatabaseFailure(new Error('a transaction is still running'));
+      }
+      return end === 'committed' ? { result: tried.result } : end === 'in progress' ? whileRunning : undefined;
     },
   });
 }
 
-/** @throws DatabaseFailure when it is still under way: a server may go on with what nobody waits for */
-async function wasCommittedSoon(session: Session, id: string): Promise<boolean> {
-  for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
-    const status = await transactionStatus(session, id);
-    if (status !== 'in progress') return status === 'committed';
-    await delay(LOOK_AGAIN_MS);
+/**
+ * Waits for the end of a transaction: `committed`, `aborted`, or `null` if that was long ago. A server that has taken over
+ * may not know the id, and would fail if it were asked: such an id is later than its own.
+ */
+export async function endOf(session: Session, id: string): Promise<string | null> {
+  for (const until = performance.now() + UNSURE_MS; ; await delay(LOOK_MS)) {
+    const row = await session.row<{ status: string | null }>(
+      `SELECT CASE WHEN $1::xid8 < pg_current_xact_id() THEN pg_xact_status($1::xid8) ELSE 'aborted' END AS status`,
+      [id],
+    );
+    const status = row?.status ?? null;
+    if (status !== 'in progress' || performance.now() > until) return status;
   }
-  throw new DatabaseFailure(new Error('a transaction is still running'));
 }

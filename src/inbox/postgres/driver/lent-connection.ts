@@ -1,33 +1,29 @@
-import { isInstance, TransactionError } from '../../../errors.ts';
+import { TransactionError } from '../../../errors.ts';
 import { boundToHere } from '../../../host/own-context.ts';
-import type { PostgresConnection } from './client.ts';
+import type { PostgresConnection } from './connections.ts';
 import { NestedTransactions } from './nested-transactions.ts';
 
-/** A connection in the hands of the application's function. */
+/** A connection that an application's function uses. */
 export interface LentConnection {
   readonly connection: PostgresConnection;
-  /**
-   * Refuses further statements, because another caller gets the connection soon.
-   *
-   * @param thrown - by the function, where it has thrown
-   */
+  /** Rejects further statements. `thrown` is the error of the function. */
   readonly takeBack: (thrown?: unknown) => void;
-  /** How Postgres has ended it meanwhile, if it has. */
+  /** The error with which Postgres has ended the connection. */
   readonly lostBy: () => unknown;
-  /** Why what the function has done must not be committed: it would have ended the transaction, or left its own open. */
+  /** Why hookbox must not commit: the function tried to end the transaction, or left its own open. */
   readonly refusal: () => TransactionError | null;
-  /** Whether Postgres has not answered a statement yet. */
+  /** Whether a statement is unanswered. */
   readonly isAsking: () => boolean;
 }
 
-/** A statement in any of the ways that `pg` takes one. */
+/** The arguments of `query`, in any of the forms that `pg` takes. */
 type Given = readonly unknown[];
 type Callback = (failure: unknown, result?: unknown) => void;
 
-/** What gives a connection back does nothing here: hookbox does that itself, and ORMs do it at the end of a transaction of theirs. */
+/** ORMs call these at the end of their own transaction. They do nothing, because hookbox gives the connection back. */
 const GIVES_BACK = new Set<PropertyKey>(['release', 'end']);
 
-/** A server that has ended the connection, which its time-outs do as well. */
+/** Codes of a server that has ended the connection, also by a time-out. */
 const ENDED = /^(08...|57P0.|25P03|25P04)$/;
 
 /** Calls reach the connection itself, as `pg` writes to `this`. */
@@ -48,7 +44,7 @@ export function lent(connection: PostgresConnection): LentConnection {
 
   function query(call: () => unknown): unknown {
     const answer = call();
-    if (!isInstance(answer, Promise)) return answer;
+    if (!(answer instanceof Promise)) return answer;
     unanswered += 1;
     const over = (): void => {
       unanswered -= 1;
@@ -85,7 +81,7 @@ export function lent(connection: PostgresConnection): LentConnection {
       return send(sent, told);
     }
     const answer = send(sent);
-    if (isInstance(answer, Promise)) answer.catch(changed.undo);
+    if (answer instanceof Promise) answer.catch(changed.undo);
     return answer;
   }
 
@@ -118,10 +114,9 @@ export function lent(connection: PostgresConnection): LentConnection {
 }
 
 function codeOf(failure: unknown): string {
-  return isInstance(failure, Error) ? String(Reflect.get(failure, 'code')) : '';
+  return failure instanceof Error ? String(Reflect.get(failure, 'code')) : '';
 }
 
-/** Also of a cursor, and of a stream over one. */
 function textOf(statement: unknown): string | null {
   if (typeof statement === 'string') return statement;
   if (typeof statement !== 'object' || statement === null) return null;
@@ -131,7 +126,7 @@ function textOf(statement: unknown): string | null {
   return typeof cursor === 'object' ? textOf(cursor) : null;
 }
 
-/** Whether it has no parameters: Postgres takes several statements in one message only then. */
+/** Whether it has no parameters, so that it may hold several statements. */
 function isBare([statement, values]: Given): boolean {
   const own: unknown =
     typeof statement === 'object' && statement !== null ? Reflect.get(statement, 'values') : undefined;
@@ -150,7 +145,7 @@ function callbackOf(given: Given): Callback | null {
   return callback === undefined ? null : (callback as Callback); // as `pg` calls it
 }
 
-/** Fails as `pg` does for a query that fails before it is sent. An unawaited promise fails the attempt and does not end the process. */
+/** Fails as a query of `pg` does before it is sent. An unawaited promise does not end the process. */
 function refused(why: TransactionError, statement: unknown, callback: Callback | null, connection: unknown): unknown {
   if (callback !== null) {
     queueMicrotask(() => callback(why));
@@ -176,7 +171,7 @@ function givenBack(name: PropertyKey, [callback]: Given): unknown {
   return undefined;
 }
 
-/** `pg` calls back in the context in which the connection was opened. */
+/** `pg` would call back in the context in which the connection was opened. */
 function inContext(given: unknown): unknown {
   return typeof given === 'function' ? boundToHere(given as () => unknown) : given;
 }

@@ -1,13 +1,13 @@
 import { TransactionError } from '../../../errors.ts';
 
-/** A text that is sent in the place of another one. */
+/** A text to send instead. */
 interface Changed {
   readonly text: string;
-  /** It has failed: what it would have begun was not, and what it would have ended is still open. */
+  /** Call it if the statement has failed. */
   readonly undo: () => void;
 }
 
-/** Numbers of savepoints, across transactions: two of one name would hide each other. */
+/** Numbers of savepoints, across transactions: two savepoints of one name would hide each other. */
 let savepoints = 0;
 
 /**
@@ -25,7 +25,7 @@ export class NestedTransactions {
    */
   changed(text: string, isBare: boolean): Changed | TransactionError | null {
     const { controls, of } = controlStatements(text);
-    // Several statements with parameters are refused by Postgres.
+    // Postgres rejects several statements with parameters.
     if (controls.length === 0 || (!isBare && of > 1)) return null;
     const before = this.#open;
     const open = [...before];
@@ -52,17 +52,16 @@ export class NestedTransactions {
     return { text: changed + text.slice(at), undo: () => this.#undo(begun, ended) };
   }
 
-  /** For an object that sends itself, such as a cursor: its text cannot be changed. */
+  /** The error for an object that sends itself, such as a cursor, whose text cannot be changed. */
   asObject(): TransactionError {
     return refusal('NOT_SENT', AS_OBJECT);
   }
 
-  /** Called when the function has ended: an error that forbids the commit, if the function has left its own transaction open. */
+  /** The error if the function has ended and left its own transaction open. */
   left(): TransactionError | null {
     return this.#open.length === 0 ? null : refusal('ENDED_EARLY', LEFT_OPEN);
   }
 
-  /** Others may have been sent behind it by then. */
   #undo(begun: readonly number[], ended: readonly number[]): void {
     for (const savepoint of begun) this.#neverBegun.add(savepoint);
     const open = new Set([...ended, ...this.#open]);
@@ -89,16 +88,15 @@ const LEFT_OPEN =
   'The function in ctx.transaction began a nested transaction and did not end it. Nothing was committed. Send ' +
   'COMMIT or ROLLBACK before the function returns, or remove BEGIN.';
 
-/** What a statement does with the transaction that it runs in. */
 type Control =
   | { readonly does: 'begin'; readonly asks: string | null }
   | { readonly does: 'commit' | 'rollback' }
-  /** it cannot be done inside of another transaction */
+  /** impossible inside another transaction */
   | { readonly does: 'leave' };
 
 /** A statement that begins or ends a transaction. */
 interface ControlStatement {
-  /** where it stands in the text, without what surrounds it */
+  /** its place in the text */
   readonly from: number;
   readonly to: number;
   /** as messages name it: `COMMIT`, `PREPARE TRANSACTION` */
@@ -108,11 +106,7 @@ interface ControlStatement {
 
 const MAY_CONTROL = /\b(?:begin|start|commit|end|rollback|abort|prepare)\b/i;
 
-/**
- * The statements of a text that begin or end a transaction, in their order; savepoints are none of them.
- *
- * @returns with how many statements there are in all
- */
+/** The statements that begin or end a transaction, without savepoints, and the number `of` all statements. */
 function controlStatements(text: string): {
   readonly controls: readonly ControlStatement[];
   readonly of: number;
@@ -130,7 +124,7 @@ function nameOf(words: readonly string[], { does }: Control): string {
   return (does === 'leave' || words[0] === 'START' ? words.slice(0, 4) : words.slice(0, 1)).join(' ');
 }
 
-/** What a savepoint cannot have: the transaction around it has begun with its own. */
+/** A savepoint cannot have these. */
 const ASKS = /SERIALIZABLE|REPEATABLE READ|READ ONLY/;
 
 function controlOf(words: readonly string[]): Control | null {
@@ -150,19 +144,16 @@ function controlOf(words: readonly string[]): Control | null {
 }
 
 interface Statement {
-  /** those that it begins with, in capitals */
+  /** the first ones, in capitals */
   readonly words: readonly string[];
   readonly from: number;
   readonly to: number;
 }
 
-/** As many as the longest that controls needs: `START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`. */
+/** Enough for `START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`. */
 const MOST_WORDS = 10;
 
-/**
- * Comments, texts, names in quotation marks, words, numbers and parameters, and any other character. A doubled quotation mark is two
- * texts side by side, which is the same here.
- */
+/** Comments, texts, quoted names, words, numbers, parameters, and single characters. A doubled quotation mark counts as two texts. */
 const TOKEN =
   /(?<blank>\s+|--[^\n\r]*)|(?<comment>\/\*)|[eE]'(?:[^'\\]+|\\[^]|'')*'?|'[^']*'?|"[^"]*"?|(?<dollar>\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$)|(?<word>[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*)|\d[\w.]*|[^]/guy;
 
@@ -173,7 +164,7 @@ function statementsOf(text: string): readonly Statement[] {
   let from = -1;
   let to = 0;
   let parentheses = 0;
-  /** of the body of a function in SQL: BEGIN ATOMIC … END, where CASE has an END, too */
+  /** depth in the body of a function in SQL: BEGIN ATOMIC … END, where CASE has an END too */
   let blocks = 0;
   const end = (): void => {
     if (from !== -1) statements.push({ words, from, to });
@@ -213,7 +204,7 @@ function statementsOf(text: string): readonly Statement[] {
   return statements;
 }
 
-/** Comments may stand in one another. */
+/** Comments may be nested. */
 function afterComment(text: string, from: number): number {
   const mark = /\/\*|\*\//g;
   mark.lastIndex = from;

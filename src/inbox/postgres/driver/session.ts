@@ -1,37 +1,36 @@
 import { createHash } from 'node:crypto';
-import { InboxOpenError, isInstance } from '../../../errors.ts';
+import { InboxOpenError } from '../../../errors.ts';
 import { LATE, startDeadline, withinDeadline } from '../../../host/host-limits.ts';
 import { performance } from '../../../host/real-timers.ts';
 import type { Statement } from '../../operator/sql.ts';
-import type { PostgresConnection, PostgresQuery, PostgresResult } from './client.ts';
-import type { Connections, LentShare } from './connections.ts';
+import type { PostgresConnection, PostgresQuery, PostgresResult, Connections, LentShare } from './connections.ts';
 import { DatabaseFailure } from './faults.ts';
 
-/** Whether statements are prepared under names; given up where a pooler in between does not keep them. */
+/** Whether statements are prepared under names; turned off behind a pooler that does not keep them. */
 interface Preparing {
   named: boolean;
 }
 
-/** `pg` awaits what was asked of a connection that pipelines before it ends it; a moment later nobody waits for it. */
+/** Before `pg` ends a connection that pipelines, it awaits its queries: this long beyond the time that hookbox waits. */
 const CUT_OFF_MS = 1_000;
 
-/** One connection while it is ours: statements are asked in their order, and several may be under way. */
+/** A connection while hookbox uses it. Statements run in order, and several may be waiting for their answers. */
 export class Session {
   readonly connection: PostgresConnection;
   readonly #preparing: Preparing;
   readonly #answerMs: number;
   #unansweredAt: number | null = null;
-  /** when the last one that was asked is over, where one has to wait for the other */
+  /** settles after the last statement, on a connection that does not pipeline */
   #over: Promise<unknown> = Promise.resolve();
 
-  /** @param answerMs - for so long an answer is waited for; then the connection counts as lost */
+  /** @param answerMs - without an answer in this time, the connection counts as lost */
   constructor(connection: PostgresConnection, preparing: Preparing, answerMs: number) {
     this.connection = connection;
     this.#preparing = preparing;
     this.#answerMs = answerMs;
   }
 
-  /** when something was asked that was not answered in time: nothing more is to be asked of the connection, by anybody */
+  /** When a statement was sent that was not answered in time. The connection must not be used any more. */
   get unansweredAt(): number | null {
     return this.#unansweredAt;
   }
@@ -52,7 +51,7 @@ export class Session {
     return (await this.#ask(statement, values)).rowCount ?? 0;
   }
 
-  /** Statements without parameters, which Postgres takes in one message; answers with what it says of the last one. */
+  /** Runs statements without parameters in one message, and returns the command of the last one. */
   async exec(text: string, answerMs?: number): Promise<string> {
     const result: unknown = await this.#inTurn({ text }, answerMs);
     const last: unknown = Array.isArray(result) ? result.at(-1) : result;
@@ -60,11 +59,7 @@ export class Session {
     return String(command);
   }
 
-  /**
-   * Statements without parameters, in one message: Postgres carries them all out, whatever becomes of whoever has asked.
-   *
-   * @returns the rows that they have selected
-   */
+  /** Runs statements without parameters in one message, all of them even if this process ends. Returns their rows. */
   async inOneMessage<Row>(texts: readonly string[], answerMs?: number): Promise<readonly Row[]> {
     const result: unknown = await this.#inTurn({ text: texts.join('; ') }, answerMs);
     const results = (Array.isArray(result) ? result : [result]) as readonly PostgresResult[]; // one for each statement
@@ -77,7 +72,7 @@ export class Session {
     return this.#inTurn(this.#preparing.named ? { ...query, name: nameOf(text) } : query);
   }
 
-  /** A connection that pipelines takes the next before it has answered the last; of others `pg` wants one at a time. */
+  /** Without pipelining, `pg` takes one query at a time. */
   #inTurn(query: PostgresQuery, answerMs?: number): Promise<PostgresResult> {
     if (this.connection.pipeline === true) return this.answered(query, answerMs).catch(this.#failed);
     const answered = this.#over.then(() => this.answered(query, answerMs)).catch(this.#failed);
@@ -85,7 +80,7 @@ export class Session {
     return answered;
   }
 
-  /** A query at once, which fails as `pg` has it. */
+  /** Sends a query at once. It fails with the error of `pg`. */
   async answered(query: PostgresQuery, answerMs = this.#answerMs): Promise<PostgresResult> {
     if (this.#unansweredAt !== null) throw new Error(SILENT);
     const askedAt = performance.now();
@@ -104,7 +99,7 @@ export class Session {
   };
 }
 
-/** `pg` would read bytes as text where an application has asked it for binary results. */
+/** Turns off the binary results that an application may have asked for. */
 function inText(connection: PostgresConnection, query: PostgresQuery): Promise<PostgresResult> {
   if (Reflect.get(connection, 'binary') !== true) return connection.query(query);
   Reflect.set(connection, 'binary', false);
@@ -115,7 +110,7 @@ function inText(connection: PostgresConnection, query: PostgresQuery): Promise<P
   }
 }
 
-/** The rows of a result by the names of their columns, also where an application's client makes lists of all rows. */
+/** The rows of a result as objects, even if the application's client makes lists of rows. */
 export function rowsOf({ rows, fields = [] }: PostgresResult): readonly unknown[] {
   return Array.isArray(rows[0]) ? rows.map((row) => byName(row as readonly unknown[], fields)) : rows;
 }
@@ -124,12 +119,12 @@ function byName(row: readonly unknown[], fields: readonly { readonly name: strin
   return Object.fromEntries(fields.map(({ name }, at) => [name, row[at]]));
 }
 
-/** As `pg` says it. */
+/** The message of `pg`. */
 const SILENT = 'Query read timeout';
 
 const names = new Map<string, string>();
 
-/** The same statement has the same name in every process, and another one another. */
+/** The same in every process. */
 function nameOf(text: string): string {
   let name = names.get(text);
   if (name === undefined) {
@@ -140,25 +135,25 @@ function nameOf(text: string): string {
 }
 
 interface Opening {
-  /** Asked before anything else, until it has succeeded once. */
+  /** Runs first, until it has succeeded once. */
   readonly open: (session: Session) => Promise<void>;
-  /** What is said to who may not even connect. */
+  /** The error of a connection that cannot be made. */
   readonly refusalOf: (failure: DatabaseFailure) => Error;
 }
 
-/** Connections while they are ours, on an inbox that is open. */
+/** Connections to an open inbox. */
 export class Sessions {
   readonly #connections: Connections;
   readonly #preparing: Preparing;
   readonly #opening: Opening;
   readonly #takeMs: number;
   #opened: Promise<void> | undefined;
-  /** when each was heard of last */
+  /** when each connection last answered */
   readonly #heardAt = new WeakMap<PostgresConnection, number>();
-  /** when something was asked that was never answered */
+  /** when the last statement was sent that was never answered */
   #silentAt = -Infinity;
 
-  /** @param takeMs - for so long a connection is waited for */
+  /** @param takeMs - how long to wait for a connection */
   constructor(connections: Connections, preparing: Preparing, opening: Opening, takeMs: number) {
     this.#connections = connections;
     this.#preparing = preparing;
@@ -175,8 +170,8 @@ export class Sessions {
   }
 
   /**
-   * @param answerMs - for so long an answer is waited for on it
-   * @param signal - of a caller that may stop waiting; then the connection goes to another caller
+   * @param answerMs - how long to wait for answers on it
+   * @param signal - of a caller that may stop waiting; the connection then goes to another caller
    */
   async take(answerMs: number, signal?: AbortSignal): Promise<Session> {
     const connection = await this.#heard(signal);
@@ -205,12 +200,12 @@ export class Sessions {
     return this.#connections.close();
   }
 
-  /** What has made one connection silent has most likely done so to all that lay idle then: each would be waited for in its turn. */
+  /** The cause that made one connection silent has probably silenced all idle ones: these are thrown away. */
   async #heard(signal: AbortSignal | undefined): Promise<PostgresConnection> {
     for (;;) {
       const connection = await this.#connection(signal);
       if ((this.#heardAt.get(connection) ?? Infinity) >= this.#silentAt) return connection;
-      // One that has something under way is cut off by `pg`; of another one it awaits a goodbye that may never come.
+      // `pg` cuts off a connection with a query in progress; on an idle one it would wait for a goodbye that may never come.
       connection.query({ text: 'SELECT 1', query_timeout: 1 }).catch(() => {});
       this.#connections.giveBack(connection, true);
     }
@@ -222,10 +217,10 @@ export class Sessions {
       const taking = this.#connections.take();
       const connection = await answerOf(unlessAborted(taking, signal), this.#takeMs);
       if (connection !== LATE) return connection;
-      // Should it come yet, somebody else has it.
+      // If it comes later, another caller gets it.
       taking.then((late) => this.#connections.giveBack(late, false)).catch(() => {});
     } catch (failure) {
-      if (isInstance(failure, InboxOpenError)) throw failure;
+      if (failure instanceof InboxOpenError) throw failure;
       throw this.#opening.refusalOf(new DatabaseFailure(failure, { isLogin: true }));
     }
     signal?.throwIfAborted();
@@ -247,15 +242,14 @@ async function unlessAborted<T>(asked: Promise<T>, signal: AbortSignal | undefin
 }
 
 /**
- * Postgres' text has no U+0000, which ids, types and errors may have. It is written as U+0001 and a digit, and so is U+0001
- * itself, so that texts stay apart and, byte by byte, in their order.
+ * Postgres has no U+0000 in texts, but ids, types and errors may. It is written as U+0001 and a digit, and so is U+0001 itself,
+ * so that different texts stay different and, byte by byte, in order.
  */
 function toText(text: string): string {
   // oxlint-disable-next-line no-control-regex -- that is what it is about
   return /[\0\u0001]/.test(text) ? text.replaceAll('\u0001', '\u00011').replaceAll('\0', '\u00010') : text;
 }
 
-/** What `toText` was given. */
 function fromText(text: string): string {
   if (!text.includes('\u0001')) return text;
   // oxlint-disable-next-line no-control-regex -- that is what it is about
@@ -269,7 +263,7 @@ export function toParameter(value: unknown): unknown {
   return Array.isArray(value) ? value.map(toParameter) : value;
 }
 
-/** JSON that Postgres has made of columns, whose texts it does not decode. */
+/** JSON that Postgres has made of columns with such texts. */
 export function fromJson(json: string): unknown {
   return JSON.parse(json, (_, value: unknown) => (typeof value === 'string' ? fromText(value) : value));
 }
@@ -278,7 +272,7 @@ const BOOL = 16;
 const BYTEA = 17;
 const INTEGERS = new Set([20, 21, 23, 26]);
 
-/** Reads texts with `fromText`, and columns of other types, however the application has set up its `pg`: integers are numbers here, as all of ours are safe. */
+/** Reads columns, however the application has set up its `pg`. Integers become numbers, as all of them are safe. */
 const types = {
   getTypeParser(oid: number): (text: string) => unknown {
     if (INTEGERS.has(oid)) return Number;
@@ -289,21 +283,21 @@ const types = {
 
 function bytesOf(text: string): Buffer {
   if (text.startsWith('\\x')) return Buffer.from(text.slice(2), 'hex');
-  // A role with bytea_output = escape: all but printable ASCII is written in octal.
+  // With bytea_output = escape, all but printable ASCII is octal.
   const latin = text.replaceAll(/\\(\\|[0-7]{3})/g, (_, code: string) =>
     code === '\\' ? '\\' : String.fromCharCode(Number.parseInt(code, 8)),
   );
   return Buffer.from(latin, 'latin1');
 }
 
-/** What a delivery, a claim or the end of an attempt waits for is answered in this time, or nobody will answer it any more. */
+/** How long deliveries, claims and settlements wait for an answer. */
 export const ANSWER_MS = 10_000;
-/** What operators ask for may have to go through millions of rows. */
+/** Operators' statements may go through millions of rows. */
 export const OPERATORS_MS = 120_000;
-/** A migration may build an index on all that was ever stored. */
+/** A migration may build an index on all events. */
 export const MIGRATION_MS = 3_600_000;
 
-/** What is asked of Postgres, or `LATE`. A connection that has gone silent tells nobody: only the time does. */
+/** The answer, or `LATE`: only the time shows that a connection is silent. */
 async function answerOf<T>(asked: Promise<T>, withinMs: number): Promise<T | typeof LATE> {
   const deadline = startDeadline(withinMs);
   try {

@@ -42,7 +42,7 @@ export async function toPending(transaction: Transaction, reruns: readonly Rerun
   // An invalid event gets its entity only now, and joins the queue of that.
   if (named.length > 0) await locks.take(rows.map(({ slot }) => slot));
   await Promise.all([session.run(moves.describeMany(rows)), session.run(moves.unshelveMany(rows, now))]);
-  for (const { event } of named) await index.add(session, t, event.seq);
+  for (const { event } of named) await index.add({ session, t }, event.seq);
 }
 
 /** Processed events with a body that no other transaction prunes. One look through an index for each endpoint. */

@@ -27,9 +27,9 @@ export type Reading = Pick<Transaction, 'session' | 't'>;
 /** Finds events by their content. Operators keep it, in the transactions that move events. */
 export interface EventIndex {
   /** Call it before the entity or the body of an event changes. */
-  forget(session: Session, t: Tables, seq: number): Promise<void>;
+  forget(reading: Reading, seq: number): Promise<void>;
   /** Call it after the change. */
-  add(session: Session, t: Tables, seq: number): Promise<void>;
+  add(reading: Reading, seq: number): Promise<void>;
 }
 
 export function transactionOn(

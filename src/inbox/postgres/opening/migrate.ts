@@ -1,4 +1,4 @@
-import { InboxOpenError, isInstance } from '../../../errors.ts';
+import { InboxOpenError } from '../../../errors.ts';
 import { delay } from '../../../host/real-timers.ts';
 import { committed, IDLE_TIMEOUT } from '../driver/database.ts';
 import { DatabaseFailure } from '../driver/faults.ts';
@@ -6,36 +6,35 @@ import { MIGRATION_MS, type Session } from '../driver/session.ts';
 import { literal, quoted, type Tables } from '../sql/tables.ts';
 import { type Migration, schema } from './schema.ts';
 
-/** In their order. Within a minor version the schema stays. */
+/** The schema stays within a minor version. */
 export const migrations: readonly Migration[] = [schema];
 
 export const NEWEST = newestOf(migrations);
 
-/** Whoever migrates holds it, so that of several processes that start one does and the others find it done. */
+/** One of several processes that start holds this lock and migrates; the others find it done. */
 const LOCK = 5_417_090_261;
 const LOCK_TIMEOUT_MS = 10_000;
-/** Whoever waits for a table that a long transaction has in use holds up all who come after: not for long, and not at once again. */
+/** A migration that waits for a table delays all later statements on it, so it waits briefly, and pauses. */
 const TABLE_TIMEOUT_MS = 1_500;
 const AGAIN_MS = 2_000;
 
 const BEGIN = [
   'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
   `SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`,
-  // Types are Postgres' own, and tables of the kind that it updates in place, whatever a role has set.
+  // Types are Postgres' own, and tables are heaps, whatever a role has set.
   'SET LOCAL search_path = pg_catalog',
   'SET LOCAL default_table_access_method = heap',
   IDLE_TIMEOUT,
 ].join('; ');
 const TAKE_LOCK = `SELECT pg_advisory_xact_lock(${LOCK}); SET LOCAL lock_timeout = ${TABLE_TIMEOUT_MS}`;
 
-/** The schema of an inbox, by its name and by its tables. */
 export interface Place {
   readonly schema: string;
   readonly tables: Tables;
 }
 
 /**
- * What is to be done yet until the schema is that of this hookbox, in its order; `null` where there is no inbox.
+ * The migrations that are missing; `null` if there is no inbox.
  *
  * @throws InboxOpenError `NEEDS_NEWER_HOOKBOX` when a newer major version has written the schema
  */
@@ -44,7 +43,7 @@ export async function missingMigrations(
   { schema, tables }: Place,
   steps: readonly Migration[] = migrations,
 ): Promise<readonly Migration[] | null> {
-  // Asked of the catalogue: what it keeps of it in memory may be of before somebody else has migrated.
+  // From the catalogue, because cached plans may be older than another process's migration.
   const there = await session.row(
     `SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
      WHERE nspname = $1 AND relname = 'migrations'`,
@@ -63,10 +62,7 @@ export async function missingMigrations(
   return steps.filter(({ version }) => applied.every((row) => row.version !== version));
 }
 
-/**
- * Takes all missing steps, each in its own transaction: while one waits for a table in use, it holds no table that the other
- * process may want next.
- */
+/** Runs each missing migration in its own transaction. While one waits for a table, it holds no other table. */
 export async function migrate(
   session: Session,
   { schema, tables }: Place,
@@ -89,12 +85,12 @@ export async function migrate(
   }
 }
 
-/** Where somebody has a table in use it lets go of everything and pauses, before whoever has asked does so again. */
+/** If a table is in use, it rolls back and pauses before the caller tries again. */
 async function made(session: Session, statements: string): Promise<void> {
   try {
     await session.exec(statements, MIGRATION_MS);
   } catch (failure) {
-    if (isInstance(failure, DatabaseFailure) && failure.code === '55P03') {
+    if (failure instanceof DatabaseFailure && failure.code === '55P03') {
       await session.exec('ROLLBACK');
       await delay(AGAIN_MS * (0.5 + Math.random()));
     }
@@ -103,9 +99,9 @@ async function made(session: Session, statements: string): Promise<void> {
 }
 
 /**
- * What `migrate` runs, for people and for what they deploy with.
+ * The SQL that `migrate` runs, for people.
  *
- * @param missing - of a server that was asked; `null` where it has no inbox, or none was asked
+ * @param missing - of a server; `null` without an inbox or a server
  */
 export function migrationScript({ schema, tables }: Place, missing: readonly Migration[] | null): string {
   return (missing ?? migrations)
@@ -124,10 +120,9 @@ function createMigrations(tables: Tables): string {
 )`;
 }
 
-/** With the line that says that it was done. */
 function statementsOf({ version, name, needs, sql }: Migration, tables: Tables): string {
   const line = `INSERT INTO ${tables.migrations} (version, name, needs) VALUES (${version}, ${literal(name)}, ${needs});`;
-  // As deep as it stands among the code.
+  // As deep as it is indented in the code.
   return `${sql(tables).replaceAll(/^ {4}/gm, '').trim()}\n${line}`;
 }
 

@@ -1,4 +1,4 @@
-import { InboxOpenError, isInstance } from '../../../errors.ts';
+import { InboxOpenError } from '../../../errors.ts';
 import { isMisread, shownDatabase, TO_BE_ESCAPED } from '../../../host/postgres-url.ts';
 import { inboxOptions } from '../../../host/shell-words.ts';
 import { type PostgresSource, connectionsOf } from '../driver/connections.ts';
@@ -20,7 +20,7 @@ import {
 import type { Migration } from './schema.ts';
 
 /**
- * Looks at the server, and makes the tables unless somebody else is to.
+ * Checks the server, and creates missing tables if it may.
  *
  * @throws InboxOpenError whose message says what to change
  */
@@ -37,16 +37,12 @@ export function openSchema(
   });
 }
 
-/**
- * Looks at the server and at what the schema is without; `null` where there is no inbox.
- *
- * @throws InboxOpenError whose message says what to change
- */
+/** Checks the server, and returns the missing migrations; `null` if there is no inbox. */
 export function lookAtSchema(session: Session, place: Place): Promise<readonly Migration[] | null> {
   return refusing(session, place, async (missing) => missing);
 }
 
-/** During the look, names mean Postgres' own objects, even if a schema has objects of the same names. */
+/** Names mean Postgres' own objects, even if a schema has objects of the same names. */
 const BEGIN_LOOK = 'BEGIN; SET LOCAL search_path = pg_catalog, pg_temp';
 
 async function refusing<T>(
@@ -66,7 +62,7 @@ async function refusing<T>(
     await session.exec('ROLLBACK');
     return await work(missing);
   } catch (failure) {
-    throw isInstance(failure, DatabaseFailure) ? await refusalOf(failure, session, { schema, role }) : failure;
+    throw failure instanceof DatabaseFailure ? await refusalOf(failure, session, { schema, role }) : failure;
   }
 }
 
@@ -84,7 +80,6 @@ function notMigrated(schema: string, isThere: boolean): InboxOpenError {
   return new InboxOpenError(isThere ? 'SCHEMA_OLD' : 'SCHEMA_MISSING', `${what} ${advice}`);
 }
 
-/** What Postgres says of rights and names, with what to do about it. */
 async function refusalOf(
   failure: DatabaseFailure,
   session: Session,
@@ -104,7 +99,7 @@ async function refusalOf(
   }
 }
 
-/** The message says of what a right is missing, in the language of the server, and not which one: the catalogue does. */
+/** The message of Postgres does not say which right is missing, but the catalogue does. */
 async function toBeGranted(session: Session, schema: string, role: string): Promise<string> {
   await session.exec('ROLLBACK');
   const missing = missingRight(await askedRights(session, schema), schema);
@@ -113,11 +108,7 @@ async function toBeGranted(session: Session, schema: string, role: string): Prom
   );
 }
 
-/**
- * What is said to who may not even connect.
- *
- * @param place - where that was; `null` for who knows
- */
+/** @param place - where the connection goes; `null` if the caller says so itself */
 export function connectionRefusal(failure: DatabaseFailure, place: string | null): InboxOpenError | DatabaseFailure {
   switch (failure.code) {
     case '28P01':
@@ -126,13 +117,13 @@ export function connectionRefusal(failure: DatabaseFailure, place: string | null
     case '3D000':
       return new InboxOpenError('CANNOT_OPEN', `${failure.message}. Create the database, or change the URL.`);
     default:
-      // Of a port, a name or a variable that is wrong nothing else tells.
+      // Shows a wrong port, name or variable.
       if (place !== null && failure.fault === 'lost') failure.message += `: ${place}`;
       return failure;
   }
 }
 
-/** Where connections of a source go, for people: host, port and database, and never a user or a password; `null` for who knows. */
+/** Host, port and database of a source, without user and password; `null` if unknown. */
 export function placeOf(source: PostgresSource): string | null {
   if (typeof source === 'string') return placeOfUrl(source);
   if (!('pool' in source)) return null;
@@ -151,15 +142,15 @@ function placeOfUrl(url: string): string {
 }
 
 /**
- * Asks a server for something, where there may be no inbox yet. It may be asked again after a connection was lost.
+ * Runs statements on a server that may have no inbox, again after a lost connection.
  *
- * @throws InboxOpenError for who may not even connect, InboxUnavailableError when nobody answers
+ * @throws InboxOpenError if the connection is rejected, InboxUnavailableError without an answer
  */
 export async function onServer<T>(url: string, work: (session: Session) => Promise<T>): Promise<T> {
   const nothing = async (): Promise<void> => {};
   const opening = {
     open: nothing,
-    // Who asks says where, but not that the URL is read otherwise than it was meant.
+    // The caller's message says where, but not that the URL means another place.
     refusalOf: (failure: DatabaseFailure) => connectionRefusal(failure, isMisread(url) ? placeOf(url) : null),
   };
   const sessions = new Sessions(connectionsOf(url), { named: false }, opening, ANSWER_MS);

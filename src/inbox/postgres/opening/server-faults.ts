@@ -1,7 +1,16 @@
 import { InboxOpenError } from '../../../errors.ts';
 import type { Session } from '../driver/session.ts';
-import { goOnBehind, lastNumber, mayLook, sequencesOf } from '../sql/sequences.ts';
-import { quoted, tableNames, SLOTS, literal, type Tables } from '../sql/tables.ts';
+import {
+  goOnBehind,
+  lastNumber,
+  mayLook,
+  sequencesOf,
+  quoted,
+  tableNames,
+  SLOTS,
+  literal,
+  type Tables,
+} from '../sql/tables.ts';
 import type { Place } from './migrate.ts';
 
 /** What a server says of itself, as far as an inbox depends on it. */
@@ -42,40 +51,46 @@ export function versionText(version: number): string {
 }
 
 /** Everything that is wrong with a server, the worst first. */
-export function faultsOf({
-  version,
-  encoding,
-  fsync,
-  synchronous_commit,
-  standby,
-  role,
-}: Server): readonly ServerFault[] {
-  const faults: ServerFault[] = [];
-  if (version < OLDEST) {
-    const what = `hookbox needs Postgres 14 or newer; this server has ${versionText(version)}.`;
-    faults.push({ setting: 'version', code: 'SERVER_TOO_OLD', what, advice: 'Upgrade the server.' });
-  }
-  if (standby) {
-    const what = 'This Postgres server is a read-only standby.';
-    faults.push({ setting: 'standby', code: 'READ_ONLY', what, advice: 'Connect to the primary server.' });
-  }
-  if (encoding !== 'UTF8') {
-    const what = `The encoding of this database is ${encoding}, which cannot represent every character of an event.`;
-    faults.push({ setting: 'encoding', code: 'CANNOT_OPEN', what, advice: "Create a database with ENCODING 'UTF8'." });
-  }
-  if (fsync !== 'on') {
-    const what = 'This Postgres server has fsync = off, so a crash can lose events.';
-    faults.push({ setting: 'fsync', code: 'NOT_DURABLE', what, advice: 'Set fsync to on.' });
-  }
-  if (synchronous_commit === 'off') {
-    faults.push({
+export function faultsOf(server: Server): readonly ServerFault[] {
+  const { version, encoding } = server;
+  const faults: readonly (ServerFault & { readonly isThere: boolean })[] = [
+    {
+      isThere: version < OLDEST,
+      setting: 'version',
+      code: 'SERVER_TOO_OLD',
+      what: `hookbox needs Postgres 14 or newer; this server has ${versionText(version)}.`,
+      advice: 'Upgrade the server.',
+    },
+    {
+      isThere: server.standby,
+      setting: 'standby',
+      code: 'READ_ONLY',
+      what: 'This Postgres server is a read-only standby.',
+      advice: 'Connect to the primary server.',
+    },
+    {
+      isThere: encoding !== 'UTF8',
+      setting: 'encoding',
+      code: 'CANNOT_OPEN',
+      what: `The encoding of this database is ${encoding}, which cannot represent every character of an event.`,
+      advice: "Create a database with ENCODING 'UTF8'.",
+    },
+    {
+      isThere: server.fsync !== 'on',
+      setting: 'fsync',
+      code: 'NOT_DURABLE',
+      what: 'This Postgres server has fsync = off, so a crash can lose events.',
+      advice: 'Set fsync to on.',
+    },
+    {
+      isThere: server.synchronous_commit === 'off',
       setting: 'synchronous_commit',
       code: 'NOT_DURABLE',
       what: 'synchronous_commit is off for this role or database, so a crash can lose acknowledged events.',
-      advice: `Run: ALTER ROLE ${quoted(role)} SET synchronous_commit = on`,
-    });
-  }
-  return faults;
+      advice: `Run: ALTER ROLE ${quoted(server.role)} SET synchronous_commit = on`,
+    },
+  ];
+  return faults.flatMap(({ isThere, ...fault }) => (isThere ? [fault] : []));
 }
 
 /** What a role may do with a schema. */
@@ -95,8 +110,6 @@ export interface Rights {
   readonly isFirst: boolean;
 }
 
-interface RightsRow extends Omit<Rights, 'tables' | 'closed'> {}
-
 const RIGHTS = `
   SELECT current_user::text AS role, current_database()::text AS database, schema.oid IS NOT NULL AS there,
     has_database_privilege(current_database(), 'CREATE') AS "makesSchemas",
@@ -114,19 +127,11 @@ const TABLES = `
   GROUP BY relname ORDER BY relname`;
 
 export async function askedRights(session: Session, schema: string): Promise<Rights> {
-  const row = await session.row<RightsRow>(RIGHTS, [schema]);
+  const [row] = await session.rows<Omit<Rights, 'tables' | 'closed'>>(RIGHTS, [schema]);
+  if (row === undefined) throw new InboxOpenError('CANNOT_OPEN', 'The server did not report the rights of the role.');
   const tables = await session.rows<{ name: string; open: boolean }>(TABLES, [schema, [...tableNames]]);
-  const none = {
-    role: '',
-    database: '',
-    there: false,
-    makesSchemas: false,
-    uses: false,
-    makesTables: false,
-    isFirst: false,
-  };
   const closed = tables.filter(({ open }) => !open).map(({ name }) => name);
-  return { ...(row ?? none), tables: tables.length, closed };
+  return { ...row, tables: tables.length, closed };
 }
 
 /** What a role may not do that an inbox needs, and what to grant; `null` where nothing is missing. */
@@ -209,46 +214,60 @@ export async function tableFaults(session: Session, schema: string): Promise<rea
   return rows.flatMap((row) => faultsOfTable(row, schema));
 }
 
-function faultsOfTable({ role, name, unlogged, hidden, trigger, rule }: TableFaultsRow, schema: string): TableFault[] {
+function faultsOfTable(
+  { role, name, unlogged, hidden, trigger, rule }: TableFaultsRow,
+  schema: string,
+): readonly TableFault[] {
   const table = `${quoted(schema)}.${quoted(name)}`;
-  const faults: TableFault[] = [];
-  if (unlogged) {
-    const what = `The table ${table} is UNLOGGED: a crash of Postgres empties the table, and standbys do not have its rows.`;
-    faults.push({ code: 'NOT_DURABLE', what, advice: `Run: ALTER TABLE ${table} SET LOGGED` });
-  }
-  if (hidden) {
-    const what =
-      `Row-level security may hide rows of ${table} from the role ${quoted(role)}, so some events might not be ` +
-      'handled.';
-    const each = `For each table of the schema ${schema}, run: ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY;`;
-    faults.push({ code: 'ACCESS_DENIED', what, advice: `${each} or once: ALTER ROLE ${quoted(role)} BYPASSRLS` });
-  }
-  if (trigger !== null) {
-    const what = `The trigger ${quoted(trigger)} runs before rows of ${table} are written, and may block the write.`;
-    faults.push({ code: 'CANNOT_OPEN', what, advice: `Run: DROP TRIGGER ${quoted(trigger)} ON ${table}` });
-  }
-  if (rule !== null) {
-    const what = `The rule ${quoted(rule)} on ${table} may change the statements of hookbox.`;
-    faults.push({ code: 'CANNOT_OPEN', what, advice: `Run: DROP RULE ${quoted(rule)} ON ${table}` });
-  }
-  return faults;
+  const faults: readonly (TableFault & { readonly isThere: boolean })[] = [
+    {
+      isThere: unlogged,
+      code: 'NOT_DURABLE',
+      what: `The table ${table} is UNLOGGED: a crash of Postgres empties the table, and standbys do not have its rows.`,
+      advice: `Run: ALTER TABLE ${table} SET LOGGED`,
+    },
+    {
+      isThere: hidden,
+      code: 'ACCESS_DENIED',
+      what:
+        `Row-level security may hide rows of ${table} from the role ${quoted(role)}, so some events might not be ` +
+        'handled.',
+      advice:
+        `For each table of the schema ${schema}, run: ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY; ` +
+        `or once: ALTER ROLE ${quoted(role)} BYPASSRLS`,
+    },
+    {
+      isThere: trigger !== null,
+      code: 'CANNOT_OPEN',
+      what: `The trigger ${quoted(trigger ?? '')} runs before rows of ${table} are written, and may block the write.`,
+      advice: `Run: DROP TRIGGER ${quoted(trigger ?? '')} ON ${table}`,
+    },
+    {
+      isThere: rule !== null,
+      code: 'CANNOT_OPEN',
+      what: `The rule ${quoted(rule ?? '')} on ${table} may change the statements of hookbox.`,
+      advice: `Run: DROP RULE ${quoted(rule ?? '')} ON ${table}`,
+    },
+  ];
+  return faults.flatMap(({ isThere, ...fault }) => (isThere ? [fault] : []));
 }
 
 /** Reports missing rows that exist from the start: without them locks and notifications do not work. */
 export async function missingRows(session: Session, { schema, tables: t }: Place): Promise<readonly TableFault[]> {
-  const row = await session.row<Record<'slots' | 'clock' | 'progress', boolean>>(`
+  const needed = {
+    slots: `SELECT generate_series(0, ${SLOTS - 1})`,
+    clock: '(latest_ms) VALUES (0)',
+    progress: `VALUES (${literal('terms')}, 0)`,
+  };
+  const row = await session.row<Record<keyof typeof needed, boolean>>(`
     SELECT (SELECT count(*) FROM ${t.slots} WHERE slot >= 0 AND slot < ${SLOTS}) < ${SLOTS} AS slots, NOT EXISTS (SELECT 1 FROM ${t.clock}) AS clock,
       NOT EXISTS (SELECT 1 FROM ${t.progress} WHERE what = 'terms') AS progress`);
-  const fault = (name: 'slots' | 'clock' | 'progress', values: string): TableFault => ({
+  const missing = (Object.keys(needed) as (keyof typeof needed)[]).filter((name) => row?.[name] === true);
+  return missing.map((name) => ({
     code: 'CANNOT_OPEN',
     what: `The table ${quoted(schema)}.${name} is missing rows that hookbox created.`,
-    advice: `Run: INSERT INTO ${t[name]} ${values} ON CONFLICT DO NOTHING`,
-  });
-  return [
-    ...(row?.slots === true ? [fault('slots', `SELECT generate_series(0, ${SLOTS - 1})`)] : []),
-    ...(row?.clock === true ? [fault('clock', '(latest_ms) VALUES (0)')] : []),
-    ...(row?.progress === true ? [fault('progress', `VALUES (${literal('terms')}, 0)`)] : []),
-  ];
+    advice: `Run: INSERT INTO ${t[name]} ${needed[name]} ON CONFLICT DO NOTHING`,
+  }));
 }
 
 /**

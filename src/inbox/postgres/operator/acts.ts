@@ -34,7 +34,7 @@ import { seenSince } from '../../rules/processors.ts';
 import type { DatabaseTime } from '../database-time.ts';
 import { doneOnce } from '../driver/database.ts';
 import { nextInQueues } from '../engine/entity-queue.ts';
-import { keyOf } from '../engine/new-events.ts';
+import { keyOf } from '../engine/accepted-events.ts';
 import { toPending } from '../engine/settled-events.ts';
 import { timeSlice, type Reading, type Transaction } from '../engine/transaction.ts';
 import { contentColumns, places } from '../sql/records.ts';
@@ -52,24 +52,11 @@ export function actsOnEvents({ store, ask, notify }: Access): Pick<Acts, 'act'> 
       if (keys.length > 1) {
         refuseTooManyBytes(keys, await ask(() => database.read((session) => bytesOf({ session, t }, keys))));
       }
-      let written: { readonly report: ActReport; readonly at: number } | undefined;
       const report = await ask(() =>
-        database.transaction({
+        doneOnce(database, {
           before: (session) => writeAt(session, author.now, times),
-          async work(session) {
-            const now = times.toDatabase(author.now);
-            const report = await actOnKeys(within(session), act, keys, { ...author, now }, options);
-            written = { report, at: now };
-            return report;
-          },
-          async wasDone(session) {
-            if (written === undefined) return undefined;
-            // Waits for the transaction that has moved them, in case it is still running.
-            await within(session).locks.takeOfKeys(keys);
-            const text = `SELECT 1 FROM ${t.audit} WHERE seq = $1 AND at_ms = $2`;
-            const line = await session.row(text, [written.report.audit, written.at]);
-            return line === undefined ? undefined : { result: written.report };
-          },
+          work: (session) =>
+            actOnKeys(within(session), act, keys, { ...author, now: times.toDatabase(author.now) }, options),
         }),
       );
       if (report.counts.done !== undefined) notify();
@@ -240,8 +227,7 @@ async function heldByKey(transaction: Transaction, keys: readonly EventKey[]): P
 /** `heldByKey`, for events by their numbers. */
 async function heldBySeq(transaction: Transaction, seqs: readonly number[]): Promise<readonly (ActedRow | null)[]> {
   if (seqs.length === 0) return [];
-  await transaction.locks.takeOfSeqs(seqs);
-  await keepUnpruned(transaction, '$1::bigint[]', [seqs]);
+  await holdBySeq(transaction, seqs);
   const found = await transaction.session.rows<ActedColumns>(selectActed(postgres(transaction.t), seqs));
   const rows = actedInOrder(seqs, found);
   await shelveLost(
@@ -269,8 +255,14 @@ async function shelveLost({ session, moves }: Transaction, rows: readonly ActedR
   await session.run(moves.shelveLost(rows.filter(({ state }) => state === 'dead').map(({ seq }) => seq)));
 }
 
+/** No other transaction moves or prunes these events until this one ends. */
+export async function holdBySeq(transaction: Transaction, seqs: readonly number[]): Promise<void> {
+  await transaction.locks.takeOfSeqs(seqs);
+  await keepUnpruned(transaction, '$1::bigint[]', [seqs]);
+}
+
 /** Locks the rows that say that a processed event may be pruned, and no others of it. */
-export async function keepUnpruned({ session, t }: Reading, seqs: string, values: readonly unknown[]): Promise<void> {
+async function keepUnpruned({ session, t }: Reading, seqs: string, values: readonly unknown[]): Promise<void> {
   const of = `WHERE prunable AND seq = ANY(${seqs}) ORDER BY seq`;
   await session.rows(`SELECT 1 FROM ${t.attempts} ${of}, number FOR UPDATE`, values);
   await session.rows(`SELECT 1 FROM ${t.imported} ${of} FOR UPDATE`, values);

@@ -11,16 +11,15 @@ import {
 } from '../../operator/counts.ts';
 import { minutesApart } from '../../rules/counted.ts';
 import { BEGIN } from '../driver/database.ts';
-import { distinctEndpoints } from '../engine/due-events.ts';
-import { countsToAdd } from '../sql/statements.ts';
-import { lastNumber, sequenceOf, wordsOfTaken } from '../sql/sequences.ts';
-import { rowOf, type Tables } from '../sql/tables.ts';
+import { distinctEndpoints, READY } from '../engine/due-events.ts';
+import { countsToAdd, given, lists } from '../sql/statements.ts';
+import { lastNumber, sequenceOf, wordsOfTaken, rowOf, type Tables } from '../sql/tables.ts';
 import type { Store } from '../store.ts';
 import { type Access, DEAD_WITH_BODIES } from './operator-tables.ts';
 import { onShelf } from './search-indexes.ts';
 
-// Each condition repeats that of an index.
-const READY = 'lease_until_ms IS NULL AND NOT parked';
+const REJECTED = `${KIND}, count, at_ms, place` as const;
+
 const RETRYING = 'lease_until_ms IS NULL AND failures > 0';
 
 /**
@@ -39,19 +38,11 @@ export function countEngine(access: Access): CountEngine {
       {
         text: `
           INSERT INTO ${t.rejected} (${KIND}, count, first_ms, last_ms)
-          SELECT ${KIND}, sum(count), min(at), max(at)
-          FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::bigint[])
-            WITH ORDINALITY AS given (${KIND}, count, at, place)
-          GROUP BY ${KIND} ORDER BY min(place)`,
-        values: [
-          rejections.map(({ endpoint }) => endpoint),
-          rejections.map(({ reason }) => reason),
-          rejections.map(({ bytes }) => bytes),
-          rejections.map(({ sha256 }) => sha256),
-          rejections.map(({ source }) => source),
-          rejections.map(({ count }) => count),
-          rejections.map(({ at }) => toDatabase(at)),
-        ],
+          SELECT ${KIND}, sum(count), min(at_ms), max(at_ms) FROM ${given(REJECTED)} GROUP BY ${KIND} ORDER BY min(place)`,
+        values: lists(
+          REJECTED,
+          rejections.map(({ at, ...rejection }) => ({ ...rejection, at_ms: toDatabase(at) })),
+        ),
       },
     ],
     rejectedKinds: `(

@@ -2,7 +2,7 @@ import type { ExportedEvent, ImportRecord, Transfer } from '../../operator/trans
 import { inTime } from '../../operator/imported-event.ts';
 import { planImport, type ImportPlan, type KnownBody } from '../../rules/import-events.ts';
 import { DatabaseFailure } from '../driver/faults.ts';
-import { assertPlaced, type Placed } from '../engine/new-events.ts';
+import { assertPlaced, type Placed } from '../engine/accepted-events.ts';
 import { marksToRaise } from '../engine/apply-changes.ts';
 import type { Reading, Transaction } from '../engine/transaction.ts';
 import { contentColumns } from '../sql/records.ts';
@@ -88,7 +88,7 @@ async function save({ session, t, moves }: Transaction, { events, marks }: Impor
   ]);
   const [first] = stored;
   if (first === undefined) return;
-  await noteOutOfOrder(session, t, first.seq, (stored.at(-1) ?? first).seq);
+  await noteOutOfOrder({ session, t }, first.seq, (stored.at(-1) ?? first).seq);
 }
 
 function columnsOf(event: ExportedEvent) {

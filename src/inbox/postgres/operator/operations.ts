@@ -17,14 +17,11 @@ import { tableNames } from '../sql/tables.ts';
 import { actsOnEvents, bulkEngine } from './acts.ts';
 import { countEngine } from './counts.ts';
 import { type Access, operatorTables } from './operator-tables.ts';
-import { erasingEngine } from './erasing.ts';
-import { pruningEngine } from './pruning.ts';
-import { indexNew } from './search-words.ts';
-import { searchIndexes } from './search-indexes.ts';
+import { erasingEngine, pruningEngine } from './removal.ts';
+import { indexNew, searchIndexes } from './search-indexes.ts';
 import { waits } from './waits.ts';
 import { importing } from './importing.ts';
 
-/** What operators do, on the tables of a schema. */
 export function postgresOperations(access: Access): Operations {
   const tables = operatorTables(access);
   const found = search(access, tables);
@@ -67,8 +64,7 @@ function copies({ store, ask }: Access): Pick<Transfer, 'bytes' | 'backup'> {
 function search({ store, ask }: Access, tables: OperatorTables): Search {
   return {
     ...searchOf(tables, {
-      indexNew: (limit, upTo, signal) =>
-        ask(() => indexNew({ ...store, database: store.database.until(signal) }, limit, upTo)),
+      indexNew: (limit, upTo, signal) => ask(() => indexNew(store.database.until(signal), store.t, limit, upTo)),
       indexes: (reader) => searchIndexes(reader, store.t),
     }),
     // No other statement of the server waits for its processor for long.

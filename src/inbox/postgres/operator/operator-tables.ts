@@ -1,7 +1,7 @@
 import { auditLine, countsOfLine, moreCounts, type AuditLine } from '../../operator/audit.ts';
 import type { Author } from '../../operator/acts.ts';
 import type { Dialect, OperatorTables, Read, Reader, Statement } from '../../operator/sql.ts';
-import { appendOnce, type Asked, doneOnce } from '../driver/database.ts';
+import { doneOnce, type Asked } from '../driver/database.ts';
 import { type Session, fromJson } from '../driver/session.ts';
 import type { Reading } from '../engine/transaction.ts';
 import { places, STATE, stateToActOn } from '../sql/records.ts';
@@ -95,8 +95,13 @@ export function operatorTables({ store, ask, notify }: Access): OperatorTables {
       });
     },
     append(statements) {
-      const append = (session: Session) => Promise.all(statements(time).map(rowsIn(session)));
-      return ask(() => appendOnce(database, (session) => time.follow(session), append));
+      const appending = {
+        before: (session: Session) => time.follow(session),
+        async work(session: Session) {
+          await Promise.all(statements(time).map(rowsIn(session)));
+        },
+      };
+      return ask(() => doneOnce(database, appending, { result: undefined }));
     },
     notify,
   };

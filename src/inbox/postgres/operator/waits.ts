@@ -12,7 +12,6 @@ import {
 } from '../../rules/waiting.ts';
 import { seenSince } from '../../rules/processors.ts';
 import type { OperatorTables } from '../../operator/sql.ts';
-import type { Session } from '../driver/session.ts';
 import {
   bothInOrder,
   front,
@@ -20,14 +19,16 @@ import {
   frontOf,
   holding,
   leased,
-  type NextColumns,
+  type FrontColumns,
 } from '../engine/entity-queue.ts';
 import { claimState } from '../engine/postgres-store.ts';
+import type { Reading } from '../engine/transaction.ts';
 import { places, STATE } from '../sql/records.ts';
-import { keyOrNull, rowOf, type Tables } from '../sql/tables.ts';
+import { eventOfKey, given, lists } from '../sql/statements.ts';
+import { keyOrNull, type Tables } from '../sql/tables.ts';
 import { type Access, rowsIn } from './operator-tables.ts';
 
-interface EventRow extends WaitingRow, Omit<NextColumns, 'passed' | 'yielding'> {
+interface EventRow extends WaitingRow, FrontColumns {
   /** the number of its key, from 1 */
   readonly place: number;
   readonly seen_ms: number | null;
@@ -36,21 +37,19 @@ interface EventRow extends WaitingRow, Omit<NextColumns, 'passed' | 'yielding'> 
 }
 
 export function waits({ store, ask }: Access, { dialect }: OperatorTables): Waits {
-  const { database, t, time } = store;
-  const { toDatabase, toCaller } = time;
+  const { toDatabase, toCaller } = store.time;
   return {
     waits: (keys, now) =>
       ask(() =>
-        database.read(async (session) => {
-          await time.follow(session);
-          const since = seenSince(time.toDatabase(now));
-          const [state, events] = await Promise.all([claimState({ session, t }), eventsOf(session, t, keys, since)]);
-          const plan = planWaits(events, state, time.toDatabase(now));
+        store.read(async (reading) => {
+          const since = seenSince(toDatabase(now));
+          const [state, events] = await Promise.all([claimState(reading), eventsOf(reading, keys, since)]);
+          const plan = planWaits(events, state, toDatabase(now));
           const [counts, blockers] = await Promise.all([
-            plan.places.length === 0 ? [] : countsBehind(session, t, plan.places, since),
-            summariesOf({ toDatabase, toCaller, rows: rowsIn(session) }, dialect, plan.blockers),
+            plan.places.length === 0 ? [] : countsBehind(reading, plan.places, since),
+            summariesOf({ toDatabase, toCaller, rows: rowsIn(reading.session) }, dialect, plan.blockers),
           ]);
-          return plan.waits(counts, blockers, (ms) => new Date(time.toCaller(ms)));
+          return plan.waits(counts, blockers, (ms) => new Date(toCaller(ms)));
         }),
       ),
   };
@@ -60,11 +59,10 @@ export function waits({ store, ask }: Access, { dialect }: OperatorTables): Wait
 function selectEvents(t: Tables): string {
   return `
     WITH given AS MATERIALIZED (
-      SELECT asked.place, events.seq, events.endpoint, coalesce(queue.type, shelf.type) AS type, queue.entity,
+      SELECT given.place, events.seq, events.endpoint, coalesce(queue.type, shelf.type) AS type, queue.entity,
         events.created_ms, events.created_ns, ${STATE}, coalesce(queue.crashes, shelf.crashes, 0) AS crashes,
         coalesce(queue.due_ms, 0) AS due_ms, queue.claimed_ms, coalesce(queue.yields, false) AS yields
-      FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (endpoint, id, place)
-        CROSS JOIN ${rowOf(t.events, 'events', 'found.id = asked.id AND found.endpoint = asked.endpoint')} ${places(t)}
+      FROM ${eventOfKey(t, 'id, endpoint, place')} ${places(t)}
     ), ${holding(t, 'given', '$3')}
     SELECT given.*, ${FRONT_COLUMNS}, running.seq AS running, running.claimed_ms AS running_ms, (
         SELECT max(seen_ms) FROM ${t.handling}
@@ -77,16 +75,11 @@ function selectEvents(t: Tables): string {
 }
 
 async function eventsOf(
-  session: Session,
-  t: Tables,
+  { session, t }: Reading,
   keys: readonly EventKey[],
   since: number,
 ): Promise<readonly (WaitingEvent | undefined)[]> {
-  const rows = await session.rows<EventRow>(selectEvents(t), [
-    keys.map(({ endpoint }) => endpoint),
-    keys.map(({ id }) => id),
-    since,
-  ]);
+  const rows = await session.rows<EventRow>(selectEvents(t), [...lists('id, endpoint', keys), since]);
   const byPlace = new Map(rows.map((row) => [row.place, row]));
   return keys.map((_, at) => {
     const row = byPlace.get(at + 1);
@@ -103,18 +96,18 @@ function eventOf(row: EventRow): WaitingEvent {
   });
 }
 
+const BEHIND = 'entity_key, endpoint, created_ms, created_ns, seq, place';
+
 async function countsBehind(
-  session: Session,
-  t: Tables,
-  after: readonly PlaceInQueue[],
+  { session, t }: Reading,
+  behind: readonly PlaceInQueue[],
   since: number,
 ): Promise<readonly CountBehind[]> {
   const waiting = `
-    lease_until_ms IS NULL AND entity IS NOT NULL AND entity = given.entity AND endpoint = given.endpoint
-    AND (created_ms, created_ns, seq) > (given.ms, given.ns, given.seq)`;
+    lease_until_ms IS NULL AND entity IS NOT NULL AND entity = given.entity_key AND endpoint = given.endpoint
+    AND (created_ms, created_ns, seq) > (given.created_ms, given.created_ns, given.seq)`;
   const rows = await session.rows<CountBehind & { readonly place: number }>(
-    `SELECT given.place, counted.* FROM unnest($1::text[], $2::text[], $3::bigint[], $4::integer[], $5::bigint[])
-       WITH ORDINALITY AS given (entity, endpoint, ms, ns, seq, place)
+    `SELECT given.place, counted.* FROM ${given(BEHIND)}
      CROSS JOIN LATERAL (
        SELECT coalesce(sum(of_type.count), 0)::bigint AS all, coalesce(sum(of_type.count) FILTER (WHERE EXISTS (
          SELECT 1 FROM ${t.handling} AS known
@@ -128,11 +121,16 @@ async function countsBehind(
        ) AS of_type
      ) AS counted`,
     [
-      after.map(({ entity }) => keyOrNull(entity)),
-      after.map(({ endpoint }) => endpoint),
-      after.map((place) => place.after?.created.ms ?? Number.MIN_SAFE_INTEGER),
-      after.map((place) => place.after?.created.ns ?? 0),
-      after.map((place) => place.after?.seq ?? 0),
+      ...lists(
+        BEHIND,
+        behind.map(({ endpoint, entity, after }) => ({
+          endpoint,
+          entity_key: keyOrNull(entity),
+          created_ms: after?.created.ms ?? Number.MIN_SAFE_INTEGER,
+          created_ns: after?.created.ns ?? 0,
+          seq: after?.seq ?? 0,
+        })),
+      ),
       since,
     ],
   );

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ConfigurationError } from '../../../errors.ts';
 
-/** The tables of an inbox by their full names: nothing depends on the `search_path` of a session. */
+/** The tables of an inbox by their full names, whatever the `search_path` is. */
 export type Tables = Readonly<Record<TableName, string>>;
 
 export const tableNames = [
@@ -33,7 +33,7 @@ export const tableNames = [
   'pauses',
 ] as const;
 
-export type TableName = (typeof tableNames)[number];
+type TableName = (typeof tableNames)[number];
 
 export function tablesIn(schema: string): Tables {
   const named = tableNames.map((name) => [name, `${quoted(schema)}.${name}`] as const);
@@ -41,8 +41,8 @@ export function tablesIn(schema: string): Tables {
 }
 
 /**
- * The row of a table that belongs to another one, for FROM. The LIMIT is what it is about: a join may be planned from one end of
- * the table to the other where its statistics say that it is empty, and such a plan may be kept until it has millions of rows.
+ * The row of a table that belongs to another row, for FROM. Without the LIMIT, Postgres may read the whole table if its statistics
+ * say that it is empty, and keep that plan until it has millions of rows.
  */
 export function rowOf(table: string, as: string, where: string): string {
   return `LATERAL (SELECT * FROM ${table} AS found WHERE ${where} LIMIT 1) AS ${as}`;
@@ -52,21 +52,19 @@ export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A text as it stands in a statement. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** So many characters of a text are kept in an index. Postgres takes a third of a page, 2,704 bytes, for all columns. */
+/** The most characters of a text in an index. Postgres allows a third of a page, 2,704 bytes, for all columns. */
 const MOST = 150;
 const HASHED = '\u0001h';
-// oxlint-disable-next-line no-control-regex -- that is what it begins with
+// oxlint-disable-next-line no-control-regex -- hashes begin with it
 const HASH = /^\u0001h[\w-]{43}$/;
 
 /**
- * A type or an entity as `queue` and `shelf` have it: the text itself, or a hash of one that is too long for an index, as types
- * and entities are the sender's. What only begins like a hash is a text like others. One that is a hash, letter by letter, cannot be
- * told from that of a row on its way back: it waits in the queue of the text whose hash it is, and nothing worse.
+ * A type or an entity as `queue` and `shelf` have it: the text, or a hash of a long one. A sender's text that looks like a hash
+ * waits in the queue of the text with that hash, and nothing worse.
  */
 export function toKey(text: string): string {
   if (HASH.test(text)) return text; // of a row, on its way back
@@ -78,10 +76,9 @@ export function keyOrNull(text: string | null): string | null {
 }
 
 /**
- * Whoever moves an event holds the lock of its slot meanwhile, so that what is decided about the queue of an entity is still
- * true when it is written. Rows of a table of their own, made once, are what is locked: rows for entities would have to be
- * made first, and two who make the same one wait for each other. Entities that share a slot wait for each other's
- * transactions at most, and claims wait for nobody: they pass over what is locked.
+ * A transaction that moves an event holds the lock of its slot, so that a decision about the queue of an entity is still true when
+ * it is written. Rows for entities would have to be created first, and two transactions that create the same row wait for each
+ * other. Entities that share a slot wait for each other's transactions at most. Claims skip locked slots.
  */
 export const SLOTS = 4_096;
 
@@ -90,14 +87,14 @@ export function slotOf(endpoint: string, entity: string | null, id: string): num
   return entity === null ? hash(`${endpoint}\0\0${id}`) : hash(`${endpoint}\0${entity}`);
 }
 
-/** FNV-1a, which is the same in every version and on every machine. */
+/** FNV-1a, which every version must keep. */
 function hash(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
   return ((hash ^ (hash >>> 15)) >>> 0) % SLOTS;
 }
 
-/** Names are cut to that by Postgres. */
+/** Postgres cuts names to this many bytes. */
 const MOST_OF_A_NAME = 63;
 
 /** @throws ConfigurationError `INVALID_OPTION` */
@@ -108,4 +105,64 @@ export function assertSchema(schema: unknown): void {
     'INVALID_OPTION',
     `schema must be a name of 1 to ${MOST_OF_A_NAME} bytes, not ${typeof schema === 'string' ? `one of ${bytes}` : typeof schema}.`,
   );
+}
+
+/** The key of each table whose numbers come from a sequence. */
+const NUMBERED: Partial<Record<TableName, string>> = {
+  events: 'seq',
+  audit: 'seq',
+  rejected: 'seq',
+  bulks: 'id',
+  marks: 'seq',
+};
+
+/** These have numbers of events, which must not be given out again even if the event is gone. */
+const OF_EVENTS = ['events', 'queue', 'shelf', 'attempts', 'imported'] as const;
+
+export interface Sequence {
+  readonly table: TableName;
+  /** SQL of its name as text */
+  readonly name: string;
+  /** SQL of the highest stored number; 0 for none */
+  readonly stored: string;
+}
+
+export function sequencesOf(t: Tables): readonly Sequence[] {
+  return tableNames.flatMap((table) => {
+    const column = NUMBERED[table];
+    return column === undefined ? [] : [sequenceOf(t, table, column)];
+  });
+}
+
+export function sequenceOf(t: Tables, table: TableName, column: string): Sequence {
+  const highest = (table === 'events' ? OF_EVENTS : [table]).map((of) => `(SELECT max(${column}) FROM ${t[of]})`);
+  const name = `pg_get_serial_sequence(${literal(t[table])}, ${literal(column)})`;
+  return { table, name, stored: `greatest(${highest.join(', ')}, 0)` };
+}
+
+export function mayLook({ name }: Sequence): string {
+  return `(${['SELECT', 'USAGE'].map((right) => `has_sequence_privilege(${name}, '${right}')`).join(' OR ')})`;
+}
+
+/** SQL of the last number that was given out; NULL if there was none, or if this role may not look. */
+export function lastNumber(sequence: Sequence): string {
+  return `CASE WHEN ${mayLook(sequence)} THEN pg_sequence_last_value(${sequence.name}::regclass) END`;
+}
+
+/** The message about a sequence that gives out a number again. */
+export function wordsOfTaken(sequence: Sequence): string {
+  return (
+    `the table ${sequence.table} already contains the next number of its sequence (23505, ` +
+    `${sequence.table}_pkey), for example after a restore or replication that left out sequences. Run: ` +
+    goOnBehind(sequence)
+  );
+}
+
+/** The line of SQL that makes a sequence continue after the stored numbers. */
+export function goOnBehind({ name, stored }: Sequence): string {
+  return `SELECT setval(${name}, greatest(${stored}, 1))`;
+}
+
+export function sequenceOfKey(t: Tables, constraint: string): Sequence | undefined {
+  return sequencesOf(t).find(({ table }) => constraint === `${table}_pkey`);
 }

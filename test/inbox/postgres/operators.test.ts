@@ -1,0 +1,51 @@
+/** The suites of the operators' part that every engine passes, as far as they need nothing of Postgres but an inbox. */
+import { describe } from 'vitest';
+import { testAudit } from '../../ops/audit.conformance.ts';
+import { testFindingByText } from '../../ops/find-by-text.conformance.ts';
+import { testFinding } from '../../ops/find.conformance.ts';
+import { testPauses } from '../../ops/pauses.conformance.ts';
+import { testRejected } from '../../ops/rejected.conformance.ts';
+import { testRetryNow, type RetriedStore } from '../../ops/retry-now.conformance.ts';
+import { testNewestSeq, testStoredEvents } from '../../ops/stored-events.conformance.ts';
+import { testSummaries } from '../../ops/summary.conformance.ts';
+import { testTraffic } from '../../ops/traffic.conformance.ts';
+import { testWaits } from '../../ops/waits.conformance.ts';
+import { testManyLanes } from '../../processing/many-lanes.conformance.ts';
+import { closedAfter, operatedInboxes } from './operators.ts';
+import { searchedSchema } from './searched-schema.ts';
+
+const schema = operatedInboxes();
+const opened = async () => closedAfter(await schema().open());
+
+testAudit('the audit in Postgres', opened);
+testFinding('an event in Postgres', () => searchedSchema(schema()));
+testFindingByText('events in Postgres', () => searchedSchema(schema()));
+testWaits('why an event waits in Postgres', () => searchedSchema(schema()));
+testStoredEvents('in Postgres', () => schema().open());
+testNewestSeq('the newest seq in Postgres', () => schema().open());
+testTraffic('what comes in at an inbox in Postgres', opened);
+testSummaries('summaries in Postgres', async () => ({ inbox: await opened(), bury: schema().bury }));
+
+testPauses('pauses in Postgres', async () => {
+  const { pool, t, join } = schema();
+  const setAside = async () => {
+    await pool.query(`UPDATE ${t.queue} SET parked = true, fresh = false`);
+  };
+  return { inbox: await opened(), second: () => closedAfter(join()), setAside };
+});
+
+testRejected('rejected deliveries in Postgres', async () => {
+  const { pool, t } = schema();
+  return { inbox: await opened(), rows: async () => (await pool.query(`SELECT * FROM ${t.rejected}`)).rows };
+});
+
+testRetryNow('retrying now in Postgres', async () => {
+  const inbox = await opened();
+  const store: RetriedStore = { inbox, notified: 0, bury: schema().bury };
+  inbox.onPending(() => (store.notified += 1));
+  return store;
+});
+
+describe('very many types in Postgres:', { timeout: 60_000 }, () => {
+  testManyLanes(opened);
+});
