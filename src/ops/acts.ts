@@ -81,10 +81,8 @@ export async function rerun(
   const { entity, now = Date.now() } = options;
   const event = await inbox.get(key);
   const decision = decideOnStored(askedByKey('rerun', false), event, entity);
-  // The action asks for every state that a rerun applies to.
   if (decision.result === 'changed') return 'not needed';
   if (decision.result !== 'done') return decision.result;
-  // The only move that a rerun makes without force.
   if (decision.move.name !== 'toPending') return 'not needed';
   const moved = await inbox.rerun(key, decision.move.content, now, event?.body ?? undefined);
   return moved ? 'rerun' : 'not needed';
@@ -158,14 +156,8 @@ export async function retryEventsNow(
   return actOnNamed(inbox, 'retry-now', keys, by, options);
 }
 
-/** The option `states` of an operator's action. */
 export type InStates = Pick<ActOptions, 'states'>;
 
-/**
- * Acts on events that are named.
- *
- * @throws ConfigurationError for an unknown state
- */
 async function actOnNamed(
   inbox: AnyInbox,
   act: Act,

@@ -40,7 +40,7 @@ export interface BackupReport {
  */
 export async function backup(inbox: AnyInbox, file: string, by: By): Promise<BackupReport> {
   const operations = operationsOf(inbox);
-  // Its name is enough for the audit, which is copied along: the folder says more about the machine.
+  // Without the folder, which would describe the machine in the copied audit.
   const audit = await operations.note('backup', by, { file: basename(file) }, { bytes: 0 });
   try {
     const bytes = await operations.backup(file);
@@ -52,12 +52,10 @@ export async function backup(inbox: AnyInbox, file: string, by: By): Promise<Bac
   }
 }
 
-/** The command that does what the page does not; its file is still to be named. */
 export function copyingCommand(act: 'export' | 'import' | 'backup', named: NamedInbox): string {
   return ['hookbox events', act, ...inboxOptions(named)].join(' ');
 }
 
-/** How to copy an inbox that is no file of hookbox's to copy. */
 export function copyInPostgres({ db, schema = USUAL_SCHEMA }: NamedInbox = {}, file = 'hookbox.dump'): string {
   const where = db === undefined ? [] : [quoted(shownDatabase(db))];
   const command = ['pg_dump', '--format=custom', `--schema=${quoted(schema)}`, `--file=${quoted(file)}`, ...where];

@@ -18,7 +18,6 @@ import { assertOptions, type KnownOptions, positive } from '../known-options.ts'
 import { operationsOf } from './operations-of.ts';
 
 const PREVIEW_PAGE = 500;
-/** Events a second that a bulk action works at most, unless told otherwise. */
 export const USUAL_RATE = 500;
 const BATCH = 100;
 
@@ -79,7 +78,7 @@ export async function previewBulk(
   const searched = searchedFor(askedByFilter(act, force, filter), filter);
   let examined = 0;
   let found = 0;
-  // From the newest on, so that what arrives meanwhile is not met.
+  // Newest first, so events that arrive meanwhile are not included.
   for (let before: number | null | undefined; before !== null && searched.states.length > 0;) {
     signal?.throwIfAborted();
     const page = await operations.search(searched, { before: before ?? null, limit: PREVIEW_PAGE });
@@ -152,24 +151,20 @@ export async function runBulk(inbox: AnyInbox, id: number, by: By, options: RunB
       isOurs = bulk.state === 'running';
       onProgress?.(shownBulk(bulk));
       if (!isOurs) return shownBulk(bulk);
-      // What others have worked meanwhile counts too. Time that was lost is not caught up with.
+      // Events of another process count too. Lost time is not made up for.
       next = Math.max(next + ((bulk.worked - worked) / ratePerSecond) * 1_000, performance.now());
       await until(next, signal, () => operations.reportBulk(id, false));
     }
   } finally {
-    // Without this report its heartbeats end.
+    // Otherwise, it seems stopped only when its heartbeats are missing.
     if (isOurs) await operations.reportBulk(id, true).catch(() => {});
   }
 }
 
-/**
- * Where there is nothing to wait for, deliveries have their turn all the same: each batch waits for a commit with them.
- *
- * @param live - says, in a long wait, that it is still there
- */
+/** @param live - sends a heartbeat during a long wait */
 async function until(time: number, signal: AbortSignal | undefined, live: () => Promise<void>): Promise<void> {
   for (let ms = time - performance.now(); ms >= 1; ms = time - performance.now()) {
-    // An aborted wait is no failure: the loop looks at the signal. Nor is a word that could not be written.
+    // An aborted wait, or a lost heartbeat, is no failure.
     await sleep(Math.min(ms, HEARTBEAT_MS), undefined, signal && { signal }).catch(() => {});
     if (signal?.aborted === true) return;
     if (ms > HEARTBEAT_MS) await live().catch(() => {});
@@ -239,24 +234,19 @@ export async function listBulks(inbox: AnyInbox, page: PageRequest = {}): Promis
   return judgedBulks(inbox, () => operationsOf(inbox).bulks(page));
 }
 
-/** The process of a bulk reports so often. */
 const HEARTBEAT_MS = 2_000;
-/** A machine may just have woken, or its clock have been set: a living process reports within this time. */
+/** A living process sends a heartbeat within this time. */
 const LOOK_AGAIN_MS = 1.5 * HEARTBEAT_MS;
 
-/** Of each inbox the bulks whose silence lasts, with their last heartbeats. */
+/** For each inbox, the last heartbeats of bulk actions that were silent in two checks. */
 const lasting = new WeakMap<object, Map<number, number>>();
 
-/** A bulk right after an action on it. */
 function shownBulk({ heartbeat, ...bulk }: StoredBulk): Bulk {
   const run = runOf({ ...bulk, heartbeat });
   return { ...bulk, stopped: run === 'reported' ? run : null };
 }
 
-/**
- * Bulks as they are now. Checks twice, a heartbeat apart, before it calls one silent, because a clock may have jumped; one that
- * was found silent before is not checked again.
- */
+/** Checks twice, a heartbeat apart, before it calls a bulk action silent, because a clock may have jumped. */
 async function judgedBulks(inbox: object, read: () => Promise<readonly StoredBulk[]>): Promise<readonly Bulk[]> {
   const known = lasting.get(inbox) ?? new Map<number, number>();
   lasting.set(inbox, known);
@@ -276,7 +266,7 @@ async function judgedBulks(inbox: object, read: () => Promise<readonly StoredBul
   );
 }
 
-/** So many events of a bulk are looked at in one step. */
+/** Events of one step. */
 const STEP = 1_000;
 
 /** The current states of a bulk action's events. */
@@ -347,14 +337,13 @@ export async function bulkOutcome(
   return tally.outcome();
 }
 
-/** What became of a bulk's events, as far as one step counts them. */
 export interface OutcomeAtFirst {
   readonly outcome: BulkOutcome;
-  /** that many, or `null` for all of them */
+  /** the number of counted events; `null` for all */
   readonly ofFirst: number | null;
 }
 
-/** The same for a list of bulks: of each the first thousand events, in one step. `null` for one that was never run. */
+/** The outcome of the first thousand events, for lists. `null` for a bulk action that never ran. */
 export async function outcomeAtFirst(inbox: AnyInbox, bulk: Bulk): Promise<OutcomeAtFirst | null> {
   if (bulk.startedAt === null) return null;
   const part = await operationsOf(inbox).outcomePart(bulk.id, 0, STEP);
@@ -365,7 +354,6 @@ export async function outcomeAtFirst(inbox: AnyInbox, bulk: Bulk): Promise<Outco
   return part.next === null ? { outcome, ofFirst: null } : { outcome: { ...outcome, forgotten: 0 }, ofFirst: STEP };
 }
 
-/** Adds up the parts of an outcome. */
 class Tally {
   readonly #done: number;
   readonly #counts = Object.fromEntries(bulkFates.map((fate) => [fate, 0])) as Record<BulkFate, number>; // one for each
@@ -385,7 +373,7 @@ class Tally {
   }
 
   outcome(): BulkOutcome {
-    // While it runs there are more of them than it began with.
+    // During the run, `done` lags behind.
     const acted = Math.max(this.#found, this.#done);
     return { acted, counts: { ...this.#counts }, again: this.#again, forgotten: acted - this.#found };
   }

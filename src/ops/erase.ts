@@ -47,7 +47,7 @@ export async function eraseEntity(
 ): Promise<EraseReport> {
   assertOptions('eraseEntity', options, OPTIONS);
   const operations = operationsOf(inbox);
-  // As of now: under load there may always be something new.
+  // Up to the newest event of now, as more may keep arriving.
   const [newest] = (await operations.search({}, { limit: 1 })).events;
   for (let left = Infinity; left > 0 && options.signal?.aborted !== true;) {
     left = await operations.indexNew(INDEX_BATCH, newest?.seq ?? 0);
@@ -56,7 +56,7 @@ export async function eraseEntity(
   return operations.erase(entity, by, options);
 }
 
-/** Where something of what was erased is left; `null` where there is nothing to say. */
+/** Where erased data may remain; `null` if nowhere. */
 export function leftInLog(logEmptied: EraseReport['logEmptied']): string | null {
   if (logEmptied === true) return null;
   return logEmptied === false

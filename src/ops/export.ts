@@ -18,7 +18,7 @@ export interface ExportOptions {
 
 const EXPORT_OPTIONS: KnownOptions<ExportOptions> = { onProgress: 'function', signal: true };
 
-/** The audit's line of an export is brought up to date this often. */
+/** How often the audit line is updated. */
 const RECOUNT_MS = 1_000;
 
 /**
@@ -61,9 +61,9 @@ export async function* exportEvents(
 }
 
 /**
- * The same of several filters that find different events, one after the other.
+ * Exports the events of several filters, one after the other. The filters must not overlap.
  *
- * @param about - what the audit says of them together
+ * @param about - the filter in the audit line
  */
 export async function* exportOfEach(
   inbox: AnyInbox,
@@ -74,18 +74,18 @@ export async function* exportOfEach(
 ): AsyncGenerator<string, void> {
   const operations = operationsOf(inbox);
   const audit = await operations.note('export', by, about, { events: 0 });
-  // At once: what is stored from now on is not among them.
+  // At once, as events stored from now on are not included.
   const first = operations.exportPages(filters[0]);
   const totals = { events: 0, marks: 0 };
   let recountedAt = performance.now();
   try {
     yield FIRST_LINE;
-    // Before the events: whoever takes them in must not begin to handle these.
+    // Before the events, so that an importing inbox does not begin to handle these.
     if (filters.some(isWhole)) for (const pause of await operations.pausedTypes()) yield pauseLine(pause);
     for (const [n, filter] of filters.entries()) {
       for await (const page of n === 0 ? first : operations.exportPages(filter)) {
         if (signal?.aborted === true) return;
-        // Before they are handed out: the audit shall rather say too much than too little.
+        // Before they are yielded: the audit must not understate an export.
         totals.events += page.events;
         totals.marks += page.marks;
         if (performance.now() - recountedAt > RECOUNT_MS) {
@@ -133,7 +133,6 @@ export async function* exportReadable(
   yield* readableLines(format, exportEvents(inbox, by, filter, options));
 }
 
-/** The lines of an exact export as a format for people has them. */
 export async function* readableLines(
   format: ReadableFormat,
   exact: AsyncIterable<string>,
@@ -165,7 +164,13 @@ const COLUMNS: readonly (readonly [name: string, of: (event: ExportedEvent) => C
   ['redeliveries', ({ redeliveries }) => redeliveries?.count ?? 0],
   ['conflicts', ({ conflict }) => conflict?.count ?? 0],
   ['verified', ({ verified }) => verified],
-  ['last_error', (event) => errorText(lastErrorOf(event))],
+  [
+    'last_error',
+    (event) => {
+      const error = lastErrorOf(event);
+      return error && `${error.name}: ${error.message ?? ''}`;
+    },
+  ],
   ['body_bytes', ({ body }) => body?.byteLength ?? null],
 ];
 
@@ -173,10 +178,8 @@ function csvLine(event: ExportedEvent): string {
   return COLUMNS.map(([, of]) => csvCell(of(event))).join(',');
 }
 
-/** What a spreadsheet takes for a formula, or for something that steers it. */
 const FORMULA = /^[=+\-@\t\r\n]/;
 
-/** A cell as RFC 4180 writes it. Only texts can be taken for formulas: figures and times are ours. */
 export function csvCell(value: Cell): string {
   if (value === null) return '';
   if (typeof value !== 'string') return String(value);
@@ -186,7 +189,7 @@ export function csvCell(value: Cell): string {
 
 function jsonLine(event: ExportedEvent): string {
   const { endpoint, id, type, entity, created, verified, state, deadReason, receivedMs, settledMs, dueMs } = event;
-  const { begun, failures, fingerprint, attempts, redeliveries, conflict } = event;
+  const { begun: attempts, failures, fingerprint, redeliveries, conflict } = event;
   const about = {
     endpoint,
     id,
@@ -199,29 +202,24 @@ function jsonLine(event: ExportedEvent): string {
     received: timeOf(receivedMs),
     settled: timeOf(settledMs),
     due: state === 'pending' ? timeOf(dueMs) : null,
-    attempts: begun,
+    attempts,
     failures,
     fingerprint,
     redeliveries: redeliveries?.count ?? 0,
     conflicts: conflict?.count ?? 0,
     lastError: lastErrorOf(event),
-    history: attempts.map(({ number, trigger, outcome, startedMs, endedMs, error }) => ({
-      number,
-      trigger,
-      outcome,
-      started: timeOf(startedMs),
-      ended: timeOf(endedMs),
-      error,
-    })),
+    history: event.attempts.map(({ number, trigger, outcome, startedMs, endedMs, error }) => {
+      return { number, trigger, outcome, started: timeOf(startedMs), ended: timeOf(endedMs), error };
+    }),
   };
   return `${JSON.stringify(about).slice(0, -1)},${bodyField(event.body)}}`;
 }
 
-/** As it was sent, on one line; in base64 where it is no JSON in UTF-8. */
+/** Unchanged, on one line; in base64 unless it is JSON in UTF-8. */
 function bodyField(body: Uint8Array | null): string {
   if (body === null) return '"body":null';
   const text = jsonText(body);
-  // A line end can only stand between tokens: within a text it is escaped.
+  // Within JSON texts, line ends are escaped.
   if (text !== null) return `"body":${text.replaceAll(/[\r\n]+/g, ' ')}`;
   return `"bodyBase64":${JSON.stringify(Buffer.from(body).toString('base64'))}`;
 }
@@ -230,26 +228,19 @@ function lastErrorOf({ attempts }: ExportedEvent): ExportedEvent['attempts'][num
   return attempts.findLast(({ error }) => error !== null)?.error ?? null;
 }
 
-function errorText(error: ReturnType<typeof lastErrorOf>): string | null {
-  return error && `${error.name}: ${error.message ?? ''}`;
-}
-
 function timeOf(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
 
-/** What an export for people may be: a table for spreadsheets, or JSON that can be read. */
 export const readableFormats = ['csv', 'json'] as const;
 /** The formats of {@link exportReadable}. */
 export type ReadableFormat = (typeof readableFormats)[number];
 
-/** Every format of an export; the exact one alone can be imported. */
 export const exportFormats = ['exact', 'json', 'csv'] as const;
 
-/** Before a table, so that spreadsheets take it for UTF-8 and not for the encoding of their system: a byte order mark. */
+/** A byte order mark, so that spreadsheets read UTF-8. */
 export const SPREADSHEET_MARK = '\ufeff';
 
-/** How each is offered. */
 export const EXPORT_FORMATS = {
   exact: 'exact copy, which can be imported',
   json: 'readable JSON',

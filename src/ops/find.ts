@@ -154,7 +154,7 @@ export async function deadGroups(inbox: AnyInbox): Promise<readonly DeadGroup[]>
   return operationsOf(inbox).deadGroups();
 }
 
-/** Entries of the same time stay in the order of this function, which is the one they happened in. */
+/** Entries of the same time stay in this order, in which they happened. */
 function timelineOf(
   summary: EventSummary,
   event: StoredEvent,
@@ -163,9 +163,9 @@ function timelineOf(
 ): readonly TimelineEntry[] {
   const { redeliveries, conflict } = event;
   const timeline: TimelineEntry[] = isImportedId(event) ? [] : [{ what: 'stored', at: event.receivedAt }];
-  const untold = redeliveries.count - redeliveries.recent.length;
-  if (untold > 0 && redeliveries.firstAt !== null) {
-    timeline.push({ what: 'redeliveries', at: redeliveries.firstAt, count: untold });
+  const earlier = redeliveries.count - redeliveries.recent.length;
+  if (earlier > 0 && redeliveries.firstAt !== null) {
+    timeline.push({ what: 'redeliveries', at: redeliveries.firstAt, count: earlier });
   }
   for (const at of redeliveries.recent) timeline.push({ what: 'redelivered', at });
   for (const at of conflict?.recent ?? []) timeline.push({ what: 'conflict', at });
@@ -202,7 +202,6 @@ export async function whyWaiting(inbox: AnyInbox, key: EventKey, now = Date.now(
 }
 
 const GROUPED_AT_ONCE = 500;
-/** So many are looked at: their errors are read one by one. */
 const MOST_GROUPED = 5_000;
 
 /**
@@ -235,10 +234,9 @@ export async function retryGroups(inbox: AnyInbox): Promise<readonly RetryGroup[
   return retryGroupsOf(events, before !== null);
 }
 
-/** So many attempts in a row that failed alike are told as one. */
+/** The fewest attempts that are folded. */
 const FOLDED_FROM = 3;
 
-/** Attempts in a row that failed alike, the first one first. */
 export interface FoldedAttempts {
   readonly what: 'attempts';
   readonly at: Date;
@@ -246,37 +244,26 @@ export interface FoldedAttempts {
   readonly last: Attempt;
 }
 
-/**
- * A timeline in which attempts that follow one another and failed alike are one entry: they have the same outcome, and their
- * errors say the same but for ids, numbers and quoted text.
- */
+/** Folds successive attempts with the same outcome and the same error, apart from ids, numbers and quoted text. */
 export function foldedTimeline(timeline: readonly TimelineEntry[]): readonly (TimelineEntry | FoldedAttempts)[] {
-  const folded: (TimelineEntry | FoldedAttempts)[] = [];
-  let run: Extract<TimelineEntry, { what: 'attempt' }>[] = [];
-  let print: string | null = null;
-  const endRun = (): void => {
-    const attempts = run.map(({ attempt }) => attempt);
-    const [first, ...rest] = attempts;
-    const last = rest.at(-1);
-    if (first !== undefined && last !== undefined && attempts.length >= FOLDED_FROM) {
-      folded.push({ what: 'attempts', at: first.startedAt, attempts: [first, ...rest], last });
-    } else folded.push(...run);
-    run = [];
-  };
+  const runs: { readonly print: string | null; readonly entries: TimelineEntry[] }[] = [];
   for (const entry of timeline) {
-    const own = entry.what === 'attempt' ? printOf(entry.attempt) : null;
-    if (own === null || own !== print) endRun();
-    print = own;
-    if (entry.what === 'attempt') run.push(entry);
-    else folded.push(entry);
+    const print = entry.what === 'attempt' ? printOf(entry.attempt) : null;
+    const run = runs.at(-1);
+    if (run !== undefined && print !== null && run.print === print) run.entries.push(entry);
+    else runs.push({ print, entries: [entry] });
   }
-  endRun();
-  return folded;
+  return runs.flatMap(({ entries }): readonly (TimelineEntry | FoldedAttempts)[] => {
+    const [first, ...rest] = entries.flatMap((entry) => (entry.what === 'attempt' ? entry.attempt : []));
+    const last = rest.at(-1);
+    if (first === undefined || last === undefined || entries.length < FOLDED_FROM) return entries;
+    return [{ what: 'attempts', at: first.startedAt, attempts: [first, ...rest], last }];
+  });
 }
 
-/** What alike attempts have in common; `null` for one that is like no other. */
+/** Equal for attempts that are folded; `null` for one that is not. */
 function printOf({ outcome, error, trigger, number }: Attempt): string | null {
   if (outcome === 'processed' || error === null) return null;
-  // The first one after a rerun begins anew.
+  // A rerun begins a new entry.
   return `${outcome} ${fingerprintOf(error)}${trigger === 'manual' ? ` from ${number}` : ''}`;
 }

@@ -6,7 +6,7 @@ import type { UnhandledType } from '../inbox/work.ts';
 import { oneLine } from '../printable.ts';
 import { operationsOf } from './operations-of.ts';
 import type { AllTraffic, Traffic } from './traffic.ts';
-import { type Unhandled, watch, type Watch, type MissingProcessors, type Alarm } from './watch.ts';
+import { type Unhandled, watch, type Watch, type Alarm } from './watch.ts';
 import { age, bounded, listed, number, plural, shortTime } from './words/format.ts';
 import { causeOfRejection } from './words/rejection-causes.ts';
 
@@ -66,7 +66,6 @@ export async function readiness(inbox: AnyInbox): Promise<Readiness> {
 
 type Watched = Omit<Extract<Readiness, { ready: true }>, 'ready'>;
 
-/** A machine that can store goes on being sent deliveries, whatever becomes of this. */
 async function watched(inbox: AnyInbox, deadline: Deadline): Promise<Watched> {
   const blind = (unwatched: string): Watched => ({ unhandled: [], warnings: [], unwatched });
   try {
@@ -80,7 +79,7 @@ async function watched(inbox: AnyInbox, deadline: Deadline): Promise<Watched> {
 
 const underWay = new WeakMap<AnyInbox, Promise<Watch>>();
 
-/** Who asks while somebody looks gets what that one sees: where looking takes long, probes do not add up. */
+/** Probes that ask at the same time share one look, so slow looks do not pile up. */
 function watchOnce(inbox: AnyInbox): Promise<Watch> {
   const begun = underWay.get(inbox) ?? watch(inbox).finally(() => underWay.delete(inbox));
   underWay.set(inbox, begun);
@@ -97,22 +96,15 @@ export interface Warning {
   readonly types: readonly string[];
 }
 
-/** What a watch has to warn of, the worst first. */
-export function warningsOf(
-  { traffic, missing, unhandled }: Watch,
-  inbox: Pick<AnyInbox, 'file'>,
-  now: Date,
-): readonly Warning[] {
+/** The warnings, the worst first. */
+export function warningsOf(seen: Watch, inbox: Pick<AnyInbox, 'file'>, now: Date): readonly Warning[] {
   return [
-    ...alarmedLanes(traffic).map((lane) => trafficWarning(lane, inbox, now)),
-    ...absent(unhandled.waiting, missing, { isOneOfSeveral: traffic.endpoints.length > 0, now }),
+    ...alarmedLanes(seen.traffic).map((lane) => trafficWarning(lane, inbox, now)),
+    ...processorWarnings(seen, now),
   ];
 }
 
-/**
- * Of all together, or of each endpoint by its name where only some of them are alarmed, or not for the same reason. Silence is that
- * of all unless a quiet endpoint was heard since; rejections are of the one whose secret is wrong.
- */
+/** One warning for all endpoints, or one for each alarmed endpoint if only some are alarmed, or for different reasons. */
 function alarmedLanes({ all, endpoints }: AllTraffic): readonly Traffic[] {
   const alarmed = endpoints.filter(({ alarm }) => alarm !== null);
   if (all.alarm === null) return alarmed;
@@ -146,16 +138,14 @@ function trafficWarning(lane: Traffic, inbox: Pick<AnyInbox, 'file'>, now: Date)
   return { alarm: 'silent', endpoint, types: [], text: `No delivery has arrived${at}${since}; ${usual}.` };
 }
 
-function absent(
-  waiting: readonly UnhandledType[],
-  missing: readonly MissingProcessors[],
-  { isOneOfSeveral, now }: { readonly isOneOfSeveral: boolean; readonly now: Date },
-): readonly Warning[] {
+function processorWarnings({ traffic, missing, unhandled }: Watch, now: Date): readonly Warning[] {
   const named = (endpoint: string): string =>
-    endpoint === '*' || (endpoint === 'default' && !isOneOfSeveral) ? '' : ` at ${oneLine(endpoint, 80)}`;
-  // What went with the same processors is one sentence.
-  const together = Map.groupBy(waiting, ({ endpoint, since }) => `${since?.getTime() ?? ''} ${endpoint}`);
-  const unhandled = Array.from(together.values(), (some): Warning => {
+    endpoint === '*' || (endpoint === 'default' && traffic.endpoints.length === 0)
+      ? ''
+      : ` at ${oneLine(endpoint, 80)}`;
+  // Types that lost the same processors share a sentence.
+  const together = Map.groupBy(unhandled.waiting, ({ endpoint, since }) => `${since?.getTime() ?? ''} ${endpoint}`);
+  const waiting = Array.from(together.values(), (some): Warning => {
     const [{ endpoint, since }] = some as [UnhandledType, ...UnhandledType[]]; // a group has at least one
     const types = some.map(({ type }) => type);
     const count = some.reduce((sum, each) => sum + each.count, 0);
@@ -164,19 +154,14 @@ function absent(
       since === null
         ? `No processor has ever run for the endpoint that receives ${where}`
         : `No processor for ${where} has run since ${sinceText(since, now)}`;
-    const wait = `${bounded({ count, more: some.some(({ more }) => more) })} ${count === 1 ? 'event is waiting' : 'events are waiting'}`;
-    return {
-      alarm: 'unhandled',
-      endpoint,
-      types,
-      text: `${noProcessor}: ${wait}.`,
-    };
+    const events = `${bounded({ count, more: some.some(({ more }) => more) })} ${count === 1 ? 'event is' : 'events are'}`;
+    return { alarm: 'unhandled', endpoint, types, text: `${noProcessor}: ${events} waiting.` };
   });
   const gone = missing.map(({ endpoint, types, since }): Warning => {
     const text = `No processor for ${typesText(types)}${named(endpoint)} has run since ${sinceText(since, now)}.`;
     return { alarm: 'no-processor', endpoint, types, text };
   });
-  return [...unhandled, ...gone];
+  return [...waiting, ...gone];
 }
 
 const NAMED_TYPES = 3;
@@ -195,19 +180,16 @@ export function sinceText(at: Date, now: Date): string {
   return `${shortTime(at, now)} UTC (${age(now.getTime() - at.getTime())})`;
 }
 
+/** A gap of less than a second has digits. */
 function usualText(ms: number): string {
-  return `at this hour, a delivery usually arrives every ${gap(ms)}`;
-}
-
-/** `8 s`; a gap of less than a second has digits. */
-function gap(ms: number): string {
-  return ms < 10_000 ? `${Number((ms / 1_000).toPrecision(2))} s` : age(ms);
+  const gap = ms < 10_000 ? `${Number((ms / 1_000).toPrecision(2))} s` : age(ms);
+  return `at this hour, a delivery usually arrives every ${gap}`;
 }
 
 /**
- * What is usual, and who is there: `The last delivery arrived 6 s ago; at this hour, a delivery usually arrives every 8 s.`
+ * `The last delivery arrived 6 s ago; at this hour, a delivery usually arrives every 8 s. 1 processor is running …`
  *
- * @param said - the warnings that stand beside it: what these have said is not said again
+ * @param said - the warnings shown beside it, which are not repeated
  */
 export function calmText(
   { traffic: { all }, processors }: Watch,

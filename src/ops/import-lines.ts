@@ -2,28 +2,28 @@ import { ConfigurationError } from '../errors.ts';
 import { LONGEST_LINE } from '../inbox/operator/transfer.ts';
 
 /**
- * The lines of a stream, in UTF-8 or UTF-16, with a byte order mark or without. Only a line feed ends one: other
- * characters that `readline` breaks lines at may stand in JSON.
+ * The lines of a stream, in UTF-8 or UTF-16, with a byte order mark or without. Only a line feed ends a line: other characters at
+ * which `readline` breaks lines may be part of JSON.
  *
- * @param onRead - told how many bytes were read
+ * @param onRead - gets the number of bytes of each chunk
  * @throws ConfigurationError for a line of hundreds of megabytes, and for a compressed file
  */
 export async function* linesOf(
   stream: AsyncIterable<Uint8Array>,
   onRead: (bytes: number) => void = () => {},
 ): AsyncGenerator<string, void> {
-  let unfinished: Uint8Array[] = [];
+  let unfinished: string[] = [];
   let length = 0;
-  for await (const chunk of utf8Of(counted(stream, onRead))) {
-    let from = 0;
-    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, from)) {
-      yield Buffer.concat([...unfinished, chunk.subarray(from, end)]).toString();
+  for await (const text of textsOf(stream, onRead)) {
+    const lines = text.split('\n');
+    const rest = lines.pop() ?? '';
+    for (const line of lines) {
+      yield [...unfinished, line].join('');
       unfinished = [];
       length = 0;
-      from = end + 1;
     }
-    unfinished.push(chunk.subarray(from));
-    length += chunk.byteLength - from;
+    unfinished.push(rest);
+    length += rest.length;
     if (length > LONGEST_LINE) {
       throw new ConfigurationError(
         'INVALID_OPTION',
@@ -31,22 +31,29 @@ export async function* linesOf(
       );
     }
   }
-  if (length > 0) yield Buffer.concat(unfinished).toString();
+  if (length > 0) yield unfinished.join('');
 }
 
-async function* counted(
+async function* textsOf(
   stream: AsyncIterable<Uint8Array>,
   onRead: (bytes: number) => void,
-): AsyncGenerator<Uint8Array, void> {
+): AsyncGenerator<string, void> {
+  let head = Buffer.alloc(0);
+  let decoder: InstanceType<typeof TextDecoder> | null = null;
   for await (const chunk of stream) {
     onRead(chunk.byteLength);
-    yield chunk;
+    if (decoder !== null) yield decoder.decode(chunk, { stream: true });
+    else {
+      head = Buffer.concat([head, chunk]);
+      if (head.byteLength < FIRST_BYTES) continue;
+      decoder = decoderFor(head);
+      yield decoder.decode(head, { stream: true });
+    }
   }
+  yield decoder === null ? decoderFor(head).decode(head) : decoder.decode();
 }
 
-const LINE_FEED = 0x0a;
-
-/** The first bytes of files that programs make from a text. The message names the format and the command that unpacks it. */
+/** The first bytes of compressed files, the name of the format, and the command that decompresses it. */
 const COMPRESSED: readonly (readonly [first: readonly number[], name: string, command: string])[] = [
   [[0x1f, 0x8b], 'gzip', 'gunzip'],
   [[0x28, 0xb5, 0x2f, 0xfd], 'zstd', 'unzstd'],
@@ -54,56 +61,26 @@ const COMPRESSED: readonly (readonly [first: readonly number[], name: string, co
   [[0x42, 0x5a, 0x68], 'bzip2', 'bunzip2'],
   [[0xfd, 0x37, 0x7a, 0x58, 0x5a], 'xz', 'unxz'],
 ];
-/** Byte order marks, and the first character of an export without one. */
+/** Byte order marks, and the first character of an export without one. Editors and PowerShell write UTF-16. */
 const UTF_16: readonly (readonly [first: readonly number[], encoding: 'utf-16le' | 'utf-16be'])[] = [
   [[0xff, 0xfe], 'utf-16le'],
   [[0x7b, 0x00], 'utf-16le'],
   [[0xfe, 0xff], 'utf-16be'],
   [[0x00, 0x7b], 'utf-16be'],
 ];
-const UTF_8_MARK = [0xef, 0xbb, 0xbf];
 /** The longest of these. */
 const FIRST_BYTES = 5;
 
-/**
- * A text in UTF-8 without a byte order mark, of a stream that may have one, or be in UTF-16, as editors and PowerShell write it.
- *
- * @throws ConfigurationError for a compressed file
- */
-async function* utf8Of(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
-  let head: Uint8Array | null = Buffer.alloc(0);
-  let decoder: InstanceType<typeof TextDecoder> | null = null;
-  const asUtf8 = (bytes?: Uint8Array): Uint8Array =>
-    decoder === null ? (bytes ?? Buffer.alloc(0)) : Buffer.from(decoder.decode(bytes, { stream: bytes !== undefined }));
-  const begun = (bytes: Uint8Array): Uint8Array => {
-    head = null;
-    refuseCompressed(bytes);
-    const encoding = UTF_16.find(([first]) => beginsWith(bytes, first))?.[1];
-    if (encoding !== undefined) decoder = new TextDecoder(encoding);
-    return asUtf8(beginsWith(bytes, UTF_8_MARK) ? bytes.subarray(UTF_8_MARK.length) : bytes);
-  };
-  for await (const chunk of stream) {
-    if (head === null) {
-      yield asUtf8(chunk);
-      continue;
-    }
-    head = Buffer.concat([head, chunk]);
-    if (head.byteLength >= FIRST_BYTES) yield begun(head);
+function decoderFor(head: Uint8Array): InstanceType<typeof TextDecoder> {
+  const begins = ([first]: readonly [readonly number[], ...unknown[]]): boolean =>
+    first.every((byte, at) => head[at] === byte);
+  const compressed = COMPRESSED.find(begins);
+  if (compressed !== undefined) {
+    const [, name, command] = compressed;
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      `The file is compressed (${name}). Decompress it first: ${command}. Nothing was imported.`,
+    );
   }
-  if (head !== null) yield begun(head);
-  yield asUtf8();
-}
-
-function refuseCompressed(bytes: Uint8Array): void {
-  const compressed = COMPRESSED.find(([first]) => beginsWith(bytes, first));
-  if (compressed === undefined) return;
-  const [, name, command] = compressed;
-  throw new ConfigurationError(
-    'INVALID_OPTION',
-    `The file is compressed (${name}). Decompress it first: ${command}. Nothing was imported.`,
-  );
-}
-
-function beginsWith(bytes: Uint8Array, first: readonly number[]): boolean {
-  return first.every((byte, at) => bytes[at] === byte);
+  return new TextDecoder(UTF_16.find(begins)?.[1]);
 }

@@ -81,7 +81,7 @@ async function assertSeen(inbox: AnyInbox, type: string): Promise<void> {
   const { handled } = await inbox.processors(Date.now());
   const known = new Set([...eventTypes, ...handled.map((each) => each.type).filter((each) => each !== '*')]);
   if (known.has(type)) return;
-  // An index has the pending events; of the others it looks at the newest.
+  // Pending events have an index; of the others, only the newest are examined.
   for (const filter of [{ types: [type], states: ['pending'] }, { types: [type] }] as const) {
     if ((await operations.search(filter, { limit: 1 })).events.length > 0) return;
   }
@@ -148,18 +148,15 @@ function laneOf(type: string, { endpoint = 'default' }: PauseOptions): EndpointT
 export interface HeldUp {
   readonly paused: readonly StoredPause[];
   readonly hasProcessor: boolean;
-  /** types that no running processor handles */
   readonly unhandled: readonly string[];
 }
 
-/** The events that the caller asks about. */
 export interface HeldUpLanes {
   readonly types: readonly string[];
-  /** `null` where they may be at any endpoint */
+  /** `null` for any endpoint */
   readonly endpoints: readonly string[] | null;
 }
 
-/** What would hold up events that an action makes due. */
 export async function heldUp(inbox: AnyInbox, { types, endpoints }: HeldUpLanes, now = Date.now()): Promise<HeldUp> {
   const [pauses, { processors }] = await Promise.all([pausedTypes(inbox), inbox.processors(now)]);
   const isMeant = ({ endpoint, type }: EndpointType): boolean =>
@@ -176,7 +173,6 @@ export async function heldUp(inbox: AnyInbox, { types, endpoints }: HeldUpLanes,
   };
 }
 
-/** The types and endpoints that a preview has counted by name. */
 export function lanesOf({ breakdown }: Pick<Bulk, 'breakdown'>): HeldUpLanes {
   const endpoints = Object.keys(breakdown.endpoints);
   return {
@@ -185,10 +181,7 @@ export function lanesOf({ breakdown }: Pick<Bulk, 'breakdown'>): HeldUpLanes {
   };
 }
 
-/**
- * The endpoints that processors have named, by name. Without any, or while a processor takes every endpoint, none: any name
- * may be meant then.
- */
+/** The endpoints that processors name; empty while a processor handles every endpoint. */
 export async function namedEndpoints(inbox: AnyInbox, now: number): Promise<readonly string[]> {
   const { handled } = await inbox.processors(now);
   if (handled.some(({ endpoint, seenAt }) => endpoint === '*' && seenAt.getTime() > seenSince(now))) return [];
@@ -196,7 +189,6 @@ export async function namedEndpoints(inbox: AnyInbox, now: number): Promise<read
   return [...new Set(named)].toSorted();
 }
 
-/** `order.created is paused since … by ada: the till is down` */
 export function pausedInWords({ type, endpoint, since, actor, reason }: StoredPause): string {
   const at = endpoint === 'default' ? '' : ` at ${oneLine(endpoint, 40)}`;
   const why = reason === null ? '' : `: ${oneLine(reason, 300)}`;
@@ -205,7 +197,7 @@ export function pausedInWords({ type, endpoint, since, actor, reason }: StoredPa
 
 const MOST_ENDPOINTS = 5;
 
-/** Of a pause that may be at another endpoint than was meant; `null` where it is at one that processors name. */
+/** A warning about a pause whose endpoint may be a typo. */
 export function strangerInWords(endpoint: string, named: readonly string[]): string | null {
   if (named.length === 0 || named.includes(endpoint)) return null;
   const shown = named.slice(0, MOST_ENDPOINTS).map((each) => oneLine(each, 40));
@@ -214,7 +206,6 @@ export function strangerInWords(endpoint: string, named: readonly string[]): str
   return `No running processor handles events of the endpoint ${oneLine(endpoint, 40)}. Running processors handle ${all}.`;
 }
 
-/** Why nothing may come of a rerun for now, a sentence for each reason. */
 export function heldUpInWords({ paused, hasProcessor, unhandled }: HeldUp): readonly string[] {
   const each = unhandled.length === 1 ? 'its' : 'their';
   return [

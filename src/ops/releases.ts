@@ -7,15 +7,14 @@ import { Sums, type Percentiles, type Stats } from './stats.ts';
 import { operationsOf } from './operations-of.ts';
 import { age, latency, listed, number, percent, plural, relative } from './words/format.ts';
 
-/** What began in a span, and how handlers have done since. */
+/** The marks in a span, and how handlers have done since the newest. */
 export interface Changes {
   readonly marks: readonly Mark[];
   readonly types: readonly TypeChange[];
-  /** which spans are beside one another, in words */
+  /** the compared spans, in words */
   readonly spans: string;
-  /** the release that the later span begins with; `null` where it begins otherwise */
+  /** the release that the later span begins with */
   readonly release: SinceRelease | null;
-  /** no release was ever named, so none can begin a span */
   readonly isReleaseUnnamed: boolean;
 }
 
@@ -23,11 +22,11 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /**
- * How handlers have done since the newest release of a span, beside as long before that as the span is; without one since the
- * newest secret, and without that, too, the span beside the one before.
+ * Compares how handlers have done since the newest release of a span (without one, since the newest secret; otherwise, in the span)
+ * with the time before, which is as long as the span.
  *
- * @param counted - the span, and what was counted in it
- * @param label - how long the span is, in words
+ * @param counted - the span and its counts
+ * @param label - the length of the span in words
  */
 export async function changesOf(
   inbox: AnyInbox,
@@ -39,12 +38,11 @@ export async function changesOf(
   const operations = operationsOf(inbox);
   const marks = deployments(await operations.marks(since.getTime(), until.getTime()));
   const length = until.getTime() - since.getTime();
-  // A secret decides what is received, and not how a handler does: it hides no release that it came after.
+  // A new secret does not change how handlers do.
   const newest = marks.findLast(({ kind }) => kind === 'release') ?? marks.at(-1);
-  // Counts are by the minute: the one that it began in is already its own.
+  // Counts are per minute.
   const at = newest === undefined ? since.getTime() : Math.floor(newest.at.getTime() / MINUTE_MS) * MINUTE_MS;
   const before = { since: at - length, until: at };
-  // Without a mark the later span was counted already.
   const hourAgo = Math.floor((now.getTime() - HOUR_MS) / MINUTE_MS) * MINUTE_MS;
   const asked = [
     before,
@@ -61,11 +59,10 @@ export async function changesOf(
       : `since ${markInWords(newest)} ${age(now.getTime() - newest.at.getTime())} ago, compared with the ${label} ` +
         'before that';
   const release = newest?.kind === 'release' ? { name: newest.name, at: newest.at, before: label, lately } : null;
-  const types = typeChanges(earlier, later);
-  return { marks, types, spans, release, isReleaseUnnamed: !isReleaseNamed };
+  return { marks, types: typeChanges(earlier, later), spans, release, isReleaseUnnamed: !isReleaseNamed };
 }
 
-/** Marks come in pages, and the newest may all be of secrets; so few are kept that all of them can be looked through. */
+/** Looks through all pages of marks, as the newest may all be secrets; only a few are kept. */
 async function hasRelease(operations: Marks, shown: readonly Mark[]): Promise<boolean> {
   let marks = shown;
   for (let until = Number.MAX_SAFE_INTEGER; !marks.some(({ kind }) => kind === 'release');) {
@@ -77,19 +74,16 @@ async function hasRelease(operations: Marks, shown: readonly Mark[]): Promise<bo
   return true;
 }
 
-/** How the handler of a type did in a span. */
 interface TypeFigures {
-  /** runs that ended: processed, failed, or dead */
+  /** runs that ended as processed, failed or dead */
   readonly ended: number;
-  /** runs that failed and were tried again */
   readonly failed: number;
   readonly dead: number;
-  /** those that failed or died as part of all that ended, from 0 to 1; `null` where none did */
+  /** failed and dead as a share of all ended runs; `null` without any */
   readonly failedPart: number | null;
   readonly handlerMs: Percentiles;
 }
 
-/** How the handler of a type does, and how it did before. */
 export interface TypeChange {
   readonly type: string;
   readonly before: TypeFigures;
@@ -98,20 +92,17 @@ export interface TypeChange {
 
 const UNMEASURED: Percentiles = { count: 0, p50: null, p90: null, p99: null, max: null };
 
-/** What was counted of each type, as `stats` has it of a span. */
 type TypesCounted = Pick<Stats, 'byType' | 'handlerMsByType'>;
 
-/** A release, and what is told of the time since. */
 export interface SinceRelease {
   readonly name: string;
   readonly at: Date;
-  /** how long the span before it is, in words */
+  /** the length of the span before it, in words */
   readonly before: string;
-  /** what was counted in the last hour; `null` where it began within that */
+  /** the counts of the last hour; `null` if the release began within it */
   readonly lately: TypesCounted | null;
 }
 
-/** What was counted of each type in some spans. */
 async function typesIn(inbox: AnyInbox, spans: readonly CountSpan[]): Promise<readonly TypesCounted[]> {
   const counted = await operationsOf(inbox).totalsIn(spans);
   return counted.map((totals) => {
@@ -121,7 +112,7 @@ async function typesIn(inbox: AnyInbox, spans: readonly CountSpan[]): Promise<re
   });
 }
 
-/** Rates of failure and durations by type, of two spans; first what fails more often than it did, then what failed most. */
+/** Types that fail more often than before come first, then those with the most failures. */
 function typeChanges(then: TypesCounted, now: TypesCounted): readonly TypeChange[] {
   const types = new Set([...Object.keys(then.byType), ...Object.keys(now.byType)]);
   return Array.from(types, (type) => ({ type, before: figuresOf(then, type), after: figuresOf(now, type) }))
@@ -131,7 +122,6 @@ function typeChanges(then: TypesCounted, now: TypesCounted): readonly TypeChange
     );
 }
 
-/** How the handler of a type did, from what was counted. */
 function figuresOf({ byType, handlerMsByType }: TypesCounted, type: string): TypeFigures {
   const { processed = 0, failed = 0, dead = 0 } = byType[type] ?? {};
   const ended = processed + failed + dead;
@@ -148,31 +138,26 @@ function bad({ after: { failed, dead } }: TypeChange): number {
   return failed + dead;
 }
 
-/** By how much more of it fails than before, in whole percents. */
+/** In whole percents. */
 function worseBy(change: TypeChange): number {
   const { after, before } = change;
-  return comparisonOf(change).failures === 'worse'
-    ? Math.round(((after.failedPart ?? 0) - (before.failedPart ?? 0)) * 100)
-    : 0;
+  if (comparisonOf(change).failures !== 'worse') return 0;
+  return Math.round(((after.failedPart ?? 0) - (before.failedPart ?? 0)) * 100);
 }
 
-/** What a span beside the one before says; `too few` where either has too few runs to tell. */
 export type Comparison = 'worse' | 'not worse' | 'too few';
 
-/** So many runs a span has at least that is compared with another. */
+/** The fewest runs of a span that can be compared. */
 const LEAST_RUNS = 10;
-/** So many failures may be chance. */
-const FEW = 3;
+/** Fewer failures may be chance. */
+const LEAST_FAILURES = 3;
 
-/**
- * Whether a type does worse than before. It fails more often when it does so at least twice as often, and not only once or twice;
- * it takes longer when half of its runs take at least twice as long.
- */
+/** Worse means at least twice the share of failures, or at least twice the median duration. */
 export function comparisonOf(change: TypeChange): { readonly failures: Comparison; readonly durations: Comparison } {
   const { before, after } = change;
   const [then, now] = [before.handlerMs, after.handlerMs];
   const part = after.failedPart ?? 0;
-  const failsMore = bad(change) >= FEW && part >= 0.02 && part >= 2 * (before.failedPart ?? 0);
+  const failsMore = bad(change) >= LEAST_FAILURES && part >= 0.02 && part >= 2 * (before.failedPart ?? 0);
   const takesLonger = then.p50 !== null && now.p50 !== null && now.p50 >= 20 && now.p50 >= 2 * then.p50;
   return {
     failures: compared(Math.min(before.ended, after.ended), failsMore),
@@ -188,7 +173,6 @@ function compared(runs: number, isWorse: boolean): Comparison {
 const MOST_OF_NAME = 40;
 const MOST_OF_TYPE = 60;
 
-/** What began, as a sentence. */
 export function markInWords({ kind, name, endpoint }: Mark): string {
   const where = endpoint === '*' || endpoint === 'default' ? '' : ` at ${oneLine(endpoint, MOST_OF_NAME)}`;
   if (kind === 'release') return `release ${oneLine(name, MOST_OF_NAME)} began${where}`;
@@ -197,12 +181,10 @@ export function markInWords({ kind, name, endpoint }: Mark): string {
     : `a new secret for endpoint ${oneLine(name, MOST_OF_NAME)} is in use`;
 }
 
-/** How many of all runs failed; a dash without any. */
 export function failedPart({ failedPart: part }: TypeFigures): string {
   return part === null ? '–' : percent(part);
 }
 
-/** What has changed for the worse, in a sentence. */
 export function verdict(changes: readonly TypeChange[]): string {
   if (changes.length > 0 && changes.every(({ before }) => before.ended === 0))
     return 'No earlier runs to compare with.';
@@ -219,16 +201,12 @@ export function verdict(changes: readonly TypeChange[]): string {
     slower.length > 0 && `Took longer: ${listed(slower)}.`,
     isNone && 'No type failed more often or took longer than before.',
     few > 0 &&
-      `${fewWords(few, changes.length)}: a comparison needs at least ${number(LEAST_RUNS)} runs in each period.`,
+      `Too few runs to compare${few === changes.length ? '' : ` ${plural(few, 'type')}`}: ` +
+        `a comparison needs at least ${number(LEAST_RUNS)} runs in each period.`,
   ];
   return said.filter((sentence) => sentence !== false).join(' ');
 }
 
-function fewWords(few: number, all: number): string {
-  return few === all ? 'Too few runs to compare' : `Too few runs to compare ${plural(few, 'type')}`;
-}
-
-/** The types that fail more often than before. */
 export function failingMore(changes: readonly TypeChange[]): readonly TypeChange[] {
   return changes.filter((change) => comparisonOf(change).failures === 'worse');
 }
@@ -250,7 +228,7 @@ export function brokenInWords(changes: readonly TypeChange[], release: SinceRele
   return [...named, ...(more > 0 ? [`${plural(more, 'other type')} also failed more often.`] : [])].join(' ');
 }
 
-/** What has failed for hours reads as if it did so now, so how it is now is said beside it. */
+/** A release that broke hours ago may work now. */
 function latelyInWords(type: string, { lately }: SinceRelease): string {
   if (lately === null) return '';
   const figures = figuresOf(lately, type);

@@ -135,7 +135,6 @@ export async function stats(inbox: AnyInbox, options: StatsOptions = {}): Promis
   };
 }
 
-/** What was counted in each step, and in all of them. */
 async function countedSteps(
   operations: Operations,
   startOf: (step: number) => number,
@@ -199,7 +198,6 @@ export interface Totals {
 /** Numbers for one type in a time span. */
 export type TypeTotals = Pick<Totals, 'stored' | 'processed' | 'failed' | 'dead'>;
 
-/** What is counted, in the order in which it happens. */
 export const TOTALS = [
   'stored',
   'duplicate',
@@ -214,7 +212,6 @@ export const TOTALS = [
 ] as const satisfies readonly (keyof Totals)[];
 const TYPE_TOTALS = ['stored', 'processed', 'failed', 'dead'] as const satisfies readonly (keyof TypeTotals)[];
 
-/** What was counted, summed up by what it is and its detail. */
 export class Sums {
   readonly #sums = new Map<string, Map<string, number>>();
 
@@ -246,7 +243,6 @@ export class Sums {
     return percentilesOf(new Map(Array.from(this.of(what), ([detail, times]) => [latencyBound(detail), times])));
   }
 
-  /** How long handlers ran, by type. */
   msByType(): Readonly<Record<string, Percentiles>> {
     const types = new Map<string, Map<number, number>>();
     for (const [detail, times] of this.of('type-ms')) {
@@ -275,12 +271,7 @@ export interface Percentiles {
   readonly max: number | null;
 }
 
-/**
- * Percentiles of what was counted in buckets: the upper bound of the bucket in which each falls, so that it is never told
- * too low.
- *
- * @param buckets - how many fell into the bucket with each upper bound
- */
+/** @param buckets - the count for each upper bound; a percentile is the upper bound of its bucket, so it is never too low */
 export function percentilesOf(buckets: ReadonlyMap<number, number>): Percentiles {
   const filled = [...buckets].filter(([, times]) => times > 0).sort(([a], [b]) => a - b);
   const count = filled.reduce((sum, [, times]) => sum + times, 0);

@@ -1,10 +1,7 @@
 import { jsonText, JsonTokens, unquoted, type JsonKind } from '../../events/json.ts';
 import { printableJson } from '../../printable.ts';
 
-/**
- * A body for people to read, in lines. What does not print is escaped as JSON does it, where it is JSON; the lines of other texts are
- * indented, so that none looks like one of ours.
- */
+/** A body in lines. Lines of a body that is not JSON are indented, so that none looks like a line of hookbox. */
 export function readableBody(body: Uint8Array): readonly string[] {
   const json = jsonText(body);
   if (json !== null) return printableJson(prettyJson(json)).split('\n');
@@ -12,12 +9,11 @@ export function readableBody(body: Uint8Array): readonly string[] {
   return lines.map((line) => `  ${line}`);
 }
 
-/** What is nested deeper stays on one line: indenting a megabyte of brackets would fill terabytes. */
+/** Deeper values stay on one line: an indented megabyte of brackets would fill terabytes. */
 const DEEPEST = 40;
 
 /**
- * JSON with each value on a line of its own. Everything but the white space stays as it is written: numbers, escapes, the
- * order of names, and names that come twice.
+ * Indents JSON. Only white space changes; numbers, escapes and repeated names stay.
  *
  * @param text - valid JSON
  */
@@ -47,32 +43,30 @@ function lineBreak(depth: number): string {
   return depth > DEEPEST ? '' : `\n${'  '.repeat(depth)}`;
 }
 
-/** A value of a JSON text, with its place in the object or the list that it is in. */
 export interface JsonNode {
   /** `null` in a list, and for the outermost value */
   readonly name: string | null;
-  /** the object has this name already, before this one: readers may take either */
+  /** whether the name is repeated: readers may take either value */
   readonly again: boolean;
   readonly kind: 'object' | 'list' | 'text' | 'number' | 'word';
-  /** what a text says; a number exactly as it is written; `true`, `false` or `null` */
+  /** an unquoted text, a number as it is written, or `true`, `false` or `null` */
   readonly value: string;
   readonly children: readonly JsonNode[];
-  /** how many names or places it has, also those that `children` leaves out; at least so many when `cut` */
+  /** the number of children, including omitted ones; a lower bound if `cut` */
   readonly size: number;
-  /** reading has stopped within it */
+  /** whether reading stopped within it */
   readonly cut: boolean;
 }
 
 interface JsonTree {
   readonly root: JsonNode;
-  /** values were left out, because there are too many to read; how many is not counted */
+  /** whether values were omitted */
   readonly leftOut: boolean;
 }
 
 interface TreeLimits {
-  /** values in the tree; and as many again are skipped where they are too deep */
+  /** of the tree; as many deeper values are skipped */
   readonly values?: number;
-  /** objects and lists within one another */
   readonly depth?: number;
 }
 
@@ -84,8 +78,8 @@ interface Growing extends JsonNode {
 }
 
 /**
- * The tree of a JSON text as it is written: numbers with all their digits, names that come twice. Stops at limits, so a
- * megabyte of brackets is no more work than what fits on a page: deliveries wait while it is read.
+ * The tree of a JSON text with all digits of numbers and repeated names. The limits bound the work, because deliveries wait
+ * meanwhile.
  *
  * @param text - valid JSON
  */
@@ -95,7 +89,7 @@ export function jsonTree(text: string, { values = 2_000, depth = 32 }: TreeLimit
   let kept = 0;
   let skipped = 0;
   let stopped = false;
-  /** brackets that are open within what was left out */
+  /** open brackets of omitted values */
   let beyond = 0;
   let name: string | null = null;
 

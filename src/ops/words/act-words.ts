@@ -57,7 +57,6 @@ export function actInWords(act: EventAct['act']): string {
   return Object.hasOwn(ACT_WORDS, act) ? ACT_WORDS[act as Act].done : act;
 }
 
-/** Through what somebody acted. */
 export const VIA_WORDS = {
   page: 'on the page',
   cli: 'on the command line',
@@ -71,67 +70,51 @@ export interface ActedOn {
   readonly count: Pick<EventCount, 'count' | 'more'> | null;
 }
 
-/** What a button does to a whole list: `Rerun these 523 dead events`, and no number that is not known. */
+/** The label of a button for a whole list: `Rerun these 523 dead events`. */
 export function actOnAll(act: Act, { states, count }: ActedOn, isOfAll: boolean): string {
-  const [verb, after] = BUTTONS[act];
+  const verb = { rerun: 'Rerun', discard: 'Discard', 'retry-now': 'Retry' }[act];
+  const now = act === 'retry-now' ? ' now' : '';
   const which = states.join(' or ');
-  if (count === null) return `${verb} all ${which} events${isOfAll ? '' : ' that match'}${after}`;
-  if (count.more) return `${verb} more than ${number(count.count)} ${which} events${after}`;
-  if (count.count === 1) return `${verb} this ${which} event${after}`;
-  return `${verb} these ${number(count.count)} ${which} events${after}`;
+  if (count === null) return `${verb} all ${which} events${isOfAll ? '' : ' that match'}${now}`;
+  if (count.more) return `${verb} more than ${number(count.count)} ${which} events${now}`;
+  return `${verb} ${count.count === 1 ? `this ${which} event` : `these ${number(count.count)} ${which} events`}${now}`;
 }
 
-const BUTTONS = {
-  rerun: ['Rerun', ''],
-  discard: ['Discard', ''],
-  'retry-now': ['Retry', ' now'],
-} as const satisfies Record<Act, readonly [verb: string, after: string]>;
-
 /** How much of a bulk action is done, from 0 to 1. */
-export function doneOf({ worked, total }: Bulk): number {
+export function doneOf({ worked, total }: Pick<Bulk, 'worked' | 'total'>): number {
   return total === 0 ? 1 : worked / total;
 }
 
-/** How far a bulk action is, in a few words. */
-export function stateInWords(bulk: Bulk): string {
-  switch (bulk.state) {
+/** The state of a bulk action in a few words. */
+export function stateInWords({ state, stopped, worked, total }: Bulk): string {
+  switch (state) {
     case 'previewed':
       return 'previewed, not run';
     case 'running':
-      return bulk.stopped === null ? `running: ${percent(doneOf(bulk))}` : stoppedInWords(bulk);
+      if (stopped === null) return `running: ${percent(doneOf({ worked, total }))}`;
+      return `stopped at ${number(worked)} of ${number(total)}${stopped === 'silent' ? ': its process ended' : ''}`;
     case 'done':
       return 'done';
     case 'cancelled':
-      return bulk.worked === 0 ? 'cancelled' : `cancelled after ${number(bulk.worked)}`;
+      return worked === 0 ? 'cancelled' : `cancelled after ${number(worked)}`;
   }
 }
 
-/** Where one has come to that nobody runs any more, and how that was found. */
-function stoppedInWords({ stopped, worked, total }: Bulk): string {
-  const where = `stopped at ${number(worked)} of ${number(total)}`;
-  return stopped === 'silent' ? `${where}: its process ended` : where;
-}
-
-/** What an action takes of what a filter finds, where that is not seen from its name. */
-const TAKES = {
+/** Which of the found events an action applies to. */
+const APPLIES_TO = {
   rerun: '. A rerun includes dead events. It includes ignored and discarded events only if the filter names them',
   discard: '',
   'retry-now': '. Only events that failed and are waiting for their next attempt can be retried now',
 } as const satisfies Record<Bulk['act'], string>;
 
-const VERBS = { rerun: 'rerun', discard: 'discard', 'retry-now': 'retry now' } as const satisfies Record<
-  Bulk['act'],
-  string
->;
-
-/** What will happen, or has happened, in one sentence. */
+/** Says in one sentence what will happen, or has happened. */
 export function sentenceOf(
   bulk: Pick<Bulk, 'act' | 'state' | 'force' | 'total' | 'breakdown'> & Partial<Pick<Bulk, 'counts'>>,
 ): string {
   const { act, state, total, force, counts = {} } = bulk;
   const { done = 0 } = counts;
   if (total === 0) {
-    return `No event matches the filter, so there is nothing to ${VERBS[act]}${force ? '' : TAKES[act]}.`;
+    return `No event matches the filter, so there is nothing to ${act.replace('-', ' ')}${force ? '' : APPLIES_TO[act]}.`;
   }
   const { will, does, did, wasTo } = ACT_WORDS[act];
   const verb = { previewed: will, running: does, done: did, cancelled: wasTo }[state];
@@ -141,11 +124,11 @@ export function sentenceOf(
       ? `${done === 0 ? 'none' : number(done)} of ${events}`
       : events;
   const previewed = state === 'previewed' ? `${invalidInWords(bulk)} Nothing has happened yet.` : '';
-  const what = [typesInWords(bulk), statesInWords(bulk), ...endpointsInWords(bulk)];
+  const types = largestInWords(bulk.breakdown.types, (type) => oneLine(type, 60), 'of', 'other type');
+  const what = [types, statesInWords(bulk), ...endpointsInWords(bulk)];
   return `${verb} ${which}: ${what.join('; ')}.${previewed}`;
 }
 
-/** An invalid event is read again, and only then it is known whether the action can be done to it. */
 function invalidInWords({ act, total, breakdown }: Pick<Bulk, 'act' | 'total' | 'breakdown'>): string {
   const { invalid = 0 } = breakdown.deadReasons;
   if (invalid === 0 || act === 'retry-now') return '';
@@ -154,11 +137,7 @@ function invalidInWords({ act, total, breakdown }: Pick<Bulk, 'act' | 'total' | 
   return ` ${which} parsed again with the current schemas; an event that still does not fit them stays dead (invalid).`;
 }
 
-function typesInWords({ breakdown }: Pick<Bulk, 'breakdown'>): string {
-  return largestInWords(breakdown.types, (type) => oneLine(type, 60), 'of', 'other type');
-}
-
-/** `3 at live and 3 at test`; nothing where all are at the usual endpoint. */
+/** `3 at live and 3 at test`; nothing if all events belong to the default endpoint. */
 function endpointsInWords({ breakdown, total }: Pick<Bulk, 'breakdown' | 'total'>): readonly string[] {
   const [first, second] = Object.keys(breakdown.endpoints);
   if (first === undefined || (second === undefined && first === DEFAULT_ENDPOINT)) return [];
@@ -186,69 +165,39 @@ function largestInWords(
 
 /** `all dead (failed)`, `8 dead (5 failed, 3 crashed) and 2 ignored`; as of the preview. */
 function statesInWords({ breakdown, total }: Pick<Bulk, 'breakdown' | 'total'>): string {
-  const states = Object.entries(breakdown.states).filter(([, count]) => count > 0);
-  const parts = states.map(([state, count]) => {
-    const named = count === total ? `all ${state}` : `${number(count)} ${state}`;
-    return state === 'dead' ? `${named}${reasonsInWords(breakdown.deadReasons, count)}` : named;
-  });
+  const parts = Object.entries(breakdown.states)
+    .filter(([, count]) => count > 0)
+    .map(([state, count]) => {
+      const named = count === total ? `all ${state}` : `${number(count)} ${state}`;
+      const reasons = deadReasons.flatMap((reason) => {
+        const dead = breakdown.deadReasons[reason] ?? 0;
+        return dead === 0 ? [] : dead === count ? reason : `${number(dead)} ${reason}`;
+      });
+      return state === 'dead' && reasons.length > 0 ? `${named} (${reasons.join(', ')})` : named;
+    });
   return listed(parts);
 }
 
-function reasonsInWords(counts: Bulk['breakdown']['deadReasons'], dead: number): string {
-  const reasons = deadReasons.filter((reason) => (counts[reason] ?? 0) > 0);
-  const parts = reasons.map((reason) => {
-    const count = counts[reason] ?? 0;
-    return count === dead ? reason : `${number(count)} ${reason}`;
-  });
-  return parts.length === 0 ? '' : ` (${parts.join(', ')})`;
-}
-
-/** How an event stands that a bulk action was done to. */
+/** The current state of an event that a bulk action acted on. */
 export function fateInWords(act: Act, fate: BulkFate): string {
-  switch (fate) {
-    case 'processed':
-      return 'processed';
-    case 'processing':
-      return 'being processed';
-    case 'waiting':
-      return 'waiting to be handled';
-    case 'retrying':
-      return 'waiting for a retry';
-    case 'dead':
-      return act === 'rerun' ? 'dead again' : 'dead';
-    case 'ignored':
-      return 'ignored';
-    case 'discarded':
-      return act === 'discard' ? 'still discarded' : 'discarded';
-    case 'erased':
-      return 'erased';
-  }
+  if (fate === 'dead' && act === 'rerun') return 'dead again';
+  if (fate === 'discarded' && act === 'discard') return 'still discarded';
+  const words = { processing: 'being processed', waiting: 'waiting to be handled', retrying: 'waiting for a retry' };
+  return { ...words, processed: fate, dead: fate, ignored: fate, discarded: fate, erased: fate }[fate];
 }
 
-/** The events that stand so, as they are listed; `null` where they cannot be. */
+/** The filter for the events in this state; `null` for erased events, which cannot be listed. */
 export function filterOfFate(bulk: number, fate: BulkFate): EventFilter | null {
-  switch (fate) {
-    case 'erased':
-      return null;
-    case 'waiting':
-      return { bulk, states: ['pending'], retrying: false };
-    case 'retrying':
-      return { bulk, states: ['pending'], retrying: true };
-    case 'processed':
-    case 'processing':
-    case 'dead':
-    case 'ignored':
-    case 'discarded':
-      return { bulk, states: [fate] };
-  }
+  if (fate === 'erased') return null;
+  if (fate === 'waiting' || fate === 'retrying') return { bulk, states: ['pending'], retrying: fate === 'retrying' };
+  return { bulk, states: [fate] };
 }
 
-/** Those that there are any of. */
 export function presentFates({ counts }: Pick<BulkOutcome, 'counts'>): readonly BulkFate[] {
   return bulkFates.filter((fate) => counts[fate] > 0);
 }
 
-/** `463 are processed`: a part of a sentence, which is a link on the page. */
+/** `463 are processed`: a link on the page. */
 export interface FateWords {
   readonly fate: BulkFate;
   readonly text: string;
@@ -261,7 +210,6 @@ export function outcomeInWords(act: Act, outcome: BulkOutcome): string {
     .join('');
 }
 
-/** The same in parts. */
 export function outcomeWords(act: Act, outcome: BulkOutcome): readonly (string | FateWords)[] {
   const { acted, counts, again, forgotten } = outcome;
   if (acted === 0) return [`No event was ${ACT_WORDS[act].done}.`];

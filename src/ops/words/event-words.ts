@@ -12,14 +12,13 @@ import { pausedInWords } from '../pauses.ts';
 import { ACT_WORDS } from './act-words.ts';
 import { relative, age, bounded, number } from './format.ts';
 
-/** Why events are dead, where they are listed. */
 const DEAD_REASONS = {
   failed: 'its handler failed in the last attempt',
   crashed: 'the process ended three times while the handler was running',
   invalid: 'it does not fit the schema',
 } as const satisfies Record<DeadReason, string>;
 
-/** How long an attempt took. When a process ended nobody has seen: that is found once its lease has run out. */
+/** How long an attempt took. hookbox detects a crash only when the lease expires. */
 export function afterHowLong(outcome: Attempt['outcome'], duration: string): string {
   return outcome === 'crashed' ? `, detected after ${duration}` : ` after ${duration}`;
 }
@@ -32,12 +31,10 @@ export function dueInWords(at: Date, wasTried: boolean, now: Date): string {
     : `due, but the ${which} attempt has not started yet`;
 }
 
-/** What the events of a group died of. */
 export function causeOfDeath({ sample, reason }: Pick<DeadGroup, 'sample' | 'reason'>): string {
   return sample === null ? DEAD_REASONS[reason] : `${sample.name}: ${sample.message}`;
 }
 
-/** Why the events of a group are tried again. */
 export function causeOfRetry(sample: EventSummary['lastError']): string {
   return sample === null ? 'no error text' : `${sample.name}: ${sample.message}`;
 }
@@ -57,7 +54,6 @@ export function stateText({
   return remarks.length === 0 ? state : `${state} (${remarks.join(', ')})`;
 }
 
-/** What became of an event under an action, for each result it can have. */
 export function resultInWords(act: Act, result: ActResult): string {
   switch (result) {
     case 'done':
@@ -95,9 +91,7 @@ export function waitInWords(event: EventSummary, wait: Wait | null, now: Date): 
     case 'behind':
       return ['is waiting behind ', wait.blocker.event, `, which ${blockerInWords(wait.blocker, now)}`];
     case 'later':
-      return [
-        `${history(event) ?? 'is delayed'}; ${nextAttempt(event)} ${relative(wait.dueAt, now)}${behindIt(wait.waiting)}`,
-      ];
+      return [`${laterInWords(event, wait.dueAt, now)}${behindIt(wait.waiting)}`];
     case 'suspect':
       return [
         'is waiting for its turn: a process ended while handling it, and such events are handled one ' +
@@ -140,24 +134,22 @@ export function waitInBrief(wait: Wait | null, now: Date): WaitWords {
   }
 }
 
-/** What an event does that others wait for, after `which`. */
+/** Why the blocking event has not been settled, after `which`. */
 export function blockerInWords({ event, runningSince, paused = false, waiting }: Blocker, now: Date): string {
-  const stands = paused ? 'is waiting because its type is paused' : standing(event, runningSince, now);
-  return `${stands}${behindIt(waiting)}`;
+  const why = paused ? 'is waiting because its type is paused' : unsettledInWords(event, runningSince, now);
+  return `${why}${behindIt(waiting)}`;
 }
 
-function standing(event: EventSummary, runningSince: Date | null, now: Date): string {
+function unsettledInWords(event: EventSummary, runningSince: Date | null, now: Date): string {
   if (runningSince !== null) {
     const before = event.failures > 0 ? `${history(event) ?? ''} and ` : '';
     return `${before}has been running for ${since(runningSince, now)}`;
   }
   const { dueAt } = event;
-  if (dueAt !== null && dueAt > now)
-    return `${history(event) ?? 'is delayed'}; ${nextAttempt(event)} ${relative(dueAt, now)}`;
+  if (dueAt !== null && dueAt > now) return laterInWords(event, dueAt, now);
   return history(event) ?? 'is due; no attempt has started';
 }
 
-/** What was tried; `null` for nothing. */
 function history({ failures, attempts, lastError }: EventSummary): string | null {
   if (failures > 0) {
     const error = lastError === null ? '' : `: ${oneLine(`${lastError.name}: ${lastError.message}`, MOST_OF_ERROR)}`;
@@ -166,14 +158,15 @@ function history({ failures, attempts, lastError }: EventSummary): string | null
   return attempts > 0 ? 'was interrupted or rerun' : null;
 }
 
-function nextAttempt({ attempts }: EventSummary): string {
-  return attempts > 0 ? 'next attempt' : 'first attempt';
+function laterInWords(event: EventSummary, dueAt: Date, now: Date): string {
+  const attempt = event.attempts > 0 ? 'next attempt' : 'first attempt';
+  return `${history(event) ?? 'is delayed'}; ${attempt} ${relative(dueAt, now)}`;
 }
 
 function withoutProcessor(event: EventSummary, lastSeen: Date | null, now: Date): string {
   const noProcessor = `no processor for ${typeOf(event)}`;
   if (lastSeen !== null) return `${noProcessor} has run in the last ${since(lastSeen, now)}`;
-  // An attempt without a processor: its handler runs inline.
+  // An attempt without a processor ran inline.
   const inline = event.attempts === 0 ? '' : '; in inline mode, the next delivery runs the handler';
   return `${noProcessor} has ever run${inline}`;
 }
@@ -193,14 +186,9 @@ function since(at: Date, now: Date): string {
 
 const MOST_OF_GROUP_NAME = 80;
 
-/**
- * A group of events whose errors say the same, as people know it: by one of these errors, shortened. Its fingerprint belongs
- * in URLs and commands.
- *
- * @param sample - what was found of the group
- */
+/** Names a group of events by one of its errors, shortened. */
 export function groupInWords(fingerprint: string, sample: GroupSample): string {
-  // Where nobody has said anything, a group is of all that died of the same.
+  // Events without an error are grouped by the reason.
   const reason = deadReasons.find((each) => each === fingerprint);
   const error = sample === 'unasked' ? null : sample;
   if (error === null && reason === undefined) {
@@ -209,37 +197,37 @@ export function groupInWords(fingerprint: string, sample: GroupSample): string {
   return oneLine(causeOfDeath({ sample: error, reason: reason ?? 'failed' }), MOST_OF_GROUP_NAME);
 }
 
-/** So often a screen looks for one. */
-const MOST_ASKED = 50;
+/** Searches per screen. */
+const MOST_SEARCHES = 50;
 
 /** Where an error of a group may be found. */
 export interface GroupPlace {
   readonly fingerprint: string;
-  /** it is a group of events that are tried again */
+  /** whether it is a group of retrying events */
   readonly retrying?: boolean;
-  /** a bulk action on all of the group: its events are known for a week, however they stand by now */
+  /** a bulk action on the whole group, whose events are known for a week */
   readonly bulk?: number;
 }
 
-/** An error of a group; `null` where none is there any more, `'unasked'` where it was not looked for, as others were. */
+/** An error of a group; `null` if the group is empty now, `'unasked'` if there were too many searches. */
 type GroupSample = EventSummary['lastError'] | 'unasked';
 export type GroupSamples = (place: GroupPlace) => Promise<GroupSample>;
 
-/** Finds what groups say that are known by their fingerprints: each group is looked for once, and 50 times in all. */
+/** Finds an error for each fingerprint; each group is searched once. */
 export function groupSamples(inbox: AnyInbox): GroupSamples {
   const known = new Map<string, Promise<GroupSample>>();
-  let asked = 0;
+  let searches = 0;
 
   async function newest(filter: EventFilter): Promise<EventSummary | 'unasked' | null> {
-    // Audit lines hold what another version of hookbox has written.
+    // Another version of hookbox may have written the audit line.
     if (filterFault(filter) !== null) return null;
-    if (asked >= MOST_ASKED) return 'unasked';
-    asked += 1;
+    if (searches >= MOST_SEARCHES) return 'unasked';
+    searches += 1;
     const { events } = await operationsOf(inbox).search(filter, { limit: 1 });
     return events[0] ?? null;
   }
 
-  /** The error that an event has of the group, or has had: it may have failed of something else since. */
+  /** The event may have failed with another error since. */
   async function errorOf(event: EventSummary, fingerprint: string): Promise<GroupSample> {
     const isOfGroup = (error: EventSummary['lastError']) => error !== null && retryPrintOf(error) === fingerprint;
     if (isOfGroup(event.lastError)) return event.lastError;
@@ -249,7 +237,7 @@ export function groupSamples(inbox: AnyInbox): GroupSamples {
 
   async function find({ fingerprint, retrying = false, bulk }: GroupPlace): Promise<GroupSample> {
     const group: EventFilter = retrying ? { retrying, fingerprint } : { states: ['dead'], fingerprint };
-    // What was rerun or discarded is in no group any more.
+    // Rerun and discarded events have left the group.
     for (const filter of [...(bulk === undefined ? [] : [{ bulk }]), group]) {
       const event = await newest(filter);
       const error = event === null || event === 'unasked' ? event : await errorOf(event, fingerprint);
